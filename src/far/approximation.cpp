@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "distance/bounds.hpp"
-#include "far/device_curve.hpp"
+#include "far/device_morton_order.hpp"
 #include "far/product.hpp"
 
 namespace kernweave {
@@ -18,7 +18,7 @@ namespace {
 // Of points in boxes of one side and the other.
 template <int D>
 distance::DistanceRange reach_of(const Cube<D>& cube) {
-  const Ends<D>&a = cube.of_rows, &b = cube.of_columns;
+  const BoundingBox<D>&a = cube.of_rows, &b = cube.of_columns;
   distance::DistanceRange reach;
   if (!a.any() || !b.any()) return reach;
   for (std::size_t d = 0; d < D; ++d) reach.add(a.least[d], a.most[d], b.least[d], b.most[d]);
@@ -36,8 +36,8 @@ class Approximated : public Approximation {
     if (!std::isfinite(cube_.width)) check_points(workers);
     const bool one_tree = have_same_points(form_.rows, form_.columns, workers);
     same = one_tree && have_same_factors(form_.rows, form_.columns, workers) && form_.power % 2 == 0;
-    targets_.emplace(curve_of(form_.rows, wish.device, workers));
-    if (!one_tree) sources_.emplace(curve_of(form_.columns, wish.device, workers));
+    targets_.emplace(order_of_side(form_.rows, wish.device, workers));
+    if (!one_tree) sources_.emplace(order_of_side(form_.columns, wish.device, workers));
     const distance::DistanceRange reach = reach_of(cube_);
     const auto largest_between = [&](double least, double most) {
       return distance::largest_found(form_.profile, least, most, form_.power);
@@ -53,9 +53,9 @@ class Approximated : public Approximation {
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
     Prices prices = wish.prices;
     prices.pair /= 1 + form_.power * D;
-    Tree<D>& sources = sources_ ? *sources_ : *targets_;
+    Octree<D>& sources = sources_ ? *sources_ : *targets_;
     plan_ = levels_of<D>(form_.profile, demands, {cube_, *targets_, sources}, prices, workers);
-    for (Tree<D>* tree : {&*targets_, &sources}) tree->end();
+    for (Octree<D>* tree : {&*targets_, &sources}) tree->end();
     for (distance::Side* side : {&form_.rows, &form_.columns}) {
       side->points.reset();
       side->made_of.clear();
@@ -91,8 +91,8 @@ class Approximated : public Approximation {
     put_back({sums, off, near}, columns, workers, out, bounds);
   }
 
-  const Fresh<int>& order_of_rows() const override { return targets_->curve().order(); }
-  const Fresh<int>& order_of_columns() const override { return sources().curve().order(); }
+  const Fresh<int>& order_of_rows() const override { return targets_->morton().order(); }
+  const Fresh<int>& order_of_columns() const override { return sources().morton().order(); }
   const std::vector<Rectangle>& near() const override { return plan_.near; }
   double near_pairs() const override { return plan_.near_pairs; }
   int components() const override { return form_.adds_up ? 1 : form_.components; }
@@ -128,7 +128,7 @@ class Approximated : public Approximation {
       all += level.terms.bytes();
       for (const std::vector<FarPair>& pairs : level.far) all += static_cast<double>(pairs.size()) * sizeof(FarPair);
     }
-    for (const Tree<D>* tree : {&*targets_, sources_ ? &*sources_ : nullptr})
+    for (const Octree<D>* tree : {&*targets_, sources_ ? &*sources_ : nullptr})
       if (tree) all += tree->size() * (sizeof(int) + D * sizeof(double));
     return all;
   }
@@ -140,10 +140,11 @@ class Approximated : public Approximation {
                           form_.components, form_.adds_up}, workers);
   }
 
-  std::unique_ptr<Curve<D>> curve_of(const distance::Side& side, device::Device* device,
+  std::unique_ptr<MortonOrder<D>> order_of_side(const distance::Side& side, device::Device* device,
                                      const arrays::Workers& workers) const {
-    if (device && cube_.has_all && side.count >= kWorthSending) return curve_there<D>(*side.points, cube_, device);
-    return curve_here<D>(*side.points, cube_, workers);
+    if (device && cube_.has_all && side.count >= kWorthSending)
+      return device_morton_order<D>(*side.points, cube_, device);
+    return morton_order<D>(*side.points, cube_, workers);
   }
 
   // An error where a number is not finite.
@@ -222,12 +223,12 @@ class Approximated : public Approximation {
     const auto count = static_cast<std::size_t>(form_.rows.count);
     return of_rows.empty() ? 1 : of_rows[of_rows.size() > count ? row + component * count : row];
   }
-  const Tree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
+  const Octree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
   Trees<D> trees() const { return {cube_, *targets_, sources()}; }
 
   distance::RadialForm form_;
   const Cube<D> cube_;
-  std::optional<Tree<D>> targets_, sources_;
+  std::optional<Octree<D>> targets_, sources_;
   Levels<D> plan_;
 };
 

@@ -17,11 +17,11 @@ constexpr double kFarAway = 1000, kMostStrays = 0.001;
 
 // What numbers times 0 come to tells whether all are finite.
 template <int D>
-Ends<D> ends_of(const Points& points, const arrays::Workers& workers, double* nothing) {
-  Ends<D> all;
+BoundingBox<D> ends_of(const Points& points, const arrays::Workers& workers, double* nothing) {
+  BoundingBox<D> all;
   std::mutex door;
   arrays::each_piece(workers, static_cast<Index>(points.size() / D), [&](Index, Index first, Index last) {
-    Ends<D> mine;
+    BoundingBox<D> mine;
     double of_mine = 0;
     for (Index p = first; p < last; ++p) {
       const std::array<double, D> point = point_of<D>(points, static_cast<std::size_t>(p));
@@ -36,7 +36,7 @@ Ends<D> ends_of(const Points& points, const arrays::Workers& workers, double* no
 }
 
 template <int D>
-void put_fence(const Points& points, Ends<D>* fence) {
+void put_fence(const Points& points, BoundingBox<D>* fence) {
   const std::size_t count = points.size() / D, step = count / kSample + 1;
   for (std::size_t d = 0; d < D && count > 0; ++d) {
     std::vector<double> sample;
@@ -53,7 +53,7 @@ void put_fence(const Points& points, Ends<D>* fence) {
 
 // The ends of the points within the fence, if there are few others.
 template <int D>
-bool are_within(const Points& points, const Ends<D>& fence, Ends<D>* within) {
+bool are_within(const Points& points, const BoundingBox<D>& fence, BoundingBox<D>* within) {
   const std::size_t count = points.size() / D;
   double strays = 0;
   for (std::size_t p = 0; p < count; ++p) {
@@ -65,12 +65,12 @@ bool are_within(const Points& points, const Ends<D>& fence, Ends<D>* within) {
 }
 
 template <int D>
-Cube<D> cube_of(const Ends<D>& rows, const Ends<D>& columns, bool has_all) {
+Cube<D> cube_of(const BoundingBox<D>& rows, const BoundingBox<D>& columns, bool has_all) {
   Cube<D> cube;
   cube.has_all = has_all;
   cube.of_rows = rows;
   cube.of_columns = columns;
-  Ends<D> all = rows;
+  BoundingBox<D> all = rows;
   all.take(columns);
   if (!all.any()) return cube;
   cube.least = all.least;
@@ -81,32 +81,32 @@ Cube<D> cube_of(const Ends<D>& rows, const Ends<D>& columns, bool has_all) {
 }  // namespace
 
 template <int D>
-Ends<D>::Ends() {
+BoundingBox<D>::BoundingBox() {
   least.fill(HUGE_VAL);
   most.fill(-HUGE_VAL);
 }
 template <int D>
-void Ends<D>::take(const std::array<double, D>& point) {
+void BoundingBox<D>::take(const std::array<double, D>& point) {
   for (std::size_t d = 0; d < D; ++d) {
     least[d] = std::min(least[d], point[d]);
     most[d] = std::max(most[d], point[d]);
   }
 }
 template <int D>
-void Ends<D>::take(const Ends& other) {
+void BoundingBox<D>::take(const BoundingBox& other) {
   for (std::size_t d = 0; d < D; ++d) {
     least[d] = std::min(least[d], other.least[d]);
     most[d] = std::max(most[d], other.most[d]);
   }
 }
 template <int D>
-bool Ends<D>::has(const std::array<double, D>& point) const {
+bool BoundingBox<D>::has(const std::array<double, D>& point) const {
   for (std::size_t d = 0; d < D; ++d)
     if (!(least[d] <= point[d] && point[d] <= most[d])) return false;
   return true;
 }
 template <int D>
-double Ends<D>::width() const {
+double BoundingBox<D>::width() const {
   double width = 0;
   for (std::size_t d = 0; d < D; ++d) width = std::max(width, most[d] - least[d]);
   return width;
@@ -125,14 +125,14 @@ template <int D>
 Cube<D> Cube<D>::around(const Points& rows, const Points& columns, const arrays::Workers& workers) {
   const bool one = &rows == &columns;
   double nothing = 0;
-  const Ends<D> of_rows = ends_of<D>(rows, workers, &nothing),
+  const BoundingBox<D> of_rows = ends_of<D>(rows, workers, &nothing),
                 of_columns = one ? of_rows : ends_of<D>(columns, workers, &nothing);
   Cube<D> all = cube_of(of_rows, of_columns, true);
   if (nothing != 0) {
     all.width = std::numeric_limits<double>::quiet_NaN();
     return all;
   }
-  Ends<D> fence, rows_within, columns_within;
+  BoundingBox<D> fence, rows_within, columns_within;
   put_fence<D>(rows, &fence);
   if (!one) put_fence<D>(columns, &fence);
   const double farther = kFarAway * fence.width();
@@ -156,9 +156,9 @@ Centre<D>::Centre(const Cube<D>& cube, const std::array<int, D>& place, double h
   }
 }
 
-template struct Ends<1>;
-template struct Ends<2>;
-template struct Ends<3>;
+template struct BoundingBox<1>;
+template struct BoundingBox<2>;
+template struct BoundingBox<3>;
 template struct Cube<1>;
 template struct Cube<2>;
 template struct Cube<3>;

@@ -20,12 +20,12 @@ std::array<double, D> point_of(const Points& points, std::size_t p) {
 
 // From the least to the largest of each component of some points.
 template <int D>
-struct Ends {
+struct BoundingBox {
   std::array<double, D> least, most;
 
-  Ends();
+  BoundingBox();
   void take(const std::array<double, D>& point);
-  void take(const Ends& other);
+  void take(const BoundingBox& other);
   bool any() const { return least[0] <= most[0]; }
   bool has(const std::array<double, D>& point) const;
   double width() const;
@@ -37,7 +37,7 @@ struct Cube {
   std::array<double, D> least{};
   double width = 1;
   bool has_all = true;
-  Ends<D> of_rows, of_columns;  // of those in it
+  BoundingBox<D> of_rows, of_columns;  // of those in it
 
   // The cube of two lists of points, which may be the same list. It has no width where a number is not finite.
   static Cube around(const Points& rows, const Points& columns, const arrays::Workers& workers);

@@ -32,11 +32,11 @@ inline Block room_for(Device* device, std::int64_t numbers) {
 // Points of a tree on the device, the number of each where they came from, and factors of each.
 template <int D>
 struct PointsThere {
-  PointsThere(Device* device, const Tree<D>& tree, const std::vector<double>& of_points)
-      : count(tree.size()), lie(tree.curve().on(device)) {
+  PointsThere(Device* device, const Octree<D>& tree, const std::vector<double>& of_points)
+      : count(tree.size()), lie(tree.morton().on(device)) {
     if (of_points.empty()) return;
     std::vector<double> sorted;
-    const Fresh<int>& order = tree.curve().order();
+    const Fresh<int>& order = tree.morton().order();
     if (of_points.size() > order.size()) factors_behind = count;
     for (std::size_t from = 0; from < of_points.size(); from += order.size())
       for (const int number : order) sorted.push_back(of_points[from + static_cast<std::size_t>(number)]);
@@ -44,7 +44,7 @@ struct PointsThere {
   }
 
   int count, factors_behind = 0;  // 0 where factors are those of all components
-  std::shared_ptr<const PointsOnDevice> lie;
+  std::shared_ptr<const SortedDevicePoints> lie;
   Block factors;
 };
 
@@ -54,7 +54,7 @@ struct BoxesThere {
   int count, stretch_count;
   Block centres, stretches, starts;  // where stretches of each box begin
 
-  BoxesThere(Device* device, const Cube<D>& cube, const std::vector<typename Tree<D>::Box>& boxes,
+  BoxesThere(Device* device, const Cube<D>& cube, const std::vector<typename Octree<D>::Box>& boxes,
              const NumberedBoxes& which, double half, int most_points)
       : count(which.count) {
     std::vector<gpu::FarCentre> all;

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "kernweave/gpu/curve_task.hpp"
+#include "kernweave/gpu/morton_task.hpp"
 
 namespace kernweave {
 namespace far {
@@ -14,7 +14,7 @@ constexpr int kGivenShared = 48 * 1024;  // that a block of threads may have wit
 
 std::string written(int components) {
   std::ostringstream out;
-  out << "#include \"kernweave/gpu/far.hpp\"\n#include \"kernweave/gpu/curve.hpp\"\n";
+  out << "#include \"kernweave/gpu/far.hpp\"\n#include \"kernweave/gpu/morton.hpp\"\n";
   const auto kernel = [&](const char* task, const char* name, int threads, bool of_points) {
     out << "extern \"C\" __global__ void __launch_bounds__(" << threads << ") " << name << "(const kernweave::gpu::"
         << task << "Task t) { kernweave::gpu::" << name;
@@ -26,10 +26,10 @@ std::string written(int components) {
     kernel("Far", name, gpu::kFarThreads, false);
   kernel("Far", "far_moments", gpu::kFarThreads, true);
   kernel("Far", "far_evaluated", gpu::kFarEvaluated, true);
-  for (const char* name : {"curve_count", "curve_move"}) kernel("Curve", name, gpu::kCurveThreads, false);
-  kernel("Curve", "curve_places", gpu::kCurveScan, false);
-  for (const char* name : {"curve_keys", "curve_components", "curve_ends"})
-    kernel("Curve", name, gpu::kCurveThreads, true);
+  for (const char* name : {"morton_count", "morton_move"}) kernel("Morton", name, gpu::kMortonThreads, false);
+  kernel("Morton", "morton_places", gpu::kMortonScan, false);
+  for (const char* name : {"morton_keys", "morton_components", "morton_ends"})
+    kernel("Morton", name, gpu::kMortonThreads, true);
   return out.str();
 }
 

@@ -1,4 +1,4 @@
-// Launches of the kernels for points in order and pairs far apart (kernweave/gpu/curve.hpp, far.hpp).
+// Launches of the kernels for points in order and pairs far apart (kernweave/gpu/morton.hpp, far.hpp).
 #pragma once
 #include <string>
 #include <vector>

@@ -44,7 +44,7 @@ std::vector<FarPair> by_kind(const std::vector<FarPair>& pairs, std::size_t clas
 template <int D>
 class Planner {
  public:
-  using Box = typename Tree<D>::Box;
+  using Box = typename Octree<D>::Box;
 
   Planner(const distance::Profile& k, const Demands& demands, const Grown<D>& trees, const Prices& prices,
           const arrays::Workers& workers)
@@ -127,7 +127,9 @@ class Planner {
   // --- candidates ---
 
   // The boxes above those of a level; above the first there is one, whose only child it is.
-  const std::vector<Box>& above(const Tree<D>& tree, std::size_t l) const { return l > 0 ? tree.boxes[l - 1] : root_; }
+  const std::vector<Box>& above(const Octree<D>& tree, std::size_t l) const {
+    return l > 0 ? tree.boxes[l - 1] : root_;
+  }
 
   // What a candidate is, by the number that `find` gives its folded offset, and its turn.
   struct Kind {
@@ -304,7 +306,7 @@ class Planner {
     if (of.fate == Fate::skipped) return Fate::skipped;
     if (of.fate == Fate::far && is_worth(of, target, source, pairs)) return Fate::far;
     const bool few = pairs * prices_.pair <= kWorkOfCoefficient[D - 1] * prices_.at_once;
-    const bool may_split = Tree<D>::is_split(level, target) && Tree<D>::is_split(level, source);
+    const bool may_split = Octree<D>::is_split(level, target) && Octree<D>::is_split(level, source);
     return few || !may_split ? Fate::near : Fate::split;
   }
   static double pairs_of(const Box& target, const Box& source) {

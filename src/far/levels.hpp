@@ -6,7 +6,7 @@
 #include "far/box_class.hpp"
 #include "far/level_terms.hpp"
 #include "far/near_rectangles.hpp"
-#include "far/tree.hpp"
+#include "far/octree.hpp"
 
 namespace kernweave {
 namespace far {
@@ -59,7 +59,7 @@ struct Levels {
 template <int D>
 struct Grown {
   const Cube<D>& cube;
-  Tree<D>&targets, &sources;
+  Octree<D>&targets, &sources;
 
   void split(const arrays::Workers& workers) const {
     targets.split(workers);

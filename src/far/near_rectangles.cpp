@@ -10,7 +10,7 @@ namespace {
 
 // Of each level, of each target box: does it, or what it is made of, have columns?
 template <int D>
-std::vector<std::vector<bool>> with_columns(const NearColumns& near, const Tree<D>& targets) {
+std::vector<std::vector<bool>> with_columns(const NearColumns& near, const Octree<D>& targets) {
   std::vector<std::vector<bool>> has(near.size());
   for (std::size_t l = near.size(); l-- > 0;)
     for (std::size_t t = 0; t < near[l].targets(); ++t) {
@@ -35,7 +35,7 @@ void add_rows(const Range& rows, std::vector<Range> columns, std::vector<Rectang
 }  // namespace
 
 template <int D>
-std::vector<Rectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources) {
+std::vector<Rectangle> near_rectangles(const NearColumns& near, const Octree<D>& targets, const Octree<D>& sources) {
   struct Visit {
     std::size_t level, box;
     std::vector<Range> columns;
@@ -66,9 +66,9 @@ std::vector<Rectangle> near_rectangles(const NearColumns& near, const Tree<D>& t
   return rectangles;
 }
 
-template std::vector<Rectangle> near_rectangles(const NearColumns&, const Tree<1>&, const Tree<1>&);
-template std::vector<Rectangle> near_rectangles(const NearColumns&, const Tree<2>&, const Tree<2>&);
-template std::vector<Rectangle> near_rectangles(const NearColumns&, const Tree<3>&, const Tree<3>&);
+template std::vector<Rectangle> near_rectangles(const NearColumns&, const Octree<1>&, const Octree<1>&);
+template std::vector<Rectangle> near_rectangles(const NearColumns&, const Octree<2>&, const Octree<2>&);
+template std::vector<Rectangle> near_rectangles(const NearColumns&, const Octree<3>&, const Octree<3>&);
 
 }  // namespace far
 }  // namespace kernweave

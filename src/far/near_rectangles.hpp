@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "far/box_lists.hpp"
-#include "far/tree.hpp"
+#include "far/octree.hpp"
 #include "pairs/pair_map.hpp"
 
 namespace kernweave {
@@ -14,7 +14,7 @@ using NearColumns = std::vector<BoxLists<Range>>;  // of each level
 // By places in the trees' orders: in the order of rows; of the same rows, in the order of columns. Points in no box are
 // near to all.
 template <int D>
-std::vector<Rectangle> near_rectangles(const NearColumns& near, const Tree<D>& targets, const Tree<D>& sources);
+std::vector<Rectangle> near_rectangles(const NearColumns& near, const Octree<D>& targets, const Octree<D>& sources);
 
 }  // namespace far
 }  // namespace kernweave

@@ -21,7 +21,7 @@ constexpr int kColumnsAtOnce = 16;
 template <int D>
 class LevelProduct {
  public:
-  using Box = typename Tree<D>::Box;
+  using Box = typename Octree<D>::Box;
 
   LevelProduct(const Level<D>& level, const Trees<D>& trees, std::size_t number, int power,
                const arrays::Workers& workers)
@@ -51,12 +51,12 @@ class LevelProduct {
     return static_cast<std::size_t>((Index{boxes.number[static_cast<std::size_t>(box)]} * slots_ + slot) * numbers);
   }
 
-  BoxPoints<D> points(const Tree<D>& tree, const Box& box) const {
+  BoxPoints<D> points(const Octree<D>& tree, const Box& box) const {
     BoxPoints<D> found;
     const Centre<D> centre(trees_.cube, box.at, level_.half);
     found.centre = centre.at;
     found.rest = centre.rest;
-    for (std::size_t d = 0; d < D; ++d) found.at[d] = tree.curve().components()[d].data() + box.begin;
+    for (std::size_t d = 0; d < D; ++d) found.at[d] = tree.morton().components()[d].data() + box.begin;
     found.count = box.size();
     found.half = level_.half;
     return found;
@@ -230,7 +230,7 @@ class LevelProduct {
 template <int D>
 void add_bounds(const Levels<D>& plan, const Trees<D>& trees, int power, int component, const double* weights,
                 double* bound) {
-  const Tree<D>&targets = trees.targets, &sources = trees.sources;
+  const Octree<D>&targets = trees.targets, &sources = trees.sources;
   std::vector<double> before(static_cast<std::size_t>(sources.size()) + 1, 0.0);
   for (std::size_t p = 1; p < before.size(); ++p) before[p] = before[p - 1] + std::abs(weights[p - 1]);
   const auto axis = static_cast<std::size_t>(component);
@@ -262,7 +262,7 @@ void add_far(const Levels<D>& plan, const Trees<D>& trees, int power, const doub
   const auto place = [&](int c, int d) { return Index{c * spread.components + d} * trees.targets.size(); };
   const int at_once = std::max(1, kColumnsAtOnce / spread.count());
   // Before threads ask for them.
-  for (const Tree<D>* tree : {&trees.targets, &trees.sources}) tree->curve().components();
+  for (const Octree<D>* tree : {&trees.targets, &trees.sources}) tree->morton().components();
   double all = 0, done = 0;
   for (const Level<D>& level : plan.levels) all += level.work * columns;
   const arrays::Workers still{workers.threads, [&](double) { workers.poll(done / all); }};

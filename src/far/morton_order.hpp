@@ -1,5 +1,5 @@
-// Points of a side in the order of a curve that fills their cube, so that those of a box, of whatever size, lie
-// together.
+// The Morton order of the points of a side, along the Z-curve that fills their cube: those of a box, of whatever size,
+// lie together.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,20 +18,20 @@ template <class Item>
 using Fresh = arrays::Fresh<Item>;
 
 // Numbers of points in that order, and their components one after the other, on a device.
-struct PointsOnDevice {
+struct SortedDevicePoints {
   device::Device* device;
   device::Block order, components;
 };
 
 template <int D>
-class Curve {
+class MortonOrder {
  public:
   // Halvings of the cube: as many as keys of 63 bits have room for, and places of type int.
   static constexpr int kHalvings = D == 3 ? 21 : 30;
   // So many numbers may be read behind the last point.
   static constexpr int kBehind = 32;
 
-  virtual ~Curve() = default;
+  virtual ~MortonOrder() = default;
 
   int size() const { return size_; }
   int inside() const { return inside_; }  // points in the cube; the others lie behind them
@@ -45,14 +45,14 @@ class Curve {
   virtual const Fresh<int>& order() const = 0;  // the points' numbers
   // In that order; the last point once more, `kBehind` times.
   virtual const std::array<Fresh<double>, D>& components() const = 0;
-  virtual std::shared_ptr<const PointsOnDevice> on(device::Device* device) const;
+  virtual std::shared_ptr<const SortedDevicePoints> on(device::Device* device) const;
 
  protected:
   int size_ = 0, inside_ = 0;
 };
 
 template <int D>
-std::unique_ptr<Curve<D>> curve_here(const Points& points, const Cube<D>& cube, const arrays::Workers& workers);
+std::unique_ptr<MortonOrder<D>> morton_order(const Points& points, const Cube<D>& cube, const arrays::Workers& workers);
 
 }  // namespace far
 }  // namespace kernweave

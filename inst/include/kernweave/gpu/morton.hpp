@@ -1,19 +1,19 @@
-// Kernels that put points in the order of a curve that fills their cube: keys, a radix sort that keeps the order of
-// equal keys, and where the parts of boxes end.
+// Kernels of the Morton order of points: keys, a radix sort that keeps the order of equal keys, and where the parts of
+// boxes end.
 #pragma once
-#include "curve_task.hpp"
+#include "morton_task.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-__device__ inline int curve_number() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+__device__ inline int morton_number() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
 
 // The key of each point: bits of its places along the axes in turn, the highest first. As the host finds them
-// (src/far/curve.cpp), to the bit.
+// (src/far/morton_order.cpp), to the bit.
 template <int D>
-__device__ void curve_keys(const CurveTask& t) {
-  const int point = curve_number();
+__device__ void morton_keys(const MortonTask& t) {
+  const int point = morton_number();
   if (point >= t.points) return;
   const double cells = static_cast<double>(1LL << t.halvings), scale = cells / t.width;
   long long places[D];
@@ -28,31 +28,31 @@ __device__ void curve_keys(const CurveTask& t) {
   t.order_to[point] = point;
 }
 
-__device__ inline int curve_digit(const CurveTask& t, int at) {
-  return static_cast<int>(t.keys[at] >> t.shift) & (kCurveDigits - 1);
+__device__ inline int morton_digit(const MortonTask& t, int at) {
+  return static_cast<int>(t.keys[at] >> t.shift) & (kMortonDigits - 1);
 }
 
 // How many keys of a tile have each digit.
-__device__ inline void curve_count(const CurveTask& t) {
-  __shared__ int count[kCurveDigits];
+__device__ inline void morton_count(const MortonTask& t) {
+  __shared__ int count[kMortonDigits];
   count[threadIdx.x] = 0;
   __syncthreads();
-  const int first = blockIdx.x * kCurveTile;
-  for (int at = first + threadIdx.x; at < first + kCurveTile && at < t.points; at += kCurveThreads)
-    atomicAdd(&count[curve_digit(t, at)], 1);
+  const int first = blockIdx.x * kMortonTile;
+  for (int at = first + threadIdx.x; at < first + kMortonTile && at < t.points; at += kMortonThreads)
+    atomicAdd(&count[morton_digit(t, at)], 1);
   __syncthreads();
   t.counts[threadIdx.x * t.tiles + blockIdx.x] = count[threadIdx.x];
 }
 
 // Counts, in the order of digits and then of tiles, become the places where these begin. One block.
-__device__ inline void curve_places(const CurveTask& t) {
-  __shared__ int sums[kCurveScan];
-  const int all = kCurveDigits * t.tiles, each = (all + kCurveScan - 1) / kCurveScan;
+__device__ inline void morton_places(const MortonTask& t) {
+  __shared__ int sums[kMortonScan];
+  const int all = kMortonDigits * t.tiles, each = (all + kMortonScan - 1) / kMortonScan;
   const int first = threadIdx.x * each, last = first + each < all ? first + each : all;
   int mine = 0;
   for (int k = first; k < last; ++k) mine += t.counts[k];
   sums[threadIdx.x] = mine;
-  for (int step = 1; step < kCurveScan; step *= 2) {
+  for (int step = 1; step < kMortonScan; step *= 2) {
     __syncthreads();
     const int before = static_cast<int>(threadIdx.x) >= step ? sums[threadIdx.x - step] : 0;
     __syncthreads();
@@ -67,19 +67,19 @@ __device__ inline void curve_places(const CurveTask& t) {
 }
 
 // Each warp of a block has items that lie together, and takes them 32 at a time, so that equal digits keep their order.
-__device__ inline void curve_move(const CurveTask& t) {
-  constexpr int kWarp = 32, kWarps = kCurveThreads / kWarp;
-  __shared__ int next[kWarps][kCurveDigits];
+__device__ inline void morton_move(const MortonTask& t) {
+  constexpr int kWarp = 32, kWarps = kMortonThreads / kWarp;
+  __shared__ int next[kWarps][kMortonDigits];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   for (int w = 0; w < kWarps; ++w) next[w][threadIdx.x] = 0;
   __syncthreads();
-  const int first = blockIdx.x * kCurveTile + warp * kWarp * kCurveEach + lane;
+  const int first = blockIdx.x * kMortonTile + warp * kWarp * kMortonEach + lane;
   const auto each_round = [&](auto f) {
-    for (int round = 0; round < kCurveEach; ++round) {
+    for (int round = 0; round < kMortonEach; ++round) {
       const int at = first + round * kWarp;
       const unsigned there = __ballot_sync(~0u, at < t.points);
       if (at < t.points) {
-        const int digit = curve_digit(t, at);
+        const int digit = morton_digit(t, at);
         f(at, digit, __match_any_sync(there, digit), there);
       }
       __syncwarp();
@@ -107,8 +107,8 @@ __device__ inline void curve_move(const CurveTask& t) {
 }
 
 template <int D>
-__device__ void curve_components(const CurveTask& t) {
-  const int place = curve_number();
+__device__ void morton_components(const MortonTask& t) {
+  const int place = morton_number();
   if (place >= t.points) return;
   const int point = t.order[place];
   for (int d = 0; d < D; ++d) {
@@ -119,8 +119,8 @@ __device__ void curve_components(const CurveTask& t) {
 
 // The first point of a box, of those in order, that lies in a later part.
 template <int D>
-__device__ void curve_ends(const CurveTask& t) {
-  const int number = curve_number(), box = number >> D;
+__device__ void morton_ends(const MortonTask& t) {
+  const int number = morton_number(), box = number >> D;
   const unsigned long long part = number & ((1 << D) - 1);
   if (box >= t.box_count) return;
   int low = static_cast<int>(t.boxes[2 * box]), high = static_cast<int>(t.boxes[2 * box + 1]);

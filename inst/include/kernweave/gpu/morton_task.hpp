@@ -1,5 +1,5 @@
-// Arguments of the kernels that put points in the order of a curve (curve.hpp). The host's compiler and the device's
-// read the same text.
+// Arguments of the kernels of the Morton order of points (morton.hpp). The host's compiler and the device's read the
+// same text.
 #pragma once
 #include "../lane.hpp"
 
@@ -7,16 +7,16 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-inline constexpr int kCurveThreads = 256;
-inline constexpr int kCurveEach = 16;       // items of a thread of a block that sorts
-inline constexpr int kCurveTile = kCurveThreads * kCurveEach;
-inline constexpr int kCurveBits = 8;        // of a key, that are sorted by at once
-inline constexpr int kCurveDigits = 1 << kCurveBits;
-static_assert(kCurveDigits == kCurveThreads, "a thread has a digit");
-inline constexpr int kCurveScan = 1024;     // threads of the one block that adds up counts
+inline constexpr int kMortonThreads = 256;
+inline constexpr int kMortonEach = 16;       // items of a thread of a block that sorts
+inline constexpr int kMortonTile = kMortonThreads * kMortonEach;
+inline constexpr int kMortonBits = 8;        // of a key, that are sorted by at once
+inline constexpr int kMortonDigits = 1 << kMortonBits;
+static_assert(kMortonDigits == kMortonThreads, "a thread has a digit");
+inline constexpr int kMortonScan = 1024;     // threads of the one block that adds up counts
 
 // Which kernel reads what stands with it.
-struct CurveTask {
+struct MortonTask {
   // Points, component by component, and the cube they are in, whose sides are halved so often.
   int points, halvings;
   const double* numbers;

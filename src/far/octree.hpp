@@ -1,16 +1,17 @@
-// The boxes of each level of the points of a side, each a stretch of their order.
+// The octree (a quadtree, a binary tree) of the points of a side: the boxes of each level, each a range of the Morton
+// order.
 #pragma once
 #include <array>
 #include <memory>
 #include <vector>
 
-#include "far/curve.hpp"
+#include "far/morton_order.hpp"
 
 namespace kernweave {
 namespace far {
 
 template <int D>
-class Tree {
+class Octree {
  public:
   // A box of so many points is not split.
   static constexpr int kFewest = 32;
@@ -25,19 +26,19 @@ class Tree {
   };
 
   // One box, of all points but those outside of the cube, which are in no box.
-  explicit Tree(std::unique_ptr<Curve<D>> curve);
+  explicit Octree(std::unique_ptr<MortonOrder<D>> order);
   // Adds a level: the children of the boxes of the last one.
   void split(const arrays::Workers& workers);
   // Has a box of this level children, once the level is split?
   static bool is_split(int level, const Box& box) {
-    return box.size() > kFewest && level + 1 < Curve<D>::kHalvings;
+    return box.size() > kFewest && level + 1 < MortonOrder<D>::kHalvings;
   }
   // Once no more levels are wanted.
-  void end() { curve_->forget_keys(); }
+  void end() { order_->forget_keys(); }
 
-  const Curve<D>& curve() const { return *curve_; }
-  int size() const { return curve_->size(); }
-  int boxed() const { return curve_->inside(); }
+  const MortonOrder<D>& morton() const { return *order_; }
+  int size() const { return order_->size(); }
+  int boxed() const { return order_->inside(); }
   int levels() const { return static_cast<int>(boxes.size()); }
 
   std::vector<std::vector<Box>> boxes;  // level by level, in order
@@ -45,14 +46,14 @@ class Tree {
  private:
   void add_children(int number, const int* ends, std::vector<Box>* children);
 
-  std::unique_ptr<Curve<D>> curve_;
+  std::unique_ptr<MortonOrder<D>> order_;
 };
 
 // Trees of both sides in one cube: rows are targets, columns sources, and may be the same tree.
 template <int D>
 struct Trees {
   const Cube<D>& cube;
-  const Tree<D>&targets, &sources;
+  const Octree<D>&targets, &sources;
 };
 
 }  // namespace far

@@ -1,5 +1,5 @@
-// Parts of a box that have points are its children.
-#include "far/tree.hpp"
+// Children of a box: those of its 2^D parts that have points.
+#include "far/octree.hpp"
 
 #include <utility>
 
@@ -7,17 +7,17 @@ namespace kernweave {
 namespace far {
 
 template <int D>
-Tree<D>::Tree(std::unique_ptr<Curve<D>> curve) : curve_(std::move(curve)) {
+Octree<D>::Octree(std::unique_ptr<MortonOrder<D>> order) : order_(std::move(order)) {
   boxes.push_back({Box{0, boxed(), 0, 0, 0, {}}});
 }
 
 template <int D>
-void Tree<D>::split(const arrays::Workers& workers) {
+void Octree<D>::split(const arrays::Workers& workers) {
   const int level = levels() - 1, count = static_cast<int>(boxes.back().size());
   std::vector<Range> split;
   for (const Box& box : boxes.back())
     if (is_split(level, box)) split.push_back({box.begin, box.end});
-  const std::vector<int> ends = curve_->ends_of_parts(level, split, workers);
+  const std::vector<int> ends = order_->ends_of_parts(level, split, workers);
   std::vector<Box> next;
   const int* of_box = ends.data();
   for (int number = 0; number < count; ++number) {
@@ -32,7 +32,7 @@ void Tree<D>::split(const arrays::Workers& workers) {
 }
 
 template <int D>
-void Tree<D>::add_children(int number, const int* ends, std::vector<Box>* children) {
+void Octree<D>::add_children(int number, const int* ends, std::vector<Box>* children) {
   const Box& box = boxes.back()[static_cast<std::size_t>(number)];
   int begin = box.begin;
   for (int part = 0; part < 1 << D; ++part) {
@@ -47,9 +47,9 @@ void Tree<D>::add_children(int number, const int* ends, std::vector<Box>* childr
   }
 }
 
-template class Tree<1>;
-template class Tree<2>;
-template class Tree<3>;
+template class Octree<1>;
+template class Octree<2>;
+template class Octree<3>;
 
 }  // namespace far
 }  // namespace kernweave

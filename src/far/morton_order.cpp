@@ -1,5 +1,6 @@
-// A key interleaves the bits of a point's places along the axes, so that points of a box have its first bits.
-#include "far/curve.hpp"
+// Morton keys: the bits of a point's places along the axes, interleaved, so that all points of a box have its first
+// bits.
+#include "far/morton_order.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ template <int D>
 std::int64_t key_of(const std::array<std::int64_t, D>& places, const SpreadBytes& spread) {
   std::int64_t key = 0;
   for (int d = 0; d < D; ++d)
-    for (int byte = 0; 8 * byte < Curve<D>::kHalvings; ++byte) {
+    for (int byte = 0; 8 * byte < MortonOrder<D>::kHalvings; ++byte) {
       const auto bits = static_cast<std::size_t>(places[static_cast<std::size_t>(d)] >> (8 * byte) & 255);
       key |= spread[bits] << (8 * byte * D + D - 1 - d);
     }
@@ -33,9 +34,9 @@ std::int64_t key_of(const std::array<std::int64_t, D>& places, const SpreadBytes
 }
 
 template <int D>
-class CurveHere : public Curve<D> {
+class HostMortonOrder : public MortonOrder<D> {
  public:
-  CurveHere(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
+  HostMortonOrder(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
     this->size_ = static_cast<int>(points.size() / D);
     take_keys(points, cube, workers);
     order_points(points, cube, workers);
@@ -62,7 +63,7 @@ class CurveHere : public Curve<D> {
  private:
   // Those of points outside of the cube are any.
   void take_keys(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
-    const double cells = std::ldexp(1.0, Curve<D>::kHalvings), scale = cells / cube.width;
+    const double cells = std::ldexp(1.0, MortonOrder<D>::kHalvings), scale = cells / cube.width;
     const SpreadBytes spread = spread_bytes<D>();
     keys_.resize(points.size() / D);
     arrays::each_piece(workers, this->size_, [&](Index, Index first, Index last) {
@@ -92,7 +93,7 @@ class CurveHere : public Curve<D> {
 
   void take_components(const Points& points, const arrays::Workers& workers) {
     const std::size_t n = keys_.size();
-    for (Fresh<double>& component : components_) component.resize(n + Curve<D>::kBehind);
+    for (Fresh<double>& component : components_) component.resize(n + MortonOrder<D>::kBehind);
     arrays::each_piece(workers, this->size_, [&](Index, Index first, Index last) {
       for (auto p = static_cast<std::size_t>(first); p < static_cast<std::size_t>(last); ++p)
         for (std::size_t d = 0; d < D; ++d) components_[d][p] = points[static_cast<std::size_t>(order_[p]) + d * n];
@@ -102,7 +103,7 @@ class CurveHere : public Curve<D> {
   }
 
   void find_ends(int level, const Range& box, int* ends) const {
-    const int behind = D * (Curve<D>::kHalvings - 1 - level);  // bits of places within a part
+    const int behind = D * (MortonOrder<D>::kHalvings - 1 - level);  // bits of places within a part
     const auto part_of = [&](int point) {
       return static_cast<int>(keys_[static_cast<std::size_t>(point)] >> behind & ((1 << D) - 1));
     };
@@ -121,10 +122,10 @@ class CurveHere : public Curve<D> {
 }  // namespace
 
 template <int D>
-std::shared_ptr<const PointsOnDevice> Curve<D>::on(device::Device* device) const {
+std::shared_ptr<const SortedDevicePoints> MortonOrder<D>::on(device::Device* device) const {
   const std::size_t bytes = static_cast<std::size_t>(size_) * sizeof(double);
-  auto found = std::make_shared<PointsOnDevice>(
-      PointsOnDevice{device, device->allocate(std::max<std::size_t>(bytes / 2, 1), "the order of points"),
+  auto found = std::make_shared<SortedDevicePoints>(
+      SortedDevicePoints{device, device->allocate(std::max<std::size_t>(bytes / 2, 1), "the order of points"),
                      device->allocate(std::max<std::size_t>(bytes * D, 1), "points of boxes")});
   if (size_ > 0) device->upload(found->order.at(), order().data(), bytes / 2);
   for (std::size_t d = 0; d < D && size_ > 0; ++d)
@@ -133,16 +134,17 @@ std::shared_ptr<const PointsOnDevice> Curve<D>::on(device::Device* device) const
 }
 
 template <int D>
-std::unique_ptr<Curve<D>> curve_here(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
-  return std::make_unique<CurveHere<D>>(points, cube, workers);
+std::unique_ptr<MortonOrder<D>> morton_order(const Points& points, const Cube<D>& cube,
+                                             const arrays::Workers& workers) {
+  return std::make_unique<HostMortonOrder<D>>(points, cube, workers);
 }
 
-template class Curve<1>;
-template class Curve<2>;
-template class Curve<3>;
-template std::unique_ptr<Curve<1>> curve_here(const Points&, const Cube<1>&, const arrays::Workers&);
-template std::unique_ptr<Curve<2>> curve_here(const Points&, const Cube<2>&, const arrays::Workers&);
-template std::unique_ptr<Curve<3>> curve_here(const Points&, const Cube<3>&, const arrays::Workers&);
+template class MortonOrder<1>;
+template class MortonOrder<2>;
+template class MortonOrder<3>;
+template std::unique_ptr<MortonOrder<1>> morton_order(const Points&, const Cube<1>&, const arrays::Workers&);
+template std::unique_ptr<MortonOrder<2>> morton_order(const Points&, const Cube<2>&, const arrays::Workers&);
+template std::unique_ptr<MortonOrder<3>> morton_order(const Points&, const Cube<3>&, const arrays::Workers&);
 
 }  // namespace far
 }  // namespace kernweave
