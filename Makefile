@@ -29,7 +29,7 @@ run-tests = NOT_CRAN=true KERNWEAVE_TESTS=$(1) TESTTHAT_PARALLEL=true TESTTHAT_C
   'testthat::test_dir("tests/testthat", package = "kernweave", load_package = "installed")'
 
 .NOTPARALLEL:
-.PHONY: help demo quick test night check current docs site bench guard clean setup-demo setup-test setup-check setup-guard
+.PHONY: help demo quick test night check current dev docs site bench guard clean setup-demo setup-test setup-check setup-guard
 
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -51,6 +51,9 @@ check: setup-check ## scripts, fresh documentation, then R CMD check as CRAN run
 
 current: ## build, test and check under the newest R and compilers, in a folder that is made for it
 	@tools/current.sh
+
+dev: ## tell git of the house rules that it is to hold before each commit
+	git config core.hooksPath tools/hooks
 
 docs: setup-check ## write what is generated: operations, RcppExports, NAMESPACE, man/
 	Rscript tools/ops.R

@@ -22,14 +22,14 @@ Red red_named(const std::string& name) {
   return red;
 }
 
-// One reduction from R: list(value, weight, op, result, saved, here), settled.
+// One reduction from R: list(value, weight, op, result, saved, here), normalised.
 Reduced reduced_from_r(const Rcpp::List& from, Formulas* formulas) {
   const Expr weight = formulas->read_optional(from["weight"]);
   const Expr result = formulas->read_optional(from["result"]);
   const Expr saved = formulas->read_optional(from["saved"]);
   const Expr here = formulas->read_optional(from["here"]);
-  const Expr value = settle_for_derivatives(formulas->read(from["value"]));
-  return {red_named(from["op"]), value, weight ? settle_for_derivatives(weight) : weight, result, saved, here};
+  const Expr value = normalised_for_derivatives(formulas->read(from["value"]));
+  return {red_named(from["op"]), value, weight ? normalised_for_derivatives(weight) : weight, result, saved, here};
 }
 
 std::vector<Expr> roots_of(const Reduced& reduced) {
@@ -132,7 +132,7 @@ Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among) {
 Rcpp::List r_read_along(SEXP formula) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
-    const kernweave::Expr root = kernweave::settle({formulas.read(formula)})[0];
+    const kernweave::Expr root = kernweave::normalised({formulas.read(formula)})[0];
     std::set<std::pair<int, int>> found;
     const auto note = [&](kernweave::Expr f) {
       if (f->op != kernweave::Op::Var || f->type.axes.pairs().empty()) return;
@@ -186,7 +186,7 @@ Rcpp::List r_parse_declaration(std::string text) {
 int r_size(SEXP formula) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
-    const auto nodes = kernweave::reachable(kernweave::settle({formulas.read(formula)}));
+    const auto nodes = kernweave::reachable(kernweave::normalised({formulas.read(formula)}));
     return static_cast<int>(nodes.size());
   });
 }

@@ -91,7 +91,7 @@ SharedMap map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns
   if (Rf_isNull(where))
     return std::make_shared<PairMap>(std::move(spans), std::move(order_i), std::move(order_j), nullptr);
   Formulas formulas;
-  const Expr allowed = settle({formulas.read(where)})[0];
+  const Expr allowed = normalised({formulas.read(where)})[0];
   const Rcpp::List operands = formulas.operands();
   Rcpp::List data(operands.size());
   for (R_xlen_t k = 0; k < operands.size(); ++k) data[k] = Rcpp::Environment(operands[k])["data"];

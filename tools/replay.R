@@ -176,6 +176,48 @@ all_cases <- function() {
     reduction_reductions(), operation_reductions(), random_reductions(1:200), random_gradients(1:60))
 }
 
+# Which pairs exist, in ways to say it.
+pair_restrictions <- function() {
+  i <- row_index()
+  j <- col_index()
+  sorted <- rep(1:9, times = c(1, 40, 3, 200, 7, 90, 300, 58, 1))
+  some <- cbind(c(1, 101, 351), c(100, 350, 700))
+  pattern <- with(list(at = (1:4000 * 7919) %% 350000), {
+    Matrix::sparseMatrix(i = at %% 700 + 1, j = at %/% 700 + 1, dims = c(700, 500))
+  })
+  list(sorted = list(by = list(sorted[1:700], sorted[1:500])), groups = list(by = list((1:700) %% 5, (1:500) %% 7)),
+       triangle = list(where = i < j), band = list(where = abs(i - j) < 30), diagonal = list(exclude_diag = TRUE),
+       times = list(where = Vj(sort(cloud(500, 1))) < Vi(sort(cloud(700, 1)))), pattern = list(where = pattern),
+       blocks = list(ranges = ranges(some, cbind(c(1, 201, 400), c(150, 320, 500)), cbind(c(1, 1, 2, 3), c(1, 3, 2, 3)))))
+}
+
+# Their units of work, as the CPU deals them out along either axis: rows and columns of each span of each unit.
+work_texts <- function() {
+  texts <- lapply(pair_restrictions(), function(said) {
+    F <- do.call(restrict, c(list(sqdist(Vi(cloud(700, 2)), Vj(cloud(500, 2)))), said))
+    map <- kernweave:::pair_argument(F$pairs, c(700, 500))
+    of <- function(along_i, grouped) {
+      units <- .External(kernweave:::window_units, map, along_i, 256L, 128L, grouped)
+      c(paste(if (along_i) "along i" else "along j", if (grouped) "grouped"), apply(units, 2, paste, collapse = " "))
+    }
+    c("-- work", of(TRUE, FALSE), of(FALSE, FALSE), of(TRUE, TRUE))
+  })
+  stats::setNames(texts, paste("work", names(texts)))
+}
+
+# What approximations are planned as: the cut of the formula, levels, bounds.
+far_texts <- function() {
+  kernels <- list(gaussian = function(s) exp(-s), energy = function(s) -sqrt(s), factor = function(s) s * exp(-sqrt(s)),
+                  matern = function(s) (1 + sqrt(3 * s)) * exp(-sqrt(3 * s)), cut = function(s) relu(1 - s))
+  texts <- list()
+  for (d in 1:3) for (name in names(kernels)) for (certify in c("audit", "proof")) {
+    K <- Vi(cloud(3000, 1)) * kernels[[name]](sqdist(Vi(cloud(3000, d)), Vj(cloud(2000, d))) / 0.2^2)
+    A <- approximate(lazy_set(K, device = "cpu"), c(1e-8, 1e-5, 1e-4)[d], certify)
+    texts[[paste("far", name, d, certify)]] <- c("-- far", utils::capture.output(print(explain(A), digits = 12)))
+  }
+  texts
+}
+
 # --- text ---------------------------------------------------------------------------------------------------
 
 text_of <- function(R, precision) {
@@ -208,6 +250,9 @@ write_replay <- function(to, pattern = "") {
     for (label in names(reductions)) for (precision in c("float64", "float32"))
       texts[[paste(label, precision)]] <- text_of(reductions[[label]], precision)
   }
+  set.seed(1)
+  others <- c(work_texts(), far_texts())
+  texts <- c(texts, others[grepl(pattern, names(others))])
   lines <- unlist(lapply(names(texts), function(name) c(paste("==", name), texts[[name]])))
   writeLines(c(paste("instructions of", isa), lines), to)
   cat(length(texts), "cases,", length(lines), "lines\n")
@@ -242,8 +287,10 @@ compare_replays <- function(a, b, shown = NULL) {
   both <- intersect(names(before), names(after))
   for (name in setdiff(names(before), both)) cat(name, ": gone\n", sep = "")
   for (name in setdiff(names(after), both)) cat(name, ": new\n", sep = "")
-  known <- intersect(names(before[[1]]), names(after[[1]]))  # a section that is new differs from nothing
-  differing <- function(name) known[!mapply(identical, before[[name]][known], after[[name]][known])]
+  differing <- function(name) {
+    known <- intersect(names(before[[name]]), names(after[[name]]))  # a section that is new differs from nothing
+    known[!mapply(identical, before[[name]][known], after[[name]][known])]
+  }
   differ <- Filter(function(name) length(differing(name)) > 0, both)
   for (name in differ) {
     where <- differing(name)

@@ -1,4 +1,4 @@
-// The specification of a settled graph.
+// The specification of a normalised graph.
 #include "expr/check.hpp"
 
 #include "base/error.hpp"
@@ -18,7 +18,7 @@ std::vector<Expr> args_of(Expr f) {
 const char* fault_of(Expr f) {
   const bool gather = f->op == Op::Gather;
   if (gather && f.arg(0)->op != Op::Var) return "a gather of no variable";
-  if (!gather && row(f->op).form == Form::structural) return "an unsettled transpose or subset";
+  if (!gather && row(f->op).form == Form::structural) return "an unnormalised transpose or subset";
   if (row(f->op).form == Form::alias) return "an alias left over";
   if (!(infer(f->op, args_of(f), f->attributes) == f->type)) return "a node of the wrong type";
   for (const Node* arg : f->args)
@@ -28,7 +28,7 @@ const char* fault_of(Expr f) {
 
 }  // namespace
 
-void check_settled(const std::vector<Expr>& formulas) {
+void check_normalised(const std::vector<Expr>& formulas) {
   for (Expr f : reachable(formulas)) {
     if (f->op == Op::Var || f->op == Op::Number) continue;
     const char* fault = fault_of(f);

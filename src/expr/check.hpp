@@ -5,7 +5,7 @@
 
 namespace kernweave {
 
-// An internal failure, naming the node, if a formula holds anything but settled rows of consistent type.
-void check_settled(const std::vector<Expr>& formulas);
+// An internal failure, naming the node, if a formula holds anything but normalised rows of consistent type.
+void check_normalised(const std::vector<Expr>& formulas);
 
 }  // namespace kernweave

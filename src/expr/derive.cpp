@@ -28,10 +28,10 @@ Expr unit_vector(Pool* pool, int k, int n) {
 }
 
 // As the formula reads the variable, if it does: in one way, so that there is one derivative at each pair.
-Expr only_leaf(Expr settled, Expr variable_leaf) {
+Expr only_leaf(Expr normalised, Expr variable_leaf) {
   user_check(variable_leaf->op == Op::Var && variable(variable_leaf).source == Source::data, Fault::unsupported, "`",
              show_short(variable_leaf), "` is no variable, so nothing can be derived in it");
-  const std::vector<Expr> leaves = leaves_of_operand({settled}, variable(variable_leaf).operand);
+  const std::vector<Expr> leaves = leaves_of_operand({normalised}, variable(variable_leaf).operand);
   if (leaves.empty()) return Expr();
   user_check(leaves.size() == 1 && leaves[0]->op == Op::Var, Fault::unsupported, "`", show_short(leaves[0]),
              "` is read along two axes, or at row numbers: its derivative at a pair is not one of one point");
@@ -40,17 +40,17 @@ Expr only_leaf(Expr settled, Expr variable_leaf) {
 
 // Shaped like the variable.
 Expr gradient(Expr f, Expr v, Expr cotangent) {
-  const Expr settled = settle_for_derivatives(f), leaf = only_leaf(settled, v);
-  const Expr g = as_wide_as(settle_for_derivatives(cotangent), width(f), "the cotangent");
-  const Expr found = leaf ? pull_back(settled, g, {leaf})[0] : Expr();
+  const Expr normalised = normalised_for_derivatives(f), leaf = only_leaf(normalised, v);
+  const Expr g = as_wide_as(normalised_for_derivatives(cotangent), width(f), "the cotangent");
+  const Expr found = leaf ? pull_back(normalised, g, {leaf})[0] : Expr();
   return found ? found : zero(f->pool, width(v));
 }
 
 // Shaped like f.
 Expr derivative(Expr f, Expr v, Expr tangent) {
-  const Expr settled = settle_for_derivatives(f), leaf = only_leaf(settled, v);
-  const Expr along = as_wide_as(settle_for_derivatives(tangent), width(v), "the tangent");
-  const Expr found = leaf ? push_forward(settled, {leaf}, {along}) : Expr();
+  const Expr normalised = normalised_for_derivatives(f), leaf = only_leaf(normalised, v);
+  const Expr along = as_wide_as(normalised_for_derivatives(tangent), width(v), "the tangent");
+  const Expr found = leaf ? push_forward(normalised, {leaf}, {along}) : Expr();
   return found ? found : zero(f->pool, width(f));
 }
 

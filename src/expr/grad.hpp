@@ -5,7 +5,7 @@
 
 namespace kernweave {
 
-// Formulas here are settled. A target is a leaf: a variable, or the gather of one.
+// Formulas here are normalised. A target is a leaf: a variable, or the gather of one.
 
 // The leaves through which `formulas` read the operand.
 std::vector<Expr> leaves_of_operand(const std::vector<Expr>& formulas, int operand);

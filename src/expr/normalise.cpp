@@ -40,35 +40,35 @@ Expr take_rows(Expr f, bool along_i, Expr rows) {
   });
 }
 
-// The formula of an alias may hold aliases again; its arguments are settled already and not looked into. Parts that
-// many share are settled once: seen as a tree, a formula that is made step by step has no end.
-Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
+// The formula of an alias may hold aliases again; its arguments are normalised already and not looked into. Parts that
+// many share are normalised once: seen as a tree, a formula that is made step by step has no end.
+Expr normalised_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
 
-using Settled = std::unordered_map<const Node*, Expr>;
+using Normalised = std::unordered_map<const Node*, Expr>;
 
-Expr settle_part(Expr part, Settled* settled) {
+Expr normalised_part(Expr part, Normalised* normalised) {
   if (part->args.empty()) return part;
-  const auto known = settled->find(part.get());
-  if (known != settled->end()) return known->second;
+  const auto known = normalised->find(part.get());
+  if (known != normalised->end()) return known->second;
   std::vector<Expr> args;
-  for (std::size_t k = 0; k < part->args.size(); ++k) args.push_back(settle_part(part.arg(k), settled));
+  for (std::size_t k = 0; k < part->args.size(); ++k) args.push_back(normalised_part(part.arg(k), normalised));
   const Expr made =
-      row(part->op).form == Form::alias ? settle_alias(part->op, args, part->attributes) : remade(part, args);
-  settled->emplace(part.get(), made);
+      row(part->op).form == Form::alias ? normalised_alias(part->op, args, part->attributes) : remade(part, args);
+  normalised->emplace(part.get(), made);
   return made;
 }
 
-Expr settle_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
-  Settled settled;
-  for (Expr arg : args) settled.emplace(arg.get(), arg);
-  return settle_part(expand(op, args, attributes), &settled);
+Expr normalised_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
+  Normalised normalised;
+  for (Expr arg : args) normalised.emplace(arg.get(), arg);
+  return normalised_part(expand(op, args, attributes), &normalised);
 }
 
 template <bool for_derivatives>
-Expr settle_node(Expr node, const std::vector<Expr>& args) {
+Expr normalised_node(Expr node, const std::vector<Expr>& args) {
   const OpRow& r = row(node->op);
   const bool stays = for_derivatives && r.has_own_adjoint;
-  if (r.form == Form::alias && !stays) return settle_alias(node->op, args, node->attributes);
+  if (r.form == Form::alias && !stays) return normalised_alias(node->op, args, node->attributes);
   if (node->op == Op::Swap) return swap_axes(args[0]);
   if (node->op == Op::Take) return take_rows(args[0], node->attributes[0] == 0, args[1]);
   return remade(node, args);
@@ -76,8 +76,8 @@ Expr settle_node(Expr node, const std::vector<Expr>& args) {
 
 }  // namespace
 
-std::vector<Expr> settle(const std::vector<Expr>& formulas) { return rebuild(formulas, settle_node<false>); }
+std::vector<Expr> normalised(const std::vector<Expr>& formulas) { return rebuild(formulas, normalised_node<false>); }
 
-Expr settle_for_derivatives(Expr f) { return rebuild({f}, settle_node<true>)[0]; }
+Expr normalised_for_derivatives(Expr f) { return rebuild({f}, normalised_node<true>)[0]; }
 
 }  // namespace kernweave

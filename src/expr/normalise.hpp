@@ -6,9 +6,9 @@
 namespace kernweave {
 
 // What is left: rows other than ALIAS, variables, numbers, and gathers of variables.
-std::vector<Expr> settle(const std::vector<Expr>& formulas);
+std::vector<Expr> normalised(const std::vector<Expr>& formulas);
 
 // What is derived keeps aliases that have an adjoint of their own, too.
-Expr settle_for_derivatives(Expr f);
+Expr normalised_for_derivatives(Expr f);
 
 }  // namespace kernweave

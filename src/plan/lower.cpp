@@ -234,7 +234,7 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
   drafts.push_back({Variant::Form::direct, wanted, {}});
   if (job.rewrite && job.precision.load == Format::float32) centre(&drafts);
   if (job.checks)
-    for (const Draft& draft : drafts) check_settled(formulas_of(draft.outputs));
+    for (const Draft& draft : drafts) check_normalised(formulas_of(draft.outputs));
 
   Plan plan = place(drafts, extents, job.precision);
   plan.pairs = job.pairs;
@@ -265,7 +265,7 @@ std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted
 // Formulas in which rules have done what they can.
 std::vector<OutputFormula> simple(std::vector<OutputFormula> wanted, const Job& job, Trace* trace) {
   put_formulas(traced(
-                   trace, "settle", [&] { return settle(formulas_of(wanted)); }, show_all),
+                   trace, "normalise", [&] { return normalised(formulas_of(wanted)); }, show_all),
                &wanted);
   if (job.rewrite) put_formulas(rewritten(formulas_of(wanted), trace), &wanted);
   return wanted;
@@ -276,11 +276,11 @@ std::vector<OutputFormula> simple(std::vector<OutputFormula> wanted, const Job& 
 Plan lower(const Job& job, Trace* trace) {
   for (const OutputFormula& o : job.outputs) check_inputs(o);
   const std::vector<OutputFormula> wanted = simple(job.outputs, job, trace);
-  Plan plan = plan_of(wanted, settle(job.extents), job, trace);
+  Plan plan = plan_of(wanted, normalised(job.extents), job, trace);
   if (job.rewrite && plan.batch.empty() && plan.pairs == Pairs::all) plan.stages = stages_of(wanted, job, trace);
   if (job.allowed) {
     const std::vector<OutputFormula> allowed = simple(where_allowed(job.outputs, job.allowed), job, nullptr);
-    plan.partial = std::make_shared<const Plan>(plan_of(allowed, settle(job.extents), job, nullptr));
+    plan.partial = std::make_shared<const Plan>(plan_of(allowed, normalised(job.extents), job, nullptr));
   }
   return plan;
 }

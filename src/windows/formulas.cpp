@@ -95,13 +95,13 @@ Rcpp::List fold(std::string op, Rcpp::NumericVector values, Rcpp::NumericVector 
 // A formula by the rules that make it simpler.
 SEXP simplify(SEXP formula) {
   Formulas formulas;
-  return formulas.write(kernweave::simplify(settle({formulas.read(formula)}))[0]);
+  return formulas.write(kernweave::simplify(normalised({formulas.read(formula)}))[0]);
 }
 
 // What a formula costs: for every pair, for every row or column, once.
 Rcpp::NumericVector work(SEXP formula) {
   Formulas formulas;
-  const auto work = work_of(settle({formulas.read(formula)})[0]);
+  const auto work = work_of(normalised({formulas.read(formula)})[0]);
   return Rcpp::NumericVector(work.begin(), work.end());
 }
 
