@@ -418,7 +418,8 @@ room_includes <- function() {
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               withdrawn = gate_withdrawn, models = gate_models, called = gate_called,
-              first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns, functions = gate_functions,
+              first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns,
+              functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
               words = gate_words, readme = gate_readme, listed = gate_listed)
 

@@ -188,7 +188,8 @@ pair_restrictions <- function() {
   list(sorted = list(by = list(sorted[1:700], sorted[1:500])), groups = list(by = list((1:700) %% 5, (1:500) %% 7)),
        triangle = list(where = i < j), band = list(where = abs(i - j) < 30), diagonal = list(exclude_diag = TRUE),
        times = list(where = Vj(sort(cloud(500, 1))) < Vi(sort(cloud(700, 1)))), pattern = list(where = pattern),
-       blocks = list(ranges = ranges(some, cbind(c(1, 201, 400), c(150, 320, 500)), cbind(c(1, 1, 2, 3), c(1, 3, 2, 3)))))
+       blocks = list(ranges = ranges(some, cbind(c(1, 201, 400), c(150, 320, 500)),
+                                     cbind(c(1, 1, 2, 3), c(1, 3, 2, 3)))))
 }
 
 # Their units of work, as the CPU deals them out along either axis: rows and columns of each span of each unit.
