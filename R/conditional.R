@@ -39,7 +39,8 @@
 #' @param x,digits,probs,... for methods: what `conditional()` returned; significant digits; probabilities
 #' @param row.names,optional as in [base::as.data.frame()]
 #' @return A list of class `kernweave_conditional`: `mean` and `variance` at each new place; `se`, the relative standard
-#'   error of the variances, 0 if exact; `draws`, one column per draw, or `NULL`; `coefficients` of the trend.
+#'   error of the variances, 0 unless pathwise; `draws`, one column per draw, or `NULL`; `coefficients` of the trend,
+#'   `NULL` if local.
 #'   `as.data.frame()` gives a row for each place, `quantile()` normal quantiles, a row for each place.
 #' @seealso [solve()][solve.lazy_tensor] for the weights alone, [simulate()][simulate.lazy_tensor] for draws from the
 #'   prior
@@ -55,6 +56,8 @@
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 2.5)
 #' at <- conditional(K, y, ridge = 0.01, draws = 3)
 #' at
+#' near <- conditional(K, y, ridge = 0.01, neighbours = knn(x[1:100], x[101:150], k = 20)$nn.index)
+#' range(near$variance / at$variance)
 #' matplot(x[101:150], cbind(quantile(at, c(0.025, 0.5, 0.975)), at$draws), type = "l",
 #'         lty = c(2, 1, 2, 3, 3, 3), col = 1, xlab = "x", ylab = "y")
 #' points(x[1:100], y)
