@@ -70,7 +70,7 @@ wait_for <- function(said, pattern, seconds = 60) {
 
 # What a function finds with each list of arguments where a driver of no GPU stands in for one: its memory is the host's
 # (tests/testthat/cuda/driver.cpp). In another R, since a process opens a driver once.
-found_under_driver <- function(f, cases) {
+found_under_driver <- function(f, cases, seconds = 60) {
   testthat::skip_on_cran()
   testthat::skip_on_os("windows")
   folder <- file.path(tempdir(), "driver")  # one for all that this process asks
@@ -90,7 +90,7 @@ found_under_driver <- function(f, cases) {
   )
   said <- another_r(code, env = c(paste0("LD_LIBRARY_PATH=", folder, ":", Sys.getenv("LD_LIBRARY_PATH")),
                                   paste0("KERNWEAVE_NVRTC=", driver)))
-  expect_match(wait_for(said, "all done|rror"), "all done$")
+  expect_match(wait_for(said, "all done|rror", seconds), "all done$")
   readRDS(found)
 }
 
