@@ -95,11 +95,11 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
         kernweave::radial_form_of(plan, {data, operands}, extents[0], extents[1], threads, &form);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
     if (form.width > 3) return Rcpp::wrap(form.width);
-    const kernweave::far::Wish wish{
+    const kernweave::far::ApproximationRequest request{
         tol, proof ? kernweave::far::Grade::proof : kernweave::far::Grade::audit, {prices[0], prices[1]},
         device < 0 ? nullptr : &kernweave::device::open(device)};
     const kernweave::arrays::Workers workers{kernweave::allowed_threads(threads), kernweave::poll_r};
-    auto made = kernweave::Approximation::make(std::move(form), wish, workers);
+    auto made = kernweave::Approximation::make(std::move(form), request, workers);
     const kernweave::Approximation& a = *made;
     const Rcpp::XPtr<kernweave::Approximation> pointer(made.release(), true, kernweave::approximation_tag());
     return Rcpp::List::create(
@@ -147,7 +147,7 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
     const kernweave::Verdict verdict =
         kernweave::radial_form_of(plan, {data, operands}, extents[0], extents[1], threads, &form);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
-    if (form.power > 0 || form.components > 1) return Rcpp::wrap("a difference or a vector stands beside it");
+    if (form.power > 0 || form.components > 1) return Rcpp::wrap("a difference or a vector stands factors_of_form it");
     const auto found = kernweave::far::truncated(form, {tol, relative}, kernweave::workers_from_r(threads));
     return Rcpp::List::create(
         Rcpp::_["i"] = kernweave::order_to_r(found.rows), Rcpp::_["j"] = kernweave::order_to_r(found.columns),

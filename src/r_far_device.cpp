@@ -23,8 +23,8 @@ int r_far_device(std::string device) {
   });
 }
 
-// Along which axes the plan of a formula has each of so many operands: 1 for i, 2 for j, 3 for both, and for points
-// that are read by row numbers.
+// Along which axes the plan of a formula has each of so many operands: 1 for i, 2 for j, 3 for both, and for
+// points that are read by row numbers.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector r_far_sides(SEXP plan, int operands) {
   return kernweave::at_border([&] {

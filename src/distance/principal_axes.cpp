@@ -1,4 +1,4 @@
-// A distance that is no sum of squares of components has the root of Cholesky; squares of other directions turn it.
+// A distance that is no sum of squares of components has the root of Cholesky; squares of other directions rotate it.
 #include "distance/principal_axes.hpp"
 
 #include <algorithm>
@@ -16,18 +16,18 @@ constexpr double kNumberOfRounding = 1e-12;  // of a number, beside those that i
 constexpr double kLastDigits = 4e-15;  // that numbers of a singular metric may be off by; more is felt by long points
 constexpr std::size_t kLargest = 64;   // rows of a matrix that is looked at
 
-// Turns a symmetric matrix until it is diagonal, by Jacobi's rotations; returns the rows that it is turned by.
+// Turns a symmetric matrix until it is diagonal, by Jacobi's rotations; returns the rows that it is rotated by.
 SquareMatrix axes_of(SquareMatrix a) {
   constexpr int kSweeps = 60;
   const std::size_t n = a.rows();
-  SquareMatrix turn(n);
-  for (std::size_t k = 0; k < n; ++k) turn.at(k, k) = 1;
+  SquareMatrix rotation(n);
+  for (std::size_t k = 0; k < n; ++k) rotation.at(k, k) = 1;
   const auto rotate = [n](SquareMatrix* m, std::size_t p, std::size_t q, double c, double s, bool rows) {
     for (std::size_t k = 0; k < n; ++k) {
       double &x = rows ? m->at(p, k) : m->at(k, p), &y = rows ? m->at(q, k) : m->at(k, q);
-      const double turned = c * x - s * y;
+      const double rotated = c * x - s * y;
       y = s * x + c * y;
-      x = turned;
+      x = rotated;
     }
   };
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
@@ -43,11 +43,11 @@ SquareMatrix axes_of(SquareMatrix a) {
         rotate(&a, p, q, c, s, false);
         rotate(&a, p, q, c, s, true);
         a.at(p, q) = a.at(q, p) = 0;
-        rotate(&turn, p, q, c, s, true);
+        rotate(&rotation, p, q, c, s, true);
       }
     if (!any) break;
   }
-  return turn;
+  return rotation;
 }
 
 double largest_of(const SquareMatrix& m) {
@@ -209,18 +209,18 @@ std::vector<double> PrincipalAxes::along_common_axes(const Polynomials& value) {
       for (std::size_t c = 0; c < n; ++c) together.at(r, c) += times * all.back().at(r, c) / most;
     times *= 0.7;
   }
-  const SquareMatrix turn = axes_of(together);
+  const SquareMatrix rotation = axes_of(together);
   std::vector<double> out;
   for (const SquareMatrix& one : all) {
-    const SquareMatrix turned = product(product(turn, one), turn, true);
+    const SquareMatrix rotated = product(product(rotation, one), rotation, true);
     for (std::size_t r = 0; r < n; ++r)
       for (std::size_t c = 0; c < n; ++c) {
-        if (r != c && !(std::abs(turned.at(r, c)) <= kNumberOfRounding * largest_of(one)))
+        if (r != c && !(std::abs(rotated.at(r, c)) <= kNumberOfRounding * largest_of(one)))
           throw NotRadial{"its components have different axes"};
-        if (r == c) out.push_back(turned.at(r, r));
+        if (r == c) out.push_back(rotated.at(r, r));
       }
   }
-  onto_ = product(turn, matrix());
+  onto_ = product(rotation, matrix());
   return out;
 }
 

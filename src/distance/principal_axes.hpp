@@ -19,7 +19,7 @@ class PrincipalAxes {
   const std::vector<int>& components() const { return components_; }
 
   // Polynomials of one degree q as sums over the axes of a number times the q-th power of the component along each:
-  // these numbers, of one polynomial after the other. The axes may be turned for that; where none fit, it is refused.
+  // these numbers, of one polynomial after the other. The axes may be rotated for that; where none fit, it is refused.
   std::vector<double> numbers_of(const Polynomials& value, int degree);
   // Is a point the same along the axes? Else move() takes it there, by the components that the distance depends on.
   bool is_plain() const;
@@ -37,7 +37,7 @@ class PrincipalAxes {
   SquareMatrix matrix() const;
 
   std::vector<int> components_;
-  std::vector<double> scales_;  // one for each component, where no axes are turned
+  std::vector<double> scales_;  // one for each component, where no axes are rotated
   SquareMatrix onto_;           // else the matrix that takes a point to the axes
 };
 

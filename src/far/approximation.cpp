@@ -31,13 +31,13 @@ constexpr std::int64_t kWorthSending = 1 << 16;
 template <int D>
 class Approximated : public Approximation {
  public:
-  Approximated(distance::RadialForm form, const Wish& wish, const arrays::Workers& workers)
+  Approximated(distance::RadialForm form, const ApproximationRequest& request, const arrays::Workers& workers)
       : form_(std::move(form)), cube_(Cube<D>::around(*form_.rows.points, *form_.columns.points, workers)) {
     if (!std::isfinite(cube_.width)) check_points(workers);
     const bool one_tree = have_same_points(form_.rows, form_.columns, workers);
     same = one_tree && have_same_factors(form_.rows, form_.columns, workers) && form_.power % 2 == 0;
-    targets_.emplace(order_of_side(form_.rows, wish.device, workers));
-    if (!one_tree) sources_.emplace(order_of_side(form_.columns, wish.device, workers));
+    targets_.emplace(order_of_side(form_.rows, request.device, workers));
+    if (!one_tree) sources_.emplace(order_of_side(form_.columns, request.device, workers));
     const distance::DistanceRange reach = reach_of(cube_);
     const auto largest_between = [&](double least, double most) {
       return distance::largest_found(form_.profile, least, most, form_.power);
@@ -49,9 +49,9 @@ class Approximated : public Approximation {
     user_check(scale > 0 || is_number, Fault::input, "the formula is not a number at any distance of these points");
     scale = std::max(scale, distance::kSmallestScale);  // of a formula that is 0
     rough = distance::is_rough(form_.profile, cube_.width, form_.power, scale);
-    const Demands demands{wish.tolerance * scale, wish.grade, form_.power};
+    const Demands demands{request.tolerance * scale, request.grade, form_.power};
     // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
-    Prices prices = wish.prices;
+    Prices prices = request.prices;
     prices.pair /= 1 + form_.power * D;
     Octree<D>& sources = sources_ ? *sources_ : *targets_;
     plan_ = levels_of<D>(form_.profile, demands, {cube_, *targets_, sources}, prices, workers);
@@ -102,8 +102,10 @@ class Approximated : public Approximation {
     for (const Level<D>& level : plan_.levels) {
       LevelReport report{level.half, level.terms.terms().degrees, level.terms.count(), 0, 0, 0, level.pairs_skipped,
                          level.pairs_far, level.work};
-      for (const BoxClass& of : level.classes)
-        ++(of.fate == Fate::skipped ? report.skipped : of.fate == Fate::far ? report.far : report.split);
+      for (const OffsetClass& of : level.classes)
+        ++(of.admissibility == Admissibility::negligible   ? report.skipped
+           : of.admissibility == Admissibility::admissible ? report.far
+                                                           : report.split);
       out.push_back(report);
     }
     return out;
@@ -126,7 +128,8 @@ class Approximated : public Approximation {
     double all = static_cast<double>(plan_.near.size()) * sizeof(Rectangle);
     for (const Level<D>& level : plan_.levels) {
       all += level.terms.bytes();
-      for (const std::vector<FarPair>& pairs : level.far) all += static_cast<double>(pairs.size()) * sizeof(FarPair);
+      for (const std::vector<Interaction>& pairs : level.far)
+        all += static_cast<double>(pairs.size()) * sizeof(Interaction);
     }
     for (const Octree<D>* tree : {&*targets_, sources_ ? &*sources_ : nullptr})
       if (tree) all += tree->size() * (sizeof(int) + D * sizeof(double));
@@ -156,7 +159,7 @@ class Approximated : public Approximation {
   // How many sums each column of weights has: one for each component of the difference.
   std::int64_t found() const { return form_.power > 0 ? D : 1; }
 
-  // Sorted weights times factors of columns; none where there are no factors.
+  // LevelLists weights times factors of columns; none where there are no factors.
   std::vector<double> with_factors(const double* sorted, int columns) const {
     const std::int64_t n = form_.columns.count;
     const std::vector<double>& factors = form_.columns.factors;
@@ -168,12 +171,13 @@ class Approximated : public Approximation {
   }
 
   // In the order of boxes: sums over far pairs, what they are off by, sums over near pairs.
-  struct Sums {
+  struct SortedSums {
     const std::vector<double>&far, &off;
     const double* near;
   };
   // To the order of points, with factors and numbers of each component of the formula.
-  void put_back(const Sums& sums, int columns, const arrays::Workers& workers, double* out, double* bounds) const {
+  void put_back(const SortedSums& sums, int columns, const arrays::Workers& workers, double* out,
+                double* bounds) const {
     const std::int64_t m = form_.rows.count;
     const Fresh<int>& order = order_of_rows();
     const int each = form_.adds_up ? form_.components : 1;  // components of the form that one of the formula adds up
@@ -193,8 +197,8 @@ class Approximated : public Approximation {
         }
     });
   }
-  // Sums of the components of the difference, the first of them `at`, times numbers and factors of a row, or the sizes
-  // of these.
+  // SortedSums of the components of the difference, the first of them `at`, times numbers and factors of a row, or the
+  // sizes of these.
   double of_component(const std::vector<double>& sums, std::int64_t at, std::int64_t row, int d, bool size) const {
     const double factor = factor_at(static_cast<std::size_t>(row), static_cast<std::size_t>(d));
     double all = 0;
@@ -224,7 +228,7 @@ class Approximated : public Approximation {
     return of_rows.empty() ? 1 : of_rows[of_rows.size() > count ? row + component * count : row];
   }
   const Octree<D>& sources() const { return sources_ ? *sources_ : *targets_; }
-  Trees<D> trees() const { return {cube_, *targets_, sources()}; }
+  TreePair<D> trees() const { return {cube_, *targets_, sources()}; }
 
   distance::RadialForm form_;
   const Cube<D> cube_;
@@ -264,15 +268,15 @@ std::vector<std::int64_t> Approximation::far_from_themselves() const {
   return far;
 }
 
-std::unique_ptr<Approximation> Approximation::make(distance::RadialForm form, const Wish& wish,
+std::unique_ptr<Approximation> Approximation::make(distance::RadialForm form, const ApproximationRequest& request,
                                                    const arrays::Workers& workers) {
   for (const distance::Side* side : {&form.rows, &form.columns}) check_count(*side);
   check_factors(form.rows, "i", workers);
   check_factors(form.columns, "j", workers);
   switch (form.width) {
-    case 1: return std::make_unique<Approximated<1>>(std::move(form), wish, workers);
-    case 2: return std::make_unique<Approximated<2>>(std::move(form), wish, workers);
-    case 3: return std::make_unique<Approximated<3>>(std::move(form), wish, workers);
+    case 1: return std::make_unique<Approximated<1>>(std::move(form), request, workers);
+    case 2: return std::make_unique<Approximated<2>>(std::move(form), request, workers);
+    case 3: return std::make_unique<Approximated<3>>(std::move(form), request, workers);
     default: break;
   }
   fail(Fault::unsupported, "points of ", form.width, " components");

@@ -13,7 +13,7 @@ namespace kernweave {
 namespace far {
 
 // What is asked for. The tolerance is relative to the largest value of the formula.
-struct Wish {
+struct ApproximationRequest {
   double tolerance = 1e-6;
   Grade grade = Grade::audit;
   Prices prices;
@@ -29,7 +29,7 @@ struct LevelReport {
 
 class Approximation {
  public:
-  static std::unique_ptr<Approximation> make(distance::RadialForm form, const Wish& wish,
+  static std::unique_ptr<Approximation> make(distance::RadialForm form, const ApproximationRequest& request,
                                              const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
@@ -53,7 +53,7 @@ class Approximation {
   virtual int components() const = 0;
   virtual double bytes() const = 0;
 
-  // The profile, and why it has no series where it has none: texts.
+  // The profile, and why it has no expansion where it has none: texts.
   virtual std::string formula() const = 0;
   virtual std::string why_no_series() const = 0;
   virtual std::string factors() const = 0;  // which sides have some

@@ -1,4 +1,4 @@
-// Trees and boxes on a device: points in order, and the stretches of them that blocks of threads have.
+// Octrees on a GPU: points in order, and the ranges of them that blocks of threads have.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -21,7 +21,7 @@ Block sent(Device* device, const std::vector<T, Memory>& numbers) {
   return block;
 }
 template <class T>
-T* there(const Block& block) {
+T* pointer_to(const Block& block) {
   return device::address<T>(block.at());
 }
 inline Block room_for(Device* device, std::int64_t numbers) {
@@ -31,8 +31,8 @@ inline Block room_for(Device* device, std::int64_t numbers) {
 
 // Points of a tree on the device, the number of each where they came from, and factors of each.
 template <int D>
-struct PointsThere {
-  PointsThere(Device* device, const Octree<D>& tree, const std::vector<double>& of_points)
+struct DevicePoints {
+  DevicePoints(Device* device, const Octree<D>& tree, const std::vector<double>& of_points)
       : count(tree.size()), lie(tree.morton().on(device)) {
     if (of_points.empty()) return;
     std::vector<double> sorted;
@@ -48,17 +48,17 @@ struct PointsThere {
   Block factors;
 };
 
-// Boxes of a level that have series, and the stretches of their points that blocks of threads have.
+// Boxes of a level that have expansions, and the ranges of their points that blocks of threads have.
 template <int D>
-struct BoxesThere {
-  int count, stretch_count;
-  Block centres, stretches, starts;  // where stretches of each box begin
+struct DeviceBoxes {
+  int count, range_count;
+  Block centres, ranges, starts;  // where ranges of each box begin
 
-  BoxesThere(Device* device, const Cube<D>& cube, const std::vector<typename Octree<D>::Box>& boxes,
+  DeviceBoxes(Device* device, const Cube<D>& cube, const std::vector<typename Octree<D>::Box>& boxes,
              const NumberedBoxes& which, double half, int most_points)
       : count(which.count) {
     std::vector<gpu::FarCentre> all;
-    std::vector<gpu::FarPoints> cut;
+    std::vector<gpu::PointRange> cut;
     std::vector<int> first;
     for (std::size_t b = 0; b < boxes.size(); ++b) {
       if (!which.has(b)) continue;
@@ -72,10 +72,10 @@ struct BoxesThere {
       for (int at = boxes[b].begin; at < boxes[b].end; at += most_points)
         cut.push_back({at, std::min(boxes[b].end, at + most_points), which.number[b]});
     }
-    stretch_count = static_cast<int>(cut.size());
-    first.push_back(stretch_count);
+    range_count = static_cast<int>(cut.size());
+    first.push_back(range_count);
     centres = sent(device, all);
-    stretches = sent(device, cut);
+    ranges = sent(device, cut);
     starts = sent(device, first);
   }
 };

@@ -26,10 +26,10 @@ template <int D>
 class DeviceMortonOrder : public MortonOrder<D> {
  public:
   DeviceMortonOrder(const Points& points, const Cube<D>& cube, Device* device)
-      : there_(std::make_shared<SortedDevicePoints>()) {
+      : points_(std::make_shared<SortedDevicePoints>()) {
     this->size_ = this->inside_ = static_cast<int>(points.size() / D);
     device->enter();
-    there_->device = device;
+    points_->device = device;
     const bool are_there = has_copy(points.data(), *device);
     const Block sent = are_there ? Block() : room<double>(D);
     if (!are_there) device->upload(sent.at(), points.begin(), points.size() * sizeof(double));
@@ -41,9 +41,9 @@ class DeviceMortonOrder : public MortonOrder<D> {
     std::copy(cube.least.begin(), cube.least.end(), task.least);
     task.width = cube.width;
     sort(task);
-    there_->components = room<double>(D);
-    task.order = address<int>(there_->order.at());
-    task.components = address<double>(there_->components.at());
+    points_->components = room<double>(D);
+    task.order = address<int>(points_->order.at());
+    task.components = address<double>(points_->components.at());
     launch_over(this->size_, "morton_components", task);
   }
 
@@ -51,7 +51,7 @@ class DeviceMortonOrder : public MortonOrder<D> {
                                  const arrays::Workers&) const override {
     std::vector<int> ends(boxes.size() << D);
     if (boxes.empty()) return ends;
-    Device* const device = there_->device;
+    Device* const device = points_->device;
     device->enter();
     const std::size_t bytes = boxes.size() * sizeof(Range), of_ends = ends.size() * sizeof(int);
     const Block memory = device->allocate(bytes + of_ends, kWhat);
@@ -71,8 +71,8 @@ class DeviceMortonOrder : public MortonOrder<D> {
   const Fresh<int>& order() const override {
     if (order_.empty()) {
       order_.resize(count());
-      there_->device->enter();
-      there_->device->download(order_.data(), there_->order.at(), count() * sizeof(int));
+      points_->device->enter();
+      points_->device->download(order_.data(), points_->order.at(), count() * sizeof(int));
     }
     return order_;
   }
@@ -80,51 +80,51 @@ class DeviceMortonOrder : public MortonOrder<D> {
     const std::size_t bytes = count() * sizeof(double);
     for (std::size_t d = 0; d < D && components_[d].empty(); ++d) {
       components_[d].resize(count() + MortonOrder<D>::kBehind);
-      there_->device->enter();
-      there_->device->download(components_[d].data(), there_->components.at() + d * bytes, bytes);
+      points_->device->enter();
+      points_->device->download(components_[d].data(), points_->components.at() + d * bytes, bytes);
       std::fill(components_[d].end() - MortonOrder<D>::kBehind, components_[d].end(), components_[d][count() - 1]);
     }
     return components_;
   }
   std::shared_ptr<const SortedDevicePoints> on(Device* device) const override {
-    return device == there_->device ? there_ : MortonOrder<D>::on(device);
+    return device == points_->device ? points_ : MortonOrder<D>::on(device);
   }
 
  private:
   std::size_t count() const { return static_cast<std::size_t>(this->size_); }
   template <class Item>
   Block room(std::size_t each) const {
-    return there_->device->allocate(each * count() * sizeof(Item), kWhat);
+    return points_->device->allocate(each * count() * sizeof(Item), kWhat);
   }
   void launch_over(std::int64_t threads, const char* kernel, const MortonTask& task) const {
-    launch(there_->device, D, kernel, {blocks_for(threads), 1, gpu::kMortonThreads}, task);
+    launch(points_->device, D, kernel, {blocks_for(threads), 1, gpu::kMortonThreads}, task);
   }
 
   void sort(MortonTask task) {
     Block keys = room<unsigned long long>(1), order = room<int>(1);
     keys_ = room<unsigned long long>(1);
-    there_->order = room<int>(1);
+    points_->order = room<int>(1);
     task.keys_to = address<unsigned long long>(keys_.at());
-    task.order_to = address<int>(there_->order.at());
+    task.order_to = address<int>(points_->order.at());
     launch_over(this->size_, "morton_keys", task);
     task.tiles = (this->size_ + gpu::kMortonTile - 1) / gpu::kMortonTile;
-    const Block counts = there_->device->allocate(
+    const Block counts = points_->device->allocate(
         static_cast<std::size_t>(task.tiles) * gpu::kMortonDigits * sizeof(int), kWhat);
     task.counts = address<int>(counts.at());
     for (task.shift = 0; task.shift < D * MortonOrder<D>::kHalvings; task.shift += gpu::kMortonBits) {
       std::swap(keys, keys_);
-      std::swap(order, there_->order);
+      std::swap(order, points_->order);
       task.keys = address<unsigned long long>(keys.at());
       task.order = address<int>(order.at());
       task.keys_to = address<unsigned long long>(keys_.at());
-      task.order_to = address<int>(there_->order.at());
-      launch(there_->device, D, "morton_count", {task.tiles, 1, gpu::kMortonThreads}, task);
-      launch(there_->device, D, "morton_places", {1, 1, gpu::kMortonScan}, task);
-      launch(there_->device, D, "morton_move", {task.tiles, 1, gpu::kMortonThreads}, task);
+      task.order_to = address<int>(points_->order.at());
+      launch(points_->device, D, "morton_count", {task.tiles, 1, gpu::kMortonThreads}, task);
+      launch(points_->device, D, "morton_places", {1, 1, gpu::kMortonScan}, task);
+      launch(points_->device, D, "morton_move", {task.tiles, 1, gpu::kMortonThreads}, task);
     }
   }
 
-  const std::shared_ptr<SortedDevicePoints> there_;
+  const std::shared_ptr<SortedDevicePoints> points_;
   Block keys_;
   mutable Fresh<int> order_;  // fetched when first asked for, as components are
   mutable std::array<Fresh<double>, D> components_;

@@ -1,4 +1,4 @@
-// The far part of a product on a device, which has trees, lists of boxes and their series.
+// The far part of a product on a GPU, which has octrees, interaction lists and expansions.
 #pragma once
 #include <memory>
 #include <vector>
@@ -26,16 +26,16 @@ class DeviceProduct {
   virtual void put_back(const double* sums, const double* near, int columns, double* out) = 0;
 };
 
-// What stands beside the sums over pairs, as in RadialForm: factors of rows and of columns, numbers of each component,
-// the power of the difference, how many components there are, and whether the formula is their sum.
-struct Beside {
+// Factors of a radial form, as in RadialForm: of rows, of columns, numbers of each component, the power of the
+// difference, how many components there are, and whether the formula is their sum.
+struct FormFactors {
   const std::vector<double>&of_rows, &of_columns, &of_components;
   int power, components;
   bool adds_up;
 };
 template <int D>
-std::unique_ptr<DeviceProduct> product_on(device::Device* device, const Levels<D>& plan, const Trees<D>& trees,
-                                          const Beside& beside, const arrays::Workers& workers);
+std::unique_ptr<DeviceProduct> product_on(device::Device* device, const Levels<D>& plan, const TreePair<D>& trees,
+                                          const FormFactors& form, const arrays::Workers& workers);
 
 }  // namespace far
 }  // namespace kernweave

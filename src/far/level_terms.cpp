@@ -19,20 +19,20 @@ std::array<int, D> sorted(std::array<int, D> degrees) {
 }  // namespace
 
 template <int D>
-LevelTerms<D>::LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used,
+LevelTerms<D>::LevelTerms(std::vector<OffsetClass>* classes, const std::vector<bool>& used,
                           const arrays::Workers& workers) {
   for (std::size_t c = 0; c < classes->size(); ++c)
-    if (used[c]) degrees_ = std::max(degrees_, (*classes)[c].series.degrees);
+    if (used[c]) degrees_ = std::max(degrees_, (*classes)[c].expansion.degrees);
   if (degrees_ > 0) {
     collect(*classes, used, workers);
-    make_turns();
+    make_permutations();
   }
   matrices_.resize(classes->size());
   arrays::each_task(workers, static_cast<Index>(classes->size()), [&](Index task) {
     const auto c = static_cast<std::size_t>(task);
-    if (used[c]) matrices_[c] = matrix_of((*classes)[c].series);
+    if (used[c]) matrices_[c] = matrix_of((*classes)[c].expansion);
     (*classes)[c].bound += matrices_[c].of_no_term;
-    (*classes)[c].series = {};
+    (*classes)[c].expansion = {};
   });
 }
 
@@ -52,17 +52,17 @@ typename LevelTerms<D>::Degrees LevelTerms<D>::degrees_of(int number) const {
 
 // In order of parity, which is that of what classes have zeros at, and then of degree.
 template <int D>
-void LevelTerms<D>::collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used,
+void LevelTerms<D>::collect(const std::vector<OffsetClass>& classes, const std::vector<bool>& used,
                             const arrays::Workers& workers) {
   const auto all = static_cast<std::size_t>(power(degrees_, D));
   std::vector<char> met(all), needed(all);  // in one order of the axes, in any
   std::mutex door;
   arrays::each_task(workers, static_cast<Index>(classes.size()), [&](Index c) {
     if (!used[static_cast<std::size_t>(c)]) return;
-    const PairSeries& series = classes[static_cast<std::size_t>(c)].series;
+    const KernelExpansion& expansion = classes[static_cast<std::size_t>(c)].expansion;
     std::vector<char> mine(all);
-    series.each<D>(degrees_, [&](int target, int source, double coefficient) {
-      if (!series.keeps(coefficient)) return;
+    expansion.each<D>(degrees_, [&](int target, int source, double coefficient) {
+      if (!expansion.keeps(coefficient)) return;
       mine[static_cast<std::size_t>(target)] = mine[static_cast<std::size_t>(source)] = 1;
     });
     const std::lock_guard<std::mutex> inside(door);
@@ -95,40 +95,40 @@ void LevelTerms<D>::collect(const std::vector<BoxClass>& classes, const std::vec
 }
 
 template <int D>
-void LevelTerms<D>::make_turns() {
-  turns_.resize(kTurns);
+void LevelTerms<D>::make_permutations() {
+  permutations_.resize(kSignedPermutations);
   const int orders = D == 1 ? 1 : D == 2 ? 2 : 6;
   for (int order = 0; order < orders; ++order)
     for (int signs = 0; signs < 1 << D; ++signs) {
       const int number = signs | order << 3;
       const Offset<D> axes = axes_of<D>(number);
-      Turn& turn = turns_[static_cast<std::size_t>(number)];
+      TermPermutation& permutation = permutations_[static_cast<std::size_t>(number)];
       for (const int term : set_) {
         const Degrees degrees = degrees_of(term);
-        Degrees turned;
+        Degrees permuted;
         bool negative = false;
         for (std::size_t d = 0; d < D; ++d) {
-          turned[d] = degrees[static_cast<std::size_t>(axes[d])];
-          if (is_turned(number, static_cast<int>(d))) negative ^= degrees[d] % 2 == 1;
+          permuted[d] = degrees[static_cast<std::size_t>(axes[d])];
+          if (is_reflected(number, static_cast<int>(d))) negative ^= degrees[d] % 2 == 1;
         }
-        turn.place.push_back(place_[static_cast<std::size_t>(number_of(turned))]);
-        turn.sign.push_back(negative ? -1 : 1);
+        permutation.place.push_back(place_[static_cast<std::size_t>(number_of(permuted))]);
+        permutation.sign.push_back(negative ? -1 : 1);
       }
     }
 }
 
 template <int D>
-ClassMatrix LevelTerms<D>::matrix_of(const PairSeries& series) const {
+M2LMatrix LevelTerms<D>::matrix_of(const KernelExpansion& expansion) const {
   const auto n = static_cast<std::size_t>(count()), blocks = static_cast<std::size_t>(padded() / kRowsOfBlock);
   std::vector<int> at(blocks * n, -1);  // where a block has a column
-  const auto place_of = [&](int term) { return place_[static_cast<std::size_t>(term)]; };
+  const auto index_of = [&](int term) { return place_[static_cast<std::size_t>(term)]; };
   const auto entry = [&](int row, int column) -> int& {
     return at[static_cast<std::size_t>(row / kRowsOfBlock) * n + static_cast<std::size_t>(column)];
   };
-  series.each<D>(degrees_, [&](int target, int source, double coefficient) {
-    if (series.keeps(coefficient)) entry(place_of(target), place_of(source)) = 0;
+  expansion.each<D>(degrees_, [&](int target, int source, double coefficient) {
+    if (expansion.keeps(coefficient)) entry(index_of(target), index_of(source)) = 0;
   });
-  ClassMatrix matrix;
+  M2LMatrix matrix;
   for (std::size_t block = 0; block < blocks; ++block) {
     matrix.first.push_back(static_cast<int>(matrix.columns.size()));
     for (std::size_t column = 0; column < n; ++column) {
@@ -139,12 +139,12 @@ ClassMatrix LevelTerms<D>::matrix_of(const PairSeries& series) const {
   }
   matrix.first.push_back(static_cast<int>(matrix.columns.size()));
   matrix.numbers.assign(matrix.columns.size() * kRowsOfBlock, 0.0);
-  if (series.count == Count::sizes) matrix.dropped.assign(n, 0.0);
+  if (expansion.count == ErrorSum::sizes) matrix.dropped.assign(n, 0.0);
   // Small ones beside kept ones are there for nothing, so they are taken, too.
-  series.each<D>(degrees_, [&](int target, int source, double coefficient) {
-    const int row = place_of(target), column = place_of(source), k = row < 0 || column < 0 ? -1 : entry(row, column);
+  expansion.each<D>(degrees_, [&](int target, int source, double coefficient) {
+    const int row = index_of(target), column = index_of(source), k = row < 0 || column < 0 ? -1 : entry(row, column);
     if (k >= 0) matrix.numbers[static_cast<std::size_t>(k * kRowsOfBlock + row % kRowsOfBlock)] = coefficient;
-    else if (series.count == Count::sizes)
+    else if (expansion.count == ErrorSum::sizes)
       (column < 0 ? matrix.of_no_term : matrix.dropped[static_cast<std::size_t>(column)]) += std::abs(coefficient);
   });
   return matrix;
@@ -153,7 +153,7 @@ ClassMatrix LevelTerms<D>::matrix_of(const PairSeries& series) const {
 template <int D>
 double LevelTerms<D>::bytes() const {
   double all = 0;
-  for (const ClassMatrix& m : matrices_)
+  for (const M2LMatrix& m : matrices_)
     all += static_cast<double>(m.columns.size()) * (sizeof(int) + kRowsOfBlock * sizeof(double));
   return all;
 }

@@ -1,20 +1,19 @@
-// The terms of a level: which products of polynomials its classes need, and each class as a matrix of them.
+// The terms of the expansions of a level, products of polynomials, and the M2L matrices of its classes.
 #pragma once
 #include <vector>
 
 #include "arrays/pieces.hpp"
-#include "far/box_class.hpp"
+#include "far/offset_class.hpp"
 #include "far/loops.hpp"
 
 namespace kernweave {
 namespace far {
 
-// The matrix of a class, from terms of the source to terms of the target.
-struct ClassMatrix {
+// The M2L (moment-to-local) matrix of a class, from moments of the source to the local expansion of the target.
+struct M2LMatrix {
   std::vector<int> first, columns;
   std::vector<double> numbers;
-  // In a proof, the sizes of coefficients that are not in it, added up by terms of the source; and of sources that are
-  // no terms of the level.
+  // In a proof, sizes of dropped coefficients, added up by terms of the source; and of those of no term of the level.
   std::vector<double> dropped;
   double of_no_term = 0;
 
@@ -23,26 +22,26 @@ struct ClassMatrix {
   }
 };
 
-// One set of terms for all classes of a level, the same for every order of the axes, so that turned boxes share it.
+// One set of terms for all classes of a level, closed under permutations of the axes, so that all offsets share it.
 template <int D>
 class LevelTerms {
  public:
-  // Takes the series of the classes that are used, and frees those of all. Coefficients of no term join a class's
+  // Takes the expansion of the classes that are used, and frees those of all. Coefficients of no term join a class's
   // bound.
-  LevelTerms(std::vector<BoxClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
+  LevelTerms(std::vector<OffsetClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
   bool any() const { return !set_.empty(); }
   Terms terms() const { return {degrees_, set_.data(), count(), ends_.data()}; }
   int count() const { return static_cast<int>(set_.size()); }
   int padded() const { return (count() + kRowsOfBlock - 1) / kRowsOfBlock * kRowsOfBlock; }
-  const ClassMatrix& matrix(int box_class) const { return matrices_[static_cast<std::size_t>(box_class)]; }
+  const M2LMatrix& matrix(int offset_class) const { return matrices_[static_cast<std::size_t>(offset_class)]; }
 
-  // A turn of the axes takes term k to term place[k], times sign[k].
-  struct Turn {
+  // A permutation of the axes takes term k to term place[k], times sign[k].
+  struct TermPermutation {
     std::vector<int> place;
     std::vector<double> sign;
   };
-  const Turn& turn(int number) const { return turns_[static_cast<std::size_t>(number)]; }
+  const TermPermutation& permutation(int number) const { return permutations_[static_cast<std::size_t>(number)]; }
 
   double bytes() const;
 
@@ -51,16 +50,16 @@ class LevelTerms {
 
   int number_of(const Degrees& degrees) const;
   Degrees degrees_of(int number) const;
-  void collect(const std::vector<BoxClass>& classes, const std::vector<bool>& used, const arrays::Workers& workers);
-  void make_turns();
-  ClassMatrix matrix_of(const PairSeries& series) const;
+  void collect(const std::vector<OffsetClass>& classes, const std::vector<bool>& used, const arrays::Workers& workers);
+  void make_permutations();
+  M2LMatrix matrix_of(const KernelExpansion& expansion) const;
 
   int degrees_ = 0;
   std::vector<int> set_;    // the numbers of terms, in order
   std::vector<int> ends_;   // of degrees along the last axis, as in Terms
   std::vector<int> place_;  // in the set, by a term's number; -1 where it is no term
-  std::vector<ClassMatrix> matrices_;
-  std::vector<Turn> turns_;
+  std::vector<M2LMatrix> matrices_;
+  std::vector<TermPermutation> permutations_;
 };
 
 }  // namespace far

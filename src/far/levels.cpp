@@ -1,4 +1,5 @@
-// From the whole cube down: pairs of boxes are candidates until their class and their sizes say what becomes of them.
+// A dual tree traversal, from the whole cube down: pairs of boxes are candidates until they are admissible, negligible,
+// near, or subdivided.
 #include "far/levels.hpp"
 
 #include <algorithm>
@@ -18,26 +19,27 @@ namespace {
 
 // So many candidates are too many, where they are more than that share of all pairs of boxes.
 constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
-// Work is counted in coefficients of series. Each product of polynomials takes so much of it for a point whose number
-// goes in or out of a series, and for the series by itself; measured.
-constexpr double kWorkOfPoint = 0.02, kWorkOfSeries = 0.3;
+// Work in coefficients of expansions. Each product of polynomials takes so much of it for a point whose number goes in
+// or out of an expansion, and for the expansion by itself; measured.
+constexpr double kWorkOfPoint = 0.02, kWorkOfExpansion = 0.3;
 // What a coefficient takes by the number of components: in three there are more than a first-level cache has room for.
 constexpr double kWorkOfCoefficient[] = {1, 1, 1.5};
-// A tenth of what finding a series of 1, 2, and 3 components takes: a plan is rarely for one product.
+// A tenth of the work of an expansion in 1, 2, and 3 components: a plan is rarely for one product.
 constexpr double kWorkOfClass[] = {5e5, 2e6, 1e7};
 constexpr std::size_t kClassesAtOnce = 64;
-constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; once there are more, no more series
+constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; once there are more, no more expansions
 
 // Pairs in the order of kinds, those of a kind as they were.
-std::vector<FarPair> by_kind(const std::vector<FarPair>& pairs, std::size_t classes) {
-  const auto kind = [](const FarPair& pair) {
-    return static_cast<std::size_t>(pair.box_class * (kTurns + 1) + pair.turn - FarPair::kSkipped);
+std::vector<Interaction> by_class(const std::vector<Interaction>& pairs, std::size_t classes) {
+  const auto kind = [](const Interaction& pair) {
+    return static_cast<std::size_t>(pair.offset_class * (kSignedPermutations + 1) + pair.permutation -
+                                    Interaction::kSkipped);
   };
-  std::vector<int> next(classes * (kTurns + 1) + 1, 0);
-  for (const FarPair& pair : pairs) ++next[kind(pair) + 1];
+  std::vector<int> next(classes * (kSignedPermutations + 1) + 1, 0);
+  for (const Interaction& pair : pairs) ++next[kind(pair) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
-  std::vector<FarPair> sorted(pairs.size());
-  for (const FarPair& pair : pairs) sorted[static_cast<std::size_t>(next[kind(pair)]++)] = pair;
+  std::vector<Interaction> sorted(pairs.size());
+  for (const Interaction& pair : pairs) sorted[static_cast<std::size_t>(next[kind(pair)]++)] = pair;
   return sorted;
 }
 
@@ -46,7 +48,7 @@ class Planner {
  public:
   using Box = typename Octree<D>::Box;
 
-  Planner(const distance::Profile& k, const Demands& demands, const Grown<D>& trees, const Prices& prices,
+  Planner(const distance::Profile& k, const Demands& demands, const MutableTreePair<D>& trees, const Prices& prices,
           const arrays::Workers& workers)
       : k_(k), demands_(demands), trees_(trees), prices_(prices), workers_(workers) {}
 
@@ -54,7 +56,7 @@ class Planner {
     Levels<D> all;
     Split split(1);  // all points to all, as the only child of what is above them
     {
-      Split::Writer list(&split, 0, 0);
+      Split::RangeWriter list(&split, 0, 0);
       list.next_target();
       list.add(0);
     }
@@ -70,33 +72,33 @@ class Planner {
 
  private:
   // The sources of each target with which it is split: children of both are candidates of the next level.
-  using Split = BoxLists<int>;
+  using Split = InteractionLists<int>;
   // How many pairs of points there are at an offset: of all its pairs of boxes, and of the largest one.
-  struct Met {
+  struct PairCounts {
     double pairs = 0, most_pairs = 0;
 
-    void add(const Met& other) {
+    void add(const PairCounts& other) {
       pairs += other.pairs;
       most_pairs = std::max(most_pairs, other.most_pairs);
     }
   };
   // What has become of the candidates of a level.
-  struct Sorted {
-    Sorted(std::size_t targets, std::size_t sources)
-        : far(static_cast<std::size_t>(stretches_of(targets))), to(targets), from(sources), split(targets),
+  struct LevelLists {
+    LevelLists(std::size_t targets, std::size_t sources)
+        : far(static_cast<std::size_t>(target_ranges(targets))), to(targets), from(sources), split(targets),
           near(targets) {}
-    std::vector<std::vector<FarPair>> far;    // of each stretch
-    std::vector<std::atomic<bool>> to, from;  // boxes that have series
+    std::vector<std::vector<Interaction>> far;    // of each range
+    std::vector<std::atomic<bool>> to, from;  // boxes that have expansions
     Split split;
-    BoxLists<Range> near;
+    InteractionLists<Range> near;
   };
 
   // The candidates are the children of pairs that are `split`; returns those that are split again.
   Split plan_level(std::size_t l, const Split& split, Levels<D>* all) {
     const double half = trees_.cube.width / 2 / std::ldexp(1.0, static_cast<int>(l));
-    const std::map<Offset<D>, Met> met = met_at(l, split);
-    std::vector<BoxClass> classes = classes_of(met, half);
-    Sorted sorted = sorted_by_class(l, split, met, classes);
+    const std::map<Offset<D>, PairCounts> met = counts_at(l, split);
+    std::vector<OffsetClass> classes = classes_of(met, half);
+    LevelLists sorted = lists_of_level(l, split, met, classes);
     const std::vector<double> far_pairs = pairs_of_classes(sorted.far, classes.size());
     const std::vector<double> columns = columns_of_classes(sorted.far, classes.size());
     std::vector<bool> used;
@@ -104,9 +106,9 @@ class Planner {
     for (std::size_t c = 0; c < classes.size(); ++c) {
       used.push_back(far_pairs[c] > 0);
       all_far += far_pairs[c];
-      work += columns[c] * classes[c].kept + far_pairs[c] * kWorkOfSeries * power(classes[c].series.degrees, D);
+      work += columns[c] * classes[c].kept + far_pairs[c] * kWorkOfExpansion * power(classes[c].expansion.degrees, D);
     }
-    for (const std::vector<FarPair>& pairs : sorted.far) all_pairs += static_cast<double>(pairs.size());
+    for (const std::vector<Interaction>& pairs : sorted.far) all_pairs += static_cast<double>(pairs.size());
     LevelTerms<D> terms(&classes, used, workers_);
     const double of_point = kWorkOfPoint * power(terms.terms().degrees, D);
     work += of_point * (points_in(trees_.targets.boxes[l], sorted.to) +
@@ -131,9 +133,9 @@ class Planner {
     return l > 0 ? tree.boxes[l - 1] : root_;
   }
 
-  // What a candidate is, by the number that `find` gives its folded offset, and its turn.
-  struct Kind {
-    int number = kUnknown, turn = 0;
+  // The class of a candidate: the number that `find` gives its canonical offset, and its signed permutation.
+  struct CandidateClass {
+    int number = kUnknown, permutation = 0;
     static constexpr int kUnknown = -1;
   };
 
@@ -144,7 +146,7 @@ class Planner {
                       F f) const {
     constexpr std::size_t kSteps = D == 1 ? 3 : D == 2 ? 9 : 27;  // by one less, as much or one more along each axis
     const std::vector<Box>&parents = above(trees_.sources, l), &sources = trees_.sources.boxes[l];
-    std::vector<Kind> kinds;  // of each source of the targets' parent, by the step
+    std::vector<CandidateClass> kinds;  // of each source of the targets' parent, by the step
     int parent_before = -1;
     for (std::size_t t = first; t < last; ++t) {
       const Box& target = trees_.targets.boxes[l][t];
@@ -152,13 +154,13 @@ class Planner {
       if (target.parent != parent_before) kinds.assign(split_with.size() * kSteps, {});
       parent_before = target.parent;
       next(t);
-      Kind* of_source = kinds.data();
+      CandidateClass* of_source = kinds.data();
       for (const int with : split_with) {
         const Box& parent = parents[static_cast<std::size_t>(with)];
         for (int s = parent.first_child; s < parent.first_child + parent.children; ++s) {
           const Box& source = sources[static_cast<std::size_t>(s)];
-          Kind& kind = of_source[step_between(target, source)];
-          if (kind.number == Kind::kUnknown) kind = kind_of(target, source, find);
+          CandidateClass& kind = of_source[step_between(target, source)];
+          if (kind.number == CandidateClass::kUnknown) kind = class_of_pair(target, source, find);
           f(t, s, kind);
         }
         of_source += kSteps;
@@ -171,11 +173,11 @@ class Planner {
     return static_cast<std::size_t>(step);
   }
   template <class Find>
-  static Kind kind_of(const Box& target, const Box& source, Find find) {
+  static CandidateClass class_of_pair(const Box& target, const Box& source, Find find) {
     Offset<D> offset;
     for (std::size_t d = 0; d < D; ++d) offset[d] = target.at[d] - source.at[d];
-    const Folded<D> at = folded<D>(offset);
-    return {find(at.at), at.turn};
+    const CanonicalOffset<D> at = canonical<D>(offset);
+    return {find(at.at), at.permutation};
   }
 
   // A formula that is nowhere far would come to the pairs of all boxes: that is refused.
@@ -192,20 +194,20 @@ class Planner {
          "nearly all pairs would be computed");
   }
 
-  // What candidates are met at each folded offset.
-  std::map<Offset<D>, Met> met_at(std::size_t l, const Split& split) const {
+  // What candidates are met at each canonical offset.
+  std::map<Offset<D>, PairCounts> counts_at(std::size_t l, const Split& split) const {
     const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
-    std::map<Offset<D>, Met> all;
+    std::map<Offset<D>, PairCounts> all;
     std::mutex door;
-    each_stretch(workers_, targets.size(), [&](std::size_t, std::size_t first, std::size_t last) {
+    each_target_range(workers_, targets.size(), [&](std::size_t, std::size_t first, std::size_t last) {
       std::map<Offset<D>, int> number;
-      std::vector<Met> met;
+      std::vector<PairCounts> met;
       const auto find = [&](const Offset<D>& offset) {
         const auto found = number.emplace(offset, static_cast<int>(met.size()));
         if (found.second) met.emplace_back();
         return found.first->second;
       };
-      const auto add = [&](std::size_t t, int source, const Kind& kind) {
+      const auto add = [&](std::size_t t, int source, const CandidateClass& kind) {
         const double pairs = pairs_of(targets[t], sources[static_cast<std::size_t>(source)]);
         met[static_cast<std::size_t>(kind.number)].add({pairs, pairs});
       };
@@ -220,9 +222,9 @@ class Planner {
 
   // The classes of the offsets that are met, in their order. Some are made at once, so that their memory is known
   // before there are more.
-  std::vector<BoxClass> classes_of(const std::map<Offset<D>, Met>& met, double half) const {
-    const std::vector<std::pair<Offset<D>, Met>> all(met.begin(), met.end());
-    std::vector<BoxClass> classes(all.size());
+  std::vector<OffsetClass> classes_of(const std::map<Offset<D>, PairCounts>& met, double half) const {
+    const std::vector<std::pair<Offset<D>, PairCounts>> all(met.begin(), met.end());
+    std::vector<OffsetClass> classes(all.size());
     double numbers = 0;
     for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
       last = std::min(all.size(), first + kClassesAtOnce);
@@ -234,41 +236,42 @@ class Planner {
         classes[c] = class_of<D>(k_, demands_, offset, half, pays ? of_all.most_pairs * prices_.pair : 0);
       });
       for (std::size_t c = first; c < last; ++c)
-        numbers += static_cast<double>(classes[c].series.coefficients.size());
+        numbers += static_cast<double>(classes[c].expansion.coefficients.size());
     }
     return classes;
   }
 
-  Sorted sorted_by_class(std::size_t l, const Split& above, const std::map<Offset<D>, Met>& met,
-                         const std::vector<BoxClass>& classes) const {
+  LevelLists lists_of_level(std::size_t l, const Split& above, const std::map<Offset<D>, PairCounts>& met,
+                         const std::vector<OffsetClass>& classes) const {
     const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
     std::map<Offset<D>, int> number;
     for (const auto& entry : met) number.emplace_hint(number.end(), entry.first, static_cast<int>(number.size()));
     const auto find = [&](const Offset<D>& offset) { return number.at(offset); };
-    Sorted out(targets.size(), sources.size());
-    each_stretch(workers_, targets.size(), [&](std::size_t stretch, std::size_t first, std::size_t last) {
-      Split::Writer split(&out.split, stretch, first);
-      typename BoxLists<Range>::Writer near(&out.near, stretch, first);
-      std::vector<FarPair> far;
+    LevelLists out(targets.size(), sources.size());
+    each_target_range(workers_, targets.size(), [&](std::size_t range, std::size_t first, std::size_t last) {
+      Split::RangeWriter split(&out.split, range, first);
+      typename InteractionLists<Range>::RangeWriter near(&out.near, range, first);
+      std::vector<Interaction> far;
       const auto next = [&](std::size_t) {
         split.next_target();
         near.next_target();
       };
-      each_candidate(l, above, first, last, find, next, [&](std::size_t t, int s, const Kind& kind) {
+      each_candidate(l, above, first, last, find, next, [&](std::size_t t, int s, const CandidateClass& kind) {
         const Box& source = sources[static_cast<std::size_t>(s)];
         const int target = static_cast<int>(t);
-        switch (fate_of(classes[static_cast<std::size_t>(kind.number)], static_cast<int>(l), targets[t], source)) {
-          case Fate::skipped: far.push_back({target, s, kind.number, FarPair::kSkipped}); break;
-          case Fate::near: near.add({source.begin, source.end}); break;
-          case Fate::split: split.add(s); break;
-          case Fate::far:
-            far.push_back({target, s, kind.number, kind.turn});
+        switch (
+            admissibility_of(classes[static_cast<std::size_t>(kind.number)], static_cast<int>(l), targets[t], source)) {
+          case Admissibility::negligible: far.push_back({target, s, kind.number, Interaction::kSkipped}); break;
+          case Admissibility::near: near.add({source.begin, source.end}); break;
+          case Admissibility::subdivided: split.add(s); break;
+          case Admissibility::admissible:
+            far.push_back({target, s, kind.number, kind.permutation});
             note(&out.to, target);
             note(&out.from, s);
             break;
         }
       });
-      out.far[stretch] = by_kind(far, classes.size());
+      out.far[range] = by_class(far, classes.size());
     });
     return out;
   }
@@ -278,50 +281,52 @@ class Planner {
     if (!noted.load(std::memory_order_relaxed)) noted.store(true, std::memory_order_relaxed);
   }
 
-  // How many pairs have the series of each class.
-  static std::vector<double> pairs_of_classes(const std::vector<std::vector<FarPair>>& far, std::size_t classes) {
+  // How many pairs have the expansion of each class.
+  static std::vector<double> pairs_of_classes(const std::vector<std::vector<Interaction>>& far, std::size_t classes) {
     std::vector<double> out(classes, 0.0);
-    for (const std::vector<FarPair>& pairs : far)
-      for (const FarPair& pair : pairs)
-        if (pair.turn != FarPair::kSkipped) ++out[static_cast<std::size_t>(pair.box_class)];
+    for (const std::vector<Interaction>& pairs : far)
+      for (const Interaction& pair : pairs)
+        if (pair.permutation != Interaction::kSkipped) ++out[static_cast<std::size_t>(pair.offset_class)];
     return out;
   }
 
-  // How many columns these are multiplied as: batches are of one class and turn, and rarely full.
-  static std::vector<double> columns_of_classes(const std::vector<std::vector<FarPair>>& far, std::size_t classes) {
+  // How many columns these are multiplied as: batches are of one class and permutation, and rarely full.
+  static std::vector<double> columns_of_classes(const std::vector<std::vector<Interaction>>& far, std::size_t classes) {
     std::vector<double> out(classes, 0.0);
-    for (const std::vector<FarPair>& pairs : far)
+    for (const std::vector<Interaction>& pairs : far)
       for (std::size_t first = 0, last = 0; first < pairs.size(); first = last) {
         last = first + 1;
-        const FarPair& head = pairs[first];
+        const Interaction& head = pairs[first];
         while (last < pairs.size() && head.is_like(pairs[last])) ++last;
-        if (head.turn == FarPair::kSkipped) continue;
-        out[static_cast<std::size_t>(head.box_class)] += kBatch * std::ceil(static_cast<double>(last - first) / kBatch);
+        if (head.permutation == Interaction::kSkipped) continue;
+        out[static_cast<std::size_t>(head.offset_class)] +=
+            kBatch * std::ceil(static_cast<double>(last - first) / kBatch);
       }
     return out;
   }
 
-  Fate fate_of(const BoxClass& of, int level, const Box& target, const Box& source) const {
+  Admissibility admissibility_of(const OffsetClass& of, int level, const Box& target, const Box& source) const {
     const double pairs = pairs_of(target, source);
-    if (of.fate == Fate::skipped) return Fate::skipped;
-    if (of.fate == Fate::far && is_worth(of, target, source, pairs)) return Fate::far;
+    if (of.admissibility == Admissibility::negligible) return Admissibility::negligible;
+    if (of.admissibility == Admissibility::admissible && is_worth(of, target, source, pairs))
+      return Admissibility::admissible;
     const bool few = pairs * prices_.pair <= kWorkOfCoefficient[D - 1] * prices_.at_once;
     const bool may_split = Octree<D>::is_split(level, target) && Octree<D>::is_split(level, source);
-    return few || !may_split ? Fate::near : Fate::split;
+    return few || !may_split ? Admissibility::near : Admissibility::subdivided;
   }
   static double pairs_of(const Box& target, const Box& source) {
     return static_cast<double>(target.size()) * source.size();
   }
 
-  // Is the series less work than the pairs?
-  bool is_worth(const BoxClass& of, const Box& target, const Box& source, double pairs) const {
-    const double of_points = kWorkOfSeries + kWorkOfPoint * (target.size() + source.size());
-    return pairs * prices_.pair > kWorkOfCoefficient[D - 1] * (of.kept + of_points * power(of.series.degrees, D));
+  // Is the expansion less work than the pairs?
+  bool is_worth(const OffsetClass& of, const Box& target, const Box& source, double pairs) const {
+    const double of_points = kWorkOfExpansion + kWorkOfPoint * (target.size() + source.size());
+    return pairs * prices_.pair > kWorkOfCoefficient[D - 1] * (of.kept + of_points * power(of.expansion.degrees, D));
   }
 
   const distance::Profile& k_;
   const Demands demands_;
-  const Grown<D> trees_;
+  const MutableTreePair<D> trees_;
   const Prices prices_;
   const arrays::Workers& workers_;
   const std::vector<Box> root_ = {Box{0, 0, 0, 1, 0, {}}};
@@ -335,16 +340,16 @@ NumberedBoxes::NumberedBoxes(const std::vector<std::atomic<bool>>& which) {
 }
 
 template <int D>
-Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Grown<D>& trees, const Prices& prices,
-                    const arrays::Workers& workers) {
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const MutableTreePair<D>& trees,
+                    const Prices& prices, const arrays::Workers& workers) {
   return Planner<D>(k, demands, trees, prices, workers).run();
 }
 
-template Levels<1> levels_of(const distance::Profile&, const Demands&, const Grown<1>&, const Prices&,
+template Levels<1> levels_of(const distance::Profile&, const Demands&, const MutableTreePair<1>&, const Prices&,
                              const arrays::Workers&);
-template Levels<2> levels_of(const distance::Profile&, const Demands&, const Grown<2>&, const Prices&,
+template Levels<2> levels_of(const distance::Profile&, const Demands&, const MutableTreePair<2>&, const Prices&,
                              const arrays::Workers&);
-template Levels<3> levels_of(const distance::Profile&, const Demands&, const Grown<3>&, const Prices&,
+template Levels<3> levels_of(const distance::Profile&, const Demands&, const MutableTreePair<3>&, const Prices&,
                              const arrays::Workers&);
 
 }  // namespace far

@@ -1,9 +1,9 @@
-// Which pairs of boxes are left out, which have series, and which are computed pair by pair: level by level.
+// The interaction lists of each level: which pairs of boxes are left out, expanded, or computed pair by pair.
 #pragma once
 #include <atomic>
 #include <vector>
 
-#include "far/box_class.hpp"
+#include "far/offset_class.hpp"
 #include "far/level_terms.hpp"
 #include "far/near_rectangles.hpp"
 #include "far/octree.hpp"
@@ -11,16 +11,18 @@
 namespace kernweave {
 namespace far {
 
-// A pair of boxes that is skipped, or has a series.
-struct FarPair {
+// An entry of an interaction list: a pair of boxes that is left out or expanded.
+struct Interaction {
   static constexpr int kSkipped = -1;
   int target, source;
-  int box_class, turn;  // no turn where the pair is left out
+  int offset_class, permutation;  // no permutation where the pair is left out
 
-  bool is_like(const FarPair& other) const { return box_class == other.box_class && turn == other.turn; }
+  bool is_like(const Interaction& other) const {
+    return offset_class == other.offset_class && permutation == other.permutation;
+  }
 };
 
-// The boxes of a level that have series, numbered; others have -1.
+// The boxes of a level that have expansions, numbered; others have -1.
 struct NumberedBoxes {
   explicit NumberedBoxes(const std::vector<std::atomic<bool>>& which);
   bool has(std::size_t box) const { return number[box] >= 0; }
@@ -32,18 +34,18 @@ struct NumberedBoxes {
 template <int D>
 struct Level {
   double half;
-  std::vector<BoxClass> classes;
-  // Pairs by stretches of target boxes, each the work of one thread; in a stretch, those of a class and a turn lie
+  std::vector<OffsetClass> classes;
+  // Pairs by ranges of target boxes, each the work of one thread; in a range, those of a class and a permutation lie
   // together.
-  std::vector<std::vector<FarPair>> far;
+  std::vector<std::vector<Interaction>> far;
   LevelTerms<D> terms;
   NumberedBoxes targets, sources;
-  double work;                      // what its series take, in coefficients
+  double work;                      // of its expansions, in coefficients
   double pairs_far, pairs_skipped;  // pairs of boxes
 };
 
-// What a pair of points costs beside a coefficient of a series, and what a pair of boxes may cost to be computed at
-// once, not split; as measured (design/024-far.md).
+// What a pair of points costs beside a coefficient of an expansion, and what a pair of boxes may cost to be
+// computed at once, not split; as measured (design/024-far.md).
 struct Prices {
   double pair = 3, at_once = 160000;
 };
@@ -57,7 +59,7 @@ struct Levels {
 
 // The trees of both sides, which get a level more when the plan asks for it.
 template <int D>
-struct Grown {
+struct MutableTreePair {
   const Cube<D>& cube;
   Octree<D>&targets, &sources;
 
@@ -68,8 +70,8 @@ struct Grown {
 };
 
 template <int D>
-Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Grown<D>& trees, const Prices& prices,
-                    const arrays::Workers& workers);
+Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const MutableTreePair<D>& trees,
+                    const Prices& prices, const arrays::Workers& workers);
 
 }  // namespace far
 }  // namespace kernweave

@@ -171,7 +171,7 @@ void evaluate(const far::BoxPoints<D>& box, const double* coefficients, const fa
   });
 }
 
-constexpr far::Loops kLoops = {kLanes,      transform,   multiply,    moments<1>, moments<2>,
+constexpr far::ExpansionLoops kLoops = {kLanes,      transform,   multiply,    moments<1>, moments<2>,
                                moments<3>, evaluate<1>, evaluate<2>, evaluate<3>};
 
 }  // namespace far_loops

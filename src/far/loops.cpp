@@ -6,7 +6,7 @@
 namespace kernweave {
 namespace far {
 
-const Loops& loops() {
+const ExpansionLoops& loops() {
 #if defined(__x86_64__) && !defined(_WIN32)  // the sets of lanes/isa.cpp
   const std::string& name = instruction_set();
   if (name == "avx512") return loops_avx512;

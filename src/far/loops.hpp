@@ -37,7 +37,7 @@ struct BlockRows {
   const double* numbers;
 };
 
-struct Loops {
+struct ExpansionLoops {
   int lanes;
   // out[r][t] = sum over m of numbers[m][r] table[m][t], all row by row.
   void (*transform)(const double* numbers, int count, std::int64_t rest, const double* table, int to, double* out);
@@ -53,22 +53,22 @@ struct Loops {
   void (*evaluate3)(const BoxPoints<3>&, const double* coefficients, const Terms&, double* room, double* out);
 };
 
-extern const Loops loops_base;
+extern const ExpansionLoops loops_base;
 #if defined(__x86_64__)
-extern const Loops loops_avx2, loops_avx512;
+extern const ExpansionLoops loops_avx2, loops_avx512;
 #endif
 
 // Those for the instruction set in use.
-const Loops& loops();
+const ExpansionLoops& loops();
 
 template <int D>
-auto moments_of(const Loops& k) {
+auto moments_of(const ExpansionLoops& k) {
   if constexpr (D == 1) return k.moments1;
   else if constexpr (D == 2) return k.moments2;
   else return k.moments3;
 }
 template <int D>
-auto evaluate_of(const Loops& k) {
+auto evaluate_of(const ExpansionLoops& k) {
   if constexpr (D == 1) return k.evaluate1;
   else if constexpr (D == 2) return k.evaluate2;
   else return k.evaluate3;

@@ -13,5 +13,5 @@ constexpr int kVectorBytes = 32;
 #include "far/loops-inl.hpp"
 KW_TARGET_END
 
-const kernweave::far::Loops kernweave::far::loops_avx2 = kernweave::avx2::far_loops::kLoops;
+const kernweave::far::ExpansionLoops kernweave::far::loops_avx2 = kernweave::avx2::far_loops::kLoops;
 #endif

@@ -10,4 +10,4 @@ constexpr int kVectorBytes = 16;
 }  // namespace kernweave
 #include "far/loops-inl.hpp"
 
-const kernweave::far::Loops kernweave::far::loops_base = kernweave::base::far_loops::kLoops;
+const kernweave::far::ExpansionLoops kernweave::far::loops_base = kernweave::base::far_loops::kLoops;

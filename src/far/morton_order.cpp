@@ -21,7 +21,7 @@ SpreadBytes spread_bytes() {
   return out;
 }
 
-// Bits of the places in turn, the highest first.
+// Interleaved bits of the places, the highest first.
 template <int D>
 std::int64_t key_of(const std::array<std::int64_t, D>& places, const SpreadBytes& spread) {
   std::int64_t key = 0;

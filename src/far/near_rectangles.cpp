@@ -36,17 +36,17 @@ void add_rows(const Range& rows, std::vector<Range> columns, std::vector<Rectang
 
 template <int D>
 std::vector<Rectangle> near_rectangles(const NearColumns& near, const Octree<D>& targets, const Octree<D>& sources) {
-  struct Visit {
+  struct NearVisit {
     std::size_t level, box;
     std::vector<Range> columns;
   };
   const std::vector<std::vector<bool>> below = with_columns(near, targets);
   const int columns = sources.size(), boxed = sources.boxed();
   std::vector<Rectangle> rectangles;
-  std::vector<Visit> pending = {{0, 0, {}}};
+  std::vector<NearVisit> pending = {{0, 0, {}}};
   if (boxed < columns) pending[0].columns.push_back({boxed, columns});
   while (!pending.empty()) {
-    Visit visit = std::move(pending.back());
+    NearVisit visit = std::move(pending.back());
     pending.pop_back();
     const auto& box = targets.boxes[visit.level][visit.box];
     const auto& own = near[visit.level][visit.box];

@@ -2,14 +2,14 @@
 #pragma once
 #include <vector>
 
-#include "far/box_lists.hpp"
+#include "far/interaction_lists.hpp"
 #include "far/octree.hpp"
 #include "pairs/pair_map.hpp"
 
 namespace kernweave {
 namespace far {
 
-using NearColumns = std::vector<BoxLists<Range>>;  // of each level
+using NearColumns = std::vector<InteractionLists<Range>>;  // of each level
 
 // By places in the trees' orders: in the order of rows; of the same rows, in the order of columns. Points in no box are
 // near to all.

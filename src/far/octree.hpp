@@ -49,9 +49,9 @@ class Octree {
   std::unique_ptr<MortonOrder<D>> order_;
 };
 
-// Trees of both sides in one cube: rows are targets, columns sources, and may be the same tree.
+// Octrees of both sides in one cube: rows are targets, columns sources, and may be the same tree.
 template <int D>
-struct Trees {
+struct TreePair {
   const Cube<D>& cube;
   const Octree<D>&targets, &sources;
 };

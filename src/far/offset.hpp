@@ -1,5 +1,5 @@
-// Offsets from a box of a level to another, in boxes, and how they are folded: up to signs and the order of axes, which
-// a distance does not know.
+// Offsets from a box of a level to another, in boxes, and their canonical form: a distance is the same under signed
+// permutations of the axes.
 #pragma once
 #include <array>
 #include <cstdlib>
@@ -11,19 +11,20 @@ namespace far {
 template <int D>
 using Offset = std::array<int, D>;
 
-// A turn takes a folded offset back to the offset: three bits for its signs, and a number for the order of its axes.
-constexpr int kTurns = 48;
+// Signed permutations, from the canonical offset back to the offset: three bits for signs, and a number for the order
+// of the axes.
+constexpr int kSignedPermutations = 48;
 
 template <int D>
-struct Folded {
+struct CanonicalOffset {
   Offset<D> at;  // not negative, the largest first
-  int turn;
+  int permutation;
 };
 
-// The axis of the offset that each axis of the folded one is.
+// The axes of the offset, by those of the canonical one.
 template <int D>
-Offset<D> axes_of(int turn) {
-  const int number = turn >> 3;
+Offset<D> axes_of(int permutation) {
+  const int number = permutation >> 3;
   if constexpr (D == 1) return {0};
   else if constexpr (D == 2) return {number, 1 - number};
   else {
@@ -32,10 +33,10 @@ Offset<D> axes_of(int turn) {
   }
 }
 // Is the offset negative along this axis?
-inline bool is_turned(int turn, int axis) { return turn >> axis & 1; }
+inline bool is_reflected(int permutation, int axis) { return permutation >> axis & 1; }
 
 template <int D>
-Folded<D> folded(const Offset<D>& offset) {
+CanonicalOffset<D> canonical(const Offset<D>& offset) {
   Offset<D> size, axes;
   int signs = 0;
   for (int d = 0; d < D; ++d) {
@@ -48,12 +49,12 @@ Folded<D> folded(const Offset<D>& offset) {
   for (std::size_t a = 0; a < D; ++a)
     for (std::size_t b = a + 1; b < D; ++b)
       if (size_of(b) > size_of(a)) std::swap(axes[a], axes[b]);
-  Folded<D> found;
+  CanonicalOffset<D> found;
   for (std::size_t d = 0; d < D; ++d) found.at[d] = size[static_cast<std::size_t>(axes[d])];
   int number = 0;
   if constexpr (D == 2) number = axes[0];
   if constexpr (D == 3) number = axes[0] * 2 + (axes[1] > axes[2]);
-  found.turn = signs | number << 3;
+  found.permutation = signs | number << 3;
   return found;
 }
 

@@ -2,8 +2,8 @@
 //
 // A formula times a power of a component of the difference, x - y = u + o - v for places u and v in the boxes of target
 // and source and the offset o of these: moments are those of weights times powers of -v, on the way from box to box
-// they become series of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels but what
-// is of the size of the boxes.
+// they become local expansions of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels
+// but what is of the size of the boxes.
 #include "far/product.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class LevelProduct {
  public:
   using Box = typename Octree<D>::Box;
 
-  LevelProduct(const Level<D>& level, const Trees<D>& trees, std::size_t number, int power,
+  LevelProduct(const Level<D>& level, const TreePair<D>& trees, std::size_t number, int power,
                const arrays::Workers& workers)
       : level_(level), trees_(trees), target_boxes_(trees.targets.boxes[number]),
         source_boxes_(trees.sources.boxes[number]), workers_(workers), spread_(Spread::of(power, D)),
@@ -35,17 +35,17 @@ class LevelProduct {
     slots_ = columns * spread_.count();
     dropped_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
     moments_.resize(static_cast<std::size_t>(Index{level_.sources.count} * slots_ * padded_));
-    series_.assign(static_cast<std::size_t>(Index{level_.targets.count} * slots_ * padded_), 0.0);
+    locals_.assign(static_cast<std::size_t>(Index{level_.targets.count} * slots_ * padded_), 0.0);
     find_moments(weights);
     arrays::each_task(telling, static_cast<Index>(level_.far.size()),
-                      [&](Index stretch) { apply(level_.far[static_cast<std::size_t>(stretch)]); });
+                      [&](Index range) { apply(level_.far[static_cast<std::size_t>(range)]); });
     evaluate(sums);
     if (bound) add_dropped(columns, bound);
   }
 
  private:
   double* moments_at(int box, int slot) { return &moments_[at(level_.sources, box, slot, padded_)]; }
-  double* series_at(int box, int slot) { return &series_[at(level_.targets, box, slot, padded_)]; }
+  double* local_at(int box, int slot) { return &locals_[at(level_.targets, box, slot, padded_)]; }
   double& dropped_at(int box, int slot) { return dropped_[at(level_.targets, box, slot, 1)]; }
   std::size_t at(const NumberedBoxes& boxes, int box, int slot, int numbers) const {
     return static_cast<std::size_t>((Index{boxes.number[static_cast<std::size_t>(box)]} * slots_ + slot) * numbers);
@@ -99,13 +99,13 @@ class LevelProduct {
   }
 
   // A slot that a product is added to, times a number.
-  struct Share {
+  struct SlotShare {
     int slot;
     double times;
   };
   // The slots that products with moments of each power of -v go to, for boxes at this pair's offset.
-  std::vector<std::vector<Share>> shares_of(const FarPair& pair) const {
-    std::vector<std::vector<Share>> out(static_cast<std::size_t>(spread_.count()));
+  std::vector<std::vector<SlotShare>> shares_of(const Interaction& pair) const {
+    std::vector<std::vector<SlotShare>> out(static_cast<std::size_t>(spread_.count()));
     const Box &target = target_boxes_[static_cast<std::size_t>(pair.target)],
               &source = source_boxes_[static_cast<std::size_t>(pair.source)];
     for (int slot = 0; slot < spread_.count(); ++slot) {
@@ -118,62 +118,63 @@ class LevelProduct {
     return out;
   }
 
-  // Batches of columns of pairs of one class and turn: gathered side by side, multiplied, and added up where they
-  // belong.
-  void apply(const std::vector<FarPair>& pairs) {
+  // Batches of columns of pairs of one class and permutation: gathered side by side, multiplied, and added up where
+  // they belong.
+  void apply(const std::vector<Interaction>& pairs) {
     std::vector<double> in(static_cast<std::size_t>(padded_ * kBatch), 0.0), out(in.size());
     for (std::size_t first = 0, last = 0; first < pairs.size(); first = last) {
-      const FarPair& head = pairs[first];
+      const Interaction& head = pairs[first];
       last = first + 1;
-      if (head.turn == FarPair::kSkipped) continue;
+      if (head.permutation == Interaction::kSkipped) continue;
       while (last < pairs.size() && head.is_like(pairs[last])) ++last;
-      const std::vector<std::vector<Share>> shares = shares_of(head);
+      const std::vector<std::vector<SlotShare>> shares = shares_of(head);
       const Index all = static_cast<Index>(last - first) * slots_;
       for (Index from = 0; from < all; from += kBatch)
         multiply(&pairs[first], from, std::min<Index>(all, from + kBatch), shares, in.data(), out.data());
     }
   }
-  void multiply(const FarPair* pairs, Index from, Index to, const std::vector<std::vector<Share>>& shares, double* in,
-                double* out) {
+  void multiply(const Interaction* pairs, Index from, Index to, const std::vector<std::vector<SlotShare>>& shares,
+                double* in, double* out) {
     gather(pairs, from, to, in);
-    const ClassMatrix& matrix = level_.terms.matrix(pairs->box_class);
+    const M2LMatrix& matrix = level_.terms.matrix(pairs->offset_class);
     loops().multiply(matrix.rows(), in, out);
     double dropped[kBatch] = {};  // by moments alone: polynomials at targets are 1 at most
     const double* row = in;
     for (std::size_t k = 0; !dropped_.empty() && k < matrix.dropped.size(); ++k, row += kBatch)
       for (int b = 0; b < kBatch; ++b) dropped[b] += matrix.dropped[k] * std::abs(row[b]);
-    double* const turned = in;  // which is done with
+    double* const permuted = in;  // which is done with
     const int terms = level_.terms.count();
     for (Index at = from; at < to; ++at) {
       const auto slot = static_cast<int>(at % slots_), own = slot % spread_.count(), first = slot - own;
-      turn_back(out + (at - from), level_.terms.turn(pairs->turn), turned);
-      for (const Share& share : shares[static_cast<std::size_t>(own)]) {
+      permute_back(out + (at - from), level_.terms.permutation(pairs->permutation), permuted);
+      for (const SlotShare& share : shares[static_cast<std::size_t>(own)]) {
         const int target = pairs[at / slots_].target;
-        double* const sums = series_at(target, first + share.slot);
-        for (int k = 0; k < terms; ++k) sums[k] += share.times * turned[k];
+        double* const sums = local_at(target, first + share.slot);
+        for (int k = 0; k < terms; ++k) sums[k] += share.times * permuted[k];
         if (!dropped_.empty()) dropped_at(target, first + share.slot) += std::abs(share.times) * dropped[at - from];
       }
     }
   }
-  // Moments side by side, turned as the class has them; behind the last pair its own once more.
-  void gather(const FarPair* pairs, Index from, Index to, double* in) {
-    const auto& turn = level_.terms.turn(pairs->turn);
+  // Moments side by side, permuted as the class has them; behind the last pair its own once more.
+  void gather(const Interaction* pairs, Index from, Index to, double* in) {
+    const auto& permutation = level_.terms.permutation(pairs->permutation);
     const double* moments[kBatch];
     for (Index b = 0; b < kBatch; ++b) {
       const Index at = std::min(from + b, to - 1);
       moments[b] = moments_at(pairs[at / slots_].source, static_cast<int>(at % slots_));
     }
-    const std::size_t terms = turn.place.size();
+    const std::size_t terms = permutation.place.size();
     for (std::size_t k = 0; k < terms; ++k) {
-      double* const row = in + turn.place[k] * kBatch;
-      const double sign = turn.sign[k];
+      double* const row = in + permutation.place[k] * kBatch;
+      const double sign = permutation.sign[k];
       for (int b = 0; b < kBatch; ++b) row[b] = sign * moments[b][k];
     }
   }
   // One column of a batch, as its boxes have it.
-  static void turn_back(const double* column, const typename LevelTerms<D>::Turn& turn, double* turned) {
-    const std::size_t terms = turn.place.size();
-    for (std::size_t k = 0; k < terms; ++k) turned[k] = turn.sign[k] * column[turn.place[k] * kBatch];
+  static void permute_back(const double* column, const typename LevelTerms<D>::TermPermutation& permutation,
+                           double* permuted) {
+    const std::size_t terms = permutation.place.size();
+    for (std::size_t k = 0; k < terms; ++k) permuted[k] = permutation.sign[k] * column[permutation.place[k] * kBatch];
   }
 
   void evaluate(double* sums) {
@@ -185,7 +186,7 @@ class LevelProduct {
       std::vector<double> found(static_cast<std::size_t>(box.size()));
       for (int slot = 0; slot < slots_; ++slot) {
         std::fill(found.begin(), found.end(), 0.0);
-        evaluate_of<D>(loops())(in_box, series_at(number, slot), terms, mine, found.data());
+        evaluate_of<D>(loops())(in_box, local_at(number, slot), terms, mine, found.data());
         const int own = slot % spread_.count(), column = slot / spread_.count(), exponent = spread_.exponent(own);
         for (int d = 0; d < spread_.components; ++d) {
           if (!spread_.is_of(own, d)) continue;
@@ -217,18 +218,18 @@ class LevelProduct {
   }
 
   const Level<D>& level_;
-  const Trees<D> trees_;
+  const TreePair<D> trees_;
   const std::vector<Box>&target_boxes_, &source_boxes_;
   const arrays::Workers& workers_;
   const Spread spread_;
   const int padded_;
-  int slots_ = 0;  // series of a box: one for each column of weights and power (Spread)
-  std::vector<double> moments_, series_, dropped_;
+  int slots_ = 0;  // expansions of a box: one for each column of weights and power (Spread)
+  std::vector<double> moments_, locals_, dropped_;
 };
 
 // What a class may be off by, times the sizes of the weights that it is applied to, and of the difference.
 template <int D>
-void add_bounds(const Levels<D>& plan, const Trees<D>& trees, int power, int component, const double* weights,
+void add_bounds(const Levels<D>& plan, const TreePair<D>& trees, int power, int component, const double* weights,
                 double* bound) {
   const Octree<D>&targets = trees.targets, &sources = trees.sources;
   std::vector<double> before(static_cast<std::size_t>(sources.size()) + 1, 0.0);
@@ -237,13 +238,13 @@ void add_bounds(const Levels<D>& plan, const Trees<D>& trees, int power, int com
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     const Level<D>& level = plan.levels[l];
     std::vector<double> of_box(targets.boxes[l].size(), 0.0);
-    for (const std::vector<FarPair>& pairs : level.far)
-      for (const FarPair& pair : pairs) {
+    for (const std::vector<Interaction>& pairs : level.far)
+      for (const Interaction& pair : pairs) {
         const auto& source = sources.boxes[l][static_cast<std::size_t>(pair.source)];
         const auto target = static_cast<std::size_t>(pair.target);
         const int offset = targets.boxes[l][target].at[axis] - source.at[axis];
         of_box[target] +=
-            level.classes[static_cast<std::size_t>(pair.box_class)].bound *
+            level.classes[static_cast<std::size_t>(pair.offset_class)].bound *
             to_power(reach_along(offset, level.half), power) *
             (before[static_cast<std::size_t>(source.end)] - before[static_cast<std::size_t>(source.begin)]);
       }
@@ -255,7 +256,7 @@ void add_bounds(const Levels<D>& plan, const Trees<D>& trees, int power, int com
 }  // namespace
 
 template <int D>
-void add_far(const Levels<D>& plan, const Trees<D>& trees, int power, const double* weights, int columns,
+void add_far(const Levels<D>& plan, const TreePair<D>& trees, int power, const double* weights, int columns,
              const arrays::Workers& workers, double* sums, double* bound) {
   const Spread spread = Spread::of(power, D);
   const auto of = [&](int c) { return weights + Index{c} * trees.sources.size(); };
@@ -282,11 +283,11 @@ void add_far(const Levels<D>& plan, const Trees<D>& trees, int power, const doub
       add_bounds<D>(plan, trees, power, d, of(c), bound + place(c, d));
 }
 
-template void add_far(const Levels<1>&, const Trees<1>&, int, const double*, int, const arrays::Workers&, double*,
+template void add_far(const Levels<1>&, const TreePair<1>&, int, const double*, int, const arrays::Workers&, double*,
                       double*);
-template void add_far(const Levels<2>&, const Trees<2>&, int, const double*, int, const arrays::Workers&, double*,
+template void add_far(const Levels<2>&, const TreePair<2>&, int, const double*, int, const arrays::Workers&, double*,
                       double*);
-template void add_far(const Levels<3>&, const Trees<3>&, int, const double*, int, const arrays::Workers&, double*,
+template void add_far(const Levels<3>&, const TreePair<3>&, int, const double*, int, const arrays::Workers&, double*,
                       double*);
 
 }  // namespace far

@@ -35,9 +35,9 @@ Coordinates<double> coordinates_of(const distance::Side& side, int width) {
   return out;
 }
 
-class Walk {
+class TruncationWalk {
  public:
-  Walk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
+  TruncationWalk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
       : rows_(rows), columns_(columns), width_(width) {}
 
   distance::DistanceRange reach(Box row, Box column) const {
@@ -48,17 +48,17 @@ class Walk {
     return {all.least * (1 - kEndOfRounding), all.most * (1 + kEndOfRounding)};
   }
 
-  // Columns that are kept of a box of rows: stretches of their order, those that touch as one. Without an answer, all.
+  // Columns that are kept of a box of rows: ranges of their order, those that touch as one. Without an answer, all.
   std::vector<Range> kept(Box row, const distance::NegligibleRanges* negligible) const {
-    struct Visit {
+    struct BoxVisit {
       int level;
       Box box;
     };
     std::vector<Range> out;
     if (columns_.boxed() > 0) {
-      std::vector<Visit> pending = {{0, 1}};
+      std::vector<BoxVisit> pending = {{0, 1}};
       while (!pending.empty()) {
-        const Visit visit = pending.back();
+        const BoxVisit visit = pending.back();
         pending.pop_back();
         const distance::DistanceRange here = reach(row, visit.box);
         if (negligible->covers(here.least, here.most)) continue;
@@ -117,7 +117,7 @@ BoxTrees trees_of(const distance::RadialForm& form, std::int64_t grain, const ar
 }
 
 // What is kept of each of the smallest boxes of rows; false where it is too much.
-bool kept_of_leaves(const Walk& walk, std::int64_t leaves, const distance::NegligibleRanges* negligible,
+bool kept_of_leaves(const TruncationWalk& walk, std::int64_t leaves, const distance::NegligibleRanges* negligible,
                     const arrays::Workers& workers, std::vector<std::vector<Range>>* kept) {
   kept->assign(static_cast<std::size_t>(leaves), {});
   std::atomic<std::int64_t> rectangles{0};
@@ -154,7 +154,7 @@ Truncation truncated(const distance::RadialForm& form, const Allowance& allowanc
   std::optional<distance::NegligibleRanges> negligible;
   for (std::int64_t grain = kGrain;; grain *= 2) {
     const BoxTrees trees = trees_of(form, grain, workers);
-    const Walk walk(trees.rows, trees.columns(), static_cast<std::size_t>(form.width));
+    const TruncationWalk walk(trees.rows, trees.columns(), static_cast<std::size_t>(form.width));
     const bool boxes = trees.rows.boxed() > 0 && trees.columns().boxed() > 0;
     if (boxes && !negligible) {
       const distance::DistanceRange reach = walk.reach(1, 1);

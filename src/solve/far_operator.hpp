@@ -1,4 +1,4 @@
-// An approximated matrix as an operator: far pairs by series, near ones by an operator of their own.
+// An approximated matrix as an operator: far pairs by expansions, near ones by an operator of their own.
 #pragma once
 #include "far/approximation.hpp"
 #include "solve/operator.hpp"
@@ -10,8 +10,8 @@ struct FarParts {
   // Of the near pairs, null where there are none; is it one of points in the order of boxes?
   OperatorPointer near;
   bool near_in_order = true;
-  // What is taken off for the pairs of a point with itself, which series do not leave out: for each row, a column for
-  // each component of the formula; empty for nothing.
+  // What is taken off for the pairs of a point with itself, which expansions do not leave out: for each row, a column
+  // for each component of the formula; empty for nothing.
   Block diagonal;
   device::Device* device = nullptr;  // that far pairs are summed on, if on one
   arrays::Workers workers;

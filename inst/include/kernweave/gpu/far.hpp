@@ -1,5 +1,5 @@
-// Kernels for pairs of points far apart: moments of boxes, series from box to box, values at points. Each sum has one
-// order, whatever blocks of threads come first.
+// Kernels for pairs of points far apart: moments of boxes (P2M), local expansions (M2L), values at points (L2P). Each
+// sum has one order, whatever blocks of threads come first.
 #pragma once
 #include "far_task.hpp"
 
@@ -14,17 +14,17 @@ __device__ inline double place_in_box(const FarTask& t, const FarCentre& centre,
 
 // Where numbers of a box, or of a pair of boxes, lie for a slot.
 __device__ inline long long far_at(const FarTask& t, long long box, int slot) {
-  return (box * t.spread.count() + slot) * t.room;
+  return (box * t.spread.count() + slot) * t.stride;
 }
 
 // --- moments ---
 
 // Of points `first`.., their weights, as the block's slot has them, and Chebyshev polynomials.
 template <int D>
-__device__ void write_polynomials(const FarTask& t, const FarCentre& centre, int first, int count, double* room) {
+__device__ void write_polynomials(const FarTask& t, const FarCentre& centre, int first, int count, double* shared) {
   for (int k = threadIdx.x; k < count * D; k += kFarThreads) {
     const int point = k % count, axis = k / count;
-    double* const to = room + point * far_point_numbers<D>();
+    double* const to = shared + point * far_point_numbers<D>();
     const double u = place_in_box(t, centre, first + point, axis);
     if (axis == t.spread.component(blockIdx.y))
       to[0] = t.weights[first + point] * to_power(-u, t.spread.exponent(blockIdx.y));
@@ -38,26 +38,26 @@ __device__ void write_polynomials(const FarTask& t, const FarCentre& centre, int
   }
 }
 
-// Sums over points of a box of their weights times each term; to `series` by the number of the stretch. A thread has
+// Sums over points of a box of their weights times each term; to `expansions` by the number of the range. A thread has
 // the last axis's degrees of one choice of those before, of some of the points.
 template <int D>
 __device__ void far_moments(const FarTask& t) {
-  extern __shared__ double room[];
+  extern __shared__ double shared[];
   constexpr int kMost = kFarDegrees<D>;
-  const FarPoints stretch = t.stretches[blockIdx.x];
-  const FarCentre centre = t.centres[stretch.place];
+  const PointRange range = t.ranges[blockIdx.x];
+  const FarCentre centre = t.centres[range.place];
   const int p = t.degrees, leading = far_power(p, D - 1), slices = far_slices(leading);
   const int own = threadIdx.x % leading, slice = threadIdx.x / leading, end = t.ends[own];
   double sums[kMost];
 #pragma unroll
   for (int c = 0; c < kMost; ++c) sums[c] = 0;
-  for (int first = stretch.begin; first < stretch.end; first += kFarPoints) {
-    const int count = stretch.end - first < kFarPoints ? stretch.end - first : kFarPoints;
+  for (int first = range.begin; first < range.end; first += kFarPoints) {
+    const int count = range.end - first < kFarPoints ? range.end - first : kFarPoints;
     __syncthreads();
-    write_polynomials<D>(t, centre, first, count, room);
+    write_polynomials<D>(t, centre, first, count, shared);
     __syncthreads();
     for (int k = slice; slice < slices && k < count; k += slices) {
-      const double* const of = room + k * far_point_numbers<D>();
+      const double* const of = shared + k * far_point_numbers<D>();
       double weight = of[0];
       if (D == 2) weight *= of[1 + own];
       if (D == 3) weight *= of[1 + own / p] * of[1 + kMost + own % p];
@@ -71,54 +71,54 @@ __device__ void far_moments(const FarTask& t) {
   if (slice < slices) {
 #pragma unroll
     for (int c = 0; c < kMost; ++c)
-      if (c < p) room[(slice * leading + own) * p + c] = sums[c];
+      if (c < p) shared[(slice * leading + own) * p + c] = sums[c];
   }
   __syncthreads();
   for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
     double sum = 0;
-    for (int s = 0; s < slices; ++s) sum += room[s * leading * p + t.set[k]];
-    t.series[far_at(t, blockIdx.x, blockIdx.y) + k] = sum;
+    for (int s = 0; s < slices; ++s) sum += shared[s * leading * p + t.set[k]];
+    t.expansions[far_at(t, blockIdx.x, blockIdx.y) + k] = sum;
   }
 }
 
-// What stretches of a box have found, in their order.
+// What ranges of a box have found, in their order.
 __device__ inline void far_added(const FarTask& t) {
   const long long box = blockIdx.x;
   for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
     double sum = 0;
     for (int s = t.part_starts[box]; s < t.part_starts[box + 1]; ++s)
       sum += t.parts[far_at(t, s, blockIdx.y) + k];
-    t.series[far_at(t, box, blockIdx.y) + k] = sum;
+    t.expansions[far_at(t, box, blockIdx.y) + k] = sum;
   }
 }
 
 // --- from box to box ---
 
-// Calls f(pair, term, its place where axes are turned, its sign) for all of a batch.
+// Calls f(pair, term, its place where axes are permuted, its sign) for all of a batch.
 template <class F>
-__device__ void each_turned(const FarTask& t, const FarBatch& batch, F f) {
-  const int* const turned = t.turned + batch.turn * t.terms;
+__device__ void each_permuted(const FarTask& t, const FarBatch& batch, F f) {
+  const int* const permuted = t.permuted + batch.permutation * t.terms;
   for (int at = threadIdx.x; at < batch.count * t.terms; at += kFarThreads) {
-    const int pair = at / t.terms, k = at % t.terms, place = turned[k];
+    const int pair = at / t.terms, k = at % t.terms, place = permuted[k];
     if (place < 0) f(pair, k, ~place, -1.0);
     else f(pair, k, place, 1.0);
   }
 }
 
-// A batch's moments, turned, times the matrix of its class, turned back: to `found` by the number of the pair. Lanes of
-// a warp are pairs of `width`, and beside these, blocks of rows.
+// M2L: a batch's moments, permuted, times the matrix of its class, permuted back: to `found` by the number of the pair.
+// Lanes of a warp are pairs of `width`, and factors_of_form these, blocks of rows.
 __device__ inline void far_apply(const FarTask& t) {
-  extern __shared__ double room[];
+  extern __shared__ double shared[];
   const FarBatch batch = t.batches[blockIdx.x];
   const int stride = t.width + 1;
-  double* const in = room;
-  double* const out = room + t.room * stride;
-  each_turned(t, batch, [&](int pair, int k, int place, double sign) {
-    in[place * stride + pair] = sign * t.series[far_at(t, t.sources[batch.first + pair], blockIdx.y) + k];
+  double* const in = shared;
+  double* const out = shared + t.stride * stride;
+  each_permuted(t, batch, [&](int pair, int k, int place, double sign) {
+    in[place * stride + pair] = sign * t.expansions[far_at(t, t.sources[batch.first + pair], blockIdx.y) + k];
   });
   __syncthreads();
   const int pair = threadIdx.x % t.width;
-  const int* const starts = t.starts + batch.box_class * (t.blocks + 1);
+  const int* const starts = t.starts + batch.offset_class * (t.blocks + 1);
   const double2* const numbers = reinterpret_cast<const double2*>(t.numbers);
   for (int block = threadIdx.x / t.width; block < t.blocks; block += kFarThreads / t.width) {
     double a = 0, b = 0, c = 0, d = 0;
@@ -139,7 +139,7 @@ __device__ inline void far_apply(const FarTask& t) {
     to[3 * stride] = d;
   }
   __syncthreads();
-  each_turned(t, batch, [&](int pair_of_term, int k, int place, double sign) {
+  each_permuted(t, batch, [&](int pair_of_term, int k, int place, double sign) {
     t.found[far_at(t, batch.first + pair_of_term, blockIdx.y) + k] = sign * out[place * stride + pair_of_term];
   });
 }
@@ -161,7 +161,7 @@ __device__ inline void far_collected(const FarTask& t) {
         const int boxes = t.centres[target].box[axis] - t.of_sources[t.sources[pair]].box[axis];
         return binomial_term(exponent, r, 2.0 * boxes);
       });
-    t.series[far_at(t, target, blockIdx.y) + k] = sum;
+    t.expansions[far_at(t, target, blockIdx.y) + k] = sum;
   }
 }
 
@@ -190,7 +190,7 @@ __device__ double along_axis(double u, int degrees, F f) {
   return sum;
 }
 
-// Adds the value of a slot's series at a point, whose place is u, to the sums that it is a part of.
+// Adds the value of a slot's local expansion at a point, whose place is u, to the sums that it is a part of.
 template <int D>
 __device__ void add_value(const FarTask& t, int slot, int point, const double (&u)[D], double value) {
   const double scale = to_power(t.half, t.spread.power);
@@ -200,25 +200,25 @@ __device__ void add_value(const FarTask& t, int slot, int point, const double (&
       t.sums[d * t.behind + point] += scale * binomial_term(t.spread.power, t.spread.exponent(slot), u[d]) * value;
 }
 
-// Adds to the sums of each point of a stretch the values of its box's series. A thread has a point.
+// Adds to the sums of each point of a range the values of its box's local expansion. A thread has a point.
 template <int D>
 __device__ void far_evaluated(const FarTask& t) {
-  extern __shared__ double room[];
+  extern __shared__ double shared[];
   constexpr int kMost = kFarDegrees<D>;
-  const FarPoints stretch = t.stretches[blockIdx.x];
-  const int p = t.degrees, all = far_power(p, D), point = stretch.begin + threadIdx.x;
-  const bool is_there = point < stretch.end;
-  const FarCentre centre = t.centres[stretch.place];
+  const PointRange range = t.ranges[blockIdx.x];
+  const int p = t.degrees, all = far_power(p, D), point = range.begin + threadIdx.x;
+  const bool is_there = point < range.end;
+  const FarCentre centre = t.centres[range.place];
   double u[D], last[kMost];
   for (int d = 0; d < D; ++d) u[d] = is_there ? place_in_box(t, centre, point, d) : 0;
 #pragma unroll
   for (int c = 0; c < kMost; ++c) last[c] = c == 0 ? 1 : c == 1 ? u[D - 1] : 2 * u[D - 1] * last[c - 1] - last[c - 2];
-  const auto of_last = [&](int leading) { return along_last(room + leading * p, last, t.ends[leading]); };
-  for (int k = threadIdx.x; k < all; k += kFarEvaluated) room[k] = 0;
+  const auto of_last = [&](int leading) { return along_last(shared + leading * p, last, t.ends[leading]); };
+  for (int k = threadIdx.x; k < all; k += kFarEvaluated) shared[k] = 0;
   for (int slot = 0; slot < t.spread.count(); ++slot) {
     __syncthreads();
     for (int k = threadIdx.x; k < t.terms; k += kFarEvaluated)
-      room[t.set[k]] = t.series[far_at(t, stretch.place, slot) + k];
+      shared[t.set[k]] = t.expansions[far_at(t, range.place, slot) + k];
     __syncthreads();
     if (!is_there) continue;
     double value;

@@ -10,17 +10,17 @@ namespace gpu {
 
 inline constexpr int kFarThreads = 256;
 inline constexpr int kFarPoints = 32;        // whose polynomials a block of threads has at once
-inline constexpr int kFarStretch = 512;      // points of a box that one block of threads sums up
-inline constexpr int kFarEvaluated = 128;    // points of a box that one block of threads evaluates a series at
+inline constexpr int kFarRange = 512;      // points of a box that one block of threads sums up
+inline constexpr int kFarEvaluated = 128;    // points of a box that one block of threads evaluates an expansion at
 inline constexpr int kFarRowsOfBlock = 4;    // rows of a class's matrix that share their columns
-inline constexpr int kFarMostBatch = 32;     // pairs of boxes at once, of one class and turn
+inline constexpr int kFarMostBatch = 32;     // pairs of boxes at once, of one class and permutation
 
 // Degrees along one axis are fewer than this.
 template <int D>
 inline constexpr int kFarDegrees = D == 1 ? 40 : D == 2 ? 24 : 14;
 
 // Some points of a box, which has a number among the boxes of its level that take part.
-struct FarPoints {
+struct PointRange {
   int begin, end, place;
 };
 
@@ -30,9 +30,9 @@ struct FarCentre {
   int box[3];
 };
 
-// Pairs of boxes whose series is the same matrix, turned the same way.
+// Pairs of boxes of the same M2L matrix and signed permutation.
 struct FarBatch {
-  int first, count, box_class, turn;
+  int first, count, offset_class, permutation;
 };
 
 // Arguments of each of the kernels; which of them it reads stands with it.
@@ -45,19 +45,19 @@ struct FarTask {
   // What a column of weights is for boxes; its sums are `behind` apart, those of each component of a difference.
   Spread spread;
   // Boxes; those of sources where targets' are the others.
-  const FarPoints* stretches;
+  const PointRange* ranges;
   const FarCentre *centres, *of_sources;
   double half;
-  // Numbers of a level's terms; those of a box, for each slot, are `room` apart. None has a degree from `ends` on along
-  // the last axis, for each choice of degrees along the others.
+  // Numbers of a level's terms; those of a box, for each slot, are `stride` apart. None has a degree from `ends` on
+  // along the last axis, for each choice of degrees along the others.
   const int *set, *ends;
-  int degrees, terms, room;
-  double *series, *parts;
+  int degrees, terms, stride;
+  double *expansions, *parts;
   const int* part_starts;
-  // From box to box. Of each turn, the place of each term: ~place where it changes its sign. Of each class, where the
-  // entries of each block of rows begin.
+  // From box to box. Of each permutation, the place of each term: ~place where it changes its sign. Of each class,
+  // where the entries of each block of rows begin.
   const FarBatch* batches;
-  const int *sources, *turned, *starts, *columns;
+  const int *sources, *permuted, *starts, *columns;
   const double* numbers;
   int blocks, width;
   double* found;

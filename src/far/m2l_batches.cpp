@@ -1,5 +1,5 @@
-// Groups of stretches are counted, then placed, each by one thread: all pairs of a target are in one stretch.
-#include "far/pair_lists.hpp"
+// Groups of ranges are counted, then placed, each by one thread: all pairs of a target are in one range.
+#include "far/m2l_batches.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -10,9 +10,11 @@ namespace kernweave {
 namespace far {
 namespace {
 
-constexpr std::size_t kTogether = 8;  // stretches of a group
+constexpr std::size_t kTogether = 8;  // ranges of a group
 
-std::size_t kind_of(const FarPair& pair) { return static_cast<std::size_t>(pair.box_class * kTurns + pair.turn); }
+std::size_t class_of_pair(const Interaction& pair) {
+  return static_cast<std::size_t>(pair.offset_class * kSignedPermutations + pair.permutation);
+}
 
 // Counts of each kind in each group become where its pairs are placed; where each kind begins, and the end.
 std::vector<int> placed(std::vector<std::vector<int>>* counts, std::size_t kinds) {
@@ -30,37 +32,37 @@ std::vector<gpu::FarBatch> batches_of(const std::vector<int>& starts, int width)
   std::vector<gpu::FarBatch> batches;
   for (std::size_t k = 0; k + 1 < starts.size(); ++k)
     for (int at = starts[k]; at < starts[k + 1]; at += width)
-      batches.push_back({at, std::min(width, starts[k + 1] - at), static_cast<int>(k) / kTurns,
-                         static_cast<int>(k) % kTurns});
+      batches.push_back({at, std::min(width, starts[k + 1] - at), static_cast<int>(k) / kSignedPermutations,
+                         static_cast<int>(k) % kSignedPermutations});
   return batches;
 }
 
 }  // namespace
 
 template <int D>
-PairLists pair_lists(const Level<D>& level, std::size_t first, std::size_t last, int width,
+M2LBatches m2l_batches(const Level<D>& level, std::size_t first, std::size_t last, int width,
                      const arrays::Workers& workers) {
-  const std::size_t kinds = level.classes.size() * kTurns;
-  const auto target_of = [&](const FarPair& pair) {
+  const std::size_t kinds = level.classes.size() * kSignedPermutations;
+  const auto target_of = [&](const Interaction& pair) {
     return static_cast<std::size_t>(level.targets.number[static_cast<std::size_t>(pair.target)]);
   };
-  // f(group, pair): several stretches are the work of one thread, as each group counts all kinds.
+  // f(group, pair): several ranges are the work of one thread, as each group counts all kinds.
   const auto groups = static_cast<Index>((last - first + kTogether - 1) / kTogether);
   const auto each_in_groups = [&](auto f) {
     arrays::each_task(workers, groups, [&](Index group) {
       const std::size_t begin = first + static_cast<std::size_t>(group) * kTogether;
       for (std::size_t s = begin; s < std::min(last, begin + kTogether); ++s)
-        for (const FarPair& pair : level.far[s])
-          if (pair.turn != FarPair::kSkipped) f(static_cast<std::size_t>(group), pair);
+        for (const Interaction& pair : level.far[s])
+          if (pair.permutation != Interaction::kSkipped) f(static_cast<std::size_t>(group), pair);
     });
   };
   std::vector<std::vector<int>> next(static_cast<std::size_t>(groups), std::vector<int>(kinds, 0));
   std::vector<int> of_target(static_cast<std::size_t>(level.targets.count), 0);
-  each_in_groups([&](std::size_t group, const FarPair& pair) {
-    ++next[group][kind_of(pair)];
+  each_in_groups([&](std::size_t group, const Interaction& pair) {
+    ++next[group][class_of_pair(pair)];
     ++of_target[target_of(pair)];
   });
-  PairLists out;
+  M2LBatches out;
   const std::vector<int> starts = placed(&next, kinds);
   out.batches = batches_of(starts, width);
   const auto is_met = [](int count) { return count > 0; };
@@ -73,8 +75,8 @@ PairLists pair_lists(const Level<D>& level, std::size_t first, std::size_t last,
   out.sources.resize(static_cast<std::size_t>(starts.back()));
   out.numbers.resize(out.sources.size());
   std::vector<int> at_target = out.starts;
-  each_in_groups([&](std::size_t group, const FarPair& pair) {
-    const int at = next[group][kind_of(pair)]++;
+  each_in_groups([&](std::size_t group, const Interaction& pair) {
+    const int at = next[group][class_of_pair(pair)]++;
     out.sources[static_cast<std::size_t>(at)] = level.sources.number[static_cast<std::size_t>(pair.source)];
     int& place = at_target[target_of(pair) - static_cast<std::size_t>(out.first_target)];
     out.numbers[static_cast<std::size_t>(place++)] = at;
@@ -82,9 +84,9 @@ PairLists pair_lists(const Level<D>& level, std::size_t first, std::size_t last,
   return out;
 }
 
-template PairLists pair_lists(const Level<1>&, std::size_t, std::size_t, int, const arrays::Workers&);
-template PairLists pair_lists(const Level<2>&, std::size_t, std::size_t, int, const arrays::Workers&);
-template PairLists pair_lists(const Level<3>&, std::size_t, std::size_t, int, const arrays::Workers&);
+template M2LBatches m2l_batches(const Level<1>&, std::size_t, std::size_t, int, const arrays::Workers&);
+template M2LBatches m2l_batches(const Level<2>&, std::size_t, std::size_t, int, const arrays::Workers&);
+template M2LBatches m2l_batches(const Level<3>&, std::size_t, std::size_t, int, const arrays::Workers&);
 
 }  // namespace far
 }  // namespace kernweave

@@ -1,6 +1,6 @@
 // Axis by axis, a polynomial of the difference becomes products. Rows that come to little are left out before the last
 // axis: of three axes, nine in ten.
-#include "far/pair_series.hpp"
+#include "far/kernel_expansion.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace {
 
 // Of the room for what is dropped: that for whole rows. Where sizes count, moments of weights tell that single
 // coefficients come to far less, but not rows.
-constexpr double of_rows(Count count) { return count == Count::squares ? 0.1 : 0.01; }
+constexpr double of_rows(ErrorSum count) { return count == ErrorSum::squares ? 0.1 : 0.01; }
 
-// Sizes of numbers in four steps for each power of two, so that the smallest can be dropped without sorting.
-class Sizes {
+// SizeHistogram of numbers in four steps for each power of two, so that the smallest can be dropped without sorting.
+class SizeHistogram {
  public:
   static constexpr int kBins = 1024;
 
-  Sizes(const std::vector<double>& numbers, Count count) {
+  SizeHistogram(const std::vector<double>& numbers, ErrorSum count) {
     for (const double number : numbers) in_[bin(number)] += counted(number, count);
   }
   // Of the smallest, as many as come to less than `room`: what they come to, and the least number that is not one.
@@ -45,26 +45,26 @@ class Sizes {
 };
 
 // The pairs of degrees that polynomials of the difference have, and the coefficients of each polynomial.
-std::vector<PairSeries::Degrees> pairs_of(const PairTable& table, int degrees) {
-  std::vector<PairSeries::Degrees> pairs;
+std::vector<KernelExpansion::DegreePair> pairs_of(const ChebyshevProducts& table, int degrees) {
+  std::vector<KernelExpansion::DegreePair> pairs;
   for (int a = 0; a < degrees; ++a)
     for (int b = 0; b < degrees && a + b < table.degrees; ++b) pairs.push_back({a, b});
   return pairs;
 }
-std::vector<double> table_of(const PairTable& table, const std::vector<PairSeries::Degrees>& pairs) {
+std::vector<double> table_of(const ChebyshevProducts& table, const std::vector<KernelExpansion::DegreePair>& pairs) {
   std::vector<double> out;
   for (int m = 0; m < table.degrees; ++m)
-    for (const PairSeries::Degrees& p : pairs) out.push_back(table.at(m, p.target, p.source));
+    for (const KernelExpansion::DegreePair& p : pairs) out.push_back(table.at(m, p.target, p.source));
   return out;
 }
 
 // What a row of the last axis comes to at most, for each: numbers of the difference's polynomials lead.
-std::vector<double> sizes_of_rows(const std::vector<double>& numbers, const PairTable& table, Count count) {
+std::vector<double> sizes_of_rows(const std::vector<double>& numbers, const ChebyshevProducts& table, ErrorSum count) {
   const std::size_t many = numbers.size() / static_cast<std::size_t>(table.degrees);
   std::vector<double> sizes(many, 0.0);
   for (std::size_t m = 0; m < static_cast<std::size_t>(table.degrees); ++m) {
     const double all = table.mass(static_cast<int>(m), count).all;
-    const double mass = count == Count::squares ? std::sqrt(all) : all;
+    const double mass = count == ErrorSum::squares ? std::sqrt(all) : all;
     for (std::size_t r = 0; r < many; ++r) sizes[r] += std::abs(numbers[m * many + r]) * mass;
   }
   return sizes;
@@ -81,7 +81,7 @@ std::vector<double> along_axis(const std::vector<double>& numbers, int from, con
 
 // Of each axis: what the coefficients of a degree along it come to, times what of its products is outside.
 template <int D>
-std::vector<double> left_out(const std::vector<double>& of_difference, const PairTable& table, Count count) {
+std::vector<double> left_out(const std::vector<double>& of_difference, const ChebyshevProducts& table, ErrorSum count) {
   const auto points = static_cast<std::size_t>(table.degrees);
   std::array<std::vector<double>, D> along;
   along.fill(std::vector<double>(points, 0.0));
@@ -97,19 +97,19 @@ std::vector<double> left_out(const std::vector<double>& of_difference, const Pai
   }
   std::vector<double> out(static_cast<std::size_t>(table.terms) + 1, 0.0);
   for (std::size_t m = 0; m < points; ++m) {
-    const PairTable::Mass& mass = table.mass(static_cast<int>(m), count);
+    const ChebyshevProducts::Mass& mass = table.mass(static_cast<int>(m), count);
     for (std::size_t q = 0; q < out.size(); ++q)
       for (std::size_t d = 0; d < D; ++d) out[q] += along[d][m] * mass.outside[q] / mass.all;
   }
-  if (count == Count::squares)
+  if (count == ErrorSum::squares)
     for (double& number : out) number = std::sqrt(number);
   return out;
 }
 
 template <int D>
-PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTable& table, int degrees, Count count,
-                         double room) {
-  PairSeries out;
+KernelExpansion kernel_expansion(const std::vector<double>& of_difference, const ChebyshevProducts& table, int degrees,
+                                 ErrorSum count, double room) {
+  KernelExpansion out;
   out.count = count;
   out.degrees = degrees;
   out.pairs = pairs_of(table, degrees);
@@ -119,23 +119,26 @@ PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTab
   for (int d = 0; d + 1 < D; ++d) numbers = along_axis(numbers, table.degrees, products, many);
   const std::vector<double> sizes = sizes_of_rows(numbers, table, count);
   double least = 0;
-  Sizes(sizes, count).drop(of_rows(count) * room, &out.of_rows, &least);
+  SizeHistogram(sizes, count).drop(of_rows(count) * room, &out.of_rows, &least);
   for (std::size_t r = 0; r < sizes.size(); ++r)
     if (sizes[r] >= least) out.rows.push_back(static_cast<int>(r));
   std::vector<double> kept;
   for (std::size_t m = 0; m < static_cast<std::size_t>(table.degrees); ++m)
     for (const int r : out.rows) kept.push_back(numbers[m * sizes.size() + static_cast<std::size_t>(r)]);
   out.coefficients = along_axis(kept, table.degrees, products, many);
-  Sizes(out.coefficients, count).drop(room - out.of_rows, &out.of_small, &out.least);
+  SizeHistogram(out.coefficients, count).drop(room - out.of_rows, &out.of_small, &out.least);
   return out;
 }
 
-template std::vector<double> left_out<1>(const std::vector<double>&, const PairTable&, Count);
-template std::vector<double> left_out<2>(const std::vector<double>&, const PairTable&, Count);
-template std::vector<double> left_out<3>(const std::vector<double>&, const PairTable&, Count);
-template PairSeries of_both_boxes<1>(const std::vector<double>&, const PairTable&, int, Count, double);
-template PairSeries of_both_boxes<2>(const std::vector<double>&, const PairTable&, int, Count, double);
-template PairSeries of_both_boxes<3>(const std::vector<double>&, const PairTable&, int, Count, double);
+template std::vector<double> left_out<1>(const std::vector<double>&, const ChebyshevProducts&, ErrorSum);
+template std::vector<double> left_out<2>(const std::vector<double>&, const ChebyshevProducts&, ErrorSum);
+template std::vector<double> left_out<3>(const std::vector<double>&, const ChebyshevProducts&, ErrorSum);
+template KernelExpansion kernel_expansion<1>(const std::vector<double>&, const ChebyshevProducts&, int, ErrorSum,
+                                             double);
+template KernelExpansion kernel_expansion<2>(const std::vector<double>&, const ChebyshevProducts&, int, ErrorSum,
+                                             double);
+template KernelExpansion kernel_expansion<3>(const std::vector<double>&, const ChebyshevProducts&, int, ErrorSum,
+                                             double);
 
 }  // namespace far
 }  // namespace kernweave

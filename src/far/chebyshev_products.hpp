@@ -8,14 +8,14 @@ namespace kernweave {
 namespace far {
 
 // How what is dropped adds up: sizes, or squares.
-enum class Count { sizes, squares };
-inline double counted(double number, Count count) {
-  return count == Count::squares ? number * number : std::abs(number);
+enum class ErrorSum { sizes, squares };
+inline double counted(double number, ErrorSum count) {
+  return count == ErrorSum::squares ? number * number : std::abs(number);
 }
 
 // For m below `degrees`, a and b below `terms`.
-struct PairTable {
-  PairTable(int degrees, int terms);
+struct ChebyshevProducts {
+  ChebyshevProducts(int degrees, int terms);
 
   double at(int m, int a, int b) const { return numbers_[place(m, a, b)]; }
   // What all numbers of an m come to, and those whose a or b is not below so many terms.
@@ -23,8 +23,8 @@ struct PairTable {
     double all = 0;
     std::vector<double> outside;
   };
-  const Mass& mass(int m, Count count) const {
-    return (count == Count::squares ? squares_ : sizes_)[static_cast<std::size_t>(m)];
+  const Mass& mass(int m, ErrorSum count) const {
+    return (count == ErrorSum::squares ? squares_ : sizes_)[static_cast<std::size_t>(m)];
   }
 
   const int degrees, terms;
@@ -37,7 +37,7 @@ struct PairTable {
 };
 
 // The table of these sizes, which is made once a process.
-const PairTable& pair_table(int degrees, int terms);
+const ChebyshevProducts& chebyshev_products(int degrees, int terms);
 
 }  // namespace far
 }  // namespace kernweave

@@ -1,5 +1,5 @@
 // Values at a grid of Chebyshev points, and a cosine transform along each side.
-#include "far/pair_table.hpp"
+#include "far/chebyshev_products.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ using distance::SquareMatrix;
 
 constexpr double kCoefficientOfRounding = 1e-15;  // smaller coefficients are 0
 
-PairTable::Mass mass_of(const SquareMatrix& coefficients, std::size_t terms, Count count) {
+ChebyshevProducts::Mass mass_of(const SquareMatrix& coefficients, std::size_t terms, ErrorSum count) {
   const std::size_t n = coefficients.rows();
   std::vector<double> shells(n, 0.0);  // of those with the same larger one of a and b
   for (std::size_t a = 0; a < n; ++a)
@@ -27,7 +27,7 @@ PairTable::Mass mass_of(const SquareMatrix& coefficients, std::size_t terms, Cou
       const double number = coefficients.at(a, b);
       if (std::abs(number) > kCoefficientOfRounding) shells[std::max(a, b)] += counted(number, count);
     }
-  PairTable::Mass mass;
+  ChebyshevProducts::Mass mass;
   mass.outside.resize(terms + 1);
   for (std::size_t shell = n; shell-- > 0;) {
     mass.all += shells[shell];
@@ -38,7 +38,7 @@ PairTable::Mass mass_of(const SquareMatrix& coefficients, std::size_t terms, Cou
 
 }  // namespace
 
-PairTable::PairTable(int degrees, int terms)
+ChebyshevProducts::ChebyshevProducts(int degrees, int terms)
     : degrees(degrees), terms(terms), numbers_(static_cast<std::size_t>(degrees * terms * terms)) {
   const int points = std::max(degrees, terms) + 1;
   const auto n = static_cast<std::size_t>(points);
@@ -46,8 +46,8 @@ PairTable::PairTable(int degrees, int terms)
   const auto node = [&](std::size_t k) { return std::cos(kPi * (static_cast<double>(k) + 0.5) / points); };
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t k = 0; k < n; ++k) {
-      const double turn = kPi * static_cast<double>(a) * (static_cast<double>(k) + 0.5) / points;
-      transform.at(a, k) = (a ? 2.0 : 1.0) / points * std::cos(turn);
+      const double permutation = kPi * static_cast<double>(a) * (static_cast<double>(k) + 0.5) / points;
+      transform.at(a, k) = (a ? 2.0 : 1.0) / points * std::cos(permutation);
       next.at(a, k) = half.at(a, k) = (node(a) - node(k)) / 2;
     }
   for (int m = 0; m < degrees; ++m) {  // now: T_m of half the difference, next: T_{m+1}
@@ -55,20 +55,20 @@ PairTable::PairTable(int degrees, int terms)
     for (int a = 0; a < terms; ++a)
       for (int b = 0; b < terms; ++b)
         numbers_[place(m, a, b)] = found.at(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
-    sizes_.push_back(mass_of(found, static_cast<std::size_t>(terms), Count::sizes));
-    squares_.push_back(mass_of(found, static_cast<std::size_t>(terms), Count::squares));
+    sizes_.push_back(mass_of(found, static_cast<std::size_t>(terms), ErrorSum::sizes));
+    squares_.push_back(mass_of(found, static_cast<std::size_t>(terms), ErrorSum::squares));
     for (std::size_t a = 0; a < n; ++a)
       for (std::size_t b = 0; b < n; ++b) now.at(a, b) = 2 * half.at(a, b) * next.at(a, b) - now.at(a, b);
     std::swap(now, next);
   }
 }
 
-const PairTable& pair_table(int degrees, int terms) {
+const ChebyshevProducts& chebyshev_products(int degrees, int terms) {
   static std::mutex door;
-  static std::map<std::pair<int, int>, std::unique_ptr<PairTable>> made;
+  static std::map<std::pair<int, int>, std::unique_ptr<ChebyshevProducts>> made;
   const std::lock_guard<std::mutex> inside(door);
-  std::unique_ptr<PairTable>& table = made[{degrees, terms}];
-  if (!table) table = std::make_unique<PairTable>(degrees, terms);
+  std::unique_ptr<ChebyshevProducts>& table = made[{degrees, terms}];
+  if (!table) table = std::make_unique<ChebyshevProducts>(degrees, terms);
   return *table;
 }
 

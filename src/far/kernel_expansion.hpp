@@ -1,27 +1,27 @@
-// The series of a pair of boxes: products of polynomials of the places in both, with coefficients, less the small ones.
+// The expansion of the kernel on a pair of boxes: products of polynomials of the places in both, less small ones.
 #pragma once
 #include <array>
 #include <cmath>
 #include <vector>
 
-#include "far/pair_table.hpp"
+#include "far/chebyshev_products.hpp"
 
 namespace kernweave {
 namespace far {
 
-struct PairSeries {
-  struct Degrees {
+struct KernelExpansion {
+  struct DegreePair {
     int target, source;
   };
   int degrees = 0;             // of the polynomials along each axis are less than this
-  std::vector<Degrees> pairs;  // that may be met along one axis
+  std::vector<DegreePair> pairs;  // that may be met along one axis
   // Coefficients in rows: a row has one for each of the pairs along the last axis, and its number, in digits, tells the
   // pairs along the axes before.
   std::vector<int> rows;
   std::vector<double> coefficients;
   double least = 0;  // smaller coefficients are dropped
   // What the rows that are left out come to, and the coefficients that are dropped.
-  Count count = Count::sizes;
+  ErrorSum count = ErrorSum::sizes;
   double of_rows = 0, of_small = 0;
 
   bool keeps(double coefficient) const { return std::abs(coefficient) >= least; }
@@ -46,15 +46,15 @@ struct PairSeries {
   }
 };
 
-// What a series with these coefficients leaves out, by the number of degrees that it keeps: of none, what all of it
+// The error of an expansion with these coefficients, by the number of degrees that it keeps: of none, what all of it
 // comes to, once for each axis.
 template <int D>
-std::vector<double> left_out(const std::vector<double>& of_difference, const PairTable& table, Count count);
+std::vector<double> left_out(const std::vector<double>& of_difference, const ChebyshevProducts& table, ErrorSum count);
 
-// The series of both boxes. Rows and small coefficients that come to less than `room` are dropped.
+// The expansion in the places in both boxes. Rows and small coefficients that come to less than `room` are dropped.
 template <int D>
-PairSeries of_both_boxes(const std::vector<double>& of_difference, const PairTable& table, int degrees, Count count,
-                         double room);
+KernelExpansion kernel_expansion(const std::vector<double>& of_difference, const ChebyshevProducts& table, int degrees,
+                                 ErrorSum count, double room);
 
 // Multiplies the leading axis, of `from` numbers, by a table; its `to` results become the last axis.
 std::vector<double> along_axis(const std::vector<double>& numbers, int from, const std::vector<double>& table, int to);
