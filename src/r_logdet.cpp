@@ -3,7 +3,7 @@
 #include "r_preconditioner.hpp"
 #include "r_resident.hpp"
 #include "solve/quadrature.hpp"
-#include "solve/two_part.hpp"
+#include "solve/landmark_vecchia.hpp"
 
 namespace kernweave {
 namespace {

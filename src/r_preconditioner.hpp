@@ -3,15 +3,15 @@
 #include "r_operator.hpp"
 #include "solve/preconditioner.hpp"
 #include "solve/entries.hpp"
-#include "solve/two_part.hpp"
+#include "solve/landmark_vecchia.hpp"
 
 namespace kernweave {
 
 void poll_r(double);
 
 solve::Entries entries_from_r(const Rcpp::List& from);
-solve::Places landmarks_from_r(const Rcpp::List& description);
-solve::Neighbours neighbours_from_r(const Rcpp::List& description);
+solve::RowNumbers landmarks_from_r(const Rcpp::List& description);
+solve::ConditioningSets neighbours_from_r(const Rcpp::List& description);
 // Where products with the columns at the landmarks are at home.
 device::Device* home_from_r(const Rcpp::List& description);
 

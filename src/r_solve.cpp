@@ -13,7 +13,7 @@
 #include "solve/spectral_rules.hpp"
 #include "solve/square_root.hpp"
 #include "solve/sketch.hpp"
-#include "solve/two_part.hpp"
+#include "solve/landmark_vecchia.hpp"
 
 namespace kernweave {
 namespace {
@@ -23,11 +23,11 @@ SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& de
   return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
 }
 
-const char* end_name(solve::Solution::End end) {
+const char* end_name(solve::Solution::Outcome end) {
   switch (end) {
-    case solve::Solution::End::cap: return "cap";
-    case solve::Solution::End::stagnant: return "stagnant";
-    case solve::Solution::End::converged: break;
+    case solve::Solution::Outcome::cap: return "cap";
+    case solve::Solution::Outcome::stagnant: return "stagnant";
+    case solve::Solution::Outcome::converged: break;
   }
   return "converged";
 }
@@ -47,7 +47,7 @@ Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::Nume
                        double seed) {
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
-    const auto places = Rcpp::as<kernweave::solve::Places>(among);
+    const auto places = Rcpp::as<kernweave::solve::RowNumbers>(among);
     const auto found = kernweave::solve::choose_landmarks(&numbers, places, kernweave::vector_from_r(diagonal), {most},
                                                           static_cast<std::uint64_t>(seed));
     return Rcpp::List::create(Rcpp::_["chosen"] = found.chosen, Rcpp::_["residual"] = found.residual);
@@ -61,7 +61,7 @@ Rcpp::List r_landmark_factor(Rcpp::List entries, Rcpp::NumericVector diagonal, i
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
     const kernweave::solve::Vector all = kernweave::vector_from_r(diagonal);
-    const kernweave::solve::Places places = kernweave::solve::all_places(all.size());
+    const kernweave::solve::RowNumbers places = kernweave::solve::all_places(all.size());
     const auto found = kernweave::solve::choose_landmarks(&numbers, places, all, {most, tolerance},
                                                           static_cast<std::uint64_t>(seed));
     kernweave::solve::Block own;
@@ -92,17 +92,17 @@ SEXP r_preconditioner(Rcpp::List description) {
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
     const kernweave::solve::Vector ridge = kernweave::vector_from_r(description["ridge"]);
-    const kernweave::solve::Places landmarks = kernweave::landmarks_from_r(description);
+    const kernweave::solve::RowNumbers landmarks = kernweave::landmarks_from_r(description);
     const int threads = kernweave::allowed_threads(Rcpp::as<int>(description["threads"]));
     if (!Rf_isNull(description["shift"]))
       return kernweave::preconditioner_to_r(
           kernweave::solve::low_rank_preconditioner(&numbers, landmarks, kernweave::vector_from_r(description["shift"]),
                                                     ridge.minCoeff(), threads),
           description);
-    return kernweave::preconditioner_to_r(
-        kernweave::solve::two_part_preconditioner(&numbers, landmarks, kernweave::neighbours_from_r(description), ridge,
-                                                  kernweave::home_from_r(description), threads, kernweave::poll_r),
-        description);
+    return kernweave::preconditioner_to_r(kernweave::solve::landmark_vecchia_preconditioner(
+                                              &numbers, landmarks, kernweave::neighbours_from_r(description), ridge,
+                                              kernweave::home_from_r(description), threads, kernweave::poll_r),
+                                          description);
   });
 }
 
@@ -237,7 +237,7 @@ Rcpp::List r_spectral_rules(Rcpp::List matrix, Rcpp::NumericMatrix b, double rid
     const auto found =
         kernweave::solve::spectral_rules(op.get(), kernweave::block_from_r(b), ridge,
                                          {tol, most, kernweave::threads_of(matrix)}, kernweave::poll_r);
-    const auto to_r = [](const kernweave::solve::Rule& rule) {
+    const auto to_r = [](const kernweave::solve::QuadratureRule& rule) {
       return Rcpp::List::create(Rcpp::_["nodes"] = kernweave::vector_to_r(rule.nodes.matrix()),
                                 Rcpp::_["weights"] = kernweave::vector_to_r(rule.weights.matrix()));
     };

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "solve/decompositions.hpp"
-#include "solve/rounds.hpp"
+#include "solve/restarted_iteration.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -17,11 +17,11 @@ constexpr double kDependent = 1e-13;  // what is left of a column that depends o
 constexpr double kNegativeCurvature = 1e-8, kNoCurvature = 1e-15;
 constexpr Index kWidest = 64;  // columns at once: products gain nothing beyond, and bases cost their square
 
-class Together : public Rounds {
+class BlockConjugateGradients : public RestartedIteration {
  public:
-  Together(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start, const Limits& limits,
-           const Poll& poll)
-      : Rounds(matrix, b, start, limits, poll, nullptr), preconditioner_(preconditioner) {}
+  BlockConjugateGradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
+                          const Limits& limits, const Poll& poll)
+      : RestartedIteration(matrix, b, start, limits, poll, nullptr), preconditioner_(preconditioner) {}
 
  private:
   void root(const Block& x, Block* y) {
@@ -130,7 +130,7 @@ void join(const Solution& part, Index from, Solution* all) {
   all->products += part.products;
   all->history.resize(std::max(all->history.size(), part.history.size()), 0.0);
   for (std::size_t k = 0; k < part.history.size(); ++k) all->history[k] = std::max(all->history[k], part.history[k]);
-  if (part.end != Solution::End::converged) all->end = part.end;
+  if (part.end != Solution::Outcome::converged) all->end = part.end;
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditio
   for (Index k = 0, from = 0, count = 0; k < lots; ++k, from += count) {
     count = (b.cols() - from) / (lots - k);
     const Block side = b.middleCols(from, count), begin = columns_from(start, from, count);
-    join(Together(matrix, preconditioner, side, begin, limits, poll).run(), from, &all);
+    join(BlockConjugateGradients(matrix, preconditioner, side, begin, limits, poll).run(), from, &all);
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// Conjugate gradients for a block of right-hand sides that search one space together.
+// Block conjugate gradients: right-hand sides share one Krylov space.
 #pragma once
 #include "solve/conjugate_gradients.hpp"
 

@@ -53,7 +53,7 @@ Columns summed(const Columns& parts, Index fewer) {
   return sums;
 }
 
-Row dots_there(const Columns& a, const Columns& b) {
+Row dots_gpu(const Columns& a, const Columns& b) {
   Columns parts(a.device(), kParts, a.cols());
   ColumnTask task = task_of(parts);
   task.rows = a.rows();
@@ -64,7 +64,7 @@ Row dots_there(const Columns& a, const Columns& b) {
   return summed(parts, kLastParts).to_host().colwise().sum().transpose().array();
 }
 
-Block forms_there(const Columns& points) {
+Block forms_gpu(const Columns& points) {
   const Index k = points.rows(), parts = std::max<Index>(1, std::min(kFormParts, kForms / (k * k)));
   Columns found(points.device(), parts, k * k);
   ColumnTask task = task_of(found);
@@ -79,15 +79,15 @@ Block forms_there(const Columns& points) {
 }
 
 // Where rows lie: of columns one after the other, or of points.
-struct Layout {
+struct Strides {
   long long row, column;
 };
 
-Layout by_columns(const Columns& x) { return {1, x.rows()}; }
-Layout by_points(const Columns& x) { return {x.rows(), 1}; }
+Strides by_columns(const Columns& x) { return {1, x.rows()}; }
+Strides by_points(const Columns& x) { return {x.rows(), 1}; }
 
-void move(const Columns& x, const RowList* x_at, const Layout& from, const Columns& out, const RowList* out_at,
-          const Layout& to, Index rows, Index columns, const double* add_to = nullptr, double by = 1) {
+void move(const Columns& x, const RowList* x_at, const Strides& from, const Columns& out, const RowList* out_at,
+          const Strides& to, Index rows, Index columns, const double* add_to = nullptr, double by = 1) {
   ColumnTask task{};
   task.count = rows * columns;
   task.rows = rows;
@@ -194,7 +194,7 @@ bool columns_may_stay(int number) { return device::compiler().found && device::p
 
 Row dots(const Columns& a, const Columns& b, int threads) {
   together(a, b);
-  return a.device() ? dots_there(a, b) : dots(a.block(), b.block(), threads);
+  return a.device() ? dots_gpu(a, b) : dots(a.block(), b.block(), threads);
 }
 
 void add_multiple(Columns* x, const Columns& d, const Row& by, int threads) {
@@ -327,7 +327,7 @@ void add_to_points(const Columns& x, double by, Columns* points, int threads) {
 }
 
 Block forms_of_points(const Columns& points, int threads) {
-  if (points.device()) return forms_there(points);
+  if (points.device()) return forms_gpu(points);
   const Block& x = points.block();
   const Index pieces = (x.cols() + rows_of_piece(x.rows()) - 1) / rows_of_piece(x.rows());
   std::vector<Block> sums(static_cast<std::size_t>(pieces));

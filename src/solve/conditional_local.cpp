@@ -18,11 +18,11 @@ constexpr double kExplained = 1e-14;  // of a variance: what is left is rounding
 constexpr double kAlike = 1e-12;      // of a regressor's square: the others say all of it
 constexpr double kBelowZero = 1e-8;   // of a variance: more is no rounding
 
-using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMajorBlock = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // Of a lower triangle L L', and rows R below it: R L'^-1. Columns of which others leave no more than `rounding` say
 // nothing more, and are nought. Returns the least of what is left, of the diagonal.
-double eliminate(Rows* s, double rounding) {
+double eliminate(RowMajorBlock* s, double rounding) {
   const Index n = s->cols();
   double least = 1;
   for (Index j = 0; j < n; ++j) {
@@ -64,7 +64,7 @@ class LocalKriging {
   // From the entries of these pairs.
   void solve(Index place, const double* entries, double* mean, double* variance) const {
     const Index m = near_;
-    Rows s(m + 1 + data_.numbers.cols(), m);
+    RowMajorBlock s(m + 1 + data_.numbers.cols(), m);
     for (Index a = 0; a <= m; ++a)
       for (Index b = 0; b < std::min(a + 1, m); ++b) s(a, b) = entries[a * (a + 1) / 2 + b];
     for (Index b = 0; b < m; ++b) {
@@ -85,10 +85,10 @@ class LocalKriging {
 
   // What the coefficients' estimate adds: rows for the place, of what its regressors differ by from what its data
   // expect, and for the response.
-  void add_trend(Index place, const Rows& s, double* mean, double* variance) const {
+  void add_trend(Index place, const RowMajorBlock& s, double* mean, double* variance) const {
     const Index p = regressors_;
     const auto of_trend = s.bottomRows(p);
-    Rows system(p + 1 + data_.responses, p);
+    RowMajorBlock system(p + 1 + data_.responses, p);
     system.topRows(p).noalias() = of_trend * of_trend.transpose();
     system.row(p) = places_.regressors.col(place).transpose() - s.row(near_) * of_trend.transpose();
     if (data_.responses) system.row(p + 1).noalias() = s.row(near_ + 1) * of_trend.transpose();

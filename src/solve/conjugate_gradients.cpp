@@ -3,16 +3,16 @@
 #include "solve/conjugate_gradients.hpp"
 
 #include "base/error.hpp"
-#include "solve/rounds.hpp"
+#include "solve/restarted_iteration.hpp"
 
 namespace kernweave::solve {
 namespace {
 
-class Lockstep : public Rounds {
+class ColumnwiseConjugateGradients : public RestartedIteration {
  public:
-  Lockstep(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start, const Limits& limits,
-           const Poll& poll, const Satisfied& satisfied)
-      : Rounds(matrix, b, start, limits, poll, matrix->home()),
+  ColumnwiseConjugateGradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
+                               const Limits& limits, const Poll& poll, const Satisfied& satisfied)
+      : RestartedIteration(matrix, b, start, limits, poll, matrix->home()),
         preconditioner_(preconditioner),
         satisfied_(satisfied) {}
 
@@ -103,7 +103,7 @@ class Lockstep : public Rounds {
 
 Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
                              const Limits& limits, const Poll& poll, const Satisfied& satisfied) {
-  return Lockstep(matrix, preconditioner, b, start, limits, poll, satisfied).run();
+  return ColumnwiseConjugateGradients(matrix, preconditioner, b, start, limits, poll, satisfied).run();
 }
 
 }  // namespace kernweave::solve

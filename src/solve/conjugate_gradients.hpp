@@ -1,4 +1,4 @@
-// Conjugate gradients for many right-hand sides in lockstep: one product of the matrix serves all.
+// Conjugate gradients for many right-hand sides, column by column: one product of the matrix serves all.
 #pragma once
 #include <functional>
 #include <vector>
@@ -26,7 +26,7 @@ struct Solution {
   std::vector<double> history;  // the largest residual after each iteration, as the recursion has it
   std::vector<Coefficients> coefficients;
   int products = 0;
-  enum class End { converged, cap, stagnant } end = End::converged;
+  enum class Outcome { converged, cap, stagnant } end = Outcome::converged;
 };
 
 // Whether what is wanted of an iteration is there before its residuals are; asked now and then.

@@ -45,19 +45,19 @@ class Engine : public Operator {
   void multiply(const Columns& x, Columns* y) override {
     if (!x.device() || x.device() != home()) return Operator::multiply(x, y);
     const Index widest = plans_.back().width;
-    if (x.cols() <= widest) return some_columns_there(x, y);
+    if (x.cols() <= widest) return some_columns_gpu(x, y);
     y->make(home_, rows, results(x.cols()));
     for (Index from = 0; from < x.cols(); from += widest) {
       Columns part;
-      some_columns_there(columns_from(x, from, std::min(widest, x.cols() - from)), &part);
+      some_columns_gpu(columns_from(x, from, std::min(widest, x.cols() - from)), &part);
       for (Index c = 0; c < part.cols(); ++c) put_column(part, c, y, results(from) + c);
     }
   }
 
  private:
   // A plan on operands, and who it reports to.
-  struct Run {
-    explicit Run(const Poll& poll) : host(poll) {}
+  struct BoundExecution {
+    explicit BoundExecution(const Poll& poll) : host(poll) {}
     EngineHost host;
     std::vector<OperandData> operands;
     std::unique_ptr<Execution> execution;
@@ -82,7 +82,7 @@ class Engine : public Operator {
       padded_y_.resize(rows, results(width));
     }
     const double* const numbers = fits ? x.col(from).data() : padded_x_.data();
-    Run& run = here(k, numbers);
+    BoundExecution& run = here(k, numbers);
     double* const to = y->col(results(from)).data();
     run.host.to = fits ? to : padded_y_.data();
     run.execution->replace(plans_[k].vector, numbers);
@@ -96,16 +96,16 @@ class Engine : public Operator {
                [&](Index first, Index last, Index) { std::copy(from + first, from + last, to + first); });
   }
 
-  Run& here(std::size_t k, const double* numbers) {
+  BoundExecution& here(std::size_t k, const double* numbers) {
     if (!here_[k]) {
-      here_[k] = std::make_unique<Run>(poll_);
+      here_[k] = std::make_unique<BoundExecution>(poll_);
       here_[k]->operands = plans_[k].operands;
       start(here_[k].get(), k, settings_, numbers);
     }
     return *here_[k];
   }
 
-  void start(Run* run, std::size_t k, const Settings& settings, const double* numbers) {
+  void start(BoundExecution* run, std::size_t k, const Settings& settings, const double* numbers) {
     View& view = run->operands[static_cast<std::size_t>(plans_[k].vector)].view;
     view = View();
     view.data = numbers;
@@ -118,9 +118,9 @@ class Engine : public Operator {
   // --- on a device ---
 
   // Of the same columns and data, all of which lie there: their copies are made once.
-  Run& there(std::size_t k) {
+  BoundExecution& there(std::size_t k) {
     if (there_[k]) return *there_[k];
-    there_[k] = std::make_unique<Run>(poll_);
+    there_[k] = std::make_unique<BoundExecution>(poll_);
     there_[k]->operands = plans_[k].operands;
     make_resident(&there_[k]->operands, &copies_);
     Settings settings = settings_;
@@ -147,19 +147,19 @@ class Engine : public Operator {
     return &device::open(backend.holder());
   }
 
-  void some_columns_there(const Columns& x, Columns* y) {
+  void some_columns_gpu(const Columns& x, Columns* y) {
     const std::size_t k = plan_for(x.cols());
     const Index width = plans_[k].width, count = x.cols();
     if (width != count) {
-      if (padded_there_.cols() != width) {
-        padded_there_.make(home_, columns, width);
-        clear(&padded_there_);
+      if (padded_gpu_.cols() != width) {
+        padded_gpu_.make(home_, columns, width);
+        clear(&padded_gpu_);
       }
-      for (Index c = 0; c < count; ++c) put_column(x, c, &padded_there_, c);
+      for (Index c = 0; c < count; ++c) put_column(x, c, &padded_gpu_, c);
     }
-    Run& run = there(k);
+    BoundExecution& run = there(k);
     run.host.stay = Kept();
-    run.execution->replace(plans_[k].vector, nullptr, (width == count ? x : padded_there_).kept());
+    run.execution->replace(plans_[k].vector, nullptr, (width == count ? x : padded_gpu_).kept());
     run.execution->run();
     *y = Columns(home_, std::move(run.host.stay.copies.at(home_->number())), rows, results(count));
   }
@@ -168,13 +168,13 @@ class Engine : public Operator {
   const Known known_;
   const Settings settings_;
   const Poll poll_;
-  std::vector<std::unique_ptr<Run>> here_, there_;
+  std::vector<std::unique_ptr<BoundExecution>> here_, there_;
   Block padded_x_, padded_y_;
   std::vector<std::unique_ptr<Kept>> copies_;
   bool looked_ = false;
   const char* holder_ = nullptr;
   device::Device* home_ = nullptr;
-  Columns padded_there_;
+  Columns padded_gpu_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 // Fewer are computed on the host where the data lie there: a kernel that is not compiled yet takes a device longest.
 constexpr Index kFewPairs = 1 << 21;
 
-View list_of(const Places& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }
+View list_of(const RowNumbers& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }
 
 // Of columns of the host, or of a device.
 View list_of(const Columns& places) {
@@ -26,13 +26,13 @@ void put_places(const EntriesPlan& plan, const View& rows, const View& columns, 
 
 }  // namespace
 
-Places all_places(Index n) {
-  Places places(static_cast<std::size_t>(n));
+RowNumbers all_places(Index n) {
+  RowNumbers places(static_cast<std::size_t>(n));
   for (Index k = 0; k < n; ++k) places[static_cast<std::size_t>(k)] = static_cast<double>(k + 1);
   return places;
 }
 
-std::vector<int> rows_at(const Places& places) {
+std::vector<int> rows_at(const RowNumbers& places) {
   std::vector<int> rows;
   for (const double place : places) rows.push_back(static_cast<int>(place) - 1);
   return rows;
@@ -44,7 +44,7 @@ Columns places_on(device::Device* device, const double* places, Index count, Ind
   return sent;
 }
 
-void Entries::block(const Places& rows, const Places& columns, Block* out) {
+void Entries::block(const RowNumbers& rows, const RowNumbers& columns, Block* out) {
   out->resize(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
   run(&block_, list_of(rows), list_of(columns), out->data());
 }
@@ -59,7 +59,7 @@ void Entries::pairs(const Columns& rows, const Columns& columns, Columns* out) {
 
 void Entries::run_where_they_are(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width,
                                  Columns* out) {
-  if (rows.device()) return run_there(plan, rows, columns, width, out);
+  if (rows.device()) return run_gpu(plan, rows, columns, width, out);
   out->make(nullptr, rows.size(), width);
   run(plan, list_of(rows), list_of(columns), out->here()->data());
 }
@@ -78,7 +78,7 @@ void Entries::run(EntriesPlan* plan, const View& rows, const View& columns, doub
   Execution(plan->prepared, plan->operands, Known(), settings, &host).run();
 }
 
-void Entries::run_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out) {
+void Entries::run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out) {
   device::Device* const home = rows.device();
   *out = Columns();  // whose memory may serve the results
   if (plan->there.empty()) {

@@ -8,12 +8,12 @@
 
 namespace kernweave::solve {
 
-using Places = std::vector<double>;  // row numbers as the engine gathers them: from 1
+using RowNumbers = std::vector<double>;  // row numbers as the engine gathers them: from 1
 
 // 1 to n.
-Places all_places(Index n);
+RowNumbers all_places(Index n);
 // The same places as rows from 0.
-std::vector<int> rows_at(const Places& places);
+std::vector<int> rows_at(const RowNumbers& places);
 // Some places out of `all`, as a column of a device, or of the host.
 Columns places_on(device::Device* device, const double* places, Index count, Index all);
 
@@ -32,7 +32,7 @@ class Entries {
   Entries(EntriesPlan block, EntriesPlan pairs, const Settings& settings, Poll poll)
       : block_(std::move(block)), pairs_(std::move(pairs)), settings_(settings), poll_(std::move(poll)) {}
 
-  void block(const Places& rows, const Places& columns, Block* out);
+  void block(const RowNumbers& rows, const RowNumbers& columns, Block* out);
   // Numbers lie where the places do: computed there, where the engine can, else by way of the host.
   void block(const Columns& rows, const Columns& columns, Columns* out);
   // Number k is that of row rows[k] and column columns[k].
@@ -43,7 +43,7 @@ class Entries {
  private:
   void run(EntriesPlan* plan, const View& rows, const View& columns, double* out);
   void run_where_they_are(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
-  void run_there(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
+  void run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
 
   EntriesPlan block_, pairs_;
   const Settings settings_;

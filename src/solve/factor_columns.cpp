@@ -1,5 +1,5 @@
-// Some points at a time: entries between the members of each, less the inner products of what landmarks explain of
-// them, and the last column of the inverse of what is left. Nothing but the factor's numbers leaves a device.
+// Some points at a time: entries within the conditioning set of each, less the inner products of what landmarks explain
+// of them, and the last column of the inverse of what is left. Nothing but the factor's numbers leaves a device.
 #include "solve/factor_columns.hpp"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ bool has_room(device::Device* device, Index rank, Index points) {
 
 class Builder {
  public:
-  Builder(const LeftByLandmarks& of, device::Device* home, const Poll& poll, SparseFactor* factor)
+  Builder(const LandmarkResidual& of, device::Device* home, const Poll& poll, SparseFactor* factor)
       : of_(of), factor_(*factor), poll_(poll) {
     rank_ = static_cast<Index>(of.landmarks.size());
     points_ = factor->points();
@@ -84,8 +84,8 @@ class Builder {
       of_.pairs.list(starts, home_, &rows_, &columns_);
       if (home_) rows_.kept()->range = columns_.kept()->range = ValueRange{1, static_cast<double>(rank_ + points_)};
       of_.entries->pairs(rows_, columns_, &numbers_);
-      if (home_) fill_there(starts);
-      else fill_here(starts);
+      if (home_) fill_gpu(starts);
+      else fill_cpu(starts);
     }
   }
 
@@ -100,8 +100,8 @@ class Builder {
     for (Index from = 0; from < points_; from += at_once_) {
       const Index count = std::min(at_once_, points_ - from);
       of_.entries->block(landmarks, places(of_.pairs.order().data() + from, count), &some);
-      if (home_) solve_there(turned, some, from);
-      else solve_here(some.block(), from);
+      if (home_) solve_gpu(turned, some, from);
+      else solve_cpu(some.block(), from);
     }
   }
 
@@ -115,7 +115,7 @@ class Builder {
 
   // --- on the host ---
 
-  void solve_here(const Block& some, Index from) {
+  void solve_cpu(const Block& some, Index from) {
     Block* const to = explained_.here();
     of_.pairs.each_task(some.cols(), [&](Index first, Index n) {
       auto part = to->middleCols(from + first, n);
@@ -124,14 +124,14 @@ class Builder {
     });
   }
 
-  void fill_here(const PairStarts& starts) {
+  void fill_cpu(const PairStarts& starts) {
     of_.pairs.each_point(starts.points(), [&](Index k) {
       fill(starts.from + k, numbers_.block().data() + starts.at[static_cast<std::size_t>(k)]);
     });
   }
 
   void fill(Index point, const double* numbers) {
-    const std::vector<Index> all = of_.pairs.members(point);
+    const std::vector<Index> all = of_.pairs.conditioning_set(point);
     const auto n = static_cast<Index>(all.size());
     Block s(n, n), w(rank_, n);
     for (Index a = 0; a < n; ++a) {
@@ -145,7 +145,7 @@ class Builder {
 
   // --- on a device ---
 
-  void solve_there(const RowScales& turned, const Columns& some, Index from) {
+  void solve_gpu(const RowScales& turned, const Columns& some, Index from) {
     gpu::ColumnTask task{};
     task.rows = rank_;
     task.x = some.at();
@@ -159,7 +159,7 @@ class Builder {
     }
   }
 
-  void fill_there(const PairStarts& starts) {
+  void fill_gpu(const PairStarts& starts) {
     const Index sides = factor_.most() / 2 + 1;
     Columns found(home_, factor_.most() + 1, starts.points());
     gpu::ColumnTask task{};
@@ -179,7 +179,7 @@ class Builder {
     factor_.put_columns(starts.from, some);
   }
 
-  const LeftByLandmarks& of_;
+  const LandmarkResidual& of_;
   SparseFactor& factor_;
   const Poll& poll_;
   const RowScales ridges_{of_.ridge};
@@ -191,7 +191,7 @@ class Builder {
 
 }  // namespace
 
-void build_columns(const LeftByLandmarks& of, device::Device* home, const Poll& poll, SparseFactor* factor) {
+void build_columns(const LandmarkResidual& of, device::Device* home, const Poll& poll, SparseFactor* factor) {
   Builder(of, home, poll, factor).run();
 }
 

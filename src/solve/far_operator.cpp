@@ -35,22 +35,22 @@ class Far : public Operator {
 
   device::Device* home() override {
     if (!parts_.device || rows == 0 || columns == 0) return nullptr;
-    const bool diagonal_there = parts_.diagonal.size() == 0 || (rows == columns && parts_.diagonal.cols() == 1);
-    const bool near_there = !parts_.near || (parts_.near_in_order && parts_.near->home() == parts_.device);
-    return diagonal_there && near_there ? parts_.device : nullptr;
+    const bool diagonal_gpu = parts_.diagonal.size() == 0 || (rows == columns && parts_.diagonal.cols() == 1);
+    const bool near_gpu = !parts_.near || (parts_.near_in_order && parts_.near->home() == parts_.device);
+    return diagonal_gpu && near_gpu ? parts_.device : nullptr;
   }
 
   void multiply(const Columns& x, Columns* y) override {
     if (!x.device() || x.device() != home()) return Operator::multiply(x, y);
     const auto count = static_cast<int>(x.cols());
     far::DeviceProduct& product = parts_.matrix->on(x.device(), parts_.workers);
-    sorted_there_.make(x.device(), columns, count);
-    check_finite(product.sort(false, x.at(), count, sorted_there_.at(), true));
-    if (parts_.near) parts_.near->multiply(sorted_there_, &near_there_);
-    sums_there_.make(x.device(), rows, Index{count} * product.sums());
-    product.multiply(sorted_there_.at(), count, sums_there_.at());
+    sorted_gpu_.make(x.device(), columns, count);
+    check_finite(product.sort(false, x.at(), count, sorted_gpu_.at(), true));
+    if (parts_.near) parts_.near->multiply(sorted_gpu_, &near_gpu_);
+    sums_gpu_.make(x.device(), rows, Index{count} * product.sums());
+    product.multiply(sorted_gpu_.at(), count, sums_gpu_.at());
     y->make(x.device(), rows, results(count));
-    product.put_back(sums_there_.at(), parts_.near ? near_there_.at() : nullptr, count, y->at());
+    product.put_back(sums_gpu_.at(), parts_.near ? near_gpu_.at() : nullptr, count, y->at());
     if (parts_.diagonal.size()) add_scaled_rows(less_, x, 1, y, parts_.workers.threads);
   }
 
@@ -68,7 +68,7 @@ class Far : public Operator {
   const FarParts parts_;
   const RowScales less_;
   Block sorted_, near_;
-  Columns sorted_there_, near_there_, sums_there_;
+  Columns sorted_gpu_, near_gpu_, sums_gpu_;
 };
 
 }  // namespace

@@ -148,10 +148,10 @@ class FormIteration {
   Row rz_;
 };
 
-// Rounds of iterations, each on what is left.
-class FormRounds {
+// Restarts of the iteration, each on what is left.
+class RestartedForms {
  public:
-  FormRounds(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b, const Vector& whole,
+  RestartedForms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b, const Vector& whole,
              double smallest, const Limits& limits, const Poll& poll)
       : matrix_(matrix),
         by_(quick ? quick : matrix),
@@ -227,7 +227,7 @@ Forms inverse_forms(Operator* matrix, Operator* quick, Preconditioner* precondit
                     const Vector& whole, double smallest, const Limits& limits, const Poll& poll) {
   internal_check(matrix->rows == b.rows() && whole.size() == b.cols(), "forms of ", matrix->rows, " rows with ",
                  b.rows(), " and ", whole.size());
-  return FormRounds(matrix, quick, preconditioner, b, whole, smallest, limits, poll).run();
+  return RestartedForms(matrix, quick, preconditioner, b, whole, smallest, limits, poll).run();
 }
 
 }  // namespace kernweave::solve

@@ -22,7 +22,7 @@ Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, in
       columns_(static_cast<std::size_t>(starts.cols())) {
   std::vector<Index> any;
   for (Index c = 0; c < starts.cols(); ++c) {
-    Column& column = columns_[static_cast<std::size_t>(c)];
+    LanczosColumn& column = columns_[static_cast<std::size_t>(c)];
     column.size = starts.col(c).norm();
     column.exhausted = !(column.size > 0);
     if (column.exhausted) continue;
@@ -68,7 +68,7 @@ void Lanczos::advance() {
 }
 
 // The column's product loses its parts along what was before, and becomes the next vector.
-void Lanczos::step(Column* column, Index place) {
+void Lanczos::step(LanczosColumn* column, Index place) {
   auto v = now_.col(place);
   auto next = product_.col(place);
   if (!column->beside.empty()) next -= column->beside.back() * before_.col(place);
@@ -103,7 +103,7 @@ void Lanczos::keep(const std::vector<Index>& stay) {
 }
 
 Tridiagonal Lanczos::tridiagonal(Index column) const {
-  const Column& from = of(column);
+  const LanczosColumn& from = of(column);
   const auto n = static_cast<Index>(from.diagonal.size());
   Tridiagonal t;
   t.diagonal = Eigen::Map<const Vector>(from.diagonal.data(), n);

@@ -32,17 +32,17 @@ class Lanczos {
   int products() const { return products_; }
 
  private:
-  struct Column {
+  struct LanczosColumn {
     std::vector<double> diagonal, beside;
     double size = 0, largest = 0;
     bool exhausted = false;
     Block basis;
   };
 
-  const Column& of(Index column) const { return columns_[static_cast<std::size_t>(column)]; }
+  const LanczosColumn& of(Index column) const { return columns_[static_cast<std::size_t>(column)]; }
   // A product for all columns that go on.
   void advance();
-  void step(Column* column, Index place);
+  void step(LanczosColumn* column, Index place);
   // Those that `stay` does not name leave.
   void keep(const std::vector<Index>& stay);
 
@@ -50,7 +50,7 @@ class Lanczos {
   const Poll& poll_;
   const bool keeps_basis_;
   const int threads_;
-  std::vector<Column> columns_;
+  std::vector<LanczosColumn> columns_;
   std::vector<Index> active_;
   Block now_, before_, product_;  // a column for each that is active
   int products_ = 0;

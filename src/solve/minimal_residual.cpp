@@ -7,7 +7,6 @@
 namespace kernweave::solve {
 namespace {
 
-using Row = Eigen::ArrayXd;
 
 constexpr double kNoRotation = 1e-10;  // of the largest number of the tridiagonal matrix: rounding, as it grows
 
@@ -42,7 +41,7 @@ class Iteration {
       out_.x.here()->col(c).setZero();
       out_.residual[c] = 1;
     }
-    if ((out_.residual.array() > limits_.tolerance).any()) out_.end = Solution::End::cap;
+    if ((out_.residual.array() > limits_.tolerance).any()) out_.end = Solution::Outcome::cap;
     return std::move(out_);
   }
 

@@ -14,8 +14,8 @@ void Operator::multiply(const Columns& x, Columns* y) {
 
 void Operator::add_multiply(const Columns& x, double by, Columns* y) {
   if (!x.device()) return add_times(x.block(), by, y->here());
-  multiply(x, &product_there_);
-  add_multiple(y, product_there_, by, 1);
+  multiply(x, &product_gpu_);
+  add_multiple(y, product_gpu_, by, 1);
 }
 
 namespace {
@@ -62,18 +62,19 @@ class Gram : public Operator {
   Block few_;
 };
 
-class Function : public Operator {
+class FunctionOperator : public Operator {
  public:
-  Function(Index rows, Index columns, Multiply multiply) : Operator(rows, columns), multiply_(std::move(multiply)) {}
+  FunctionOperator(Index rows, Index columns, Multiply multiply)
+      : Operator(rows, columns), multiply_(std::move(multiply)) {}
   void times(const Block& x, Block* y) override { multiply_(x, y); }
 
  private:
   const Multiply multiply_;
 };
 
-class Sum : public Operator {
+class SumOperator : public Operator {
  public:
-  Sum(Parts parts, std::vector<double> coefficients)
+  SumOperator(Parts parts, std::vector<double> coefficients)
       : Operator(parts.front()->rows, parts.front()->columns),
         parts_(std::move(parts)),
         coefficients_(std::move(coefficients)) {
@@ -101,9 +102,10 @@ class Sum : public Operator {
   const std::vector<double> coefficients_;
 };
 
-class Product : public Operator {
+class ProductOperator : public Operator {
  public:
-  explicit Product(Parts parts) : Operator(parts.front()->rows, parts.back()->columns), parts_(std::move(parts)) {
+  explicit ProductOperator(Parts parts)
+      : Operator(parts.front()->rows, parts.back()->columns), parts_(std::move(parts)) {
     for (std::size_t k = 1; k < parts_.size(); ++k)
       internal_check(parts_[k - 1]->columns == parts_[k]->rows, "a product of operators that do not fit");
   }
@@ -196,15 +198,15 @@ OperatorPointer diagonal_operator(Vector values) { return std::make_unique<Diago
 OperatorPointer dense_operator(Block matrix) { return std::make_unique<Dense>(std::move(matrix)); }
 OperatorPointer gram_operator(Eigen::Map<const Block> factor) { return std::make_unique<Gram>(factor); }
 OperatorPointer function_operator(Index rows, Index columns, Multiply multiply) {
-  return std::make_unique<Function>(rows, columns, std::move(multiply));
+  return std::make_unique<FunctionOperator>(rows, columns, std::move(multiply));
 }
 OperatorPointer sum_operator(Parts parts, std::vector<double> coefficients) {
   internal_check(!parts.empty(), "a sum of no operators");
-  return std::make_unique<Sum>(std::move(parts), std::move(coefficients));
+  return std::make_unique<SumOperator>(std::move(parts), std::move(coefficients));
 }
 OperatorPointer product_operator(Parts parts) {
   internal_check(!parts.empty(), "a product of no operators");
-  return std::make_unique<Product>(std::move(parts));
+  return std::make_unique<ProductOperator>(std::move(parts));
 }
 OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right) {
   return std::make_unique<Kronecker>(std::move(left), std::move(right));

@@ -30,7 +30,7 @@ class Operator {
 
  private:
   Block product_;
-  Columns product_there_;
+  Columns product_gpu_;
 };
 
 using OperatorPointer = std::unique_ptr<Operator>;

@@ -9,9 +9,9 @@
 namespace kernweave::solve {
 namespace {
 
-class Split : public Operator {
+class PreconditionedOperator : public Operator {
  public:
-  Split(Operator* matrix, Preconditioner* preconditioner)
+  PreconditionedOperator(Operator* matrix, Preconditioner* preconditioner)
       : Operator(matrix->rows, matrix->columns), matrix_(matrix), preconditioner_(preconditioner) {}
 
   device::Device* home() override { return matrix_->home(); }
@@ -34,7 +34,7 @@ class Split : public Operator {
   Columns a_, b_;
 };
 
-double sum_of_logs(const Rule& rule) { return (rule.weights * rule.nodes.max(1e-300).log()).sum(); }
+double sum_of_logs(const QuadratureRule& rule) { return (rule.weights * rule.nodes.max(1e-300).log()).sum(); }
 
 // The first number of the logarithm of the leading part of so many rows.
 double first_of_log(const Tridiagonal& t, Index rows) { return sum_of_logs(gauss_rule(t, rows)); }
@@ -53,7 +53,7 @@ Tridiagonal tridiagonal(const Coefficients& numbers) {
 }
 
 OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner) {
-  return std::make_unique<Split>(matrix, preconditioner);
+  return std::make_unique<PreconditionedOperator>(matrix, preconditioner);
 }
 
 LogForm log_form(const Coefficients& numbers, double smallest) {

@@ -38,12 +38,12 @@ void SparseFactor::turn() {
 
 void SparseFactor::describe_places(device::Device* device, gpu::ColumnTask* task) const {
   task->slots = static_cast<int>(most());
-  task->places = at_there_.on(device, at_.data(), static_cast<std::size_t>(at_.size()));
+  task->places = at_gpu_.on(device, at_.data(), static_cast<std::size_t>(at_.size()));
 }
 
 void SparseFactor::describe(device::Device* device, gpu::ColumnTask* task) const {
   describe_places(device, task);
-  task->values = values_there_.on(device, values_.data(), static_cast<std::size_t>(values_.size()));
+  task->values = values_gpu_.on(device, values_.data(), static_cast<std::size_t>(values_.size()));
 }
 
 void SparseFactor::from_left(const Columns& given, bool transposed, Columns* out) const {
@@ -56,9 +56,9 @@ void SparseFactor::from_left(const Columns& given, bool transposed, Columns* out
     task.x = given.at();
     task.out = out->at();
     if (transposed) {
-      task.starts = starts_there_.on(device, starts_.data(), starts_.size());
-      task.places = columns_there_.on(device, columns_.data(), columns_.size());
-      task.row_values = row_values_there_.on(device, row_values_.data(), row_values_.size());
+      task.starts = starts_gpu_.on(device, starts_.data(), starts_.size());
+      task.places = columns_gpu_.on(device, columns_.data(), columns_.size());
+      task.row_values = row_values_gpu_.on(device, row_values_.data(), row_values_.size());
     }
     return launch(device, transposed ? "factor_by_rows" : "factor_by_columns", task);
   }

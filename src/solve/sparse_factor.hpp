@@ -1,5 +1,5 @@
-// An upper triangular matrix whose column for a point has a few slots above the diagonal: its neighbours among those
-// before it.
+// A sparse upper triangular inverse Cholesky factor (Vecchia): the column of a point has a few slots above the
+// diagonal, its neighbours among the points before it.
 #pragma once
 #include <vector>
 #include "solve/columns.hpp"
@@ -7,7 +7,7 @@
 
 namespace kernweave::solve {
 
-// Places from 0, a column for each point; -1 for none.
+// RowNumbers from 0, a column for each point; -1 for none.
 using Slots = Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>;
 
 class SparseFactor {
@@ -51,7 +51,7 @@ class SparseFactor {
   std::vector<long long> starts_;
   std::vector<int> columns_;
   std::vector<double> row_values_;
-  const SentCopy at_there_{}, values_there_{}, starts_there_{}, columns_there_{}, row_values_there_{};
+  const SentCopy at_gpu_{}, values_gpu_{}, starts_gpu_{}, columns_gpu_{}, row_values_gpu_{};
 };
 
 }  // namespace kernweave::solve

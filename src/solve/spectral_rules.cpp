@@ -10,17 +10,17 @@
 namespace kernweave::solve {
 namespace {
 
-double inverse_sum(const Rule& rule, double ridge) {
+double inverse_sum(const QuadratureRule& rule, double ridge) {
   return (rule.weights / (rule.nodes.max(0.0) + ridge).max(1e-300)).sum();
 }
 
-bool near(const Rule& gauss, const Rule& radau, double ridge, double tolerance) {
+bool near(const QuadratureRule& gauss, const QuadratureRule& radau, double ridge, double tolerance) {
   if (gauss.nodes.size() < 2) return false;
   const double below = inverse_sum(gauss, ridge);
   return inverse_sum(radau, ridge) - below <= tolerance * below;
 }
 
-Rule other_rule(const Lanczos& process, Index column, const Rule& gauss) {
+QuadratureRule other_rule(const Lanczos& process, Index column, const QuadratureRule& gauss) {
   const Tridiagonal t = process.tridiagonal(column);
   if (process.exhausted(column) || t.diagonal.size() < 2) return gauss;
   return radau_rule(t, -1e-14 * gauss.nodes.abs().maxCoeff());
@@ -42,7 +42,7 @@ SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, con
     return near(out.gauss[at], out.radau[at], ridge, limits.tolerance);
   });
   for (Index c = 0; c < b.cols(); ++c) out.steps[static_cast<std::size_t>(c)] = process.steps(c);
-  for (const Rule& rule : out.gauss)
+  for (const QuadratureRule& rule : out.gauss)
     if (rule.nodes.size())
       user_check(rule.nodes.minCoeff() >= -kNegative * rule.nodes.abs().maxCoeff(), Fault::indefinite,
                  "the matrix is not positive semidefinite: a value of ", rule.nodes.minCoeff(), " was met, beside ",

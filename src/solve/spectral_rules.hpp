@@ -7,7 +7,8 @@
 namespace kernweave::solve {
 
 struct SpectralRules {
-  std::vector<Rule> gauss, radau;  // of each column; bounds from both sides for functions such as inverse and logarithm
+  std::vector<QuadratureRule> gauss,
+      radau;  // of each column; bounds from both sides for functions such as inverse and logarithm
   std::vector<int> steps;
   int products = 0;
 };

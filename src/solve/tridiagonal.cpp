@@ -5,12 +5,12 @@
 
 namespace kernweave::solve {
 
-Rule gauss_rule(const Tridiagonal& t, Index rows) {
+QuadratureRule gauss_rule(const Tridiagonal& t, Index rows) {
   const EigenPairs pairs = eigen_pairs(t.diagonal.head(rows), t.beside.head(rows - 1));
   return {pairs.values.array(), pairs.vectors.row(0).transpose().array().square()};
 }
 
-Rule radau_rule(Tridiagonal t, double node) {
+QuadratureRule radau_rule(Tridiagonal t, double node) {
   const Index n = t.diagonal.size();
   double left = t.diagonal[0] - node;
   for (Index k = 1; k + 1 < n; ++k) left = t.diagonal[k] - node - t.beside[k - 1] * t.beside[k - 1] / left;

@@ -9,15 +9,15 @@ struct Tridiagonal {
 };
 
 // Nodes, and weights that sum to 1: w' f(B) w / w'w is near the sum of weights times f(nodes).
-struct Rule {
+struct QuadratureRule {
   Eigen::ArrayXd nodes, weights;
 };
 
 // Of the leading part of so many rows.
-Rule gauss_rule(const Tridiagonal& t, Index rows);
+QuadratureRule gauss_rule(const Tridiagonal& t, Index rows);
 // With the last number on the diagonal such that `node` is an eigenvalue, which bounds from the other side. Of two rows
 // or more.
-Rule radau_rule(Tridiagonal t, double node);
+QuadratureRule radau_rule(Tridiagonal t, double node);
 
 double smallest_value(const Tridiagonal& t);
 

@@ -91,7 +91,7 @@ Rcpp::List built(Rcpp::List description, int number) {
   namespace solve = solve;
   solve::Entries numbers = entries_from_r(description["entries"]);
   const auto built =
-      solve::two_part_preconditioner(&numbers, landmarks_from_r(description), neighbours_from_r(description),
+      solve::landmark_vecchia_preconditioner(&numbers, landmarks_from_r(description), neighbours_from_r(description),
                                      vector_from_r(description["ridge"]), device_of(number), 2, poll_r);
   const solve::WeightedPairs pairs = solve::weighted_pairs(*built, 0, Rf_xlength(SEXP(description["order"])), nullptr);
   return Rcpp::List::create(Rcpp::_["logdet"] = built->logdet, Rcpp::_["rows"] = block_to_r(pairs.rows.block()),

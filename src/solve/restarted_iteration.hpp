@@ -1,20 +1,20 @@
-// What iterations of conjugate gradients share: rounds that start from true residuals, and when they end.
+// Restarted conjugate gradients, columnwise or of blocks: rounds that start from true residuals, and when they end.
 #pragma once
 #include "solve/conjugate_gradients.hpp"
 
 namespace kernweave::solve {
 
-class Rounds {
+class RestartedIteration {
  public:
-  Rounds(const Rounds&) = delete;
-  Rounds& operator=(const Rounds&) = delete;
-  virtual ~Rounds() = default;
+  RestartedIteration(const RestartedIteration&) = delete;
+  RestartedIteration& operator=(const RestartedIteration&) = delete;
+  virtual ~RestartedIteration() = default;
 
   Solution run();
 
  protected:
   // At home is where the columns are worked on: a device, or null for the host.
-  Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll,
+  RestartedIteration(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll,
          device::Device* home);
 
   // The columns in active_ have x_, and r_ is their true residual.

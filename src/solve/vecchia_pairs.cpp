@@ -1,25 +1,25 @@
 // On the host by threads, on a device by a kernel that finds each pair by its number.
-#include "solve/neighbour_pairs.hpp"
+#include "solve/vecchia_pairs.hpp"
 
 namespace kernweave::solve {
 
-NeighbourPairs::NeighbourPairs(Places order, const SparseFactor& factor, int threads)
+VecchiaPairs::VecchiaPairs(RowNumbers order, const SparseFactor& factor, int threads)
     : order_(std::move(order)), rows_(rows_at(order_)), factor_(factor), threads_(threads) {}
 
-Index NeighbourPairs::neighbours_of(Index point) const {
+Index VecchiaPairs::neighbours_of(Index point) const {
   Index n = factor_.most();
   while (n > 0 && factor_.neighbour(n - 1, point) < 0) --n;
   return n;
 }
 
-std::vector<Index> NeighbourPairs::members(Index point) const {
+std::vector<Index> VecchiaPairs::conditioning_set(Index point) const {
   std::vector<Index> all(static_cast<std::size_t>(neighbours_of(point)) + 1);
   for (std::size_t s = 0; s + 1 < all.size(); ++s) all[s] = factor_.neighbour(static_cast<Index>(s), point);
   all.back() = point;
   return all;
 }
 
-PairStarts NeighbourPairs::starts(Index from, Index count) const {
+PairStarts VecchiaPairs::starts(Index from, Index count) const {
   std::vector<long long> at(static_cast<std::size_t>(count) + 1, 0);
   for (Index k = 0; k < count; ++k) {
     const long long n = neighbours_of(from + k) + 1;
@@ -28,13 +28,13 @@ PairStarts NeighbourPairs::starts(Index from, Index count) const {
   return {from, std::move(at)};
 }
 
-void NeighbourPairs::describe(const PairStarts& starts, device::Device* home, gpu::ColumnTask* task) const {
+void VecchiaPairs::describe(const PairStarts& starts, device::Device* home, gpu::ColumnTask* task) const {
   factor_.describe_places(home, task);
   task->together = static_cast<int>(starts.from);
   task->starts = starts.copy.on(home, starts.at.data(), starts.at.size());
 }
 
-void NeighbourPairs::list_there(const PairStarts& starts, const Columns& rows, const Columns& columns,
+void VecchiaPairs::list_gpu(const PairStarts& starts, const Columns& rows, const Columns& columns,
                                 gpu::ColumnTask task) const {
   device::Device* const home = rows.device();
   describe(starts, home, &task);
@@ -45,9 +45,9 @@ void NeighbourPairs::list_there(const PairStarts& starts, const Columns& rows, c
   launch(home, "listed_pairs", task);
 }
 
-void NeighbourPairs::list_here(const PairStarts& starts, double* rows, double* columns) const {
+void VecchiaPairs::list_cpu(const PairStarts& starts, double* rows, double* columns) const {
   each_point(starts.points(), [&](Index k) {
-    const std::vector<Index> all = members(starts.from + k);
+    const std::vector<Index> all = conditioning_set(starts.from + k);
     auto to = static_cast<std::size_t>(starts.at[static_cast<std::size_t>(k)]);
     for (std::size_t a = 0; a < all.size(); ++a)
       for (std::size_t b = 0; b <= a; ++b, ++to) {
@@ -57,14 +57,14 @@ void NeighbourPairs::list_here(const PairStarts& starts, double* rows, double* c
   });
 }
 
-void NeighbourPairs::list(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns) const {
+void VecchiaPairs::list(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns) const {
   rows->make(home, starts.pairs(), 1);
   columns->make(home, starts.pairs(), 1);
-  if (home) list_there(starts, *rows, *columns, {});
-  else list_here(starts, rows->here()->data(), columns->here()->data());
+  if (home) list_gpu(starts, *rows, *columns, {});
+  else list_cpu(starts, rows->here()->data(), columns->here()->data());
 }
 
-void NeighbourPairs::list_weighed(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns,
+void VecchiaPairs::list_weighed(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns,
                                   Columns* weights) const {
   if (!home) {
     list(starts, home, rows, columns);
@@ -83,7 +83,7 @@ void NeighbourPairs::list_weighed(const PairStarts& starts, device::Device* home
   gpu::ColumnTask task{};
   factor_.describe(home, &task);
   task.third = weights->at();
-  list_there(starts, *rows, *columns, task);
+  list_gpu(starts, *rows, *columns, task);
 }
 
 }  // namespace kernweave::solve

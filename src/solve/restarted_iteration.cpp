@@ -1,6 +1,6 @@
 // The recursive residual only proposes: at the end all residuals are recomputed, and columns that are not there yet
 // start again from the true one.
-#include "solve/rounds.hpp"
+#include "solve/restarted_iteration.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,13 +16,9 @@ constexpr int kRounds = 5;      // starts from a true residual
 
 }  // namespace
 
-Rounds::Rounds(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll,
-               device::Device* home)
-    : matrix_(matrix),
-      b_(Columns(b).sent_to(home)),
-      limits_(limits),
-      poll_(poll),
-      from_zero_(start.size() == 0) {
+RestartedIteration::RestartedIteration(Operator* matrix, const Block& b, const Block& start, const Limits& limits,
+                                       const Poll& poll, device::Device* home)
+    : matrix_(matrix), b_(Columns(b).sent_to(home)), limits_(limits), poll_(poll), from_zero_(start.size() == 0) {
   const auto n = static_cast<std::size_t>(b.cols());
   if (start.size()) {
     out_.x = Columns(start).sent_to(home);
@@ -37,18 +33,18 @@ Rounds::Rounds(Operator* matrix, const Block& b, const Block& start, const Limit
   goal_ = norms(b_, limits.threads) * limits.tolerance;
 }
 
-Solution Rounds::run() {
+Solution RestartedIteration::run() {
   std::vector<Index> open;
   for (Index c = 0; c < b_.cols(); ++c) open.push_back(c);
   bool first = true;
   for (int round = 0; round < kRounds && !open.empty(); ++round, first = false) {
     begin(open, first && from_zero_);
-    while (busy() && out_.end == Solution::End::converged) {
+    while (busy() && out_.end == Solution::Outcome::converged) {
       ++steps_;
       advance();
       judge();
       settle();
-      if (busy() && steps_ >= limits_.most) out_.end = Solution::End::cap;
+      if (busy() && steps_ >= limits_.most) out_.end = Solution::Outcome::cap;
       if (steps_ % kAsk == 0 && enough()) {
         give_back();
         note_left();
@@ -57,20 +53,20 @@ Solution Rounds::run() {
     }
     give_back();
     open = check();
-    if (out_.end != Solution::End::converged || !gained_) break;
+    if (out_.end != Solution::Outcome::converged || !gained_) break;
   }
-  if (!open.empty() && out_.end == Solution::End::converged) out_.end = Solution::End::stagnant;
-  if (open.empty()) out_.end = Solution::End::converged;
+  if (!open.empty() && out_.end == Solution::Outcome::converged) out_.end = Solution::Outcome::stagnant;
+  if (open.empty()) out_.end = Solution::Outcome::converged;
   return std::move(out_);
 }
 
-void Rounds::product(const Columns& x, Columns* y) {
+void RestartedIteration::product(const Columns& x, Columns* y) {
   poll_(0.0);
   matrix_->multiply(x, y);
   ++out_.products;
 }
 
-void Rounds::begin(const std::vector<Index>& open, bool at_zero) {
+void RestartedIteration::begin(const std::vector<Index>& open, bool at_zero) {
   active_ = open;
   x_ = columns_of(out_.x, open);
   r_ = columns_of(b_, open);
@@ -89,7 +85,7 @@ void Rounds::begin(const std::vector<Index>& open, bool at_zero) {
   restart();
 }
 
-bool Rounds::led_away() {
+bool RestartedIteration::led_away() {
   if (steps_ % kRecompute) return false;
   product(x_, &image_);
   Columns truth = columns_of(b_, active_);
@@ -103,18 +99,18 @@ bool Rounds::led_away() {
 }
 
 // Progress, and the end where there is none.
-void Rounds::judge() {
+void RestartedIteration::judge() {
   sizes_ = norms(r_, limits_.threads);
   out_.history.push_back(largest(sizes_));
   if ((sizes_ < 0.9 * best_).any()) {
     best_ = best_.min(sizes_);
     since_ = 0;
   } else if (++since_ >= kStagnant) {
-    out_.end = Solution::End::stagnant;
+    out_.end = Solution::Outcome::stagnant;
   }
 }
 
-double Rounds::largest(const Row& residual) const {
+double RestartedIteration::largest(const Row& residual) const {
   double most = 0;
   for (Index k = 0; k < residual.size(); ++k) {
     const double goal = goal_[active_[static_cast<std::size_t>(k)]];
@@ -123,24 +119,24 @@ double Rounds::largest(const Row& residual) const {
   return most;
 }
 
-void Rounds::give_back() {
+void RestartedIteration::give_back() {
   for (std::size_t k = 0; k < active_.size(); ++k) put_column(x_, static_cast<Index>(k), &out_.x, active_[k]);
 }
 
-void Rounds::note_left() {
+void RestartedIteration::note_left() {
   out_.left = out_.x;
   clear(&out_.left);
   for (std::size_t k = 0; k < active_.size(); ++k) put_column(r_, static_cast<Index>(k), &out_.left, active_[k]);
 }
 
 // What conjugate gradients make small, x'Ax - 2 b'x, even while residuals rise.
-Row Rounds::energy(const Columns& x, const Columns& b, const Columns& residual) const {
+Row RestartedIteration::energy(const Columns& x, const Columns& b, const Columns& residual) const {
   return -dots(x, b, limits_.threads) - dots(x, residual, limits_.threads);
 }
 
 // True residuals of all columns, and those that are not there. A column that the round has led away, as rounding in an
 // ill-conditioned preconditioner does, is what it was before.
-std::vector<Index> Rounds::check() {
+std::vector<Index> RestartedIteration::check() {
   product(out_.x, &image_);
   Columns residual = b_;
   add_multiple(&residual, image_, -1.0, limits_.threads);

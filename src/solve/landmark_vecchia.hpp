@@ -1,13 +1,15 @@
-// The preconditioner of rough kernels: landmarks, and a sparse inverse factor of what they leave.
+// The preconditioner of rough kernels: landmarks (inducing points) and a Vecchia approximation of what they leave, a
+// sparse inverse Cholesky factor.
 #pragma once
 #include "solve/low_rank.hpp"
 #include "solve/sparse_factor.hpp"
 
 namespace kernweave::solve {
 
-// Of each point that is no landmark, in an order that is to be random: neighbours among those before it.
-struct Neighbours {
-  Places order;  // the points
+// Conditioning sets of Vecchia's approximation: for each point that is no landmark, in an order that is to be random,
+// neighbours among those before it.
+struct ConditioningSets {
+  RowNumbers order;  // the points
   Slots at;      // a column for each: places in the order
 };
 
@@ -24,14 +26,15 @@ struct WeightedPairs {
   Columns rows, columns, weights;  // a column of numbers each
 };
 
-// Of a preconditioner that has two parts.
+// Of a preconditioner of landmarks and Vecchia.
 InverseWeights inverse_weights(Preconditioner* preconditioner, device::Device* home);
 // Of `count` points of the order from number `from` on.
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 
-// With no landmarks, the sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point. On the
-// device `home` where there is one.
-PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,
-                                              const Vector& ridge, device::Device* home, int threads, const Poll& poll);
+// Without landmarks, Vecchia's sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
+// On the device `home` where there is one.
+PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowNumbers landmarks,
+                                                      ConditioningSets neighbours, const Vector& ridge,
+                                                      device::Device* home, int threads, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -1,6 +1,6 @@
 // A = [S R] is a block of landmarks S and the rest R. With L L' = A[S, S] and U U' near the inverse of what L leaves of
 // A[R, R], the root of the inverse is G = [L'^-1, -L'^-1 L^-1 A[S, R] U; 0, U].
-#include "solve/two_part.hpp"
+#include "solve/landmark_vecchia.hpp"
 
 #include "base/error.hpp"
 #include "solve/factor_columns.hpp"
@@ -8,16 +8,16 @@
 namespace kernweave::solve {
 namespace {
 
-Vector picked(const Vector& all, const Places& places) {
+Vector picked(const Vector& all, const RowNumbers& places) {
   Vector out(static_cast<Index>(places.size()));
   for (std::size_t k = 0; k < places.size(); ++k) out[static_cast<Index>(k)] = all[static_cast<Index>(places[k]) - 1];
   return out;
 }
 
-class TwoPart : public Preconditioner {
+class LandmarkVecchia : public Preconditioner {
  public:
-  TwoPart(Entries* entries, Places landmarks, Neighbours neighbours, const Vector& ridge, device::Device* home,
-          int threads, const Poll& poll)
+  LandmarkVecchia(Entries* entries, RowNumbers landmarks, ConditioningSets neighbours, const Vector& ridge,
+                  device::Device* home, int threads, const Poll& poll)
       : landmarks_(std::move(landmarks)),
         of_landmarks_(rows_at(landmarks_)),
         factor_(std::move(neighbours.at), threads),
@@ -127,10 +127,10 @@ class TwoPart : public Preconditioner {
     points_to_rows(many_, &rest_, y, threads_);
   }
 
-  const Places landmarks_;
+  const RowNumbers landmarks_;
   const RowList of_landmarks_;  // the same as rows
   SparseFactor factor_;
-  const NeighbourPairs pairs_;
+  const VecchiaPairs pairs_;
   const RowList& rest_;
   Cholesky cholesky_;
   const int threads_;
@@ -143,25 +143,27 @@ class TwoPart : public Preconditioner {
 
 namespace {
 template <class Any>
-auto& of_two_parts(Any& preconditioner) {
-  auto* const two = dynamic_cast<std::conditional_t<std::is_const_v<Any>, const TwoPart, TwoPart>*>(&preconditioner);
+auto& as_landmark_vecchia(Any& preconditioner) {
+  auto* const two =
+      dynamic_cast<std::conditional_t<std::is_const_v<Any>, const LandmarkVecchia, LandmarkVecchia>*>(&preconditioner);
   internal_check(two, "inverse weights of a preconditioner of one part");
   return *two;
 }
 }  // namespace
 
 InverseWeights inverse_weights(Preconditioner* preconditioner, device::Device* home) {
-  return of_two_parts(*preconditioner).weights(home);
+  return as_landmark_vecchia(*preconditioner).weights(home);
 }
 
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home) {
-  return of_two_parts(preconditioner).pairs(from, count, home);
+  return as_landmark_vecchia(preconditioner).pairs(from, count, home);
 }
 
-PreconditionerPointer two_part_preconditioner(Entries* entries, Places landmarks, Neighbours neighbours,
-                                              const Vector& ridge, device::Device* home, int threads,
-                                              const Poll& poll) {
-  return std::make_unique<TwoPart>(entries, std::move(landmarks), std::move(neighbours), ridge, home, threads, poll);
+PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowNumbers landmarks,
+                                                      ConditioningSets neighbours, const Vector& ridge,
+                                                      device::Device* home, int threads, const Poll& poll) {
+  return std::make_unique<LandmarkVecchia>(entries, std::move(landmarks), std::move(neighbours), ridge, home, threads,
+                                           poll);
 }
 
 }  // namespace kernweave::solve

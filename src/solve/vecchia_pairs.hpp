@@ -1,4 +1,4 @@
-// The pairs that points of an order make with their neighbours before them, listed where they are worked on.
+// The pairs of points within the conditioning sets of Vecchia's approximation, listed where they are worked on.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -19,20 +19,20 @@ struct PairStarts {
   const SentCopy copy{};
 };
 
-class NeighbourPairs {
+class VecchiaPairs {
  public:
   // `factor` says who the neighbours are.
-  NeighbourPairs(Places order, const SparseFactor& factor, int threads);
+  VecchiaPairs(RowNumbers order, const SparseFactor& factor, int threads);
 
-  const Places& order() const { return order_; }
+  const RowNumbers& order() const { return order_; }
   const RowList& rows() const { return rows_; }  // the same, from 0
-  // A point's neighbours, and itself.
-  std::vector<Index> members(Index point) const;
+  // A point's neighbours before it, and itself.
+  std::vector<Index> conditioning_set(Index point) const;
   // Pairs of a point that has all its neighbours.
   Index most() const { return (factor_.most() + 1) * (factor_.most() + 2) / 2; }
 
   PairStarts starts(Index from, Index count) const;
-  // Rows and columns in the matrix, from 1, each pair once: the lower triangle of a point's members, row by row.
+  // Rows and columns in the matrix, from 1, each pair once: the lower triangle of a conditioning set, row by row.
   void list(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns) const;
   // And what its entry is multiplied by in the trace of U U' dA: entries off the diagonal stand for both.
   void list_weighed(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns,
@@ -57,10 +57,10 @@ class NeighbourPairs {
 
  private:
   Index neighbours_of(Index point) const;
-  void list_here(const PairStarts& starts, double* rows, double* columns) const;
-  void list_there(const PairStarts& starts, const Columns& rows, const Columns& columns, gpu::ColumnTask task) const;
+  void list_cpu(const PairStarts& starts, double* rows, double* columns) const;
+  void list_gpu(const PairStarts& starts, const Columns& rows, const Columns& columns, gpu::ColumnTask task) const;
 
-  const Places order_;
+  const RowNumbers order_;
   const RowList rows_;
   const SparseFactor& factor_;
   const int threads_;
