@@ -35,7 +35,7 @@ frame_columns <- function(terms, frame, contrasts = NULL) {
   attr(frame, "terms") <- terms
   F <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
   offset <- stats::model.offset(frame) %or% numeric(nrow(F))
-  list(F = matrix(F, nrow(F), dimnames = list(NULL, colnames(F))), offset = offset, assign = attr(F, "assign"),
+  list(F = matrix(F, nrow(F), ncol(F), dimnames = list(NULL, colnames(F))), offset = offset, assign = attr(F, "assign"),
        contrasts = attr(F, "contrasts"))
 }
 

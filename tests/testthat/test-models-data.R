@@ -236,3 +236,16 @@ test_that("the quantiles of a fit's residuals are drawn against the normal", {
   expect_equal(stats::qqnorm(fit, main = "left"), stats::qqnorm(residuals(fit)))
   expect_error(stats::qqnorm(kde_lazy(places)), "no residuals", class = "kernweave_error_unsupported")
 })
+
+test_that("predictions for no rows are no numbers, whatever the model", {
+  some <- quakes[1:120, ]
+  fits <- list(gp_fit(depth ~ long + lat, some, trend = ~ mag + stations), gp_fit(depth ~ long + lat, some),
+               kernel_ridge(depth ~ long + lat, some), local_reg(depth ~ long + lat, some),
+               rbf_interpolate(depth ~ long + lat, unique(some)))
+  for (fit in fits) expect_identical(as.numeric(predict(fit, some[0, ])), numeric(), label = class(fit)[1])
+  for (fit in fits[1:2]) {
+    found <- predict(fit, some[0, ], se.fit = TRUE, interval = "confidence")
+    expect_identical(dim(found$fit), c(0L, 3L))
+    expect_length(found$se.fit, 0)
+  }
+})
