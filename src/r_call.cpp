@@ -56,7 +56,7 @@ std::string short_key(const Plan& plan) {
 Rcpp::DataFrame trace_to_r(const Trace& trace) {
   Rcpp::CharacterVector pass, outcome;
   Rcpp::NumericVector time;
-  for (const Trace::Entry& e : trace.entries) {
+  for (const Trace::TimedPass& e : trace.entries) {
     pass.push_back(e.pass);
     time.push_back(e.microseconds);
     outcome.push_back(e.outcome);

@@ -23,7 +23,7 @@ Red red_named(const std::string& name) {
 }
 
 // One reduction from R: list(value, weight, op, result, saved, here), normalised.
-Reduced reduced_from_r(const Rcpp::List& from, Formulas* formulas) {
+ReducedFormula reduced_from_r(const Rcpp::List& from, Formulas* formulas) {
   const Expr weight = formulas->read_optional(from["weight"]);
   const Expr result = formulas->read_optional(from["result"]);
   const Expr saved = formulas->read_optional(from["saved"]);
@@ -32,7 +32,7 @@ Reduced reduced_from_r(const Rcpp::List& from, Formulas* formulas) {
   return {red_named(from["op"]), value, weight ? normalised_for_derivatives(weight) : weight, result, saved, here};
 }
 
-std::vector<Expr> roots_of(const Reduced& reduced) {
+std::vector<Expr> roots_of(const ReducedFormula& reduced) {
   std::vector<Expr> roots = {reduced.x};
   if (reduced.w) roots.push_back(reduced.w);
   return roots;
@@ -159,7 +159,7 @@ Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List val
     kernweave::Formulas formulas;
     std::unordered_map<std::string, R_xlen_t> places;
     for (R_xlen_t k = 0; k < names.size(); ++k) places.emplace(CHAR(STRING_ELT(names, k)), k);
-    const kernweave::Scope scope = [&](const std::string& name) {
+    const kernweave::NameLookup scope = [&](const std::string& name) {
       const auto found = places.find(name);
       return found == places.end() ? kernweave::Expr() : formulas.read(values[found->second]);
     };
@@ -196,7 +196,7 @@ int r_size(SEXP formula) {
 Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt) {
   return kernweave::at_border([&] {
     kernweave::Formulas formulas;
-    const kernweave::Reduced reduced = kernweave::reduced_from_r(reduction, &formulas);
+    const kernweave::ReducedFormula reduced = kernweave::reduced_from_r(reduction, &formulas);
     const kernweave::Expr g = formulas.read(cotangent);
     Rcpp::List out(wrt.size());
     for (R_xlen_t k = 0; k < wrt.size(); ++k) {
@@ -229,7 +229,7 @@ SEXP r_derive(std::string name, SEXP formula, SEXP variable, SEXP along) {
 SEXP r_push_forward(Rcpp::List reduction, Rcpp::List wrt, Rcpp::List tangents) {
   return kernweave::at_border([&]() -> SEXP {
     kernweave::Formulas formulas;
-    const kernweave::Reduced reduced = kernweave::reduced_from_r(reduction, &formulas);
+    const kernweave::ReducedFormula reduced = kernweave::reduced_from_r(reduction, &formulas);
     std::vector<kernweave::Expr> leaves, along;
     for (R_xlen_t k = 0; k < wrt.size(); ++k) {
       const int operand = formulas.operand_number(tangents[k]);

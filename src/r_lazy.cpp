@@ -10,9 +10,9 @@
 namespace kernweave {
 namespace {
 
-enum Part { kFormula, kExtent, kSettings, kPairs, kKept };
+enum LazyField { kFormula, kExtent, kSettings, kPairs, kKept };
 
-SEXP part_of(SEXP lazy, Part part) {
+SEXP part_of(SEXP lazy, LazyField part) {
   internal_check(TYPEOF(lazy) == VECSXP && Rf_length(lazy) == 5, "a damaged lazy tensor");
   return VECTOR_ELT(lazy, part);
 }
@@ -56,7 +56,7 @@ double met_extent(const Rcpp::List& args, R_xlen_t axis) {
 }
 
 // What one argument has set holds for all; where two have, R decides.
-SEXP met_list(const Rcpp::List& args, Part part, const char* decider) {
+SEXP met_list(const Rcpp::List& args, LazyField part, const char* decider) {
   Rcpp::RObject met = R_NilValue;
   for (R_xlen_t k = 0; k < args.size(); ++k) {
     const SEXP here = part_of(args[k], part);

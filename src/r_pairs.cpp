@@ -49,13 +49,14 @@ Order order_from_r(SEXP order) {
 constexpr std::int64_t kPatternRows = 16, kPatternGap = 8;
 
 PairSpans spans_of_pattern(const View& pattern) {
-  struct Column {
+  struct PatternColumn {
     std::int64_t number, entries;
   };
-  std::vector<std::vector<Column>> found(static_cast<std::size_t>((pattern.rows + kPatternRows - 1) / kPatternRows));
+  std::vector<std::vector<PatternColumn>> found(
+      static_cast<std::size_t>((pattern.rows + kPatternRows - 1) / kPatternRows));
   for (std::int64_t c = 0; c < pattern.columns; ++c)
     for (int k = pattern.starts[c]; k < pattern.starts[c + 1]; ++k) {
-      std::vector<Column>& here = found[static_cast<std::size_t>(pattern.places[k] / kPatternRows)];
+      std::vector<PatternColumn>& here = found[static_cast<std::size_t>(pattern.places[k] / kPatternRows)];
       if (here.empty() || here.back().number != c) here.push_back({c, 0});
       ++here.back().entries;
     }
@@ -64,7 +65,7 @@ PairSpans spans_of_pattern(const View& pattern) {
     const std::int64_t end = std::min(static_cast<std::int64_t>(b + 1) * kPatternRows, pattern.rows),
                        rows = end - static_cast<std::int64_t>(b) * kPatternRows;
     std::vector<PairSpan> of_block;
-    for (const Column& column : found[b]) {
+    for (const PatternColumn& column : found[b]) {
       const bool partial = column.entries < rows;
       const bool near =
           !of_block.empty() && of_block.back().partial && column.number - of_block.back().columns.to < kPatternGap;

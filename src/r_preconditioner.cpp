@@ -35,13 +35,13 @@ solve::Entries entries_from_r(const Rcpp::List& from) {
   return {entries_plan(from["block"]), entries_plan(from["pairs"]), settings_from_r(from["settings"]), poll_r};
 }
 
-solve::RowNumbers landmarks_from_r(const Rcpp::List& description) {
-  return Rcpp::as<solve::RowNumbers>(description["landmarks"]);
+solve::RowIndices landmarks_from_r(const Rcpp::List& description) {
+  return Rcpp::as<solve::RowIndices>(description["landmarks"]);
 }
 
 solve::ConditioningSets neighbours_from_r(const Rcpp::List& description) {
   const Rcpp::IntegerMatrix at = description["neighbours"];
-  solve::ConditioningSets neighbours{Rcpp::as<solve::RowNumbers>(description["order"]), {}};
+  solve::ConditioningSets neighbours{Rcpp::as<solve::RowIndices>(description["order"]), {}};
   neighbours.at.resize(at.nrow(), at.ncol());
   for (R_xlen_t k = 0; k < at.size(); ++k) neighbours.at.data()[k] = at[k] == NA_INTEGER ? -1 : at[k] - 1;
   return neighbours;
@@ -89,7 +89,7 @@ Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rc
 Rcpp::NumericMatrix r_conditional_local(Rcpp::List entries, Rcpp::List data, Rcpp::List places) {
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
-    const kernweave::solve::SeenData seen{Rcpp::as<kernweave::solve::RowNumbers>(data["at"]),
+    const kernweave::solve::SeenData seen{Rcpp::as<kernweave::solve::RowIndices>(data["at"]),
                                           kernweave::vector_from_r(data["ridge"]),
                                           kernweave::block_from_r(data["numbers"]), Rcpp::as<int>(data["responses"])};
     const Rcpp::IntegerMatrix near = places["near"];
@@ -97,7 +97,7 @@ Rcpp::NumericMatrix r_conditional_local(Rcpp::List entries, Rcpp::List data, Rcp
         Eigen::Map<const kernweave::solve::Slots>(near.begin(), near.nrow(), near.ncol()).array() - 1;
     return kernweave::block_to_r(kernweave::solve::conditional_local(
         &numbers, seen,
-        {Rcpp::as<kernweave::solve::RowNumbers>(places["at"]), slots, kernweave::block_from_r(places["regressors"])},
+        {Rcpp::as<kernweave::solve::RowIndices>(places["at"]), slots, kernweave::block_from_r(places["regressors"])},
         kernweave::poll_r));
   });
 }

@@ -10,7 +10,7 @@ namespace kernweave {
 void poll_r(double);
 
 solve::Entries entries_from_r(const Rcpp::List& from);
-solve::RowNumbers landmarks_from_r(const Rcpp::List& description);
+solve::RowIndices landmarks_from_r(const Rcpp::List& description);
 solve::ConditioningSets neighbours_from_r(const Rcpp::List& description);
 // Where products with the columns at the landmarks are at home.
 device::Device* home_from_r(const Rcpp::List& description);

@@ -23,11 +23,11 @@ SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& de
   return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
 }
 
-const char* end_name(solve::Solution::Outcome end) {
+const char* end_name(solve::Solution::Ending end) {
   switch (end) {
-    case solve::Solution::Outcome::cap: return "cap";
-    case solve::Solution::Outcome::stagnant: return "stagnant";
-    case solve::Solution::Outcome::converged: break;
+    case solve::Solution::Ending::cap: return "cap";
+    case solve::Solution::Ending::stagnant: return "stagnant";
+    case solve::Solution::Ending::converged: break;
   }
   return "converged";
 }
@@ -47,7 +47,7 @@ Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::Nume
                        double seed) {
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
-    const auto places = Rcpp::as<kernweave::solve::RowNumbers>(among);
+    const auto places = Rcpp::as<kernweave::solve::RowIndices>(among);
     const auto found = kernweave::solve::choose_landmarks(&numbers, places, kernweave::vector_from_r(diagonal), {most},
                                                           static_cast<std::uint64_t>(seed));
     return Rcpp::List::create(Rcpp::_["chosen"] = found.chosen, Rcpp::_["residual"] = found.residual);
@@ -61,7 +61,7 @@ Rcpp::List r_landmark_factor(Rcpp::List entries, Rcpp::NumericVector diagonal, i
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(entries);
     const kernweave::solve::Vector all = kernweave::vector_from_r(diagonal);
-    const kernweave::solve::RowNumbers places = kernweave::solve::all_places(all.size());
+    const kernweave::solve::RowIndices places = kernweave::solve::all_places(all.size());
     const auto found = kernweave::solve::choose_landmarks(&numbers, places, all, {most, tolerance},
                                                           static_cast<std::uint64_t>(seed));
     kernweave::solve::Block own;
@@ -92,7 +92,7 @@ SEXP r_preconditioner(Rcpp::List description) {
   return kernweave::at_border([&] {
     kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
     const kernweave::solve::Vector ridge = kernweave::vector_from_r(description["ridge"]);
-    const kernweave::solve::RowNumbers landmarks = kernweave::landmarks_from_r(description);
+    const kernweave::solve::RowIndices landmarks = kernweave::landmarks_from_r(description);
     const int threads = kernweave::allowed_threads(Rcpp::as<int>(description["threads"]));
     if (!Rf_isNull(description["shift"]))
       return kernweave::preconditioner_to_r(

@@ -8,12 +8,12 @@
 namespace kernweave {
 
 struct Trace {
-  struct Entry {
+  struct TimedPass {
     std::string pass;
     double microseconds;
     std::string outcome;
   };
-  std::vector<Entry> entries;
+  std::vector<TimedPass> entries;
 
   // Runs `pass` and notes its name, its time and, through `describe`, its outcome.
   template <class Pass, class Describe>

@@ -53,7 +53,7 @@ std::int64_t of_launch(std::int64_t all, std::int64_t wave, double seconds) {
 
 }  // namespace
 
-Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
+SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
         std::int64_t told) {
   const std::int64_t blocks = ceiling(lanes, pass.shape.block_rows), processors = at_once.processors;
   if (blocks == 0 || sweep == 0) return {blocks, 1, sweep, 1, std::max<std::int64_t>(1, blocks)};

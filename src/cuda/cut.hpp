@@ -8,7 +8,7 @@ namespace cuda {
 
 // Blocks of rows, times splits of the sweep axis. Depends on the sizes, the device model and the code alone, and so do
 // the bits of the results.
-struct Cut {
+struct SweepCut {
   std::int64_t blocks;     // of rows
   std::int64_t splits;     // of the sweep axis
   std::int64_t split;      // points of a split
@@ -25,7 +25,7 @@ struct AtOnce {
 };
 
 // `seconds`: what all pairs are expected to take. `told`: points of a split, as decided; 0: as many as suit the device.
-Cut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
+SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
         std::int64_t told = 0);
 
 inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

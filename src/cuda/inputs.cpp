@@ -34,7 +34,7 @@ void Staging::send() {
   sent_ = used_;
 }
 
-Inputs::Inputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging)
+DeviceInputs::DeviceInputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging)
     : pass_(pass), task_(task), device_(*device), staging_(*staging) {
   loaded_.resize(task.data.size());
   for (std::size_t v = 0; v < task.data.size(); ++v) {
@@ -46,52 +46,54 @@ Inputs::Inputs(const Pass& pass, const Task& task, device::Device* device, Stagi
   }
 }
 
-Inputs::Reach Inputs::reach_of(int variable) const {
+DeviceInputs::InputReach DeviceInputs::reach_of(int variable) const {
   for (const Step& step : pass_.program().steps)
-    if (step.op == Op::Gather && step.in[0].index == variable) return Reach::all;
+    if (step.op == Op::Gather && step.in[0].index == variable) return InputReach::all;
   const bool along_i = pass_.group.along_i;
   switch (pass_.plan->variables[static_cast<std::size_t>(variable)].axis) {
-    case Axis::i: return along_i ? Reach::lanes : Reach::sweep;
-    case Axis::j: return along_i ? Reach::sweep : Reach::lanes;
-    case Axis::param: return Reach::all;
+    case Axis::i: return along_i ? InputReach::lanes : InputReach::sweep;
+    case Axis::j: return along_i ? InputReach::sweep : InputReach::lanes;
+    case Axis::param: return InputReach::all;
     case Axis::pair:
-    case Axis::pair_swapped: return Reach::pairs;
+    case Axis::pair_swapped: return InputReach::pairs;
   }
-  return Reach::all;
+  return InputReach::all;
 }
 
 // Are the data used where a device has them whole, because they are there already or not in the host's memory?
-bool Inputs::stays(std::size_t v) const { return device::has_copy(task_.data[v], device_) || !task_.data[v].data; }
+bool DeviceInputs::stays(std::size_t v) const {
+  return device::has_copy(task_.data[v], device_) || !task_.data[v].data;
+}
 
-void Inputs::count(Needs* needs) const {
+void DeviceInputs::count(Needs* needs) const {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_.data[v];
     if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
     const double numbers = static_cast<double>(view.rows) * static_cast<double>(view.columns),
                  of_point = static_cast<double>(view.columns) * 8;
-    if (loaded_[v].reach == Reach::all || !view.data) needs->fixed += numbers * 8;
-    else if (loaded_[v].reach == Reach::lanes) needs->lane += of_point;
-    else if (loaded_[v].reach == Reach::sweep) needs->sweep += of_point;
+    if (loaded_[v].reach == InputReach::all || !view.data) needs->fixed += numbers * 8;
+    else if (loaded_[v].reach == InputReach::lanes) needs->lane += of_point;
+    else if (loaded_[v].reach == InputReach::sweep) needs->sweep += of_point;
     else needs->pair += 8;
   }
 }
 
-void Inputs::place(const Range& lanes, const Range& sweep, bool whole) {
+void DeviceInputs::place(const Range& lanes, const Range& sweep, bool whole) {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_.data[v];
     if (!view.data && !view.kept) continue;
-    const Reach reach = loaded_[v].reach;
+    const InputReach reach = loaded_[v].reach;
     if ((whole && view.kept) || stays(v))
       data[v] = {device::address<double>(device::kept_copy(view, &device_)), data[v].centre, view.rows};
-    else if (reach == Reach::all) bring(v, {0, view.rows}, {0, view.columns});
-    else if (reach != Reach::pairs) bring(v, reach == Reach::lanes ? lanes : sweep, {0, view.columns});
+    else if (reach == InputReach::all) bring(v, {0, view.rows}, {0, view.columns});
+    else if (reach != InputReach::pairs) bring(v, reach == InputReach::lanes ? lanes : sweep, {0, view.columns});
     else if ((pass_.plan->variables[v].axis == Axis::pair) == pass_.group.along_i) bring(v, lanes, sweep);
     else bring(v, sweep, lanes);
   }
 }
 
 // Uploads rows of some columns. The pointer is to where row 0 of column 0 would be, so kernels count from the first.
-void Inputs::bring(std::size_t v, const Range& rows, const Range& columns) {
+void DeviceInputs::bring(std::size_t v, const Range& rows, const Range& columns) {
   Loaded& loaded = loaded_[v];
   if (loaded.rows == rows && loaded.columns == columns) return;
   const View& view = task_.data[v];
@@ -117,7 +119,7 @@ void Inputs::bring(std::size_t v, const Range& rows, const Range& columns) {
 }
 
 // The same of a sparse matrix, with its zeros, some columns at a time: as many as the staging memory would hold.
-void Inputs::send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to) {
+void DeviceInputs::send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to) {
   const std::int64_t together =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(device::Device::kStagingBytes / sizeof(double)) /
                                     std::max<std::int64_t>(1, rows.size()));

@@ -25,9 +25,9 @@ class Staging {
 };
 
 // The data of a pass's variables.
-class Inputs {
+class DeviceInputs {
  public:
-  Inputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging);
+  DeviceInputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging);
 
   // Adds the bytes that they take.
   void count(Needs* needs) const;
@@ -38,14 +38,14 @@ class Inputs {
 
  private:
   // Points of a variable that a window needs.
-  enum class Reach { all, lanes, sweep, pairs };
+  enum class InputReach { all, lanes, sweep, pairs };
   struct Loaded {
-    Reach reach;
+    InputReach reach;
     device::Block block;
     Range rows{-1, -1}, columns{-1, -1};
   };
 
-  Reach reach_of(int variable) const;
+  InputReach reach_of(int variable) const;
   bool stays(std::size_t v) const;
   void bring(std::size_t v, const Range& rows, const Range& columns);
   void send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to);

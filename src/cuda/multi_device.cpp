@@ -19,7 +19,7 @@ std::vector<Range> rows_of_devices(const Pass& pass, const Range& rows, std::siz
   return pieces(rows, ceiling(blocks, static_cast<std::int64_t>(devices)) * pass.shape.block_rows);
 }
 
-void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& poll) {
+void run_all(const Jobs& jobs, MemoryRoom room, const std::function<void(double)>& poll) {
   std::vector<std::atomic<double>> done(jobs.size());
   const auto mean = [&] { return std::accumulate(done.begin(), done.end(), 0.0) / static_cast<double>(done.size()); };
   share_out(
@@ -35,7 +35,7 @@ void run_all(const Jobs& jobs, Room room, const std::function<void(double)>& pol
 
 }  // namespace
 
-bool run_pass(const ReadyPass& ready, const Task& task, const Range& all, Room room) {
+bool run_pass(const ReadyPass& ready, const Task& task, const Range& all, MemoryRoom room) {
   const std::vector<Range> rows = rows_of_devices(ready.pass, all, ready.devices.size());
   Jobs jobs;
   try {

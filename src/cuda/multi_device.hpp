@@ -7,7 +7,7 @@ namespace cuda {
 
 // Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in
 // them, where tensor cores or a screen have failed.
-bool run_pass(const ReadyPass& ready, const Task& task, const Range& rows, Room room);
+bool run_pass(const ReadyPass& ready, const Task& task, const Range& rows, MemoryRoom room);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -13,7 +13,7 @@ bool stays(const Result& r) { return r.values_stay || r.numbers_stay; }
 
 }  // namespace
 
-Outputs::Outputs(const Pass& pass, const Task& task, const Cut& cut, device::Device* device)
+Outputs::Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device)
     : targets(pass.group.outputs.size()),
       pass_(pass),
       task_(task),

@@ -19,7 +19,7 @@ struct InWindow {
 
 class Outputs {
  public:
-  Outputs(const Pass& pass, const Task& task, const Cut& cut, device::Device* device);
+  Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device);
 
   // Adds the bytes that they take.
   void count(Needs* needs) const;
@@ -52,9 +52,9 @@ class Outputs {
 
   const Pass& pass_;
   const Task& task_;
-  const Cut& cut_;
+  const SweepCut& cut_;
   device::Device& device_;
-  const Extents all_;
+  const PassExtents all_;
   std::vector<Memory> memory_;
 };
 

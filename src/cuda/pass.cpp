@@ -139,7 +139,7 @@ RowRegisters state_registers(const Pass& pass) {
 }
 
 template <class Tile>
-Shape tile_shape(const Pass& pass, bool few_columns) {
+LaunchShape tile_shape(const Pass& pass, bool few_columns) {
   return {Tile::kRows,
           Tile::kColumns,
           Tile::kThreads,
@@ -156,7 +156,7 @@ Shape tile_shape(const Pass& pass, bool few_columns) {
 }
 
 // Rows and columns whose numbers, states and values a thread has registers for.
-void fit_registers(const Pass& pass, std::int64_t lanes, Shape* shape) {
+void fit_registers(const Pass& pass, std::int64_t lanes, LaunchShape* shape) {
   const int registers = pass.number_bytes() / 4,
             live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
   RowRegisters of_row = state_registers(pass);
@@ -168,7 +168,7 @@ void fit_registers(const Pass& pass, std::int64_t lanes, Shape* shape) {
 }
 
 // A strip's code is to be compiled soon. Loops over wide points stay loops, and so do those that are done a few times.
-void fit_length(const Pass& pass, std::int64_t sweep, Shape* shape) {
+void fit_length(const Pass& pass, std::int64_t sweep, LaunchShape* shape) {
   while (shape->unroll > 1 && sweep < kGpuTurnsToUnroll * shape->unroll) shape->unroll /= 2;
   const double work = pass.lanes.any_wide() ? 0 : work_per_pair(*pass.variant) * pass.number_bytes() / 4;
   const auto too_long = [&] { return shape->rows * shape->columns * shape->unroll * work > kGpuLongestStrip; };
@@ -177,7 +177,7 @@ void fit_length(const Pass& pass, std::int64_t sweep, Shape* shape) {
   while (shape->rows > 1 && too_long()) --shape->rows;
 }
 
-void fit_tile(const Pass& pass, Shape* shape) {
+void fit_tile(const Pass& pass, LaunchShape* shape) {
   const int bytes = std::max(pass.sweep.total, 1) * pass.number_bytes();
   while (shape->tile > 2 * shape->columns && shape->tile * bytes > kGpuTileBytes) shape->tile /= 2;
   shape->staged = shape->tile * bytes <= kGpuMostTileBytes;
@@ -190,13 +190,13 @@ int rows_for(const Pass& pass) {
   return pass.picks() && !lists ? kGpuPickRows : kGpuShortRows;
 }
 
-Shape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
+LaunchShape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) {
   const bool few_columns = sweep < (std::int64_t{1} << 31);
   if (pass.wide.any()) return tile_shape<gpu::WideTile>(pass, few_columns);
   if (pass.product.any()) return tile_shape<gpu::PairTile>(pass, few_columns);
   const bool short_way = pass.takes_short_way(),
              many = pass.lanes.narrow * pass.number_bytes() / 4 > kGpuFewRowRegisters;
-  Shape shape{rows_for(pass), 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
+  LaunchShape shape{rows_for(pass), 1, kGpuThreads, kGpuTile, kGpuUnrolled, true, few_columns, 0, 0, 1, 1};
   if (short_way) shape.columns = kGpuShortColumns;
   else if (pass.lanes.any_wide()) shape.columns = kGpuWideColumns;
   else if (many) shape.columns = kGpuColumns;
@@ -233,8 +233,8 @@ Pass to_interpret(Pass pass) {
 
 }  // namespace
 
-Extents extents_of(const OutputGroup& group, const Sizes& sizes) {
-  return group.along_i ? Extents{sizes.i, sizes.j} : Extents{sizes.j, sizes.i};
+PassExtents extents_of(const OutputGroup& group, const Sizes& sizes) {
+  return group.along_i ? PassExtents{sizes.i, sizes.j} : PassExtents{sizes.j, sizes.i};
 }
 
 void Panel::add(const Ref& ref) {
@@ -248,14 +248,14 @@ void Panel::want(const Ref& ref) {
 }
 
 void Panel::lay_out(int widest, int most, int align) {
-  for (Entry& e : entries) {
+  for (PanelEntry& e : entries) {
     e.wide = e.ref.width > widest || narrow + e.ref.width > most;
     if (e.wide) continue;
     e.at = narrow;
     narrow += e.ref.width;
   }
   total = narrow = padded(narrow, align);
-  for (Entry& e : entries) {
+  for (PanelEntry& e : entries) {
     if (!e.wide) continue;
     e.at = total;
     total += padded(e.ref.width, align);
@@ -269,13 +269,13 @@ int Panel::room_for_one(int align) {
   return narrow - align;
 }
 
-const Panel::Entry* Panel::find(const Ref& ref) const {
-  const auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return same(e.ref, ref); });
+const Panel::PanelEntry* Panel::find(const Ref& ref) const {
+  const auto at = std::find_if(entries.begin(), entries.end(), [&](const PanelEntry& e) { return same(e.ref, ref); });
   return at == entries.end() ? nullptr : &*at;
 }
 
 bool Panel::any_wide() const {
-  return std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return e.wide; });
+  return std::any_of(entries.begin(), entries.end(), [](const PanelEntry& e) { return e.wide; });
 }
 
 bool Pass::takes_short_way() const {
@@ -304,7 +304,7 @@ int Product::padded_width() const { return padded(width, gpu::kProductDepth); }
 
 std::vector<int> Panel::gaps() const {
   std::vector<bool> taken(static_cast<std::size_t>(total), false);
-  for (const Entry& e : entries)
+  for (const PanelEntry& e : entries)
     for (int d = 0; d < e.ref.width; ++d) taken[static_cast<std::size_t>(e.at + d)] = true;
   std::vector<int> gaps;
   for (int place = 0; place < total; ++place)
@@ -346,7 +346,7 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
 }
 
 void fit_loops(const Loops& loops, Pass* pass) {
-  Shape& shape = pass->shape;
+  LaunchShape& shape = pass->shape;
   if (pass->interpreted() || pass->by_tiles()) return;
   if (loops.rows > 0) shape.rows = static_cast<int>(std::min<std::int64_t>(shape.rows, loops.rows));
   while (loops.columns > 0 && shape.columns > std::max<std::int64_t>(loops.columns, 1)) shape.columns /= 2;

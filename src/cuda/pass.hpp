@@ -10,10 +10,10 @@ namespace kernweave {
 namespace cuda {
 
 // Points along the lane axis, and along the sweep axis.
-struct Extents {
+struct PassExtents {
   std::int64_t lanes, sweep;
 };
-Extents extents_of(const OutputGroup& group, const Sizes& sizes);
+PassExtents extents_of(const OutputGroup& group, const Sizes& sizes);
 
 // A number's two halves are as long as the number.
 constexpr std::int64_t kTwoHalves = sizeof(float);
@@ -22,7 +22,7 @@ constexpr std::int64_t kTwoHalves = sizeof(float);
 // where they lie.
 class Panel {
  public:
-  struct Entry {
+  struct PanelEntry {
     Ref ref;
     int at;
     bool wide;
@@ -34,18 +34,18 @@ class Panel {
   // Gives everything wanted its place. What is wider than `widest`, or does not fit among `most` numbers, is wide. The
   // narrow numbers, and all of them, are padded to multiples of `align`.
   void lay_out(int widest, int most, int align);
-  const Entry* find(const Ref& ref) const;
+  const PanelEntry* find(const Ref& ref) const;
   // One more narrow number, that nothing has taken: its place.
   int room_for_one(int align);
   bool any_wide() const;
   std::vector<int> gaps() const;  // places that nothing takes
 
-  std::vector<Entry> entries;
+  std::vector<PanelEntry> entries;
   int narrow = 0, total = 0;
 };
 
 // A thread has `rows` points of the lanes' axis and takes `columns` of the other at a time.
-struct Shape {
+struct LaunchShape {
   int rows, columns, threads, tile, unroll;
   bool staged;            // do tiles go through shared memory?
   bool few_columns;       // do row numbers of the folded axis fit an int?
@@ -86,7 +86,7 @@ struct Pass {
   OutputGroup group;
   std::vector<bool> needed;
   bool float32;
-  Extents all;                                       // points along both axes
+  PassExtents all;                                   // points along both axes
   std::vector<std::optional<Epilogue>> epilogues{};  // of the group's outputs, where sums are multiplied at their end
   Product product{};
   bool nearest = false;  // is the product a distance that tensor cores screen?
@@ -94,7 +94,7 @@ struct Pass {
   WideSum wide{};
   Panel once{}, lanes{}, sweep{};
   int square_at = 0;  // where a column has its square, for the screen
-  Shape shape{};
+  LaunchShape shape{};
   PassMode mode = PassMode::best;
   bool units = false;  // are pairs restricted?
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets

@@ -55,7 +55,7 @@ PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, co
       outputs_(pass_, task, cut_, &device_) {}
 
 // How many points of either side fit the memory of the device at once.
-void PassRun::begin(Room room, const std::function<void(double)>& poll) {
+void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
   device_.enter();
   poll_ = &poll;
   Needs needs = needs_of(pass_);
@@ -64,7 +64,7 @@ void PassRun::begin(Room room, const std::function<void(double)>& poll) {
   windows_ = fitting(needs, pass_, cut_, rows_, all_.sweep, budget(needs, room));
 }
 
-void PassRun::run(Room room, const std::function<void(double)>& poll) {
+void PassRun::run(MemoryRoom room, const std::function<void(double)>& poll) {
   begin(room, poll);
   place_numbers();
   for (const Range& lanes : pieces(rows_, windows_.lanes)) {
@@ -115,9 +115,9 @@ Range PassRun::weights(const Range& columns) const {
 }
 
 // Bytes that the call may take. The driver is asked where that is a good part of the device.
-double PassRun::budget(const Needs& needs, Room room) const {
+double PassRun::budget(const Needs& needs, MemoryRoom room) const {
   const bool modest = needs.all(rows_.size(), all_.sweep) <= kGpuModestShare * static_cast<double>(device_.memory());
-  if (room == Room::expected && modest) return limit_;
+  if (room == MemoryRoom::expected && modest) return limit_;
   return std::min(limit_, kGpuUsableShare * static_cast<double>(device_.free_memory()));
 }
 

@@ -10,7 +10,7 @@ namespace kernweave {
 namespace cuda {
 
 // Memory that a pass may plan with: what is expected to be free, or what the driver says.
-enum class Room { expected, known };
+enum class MemoryRoom { expected, known };
 
 // How a pass is carried out: its source, or where it is interpreted, its script.
 struct Code {
@@ -24,7 +24,7 @@ struct ReadyPass {
   Code code;
   std::vector<device::Device*> devices;
   std::vector<std::shared_ptr<const device::Kernels>> kernels;  // of each device
-  Cut cut;
+  SweepCut cut;
 };
 
 // `split`, `seconds`: as for cut().
@@ -38,14 +38,14 @@ class PassRun {
   PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
-  void run(Room room, const std::function<void(double)>& poll);
+  void run(MemoryRoom room, const std::function<void(double)>& poll);
   // Have tensor cores or a screen failed? Then results are worth nothing.
   bool lost();
   // Merges what folds both axes from the blocks of all devices, and gives results that stay to their owners.
   void finish(const std::vector<std::unique_ptr<PassRun>>& all);
   // Restricted pairs, in place of run() and finish() (unit_run.cpp): makes ready, sweeps some units, leaves what they
   // find to where another pass has its own, and merges and fetches all of it.
-  void enter_units(const UnitTable& table, Room room, const std::function<void(double)>& poll);
+  void enter_units(const UnitTable& table, MemoryRoom room, const std::function<void(double)>& poll);
   void sweep_units(std::int64_t first, std::int64_t end);
   void leave_to(const PassRun& other);
   void end_units(const UnitTable& table);
@@ -67,8 +67,8 @@ class PassRun {
   Range padded_rows(const Range& s) const;
   Range weights(const Range& columns) const;
 
-  void begin(Room room, const std::function<void(double)>& poll);
-  double budget(const Needs& needs, Room room) const;
+  void begin(MemoryRoom room, const std::function<void(double)>& poll);
+  double budget(const Needs& needs, MemoryRoom room) const;
   template <class T>
   T* room_for(device::Block* block, const Range& points, std::int64_t bytes_each, const char* what);
   void* room_for_panel(device::Block* block, const Range& points, const Panel& panel, bool by_points);
@@ -94,14 +94,14 @@ class PassRun {
   const Pass& pass_;
   const Code& code_;
   device::Device& device_;
-  const Extents all_;  // of all devices
+  const PassExtents all_;  // of all devices
   const Range rows_;    // of this one
-  const Cut& cut_;
+  const SweepCut& cut_;
   const device::Kernels& kernels_;
   const double limit_;  // of memory, as the user has it
   const std::function<void(double)>* poll_ = nullptr;
   Staging staging_;
-  Inputs inputs_;
+  DeviceInputs inputs_;
   Outputs outputs_;
   Windows windows_{};
   Range lanes_{-1, -1}, sweep_{-1, -1};  // of the window

@@ -62,11 +62,11 @@ double rereading_seconds(const Plan& plan, const Variant& variant, const Sizes& 
 // Lack of memory is met by freeing what nobody needs, then by taking no more than is there.
 template <class Run>
 void with_room(const Task& task, Run run) {
-  for (const Room room : {Room::expected, Room::expected, Room::known}) {
+  for (const MemoryRoom room : {MemoryRoom::expected, MemoryRoom::expected, MemoryRoom::known}) {
     try {
       return run(room);
     } catch (const Failure& failure) {
-      if (failure.fault != Fault::memory || room == Room::known) throw;
+      if (failure.fault != Fault::memory || room == MemoryRoom::known) throw;
       task.collect();
     }
   }
@@ -86,8 +86,8 @@ class Passes : public Executable {
 
   void run(const Task& task) override {
     if (task.restriction.pairs.map) return run_restricted(task);
-    for (Group& g : groups_)
-      with_room(task, [&](Room room) {
+    for (PassGroup& g : groups_)
+      with_room(task, [&](MemoryRoom room) {
         const Range all{0, usual(&g).pass.all.lanes};
         if (!run_pass(usual(&g), task, all, room)) run_pass(plain(&g), task, all, room);
       });
@@ -100,14 +100,14 @@ class Passes : public Executable {
     return {pass.group.along_i, pass.shape.block_rows, 0};
   }
   bool run_rows(const Task& task, const Range& rows, bool plainly) override {
-    Group& g = groups_[0];
+    PassGroup& g = groups_[0];
     bool told = true;
-    with_room(task, [&](Room room) { told = run_pass(plainly ? plain(&g) : usual(&g), task, rows, room); });
+    with_room(task, [&](MemoryRoom room) { told = run_pass(plainly ? plain(&g) : usual(&g), task, rows, room); });
     return told;
   }
 
  private:
-  struct Group {
+  struct PassGroup {
     OutputGroup outputs;
     std::unique_ptr<ReadyPass> usual;
     std::unique_ptr<ReadyPass> plain;                   // where tensor cores or a screen met what they cannot tell
@@ -123,7 +123,7 @@ class Passes : public Executable {
     const ExistingPairs& pairs = task.restriction.pairs;
     Passes* const partial = static_cast<Passes*>(task.restriction.partial.get());
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      Group& g = groups_[k];
+      PassGroup& g = groups_[k];
       const PairSpans& spans = pairs.along(g.outputs.along_i);
       const bool known = g.map.lock() == pairs.map && g.swapped == pairs.swapped;
       if (!known) g.rows = rows_of_thread(spans, kGpuRows, kGpuThreads);
@@ -133,7 +133,7 @@ class Passes : public Executable {
       if (!known || g.table.rows != block) g.table = unit_table(spans, block, full.pass.shape.columns);
       g.map = pairs.map;
       g.swapped = pairs.swapped;
-      with_room(task, [&](Room room) { run_units(&full, other, task, g.table, room); });
+      with_room(task, [&](MemoryRoom room) { run_units(&full, other, task, g.table, room); });
     }
   }
   ReadyPass& with_rows(std::size_t k, int rows) {
@@ -146,12 +146,12 @@ class Passes : public Executable {
     if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, mode, 0));
     return **ready;
   }
-  ReadyPass& usual(Group* g) { return made(&g->usual, g->outputs, mode_); }
-  ReadyPass& plain(Group* g) { return made(&g->plain, g->outputs, PassMode::plain); }
+  ReadyPass& usual(PassGroup* g) { return made(&g->usual, g->outputs, mode_); }
+  ReadyPass& plain(PassGroup* g) { return made(&g->plain, g->outputs, PassMode::plain); }
 
   const Make make_;
   const PassMode mode_;
-  std::vector<Group> groups_;
+  std::vector<PassGroup> groups_;
 };
 
 // One GPU or several: as many as are named, or all there are.
@@ -206,10 +206,10 @@ class Gpu : public Backend {
   double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     double bytes = 0;
     for (const OutputGroup& group : output_groups(variant)) {
-      const Extents n = extents_of(group, sizes);
+      const PassExtents n = extents_of(group, sizes);
       Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, mode_for(variant));
       if (pass.interpreted()) script_of(&pass);
-      const Cut parts = cut(pass, n.lanes, n.sweep, {device::open(numbers()[0]).processors(), kGpuResidentBlocks},
+      const SweepCut parts = cut(pass, n.lanes, n.sweep, {device::open(numbers()[0]).processors(), kGpuResidentBlocks},
                             sweep_seconds(plan, variant, sizes, kGpuMachine));
       const Needs needs = needs_of(pass);
       const bool merged = parts.splits * pass.shape.parts > 1;
@@ -261,7 +261,7 @@ class Gpu : public Backend {
  private:
   static Pass pass_of(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
                       PassMode mode) {
-    const Extents n = extents_of(group, decision.sizes);
+    const PassExtents n = extents_of(group, decision.sizes);
     Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, decision.strain, mode);
     fit_loops(decision.loops, &pass);
     return pass;
@@ -295,7 +295,7 @@ class Gpu : public Backend {
   // Why the interpreter does not take a variant; empty if it does.
   static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {
     for (const OutputGroup& group : output_groups(variant)) {
-      const Extents n = extents_of(group, sizes);
+      const PassExtents n = extents_of(group, sizes);
       Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, PassMode::interpreted);
       Interpretation unused;
       const Verdict verdict = interpret(&pass, &unused);

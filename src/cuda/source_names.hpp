@@ -72,12 +72,13 @@ class OnceScope : public Scope {
   bool shared() const { return region_ == Region::param; }
 
   std::string value(const Ref& ref, const std::string& d) const {
-    if (const Panel::Entry* e = pass_.once.find(ref)) return sentence("once[", e->at, " + ", component(ref, d), "]");
+    if (const Panel::PanelEntry* e = pass_.once.find(ref))
+      return sentence("once[", e->at, " + ", component(ref, d), "]");
     if (is_slot(ref)) return slot(ref.index, component(ref, d));
     return datum(ref.index, point(pass_.plan->variables[ref.index], ref.index, "at", "at"), component(ref, d));
   }
   std::string slot(int slot, const std::string& d) const {
-    const Panel::Entry* e = pass_.once.find({Ref::From::slot, slot, 1});
+    const Panel::PanelEntry* e = pass_.once.find({Ref::From::slot, slot, 1});
     return e ? sentence("once[", e->at, " + ", d, "]") : sentence("s", slot, "[", d, "]");
   }
   std::string row_number(const Ref& ref) const { return row_at(ref, "at", "at"); }
@@ -102,7 +103,7 @@ class OnceScope : public Scope {
   }
 
   std::string reader(const Ref& ref, const std::string& name, std::ostream* out) const {
-    if (const Panel::Entry* e = pass_.once.find(ref)) return reader_of(sentence("once + ", e->at), "1", ref.width);
+    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return reader_of(sentence("once + ", e->at), "1", ref.width);
     if (is_slot(ref)) return reader_of(sentence("s", ref.index), "1", ref.width);
     *out << "L " << name << "[" << ref.width << "];\nfor (int d = 0; d < " << ref.width << "; ++d) " << name
          << "[d] = " << value(ref, "d") << ";\n";
@@ -121,12 +122,12 @@ class PairScope : public Scope {
 
   std::string value(const Ref& ref, const std::string& d) const {
     const std::string k = component(ref, d);
-    if (const Panel::Entry* e = pass_.once.find(ref))
+    if (const Panel::PanelEntry* e = pass_.once.find(ref))
       return sentence(e->wide ? "once[" : "rows.once[", e->at, " + ", k, "]");
-    if (const Panel::Entry* e = pass_.lanes.find(ref))
+    if (const Panel::PanelEntry* e = pass_.lanes.find(ref))
       return e->wide ? sentence("rows.wide(a, k, ", e->at, " + ", k, ")")
                      : sentence("rows.at[k][", e->at, " + ", k, "]");
-    if (const Panel::Entry* e = pass_.sweep.find(ref))
+    if (const Panel::PanelEntry* e = pass_.sweep.find(ref))
       return e->wide ? sentence("y_at[c][", e->at, " + ", k, "]") : sentence("y[c][", e->at, " + ", k, "]");
     if (is_slot(ref)) return slot(ref.index, k);
     return datum(ref.index, point(pass_.plan->variables[ref.index], ref.index, "rows.number[k]", "column[c]"), k);
@@ -151,13 +152,13 @@ class PairScope : public Scope {
 
   std::string reader(const Ref& ref, const std::string& name, std::ostream* out) const {
     const std::string width = sentence(ref.width);
-    if (const Panel::Entry* e = pass_.once.find(ref)) return reader_of(sentence("once + ", e->at), "1", ref.width);
-    if (const Panel::Entry* e = pass_.lanes.find(ref)) {
+    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return reader_of(sentence("once + ", e->at), "1", ref.width);
+    if (const Panel::PanelEntry* e = pass_.lanes.find(ref)) {
       if (!e->wide) return reader_of(sentence("&rows.at[k][", e->at, "]"), "1", ref.width);
       return reader_of(sentence("static_cast<const L*>(a.head.rows) + ", e->at, " * a.head.rows_held + rows.number[k]"),
                        "a.head.rows_held", ref.width);
     }
-    if (const Panel::Entry* e = pass_.sweep.find(ref))
+    if (const Panel::PanelEntry* e = pass_.sweep.find(ref))
       return reader_of(e->wide ? sentence("y_at[c] + ", e->at) : sentence("&y[c][", e->at, "]"), "1", ref.width);
     if (is_slot(ref)) return reader_of(sentence("s", ref.index, "[c][k]"), "1", ref.width);
     *out << "const L " << name << "[1] = {" << value(ref, "0") << "};\n";

@@ -9,9 +9,9 @@
 namespace kernweave {
 namespace cuda {
 
-void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, Room room) {
+void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, MemoryRoom room) {
   // Room for the totals of all units, and for the states that wait.
-  const Cut cut{(static_cast<std::int64_t>(table.units.size()) + 1) / 2, 2, 0, 1, kGpuUnits};
+  const SweepCut cut{(static_cast<std::int64_t>(table.units.size()) + 1) / 2, 2, 0, 1, kGpuUnits};
   full->cut = cut;
   if (partial) partial->cut = cut;
   const Range rows{0, full->pass.all.lanes};
@@ -38,7 +38,7 @@ void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const Unit
 }
 
 // Makes the one window ready.
-void PassRun::enter_units(const UnitTable& table, Room room, const std::function<void(double)>& poll) {
+void PassRun::enter_units(const UnitTable& table, MemoryRoom room, const std::function<void(double)>& poll) {
   begin(room, poll);
   user_check(windows_.whole, Fault::memory, "restricted pairs of ", all_.lanes, " x ", all_.sweep,
              " points do not fit the GPU's memory at once; use device = \"cpu\"");

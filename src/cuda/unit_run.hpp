@@ -7,7 +7,7 @@ namespace kernweave {
 namespace cuda {
 
 // `partial` runs units of partial spans, where there are some; its results and states are those of the other.
-void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, Room room);
+void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, MemoryRoom room);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -35,7 +35,7 @@ std::vector<Range> pieces(const Range& all, std::int64_t size) {
   return out;
 }
 
-Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Range& lanes, std::int64_t sweep,
+Windows fitting(const Needs& needs, const Pass& pass, const SweepCut& cut, const Range& lanes, std::int64_t sweep,
                 double budget) {
   const std::int64_t blocks = ceiling(lanes.size(), pass.shape.block_rows);
   const double waiting = needs.state * static_cast<double>(cut.splits);

@@ -20,7 +20,7 @@ struct Windows {
 
 // The largest windows that fit. Their size changes no result: states are merged in the same order. Fails with
 // Fault::memory where not even one block and one group have room.
-Windows fitting(const Needs& needs, const Pass& pass, const Cut& cut, const Range& lanes, std::int64_t sweep,
+Windows fitting(const Needs& needs, const Pass& pass, const SweepCut& cut, const Range& lanes, std::int64_t sweep,
                 double budget);
 
 }  // namespace cuda

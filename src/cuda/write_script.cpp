@@ -26,11 +26,11 @@ int literal_bits(double number) {
 }
 
 // Instructions of a region's steps, in order. Regions differ in where values lie.
-class Writer {
+class ScriptWriter {
  public:
-  Writer(const Pass& pass, Region region, std::vector<Instruction>* out, std::vector<int>* lists)
+  ScriptWriter(const Pass& pass, Region region, std::vector<Instruction>* out, std::vector<int>* lists)
       : pass_(pass), program_(pass.program()), region_(region), out_(*out), lists_(*lists) {}
-  virtual ~Writer() = default;
+  virtual ~ScriptWriter() = default;
 
   void steps() {
     program_.for_each_step(region_, pass_.needed, [&](const Step& step) {
@@ -176,14 +176,14 @@ class Writer {
 };
 
 // Instructions for parameters, or for an axis point by point: all values lie in memory, where the panel says.
-class PointWriter : public Writer {
+class PointWriter : public ScriptWriter {
  public:
   PointWriter(const Pass& pass, Region region, const Panel& panel, std::vector<Instruction>* out,
               std::vector<int>* lists)
-      : Writer(pass, region, out, lists), panel_(panel) {}
+      : ScriptWriter(pass, region, out, lists), panel_(panel) {}
 
   void write() {
-    for (const Panel::Entry& e : panel_.entries)
+    for (const Panel::PanelEntry& e : panel_.entries)
       if (!is_slot(e.ref)) move(source(e.ref), e.at, e.ref.width);
     steps();
     end();
@@ -191,13 +191,13 @@ class PointWriter : public Writer {
 
  private:
   Operand operand(const Ref& ref) override {
-    if (const Panel::Entry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
     if (is_slot(ref)) return {place(ref.index), From::point, step_of(ref)};
     return source(ref);
   }
   // An operation with its own loop sees data of the user's in the panel, too.
   Operand in_memory(const Ref& ref) override {
-    const Panel::Entry* e = panel_.find(ref);
+    const Panel::PanelEntry* e = panel_.find(ref);
     return e && !is_slot(ref) && &panel_ != &pass_.once ? Operand{e->at, From::point, step_of(ref)} : operand(ref);
   }
   Operand total(int slot) const override { return {place(slot), &panel_ == &pass_.once ? From::once : From::point, 0}; }
@@ -217,10 +217,10 @@ class PointWriter : public Writer {
 };
 
 // Instructions for pairs. A value that only the next step reads stays in the strip.
-class PairWriter : public Writer {
+class PairWriter : public ScriptWriter {
  public:
   PairWriter(const Pass& pass, std::vector<Instruction>* out, std::vector<int>* lists)
-      : Writer(pass, Region::pair, out, lists),
+      : ScriptWriter(pass, Region::pair, out, lists),
         out_(*out),
         reads_(count_reads(*pass.variant, pass.needed, pass.group.outputs)),
         spare_(numbers_of(Region::pair) + numbers_of(Region::component)) {}
@@ -242,9 +242,9 @@ class PairWriter : public Writer {
   }
 
   Operand placed(const Ref& ref) const {
-    if (const Panel::Entry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
-    if (const Panel::Entry* e = pass_.lanes.find(ref)) return {e->at, From::row, step_of(ref)};
-    if (const Panel::Entry* e = pass_.sweep.find(ref)) return {e->at, From::tile, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.lanes.find(ref)) return {e->at, From::row, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.sweep.find(ref)) return {e->at, From::tile, step_of(ref)};
     if (is_slot(ref)) return {place(ref.index), From::own, step_of(ref)};
     return {ref.index, matrix(pass_.plan->variables[static_cast<std::size_t>(ref.index)]), 0};
   }

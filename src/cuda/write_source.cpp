@@ -47,7 +47,7 @@ class SourceWriter {
   }
 
   void constants() {
-    const Shape& s = pass_.shape;
+    const LaunchShape& s = pass_.shape;
     say("using L = Scalar<", pass_.float32 ? "float" : "double", ">;");
     say("using Arguments = gpu::Arguments<", pass_.plan->variables.size(), ", ", pass_.group.outputs.size(), ">;");
     say("static constexpr int kRows = ", s.rows, ", kColumns = ", s.columns, ", kThreads = ", s.threads,
@@ -65,7 +65,7 @@ class SourceWriter {
 
   void tiles() {
     const WideSum& wide = pass_.wide;
-    const Panel::Entry* weight = wide.any() ? pass_.sweep.find(wide.weight) : nullptr;
+    const Panel::PanelEntry* weight = wide.any() ? pass_.sweep.find(wide.weight) : nullptr;
     say("using Tile = gpu::TileThread<gpu::", wide.any() ? "WideTile" : "PairTile", ">;");
     say("static constexpr int kBlockRows = ", pass_.shape.block_rows, ", kWide = ", wide.width,
         ", kWideAt = ", weight ? weight->at : 0, ", kWideTiles = ", wide.eights,
@@ -130,7 +130,7 @@ class SourceWriter {
     say("static __device__ void once(const Arguments& a) {");
     say("L* const once = static_cast<L*>(a.head.once);");
     say("(void)once;");
-    for (const Panel::Entry& e : pass_.once.entries) {
+    for (const Panel::PanelEntry& e : pass_.once.entries) {
       if (e.ref.from == Ref::From::number)
         say("if (threadIdx.x == 0) once[", e.at, "] = L(a.head.numbers[", e.ref.index, "]);");
       if (e.ref.from == Ref::From::variable)
@@ -149,7 +149,7 @@ class SourceWriter {
     say("const L* const once = static_cast<const L*>(a.head.once);");
     say("(void)once;");
     steps(scope.region(), scope);
-    for (const Panel::Entry& e : panel.entries) {
+    for (const Panel::PanelEntry& e : panel.entries) {
       unroll(e.ref.width);
       say("for (int d = 0; d < ", e.ref.width, "; ++d) out(", e.at, " + d, ", scope.value(e.ref, "d"), ");");
     }

@@ -164,7 +164,7 @@ RadialProduct RadialSteps::sum(const RadialProduct& a, const RadialProduct& b, O
     both.polynomials = a.polynomials + other.polynomials;
     return both;
   }
-  const Places places = united(a, b, "it is a sum", &both);
+  const PlacePair places = united(a, b, "it is a sum", &both);
   both.place = new_step(op, {places.one, places.other});
   return both;
 }
@@ -199,7 +199,7 @@ std::optional<RadialProduct> RadialSteps::joined(const RadialProduct& a, const R
 }
 
 // The places in the profile of two terms with the same factors; `both` gets what stands beside these.
-RadialSteps::Places RadialSteps::united(const RadialProduct& a, const RadialProduct& b, const char* what,
+RadialSteps::PlacePair RadialSteps::united(const RadialProduct& a, const RadialProduct& b, const char* what,
                                         RadialProduct* both) {
   if (!same_factors(a, b) || a.degree() != b.degree())
     throw NotRadial{sentence(what, " of terms with different factors")};
@@ -218,10 +218,10 @@ RadialProduct RadialSteps::choice(const Step& step) {
   const int test = plain(step.in[0], step);
   const RadialProduct a = of(step.in[1]), b = of(step.in[2]);
   RadialProduct both = a.is_zero() ? b : a;
-  Places places;
+  PlacePair places;
   if (a.is_zero() || b.is_zero()) {
     const int some = both.place == kOne ? new_number(1) : both.place, none = new_number(0);
-    places = a.is_zero() ? Places{none, some} : Places{some, none};
+    places = a.is_zero() ? PlacePair{none, some} : PlacePair{some, none};
   } else {
     places = united(a, b, "it is a choice", &both);
   }

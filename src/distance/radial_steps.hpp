@@ -41,10 +41,10 @@ class RadialSteps {
   RadialProduct sum(const RadialProduct& a, const RadialProduct& b, Op op);
   NotRadial beside(const RadialProduct& value) const;
   std::optional<RadialProduct> joined(const RadialProduct& a, const RadialProduct& b) const;
-  struct Places {
+  struct PlacePair {
     int one = 0, other = 0;
   };
-  Places united(const RadialProduct& a, const RadialProduct& b, const char* what, RadialProduct* both);
+  PlacePair united(const RadialProduct& a, const RadialProduct& b, const char* what, RadialProduct* both);
   RadialProduct choice(const Step& step);
   RadialProduct under_linear(const Step& step);
   RadialProduct plain_step(const Step& step);
@@ -61,7 +61,7 @@ class RadialSteps {
   PointDifference difference_;
   Polynomial square_;
   std::map<int, RadialProduct> known_;  // by slots
-  // Places in the profile of numbers and steps that it has already.
+  // PlacePair in the profile of numbers and steps that it has already.
   std::map<double, int> numbers_;
   std::map<std::pair<Op, std::vector<int>>, int> steps_;
   int depth_ = 0;  // of steps within steps, at present

@@ -39,17 +39,17 @@ Expr centred(Expr reading, int centre) {
 
 bool is_parameter(Expr f) { return f->type.axes.empty(); }
 
-Side side_of(Expr f) {
+ScaledPoints side_of(Expr f) {
   if (f->op != Op::Mult) return {f, Expr()};
-  return is_parameter(f.arg(0))   ? Side{f.arg(1), f.arg(0)}
-         : is_parameter(f.arg(1)) ? Side{f.arg(0), f.arg(1)}
-                                  : Side{f, Expr()};
+  return is_parameter(f.arg(0))   ? ScaledPoints{f.arg(1), f.arg(0)}
+         : is_parameter(f.arg(1)) ? ScaledPoints{f.arg(0), f.arg(1)}
+                                  : ScaledPoints{f, Expr()};
 }
 
 bool is_distance_across(Expr f) {
   if (f->op != Op::SqDist) return false;
-  const Side a = side_of(f.arg(0)), b = side_of(f.arg(1));
-  const auto along = [](const Side& side, Axes axes) { return side.reading->type.axes == axes; };
+  const ScaledPoints a = side_of(f.arg(0)), b = side_of(f.arg(1));
+  const auto along = [](const ScaledPoints& side, Axes axes) { return side.reading->type.axes == axes; };
   const bool across = (along(a, Axes::i()) && along(b, Axes::j())) || (along(a, Axes::j()) && along(b, Axes::i()));
   return across && a.scale == b.scale && have_common_centre(a.reading, b.reading);
 }

@@ -19,11 +19,11 @@ Expr centred(Expr reading, int centre);
 // Is it the same for all pairs?
 bool is_parameter(Expr f);
 // Points, maybe times a parameter.
-struct Side {
+struct ScaledPoints {
   Expr reading;
   Expr scale;  // null: 1
 };
-Side side_of(Expr f);
+ScaledPoints side_of(Expr f);
 
 // Is it a squared distance between points along i and points along j, which may be read relative to a common centre and
 // are multiplied by the same?

@@ -6,18 +6,18 @@
 namespace kernweave {
 namespace {
 
-enum Group { kOnce, kAlongI, kAlongJ, kPairs, kGroups };
+enum FactorGroup { kOnce, kAlongI, kAlongJ, kPairs, kGroups };
 
-Group group_of(Expr f) {
+FactorGroup group_of(Expr f) {
   const Axes axes = f->type.axes.pairs();
   if (axes == Axes::ij()) return kPairs;
   if (axes == Axes::i()) return kAlongI;
   return axes == Axes::j() ? kAlongJ : kOnce;
 }
 
-class Factors {
+class GroupedFactors {
  public:
-  Factors(const std::function<bool(Expr)>& shared, const MakeNode& make) : shared_(shared), make_(make) {}
+  GroupedFactors(const std::function<bool(Expr)>& shared, const MakeNode& make) : shared_(shared), make_(make) {}
 
   // No recursion: a product may be as long as memory allows.
   void collect(Expr product) {
@@ -49,7 +49,7 @@ class Factors {
     scalar = times(scalar, scalars_[kAlongI]);
     // A parameter goes to what runs less often than the pairs, and there is none left: it stands alone.
     Expr all = times(scalars_[kOnce], scalar);
-    for (const Group g : {kOnce, kAlongI, kAlongJ, kPairs}) all = times(all, vectors_[g]);
+    for (const FactorGroup g : {kOnce, kAlongI, kAlongJ, kPairs}) all = times(all, vectors_[g]);
     if (!all) return pool->number(number_);
     return number_ == -1 ? make_(Op::Minus, {all}) : all;
   }
@@ -62,7 +62,7 @@ class Factors {
 
   // Parameters, then numbers along an axis, are taken in where they run least often: by the vector along the
   // axis, where there is one, else by the other numbers along it.
-  void take_along(Group axis) {
+  void take_along(FactorGroup axis) {
     if (scalars_[axis] && scalars_[kOnce]) {
       scalars_[axis] = times(scalars_[kOnce], scalars_[axis]);
       scalars_[kOnce] = Expr();
@@ -83,7 +83,7 @@ class Factors {
 }  // namespace
 
 Expr ordered_product(Expr product, const std::function<bool(Expr)>& shared, const MakeNode& make) {
-  Factors factors(shared, make);
+  GroupedFactors factors(shared, make);
   factors.collect(product);
   return factors.product(product->pool);
 }

@@ -17,12 +17,12 @@
 namespace kernweave {
 namespace {
 
-struct Nothing {};
-Nothing none() { return {}; }
+struct NoGradient {};
+NoGradient none() { return {}; }
 
 // What flows back into one argument.
 struct Adjoint {
-  Adjoint(Nothing) {}
+  Adjoint(NoGradient) {}
   Adjoint(Expr f) : f(f) {}
   Expr f;
 };
@@ -153,7 +153,7 @@ struct GradientColumns {
   Adjoint w;
 };
 
-GradientColumns columns(const Reduced& reduced, Expr g) {
+GradientColumns columns(const ReducedFormula& reduced, Expr g) {
   const Expr x = reduced.x;
   [[maybe_unused]] const Expr w = reduced.w ? reduced.w : x->pool->number(1);
   [[maybe_unused]] const Expr r = reduced.r;
@@ -167,7 +167,7 @@ GradientColumns columns(const Reduced& reduced, Expr g) {
   fail(Fault::internal, "no gradient column");
 }
 
-GradientColumns gradient_columns(const Reduced& reduced, Expr g) {
+GradientColumns gradient_columns(const ReducedFormula& reduced, Expr g) {
   const GradientColumns back = columns(reduced, g);
   user_check(static_cast<bool>(back.x.f), Fault::no_gradient, row(reduced.red).fn,
              "() has no gradient: its result does not vary smoothly with the formula");
@@ -175,7 +175,7 @@ GradientColumns gradient_columns(const Reduced& reduced, Expr g) {
 }
 
 // Terms that lost are left out, not multiplied by 0: they may be infinite.
-Expr where_it_counts(const Reduced& reduced, Expr term) {
+Expr where_it_counts(const ReducedFormula& reduced, Expr term) {
   return term && reduced.here ? lazy_if(reduced.here, term, 0) : term;
 }
 
@@ -222,7 +222,7 @@ Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Ex
   return found == along.end() ? Expr() : found->second;
 }
 
-std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::vector<Expr>& targets) {
+std::vector<Expr> pull_back(const ReducedFormula& reduced, Expr cotangent, const std::vector<Expr>& targets) {
   const GradientColumns back = gradient_columns(reduced, cotangent);
   std::vector<Expr> out = pull_back(reduced.x, back.x.f, targets);
   std::vector<Expr> through_weight(out.size());
@@ -231,7 +231,7 @@ std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::v
   return out;
 }
 
-Expr push_forward(const Reduced& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents) {
+Expr push_forward(const ReducedFormula& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents) {
   const GradientColumns slope = gradient_columns(reduced, reduced.x->pool->number(1));
   const Expr dx = push_forward(reduced.x, targets, tangents);
   const Expr dw = reduced.w ? push_forward(reduced.w, targets, tangents) : Expr();

@@ -19,7 +19,7 @@ Expr push_forward(Expr f, const std::vector<Expr>& targets, const std::vector<Ex
 
 // One reduction as the gradient sees it: value formula x, weight w (null: none), and of the forward
 // pass what the row saves: its result r, what else its gradient speaks of as s, and `here`, true at the winning pair.
-struct Reduced {
+struct ReducedFormula {
   Red red;
   Expr x;
   Expr w;
@@ -30,7 +30,7 @@ struct Reduced {
 
 // Terms of a sum over pairs: its total is the gradient (kept on each target's own axis) or the
 // directional derivative (kept on the reduction's axis).
-std::vector<Expr> pull_back(const Reduced& reduced, Expr cotangent, const std::vector<Expr>& targets);
-Expr push_forward(const Reduced& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents);
+std::vector<Expr> pull_back(const ReducedFormula& reduced, Expr cotangent, const std::vector<Expr>& targets);
+Expr push_forward(const ReducedFormula& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents);
 
 }  // namespace kernweave

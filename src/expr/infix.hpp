@@ -10,14 +10,14 @@ namespace kernweave {
 enum Tightness { kLoose, kOr, kCompare, kSum, kProduct, kSign, kAtom };
 
 inline Tightness tightness_of(const std::string& symbol) {
-  struct Level {
+  struct OperatorTightness {
     const char* symbol;
     Tightness tightness;
   };
-  constexpr Level levels[] = {{"|", kOr},       {"<", kCompare},  {"<=", kCompare}, {">", kCompare},
+  constexpr OperatorTightness levels[] = {{"|", kOr},       {"<", kCompare},  {"<=", kCompare}, {">", kCompare},
                               {">=", kCompare}, {"==", kCompare}, {"!=", kCompare}, {"+", kSum},
                               {"-", kSum},      {"*", kProduct},  {"/", kProduct}};
-  for (const Level& level : levels)
+  for (const OperatorTightness& level : levels)
     if (symbol == level.symbol) return level.tightness;
   return kAtom;
 }

@@ -40,7 +40,7 @@ std::vector<std::string> known_names() {
 class Parser {
  public:
   // Without a grammar of texts: a side of a rule, where letters stand for attributes.
-  Parser(const std::string& text, Pool* pool, const Scope& scope, const Grammar* grammar)
+  Parser(const std::string& text, Pool* pool, const NameLookup& scope, const Grammar* grammar)
       : text_(text),
         scan_(text),
         pool_(pool),
@@ -267,7 +267,7 @@ class Parser {
   // Is the text a reduction, "Sum_Reduction(...)" and its kin, or a derivative of one?
   bool reduces() const {
     if (pattern_) return false;
-    Scanner ahead = scan_;
+    Lexer ahead = scan_;
     while (ahead.peek().is == Token::Is::name && find_derivation(ahead.peek().text)) {
       ahead.take();
       if (!ahead.take_if("(")) return false;
@@ -336,9 +336,9 @@ class Parser {
   };
 
   const std::string& text_;
-  Scanner scan_;
+  Lexer scan_;
   Pool* pool_;
-  const Scope& scope_;
+  const NameLookup& scope_;
   bool pattern_, keops_;
   int depth_ = 0;
 };
@@ -352,17 +352,17 @@ Expr letter_variable(const std::string& name, Pool* pool) {
 
 }  // namespace
 
-Parsed parse(const std::string& text, Pool* pool, const Scope& scope, Grammar grammar) {
+Parsed parse(const std::string& text, Pool* pool, const NameLookup& scope, Grammar grammar) {
   return Parser(text, pool, scope, &grammar).whole();
 }
 
 Expr parse_pattern(const std::string& text, Pool* pool) {
-  const Scope letters = [&](const std::string& name) { return letter_variable(name, pool); };
+  const NameLookup letters = [&](const std::string& name) { return letter_variable(name, pool); };
   return Parser(text, pool, letters, nullptr).whole().formula;
 }
 
 Declaration parse_declaration(const std::string& text) {
-  Scanner scan(text);
+  Lexer scan(text);
   const Token name = scan.take();
   if (name.is != Token::Is::name) scan.fail_at(name.at, "expected a name, as in \"x = Vi(3)\"");
   scan.expect("=", "after the name, as in \"x = Vi(3)\"");

@@ -8,7 +8,7 @@
 namespace kernweave {
 
 // What a formula's names mean; a null Expr for a name that means nothing.
-using Scope = std::function<Expr(const std::string& name)>;
+using NameLookup = std::function<Expr(const std::string& name)>;
 
 // Whose words a text is in. Both know the names of all operations; KeOps counts places from 0 and lays matrices out by
 // rows.
@@ -28,7 +28,7 @@ struct Parsed {
 };
 
 // Fails with Fault::syntax or Fault::unknown_op, pointing at the place.
-Parsed parse(const std::string& text, Pool* pool, const Scope& scope, Grammar grammar);
+Parsed parse(const std::string& text, Pool* pool, const NameLookup& scope, Grammar grammar);
 
 // A side of a rewrite rule: in an untyped pool, where letters stand for attributes too.
 Expr parse_pattern(const std::string& text, Pool* pool);

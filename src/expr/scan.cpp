@@ -23,7 +23,7 @@ char printable(char c) { return c >= ' ' && c <= '~' ? c : '?'; }
 
 }  // namespace
 
-void Scanner::fail_at(std::size_t at, const std::string& what) const {
+void Lexer::fail_at(std::size_t at, const std::string& what) const {
   const std::size_t around = 30;
   const std::size_t first = at > around ? at - around : 0;
   std::string shown = text_.substr(first, 2 * around);
@@ -31,7 +31,7 @@ void Scanner::fail_at(std::size_t at, const std::string& what) const {
   fail(Fault::syntax, what, " at character ", at + 1, ":\n  ", shown, "\n  ", std::string(at - first, ' '), "^");
 }
 
-void Scanner::read_number() {
+void Lexer::read_number() {
   const char* start = text_.c_str() + next_;
   const char* p = start;
   while (digit(*p)) ++p;
@@ -49,7 +49,7 @@ void Scanner::read_number() {
   next_ += digits.size();
 }
 
-void Scanner::advance() {
+void Lexer::advance() {
   while (next_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[next_]))) ++next_;
   token_ = {Token::Is::end, "", 0, next_};
   if (next_ >= text_.size()) return;
@@ -72,19 +72,19 @@ void Scanner::advance() {
   fail_at(next_, sentence("unexpected character '", printable(c), "'"));
 }
 
-Token Scanner::take() {
+Token Lexer::take() {
   Token taken = token_;
   advance();
   return taken;
 }
 
-bool Scanner::take_if(const char* symbol) {
+bool Lexer::take_if(const char* symbol) {
   if (!at_symbol(symbol)) return false;
   advance();
   return true;
 }
 
-void Scanner::expect(const char* symbol, const char* where) {
+void Lexer::expect(const char* symbol, const char* where) {
   if (!take_if(symbol)) fail_here(sentence("expected '", symbol, "' ", where));
 }
 

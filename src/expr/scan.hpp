@@ -11,9 +11,9 @@ struct Token {
   std::size_t at;  // place in the text
 };
 
-class Scanner {
+class Lexer {
  public:
-  explicit Scanner(const std::string& text) : text_(text) { advance(); }
+  explicit Lexer(const std::string& text) : text_(text) { advance(); }
 
   const Token& peek() const { return token_; }
   Token take();

@@ -168,11 +168,11 @@ Type structural_type(Op op, const std::vector<Expr>& args, const std::vector<int
 }
 
 // First and last of the components that an operation reads or fills, counted from 1, among so many.
-struct Places {
+struct ComponentRange {
   Width first, last, among;
 };
 
-Places places_of(Op op, Width width, const std::vector<int>& a) {
+ComponentRange components_of(Op op, Width width, const std::vector<int>& a) {
   switch (op) {
     case Op::Elem: return {a[0], a[0], width};
     case Op::ElemT: return {a[1], a[1], a[0]};
@@ -186,7 +186,7 @@ Places places_of(Op op, Width width, const std::vector<int>& a) {
 
 void check_places(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& written,
                   int from) {
-  const Places at = places_of(op, width(args[0]), attributes);
+  const ComponentRange at = components_of(op, width(args[0]), attributes);
   const Width wrong = at.first < 1 ? at.first : at.last;
   if (at.last < at.first || at.among < 1 || (wrong >= 1 && wrong <= at.among)) return;
   const bool fills = op == Op::ElemT || op == Op::ExtractT;

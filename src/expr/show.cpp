@@ -38,9 +38,9 @@ std::unordered_set<int> read_both_ways(Expr root) {
   return out;
 }
 
-class Writer {
+class FormulaWriter {
  public:
-  explicit Writer(std::size_t budget) : budget_(budget) {}
+  explicit FormulaWriter(std::size_t budget) : budget_(budget) {}
 
   std::string text(Expr f) {
     both_ways_ = read_both_ways(f);
@@ -157,7 +157,7 @@ std::string show_variable(const Variable& v, bool with_axis) {
   return (v.axis == Axis::i ? "Vi(" : "Vj(") + v.name + ")";
 }
 
-std::string show(Expr f, std::size_t budget) { return Writer(budget).text(f); }
+std::string show(Expr f, std::size_t budget) { return FormulaWriter(budget).text(f); }
 
 std::string show_short(Expr f) { return show(f, 40); }
 

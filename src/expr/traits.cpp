@@ -49,23 +49,23 @@ Lane tried(const OpRow& op, const Lane* in) {
   return op.form == Form::fold ? op.next(op.next(op.start(), in), in) : op.value(in);
 }
 
-enum class Arguments { any, not_negative, same };
+enum class Domain { any, not_negative, same };
 
 // Is the value never negative, nor -0? Tried on numbers close enough together that no function is negative between two
 // of them alone.
-bool is_not_negative_of(Arguments arguments, const OpRow& op) {
-  if (!takes_numbers(op) || (arguments == Arguments::same && op.arity != 2)) return false;
+bool is_not_negative_of(Domain arguments, const OpRow& op) {
+  if (!takes_numbers(op) || (arguments == Domain::same && op.arity != 2)) return false;
   std::vector<double> tries = {0};
   for (double size :
        {1e-300, 1e-20, 0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 30.0, 1e10, HUGE_VAL})
     tries.push_back(size);
-  if (arguments != Arguments::not_negative)
+  if (arguments != Domain::not_negative)
     for (std::size_t k = tries.size(); k-- > 0;) tries.push_back(-tries[k]);
   const std::size_t n = tries.size();
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < (op.arity > 1 ? n : 1); ++b)
       for (std::size_t c = 0; c < (op.arity > 2 ? n : 1); ++c) {
-        const Lane in[] = {Lane(tries[a]), Lane(tries[arguments == Arguments::same ? a : b]), Lane(tries[c])};
+        const Lane in[] = {Lane(tries[a]), Lane(tries[arguments == Domain::same ? a : b]), Lane(tries[c])};
         if (std::signbit(tried(op, in).v) && !is_nan(tried(op, in))) return false;
       }
   return true;
@@ -140,9 +140,9 @@ void find_traits(OpRow* row) {
   OpRow& r = *row;
   r.commutes = commutes(r);
   r.differences = takes_differences(r);
-  r.not_negative = is_not_negative_of(Arguments::any, r);
-  r.not_negative_of_such = r.not_negative || is_not_negative_of(Arguments::not_negative, r);
-  r.not_negative_of_same = r.not_negative || is_not_negative_of(Arguments::same, r);
+  r.not_negative = is_not_negative_of(Domain::any, r);
+  r.not_negative_of_such = r.not_negative || is_not_negative_of(Domain::not_negative, r);
+  r.not_negative_of_same = r.not_negative || is_not_negative_of(Domain::same, r);
   r.adds_up = adds_up(r);
   r.law = power_law(r);
   r.log_base = log_base(r);

@@ -15,13 +15,13 @@ namespace {
 const Interval kSizes(0, HUGE_VAL), kNumbers(-HUGE_VAL, HUGE_VAL);
 
 // A row that runs on courses. Of a fold it is one step, whose first argument is what came before.
-using Function = RowFn<Course>;
+using CourseFn = RowFn<Course>;
 
 // A value of its own, whatever else has the same interval.
 Course argument(const Interval& a, double slope, Parity parity) { return {a.with(a.least, a.most), slope, parity}; }
 
 // Of arguments from these intervals, of which the one numbered k changes: it is from `at`.
-Course run(Function f, const std::vector<Interval>& args, std::size_t k, const Interval& at, Parity parity) {
+Course run(CourseFn f, const std::vector<Interval>& args, std::size_t k, const Interval& at, Parity parity) {
   std::array<Course, 4> in;
   for (std::size_t a = 0; a < args.size(); ++a)
     in[a] = a == k ? argument(at, 1, parity) : argument(args[a], 0, Parity::even);
@@ -34,7 +34,7 @@ Trend trend_of(const Interval& slope) {
 }
 
 // From one number to the next.
-Trend trend_of_step(Function f, const std::vector<Interval>& args, std::size_t k, const Interval& at) {
+Trend trend_of_step(CourseFn f, const std::vector<Interval>& args, std::size_t k, const Interval& at) {
   const Interval before = run(f, args, k, at.least, Parity::even).value,
                  behind = run(f, args, k, at.most, Parity::even).value;
   if (before.nan || behind.nan) return Trend::uneven;
@@ -56,7 +56,7 @@ std::vector<Interval> pieces_of(const std::vector<Interval>& args, std::size_t k
   return pieces;
 }
 
-Trend trend_along(Function f, const std::vector<Interval>& args, std::size_t k) {
+Trend trend_along(CourseFn f, const std::vector<Interval>& args, std::size_t k) {
   if (args[k].is_number()) return Trend::flat;
   const Trend whole = trend_of(run(f, args, k, args[k], Parity::even).slope);
   if (whole != Trend::uneven) return whole;
@@ -75,7 +75,7 @@ Proved nothing_proved(std::size_t args) {
   return {std::vector<Trend>(args, Trend::uneven), Interval::anything()};
 }
 
-Proved of_function(Function f, const std::vector<Interval>& args) {
+Proved of_function(CourseFn f, const std::vector<Interval>& args) {
   Proved found;
   for (std::size_t k = 0; k < args.size(); ++k) found.trends.push_back(trend_along(f, args, k));
   found.value = run(f, args, args.size(), {}, Parity::even).value;
@@ -97,7 +97,7 @@ std::vector<Interval> behind(const Interval& before, const std::vector<Interval>
 }
 
 // The first step, and all others: what one leaves is of the signs that all leave.
-Proved of_fold(Function next, double start, const std::vector<Interval>& args) {
+Proved of_fold(CourseFn next, double start, const std::vector<Interval>& args) {
   Proved found = of_function(next, behind(start, args));
   for (int signs = 0; signs < 2; ++signs) {
     const Proved step = of_function(next, behind(of_signs(found.value), args));
@@ -129,7 +129,7 @@ Proved trends_of(Op op, const std::vector<Interval>& args) {
 Proved trends_of_difference(Op op, std::vector<Interval> args, std::size_t at) {
   args[at] = kSizes;
   Proved found = trends_of(op, args);
-  const Function f = on_lane<Course>(op);
+  const CourseFn f = on_lane<Course>(op);
   if (!f) return found;
   const bool fold = row(op).form == Form::fold;
   const std::vector<Interval> all = fold ? behind(kNumbers, args) : args;
@@ -139,7 +139,7 @@ Proved trends_of_difference(Op op, std::vector<Interval> args, std::size_t at) {
 
 // If both points move alike the value stays, so that one of them may be 0.
 Proved trends_of_points(Op op) {
-  const Function f = on_lane<Course>(op);
+  const CourseFn f = on_lane<Course>(op);
   if (!f || row(op).arity != 2) return nothing_proved(1);
   const bool fold = row(op).form == Form::fold;
   std::array<Course, 3> in;

@@ -17,7 +17,7 @@ namespace kernweave {
 namespace far {
 namespace {
 
-using Box = std::int64_t;
+using BoxNumber = std::int64_t;
 
 // Points of the smallest boxes, or nearly twice as many. There are more where so many rectangles of pairs would be left
 // that they are memory and no gain.
@@ -40,7 +40,7 @@ class TruncationWalk {
   TruncationWalk(const BoxTree<double>& rows, const BoxTree<double>& columns, std::size_t width)
       : rows_(rows), columns_(columns), width_(width) {}
 
-  distance::DistanceRange reach(Box row, Box column) const {
+  distance::DistanceRange reach(BoxNumber row, BoxNumber column) const {
     distance::DistanceRange all;
     const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(column);
     for (std::size_t d = 0; d < width_; ++d)
@@ -49,10 +49,10 @@ class TruncationWalk {
   }
 
   // Columns that are kept of a box of rows: ranges of their order, those that touch as one. Without an answer, all.
-  std::vector<Range> kept(Box row, const distance::NegligibleRanges* negligible) const {
+  std::vector<Range> kept(BoxNumber row, const distance::NegligibleRanges* negligible) const {
     struct BoxVisit {
       int level;
-      Box box;
+      BoxNumber box;
     };
     std::vector<Range> out;
     if (columns_.boxed() > 0) {

@@ -13,11 +13,11 @@ constexpr int kDealtLevel = 6;
 
 // Items of less than a key go to the front; where the others begin. Each item is moved whether it must be or not: half
 // of them must, which no processor foresees.
-template <class Item, class Before>
-Item* part(Item* first, Item* last, Before before) {
-  Item* end = first;
+template <class SplitItem, class Before>
+SplitItem* part(SplitItem* first, SplitItem* last, Before before) {
+  SplitItem* end = first;
   for (; first != last; ++first) {
-    const Item one = *first;
+    const SplitItem one = *first;
     *first = *end;
     *end = one;
     end += before(one.key);
@@ -27,8 +27,8 @@ Item* part(Item* first, Item* last, Before before) {
 
 // The key of a few items that should be about the k-th of all.
 constexpr std::ptrdiff_t kSampled = 16;
-template <class Item>
-auto likely_key(const Item* first, std::ptrdiff_t k, std::ptrdiff_t count) {
+template <class SplitItem>
+auto likely_key(const SplitItem* first, std::ptrdiff_t k, std::ptrdiff_t count) {
   decltype(first->key) keys[kSampled];
   for (std::ptrdiff_t s = 0; s < kSampled; ++s) keys[s] = first[s * count / kSampled].key;
   const std::ptrdiff_t place = k * kSampled / count;
@@ -38,11 +38,11 @@ auto likely_key(const Item* first, std::ptrdiff_t k, std::ptrdiff_t count) {
 
 // What std::nth_element() does, to which the rest is left: few items, or what keys in an odd order left.
 constexpr int kMostPasses = 32;
-template <class Item>
-void set_apart(Item* first, Item* kth, Item* last) {
+template <class SplitItem>
+void set_apart(SplitItem* first, SplitItem* kth, SplitItem* last) {
   for (int pass = 0; pass < kMostPasses && last - first > 4 * kSampled; ++pass) {
     const auto key = likely_key(first, kth - first, last - first);
-    Item* middle = part(first, last, [&](auto x) { return x < key; });
+    SplitItem* middle = part(first, last, [&](auto x) { return x < key; });
     if (kth < middle) {
       last = middle;
       continue;
@@ -54,7 +54,7 @@ void set_apart(Item* first, Item* kth, Item* last) {
     }
     first = middle;
   }
-  std::nth_element(first, kth, last, [](const Item& x, const Item& y) { return x.key < y.key; });
+  std::nth_element(first, kth, last, [](const SplitItem& x, const SplitItem& y) { return x.key < y.key; });
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ BoxTree<T>::BoxTree(const Coordinates<T>& points, std::int64_t grain, int thread
   while ((grains_ >> (levels_ + 1)) > 0) ++levels_;
   least_.assign(points.size(), std::vector<T>(std::size_t{2} << levels_));
   most_ = least_;
-  std::vector<Room> rooms(static_cast<std::size_t>(threads));
+  std::vector<SplitBuffers> rooms(static_cast<std::size_t>(threads));
   const auto each_box = [&](int level, auto work) {
     const std::int64_t boxes = std::int64_t{1} << level;
     share_out(static_cast<int>(std::min<std::int64_t>(threads, boxes)), boxes, [&](double) { poll(0.0); },
@@ -78,8 +78,8 @@ BoxTree<T>::BoxTree(const Coordinates<T>& points, std::int64_t grain, int thread
   };
   const int dealt = std::min(levels_, kDealtLevel);
   for (int level = 0; level < dealt; ++level)
-    each_box(level, [&](std::int64_t box, Room* room) { split(level, box, room); });
-  each_box(dealt, [&](std::int64_t box, Room* room) { split_all(dealt, box, room); });
+    each_box(level, [&](std::int64_t box, SplitBuffers* room) { split(level, box, room); });
+  each_box(dealt, [&](std::int64_t box, SplitBuffers* room) { split_all(dealt, box, room); });
   sorted_.clear();
 }
 
@@ -118,7 +118,7 @@ void BoxTree<T>::bound(std::int64_t box, const Range& range) {
 
 // Puts the points of a box in order of its halves.
 template <class T>
-void BoxTree<T>::split(int level, std::int64_t box, Room* room) {
+void BoxTree<T>::split(int level, std::int64_t box, SplitBuffers* room) {
   const Range range = points_of(level, box), first = points_of(level + 1, 2 * box);
   bound(box, range);
   std::size_t widest = 0;
@@ -129,7 +129,7 @@ void BoxTree<T>::split(int level, std::int64_t box, Room* room) {
   const auto size = static_cast<std::size_t>(range.size()), from = static_cast<std::size_t>(range.from);
   room->items.resize(size);
   for (std::size_t k = 0; k < size; ++k)
-    room->items[k] = {sorted_[widest][from + k], static_cast<decltype(Item::at)>(k)};
+    room->items[k] = {sorted_[widest][from + k], static_cast<decltype(SplitItem::at)>(k)};
   set_apart(room->items.data(), room->items.data() + (first.to - range.from), room->items.data() + size);
   const auto rearrange = [&](auto* all, auto* here) {
     here->assign(all->begin() + range.from, all->begin() + range.to);
@@ -140,7 +140,7 @@ void BoxTree<T>::split(int level, std::int64_t box, Room* room) {
 }
 
 template <class T>
-void BoxTree<T>::split_all(int level, std::int64_t box, Room* room) {
+void BoxTree<T>::split_all(int level, std::int64_t box, SplitBuffers* room) {
   if (level == levels_) return bound(box, points_of(level, box));
   split(level, box, room);
   split_all(level + 1, 2 * box, room);

@@ -45,20 +45,20 @@ class BoxTree {
 
  private:
   // Without a gap in it, so that items are moved as they lie.
-  struct Item {
+  struct SplitItem {
     T key;
     std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t> at;
   };
-  struct Room {
-    std::vector<Item> items;
+  struct SplitBuffers {
+    std::vector<SplitItem> items;
     std::vector<T> numbers;
     std::vector<std::int64_t> order;
   };
   std::int64_t start(std::int64_t leaf) const { return std::min(boxed_, grain_ * ((grains_ * leaf) >> levels_)); }
   void set_out(const Coordinates<T>& points);
   void bound(std::int64_t box, const Range& range);
-  void split(int level, std::int64_t box, Room* room);
-  void split_all(int level, std::int64_t box, Room* room);
+  void split(int level, std::int64_t box, SplitBuffers* room);
+  void split_all(int level, std::int64_t box, SplitBuffers* room);
 
   std::int64_t grain_, grains_ = 0, boxed_ = 0;
   int levels_ = 0;

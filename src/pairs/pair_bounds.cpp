@@ -75,7 +75,7 @@ PairBounds::PairBounds(Expr allowed, bool single, const std::vector<View>& data,
     : single_(single) {
   std::unordered_map<const Node*, std::size_t> places;
   for (Expr f : reachable({allowed})) {
-    Step step{f, {}, row(f->op).form == Form::elementwise ? bounded(f->op) : nullptr, Axis::pair};
+    BoundStep step{f, {}, row(f->op).form == Form::elementwise ? bounded(f->op) : nullptr, Axis::pair};
     for (const Node* arg : f->args) step.in.push_back(places.at(arg));
     if (f->op == Op::Var && width(f) == 1) {
       const Variable& v = variable(f);
@@ -96,7 +96,7 @@ PairBounds::PairBounds(Expr allowed, bool single, const std::vector<View>& data,
   values_.resize(steps_.size());
 }
 
-Interval PairBounds::value(const Step& step, const Range& rows, const Range& columns) const {
+Interval PairBounds::value(const BoundStep& step, const Range& rows, const Range& columns) const {
   const Op op = step.node->op;
   if (op == Op::Number) return Numbers(&step.node->number, 1, single_).over({}, {0, 1});
   if (op == Op::Var) {
@@ -119,7 +119,7 @@ Interval PairBounds::value(const Step& step, const Range& rows, const Range& col
   return step.bounded(in);
 }
 
-PairBounds::Answer PairBounds::over(const Range& rows, const Range& columns) {
+PairBounds::Existence PairBounds::over(const Range& rows, const Range& columns) {
   // What is too large may become infinite, or NaN next.
   const double largest = single_ ? 1e37 : 1e307;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -127,18 +127,18 @@ PairBounds::Answer PairBounds::over(const Range& rows, const Range& columns) {
     values_[s] = found.least >= -largest && found.most <= largest ? found : Interval::anything();
   }
   const Interval& found = values_.back();
-  if (found.is_number(0)) return Answer::no;
-  return found.least > 0 && !found.nan ? Answer::all : Answer::some;
+  if (found.is_number(0)) return Existence::no;
+  return found.least > 0 && !found.nan ? Existence::all : Existence::some;
 }
 
 namespace {
 
 void refine(const Range& rows, const PairSpan& span, PairBounds* bounds, std::vector<PairSpan>* found) {
-  const PairBounds::Answer answer = bounds->over(rows, span.columns);
-  if (answer == PairBounds::Answer::no) return;
-  const bool settled = span.columns.size() <= kStretch || (answer == PairBounds::Answer::all && span.partial);
-  if (answer == PairBounds::Answer::all || settled) {
-    found->push_back({span.columns, span.partial || answer == PairBounds::Answer::some});
+  const PairBounds::Existence answer = bounds->over(rows, span.columns);
+  if (answer == PairBounds::Existence::no) return;
+  const bool settled = span.columns.size() <= kStretch || (answer == PairBounds::Existence::all && span.partial);
+  if (answer == PairBounds::Existence::all || settled) {
+    found->push_back({span.columns, span.partial || answer == PairBounds::Existence::some});
     return;
   }
   const std::int64_t middle = (span.columns.from + span.columns.size() / 2 + kStretch - 1) / kStretch * kStretch;

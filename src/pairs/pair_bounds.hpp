@@ -15,8 +15,8 @@ class PairBounds {
   PairBounds(Expr allowed, bool single, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
              const Order& order_i, const Order& order_j);
 
-  enum class Answer { no, some, all };
-  Answer over(const Range& rows, const Range& columns);
+  enum class Existence { no, some, all };
+  Existence over(const Range& rows, const Range& columns);
 
  private:
   // The bounds of a variable along an axis: of stretches of so many points, then of 2, 4, 8, ... stretches.
@@ -24,17 +24,17 @@ class PairBounds {
     std::vector<std::vector<Interval>> levels;
     std::int64_t points = 0;
   };
-  struct Step {
+  struct BoundStep {
     Expr node;
     std::vector<std::size_t> in;
     IntervalFn bounded;  // null where nothing is known of the operation
     Axis axis;
     Stretches known{};  // of variables along i or j
   };
-  Interval value(const Step& step, const Range& rows, const Range& columns) const;
+  Interval value(const BoundStep& step, const Range& rows, const Range& columns) const;
 
   const bool single_;
-  std::vector<Step> steps_;
+  std::vector<BoundStep> steps_;
   std::vector<Interval> values_;  // of the steps, over the present rectangle
 };
 

@@ -7,7 +7,7 @@ namespace kernweave {
 namespace {
 
 using Spans = std::vector<PairSpan>;
-struct Block {
+struct GroupedRows {
   Range rows;
   Spans spans;
 };
@@ -52,19 +52,19 @@ void add_tiles(const PairSpans& spans, std::int64_t block, std::int64_t most_row
   }
 }
 
-class Grouping {
+class RowGrouping {
  public:
-  Grouping(const RowCosts& costs, std::vector<RowPiece>* pieces) : costs_(costs), pieces_(*pieces) {}
+  RowGrouping(const RowCosts& costs, std::vector<RowPiece>* pieces) : costs_(costs), pieces_(*pieces) {}
 
   // The pieces of blocks that may be grouped; all of them end the same rows, or each group its own.
-  void group(const std::vector<Block>& blocks, const Range* done) {
+  void group(const std::vector<GroupedRows>& blocks, const Range* done) {
     for (std::size_t first = 0, end = 0; first < blocks.size(); first = end) {
       Spans common = blocks[first].spans;
       end = end_of_group(blocks, first, &common);
       const Range rows{blocks[first].rows.from, blocks[end - 1].rows.to}, of = done ? *done : rows;
       if (!common.empty() || !done) pieces_.push_back({rows, of, common});
       if (end == first + 1) continue;
-      std::vector<Block> left;
+      std::vector<GroupedRows> left;
       for (std::size_t b = first; b < end; ++b) left.push_back({blocks[b].rows, without(blocks[b].spans, common)});
       group(left, &of);
     }
@@ -73,7 +73,7 @@ class Grouping {
  private:
   double work(const Range& rows, std::int64_t columns) const { return costs_.work(rows.size(), columns); }
 
-  std::size_t end_of_group(const std::vector<Block>& blocks, std::size_t first, Spans* common) const {
+  std::size_t end_of_group(const std::vector<GroupedRows>& blocks, std::size_t first, Spans* common) const {
     double so_far = work(blocks[first].rows, columns_of(*common));
     std::size_t end = first + 1;
     for (; end < blocks.size(); ++end) {
@@ -113,8 +113,8 @@ std::vector<RowPiece> tiles_of_rows(const PairSpans& spans, std::int64_t most_ro
 // Blocks with partial spans, and those of many rows, stay by themselves.
 std::vector<RowPiece> grouped_rows(const PairSpans& spans, const RowCosts& costs) {
   std::vector<RowPiece> pieces;
-  Grouping grouping(costs, &pieces);
-  std::vector<Block> some;
+  RowGrouping grouping(costs, &pieces);
+  std::vector<GroupedRows> some;
   const auto group = [&] {
     grouping.group(some, nullptr);
     some.clear();

@@ -35,14 +35,14 @@ struct Choice {
 };
 
 // The squares of points that expanded distances consist of.
-using Squares = std::unordered_set<const Node*>;
+using SquareNodes = std::unordered_set<const Node*>;
 
 // free: without distances. exponent: distances times parameters, plus what is free. factor: an exponential of an
 // exponent, times what is free or such a factor.
 enum class Role { free, exponent, factor, other };
 
 // A distance in an exponent, and what it is multiplied by there.
-struct Part {
+struct ExponentTerm {
   Expr distance;
   Expr coefficient;
 };
@@ -55,11 +55,11 @@ class Roles {
   Role of(Expr f) const { return f ? roles_.at(f.get()) : Role::free; }
   // The distance in f comes to stand in an exponent to the base of which `log_base` is the logarithm.
   void settle(Expr f, double log_base) {
-    for (const Part& part : parts_[f.get()])
+    for (const ExponentTerm& part : parts_[f.get()])
       settled_.push_back(
           {part.distance, log_base == 1 ? part.coefficient : f->pool->number(log_base) * part.coefficient});
   }
-  const std::vector<Part>& settled() const { return settled_; }
+  const std::vector<ExponentTerm>& settled() const { return settled_; }
 
  private:
   Role find(Expr f) {
@@ -95,7 +95,7 @@ class Roles {
     const std::optional<std::vector<bool>> linear = linear_arguments(f->op, fixed);
     if (!linear || width(f) != 1) return Role::other;
     const bool alone = std::count(linear->begin(), linear->end(), true) == 1;
-    std::vector<Part> parts;
+    std::vector<ExponentTerm> parts;
     for (const Node* arg : f->args)
       for (const auto& [distance, c] : parts_[arg])
         parts.push_back({distance, alone ? pull_back(f, c, {Expr(arg)}, f->id)[0] : c});
@@ -105,8 +105,8 @@ class Roles {
 
   const Choice choice_;
   std::unordered_map<const Node*, Role> roles_;
-  std::unordered_map<const Node*, std::vector<Part>> parts_;
-  std::vector<Part> settled_;
+  std::unordered_map<const Node*, std::vector<ExponentTerm>> parts_;
+  std::vector<ExponentTerm> settled_;
 };
 
 // Is an error in the exponents no more than a relative error of the terms that are added up?
@@ -135,10 +135,10 @@ struct Rooted {
   Expr u, v, way;  // and the sign of c
 
   Rooted(Expr distance, Expr c) : way(sign(c)) {
-    const Side a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
+    const ScaledPoints a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
     const int centre = common_centre(a.reading, b.reading);
     const Expr root = sqrt(abs(c));
-    const auto moved = [&](const Side& side) {
+    const auto moved = [&](const ScaledPoints& side) {
       return (side.scale ? root * side.scale : root) * centred(side.reading, centre);
     };
     u = moved(a);
@@ -164,7 +164,7 @@ Expr inner_product(const Rooted& points, int most_together) {
 }
 
 // (s |u|^2 + s |v|^2) + <-2s u, v>: of few components the squares may stay outside.
-Expr expanded(const Rooted& points, Squares* squares) {
+Expr expanded(const Rooted& points, SquareNodes* squares) {
   const Expr u = points.u, v = points.v, way = points.way;
   const Expr of_u = way * scalprod(u, u), of_v = way * scalprod(v, v),
              both = of_u + of_v;  // made first, so that they are computed first
@@ -172,13 +172,13 @@ Expr expanded(const Rooted& points, Squares* squares) {
   return both + scalprod((-2 * way) * u, v);
 }
 
-Expr without_difference(Expr distance, Expr c, int most_together, Squares* squares) {
+Expr without_difference(Expr distance, Expr c, int most_together, SquareNodes* squares) {
   const Rooted points(distance, c);
   return width(points.u) < kFewestComponents ? expanded(points, squares) : inner_product(points, most_together);
 }
 
 // A coefficient that is all that is done with a distance goes into it.
-std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choice, Squares* squares) {
+std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choice, SquareNodes* squares) {
   std::unordered_map<const Node*, int> users;
   for (Expr f : reachable(formulas))
     for (const Node* arg : f->args) ++users[arg];
@@ -207,7 +207,7 @@ double contraction_bound(int width, const Precision& precision) {
 
 // 2^(|u|^2 + |v|^2 + p) is a product in which each runs where it varies. What else is in the exponent stays beside p:
 // only squares are known to be no larger than the condition allows.
-Expr apart(Expr power, const Squares& squares) {
+Expr apart(Expr power, const SquareNodes& squares) {
   Expr rest, product;
   for (std::vector<Expr> open = {power.arg(0)}; !open.empty();) {
     const Expr f = open.back();
@@ -227,7 +227,7 @@ Expr apart(Expr power, const Squares& squares) {
 
 // Sums whose terms are such powers: what varies along the folded axis alone becomes their weight, what varies along the
 // other stands in front.
-void take_exponents_apart(const Squares& squares, std::vector<OutputFormula>* outputs) {
+void take_exponents_apart(const SquareNodes& squares, std::vector<OutputFormula>* outputs) {
   put_formulas(rebuild(formulas_of(*outputs),
                        [&](Expr f, const std::vector<Expr>& args) {
                          const Expr made = remade(f, args);
@@ -250,14 +250,14 @@ void take_exponents_apart(const Squares& squares, std::vector<OutputFormula>* ou
 }
 
 bool replace_distances(const Choice& choice, const Precision& precision, std::vector<OutputFormula>* outputs,
-                       std::vector<Guard>* guards, Squares* squares) {
+                       std::vector<ConditionGuard>* guards, SquareNodes* squares) {
   const std::vector<Expr> formulas = formulas_of(*outputs);
   Roles roles(formulas, choice);
   if (!may_contract(*outputs, &roles) || roles.settled().empty()) return false;
-  for (const Part& part : roles.settled()) {
-    const Side a = side_of(part.distance.arg(0)), b = side_of(part.distance.arg(1));
+  for (const ExponentTerm& part : roles.settled()) {
+    const ScaledPoints a = side_of(part.distance.arg(0)), b = side_of(part.distance.arg(1));
     const int centre = common_centre(a.reading, b.reading);
-    const auto variable_of = [&](const Side& side) { return variable_read(centred(side.reading, centre)); };
+    const auto variable_of = [&](const ScaledPoints& side) { return variable_read(centred(side.reading, centre)); };
     const double bound = contraction_bound(width(a.reading), precision);
     guards->push_back({variable_of(a), variable_of(b), a.scale ? part.coefficient * square(a.scale) : part.coefficient,
                        -bound, bound});
@@ -268,15 +268,15 @@ bool replace_distances(const Choice& choice, const Precision& precision, std::ve
 
 }  // namespace
 
-bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
-  Squares none;
+bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards) {
+  SquareNodes none;
   return replace_distances({kFewestComponents, most_together(precision)}, precision, outputs, guards, &none);
 }
 
-bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
+bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards) {
   const auto is_short = [](Expr f) { return is_distance_across(f) && width(f.arg(0)) < kFewestComponents; };
   const std::vector<Expr> all = reachable(formulas_of(*outputs));
-  Squares squares;
+  SquareNodes squares;
   if (std::none_of(all.begin(), all.end(), is_short) ||
       !replace_distances({1, most_together(precision)}, precision, outputs, guards, &squares))
     return false;

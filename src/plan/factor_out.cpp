@@ -37,9 +37,9 @@ Expr result_of(const OutputFormula& sum, int number, bool separable) {
 Expr simple(Expr f) { return simplify({f}, nullptr)[0]; }
 
 // One output in two steps.
-class Steps {
+class TwoSteps {
  public:
-  Steps(const OutputFormula& o, int number) : sum_(o), after_(o), number_(number), f_(o) {
+  TwoSteps(const OutputFormula& o, int number) : sum_(o), after_(o), number_(number), f_(o) {
     sum_.weight = after_.weight = Expr();
     separable_ = f_.pairs.empty() ? f_.kept && f_.folded : f_.pairs.size() == 1 && is_inner(f_.pairs[0], f_, &inner_);
   }
@@ -88,7 +88,7 @@ class Steps {
 }  // namespace
 
 bool pull(const std::vector<OutputFormula>& outputs, Pulled* pulled) {
-  std::vector<Steps> steps;
+  std::vector<TwoSteps> steps;
   bool all_separable = true, all_over_pairs = true, any_pulls = false;
   for (const OutputFormula& o : outputs) {
     const bool one_axis = o.keep == Keep::i || o.keep == Keep::j;
@@ -100,7 +100,7 @@ bool pull(const std::vector<OutputFormula>& outputs, Pulled* pulled) {
   }
   if (!all_separable && !(all_over_pairs && any_pulls)) return false;
   pulled->separable = all_separable;
-  for (Steps& s : steps) s.make(all_separable, pulled);
+  for (TwoSteps& s : steps) s.make(all_separable, pulled);
   return true;
 }
 

@@ -15,20 +15,20 @@ namespace kernweave {
 namespace {
 
 // What is known of a value of pairs: it is a difference, or follows the sizes of differences in some way.
-struct Known {
+struct KnownValue {
   bool difference = false;
   Trend trend = Trend::flat;
   Interval interval = Interval::anything();
 };
 
-class Walk {
+class GrowthWalk {
  public:
-  Walk(const Plan& plan, const Variant& variant, const OnceBounds& once, Growth* growth)
+  GrowthWalk(const Plan& plan, const Variant& variant, const OnceBounds& once, Growth* growth)
       : plan_(plan), program_(variant.program), once_(once), growth_(growth), known_(program_.slots.size()) {}
 
   // No: `why` tells.
   bool step(const Step& step) {
-    Known found;
+    KnownValue found;
     if (points(step, &found) || scaled(step, &found) || square(step, &found) || any(step, &found)) {
       if (found.difference || found.trend != Trend::uneven) {
         known_[static_cast<std::size_t>(step.out)] = found;
@@ -38,8 +38,8 @@ class Walk {
     if (why.empty()) why = sentence(row(step.op).fn, "() neither grows nor falls with differences of points");
     return false;
   }
-  std::optional<Known> known(const Ref& ref) {
-    if (region(ref) == Region::param) return Known{false, Trend::flat, once_(ref)};
+  std::optional<KnownValue> known(const Ref& ref) {
+    if (region(ref) == Region::param) return KnownValue{false, Trend::flat, once_(ref)};
     if (is_slot(ref) && region(ref) != Region::row && region(ref) != Region::column)
       return known_[static_cast<std::size_t>(ref.index)];
     return std::nullopt;
@@ -51,7 +51,7 @@ class Walk {
   Region region(const Ref& ref) const { return region_read(ref, plan_, program_); }
 
   // Two points, one of each axis: a difference, or a function of it.
-  bool points(const Step& step, Known* found) {
+  bool points(const Step& step, KnownValue* found) {
     if (step.in.size() != 2) return false;
     const bool forth = region(step.in[0]) == Region::row && region(step.in[1]) == Region::column;
     const bool back = region(step.in[0]) == Region::column && region(step.in[1]) == Region::row;
@@ -78,7 +78,7 @@ class Walk {
     return true;
   }
   // The opposite or a multiple of a difference.
-  bool scaled(const Step& step, Known* found) {
+  bool scaled(const Step& step, KnownValue* found) {
     std::vector<bool> fixed;
     for (const Ref& ref : step.in) fixed.push_back(region(ref) == Region::param);
     const auto linear = linear_arguments(step.op, fixed);
@@ -89,7 +89,7 @@ class Walk {
     return found->difference = of && of->difference;
   }
   // The product of a difference and itself.
-  bool square(const Step& step, Known* found) {
+  bool square(const Step& step, KnownValue* found) {
     const std::vector<PowerLaw::Power>& powers = row(step.op).law.powers;
     const bool product = powers.size() == 2 && powers[0].power == 1 && powers[1].power == 1;
     if (!product || !same_value(step.in[0], step.in[1])) return false;
@@ -98,9 +98,9 @@ class Walk {
     *found = {false, Trend::grows, Interval(0, HUGE_VAL)};
     return true;
   }
-  bool any(const Step& step, Known* found) {
+  bool any(const Step& step, KnownValue* found) {
     std::vector<Interval> intervals;
-    std::vector<Known> args;
+    std::vector<KnownValue> args;
     std::size_t differences = 0, at = 0;
     for (std::size_t k = 0; k < step.in.size(); ++k) {
       const auto of = known(step.in[k]);
@@ -129,7 +129,7 @@ class Walk {
   const Program& program_;
   const OnceBounds& once_;
   Growth* const growth_;
-  std::vector<std::optional<Known>> known_;
+  std::vector<std::optional<KnownValue>> known_;
 };
 
 // A value that says nothing where a condition is false is bounded by what it is else.
@@ -189,7 +189,7 @@ Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, c
     growth.verdict = Verdict::no(why);
     return growth;
   };
-  Walk walk(plan, variant, once, &growth);
+  GrowthWalk walk(plan, variant, once, &growth);
   Variant bounded = variant;
   bounded.outputs[number].value = growth.value = without_condition(variant, variant.outputs[number]);
   const std::vector<bool> needed = needed_steps(bounded, {static_cast<int>(number)});

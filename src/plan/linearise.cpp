@@ -45,7 +45,7 @@ class Lineariser {
     for (auto it = where_.begin(); it != where_.end();)
       it = it->second.from == Ref::From::variable ? std::next(it) : where_.erase(it);
   }
-  Lines finish() { return std::move(lines_); }
+  LinearPrograms finish() { return std::move(lines_); }
 
  private:
   int number_of(Expr var) {
@@ -85,8 +85,8 @@ class Lineariser {
     return where_.at(held.get()).index;
   }
 
-  Lines lines_;
-  Line line_;
+  LinearPrograms lines_;
+  LinearProgram line_;
   std::unordered_map<const Node*, Ref> where_;
 };
 
@@ -117,7 +117,7 @@ std::vector<Expr> depth_first(const std::vector<Expr>& formulas) {
 
 }  // namespace
 
-Lines linearise(const std::vector<std::vector<Expr>>& programs, const std::vector<Expr>& extents) {
+LinearPrograms linearise(const std::vector<std::vector<Expr>>& programs, const std::vector<Expr>& extents) {
   Lineariser lineariser;
   lineariser.add_variables(extents);
   for (const std::vector<Expr>& formulas : programs) {

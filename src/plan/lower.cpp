@@ -78,7 +78,7 @@ void check_inputs(const OutputFormula& o) {
   output_width(o);
 }
 
-std::vector<Output> place_outputs(const std::vector<OutputFormula>& outputs, Line* line) {
+std::vector<Output> place_outputs(const std::vector<OutputFormula>& outputs, LinearProgram* line) {
   std::vector<Output> out;
   std::size_t next = 0;
   const auto one = [&]() -> Ref {
@@ -145,12 +145,12 @@ void note_coefficients(std::vector<OutputFormula>* outputs) {
 struct Draft {
   Variant::Form form;
   std::vector<OutputFormula> outputs;
-  std::vector<Guard> guards;
+  std::vector<ConditionGuard> guards;
 
   // Everything that is to be computed: the outputs, then what the conditions ask for.
   std::vector<Expr> formulas() const {
     std::vector<Expr> out = formulas_of(outputs);
-    for (const Guard& guard : guards) out.push_back(guard.factor);
+    for (const ConditionGuard& guard : guards) out.push_back(guard.factor);
     return out;
   }
 };
@@ -201,7 +201,7 @@ void note_epilogue(const Plan& plan, const Program& program, Output* o) {
 Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, const Precision& precision) {
   std::vector<std::vector<Expr>> formulas;
   for (const Draft& form : forms) formulas.push_back(form.formulas());
-  Lines lines = linearise(formulas, extents);
+  LinearPrograms lines = linearise(formulas, extents);
 
   Plan plan;
   plan.precision = precision;
@@ -209,11 +209,11 @@ Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, co
   plan.direct = std::move(lines.direct);
   plan.gathers = std::move(lines.gathers);
   for (std::size_t k = 0; k < forms.size(); ++k) {
-    Line& line = lines.lines[k];
+    LinearProgram& line = lines.lines[k];
     std::vector<Output> outputs = place_outputs(forms[k].outputs, &line);
     Condition condition;
     const Ref* next = line.roots.data() + formulas_of(forms[k].outputs).size();
-    for (const Guard& g : forms[k].guards)
+    for (const ConditionGuard& g : forms[k].guards)
       condition.push_back({{number_of(g.x, plan.variables), number_of(g.y, plan.variables)}, *next++, g.least, g.most});
     Program program =
         assign_slots(in_regions(start_folds(std::move(line.program), line.roots), line.roots), line.roots);

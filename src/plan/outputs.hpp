@@ -17,7 +17,7 @@ struct OutputFormula {
 };
 
 // What must hold for a form of the outputs to be chosen, while it is still formulas: a requirement of plan.hpp.
-struct Guard {
+struct ConditionGuard {
   Expr x, y;  // the variables
   Expr factor;
   double least, most;

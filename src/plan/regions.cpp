@@ -9,9 +9,9 @@
 namespace kernweave {
 namespace {
 
-class Grouping {
+class FoldGroups {
  public:
-  Grouping(const Program& program, const std::vector<Ref>& roots)
+  FoldGroups(const Program& program, const std::vector<Ref>& roots)
       : program_(program), steps_(program.steps), is_root_(program.slots.size()), group_(steps_.size(), -1) {
     for (const Ref& root : roots)
       if (is_slot(root)) is_root_[root.index] = true;
@@ -93,7 +93,7 @@ Region region_read(const Ref& ref, const Plan& plan, const Program& program) {
 }
 
 Program in_regions(Program program, const std::vector<Ref>& roots) {
-  const std::vector<int> group = Grouping(program, roots).groups();
+  const std::vector<int> group = FoldGroups(program, roots).groups();
   const std::vector<Step> steps = std::move(program.steps);
   const auto is_fold = [&](std::size_t s) { return row(steps[s].op).form == Form::fold; };
   std::map<int, std::vector<std::size_t>> members;  // component steps of each group, in order

@@ -43,8 +43,8 @@ double most_of(const Precision& precision) {
   return precision.compute == Format::float64 ? 1e-13 / 0x1p-53 : 5e-6 / 0x1p-24;
 }
 
-Expr scaled(const Exponent& e, const Precision& precision, std::vector<Guard>* guards) {
-  const Side a = side_of(e.distance.arg(0)), b = side_of(e.distance.arg(1));
+Expr scaled(const Exponent& e, const Precision& precision, std::vector<ConditionGuard>* guards) {
+  const ScaledPoints a = side_of(e.distance.arg(0)), b = side_of(e.distance.arg(1));
   const int centre = common_centre(a.reading, b.reading);
   const Expr c = e.coefficient, s = e.rooted ? c : sqrt(c), by = a.scale ? s * a.scale : s;
   const Expr of_reach = e.rooted ? c * abs(c) : c;
@@ -57,7 +57,8 @@ Expr scaled(const Exponent& e, const Precision& precision, std::vector<Guard>* g
 
 }  // namespace
 
-bool scale_points(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<Guard>* guards) {
+bool scale_points(const Precision& precision, std::vector<OutputFormula>* outputs,
+                  std::vector<ConditionGuard>* guards) {
   const std::vector<Expr> formulas = formulas_of(*outputs);
   Users users;
   for (Expr f : formulas) ++users[f.get()];

@@ -31,12 +31,12 @@ std::vector<int> last_reads(const Program& program, const std::vector<Ref>& root
 class Shelf {
  public:
   std::int64_t place(int width, int now, int until) {
-    const auto dead = [&](const Taken& t) { return t.until < now; };
+    const auto dead = [&](const TakenSlot& t) { return t.until < now; };
     taken_.erase(std::remove_if(taken_.begin(), taken_.end(), dead), taken_.end());
     std::int64_t offset = 0;
     for (bool moved = true; moved;) {
       moved = false;
-      for (const Taken& t : taken_)
+      for (const TakenSlot& t : taken_)
         if (offset < t.offset + t.width && t.offset < offset + width) {
           offset = t.offset + t.width;
           moved = true;
@@ -49,12 +49,12 @@ class Shelf {
   std::int64_t size() const { return size_; }
 
  private:
-  struct Taken {
+  struct TakenSlot {
     std::int64_t offset;
     int width;
     int until;
   };
-  std::vector<Taken> taken_;
+  std::vector<TakenSlot> taken_;
   std::int64_t size_ = 0;
 };
 

@@ -19,9 +19,9 @@ constexpr double kSecondsPerStep = 1.5e-8;
 constexpr long long kStepsBetweenPolls = 100000;
 
 // The states of one output. Rows kept along i, or pair by pair, are folded one at a time and share one.
-class Fold {
+class OutputFold {
  public:
-  Fold(const Output& output, const Sizes& sizes, Result result)
+  OutputFold(const Output& output, const Sizes& sizes, Result result)
       : output_(output),
         state_(row(output.red).state),
         result_(result),
@@ -122,23 +122,23 @@ class TwoLoops : public Executable {
     const PairSpan every{{0, sizes_.j}};
     all.add_block(sizes_.i, {every});
     const PairSpans& spans = restriction.pairs.map ? restriction.pairs.along(true) : all;
-    Walk walk(*this, task);
-    std::unique_ptr<Walk> partial;
+    PairWalk walk(*this, task);
+    std::unique_ptr<PairWalk> partial;
     if (restriction.partial)
-      partial = std::make_unique<Walk>(static_cast<const TwoLoops&>(*restriction.partial), *restriction.task);
-    std::vector<Fold> folds;
+      partial = std::make_unique<PairWalk>(static_cast<const TwoLoops&>(*restriction.partial), *restriction.task);
+    std::vector<OutputFold> folds;
     folds.reserve(variant_.outputs.size());
     for (std::size_t k = 0; k < variant_.outputs.size(); ++k)
       folds.emplace_back(variant_.outputs[k], sizes_, task.results[k]);
     Clock clock(variant_, task, sizes_);
     for (std::int64_t b = 0; b < spans.blocks(); ++b)
       for (std::int64_t i = spans.rows_of(b).from; i < spans.rows_of(b).to; ++i) {
-        for (Fold& fold : folds) fold.begin_row();
+        for (OutputFold& fold : folds) fold.begin_row();
         for (const PairSpan* span = spans.begin(b); span != spans.end(b); ++span)
           (span->partial ? *partial : walk).take(i, span->columns, &folds, &clock);
-        for (Fold& fold : folds) fold.end_row(i);
+        for (OutputFold& fold : folds) fold.end_row(i);
       }
-    for (Fold& fold : folds) fold.end();
+    for (OutputFold& fold : folds) fold.end();
   }
 
  private:
@@ -164,13 +164,13 @@ class TwoLoops : public Executable {
   };
 
   // The formula at one pair after the other.
-  class Walk {
+  class PairWalk {
    public:
-    Walk(const TwoLoops& of, const Task& task)
+    PairWalk(const TwoLoops& of, const Task& task)
         : variant_(of.variant_), evaluator_(of.plan_, of.variant_.program, task.data) {
       evaluator_.run(Region::param);
     }
-    void take(std::int64_t i, const Range& columns, std::vector<Fold>* folds, Clock* clock) {
+    void take(std::int64_t i, const Range& columns, std::vector<OutputFold>* folds, Clock* clock) {
       evaluator_.at_row(i);
       evaluator_.run(Region::row);
       for (std::int64_t j = columns.from; j < columns.to; ++j) {

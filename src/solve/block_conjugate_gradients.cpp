@@ -130,7 +130,7 @@ void join(const Solution& part, Index from, Solution* all) {
   all->products += part.products;
   all->history.resize(std::max(all->history.size(), part.history.size()), 0.0);
   for (std::size_t k = 0; k < part.history.size(); ++k) all->history[k] = std::max(all->history[k], part.history[k]);
-  if (part.end != Solution::Outcome::converged) all->end = part.end;
+  if (part.end != Solution::Ending::converged) all->end = part.end;
 }
 
 }  // namespace

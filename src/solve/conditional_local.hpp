@@ -1,4 +1,4 @@
-// RowNumbers of a Gaussian process after the data nearest to each: local kriging.
+// RowIndices of a Gaussian process after the data nearest to each: local kriging.
 #pragma once
 #include "solve/entries.hpp"
 #include "solve/sparse_factor.hpp"
@@ -6,14 +6,14 @@
 namespace kernweave::solve {
 
 struct SeenData {
-  RowNumbers at;      // rows of the matrix
+  RowIndices at;      // rows of the matrix
   Vector ridge;   // the noise of each
   Block numbers;  // a row each: `responses` columns, 0 or 1, then regressors
   Index responses;
 };
 
 struct NewPlaces {
-  RowNumbers at;         // rows of the matrix
+  RowIndices at;         // rows of the matrix
   Slots near;        // a column for each: numbers of data, from 0
   Block regressors;  // a column for each
 };

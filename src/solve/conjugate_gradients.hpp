@@ -26,7 +26,7 @@ struct Solution {
   std::vector<double> history;  // the largest residual after each iteration, as the recursion has it
   std::vector<Coefficients> coefficients;
   int products = 0;
-  enum class Outcome { converged, cap, stagnant } end = Outcome::converged;
+  enum class Ending { converged, cap, stagnant } end = Ending::converged;
 };
 
 // Whether what is wanted of an iteration is there before its residuals are; asked now and then.

@@ -12,7 +12,7 @@ namespace {
 // Fewer are computed on the host where the data lie there: a kernel that is not compiled yet takes a device longest.
 constexpr Index kFewPairs = 1 << 21;
 
-View list_of(const RowNumbers& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }
+View list_of(const RowIndices& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }
 
 // Of columns of the host, or of a device.
 View list_of(const Columns& places) {
@@ -26,13 +26,13 @@ void put_places(const EntriesPlan& plan, const View& rows, const View& columns, 
 
 }  // namespace
 
-RowNumbers all_places(Index n) {
-  RowNumbers places(static_cast<std::size_t>(n));
+RowIndices all_places(Index n) {
+  RowIndices places(static_cast<std::size_t>(n));
   for (Index k = 0; k < n; ++k) places[static_cast<std::size_t>(k)] = static_cast<double>(k + 1);
   return places;
 }
 
-std::vector<int> rows_at(const RowNumbers& places) {
+std::vector<int> rows_at(const RowIndices& places) {
   std::vector<int> rows;
   for (const double place : places) rows.push_back(static_cast<int>(place) - 1);
   return rows;
@@ -44,7 +44,7 @@ Columns places_on(device::Device* device, const double* places, Index count, Ind
   return sent;
 }
 
-void Entries::block(const RowNumbers& rows, const RowNumbers& columns, Block* out) {
+void Entries::block(const RowIndices& rows, const RowIndices& columns, Block* out) {
   out->resize(static_cast<Index>(rows.size()), static_cast<Index>(columns.size()));
   run(&block_, list_of(rows), list_of(columns), out->data());
 }

@@ -8,12 +8,12 @@
 
 namespace kernweave::solve {
 
-using RowNumbers = std::vector<double>;  // row numbers as the engine gathers them: from 1
+using RowIndices = std::vector<double>;  // row numbers as the engine gathers them: from 1
 
 // 1 to n.
-RowNumbers all_places(Index n);
+RowIndices all_places(Index n);
 // The same places as rows from 0.
-std::vector<int> rows_at(const RowNumbers& places);
+std::vector<int> rows_at(const RowIndices& places);
 // Some places out of `all`, as a column of a device, or of the host.
 Columns places_on(device::Device* device, const double* places, Index count, Index all);
 
@@ -32,7 +32,7 @@ class Entries {
   Entries(EntriesPlan block, EntriesPlan pairs, const Settings& settings, Poll poll)
       : block_(std::move(block)), pairs_(std::move(pairs)), settings_(settings), poll_(std::move(poll)) {}
 
-  void block(const RowNumbers& rows, const RowNumbers& columns, Block* out);
+  void block(const RowIndices& rows, const RowIndices& columns, Block* out);
   // Numbers lie where the places do: computed there, where the engine can, else by way of the host.
   void block(const Columns& rows, const Columns& columns, Columns* out);
   // Number k is that of row rows[k] and column columns[k].

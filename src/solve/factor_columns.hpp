@@ -8,7 +8,7 @@ namespace kernweave::solve {
 // The matrix that is factored: with a ridge on its diagonal, less what landmarks explain (a Schur complement).
 struct LandmarkResidual {
   Entries* entries;
-  const RowNumbers& landmarks;
+  const RowIndices& landmarks;
   const Cholesky& cholesky;  // of the matrix at the landmarks
   const VecchiaPairs& pairs;
   const Vector& ridge;  // of each point of the order

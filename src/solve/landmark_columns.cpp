@@ -17,7 +17,7 @@ constexpr Index kPart = 256;    // of these that a thread takes: columns of some
 
 }  // namespace
 
-LandmarkColumns::LandmarkColumns(Entries* entries, const RowNumbers& landmarks, int threads) : threads_(threads) {
+LandmarkColumns::LandmarkColumns(Entries* entries, const RowIndices& landmarks, int threads) : threads_(threads) {
   Block own;
   entries->block(landmarks, landmarks, &own);
   own.diagonal().array() += kJitter * own.diagonal().maxCoeff() * static_cast<double>(own.rows());
@@ -26,9 +26,9 @@ LandmarkColumns::LandmarkColumns(Entries* entries, const RowNumbers& landmarks, 
              "the matrix is not positive definite: its rows and columns at ", own.rows(), " landmarks are not");
 }
 
-void LandmarkColumns::each_chunk(Entries* entries, const RowNumbers& landmarks, Index points,
+void LandmarkColumns::each_chunk(Entries* entries, const RowIndices& landmarks, Index points,
                                  const std::function<void(Index, Index, Block&)>& work) const {
-  const RowNumbers all = all_places(points);
+  const RowIndices all = all_places(points);
   Block columns;
   for (Index from = 0; from < points; from += kChunk) {
     const Index count = std::min(kChunk, points - from);
@@ -46,7 +46,7 @@ void LandmarkColumns::each_part(Index count, const std::function<void(Index, Ind
       });
 }
 
-Block LandmarkColumns::gram(Entries* entries, const RowNumbers& landmarks, const Vector& weights) const {
+Block LandmarkColumns::gram(Entries* entries, const RowIndices& landmarks, const Vector& weights) const {
   std::vector<Block> sums(kChunk / kPart, Block::Zero(cholesky_.rows(), cholesky_.rows()));
   each_chunk(entries, landmarks, weights.size(), [&](Index from, Index count, const Block& columns) {
     each_part(count, [&](Index first, Index some, std::size_t part) {

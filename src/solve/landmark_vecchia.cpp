@@ -8,7 +8,7 @@
 namespace kernweave::solve {
 namespace {
 
-Vector picked(const Vector& all, const RowNumbers& places) {
+Vector picked(const Vector& all, const RowIndices& places) {
   Vector out(static_cast<Index>(places.size()));
   for (std::size_t k = 0; k < places.size(); ++k) out[static_cast<Index>(k)] = all[static_cast<Index>(places[k]) - 1];
   return out;
@@ -16,7 +16,7 @@ Vector picked(const Vector& all, const RowNumbers& places) {
 
 class LandmarkVecchia : public Preconditioner {
  public:
-  LandmarkVecchia(Entries* entries, RowNumbers landmarks, ConditioningSets neighbours, const Vector& ridge,
+  LandmarkVecchia(Entries* entries, RowIndices landmarks, ConditioningSets neighbours, const Vector& ridge,
                   device::Device* home, int threads, const Poll& poll)
       : landmarks_(std::move(landmarks)),
         of_landmarks_(rows_at(landmarks_)),
@@ -127,7 +127,7 @@ class LandmarkVecchia : public Preconditioner {
     points_to_rows(many_, &rest_, y, threads_);
   }
 
-  const RowNumbers landmarks_;
+  const RowIndices landmarks_;
   const RowList of_landmarks_;  // the same as rows
   SparseFactor factor_;
   const VecchiaPairs pairs_;
@@ -159,7 +159,7 @@ WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, I
   return as_landmark_vecchia(preconditioner).pairs(from, count, home);
 }
 
-PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowNumbers landmarks,
+PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,
                                                       ConditioningSets neighbours, const Vector& ridge,
                                                       device::Device* home, int threads, const Poll& poll) {
   return std::make_unique<LandmarkVecchia>(entries, std::move(landmarks), std::move(neighbours), ridge, home, threads,

@@ -9,7 +9,7 @@ namespace kernweave::solve {
 // Conditioning sets of Vecchia's approximation: for each point that is no landmark, in an order that is to be random,
 // neighbours among those before it.
 struct ConditioningSets {
-  RowNumbers order;  // the points
+  RowIndices order;  // the points
   Slots at;      // a column for each: places in the order
 };
 
@@ -33,7 +33,7 @@ WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, I
 
 // Without landmarks, Vecchia's sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
 // On the device `home` where there is one.
-PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowNumbers landmarks,
+PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,
                                                       ConditioningSets neighbours, const Vector& ridge,
                                                       device::Device* home, int threads, const Poll& poll);
 

@@ -19,7 +19,7 @@ constexpr double kTraceOfRounding = 1e-12;
 
 class Pivoting {
  public:
-  Pivoting(Entries* entries, const RowNumbers& among, Vector diagonal, const Enough& enough, std::uint64_t seed)
+  Pivoting(Entries* entries, const RowIndices& among, Vector diagonal, const Enough& enough, std::uint64_t seed)
       : entries_(entries),
         among_(among),
         left_(std::move(diagonal)),
@@ -71,8 +71,8 @@ class Pivoting {
     return drawn;
   }
 
-  RowNumbers places(const std::vector<Index>& of) const {
-    RowNumbers found;
+  RowIndices places(const std::vector<Index>& of) const {
+    RowIndices found;
     for (const Index k : of) found.push_back(among_[static_cast<std::size_t>(k)]);
     return found;
   }
@@ -134,7 +134,7 @@ class Pivoting {
   }
 
   Entries* const entries_;
-  const RowNumbers& among_;
+  const RowIndices& among_;
   Vector left_;  // of the diagonal
   const double all_;
   const Enough enough_;
@@ -143,12 +143,12 @@ class Pivoting {
   Block factor_;
   Index rank_ = 0;
   double lowest_ = 0;
-  RowNumbers chosen_;
+  RowIndices chosen_;
 };
 
 }  // namespace
 
-Landmarks choose_landmarks(Entries* entries, const RowNumbers& among, Vector diagonal, const Enough& enough,
+Landmarks choose_landmarks(Entries* entries, const RowIndices& among, Vector diagonal, const Enough& enough,
                            std::uint64_t seed) {
   return Pivoting(entries, among, std::move(diagonal), enough, seed).run();
 }

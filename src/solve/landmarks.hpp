@@ -5,7 +5,7 @@
 namespace kernweave::solve {
 
 struct Landmarks {
-  RowNumbers chosen;
+  RowIndices chosen;
   double residual = 0;  // mean of the diagonal that they leave
   double lowest = 0;    // the least that a number on the diagonal came to; below 0, the matrix is not definite
   Block factor;         // F, a column for each: F F' is what they stand for
@@ -18,7 +18,7 @@ struct Enough {
 };
 
 // Out of `among`, whose numbers on the diagonal are `diagonal`; fewer where nothing is left.
-Landmarks choose_landmarks(Entries* entries, const RowNumbers& among, Vector diagonal, const Enough& enough,
+Landmarks choose_landmarks(Entries* entries, const RowIndices& among, Vector diagonal, const Enough& enough,
                            std::uint64_t seed);
 
 }  // namespace kernweave::solve

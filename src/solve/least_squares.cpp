@@ -51,14 +51,14 @@ class Fit {
     std::vector<Index> open;
     for (Index c = 0; c < b_.cols(); ++c)
       if (scale_[c] > 0 || !at_zero_) open.push_back(c);
-    for (int round = 0; round < kRestarts && !open.empty() && out_.end == Solution::Outcome::converged; ++round) {
+    for (int round = 0; round < kRestarts && !open.empty() && out_.end == Solution::Ending::converged; ++round) {
       begin(open);
-      while (!active_.empty() && out_.end == Solution::Outcome::converged) step();
+      while (!active_.empty() && out_.end == Solution::Ending::converged) step();
       give_back();
       open = check();
     }
-    if (open.empty()) out_.end = Solution::Outcome::converged;
-    else if (out_.end == Solution::Outcome::converged) out_.end = Solution::Outcome::stagnant;
+    if (open.empty()) out_.end = Solution::Ending::converged;
+    else if (out_.end == Solution::Ending::converged) out_.end = Solution::Ending::stagnant;
     return std::move(out_);
   }
 
@@ -171,7 +171,7 @@ class Fit {
     }
     out_.history.push_back(most);
     drop_done();
-    if (!active_.empty() && ++steps_ >= limits_.most) out_.end = Solution::Outcome::cap;
+    if (!active_.empty() && ++steps_ >= limits_.most) out_.end = Solution::Ending::cap;
   }
 
   // Columns that have come far enough leave.

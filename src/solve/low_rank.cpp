@@ -14,7 +14,7 @@ namespace {
 
 class LowRank : public Preconditioner {
  public:
-  LowRank(Entries* entries, const RowNumbers& landmarks, const Vector& shift, double ridge, int threads)
+  LowRank(Entries* entries, const RowIndices& landmarks, const Vector& shift, double ridge, int threads)
       : scales_(shift.cwiseInverse().cwiseSqrt()), threads_(threads), columns_(entries, landmarks, threads) {
     smallest = ridge / shift.maxCoeff();
     EigenPairs pairs = eigen_pairs(columns_.gram(entries, landmarks, scales_.values));
@@ -30,7 +30,7 @@ class LowRank : public Preconditioner {
   }
 
   // tr P^-1: with X = L^-1 K[S, ], of the diagonal, less what the low rank takes of it.
-  double inverse_trace(Entries* entries, const RowNumbers& landmarks) const {
+  double inverse_trace(Entries* entries, const RowIndices& landmarks) const {
     const Vector squares = scales_.values.cwiseAbs2();
     Block turned;
     turned.noalias() = vectors_.transpose() * columns_.gram(entries, landmarks, squares);
@@ -41,7 +41,7 @@ class LowRank : public Preconditioner {
 
   // With C = K[, S], W = K[S, S] = L L', X = L^-1 C' and the small matrix I + X D^-1 X': P^-1 C W^-1 and its like by X,
   // some points at a time, since X is as large as C.
-  LowRankWeights weights(Entries* entries, const RowNumbers& landmarks, const Block& v) const {
+  LowRankWeights weights(Entries* entries, const RowIndices& landmarks, const Block& v) const {
     const Index n = scales_.values.size();
     const auto probes = static_cast<double>(v.cols());
     LowRankWeights out{{}, Block(landmarks.size(), n), Vector(n)};
@@ -130,16 +130,16 @@ const LowRank& of_low_rank(const Preconditioner& preconditioner) {
 
 }  // namespace
 
-LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowNumbers& landmarks,
+LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks,
                                 const Block& v) {
   return of_low_rank(preconditioner).weights(entries, landmarks, v);
 }
 
-double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowNumbers& landmarks) {
+double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks) {
   return of_low_rank(preconditioner).inverse_trace(entries, landmarks);
 }
 
-PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowNumbers& landmarks, const Vector& shift,
+PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowIndices& landmarks, const Vector& shift,
                                               double ridge, int threads) {
   return std::make_unique<LowRank>(entries, landmarks, shift, ridge, threads);
 }

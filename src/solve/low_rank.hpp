@@ -6,7 +6,7 @@
 namespace kernweave::solve {
 
 // P = K[, S] K[S, S]^-1 K[S, ] + diag(shift).
-PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowNumbers& landmarks, const Vector& shift,
+PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowIndices& landmarks, const Vector& shift,
                                               double ridge, int threads);
 
 // Numbers by which the trace of (P^-1 - V V'/p) dP weighs what P is made of, where landmarks are held, p being the
@@ -17,8 +17,8 @@ struct LowRankWeights {
 };
 
 // Of a preconditioner of low rank.
-LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowNumbers& landmarks,
+LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks,
                                 const Block& v);
-double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowNumbers& landmarks);
+double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks);
 
 }  // namespace kernweave::solve

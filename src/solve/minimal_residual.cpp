@@ -41,7 +41,7 @@ class Iteration {
       out_.x.here()->col(c).setZero();
       out_.residual[c] = 1;
     }
-    if ((out_.residual.array() > limits_.tolerance).any()) out_.end = Solution::Outcome::cap;
+    if ((out_.residual.array() > limits_.tolerance).any()) out_.end = Solution::Ending::cap;
     return std::move(out_);
   }
 

@@ -39,12 +39,12 @@ Solution RestartedIteration::run() {
   bool first = true;
   for (int round = 0; round < kRounds && !open.empty(); ++round, first = false) {
     begin(open, first && from_zero_);
-    while (busy() && out_.end == Solution::Outcome::converged) {
+    while (busy() && out_.end == Solution::Ending::converged) {
       ++steps_;
       advance();
       judge();
       settle();
-      if (busy() && steps_ >= limits_.most) out_.end = Solution::Outcome::cap;
+      if (busy() && steps_ >= limits_.most) out_.end = Solution::Ending::cap;
       if (steps_ % kAsk == 0 && enough()) {
         give_back();
         note_left();
@@ -53,10 +53,10 @@ Solution RestartedIteration::run() {
     }
     give_back();
     open = check();
-    if (out_.end != Solution::Outcome::converged || !gained_) break;
+    if (out_.end != Solution::Ending::converged || !gained_) break;
   }
-  if (!open.empty() && out_.end == Solution::Outcome::converged) out_.end = Solution::Outcome::stagnant;
-  if (open.empty()) out_.end = Solution::Outcome::converged;
+  if (!open.empty() && out_.end == Solution::Ending::converged) out_.end = Solution::Ending::stagnant;
+  if (open.empty()) out_.end = Solution::Ending::converged;
   return std::move(out_);
 }
 
@@ -106,7 +106,7 @@ void RestartedIteration::judge() {
     best_ = best_.min(sizes_);
     since_ = 0;
   } else if (++since_ >= kStagnant) {
-    out_.end = Solution::Outcome::stagnant;
+    out_.end = Solution::Ending::stagnant;
   }
 }
 

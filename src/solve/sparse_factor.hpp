@@ -7,7 +7,7 @@
 
 namespace kernweave::solve {
 
-// RowNumbers from 0, a column for each point; -1 for none.
+// RowIndices from 0, a column for each point; -1 for none.
 using Slots = Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>;
 
 class SparseFactor {

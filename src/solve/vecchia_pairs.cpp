@@ -3,7 +3,7 @@
 
 namespace kernweave::solve {
 
-VecchiaPairs::VecchiaPairs(RowNumbers order, const SparseFactor& factor, int threads)
+VecchiaPairs::VecchiaPairs(RowIndices order, const SparseFactor& factor, int threads)
     : order_(std::move(order)), rows_(rows_at(order_)), factor_(factor), threads_(threads) {}
 
 Index VecchiaPairs::neighbours_of(Index point) const {

@@ -22,9 +22,9 @@ struct PairStarts {
 class VecchiaPairs {
  public:
   // `factor` says who the neighbours are.
-  VecchiaPairs(RowNumbers order, const SparseFactor& factor, int threads);
+  VecchiaPairs(RowIndices order, const SparseFactor& factor, int threads);
 
-  const RowNumbers& order() const { return order_; }
+  const RowIndices& order() const { return order_; }
   const RowList& rows() const { return rows_; }  // the same, from 0
   // A point's neighbours before it, and itself.
   std::vector<Index> conditioning_set(Index point) const;
@@ -60,7 +60,7 @@ class VecchiaPairs {
   void list_cpu(const PairStarts& starts, double* rows, double* columns) const;
   void list_gpu(const PairStarts& starts, const Columns& rows, const Columns& columns, gpu::ColumnTask task) const;
 
-  const RowNumbers order_;
+  const RowIndices order_;
   const RowList rows_;
   const SparseFactor& factor_;
   const int threads_;

@@ -101,7 +101,7 @@ Rcpp::List built(Rcpp::List description, int number) {
 
 std::string column_kernels() { return solve::column_kernels(); }
 
-const Windows of_columns({window<columns>("columns"), window<built>("built"),
+const WindowTable of_columns({window<columns>("columns"), window<built>("built"),
                           window<column_kernels>("column_kernels")});
 
 }  // namespace

@@ -151,7 +151,7 @@ Rcpp::NumericMatrix units(SEXP pairs, bool along_i, int rows, int columns, bool 
   return Rcpp::NumericMatrix(kNumbers, static_cast<int>(found.size()) / kNumbers, found.begin());
 }
 
-const Windows of_execute({window<power>("power"), window<executables>("executables"), window<grain>("grain"),
+const WindowTable of_execute({window<power>("power"), window<executables>("executables"), window<grain>("grain"),
                           window<run_blocks>("run_blocks"), window<candidates>("candidates"),
                           window<run_decided>("run_decided"), window<decision>("decision"), window<units>("units")});
 

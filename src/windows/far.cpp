@@ -32,7 +32,7 @@ Rcpp::List ball(std::string op, Rcpp::ComplexVector centre, Rcpp::NumericVector 
 
 std::string far_kernels(int components) { return far::kernels_text(components); }
 
-const Windows of_far({window<ball>("ball"), window<far_kernels>("far_kernels")});
+const WindowTable of_far({window<ball>("ball"), window<far_kernels>("far_kernels")});
 
 }  // namespace
 }  // namespace kernweave::windows

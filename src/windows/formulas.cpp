@@ -105,7 +105,7 @@ Rcpp::NumericVector work(SEXP formula) {
   return Rcpp::NumericVector(work.begin(), work.end());
 }
 
-const Windows of_formulas({window<facts>("facts"), window<trend>("trend"), window<interval>("interval"),
+const WindowTable of_formulas({window<facts>("facts"), window<trend>("trend"), window<interval>("interval"),
                            window<fold>("fold"), window<simplify>("simplify"), window<work>("work")});
 
 }  // namespace

@@ -107,7 +107,7 @@ Rcpp::List cloud(Rcpp::NumericMatrix points, double step, std::vector<double> ce
 
 std::string cloud_kernels() { return device::cloud_kernels(); }
 
-const Windows of_machine({window<instruction_sets>("instruction_sets"), window<core_quota>("core_quota"),
+const WindowTable of_machine({window<instruction_sets>("instruction_sets"), window<core_quota>("core_quota"),
                           window<cuda_compile>("cuda_compile"), window<gpu_free_memory>("gpu_free_memory"),
                           window<gpu_hold>("gpu_hold"), window<gpu_pretend>("gpu_pretend"),
                           window<gpu_trim>("gpu_trim"), window<elsewhere>("elsewhere"),

@@ -117,7 +117,7 @@ Rcpp::NumericVector cuda_windows(SEXP plan, double lanes, double sweep, double p
   const Variant& variant = p.variants.back();
   const std::int64_t m = static_cast<std::int64_t>(lanes), n = static_cast<std::int64_t>(sweep);
   const cuda::Pass pass = cuda::make_pass(p, variant, output_groups(variant)[0], m, n);
-  const cuda::Cut cut =
+  const cuda::SweepCut cut =
       cuda::cut(pass, m, n, {static_cast<int>(processors), kGpuResidentBlocks}, lanes * sweep * 1e-12);
   cuda::Needs needs = cuda::needs_of(pass);
   needs.lane += 8;
@@ -175,7 +175,7 @@ Rcpp::DataFrame cpu_loops(SEXP plan, double points) {
   return Rcpp::DataFrame::create(Rcpp::_["form"] = forms, Rcpp::_["whole"] = whole, Rcpp::_["screened"] = screened);
 }
 
-const Windows of_plans({window<replay>("replay"), window<cuda_sources>("cuda_sources"),
+const WindowTable of_plans({window<replay>("replay"), window<cuda_sources>("cuda_sources"),
                         window<cuda_windows>("cuda_windows"), window<cuda_scripts>("cuda_scripts"),
                         window<cpu_loops>("cpu_loops")});
 

@@ -14,8 +14,8 @@ inline std::vector<R_ExternalMethodDef>& all_windows() {
   return all;
 }
 
-struct Windows {
-  explicit Windows(std::initializer_list<R_ExternalMethodDef> more) {
+struct WindowTable {
+  explicit WindowTable(std::initializer_list<R_ExternalMethodDef> more) {
     all_windows().insert(all_windows().end(), more.begin(), more.end());
   }
 };
