@@ -373,6 +373,48 @@ gate_words <- function() {
   }))
 }
 
+# A type's name means one thing in the house. Both engines may have a pass, a panel or a strip each, arrays an operator
+# for a reduction; what else is named twice is counted, and the count may only fall.
+shared_types <- list(
+  `in both engines` = c("Instruction", "Layout", "Operand", "Packed", "PairScope", "PairWriter", "Panel", "Pass",
+                        "Passes", "PassRun", "Product", "Products", "ReadyPass", "Screen", "Strip", "Taken", "Unit",
+                        "Written"),
+  `on host and device` = c("Open", "Partners", "StayBefore"),
+  `in two libraries of CUDA` = "Status", `in two ready kernels` = "Number", `in two states` = "Sums",
+  `in the table and in instructions` = "Inputs")
+# Each lane has its mask and what that answers; a reduction may be an operator of arrays, on host and device.
+types_of_families <- c(Mask = 5, Answer = 2, Any = 2, ArgMin = 2, LogSumExp = 2, Max = 2, Mean = 2, Min = 3, Prod = 3,
+                       Sum = 3)
+types_named_twice <- 33
+
+type_names <- function() {
+  opens <- paste0("^\\s*(?:template\\s*<.*>\\s*)?(?:struct|class|enum(?: class)?)\\s+(?:alignas\\([^)]*\\)\\s*)?",
+                  "([A-Z]\\w*)\\s*(?::[^:].*)?\\{.*")
+  alias <- "^(?:template\\s*<.*>\\s*)?using\\s+([A-Z]\\w*)\\s*=.*"
+  files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()))
+  do.call(rbind, lapply(files, function(file) {
+    lines <- source_lines(file)
+    again <- grepl("^using\\s+(\\w+)\\s*=\\s*(\\w+::)*\\1\\b(<.*>)?;", lines, perl = TRUE)
+    named <- lapply(c(opens, alias), function(pattern) {
+      sub(pattern, "\\1", grep(pattern, lines[!again], value = TRUE, perl = TRUE), perl = TRUE)
+    })
+    if (length(unlist(named))) data.frame(file, name = unique(unlist(named)))
+  }))
+}
+
+gate_types <- function() {
+  found <- type_names()
+  files <- tapply(found$file, found$name, c, simplify = FALSE)
+  allowed <- stats::setNames(rep(1, length(files)), names(files))
+  allowed[intersect(unlist(shared_types), names(files))] <- 2
+  allowed[intersect(names(types_of_families), names(files))] <- types_of_families[intersect(names(types_of_families),
+                                                                                            names(files))]
+  twice <- files[lengths(files) > allowed]
+  if (length(twice) == types_named_twice) return(NULL)
+  c(paste("types_named_twice is", types_named_twice, "and", length(twice), "are"),
+    if (length(twice) > types_named_twice) paste(names(twice), "is a type in", vapply(twice, toString, "")))
+}
+
 # The lines of a page's code in one language.
 code_of_page <- function(page, language) {
   lines <- source_lines(page)
@@ -421,7 +463,7 @@ gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_f
               first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns,
               functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
-              words = gate_words, readme = gate_readme, listed = gate_listed)
+              words = gate_words, types = gate_types, readme = gate_readme, listed = gate_listed)
 
 # All gates, or those that are named, which then alone are printed.
 if (sys.nframe() == 0L) {
