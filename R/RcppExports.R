@@ -249,8 +249,8 @@ r_expect_products <- function(description) {
     invisible(.Call(`_kernweave_r_expect_products`, description))
 }
 
-r_operator_product <- function(description, x, stay = FALSE) {
-    .Call(`_kernweave_r_operator_product`, description, x, stay)
+r_operator_product <- function(description, x, stay = FALSE, by = NULL) {
+    .Call(`_kernweave_r_operator_product`, description, x, stay, by)
 }
 
 r_raw_options <- function(names, twins) {

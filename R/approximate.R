@@ -277,9 +277,9 @@ unaudited_product <- function(state, v, u = NULL) {
   if (!is_on_device(v)) v <- columns_of_numbers(v)
   begin_product(state, plan, NCOL(v))
   on.exit(end_work("approximated product"))
-  out <- r_operator_product(native_approximation(state, NCOL(v)), v, TRUE)
+  out <- r_operator_product(native_approximation(state, NCOL(v)), v, TRUE, if (!is.null(u)) columns_of_numbers(u))
   step_work("approximated product")
-  by_rows(out, u)
+  out
 }
 
 columns_of_numbers <- function(v) {
@@ -291,16 +291,6 @@ finite_columns <- function(v) {
   v <- columns_of_numbers(v)
   if (any(!is.finite(v))) abort("value", "the vector that an approximation multiplies must be finite")
   v
-}
-
-# Columns times numbers of the rows; the columns of each component are added up.
-by_rows <- function(x, u) {
-  if (is.null(u)) return(x)
-  u <- finite_columns(u)
-  many <- ncol(x) %/% max(ncol(u), 1)
-  x <- x * u[, rep(seq_len(ncol(u)), each = many), drop = FALSE]
-  added <- lapply(seq_len(many), function(d) rowSums(x[, seq(d, by = many, length.out = ncol(u)), drop = FALSE]))
-  matrix(unlist(added), nrow(x), many)
 }
 
 # The same products pair by pair.

@@ -757,14 +757,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_operator_product
-Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay);
-RcppExport SEXP _kernweave_r_operator_product(SEXP descriptionSEXP, SEXP xSEXP, SEXP staySEXP) {
+Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay, SEXP by);
+RcppExport SEXP _kernweave_r_operator_product(SEXP descriptionSEXP, SEXP xSEXP, SEXP staySEXP, SEXP bySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< bool >::type stay(staySEXP);
-    rcpp_result_gen = Rcpp::wrap(r_operator_product(description, x, stay));
+    Rcpp::traits::input_parameter< SEXP >::type by(bySEXP);
+    rcpp_result_gen = Rcpp::wrap(r_operator_product(description, x, stay, by));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1296,7 +1297,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_walk", (DL_FUNC) &_kernweave_r_walk, 3},
     {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 9},
     {"_kernweave_r_expect_products", (DL_FUNC) &_kernweave_r_expect_products, 1},
-    {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 3},
+    {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 4},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
     {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},

@@ -160,9 +160,29 @@ void r_expect_products(Rcpp::List description) {
   });
 }
 
-// The product of an operator with a matrix. With `stay` it is left on the device that the operator is at home on.
+namespace kernweave {
+namespace {
+
+// Products side by side, as many of each column as of any other, times numbers of the rows that each column has, added
+// up over columns.
+solve::Columns added_by_rows(const solve::Columns& products, const solve::Block& numbers, int threads) {
+  user_check(numbers.allFinite(), Fault::value, "the numbers of rows that products are multiplied by must be finite");
+  const solve::Index each = numbers.cols() ? products.cols() / numbers.cols() : 0;
+  solve::Columns sums;
+  sums.make(products.device(), products.rows(), each);
+  clear(&sums);
+  for (solve::Index c = 0; c < numbers.cols(); ++c)
+    add_scaled_rows(solve::RowScales(numbers.col(c)), columns_from(products, c * each, each), 1, &sums, threads);
+  return sums;
+}
+
+}  // namespace
+}  // namespace kernweave
+
+// The product of an operator with a matrix. With `stay` it is left on the device that the operator is at home on; with
+// `by`, numbers of rows for each column, it is the sum over columns of products times these.
 // [[Rcpp::export(rng = false)]]
-Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay = false) {
+Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay = false, SEXP by = R_NilValue) {
   const auto product = [&]() -> Rcpp::RObject {
     const kernweave::Given nothing;
     kernweave::RHost host(nothing, {});
@@ -173,7 +193,9 @@ Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay = fal
                               columns.rows(), " rows");
     kernweave::solve::Columns y;
     op->multiply(columns, &y);
-    return kernweave::columns_to_r(std::move(y));
+    if (Rf_isNull(by)) return kernweave::columns_to_r(std::move(y));
+    return kernweave::columns_to_r(
+        kernweave::added_by_rows(y, kernweave::block_from_r(by), kernweave::threads_of(description)));
   };
   return kernweave::at_border([&] { return kernweave::with_second_try(product); });
 }
