@@ -52,9 +52,11 @@ Block blockwise_inverse(const Block& l) {
   for (Index from = 0; from < l.rows(); from += kRowsOfBlock) {
     const Index count = std::min(kRowsOfBlock, l.rows() - from);
     const Block own = l.block(from, from, count, count);
-    auto before = turned.block(from, 0, count, from);
-    const Block solved = own.triangularView<Eigen::Lower>().solve(Block(-before));
-    before = solved;
+    if (from > 0) {  // Eigen reads where an empty block would begin
+      auto before = turned.block(from, 0, count, from);
+      const Block solved = own.triangularView<Eigen::Lower>().solve(Block(-before));
+      before = solved;
+    }
     turned.block(from, from, count, count) = own.triangularView<Eigen::Lower>().solve(Block::Identity(count, count));
   }
   return turned;
