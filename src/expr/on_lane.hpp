@@ -1,5 +1,6 @@
 // The rows of ops.def on any lane.
 #pragma once
+#include "kernweave/names.hpp"
 #include "kernweave/ops.hpp"
 
 namespace kernweave {
