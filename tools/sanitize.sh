@@ -23,6 +23,7 @@ git ls-files -z --cached --others --exclude-standard DESCRIPTION NAMESPACE LICEN
   tar cf - --null --ignore-failed-read -T - | tar xf - -C "$place/package"
 changed=$(find src inst \( -name '*.hpp' -o -name '*.def' \) -newer "$place/compiled" 2> /dev/null | head -n 1)
 [ -z "$changed" ] || find "$place/package/src" -name '*.o' -exec rm {} +
+touch "$place/compiled"
 
 sanitizers='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 cat > "$place/Makevars" <<RULES
@@ -33,7 +34,6 @@ echo "== compiling; what is said goes to .lib/sanitized/log"
 R_MAKEVARS_USER=$place/Makevars KERNWEAVE_CUDA=no KERNWEAVE_TEST_WINDOWS=yes R CMD INSTALL --no-docs --no-test-load \
   --no-byte-compile --library="$place/lib" "$place/package" > "$place/log" 2>&1 ||
   { tail -n 20 "$place/log" >&2; exit 1; }
-touch "$place/compiled"
 
 # R itself is not compiled for it, so its library comes first; what R never frees is no leak of ours.
 status=0
