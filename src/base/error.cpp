@@ -1,7 +1,15 @@
-// Names of the faults, as R sees them.
+// Names of the faults, as R sees them, and messages of their parts.
 #include "base/error.hpp"
 
+#include <sstream>
+
 namespace kernweave {
+
+std::string sentence_of(std::initializer_list<Said> parts) {
+  std::ostringstream out;
+  for (const Said& each : parts) std::visit([&](const auto& value) { out << value; }, each);
+  return out.str();
+}
 
 const char* fault_name(Fault fault) {
   switch (fault) {

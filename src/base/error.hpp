@@ -1,9 +1,12 @@
 // The two kinds of failure: the user's, with a class and the facts, and ours, which asks for a report.
 #pragma once
 #include <exception>
-#include <sstream>
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace kernweave {
 
@@ -39,11 +42,23 @@ class Failure : public std::exception {
 // Thrown where the user has asked to stop; carries nothing.
 struct Interrupted {};
 
+// What a message is made of. All text is of one type, whatever its length, so that few functions are compiled.
+using Said = std::variant<std::string_view, char, long long, double>;
+
+inline Said said(std::string_view text) { return text; }
+inline Said said(char letter) { return letter; }
+
+template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+Said said(Number number) {
+  if constexpr (std::is_floating_point_v<Number>) return static_cast<double>(number);
+  else return static_cast<long long>(number);
+}
+
+std::string sentence_of(std::initializer_list<Said> parts);
+
 template <class... Parts>
 std::string sentence(const Parts&... parts) {
-  std::ostringstream out;
-  (void)(out << ... << parts);
-  return out.str();
+  return sentence_of({said(parts)...});
 }
 
 template <class... Parts>
