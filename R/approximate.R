@@ -308,7 +308,7 @@ weighed <- function(F, v, u = NULL) {
 
 # The precision of near pairs. In float32 few digits of the points are left beside some that are far away, and none of
 # the distance of points that are nearly the same.
-precision_beside <- function(state, plan) if (plan$strays > 0 || plan$rough) "float64" else near_precision(state)
+precision_beside <- function(state, plan) if (plan$outliers > 0 || plan$rough) "float64" else near_precision(state)
 
 #' @rdname approximate
 #' @export

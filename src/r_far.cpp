@@ -106,7 +106,7 @@ SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVe
         Rcpp::_["pointer"] = pointer,
         Rcpp::_["levels"] = kernweave::levels_to_r(a.levels()), Rcpp::_["scale"] = a.scale, Rcpp::_["same"] = a.same,
         Rcpp::_["near_pairs"] = a.near_pairs(), Rcpp::_["bytes"] = a.bytes(),
-        Rcpp::_["strays"] = a.strays(), Rcpp::_["rough"] = a.rough,
+        Rcpp::_["outliers"] = a.outliers(), Rcpp::_["rough"] = a.rough,
         Rcpp::_["formula"] = a.formula(), Rcpp::_["factors"] = a.factors(),
         Rcpp::_["no_series"] = a.why_no_series());
   });

@@ -13,24 +13,24 @@ namespace kernweave {
 
 // The workers of a pass, each made by the thread that first needs it, and kept from run to run.
 template <class T>
-class Workers {
+class PassWorkers {
  public:
-  struct Worker {
-    explicit Worker(const PassRun& job) : tiles(job) {}
+  struct PassWorker {
+    explicit PassWorker(const PassRun& job) : tiles(job) {}
     TileWorker<T> tiles;
     bool begun = false;
   };
 
-  explicit Workers(const PassRun& job) : job_(job) {}
+  explicit PassWorkers(const PassRun& job) : job_(job) {}
 
   void begin(int threads) {
     if (static_cast<int>(workers_.size()) < threads) workers_.resize(static_cast<std::size_t>(threads));
     for (const auto& worker : workers_)
       if (worker) worker->begun = false;
   }
-  Worker& operator[](int number) {
-    std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(number)];
-    if (!worker) worker = std::make_unique<Worker>(job_);
+  PassWorker& operator[](int number) {
+    std::unique_ptr<PassWorker>& worker = workers_[static_cast<std::size_t>(number)];
+    if (!worker) worker = std::make_unique<PassWorker>(job_);
     if (!worker->begun) worker->tiles.begin();
     worker->begun = true;
     return *worker;
@@ -38,7 +38,7 @@ class Workers {
 
  private:
   const PassRun& job_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<PassWorker>> workers_;
 };
 
 template <class T>
@@ -115,7 +115,7 @@ class ReadyPass : public SpanFolder {
   const std::int64_t split_;
   const Units whole_;
   Sweep sweep_;
-  Workers<T> workers_;
+  PassWorkers<T> workers_;
   std::vector<T> columns_;
 };
 

@@ -272,7 +272,7 @@ Range TileWorker<T>::with_own_panel(const Range& columns) const {
 
 // One tile of columns for all strips of rows. Where columns come from data, those `expected` next are asked for.
 template <class T>
-void TileWorker<T>::tile(const Block& block, std::int64_t column, std::int64_t columns, const Range& expected) {
+void TileWorker<T>::tile(const RowBlock& block, std::int64_t column, std::int64_t columns, const Range& expected) {
   const Tiling& t = pass_.tiling;
   const bool has_pairs = pass_.components[static_cast<int>(Space::pairs)] > 0;
   const std::int64_t of_column = std::max(pass_.components[static_cast<int>(Space::sweep_panel)], 1);
@@ -294,7 +294,7 @@ void TileWorker<T>::tile(const Block& block, std::int64_t column, std::int64_t c
 }
 
 template <class T>
-void TileWorker<T>::columns_of(const Block& block, const Range& range, bool shared) {
+void TileWorker<T>::columns_of(const RowBlock& block, const Range& range, bool shared) {
   const Tiling& t = pass_.tiling;
   for (std::int64_t column = range.from; column < range.to; column += t.columns) {
     const std::int64_t columns = std::min(t.columns, range.to - column);
@@ -308,7 +308,7 @@ void TileWorker<T>::columns_of(const Block& block, const Range& range, bool shar
 
 // What has been set out of some columns, for all rows; of those that are missing in a strip, the last one once more.
 template <class T>
-void TileWorker<T>::take_joined(const Block& block, std::int64_t columns, std::int64_t last) {
+void TileWorker<T>::take_joined(const RowBlock& block, std::int64_t columns, std::int64_t last) {
   if (columns == 0) return;
   const std::int64_t padded = padded_to(columns, pass_.tiling.strip());
   if (padded > columns) pack_space(Space::sweep, job_.sweep_axis(), job_.point(0, last), 1, padded - columns, columns);
@@ -320,7 +320,7 @@ void TileWorker<T>::take_joined(const Block& block, std::int64_t columns, std::i
 // Columns of short spans lie side by side in a tile: each span by itself would begin and end within a strip, and set
 // out all loops anew.
 template <class T>
-void TileWorker<T>::joined_spans(const Block& block, const PairSpan* first, const PairSpan* last) {
+void TileWorker<T>::joined_spans(const RowBlock& block, const PairSpan* first, const PairSpan* last) {
   const std::int64_t most = pass_.tiling.columns;
   std::int64_t filled = 0, place = 0;
   for (; first != last; ++first) {
@@ -340,7 +340,7 @@ void TileWorker<T>::joined_spans(const Block& block, const PairSpan* first, cons
 }
 
 template <class T>
-void TileWorker<T>::span_alone(const Block& block, const Range& columns) {
+void TileWorker<T>::span_alone(const RowBlock& block, const Range& columns) {
   const Range own = with_own_panel(columns);
   columns_of(block, own, false);
   columns_of(block, {own.to, columns.to}, true);
@@ -350,7 +350,7 @@ template <class T>
 void TileWorker<T>::block(const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
                           const std::function<void()>& beat) {
   const std::int64_t wide = pass_.tiling.strip_rows();
-  const Block block{rows, padded_to(rows.size(), wide) / wide, states, &beat};
+  const RowBlock block{rows, padded_to(rows.size(), wide) / wide, states, &beat};
   row_panel(rows.from, rows.size(), space(Space::lane_panel));
   init_states(block.strips);
   looked_ = false;

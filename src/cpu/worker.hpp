@@ -98,17 +98,17 @@ class TileWorker {
   void write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
   Range with_own_panel(const Range& columns) const;
   // Rows that are worked on.
-  struct Block {
+  struct RowBlock {
     Range rows;
     std::int64_t strips;
     StatesFrom states;
     const std::function<void()>* beat;
   };
-  void tile(const Block& block, std::int64_t column, std::int64_t columns, const Range& expected);
-  void columns_of(const Block& block, const Range& columns, bool shared);
-  void take_joined(const Block& block, std::int64_t columns, std::int64_t last);
-  void joined_spans(const Block& block, const PairSpan* first, const PairSpan* last);
-  void span_alone(const Block& block, const Range& columns);
+  void tile(const RowBlock& block, std::int64_t column, std::int64_t columns, const Range& expected);
+  void columns_of(const RowBlock& block, const Range& columns, bool shared);
+  void take_joined(const RowBlock& block, std::int64_t columns, std::int64_t last);
+  void joined_spans(const RowBlock& block, const PairSpan* first, const PairSpan* last);
+  void span_alone(const RowBlock& block, const Range& columns);
   char* lane_states(std::int64_t strip) { return states_ + strip * job_.pass->lane_state_bytes; }
 
   const PassRun& job_;

@@ -120,7 +120,7 @@ class Approximated : public Approximation {
     return rows && columns ? "of rows and columns" : rows ? "of rows" : columns ? "of columns" : "";
   }
 
-  double strays() const override {
+  double outliers() const override {
     return targets_->size() - targets_->boxed() + (sources().size() - sources().boxed());
   }
 

@@ -49,7 +49,7 @@ class Approximation {
   virtual const std::vector<Rectangle>& near() const = 0;
   virtual std::vector<LevelReport> levels() const = 0;
   virtual double near_pairs() const = 0;
-  virtual double strays() const = 0;  // points of both sides in no box
+  virtual double outliers() const = 0;  // points of both sides in no box
   virtual int components() const = 0;
   virtual double bytes() const = 0;
 

@@ -1,4 +1,4 @@
-// Strays are looked for by a sample of each side, without its ends.
+// Outliers are looked for by a sample of each side, without its ends.
 #include "far/cube.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// Strays lie farther from the rest of their side's sample than so many times its width, and are no larger share of
+// Outliers lie farther from the rest of their side's sample than so many times its width, and are no larger share of
 // their side, but for one.
 constexpr std::size_t kSample = 4096, kOfEnds = 64;  // of which one part at each end
-constexpr double kFarAway = 1000, kMostStrays = 0.001;
+constexpr double kFarAway = 1000, kMostOutliers = 0.001;
 
 // What numbers times 0 come to tells whether all are finite.
 template <int D>
@@ -55,13 +55,13 @@ void put_fence(const Points& points, BoundingBox<D>* fence) {
 template <int D>
 bool are_within(const Points& points, const BoundingBox<D>& fence, BoundingBox<D>* within) {
   const std::size_t count = points.size() / D;
-  double strays = 0;
+  double outliers = 0;
   for (std::size_t p = 0; p < count; ++p) {
     const std::array<double, D> point = point_of<D>(points, p);
     if (fence.has(point)) within->take(point);
-    else ++strays;
+    else ++outliers;
   }
-  return strays <= 1 + kMostStrays * static_cast<double>(count);
+  return outliers <= 1 + kMostOutliers * static_cast<double>(count);
 }
 
 template <int D>

@@ -31,7 +31,7 @@ struct BoundingBox {
   double width() const;
 };
 
-// All points lie in it, or all but a few strays that are so far from the others that these would share a box.
+// All points lie in it, or all but a few outliers that are so far from the others that these would share a box.
 template <int D>
 struct Cube {
   std::array<double, D> least{};

@@ -246,7 +246,7 @@ test_that("a few points far from all others are near to all, and the others as w
       exact <- K %*% v
       audited <- eager(approximate(K, 1e-4), 30)
       plan <- plan_of(audited)
-      expect_equal(plan$strays, 3 + sum(c(7, 2000, 2001) <= ncol(K)))
+      expect_equal(plan$outliers, 3 + sum(c(7, 2000, 2001) <= ncol(K)))
       expect_lt(plan$near_pairs / prod(dim(K)), if (d == 3) 0.75 else 0.35)
       expect_lte(sqrt(sum((audited %*% v - exact)^2) / sum(exact^2)), 2e-4)
       proved <- eager(approximate(K, 1e-4, "proof"), 30)
