@@ -42,7 +42,7 @@ void BoxWalk<T>::begin() {
 }
 
 template <class T>
-void BoxWalk<T>::strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, RowStates* states,
+void BoxWalk<T>::strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, const StatesFrom& states,
                        const GiveUp& give_up) {
   columns_ = &columns;
   leaf_level_ = std::max(columns.tree().levels() - job_.joined, 0);
@@ -50,7 +50,7 @@ void BoxWalk<T>::strip(const T* rows, std::int64_t count, const BoxedPoints<T>& 
   count_ = count;
   states_ = states;
   any_seen_ = false;
-  pairs_.begin_strip(columns_->names());
+  pairs_.begin_strip(columns_->names().data());
   limit_ = std::numeric_limits<double>::quiet_NaN();
   if (!surround(rows, count)) fold(columns_->boxed());
   else if (columns_->boxed().size() > 0) stack_.push_back({-HUGE_VAL, 1, 0});

@@ -34,7 +34,7 @@ class BoxWalk {
   TileWorker<T>& reader() { return pairs_; }
   // All that matters to a strip of rows is taken into their states, unless it is told, between two boxes, to give up.
   using GiveUp = std::function<bool()>;
-  void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, RowStates* states,
+  void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, const StatesFrom& states,
              const GiveUp& give_up = nullptr);
   // The same rows and all columns in boxes, as they come; finds nothing, but how long that takes.
   void all_columns(const T* rows, const BoxedPoints<T>& columns);
@@ -64,7 +64,7 @@ class BoxWalk {
   std::int64_t count_ = 0;
   bool any_seen_ = false;
   std::int64_t looked_at_ = 0;  // columns that are looked at for a first limit; 0: none are
-  RowStates* states_ = nullptr;
+  StatesFrom states_{nullptr};
   double limit_ = 0;  // ranks of at least this do not matter; NaN: all do
 };
 

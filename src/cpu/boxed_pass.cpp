@@ -46,8 +46,7 @@ int joined_levels(int components) {
 template <class T>
 BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const TileKernel& kernel,
                         const Decision& decision)
-    : number_(output),
-      growth_(decision.growths[output]),
+    : growth_(decision.growths[output]),
       always_(decision.loops.boxes == Boxes::always),
       conditional_(!same_value(growth_.value, variant.outputs[output].value)),
       alone_(of_one_output(variant, output)),
@@ -60,7 +59,10 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t ou
            pass_.lanes_along_i ? decision.sizes.j : decision.sizes.i},
       bounds_{&plan, &bounded_, &of_bounds_, &kernel, &no_shape_, 1, 1},
       job_{&run_, &bounds_, {}, growth_.grows, row(alone_.outputs[0].red).matters == red::Matters::least,
-           joined_levels(growth_.components())} {
+           joined_levels(growth_.components())},
+      workers_(job_),
+      sweep_(this, run_.lanes) {
+  shape_.parts[0].number = static_cast<int>(output);
   const std::vector<int> of_pairs = places(pass_, true), of_bounds = places(of_bounds_, true);
   for (std::size_t d = 0; d < of_pairs.size(); ++d) job_.axes.push_back({of_pairs[d], of_bounds[d]});
 }
@@ -83,18 +85,6 @@ std::vector<int> BoxedPass<T>::places(const Pass& pass, bool row) const {
   return places;
 }
 
-template <class T>
-typename BoxedPass<T>::Worker& BoxedPass<T>::worker(int number) {
-  std::unique_ptr<Worker>& worker = workers_[static_cast<std::size_t>(number)];
-  if (!worker) worker = std::make_unique<Worker>(job_);
-  if (!worker->begun) worker->walk.begin();
-  worker->begun = true;
-  return *worker;
-}
-
-template <class T>
-BoxedPass<T>::~BoxedPass() = default;
-
 // What pairs read of the points of an axis, by component.
 template <class T>
 Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
@@ -108,7 +98,7 @@ Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
               std::vector<T>& panel = panels[static_cast<std::size_t>(number)];
               panel.resize(static_cast<std::size_t>(shape.components * tile));
               const std::int64_t first = k * tile, count = std::min(tile, points - first);
-              TileWorker<T>& reader = worker(number).walk.reader();
+              TileWorker<T>& reader = workers_[number].reader();
               if (rows) reader.row_panel(first, count, panel.data());
               else reader.panel(first, points, panel.data());
               for (int c = 0; c < shape.components; ++c)
@@ -146,8 +136,9 @@ void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
   rows_ = std::move(rows);
   paid_ = Paid::untried;
   parts_.clear();
-  strips_.clear();
+  order_.clear();
   for (const Rectangle& extent : extents) add_part(extent, threads);
+  deal_out();
 }
 
 // Rows that lie as the columns do have the same tree.
@@ -165,59 +156,77 @@ void BoxedPass<T>::add_part(const Rectangle& extent, int threads) {
   const auto set_out = [&](const Coordinates<T>& values, const Range& points, bool rows, const auto& in_order) {
     return std::make_unique<BoxedPoints<T>>(values, points.from, shape_of(pass_, rows), in_order, grain);
   };
-  parts_.push_back({extent, set_out(rows_, extent.rows, true, tree_of_rows),
+  const auto first = static_cast<std::int64_t>(order_.size());
+  parts_.push_back({extent, first, set_out(rows_, extent.rows, true, tree_of_rows),
                     set_out(columns_, extent.columns, false, tree_of_columns)});
-  deal_out(parts_.back(), parts_.back().rows->boxed());
-  deal_out(parts_.back(), parts_.back().rows->others());
+  for (const Index name : parts_.back().rows->names())
+    if (name > 0) order_.push_back(name - 1);
 }
 
 template <class T>
-void BoxedPass<T>::deal_out(const Part& part, const Range& places) {
-  const std::int64_t step = pass_.tiling.strip_rows() * kStripsOfTask;
-  for (std::int64_t from = places.from; from < places.to; from += step)
-    strips_.push_back({&part, {from, std::min(from + step, places.to)}});
+void BoxedPass<T>::deal_out() {
+  std::vector<Rectangle> all;
+  for (const Part& part : parts_)
+    for (const Range& places : {part.rows->boxed(), part.rows->others()})
+      all.push_back({{part.first + places.from, part.first + places.to}, part.extent.columns});
+  const std::int64_t block = pass_.tiling.strip_rows() * kStripsOfTask;
+  units_ = std::make_unique<Units>(all, block, std::max<std::int64_t>(run_.sweep, 1));
 }
 
 template <class T>
-void BoxedPass<T>::strip(Worker* worker, const Strips& strips, std::int64_t place, RowStates* total) {
-  const std::int64_t count = std::min(pass_.tiling.strip_rows(), strips.places.to - place);
-  const Part& part = *strips.part;
-  worker->states.init(shape_, count);
-  worker->walk.strip(part.rows->panel(place), count, *part.columns, &worker->states);
-  if (folds_rows()) return total->merge_rows(worker->states, count, 0);
-  worker->states.finish(0, count, place, run_.lanes, run_.task->results[number_], part.rows->rows());
+const typename BoxedPass<T>::Part& BoxedPass<T>::part_with(std::int64_t row) const {
+  const auto later = [](std::int64_t r, const Part& part) { return r < part.first; };
+  return *(std::upper_bound(parts_.begin(), parts_.end(), row, later) - 1);
+}
+
+template <class T>
+void BoxedPass<T>::begin_spans(const Task& task, int threads, std::int64_t) {
+  run_.task = bounds_.task = &task;
+  workers_.begin(threads);
+}
+
+template <class T>
+void BoxedPass<T>::fold_spans(int worker, const Range& rows, const PairSpan*, const PairSpan*,
+                              const StatesFrom& states, const Heartbeat& beat) {
+  const Part& part = part_with(rows.from);
+  BoxWalk<T>& walk = workers_[worker];
+  for (std::int64_t row = rows.from; row < rows.to; row += pass_.tiling.strip_rows()) {
+    const StatesFrom here{states.states, states.first + row - rows.from};
+    walk.strip(part.strip(row), in_strip({row, rows.to}), *part.columns, here);
+    beat();
+  }
 }
 
 // Some strips from everywhere are faster by boxes, most of them: one may have been held up.
 template <class T>
 bool BoxedPass<T>::most_are_faster(const Task& task) {
-  const auto strips = static_cast<std::int64_t>(strips_.size()),
-             tried = std::min<std::int64_t>(strips, kRowsOfTrial / pass_.tiling.strip_rows());
+  const std::int64_t units = units_->size(),
+                     tried = std::min<std::int64_t>(units, kRowsOfTrial / pass_.tiling.strip_rows());
   std::int64_t faster = 0;
   for (std::int64_t k = 0; k < tried; ++k) {
-    faster += is_faster(strips_[static_cast<std::size_t>(strips * k / tried)]);
+    faster += is_faster((*units_)[units * k / tried].rows);
     task.poll(0.0);
   }
   return 2 * faster > tried;
 }
 
 template <class T>
-bool BoxedPass<T>::is_faster(const Strips& some) {
+bool BoxedPass<T>::is_faster(const Range& some) {
   using Clock = std::chrono::steady_clock;
   const auto since = [](const Clock::time_point& start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  const Part& part = *some.part;
-  Worker& here = worker(0);
-  const T* const rows = part.rows->panel(some.places.from);
+  const Part& part = part_with(some.from);
+  BoxWalk<T>& walk = workers_[0];
+  const T* const rows = part.strip(some.from);
   Clock::time_point start = Clock::now();
-  here.walk.all_columns(rows, *part.columns);
+  walk.all_columns(rows, *part.columns);
   const double most = since(start) * kWorthOfBoxes * (conditional_ ? kWorkOfFused : 1.0);
-  const std::int64_t count = std::min(pass_.tiling.strip_rows(), some.places.size());
-  here.states.init(shape_, count);
+  RowStates states;
+  states.init(shape_, in_strip(some));
   start = Clock::now();
   bool faster = true;
-  here.walk.strip(rows, count, *part.columns, &here.states, [&] {
+  walk.strip(rows, in_strip(some), *part.columns, {&states}, [&] {
     faster = faster && since(start) < most;
     return !faster;
   });
@@ -226,51 +235,13 @@ bool BoxedPass<T>::is_faster(const Strips& some) {
 
 template <class T>
 bool BoxedPass<T>::pays(const Task& task, int threads) {
-  run_.task = bounds_.task = &task;
-  if (static_cast<int>(workers_.size()) < threads) workers_.resize(static_cast<std::size_t>(threads));
-  for (const auto& worker : workers_)
-    if (worker) worker->begun = false;
+  begin_spans(task, threads, 0);
   set_out(task.restriction, threads);
   if (!always_ && paid_ == Paid::untried) paid_ = most_are_faster(task) ? Paid::yes : Paid::no;
   return always_ || paid_ == Paid::yes;
 }
 
-template <class T>
-void BoxedPass<T>::run(const Task& task, int threads) {
-  totals_.resize(folds_rows() ? strips_.size() : 0);
-  for (RowStates& total : totals_) total.init(shape_, 1);
-  share_out(threads, static_cast<std::int64_t>(strips_.size()), task.poll,
-            [&](int number, std::int64_t k, const Heartbeat& beat) {
-              const Strips& some = strips_[static_cast<std::size_t>(k)];
-              RowStates* const total = folds_rows() ? &totals_[static_cast<std::size_t>(k)] : nullptr;
-              for (std::int64_t place = some.places.from; place < some.places.to; place += pass_.tiling.strip_rows()) {
-                strip(&worker(number), some, place, total);
-                beat();
-              }
-            });
-  for (std::size_t k = 1; k < totals_.size(); ++k) totals_[0].merge(totals_[k]);
-  if (folds_rows()) totals_[0].finish(0, 1, 0, 1, task.results[number_]);
-}
-
-template <class T>
-BoxedPasses<T>::BoxedPasses(const Plan& plan, const Variant& variant, const TileKernel& kernel,
-                            const Decision& decision) {
-  for (std::size_t k = 0; k < variant.outputs.size(); ++k)
-    passes_.push_back(std::make_unique<BoxedPass<T>>(plan, variant, k, kernel, decision));
-}
-
-template <class T>
-BoxedPasses<T>::~BoxedPasses() = default;
-
-template <class T>
-bool BoxedPasses<T>::run(const Task& task, int threads) {
-  for (const auto& pass : passes_)
-    if (!pass->pays(task, threads)) return false;
-  for (const auto& pass : passes_) pass->run(task, threads);
-  return true;
-}
-
-template class BoxedPasses<float>;
-template class BoxedPasses<double>;
+template class BoxedPass<float>;
+template class BoxedPass<double>;
 
 }  // namespace kernweave

@@ -1,86 +1,71 @@
-// One output by boxes: rows and columns in the order of trees, strip by strip.
+// One output by boxes: its units are strips of rows in the order of trees, and folding one is a walk through boxes of
+// columns.
 #pragma once
-#include <deque>
 #include <memory>
 #include <vector>
-#include "base/threads.hpp"
 #include "cpu/box_walk.hpp"
+#include "cpu/sweep.hpp"
+#include "cpu/pass_workers.hpp"
 #include "plan/growth.hpp"
 
 namespace kernweave {
 
 template <class T>
-class BoxedPass {
+class BoxedPass : public SpanFolder {
  public:
   BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const TileKernel& kernel,
             const Decision& decision);
-  ~BoxedPass();
 
   // Sets all out for a run. No where a trial tells that all pairs are as fast.
   bool pays(const Task& task, int threads);
-  void run(const Task& task, int threads);
+  void run(const Task& task, int threads) { sweep_.run(task, threads, *units_, nullptr); }
+
+  const Pass& pass() const override { return pass_; }
+  const RowShape& shape() const override { return shape_; }
+  const std::int64_t* order() const override { return order_.data(); }
+  void begin_spans(const Task& task, int threads, std::int64_t columns) override;
+  void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
+                  const Heartbeat& beat) override;
 
  private:
-  struct Worker {
-    explicit Worker(const BoxJob<T>& job) : walk(job) {}
-    BoxWalk<T> walk;
-    RowStates states;
-    bool begun = false;
-  };
   Pass compiled(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
                 const Loops& loops) const;
   std::vector<int> places(const Pass& pass, bool row) const;
-  Worker& worker(int number);
-  // Rows and columns of which all pairs are there.
+  // Rows and columns of which all pairs are there. Its rows are those of units from `first` on.
   struct Part {
     Rectangle extent;
+    std::int64_t first;
     std::unique_ptr<BoxedPoints<T>> rows, columns;
-  };
-  // Some strips of a part.
-  struct Strips {
-    const Part* part;
-    Range places;
+
+    const T* strip(std::int64_t row) const { return rows->panel(row - first); }
   };
   Coordinates<T> read(bool rows, int threads);
   std::vector<Rectangle> rectangles(const Restriction& restriction) const;
   void set_out(const Restriction& restriction, int threads);
   void add_part(const Rectangle& extent, int threads);
-  void deal_out(const Part& part, const Range& places);
+  void deal_out();
+  const Part& part_with(std::int64_t row) const;
   bool most_are_faster(const Task& task);
-  bool is_faster(const Strips& some);
-  void strip(Worker* worker, const Strips& strips, std::int64_t place, RowStates* total);
-  bool folds_rows() const { return shape_.parts[0].output->keep == Keep::none; }
+  bool is_faster(const Range& some);
+  std::int64_t in_strip(const Range& rows) const { return std::min(pass_.tiling.strip_rows(), rows.size()); }
 
-  const std::size_t number_;  // of the output
   const Growth growth_;
   const bool always_;
   const bool conditional_;  // does the formula say which pairs there are?
   const Variant alone_;      // with that output alone
   Variant bounded_;
   const Pass pass_, of_bounds_;
-  const RowShape shape_, no_shape_;
+  RowShape shape_;
+  const RowShape no_shape_;
   PassRun run_, bounds_;
   BoxJob<T> job_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  PassWorkers<BoxWalk<T>, BoxJob<T>> workers_;
+  Sweep sweep_;
   Coordinates<T> rows_, columns_;  // of all points, as they lie
-  std::deque<Part> parts_;
-  std::vector<Strips> strips_;
-  std::vector<RowStates> totals_;  // of strips, where rows are folded, too
+  std::vector<Part> parts_;
+  std::vector<std::int64_t> order_;
+  std::unique_ptr<const Units> units_;
   enum class Paid { untried, yes, no } paid_ = Paid::untried;
-};
-
-// All outputs.
-template <class T>
-class BoxedPasses {
- public:
-  BoxedPasses(const Plan& plan, const Variant& variant, const TileKernel& kernel, const Decision& decision);
-  ~BoxedPasses();
-
-  // No, where a trial of one of them tells that all pairs are as fast.
-  bool run(const Task& task, int threads);
-
- private:
-  std::vector<std::unique_ptr<BoxedPass<T>>> passes_;
 };
 
 }  // namespace kernweave

@@ -15,19 +15,18 @@ BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, co
   first_other_ = padded(tree_->boxed());
   const std::int64_t places = first_other_ + padded(points - tree_->boxed());
   const auto last_boxed = order.begin() + tree_->boxed();
-  rows_.assign(order.begin(), last_boxed);
+  std::vector<std::int64_t> rows(order.begin(), last_boxed);
   // Where nobody is, the last point stands once more.
-  rows_.resize(static_cast<std::size_t>(first_other_), rows_.empty() ? 0 : rows_.back());
-  rows_.insert(rows_.end(), last_boxed, order.end());
-  rows_.resize(static_cast<std::size_t>(places), rows_.empty() ? 0 : rows_.back());
-  for (std::int64_t& row : rows_) row += first;
+  rows.resize(static_cast<std::size_t>(first_other_), rows.empty() ? 0 : rows.back());
+  rows.insert(rows.end(), last_boxed, order.end());
+  rows.resize(static_cast<std::size_t>(places), rows.empty() ? 0 : rows.back());
   names_.push_back(0);
-  for (const std::int64_t row : rows_) names_.push_back(row + 1);
+  for (std::int64_t& row : rows) names_.push_back((row += first) + 1);
   panel_.resize(static_cast<std::size_t>(places * shape_.components));
   for (int c = 0; c < shape_.components && points > 0; ++c) {
     const std::vector<T>& from = values[static_cast<std::size_t>(c)];
     for (std::int64_t p = 0; p < places; ++p) {
-      const std::int64_t row = rows_[static_cast<std::size_t>(p)];
+      const std::int64_t row = rows[static_cast<std::size_t>(p)];
       panel_[static_cast<std::size_t>(shape_.place(p, c))] = from[static_cast<std::size_t>(row)];
     }
   }

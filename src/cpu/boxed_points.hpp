@@ -26,7 +26,6 @@ class BoxedPoints {
               std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain);
 
   const BoxTree<T>& tree() const { return *tree_; }
-  const std::shared_ptr<const BoxTree<T>>& shared_tree() const { return tree_; }
 
   // Points by their places: those in boxes from 0 on, as the tree numbers them, the others from `others` on.
   Range boxed() const { return {0, tree_->boxed()}; }
@@ -35,16 +34,14 @@ class BoxedPoints {
   }
   // From a place on where a strip begins.
   const T* panel(std::int64_t place) const { return panel_.data() + place * shape_.components; }
-  // Rows of the data by place, and those that terms are called by, which both count from 1.
-  const std::int64_t* rows() const { return rows_.data(); }
-  const Index* names() const { return names_.data(); }
+  // What terms are called by: rows of the data by place, both counted from 1.
+  const std::vector<Index>& names() const { return names_; }
 
  private:
   PanelShape shape_;
   std::shared_ptr<const BoxTree<T>> tree_;
   std::int64_t first_other_ = 0;
   std::vector<T> panel_;
-  std::vector<std::int64_t> rows_;
   std::vector<Index> names_;
 };
 

@@ -37,7 +37,7 @@ class RowStates {
   void merge_rows(RowStates& later, std::int64_t count, std::size_t part);
   // Writes the rows of a part to its result, the first one to row `first`; with an order, row k of it to row order[k].
   void finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result,
-              const Result& result, const std::int64_t* order = nullptr);
+              const Result& result, const std::int64_t* order);
 
  private:
   void shift_addresses(std::vector<std::int64_t>* memory, std::int64_t sign) const;

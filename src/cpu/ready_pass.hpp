@@ -3,43 +3,15 @@
 #include <algorithm>
 #include <memory>
 #include <vector>
+#include "base/error.hpp"
 #include "base/threads.hpp"
 #include "cpu/sweep.hpp"
 #include "cpu/worker.hpp"
 #include "cpu/limits.hpp"
+#include "cpu/pass_workers.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
-
-// The workers of a pass, each made by the thread that first needs it, and kept from run to run.
-template <class T>
-class PassWorkers {
- public:
-  struct PassWorker {
-    explicit PassWorker(const PassRun& job) : tiles(job) {}
-    TileWorker<T> tiles;
-    bool begun = false;
-  };
-
-  explicit PassWorkers(const PassRun& job) : job_(job) {}
-
-  void begin(int threads) {
-    if (static_cast<int>(workers_.size()) < threads) workers_.resize(static_cast<std::size_t>(threads));
-    for (const auto& worker : workers_)
-      if (worker) worker->begun = false;
-  }
-  PassWorker& operator[](int number) {
-    std::unique_ptr<PassWorker>& worker = workers_[static_cast<std::size_t>(number)];
-    if (!worker) worker = std::make_unique<PassWorker>(job_);
-    if (!worker->begun) worker->tiles.begin();
-    worker->begun = true;
-    return *worker;
-  }
-
- private:
-  const PassRun& job_;
-  std::vector<std::unique_ptr<PassWorker>> workers_;
-};
 
 template <class T>
 class ReadyPass : public SpanFolder {
@@ -87,12 +59,16 @@ class ReadyPass : public SpanFolder {
   }
   void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
                   const Heartbeat& beat) override {
-    workers_[worker].tiles.block(rows, first, last, states, beat);
+    workers_[worker].block(rows, first, last, states, beat);
   }
 
  private:
   Units units(const Range& rows, const Range& columns) const {
-    return Units(rows, columns, pass_.tiling.rows, std::max<std::int64_t>(split_, 1));
+    const std::int64_t block = pass_.tiling.rows, split = std::max<std::int64_t>(split_, 1);
+    internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % split == 0), "a block from row ",
+                   rows.from, " and column ", columns.from, " where ", block, " rows and ", split,
+                   " columns belong together");
+    return Units({{rows, columns}}, block, split);
   }
 
   // What depends on columns alone is computed once for all blocks of rows, where the memory is not too much.
@@ -103,7 +79,7 @@ class ReadyPass : public SpanFolder {
     columns_.resize(static_cast<std::size_t>(tiles * each));
     const auto no_progress = [&](double) { job_.task->poll(0.0); };
     share_out(threads, tiles, no_progress, [&](int worker, std::int64_t tile, const Heartbeat& beat) {
-      workers_[worker].tiles.panel(tile * wide, job_.sweep, columns_.data() + tile * each);
+      workers_[worker].panel(tile * wide, job_.sweep, columns_.data() + tile * each);
       beat();
     });
     return true;
@@ -115,7 +91,7 @@ class ReadyPass : public SpanFolder {
   const std::int64_t split_;
   const Units whole_;
   Sweep sweep_;
-  PassWorkers<T> workers_;
+  PassWorkers<TileWorker<T>, PassRun> workers_;
   std::vector<T> columns_;
 };
 

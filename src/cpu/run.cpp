@@ -63,11 +63,17 @@ class Passes : public TileExecutable {
     if (plan_.pairs == Pairs::restricted) return run_restricted(task);
     for (const auto& pass : ready()) pass->run(task, threads(task));
   }
-  bool run_by_boxes(const Task& task) override { return boxed().run(task, threads(task)); }
+  // No, where a trial of one output tells that all pairs are as fast.
+  bool run_by_boxes(const Task& task) override {
+    for (const auto& pass : boxed())
+      if (!pass->pays(task, threads(task))) return false;
+    for (const auto& pass : boxed_) pass->run(task, threads(task));
+    return true;
+  }
   SpanFolder* folder(std::size_t k) override { return made()[k].get(); }
   void release() override {
     ready_.clear();
-    boxed_ = nullptr;
+    boxed_.clear();
     if (const auto partial = partial_.lock()) partial->release();
   }
 
@@ -103,10 +109,11 @@ class Passes : public TileExecutable {
         ready_.push_back(std::make_unique<ReadyPass<T>>(plan_, variant_, decision_, kernel_, pass));
     return ready_;
   }
-  BoxedPasses<T>& boxed() {
+  std::vector<std::unique_ptr<BoxedPass<T>>>& boxed() {
     warm_up();
-    if (!boxed_) boxed_ = std::make_unique<BoxedPasses<T>>(plan_, variant_, kernel_, decision_);
-    return *boxed_;
+    for (std::size_t k = boxed_.size(); k < variant_.outputs.size(); ++k)
+      boxed_.push_back(std::make_unique<BoxedPass<T>>(plan_, variant_, k, kernel_, decision_));
+    return boxed_;
   }
   int threads(const Task& task) const {
     return decision_.sizes.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads);
@@ -139,7 +146,7 @@ class Passes : public TileExecutable {
   const TileKernel& kernel_;
   const std::vector<Pass> passes_;
   std::vector<std::unique_ptr<ReadyPass<T>>> ready_;
-  std::unique_ptr<BoxedPasses<T>> boxed_;
+  std::vector<std::unique_ptr<BoxedPass<T>>> boxed_;  // of each output
   std::weak_ptr<TileExecutable> partial_;  // what runs partial spans, and lets its memory go with this
   std::weak_ptr<const PairMap> dealt_;
   bool swapped_ = false;

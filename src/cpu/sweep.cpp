@@ -123,7 +123,8 @@ std::vector<StatesOfRows> Sweep::joined_rows() {
 
 void Sweep::finish_rows(const Range& rows, RowStates* states) {
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
-    if (!folds_rows(p)) states->finish(p, rows.size(), rows.from, lanes_, task_->results[shape().parts[p].number]);
+    if (!folds_rows(p))
+      states->finish(p, rows.size(), rows.from, lanes_, task_->results[shape().parts[p].number], full_->order());
 }
 
 void Sweep::finish_totals(std::vector<StatesOfRows>* totals) {
@@ -133,7 +134,7 @@ void Sweep::finish_totals(std::vector<StatesOfRows>* totals) {
   for (StatesOfRows& total : *totals)
     if (total.rows.size() > 0) all.merge(total.states);
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
-    if (folds_rows(p)) all.finish(p, 1, 0, 1, task_->results[shape().parts[p].number]);
+    if (folds_rows(p)) all.finish(p, 1, 0, 1, task_->results[shape().parts[p].number], nullptr);
 }
 
 }  // namespace kernweave

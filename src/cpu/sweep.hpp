@@ -1,5 +1,5 @@
 // One fold over a list of units: whoever has their kind of span folds them, and rows that several tasks have begun are
-// merged in order. All of a pass, restricted pairs and blocks of the whole are lists of units.
+// merged in order. All of a pass, restricted pairs, boxes of points and blocks of the whole are lists of units.
 #pragma once
 #include <memory>
 #include <vector>
@@ -17,6 +17,8 @@ class SpanFolder {
   virtual ~SpanFolder() = default;
   virtual const Pass& pass() const = 0;
   virtual const RowShape& shape() const = 0;
+  // The row of the results that each row of the units is; null where it is the same one.
+  virtual const std::int64_t* order() const { return nullptr; }
   // `columns`: those of all blocks of rows.
   virtual void begin_spans(const Task& task, int threads, std::int64_t columns) = 0;
   virtual void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last,

@@ -59,7 +59,7 @@ class TileWorker {
   bool looks() const;
   // In the lane and the state in which most terms matter; NaN where all do.
   double limit() const;
-  void end_strip(std::int64_t rows, bool adding, RowStates* states) { flush({states}, rows, adding); }
+  void end_strip(std::int64_t rows, bool adding, const StatesFrom& states) { flush(states, rows, adding); }
   // What an output kept pair by pair is in the rows of the first column.
   const T* values() const {
     return spaces_[static_cast<int>(Space::pairs)] + pass_.outputs[0].values * pass_.stride(Space::pairs);

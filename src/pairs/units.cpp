@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "kernweave/partition.hpp"
 #include "pairs/limits.hpp"
 
@@ -48,26 +47,26 @@ Units::Units(const PairSpans& spans, const UnitShape& shape, const Dealing& deal
   }
 }
 
-Units::Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t split) {
-  internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % split == 0), "a block from row ",
-                 rows.from, " and column ", columns.from, " where ", block, " rows and ", split,
-                 " columns belong together");
-  for (std::int64_t row = rows.from; row < rows.to; row += block) {
-    const Range of{row, std::min(row + block, rows.to)};
-    std::int64_t column = columns.from;
-    do {
-      const auto first = static_cast<std::int64_t>(spans_.size());
-      const std::int64_t end = std::min(column + split, columns.to);
-      if (column < end) spans_.push_back({{column, end}});
-      const auto last = static_cast<std::int64_t>(spans_.size());
-      units_.push_back({of, of, first, last, column == columns.from, end == columns.to});
-      ends_.push_back(static_cast<std::int64_t>(units_.size()));
-      column = end;
-    } while (column < columns.to);
-    columns_[false] += columns.size();
-  }
+Units::Units(const std::vector<Rectangle>& rectangles, std::int64_t block, std::int64_t split) {
+  for (const Rectangle& r : rectangles)
+    for (std::int64_t row = r.rows.from; row < r.rows.to; row += block)
+      add_block({row, std::min(row + block, r.rows.to)}, r.columns, split);
   tasks_ = static_cast<std::int64_t>(units_.size());
-  shared_rows_ = columns.size() > split;
+}
+
+void Units::add_block(const Range& rows, const Range& columns, std::int64_t split) {
+  std::int64_t column = columns.from;
+  do {
+    const auto first = static_cast<std::int64_t>(spans_.size());
+    const std::int64_t end = std::min(column + split, columns.to);
+    if (column < end) spans_.push_back({{column, end}});
+    const auto last = static_cast<std::int64_t>(spans_.size());
+    units_.push_back({rows, rows, first, last, column == columns.from, end == columns.to});
+    ends_.push_back(static_cast<std::int64_t>(units_.size()));
+    column = end;
+  } while (column < columns.to);
+  columns_[false] += columns.size();
+  shared_rows_ = shared_rows_ || columns.size() > split;
 }
 
 // What is more work than `most` is several units, which end within spans where these are long.

@@ -32,8 +32,8 @@ class Units {
  public:
   // Restricted pairs: units of about as much work each.
   Units(const PairSpans& spans, const UnitShape& shape, const Dealing& dealing);
-  // All pairs of a rectangle: a task for each block of rows and split of columns, which begin at multiples of these.
-  Units(const Range& rows, const Range& columns, std::int64_t block, std::int64_t split);
+  // All pairs of rectangles that have no row in common: a task for each block of rows and split of columns.
+  Units(const std::vector<Rectangle>& rectangles, std::int64_t block, std::int64_t split);
 
   std::int64_t size() const { return static_cast<std::int64_t>(units_.size()); }
   std::int64_t tasks() const { return tasks_; }
@@ -48,6 +48,7 @@ class Units {
   const PairSpan* end(const Unit& unit) const { return spans_.data() + unit.last; }
 
  private:
+  void add_block(const Range& rows, const Range& columns, std::int64_t split);
   void add_piece(const RowPiece& piece, double most);
   double work_of(const Range& rows, const PairSpan& span) const;
   double work_of(const Range& rows) const;
