@@ -177,8 +177,8 @@ r_far_sides <- function(plan, operands) {
     .Call(`_kernweave_r_far_sides`, plan, operands)
 }
 
-r_far_in_order_there <- function(pointer, device, threads, of_rows, numbers, columns) {
-    .Call(`_kernweave_r_far_in_order_there`, pointer, device, threads, of_rows, numbers, columns)
+r_far_in_order_gpu <- function(pointer, device, threads, of_rows, numbers, columns) {
+    .Call(`_kernweave_r_far_in_order_gpu`, pointer, device, threads, of_rows, numbers, columns)
 }
 
 r_index_add <- function(x, own, type, index, source, extents, steps, alpha, op, include, reproducible, plan, plan_alone, threads) {

@@ -48,7 +48,7 @@ formula_in_order <- function(state, plan) {
   sorted <- Map(function(operand, side) {
     if (side == 0) return(operand)
     numbers <- if (is.null(gpu)) as.matrix(operand$data)[orders[[side]], , drop = FALSE]
-               else r_far_in_order_there(plan$pointer, gpu, threads_of(K), side == 1, operand$data, NCOL(operand$data))
+               else r_far_in_order_gpu(plan$pointer, gpu, threads_of(K), side == 1, operand$data, NCOL(operand$data))
     new_operand(operand$name, operand$axis, operand$width, operand$kind, numbers)
   }, operands, sides_of_operands(state))
   formula <- home_bound(r_restate(list(K$formula), operands, sorted)[[1]])

@@ -518,9 +518,9 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_far_in_order_there
-SEXP r_far_in_order_there(SEXP pointer, int device, int threads, bool of_rows, SEXP numbers, int columns);
-RcppExport SEXP _kernweave_r_far_in_order_there(SEXP pointerSEXP, SEXP deviceSEXP, SEXP threadsSEXP, SEXP of_rowsSEXP, SEXP numbersSEXP, SEXP columnsSEXP) {
+// r_far_in_order_gpu
+SEXP r_far_in_order_gpu(SEXP pointer, int device, int threads, bool of_rows, SEXP numbers, int columns);
+RcppExport SEXP _kernweave_r_far_in_order_gpu(SEXP pointerSEXP, SEXP deviceSEXP, SEXP threadsSEXP, SEXP of_rowsSEXP, SEXP numbersSEXP, SEXP columnsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
@@ -529,7 +529,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type of_rows(of_rowsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type numbers(numbersSEXP);
     Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_in_order_there(pointer, device, threads, of_rows, numbers, columns));
+    rcpp_result_gen = Rcpp::wrap(r_far_in_order_gpu(pointer, device, threads, of_rows, numbers, columns));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1279,7 +1279,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_bounds", (DL_FUNC) &_kernweave_r_far_bounds, 3},
     {"_kernweave_r_far_device", (DL_FUNC) &_kernweave_r_far_device, 1},
     {"_kernweave_r_far_sides", (DL_FUNC) &_kernweave_r_far_sides, 2},
-    {"_kernweave_r_far_in_order_there", (DL_FUNC) &_kernweave_r_far_in_order_there, 6},
+    {"_kernweave_r_far_in_order_gpu", (DL_FUNC) &_kernweave_r_far_in_order_gpu, 6},
     {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 14},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
     {"_kernweave_r_lazy", (DL_FUNC) &_kernweave_r_lazy, 4},

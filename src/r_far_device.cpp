@@ -44,7 +44,7 @@ Rcpp::IntegerVector r_far_sides(SEXP plan, int operands) {
 // Numbers of rows or columns of the matrix in the order of boxes: a matrix that lies on a GPU. What products in float32
 // ask of points is found before these are at work.
 // [[Rcpp::export(rng = false)]]
-SEXP r_far_in_order_there(SEXP pointer, int device, int threads, bool of_rows, SEXP numbers, int columns) {
+SEXP r_far_in_order_gpu(SEXP pointer, int device, int threads, bool of_rows, SEXP numbers, int columns) {
   const auto put_in_order = [&]() -> SEXP {
     kernweave::far::Approximation& a = kernweave::approximation_behind(pointer);
     kernweave::OnDevice here(&kernweave::device::open(device));

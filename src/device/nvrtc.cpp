@@ -23,22 +23,22 @@ namespace device {
 namespace {
 
 using Status = int;
-using Program = struct ProgramTag*;
+using CompiledText = struct ProgramTag*;
 
 struct Functions {
   Status (*version)(int* major, int* minor);
   Status (*count_archs)(int* count);
   Status (*archs)(int* capabilities);
-  Status (*create)(Program* program, const char* source, const char* name, int headers, const char* const* texts,
+  Status (*create)(CompiledText* program, const char* source, const char* name, int headers, const char* const* texts,
                    const char* const* names);
-  Status (*compile)(Program program, int options, const char* const* texts);
-  Status (*log_size)(Program program, std::size_t* bytes);
-  Status (*log)(Program program, char* text);
-  Status (*cubin_size)(Program program, std::size_t* bytes);
-  Status (*cubin)(Program program, char* code);
-  Status (*ptx_size)(Program program, std::size_t* bytes);
-  Status (*ptx)(Program program, char* code);
-  Status (*destroy)(Program* program);
+  Status (*compile)(CompiledText program, int options, const char* const* texts);
+  Status (*log_size)(CompiledText program, std::size_t* bytes);
+  Status (*log)(CompiledText program, char* text);
+  Status (*cubin_size)(CompiledText program, std::size_t* bytes);
+  Status (*cubin)(CompiledText program, char* code);
+  Status (*ptx_size)(CompiledText program, std::size_t* bytes);
+  Status (*ptx)(CompiledText program, char* code);
+  Status (*destroy)(CompiledText* program);
 };
 
 Functions functions;
@@ -119,7 +119,7 @@ class Translation {
   std::string ptx() { return text(functions.ptx_size, functions.ptx); }
 
  private:
-  std::string text(Status (*size_of)(Program, std::size_t*), Status (*get)(Program, char*)) {
+  std::string text(Status (*size_of)(CompiledText, std::size_t*), Status (*get)(CompiledText, char*)) {
     std::size_t size = 0;
     check(size_of(program_, &size), "asking for a size");
     std::string out(size, '\0');
@@ -127,7 +127,7 @@ class Translation {
     return out;
   }
 
-  Program program_ = nullptr;
+  CompiledText program_ = nullptr;
 };
 
 // The newest architecture that the compiler knows and the device can run.

@@ -10,7 +10,7 @@ namespace {
 using Complex = Ball::Complex;
 using Mask = Ball::Mask;
 
-// What is computed is off by some last digits, and of the smallest numbers there are fewer.
+// Rounding of a computed value, relative, and absolute where numbers are subnormal.
 constexpr double kRounding = 1e-15, kSmallest = 1e-300;
 
 Ball made(Complex centre, double radius, const Ball& a, const Ball& b) {
@@ -23,7 +23,7 @@ Mask compared(const Ball& a, const Ball& b, bool always, bool never) {
   return always ? Mask::yes : never ? Mask::no : Mask::unknown;
 }
 
-// Does it keep away from the real numbers that are not positive?
+// The branch cut of logarithm and root: does the ball keep away from real numbers that are not positive?
 bool leaves_cut(const Ball& a) {
   return (a.centre.real() > 0 ? size_of(a.centre) : std::abs(a.centre.imag())) > a.radius;
 }

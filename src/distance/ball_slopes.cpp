@@ -26,12 +26,12 @@ Ball rising(F f, const Ball& a, double least = -HUGE_VAL, double most = HUGE_VAL
   return rounded(Ball::between(f(a.least()), f(a.most())));
 }
 
-// Does it keep away from the real numbers of at least 1 and of at most -1?
+// The branch cuts of inverse sine and the like: does the ball keep away from real numbers of at least 1 in size?
 bool leaves_real_ends(Complex centre, double radius) {
   const double beyond = std::max(0.0, 1 - std::abs(centre.real()));
   return std::hypot(beyond, centre.imag()) > radius;
 }
-// From the same times i?
+// The same branch cuts times i.
 bool leaves_imaginary_ends(const Ball& a) {
   return leaves_real_ends({a.centre.imag(), a.centre.real()}, a.radius);
 }

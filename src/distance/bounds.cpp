@@ -40,7 +40,7 @@ struct EllipseCell {
   double t0, t1, a0, a1, c0, c1;
 };
 
-// What is known of a bound beforehand: no more than `enough` need not be told apart, more than `too_much` is nothing.
+// The goal of a bound: values up to `enough` need no tighter one, and more than `too_much` counts as infinite.
 struct BoundGoal {
   double enough, too_much;
 };

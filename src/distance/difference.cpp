@@ -17,7 +17,7 @@ Combination divided(Combination m, double by) {
   return m;
 }
 
-// Atoms in the order in which components meet them.
+// The order of atoms, in which components meet them.
 struct AtomOrder {
   std::map<Atom, int> places;
   std::vector<Atom> atoms;

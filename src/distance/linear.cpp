@@ -1,4 +1,4 @@
-// A map is found by trying: the step is run on one component after the other.
+// The matrix of a linear step, by its columns: the step is run on one unit vector after the other.
 #include "distance/linear.hpp"
 
 #include <algorithm>

@@ -18,8 +18,8 @@ bool chooses(const LinearMap& map);
 // The map of an argument that a step is linear in. `numbers` are the values of those that are fixed, by their places.
 LinearMap map_of(const Step& step, std::size_t argument, const std::vector<std::vector<double>>& numbers);
 
-// The components of a result, of an argument whose components are sums: add(other, times) adds a multiple of another.
-// One component stands for all of the same.
+// The map applied to components that are sums: add(other, times) adds a multiple of another. One component stands for
+// all of the same.
 template <class T>
 std::vector<T> mapped(const LinearMap& map, const std::vector<T>& value) {
   std::vector<T> out(map.size());

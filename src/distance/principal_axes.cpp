@@ -16,7 +16,7 @@ constexpr double kNumberOfRounding = 1e-12;  // of a number, beside those that i
 constexpr double kLastDigits = 4e-15;  // that numbers of a singular metric may be off by; more is felt by long points
 constexpr std::size_t kLargest = 64;   // rows of a matrix that is looked at
 
-// Turns a symmetric matrix until it is diagonal, by Jacobi's rotations; returns the rows that it is rotated by.
+// Jacobi's rotations: makes a symmetric matrix diagonal, and returns the rows that it is rotated by.
 SquareMatrix axes_of(SquareMatrix a) {
   constexpr int kSweeps = 60;
   const std::size_t n = a.rows();
@@ -75,13 +75,13 @@ void PrincipalAxes::fill_with_scales(const Polynomial& square) {
   }
 }
 
-// What two components, by their places, have in a symmetric matrix.
+// The entry of two components in a symmetric matrix.
 double PrincipalAxes::across(const Polynomial& one, std::size_t a, std::size_t b) const {
   const double number = one.coefficient({components_[std::min(a, b)], components_[std::max(a, b)]});
   return a == b ? number : number / 2;
 }
 
-// Of a direction in which all points are one, the root is 0.
+// A singular metric: in a direction in which all points are one, the root is 0.
 void PrincipalAxes::fill_with_roots(const Polynomial& square) {
   const std::size_t n = components_.size();
   if (n > kLargest) throw NotRadial{sentence("its metric is a matrix of more than ", kLargest, " components")};

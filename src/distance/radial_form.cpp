@@ -62,7 +62,7 @@ class RadialRecogniser {
     return square;
   }
 
-  // What the points of a side are made of: for each component a sum of atoms and a constant; and their factors.
+  // The points of a side: for each component a sum of atoms and a constant; and their factors.
   struct PointSums {
     Region region;
     std::vector<std::vector<std::pair<Atom, double>>> sums;
@@ -104,7 +104,7 @@ class RadialRecogniser {
     if (!stay) put_along(axes, shifts, form);
   }
 
-  // What is read along an axis itself, not by row numbers.
+  // Data that are read along an axis itself, not by row numbers.
   std::vector<NamedData> data_along(Axis axis, std::int64_t count) const {
     std::vector<NamedData> out;
     for (std::size_t k = 0; k < data_.size(); ++k) {
@@ -116,7 +116,7 @@ class RadialRecogniser {
     return out;
   }
 
-  // What points are where no step has to run for them: for each component, columns of data times numbers.
+  // Points that need no step: for each component, columns of data times numbers.
   struct DataColumn {
     const View* data;
     int component;

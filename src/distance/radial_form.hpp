@@ -28,7 +28,7 @@ struct RadialForm {
   std::vector<double> numbers = {1};
 };
 
-// Cuts a formula, by its plan as it is written. The verdict says why it is no formula of one distance.
+// Recognises a radial form in the plan of a formula as it is written. The verdict says why it is none.
 Verdict recognise_radial(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
                    const arrays::Workers& workers, RadialForm* form);
 

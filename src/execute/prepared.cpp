@@ -17,7 +17,7 @@ constexpr std::size_t kLongestKey = 1 << 16;
 // Sizes that one plan is ready for: folds of a cross-validation, batches of unequal length.
 constexpr std::size_t kExecutables = 16;
 
-struct Entry {
+struct CachedPlan {
   std::string key;
   std::shared_ptr<Prepared> plan;
 };
@@ -35,8 +35,8 @@ std::shared_ptr<Executable> Prepared::executable(const Plan& step, Decision deci
 }
 
 std::shared_ptr<Prepared> prepared(const Job& job) {
-  static std::list<Entry> latest;
-  static std::unordered_map<std::string, std::list<Entry>::iterator> known;
+  static std::list<CachedPlan> latest;
+  static std::unordered_map<std::string, std::list<CachedPlan>::iterator> known;
   const std::string key = job_key(job);
   const auto found = known.find(key);
   if (found != known.end()) {

@@ -1,4 +1,4 @@
-// One class for each number of components; whoever asks does not see which.
+// The approximation as a template of the number of components, behind one interface.
 #include "far/approximation.hpp"
 
 #include <algorithm>

@@ -180,7 +180,7 @@ class Planner {
     return {find(at.at), at.permutation};
   }
 
-  // A formula that is nowhere far would come to the pairs of all boxes: that is refused.
+  // An error for a formula with hardly an admissible pair, which would come to the pairs of all boxes.
   void check_is_some_use(std::size_t l, const Split& split) const {
     const std::vector<Box>&targets = above(trees_.targets, l), &sources = above(trees_.sources, l);
     double all = 0;
@@ -194,7 +194,7 @@ class Planner {
          "nearly all pairs would be computed");
   }
 
-  // What candidates are met at each canonical offset.
+  // Counts of candidates by canonical offset.
   std::map<Offset<D>, PairCounts> counts_at(std::size_t l, const Split& split) const {
     const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
     std::map<Offset<D>, PairCounts> all;
@@ -275,7 +275,7 @@ class Planner {
     });
     return out;
   }
-  // What is noted already is only read: threads that write next to each other wait.
+  // Writes only if needed: threads that write next to each other wait (false sharing).
   static void note(std::vector<std::atomic<bool>>* which, int number) {
     std::atomic<bool>& noted = (*which)[static_cast<std::size_t>(number)];
     if (!noted.load(std::memory_order_relaxed)) noted.store(true, std::memory_order_relaxed);
@@ -290,7 +290,7 @@ class Planner {
     return out;
   }
 
-  // How many columns these are multiplied as: batches are of one class and permutation, and rarely full.
+  // Columns of the products: batches are of one class and permutation, and rarely full.
   static std::vector<double> columns_of_classes(const std::vector<std::vector<Interaction>>& far, std::size_t classes) {
     std::vector<double> out(classes, 0.0);
     for (const std::vector<Interaction>& pairs : far)

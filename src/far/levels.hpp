@@ -57,7 +57,7 @@ struct Levels {
   double near_pairs = 0;
 };
 
-// The trees of both sides, which get a level more when the plan asks for it.
+// The octrees of both sides, which grow a level when the plan asks for it.
 template <int D>
 struct MutableTreePair {
   const Cube<D>& cube;

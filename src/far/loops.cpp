@@ -1,4 +1,4 @@
-// The instruction set that tiles of pairs run on is that of boxes, too.
+// Dispatch by instruction set, the same as for tiles of pairs.
 #include "far/loops.hpp"
 
 #include "lanes/isa.hpp"

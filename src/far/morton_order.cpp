@@ -61,7 +61,7 @@ class HostMortonOrder : public MortonOrder<D> {
   const std::array<Fresh<double>, D>& components() const override { return components_; }
 
  private:
-  // Those of points outside of the cube are any.
+  // Keys; those of points outside of the cube are arbitrary.
   void take_keys(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
     const double cells = std::ldexp(1.0, MortonOrder<D>::kHalvings), scale = cells / cube.width;
     const SpreadBytes spread = spread_bytes<D>();

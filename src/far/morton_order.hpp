@@ -36,10 +36,10 @@ class MortonOrder {
   int size() const { return size_; }
   int inside() const { return inside_; }  // points in the cube; the others lie behind them
 
-  // Of boxes of a level, given by their points: where those of each of their 2^D parts end, box by box.
+  // Ends of the 2^D parts of boxes of a level, which are given by their points, box by box.
   virtual std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
                                          const arrays::Workers& workers) const = 0;
-  // What ends of parts are told by is needed no more.
+  // Frees the keys, once no more levels are wanted.
   virtual void forget_keys() = 0;
 
   virtual const Fresh<int>& order() const = 0;  // the points' numbers

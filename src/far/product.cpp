@@ -227,7 +227,7 @@ class LevelProduct {
   std::vector<double> moments_, locals_, dropped_;
 };
 
-// What a class may be off by, times the sizes of the weights that it is applied to, and of the difference.
+// Error bounds: that of a class times the sizes of the weights that it is applied to, and of the difference.
 template <int D>
 void add_bounds(const Levels<D>& plan, const TreePair<D>& trees, int power, int component, const double* weights,
                 double* bound) {

@@ -92,7 +92,7 @@ void keep(const Range& rows, const std::vector<Range>& columns, Truncation* out)
   }
 }
 
-// What may be left out of the formula of the distance, without factors.
+// The threshold for values of the formula of the distance, without factors.
 double enough_of(const Allowance& allowance, double largest, double factors) {
   if (allowance.relative) return allowance.tolerance * largest;
   return factors > 0 ? allowance.tolerance / factors : std::numeric_limits<double>::max();
@@ -116,7 +116,7 @@ BoxTrees trees_of(const distance::RadialForm& form, std::int64_t grain, const ar
   return trees;
 }
 
-// What is kept of each of the smallest boxes of rows; false where it is too much.
+// Columns that are kept of each leaf box of rows; false where they are too many.
 bool kept_of_leaves(const TruncationWalk& walk, std::int64_t leaves, const distance::NegligibleRanges* negligible,
                     const arrays::Workers& workers, std::vector<std::vector<Range>>* kept) {
   kept->assign(static_cast<std::size_t>(leaves), {});

@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace far {
 
-// Up to which size values may be left out.
+// The threshold up to which values may be left out.
 struct Allowance {
   double tolerance = 0;
   bool relative = true;  // to the largest value

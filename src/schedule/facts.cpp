@@ -84,8 +84,8 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
 
 namespace {
 
-// The finite numbers among some.
-struct Cloud {
+// A summary of the finite numbers among some.
+struct FiniteSummary {
   double total = 0, count = 0, least = std::numeric_limits<double>::infinity(), largest = -least;
 
   void add(double number) {
@@ -116,7 +116,7 @@ std::vector<double> centre_of(const View& view) {
   std::vector<double> centre(static_cast<std::size_t>(view.columns), 0.0);
   const std::int64_t step = step_of_centre(view.rows);
   for (std::size_t d = 0; d < centre.size(); ++d) {
-    Cloud cloud;
+    FiniteSummary cloud;
     for (std::int64_t r = 0; r < view.rows; r += step)
       cloud.add(view.data[r + static_cast<std::int64_t>(d) * view.rows]);
     centre[d] = cloud.middle();

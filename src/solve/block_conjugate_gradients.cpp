@@ -1,6 +1,6 @@
-// The residuals of the preconditioned system G'AG are kept as Q C with orthonormal Q. Directions are S = G Q + S Z',
-// where Q - G'A S L = Q_next Z and L = (S'AS)^-1. Columns of Q that depend on others are dropped; those of X stay until
-// all are done, since their directions serve the others.
+// Block conjugate gradients with QR: residuals of the preconditioned system G'AG are kept as Q C with orthonormal Q.
+// Directions are S = G Q + S Z', where Q - G'A S L = Q_next Z and L = (S'AS)^-1. Columns of Q that depend on others are
+// dropped; those of X stay until all are done, since their directions serve the others.
 #include "solve/block_conjugate_gradients.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class BlockConjugateGradients : public RestartedIteration {
 
   bool busy() const override { return q_.cols() > 0 && !waiting().empty(); }
 
-  // Columns that are not where they shall be.
+  // Columns that have not converged.
   std::vector<Index> waiting() const {
     std::vector<Index> found;
     for (std::size_t k = 0; k < active_.size(); ++k)
@@ -121,7 +121,7 @@ Block columns_from(const Block& all, Index from, Index count) {
   return all.size() ? Block(all.middleCols(from, count)) : Block();
 }
 
-// One more lot of columns beside those that are done.
+// Appends the solution of a batch of columns.
 void join(const Solution& part, Index from, Solution* all) {
   const Index count = part.x.cols();
   all->x.here()->middleCols(from, count) = part.x.block();
@@ -140,7 +140,7 @@ Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditio
   Solution all;
   all.x = Columns(Block::Zero(b.rows(), b.cols()));
   all.residual = Vector::Zero(b.cols());
-  // Lots of one size: a small one would take the most iterations.
+  // Batches of one size: a small one would take the most iterations.
   const Index lots = (b.cols() + kWidest - 1) / kWidest;
   for (Index k = 0, from = 0, count = 0; k < lots; ++k, from += count) {
     count = (b.cols() - from) / (lots - k);

@@ -1,5 +1,5 @@
-// Some places at a time: entries between the data of each, and one elimination that takes what else is asked for along
-// as rows below them.
+// A block of places at a time: entries between the data of each, and one Cholesky elimination with what else is asked
+// for as rows below.
 #include "solve/conditional_local.hpp"
 
 #include <algorithm>

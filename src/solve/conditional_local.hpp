@@ -1,4 +1,4 @@
-// RowIndices of a Gaussian process after the data nearest to each: local kriging.
+// Local kriging: a Gaussian process at new places, each by the data nearest to it.
 #pragma once
 #include "solve/entries.hpp"
 #include "solve/sparse_factor.hpp"

@@ -1,4 +1,4 @@
-// Each column has directions of its own; one that has come far enough leaves the block. Where the matrix is multiplied
+// Directions of each column are its own; a column that has converged leaves the block. Where the matrix is multiplied
 // on a device, a few numbers of each column and what preconditioners do at landmarks cross the bus.
 #include "solve/conjugate_gradients.hpp"
 

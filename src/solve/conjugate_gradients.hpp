@@ -29,7 +29,7 @@ struct Solution {
   enum class Ending { converged, cap, stagnant } end = Ending::converged;
 };
 
-// Whether what is wanted of an iteration is there before its residuals are; asked now and then.
+// An early stop of an iteration: what is wanted is known before residuals are small. Asked now and then.
 using Satisfied = std::function<bool(const Solution&)>;
 
 // Solves A x = b from `start` (empty: from 0). `preconditioner` may be null. What is not positive definite is a

@@ -1,4 +1,4 @@
-// The executor's host within a solver: results go where they are wanted.
+// The executor's host within a solver: it writes results to the solver's memory.
 #pragma once
 #include <map>
 #include <memory>

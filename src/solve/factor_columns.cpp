@@ -48,18 +48,18 @@ bool last_column(Block* s, double* u, Index slots) {
 // L^-1 for products of blocks of rows: each block's own inverse, and less its product with L where they meet rows
 // before.
 Block blockwise_inverse(const Block& l) {
-  Block turned = l.triangularView<Eigen::Lower>();
+  Block inverse = l.triangularView<Eigen::Lower>();
   for (Index from = 0; from < l.rows(); from += kRowsOfBlock) {
     const Index count = std::min(kRowsOfBlock, l.rows() - from);
     const Block own = l.block(from, from, count, count);
     if (from > 0) {  // Eigen reads where an empty block would begin
-      auto before = turned.block(from, 0, count, from);
+      auto before = inverse.block(from, 0, count, from);
       const Block solved = own.triangularView<Eigen::Lower>().solve(Block(-before));
       before = solved;
     }
-    turned.block(from, from, count, count) = own.triangularView<Eigen::Lower>().solve(Block::Identity(count, count));
+    inverse.block(from, from, count, count) = own.triangularView<Eigen::Lower>().solve(Block::Identity(count, count));
   }
-  return turned;
+  return inverse;
 }
 
 bool has_room(device::Device* device, Index rank, Index points) {
@@ -97,12 +97,12 @@ class Builder {
     explained_.make(rank_ ? home_ : nullptr, rank_, points_);
     if (!rank_) return;
     const Columns landmarks = places(of_.landmarks.data(), rank_);
-    const RowScales turned(home_ ? flat(blockwise_inverse(of_.cholesky.matrixL())) : Vector());
+    const RowScales inverse(home_ ? flat(blockwise_inverse(of_.cholesky.matrixL())) : Vector());
     Columns some;
     for (Index from = 0; from < points_; from += at_once_) {
       const Index count = std::min(at_once_, points_ - from);
       of_.entries->block(landmarks, places(of_.pairs.order().data() + from, count), &some);
-      if (home_) solve_gpu(turned, some, from);
+      if (home_) solve_gpu(inverse, some, from);
       else solve_cpu(some.block(), from);
     }
   }
@@ -147,12 +147,12 @@ class Builder {
 
   // --- on a device ---
 
-  void solve_gpu(const RowScales& turned, const Columns& some, Index from) {
+  void solve_gpu(const RowScales& inverse, const Columns& some, Index from) {
     gpu::ColumnTask task{};
     task.rows = rank_;
     task.x = some.at();
     task.out = explained_.at(from);
-    task.values = turned.on(home_);
+    task.values = inverse.on(home_);
     for (Index first = 0; first < rank_; first += kRowsOfBlock) {
       task.together = static_cast<int>(first);
       task.parts = std::min(kRowsOfBlock, rank_ - first);

@@ -1,4 +1,4 @@
-// Columns that have nothing left, or whose owner has seen enough, leave the block.
+// Deflation: columns that are exhausted, or whose owner needs no more, leave the block.
 #include "solve/lanczos.hpp"
 
 #include <algorithm>

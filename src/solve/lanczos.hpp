@@ -1,4 +1,4 @@
-// The Lanczos process of many starts in lockstep: each makes a tridiagonal matrix of the operator, one product serves
+// The Lanczos process of many starts at once: each makes a tridiagonal matrix of the operator, one product serves
 // all.
 #pragma once
 #include <functional>

@@ -1,4 +1,4 @@
-// Columns of a matrix at its landmarks, turned to be orthogonal to each other where the matrix alone measures.
+// Columns of a matrix at its landmarks, made orthogonal in the inner product of the matrix.
 #pragma once
 #include <functional>
 

@@ -27,7 +27,7 @@ class LandmarkVecchia : public Preconditioner {
     factor_landmarks(entries, picked(ridge, landmarks_));
     const Vector ridges = picked(ridge, pairs_.order());
     build_columns({entries, landmarks_, cholesky_, pairs_, ridges}, home, poll, &factor_);
-    factor_.turn();
+    factor_.index_rows();
     logdet = factor_.logdet_of_inverse();
     if (rank()) logdet += 2 * cholesky_.matrixLLT().diagonal().array().log().sum();
   }

@@ -1,4 +1,4 @@
-// The logarithm of a determinant from the numbers that conjugate gradients leave behind.
+// Stochastic Lanczos quadrature: the logarithm of a determinant from the coefficients of conjugate gradients.
 #pragma once
 #include "solve/conjugate_gradients.hpp"
 #include "solve/tridiagonal.hpp"

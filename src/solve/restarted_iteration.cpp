@@ -1,5 +1,5 @@
-// The recursive residual only proposes: at the end all residuals are recomputed, and columns that are not there yet
-// start again from the true one.
+// Residual replacement: at the end of a round all residuals are recomputed, and columns that have not converged start
+// again from the true ones.
 #include "solve/restarted_iteration.hpp"
 
 #include <algorithm>
@@ -129,13 +129,13 @@ void RestartedIteration::note_left() {
   for (std::size_t k = 0; k < active_.size(); ++k) put_column(r_, static_cast<Index>(k), &out_.left, active_[k]);
 }
 
-// What conjugate gradients make small, x'Ax - 2 b'x, even while residuals rise.
+// The objective of conjugate gradients, x'Ax - 2 b'x: it falls even while residuals rise.
 Row RestartedIteration::energy(const Columns& x, const Columns& b, const Columns& residual) const {
   return -dots(x, b, limits_.threads) - dots(x, residual, limits_.threads);
 }
 
-// True residuals of all columns, and those that are not there. A column that the round has led away, as rounding in an
-// ill-conditioned preconditioner does, is what it was before.
+// True residuals of all columns, and the columns that have not converged. One that a round has made worse, as rounding
+// in an ill-conditioned preconditioner does, is reset.
 std::vector<Index> RestartedIteration::check() {
   product(out_.x, &image_);
   Columns residual = b_;

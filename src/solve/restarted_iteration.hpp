@@ -13,7 +13,7 @@ class RestartedIteration {
   Solution run();
 
  protected:
-  // At home is where the columns are worked on: a device, or null for the host.
+  // `home`: the device that columns are worked on, or null for the host.
   RestartedIteration(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll,
          device::Device* home);
 
@@ -22,13 +22,13 @@ class RestartedIteration {
   virtual void advance() = 0;
   // After a step: columns that are done may leave.
   virtual void settle() {}
-  // Is what is wanted there before the residuals are? Asked now and then; that ends it without a look at the truth.
+  // An early stop: is what is wanted known before the residuals are small? Asked now and then.
   virtual bool enough() const { return false; }
   // Is there more to be done for the columns in active_?
   virtual bool busy() const = 0;
 
   void product(const Columns& x, Columns* y);
-  // Has rounding led the recursion away? Then r_ is the true residual again, and directions must begin anew.
+  // Drift of the recursive residual by rounding: if so, r_ is the true residual again, and directions must begin anew.
   bool led_away();
   void give_back();
 

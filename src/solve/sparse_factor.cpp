@@ -5,7 +5,7 @@
 
 namespace kernweave::solve {
 
-void SparseFactor::turn() {
+void SparseFactor::index_rows() {
   const auto n = static_cast<std::size_t>(points());
   starts_.assign(n + 1, 0);
   for (Index i = 0; i < points(); ++i)

@@ -7,7 +7,7 @@
 
 namespace kernweave::solve {
 
-// RowIndices from 0, a column for each point; -1 for none.
+// Places from 0, a column for each point; -1 for none.
 using Slots = Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>;
 
 class SparseFactor {
@@ -24,7 +24,7 @@ class SparseFactor {
   double logdet_of_inverse() const { return -2.0 * values_.row(most()).array().log().sum(); }
 
   // Once the columns are there: the same numbers by rows.
-  void turn();
+  void index_rows();
 
   // y = x U and y = x U', where x has a column for each point: what a neighbour has for several right-hand sides lies
   // together.

@@ -1,4 +1,4 @@
-// The square root of a matrix times vectors.
+// The square root of a matrix times vectors, by Lanczos.
 #pragma once
 #include "solve/lanczos.hpp"
 

@@ -1,4 +1,4 @@
-// Nodes are eigenvalues, weights the squares of what their vectors have first.
+// Golub and Welsch: nodes are eigenvalues, weights the squares of the first components of their vectors.
 #include "solve/tridiagonal.hpp"
 
 #include "solve/decompositions.hpp"

@@ -1,4 +1,4 @@
-// What a Lanczos process leaves behind, and the quadrature rules that are read off it.
+// The tridiagonal matrix of a Lanczos process, and the Gauss quadrature rules that it gives.
 #pragma once
 #include "solve/block.hpp"
 
