@@ -77,6 +77,7 @@ OperandData operand_of(SEXP data, SEXP owner) {
   const SEXP dim = Rf_getAttrib(data, R_DimSymbol);
   operand.view.rows = Rf_length(dim) < 2 ? Rf_xlength(data) : INTEGER_RO(dim)[0];
   operand.view.columns = Rf_length(dim) < 2 ? 1 : INTEGER_RO(dim)[1];
+  for (int a = 2; a < Rf_length(dim); ++a) operand.outer.push_back(INTEGER_RO(dim)[a]);
   return operand;
 }
 
@@ -104,9 +105,7 @@ std::vector<OperandData> operands_of(const Given& given) {
 Known known_from_r(const Rcpp::NumericVector& extents, SEXP pairs) {
   internal_check(extents.size() >= 2, "a damaged extent");
   const auto extent = [&](R_xlen_t k) { return ISNAN(extents[k]) ? -1 : static_cast<std::int64_t>(extents[k]); };
-  Known known{extent(0), extent(1), {}, pairs_from_r(pairs)};
-  known.batch.assign(extents.begin() + 2, extents.end());
-  return known;
+  return {extent(0), extent(1), pairs_from_r(pairs)};
 }
 
 namespace {

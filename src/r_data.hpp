@@ -13,7 +13,7 @@ struct Given {
 };
 std::vector<OperandData> operands_of(const Given& given);
 
-// Points along i, along j, and batch axes, NA where the formula does not know; which pairs there are, NULL for all.
+// Points along i and along j, NA where the formula does not know; which pairs there are, NULL for all.
 Known known_from_r(const Rcpp::NumericVector& extents, SEXP pairs);
 
 // The options of a call, as R has checked them: device, threads, gpu_mb.

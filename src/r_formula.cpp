@@ -132,7 +132,7 @@ Expr Formulas::read_variable(SEXP formula) {
   internal_check(TYPEOF(operand) == ENVSXP, "a variable without an operand");
   if (const Expr literal = read_literal(operand, type)) return literal;
   const int number = operand_number(operand);
-  return pool_.variable({names_[number], along, Source::data, type.width, type.kind, type.axes.batch(), number});
+  return pool_.variable({names_[number], along, Source::data, type.width, type.kind, Axes::none(), number});
 }
 
 Expr Formulas::read_node(SEXP formula) {

@@ -97,7 +97,11 @@ SharedMap map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns
   Rcpp::List data(operands.size());
   for (R_xlen_t k = 0; k < operands.size(); ++k) data[k] = Rcpp::Environment(operands[k])["data"];
   std::vector<View> views;
-  for (const OperandData& operand : operands_of({data, operands})) views.push_back(operand.view);
+  // Of an operand with outer axes, bounds of one run do not hold for the others.
+  for (const OperandData& operand : operands_of({data, operands})) {
+    views.push_back(operand.view);
+    if (!operand.outer.empty()) views.back().data = nullptr;
+  }
   PairBounds bounds(allowed, single, views, rows, columns, order_i, order_j);
   PairSpans left = refined(spans, &bounds);
   const SharedMap whole =

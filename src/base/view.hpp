@@ -42,7 +42,12 @@ struct View {
   // Of a sparse matrix (base/sparse.hpp), else null: where the entries of each column begin, and the row of each entry.
   const int* starts = nullptr;
   const int* places = nullptr;
+  // Of one of several matrices that lie one behind the other and are kept together: numbers before it, and of all; 0
+  // where there is one.
+  std::int64_t before = 0, all = 0;
 
+  std::int64_t numbers() const { return all > 0 ? all : rows * columns; }  // of what is kept
+  std::int64_t matrices() const { return all > 0 ? all / (rows * columns) : 1; }
   bool sparse() const { return starts != nullptr; }
 };
 

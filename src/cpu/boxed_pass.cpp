@@ -186,7 +186,7 @@ void BoxedPass<T>::begin_spans(const Task& task, int threads, std::int64_t) {
 }
 
 template <class T>
-void BoxedPass<T>::fold_spans(int worker, const Range& rows, const PairSpan*, const PairSpan*,
+void BoxedPass<T>::fold_spans(int worker, const Task&, const Range& rows, const PairSpan*, const PairSpan*,
                               const StatesFrom& states, const Heartbeat& beat) {
   const Part& part = part_with(rows.from);
   BoxWalk<T>& walk = workers_[worker];

@@ -24,8 +24,8 @@ class BoxedPass : public SpanFolder {
   const RowShape& shape() const override { return shape_; }
   const std::int64_t* order() const override { return order_.data(); }
   void begin_spans(const Task& task, int threads, std::int64_t columns) override;
-  void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
-                  const Heartbeat& beat) override;
+  void fold_spans(int worker, const Task& task, const Range& rows, const PairSpan* first, const PairSpan* last,
+                  const StatesFrom& states, const Heartbeat& beat) override;
 
  private:
   Pass compiled(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,

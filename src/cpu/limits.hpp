@@ -64,4 +64,8 @@ inline constexpr long long kMostLookedPlaces = 32;
 // Strips of rows of a task: some 100 microseconds of work.
 inline constexpr long long kStripsOfTask = 64;
 
+// Pairs of a rectangle up to which several are dealt out as one list: above, each has work for all threads by itself,
+// and computes once what depends on columns alone.
+inline constexpr double kMostPairsOfList = 1e6;
+
 }  // namespace kernweave

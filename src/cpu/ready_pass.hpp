@@ -38,6 +38,7 @@ class ReadyPass : public SpanFolder {
   std::int64_t columns_of_split() const { return split_; }
 
   void run(const Task& task, int threads) { sweep_.run(task, threads, whole_, nullptr); }
+  void run_all(const std::vector<Task>& tasks, int threads) { sweep_.run_all(tasks, threads, whole_); }
   // Of restricted pairs.
   void run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
     sweep_.run(task, threads, units, partial);
@@ -57,9 +58,11 @@ class ReadyPass : public SpanFolder {
     const bool again = columns_met > kWorthSharing * job_.sweep;
     job_.columns = again && share_columns(threads) ? columns_.data() : nullptr;
   }
-  void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
-                  const Heartbeat& beat) override {
-    workers_[worker].block(rows, first, last, states, beat);
+  void fold_spans(int worker, const Task& task, const Range& rows, const PairSpan* first, const PairSpan* last,
+                  const StatesFrom& states, const Heartbeat& beat) override {
+    TileWorker<T>& tiles = workers_[worker];
+    tiles.take(task);
+    tiles.block(rows, first, last, states, beat);
   }
 
  private:

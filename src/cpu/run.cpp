@@ -63,6 +63,13 @@ class Passes : public TileExecutable {
     if (plan_.pairs == Pairs::restricted) return run_restricted(task);
     for (const auto& pass : ready()) pass->run(task, threads(task));
   }
+  // Of small rectangles, units are one list; each large one has work for all threads.
+  void run_all(const std::vector<Task>& tasks) override {
+    if (tasks.size() == 1 || plan_.pairs == Pairs::restricted || decision_.sizes.pairs() > kMostPairsOfList)
+      return TileExecutable::run_all(tasks);
+    const double all = decision_.sizes.pairs() * static_cast<double>(tasks.size());
+    for (const auto& pass : ready()) pass->run_all(tasks, threads(tasks[0], all));
+  }
   // No, where a trial of one output tells that all pairs are as fast.
   bool run_by_boxes(const Task& task) override {
     for (const auto& pass : boxed())
@@ -115,8 +122,9 @@ class Passes : public TileExecutable {
       boxed_.push_back(std::make_unique<BoxedPass<T>>(plan_, variant_, k, kernel_, decision_));
     return boxed_;
   }
-  int threads(const Task& task) const {
-    return decision_.sizes.pairs() < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads);
+  int threads(const Task& task) const { return threads(task, decision_.sizes.pairs()); }
+  static int threads(const Task& task, double pairs) {
+    return pairs < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads);
   }
 
   // The units of each pass, for as long as the map is the same.
@@ -157,10 +165,7 @@ class Cpu : public Backend {
  public:
   const char* name() const override { return "cpu"; }
 
-  Verdict can(const Plan& plan, const Variant&, const Sizes&) const override {
-    if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
-    return {};
-  }
+  Verdict can(const Plan&, const Variant&, const Sizes&) const override { return {}; }
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     double instructions = work_per_pair(variant);
@@ -169,19 +174,20 @@ class Cpu : public Backend {
       instructions = std::max(instructions, work_per_pair(plan.variants.back()) + 1);
     const double work = sizes.pairs() * instructions * kCpuSecondsPerInstruction;
     const double transfers = home == Home::device ? transfer_seconds(plan, variant, sizes) : 0;
-    return kCpuSecondsPerCall + transfers + work / allowed_threads(0);
+    return kCpuSecondsPerCall + static_cast<double>(sizes.runs()) * (transfers + work / allowed_threads(0));
   }
 
   // Points of a strip's own box and of what is near it, as a cube of as many points has them: a guess, the trial
   // decides. Where there are pairs enough for a trial, it never says that all are better.
   double seconds_by_boxes(const Plan& plan, const Variant& variant, const Sizes& sizes,
                           const Growths& growths) const override {
-    const double all = seconds(plan, variant, sizes, Home::host), points = static_cast<double>(sizes.i + sizes.j);
+    const double all = seconds(plan, variant, sizes, Home::host);
+    const double points = static_cast<double>((sizes.i + sizes.j) * sizes.runs());
     double trees = 0, share = 0;
     for (std::size_t k = 0; k < growths.size(); ++k) {
       const Output& output = variant.outputs[k];
       const double of_point = kSecondsPerPointOfLevel + kSecondsPerComponentOfLevel * growths[k].components();
-      trees += of_point * points * std::log2(points) / allowed_threads(0);
+      trees += of_point * points * std::log2(static_cast<double>(sizes.i + sizes.j)) / allowed_threads(0);
       const double d = std::max(1, growths[k].components()), places = output.places;
       const double along = static_cast<double>(output.keep == Keep::j ? sizes.i : sizes.j);
       share += std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d) / along;

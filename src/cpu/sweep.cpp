@@ -28,18 +28,23 @@ void put_in_order(std::vector<StatesOfRows>* all) {
 }  // namespace
 
 void Sweep::run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
-  fold_all(task, threads, units, partial, false);
-  for (StatesOfRows& rows : joined_rows()) finish_rows(rows.rows, &rows.states);
-  finish_totals(&totals_);
+  const TaskList list{&task, 1, units, partial, false};
+  fold_all(list, threads);
+  finish_all(list);
+}
+
+void Sweep::run_all(const std::vector<Task>& tasks, int threads, const Units& units) {
+  const TaskList list{tasks.data(), static_cast<std::int64_t>(tasks.size()), units, nullptr, false};
+  fold_all(list, threads);
+  finish_all(list);
 }
 
 SweepStates Sweep::keep(const Task& task, int threads, const Units& units) {
-  fold_all(task, threads, units, nullptr, true);
-  return {joined_rows(), std::move(totals_)};
+  fold_all({&task, 1, units, nullptr, true}, threads);
+  return {joined_rows(open_.data(), open_.data() + open_.size()), std::move(totals_)};
 }
 
 void Sweep::finish(const Task& task, std::vector<SweepStates>* parts) {
-  task_ = &task;
   SweepStates all;
   for (SweepStates& part : *parts) {
     move_to(&all.rows, &part.rows);
@@ -47,41 +52,42 @@ void Sweep::finish(const Task& task, std::vector<SweepStates>* parts) {
   }
   put_in_order(&all.rows);
   put_in_order(&all.totals);
-  for (StatesOfRows& rows : merged(std::move(all.rows))) finish_rows(rows.rows, &rows.states);
-  finish_totals(&all.totals);
+  for (StatesOfRows& rows : merged(std::move(all.rows))) finish_rows(task, rows.rows, &rows.states);
+  if (folds_rows()) finish_totals(task, all.totals.data(), all.totals.data() + all.totals.size());
 }
 
-void Sweep::fold_all(const Task& task, int threads, const Units& units, SpanFolder* partial, bool keep) {
-  task_ = &task;
-  full_->begin_spans(task, threads, units.columns(false));
-  if (partial) partial->begin_spans(*task.restriction.task, threads, units.columns(true));
-  const auto tasks = static_cast<std::size_t>(units.tasks());
+void Sweep::fold_all(const TaskList& list, int threads) {
+  const Task& first = list.tasks[0];
+  full_->begin_spans(first, threads, list.count == 1 ? list.units.columns(false) : 0);
+  if (list.partial) list.partial->begin_spans(*first.restriction.task, threads, list.units.columns(true));
+  const std::int64_t shares = list.units.tasks() * list.count;
   open_.clear();
-  open_.resize(keep || units.shared_rows() ? tasks : 0);
+  open_.resize(static_cast<std::size_t>(list.keep || list.units.shared_rows() ? shares : 0));
   totals_.clear();
-  totals_.resize(folds_rows() ? tasks : 0);
+  totals_.resize(static_cast<std::size_t>(folds_rows() ? shares : 0));
   if (of_worker_.size() < static_cast<std::size_t>(threads)) of_worker_.resize(static_cast<std::size_t>(threads));
-  share_out(threads, units.tasks(), task.poll, [&](int worker, std::int64_t number, const Heartbeat& beat) {
-    fold_task(worker, number, units, partial, keep, beat);
-  });
+  const auto count = static_cast<double>(list.count);
+  share_out(threads, shares, [&](double share) { first.poll(share * count); },
+            [&](int worker, std::int64_t number, const Heartbeat& beat) { fold_share(worker, number, list, beat); });
 }
 
-void Sweep::fold_task(int worker, std::int64_t number, const Units& units, SpanFolder* partial, bool keep,
-                      const Heartbeat& beat) {
+void Sweep::fold_share(int worker, std::int64_t number, const TaskList& list, const Heartbeat& beat) {
   RowStates& states = of_worker_[static_cast<std::size_t>(worker)];
-  const Range mine = units.of_task(number);
+  const Units& units = list.units;
+  const Task& task = list.tasks[number / units.tasks()];
+  const Range mine = units.of_task(number % units.tasks());
   bool whole = false;
   for (std::int64_t u = mine.from; u < mine.to; ++u) {
     const Unit& unit = units[u];
     if (u == mine.from || unit.begins) {
       states.init(shape(), unit.of.size());
-      whole = unit.begins && !keep;
+      whole = unit.begins && !list.keep;
     }
-    fold(worker, units, unit, partial, beat);
+    fold(worker, list, task, unit, beat);
     if (u + 1 < mine.to && !unit.ends) continue;
     if (!totals_.empty()) add_to_total(number, unit, &states);
     if (whole && unit.ends) {
-      finish_rows(unit.of, &states);
+      finish_rows(task, unit.of, &states);
     } else {
       std::vector<StatesOfRows>& open = open_[static_cast<std::size_t>(number)];
       open.push_back({unit.of, {}});
@@ -91,17 +97,18 @@ void Sweep::fold_task(int worker, std::int64_t number, const Units& units, SpanF
 }
 
 // Spans are taken in order, those of a kind that lie side by side together: equal terms go to the first of them.
-void Sweep::fold(int worker, const Units& units, const Unit& unit, SpanFolder* partial, const Heartbeat& beat) {
-  const PairSpan* const end = units.end(unit);
-  for (const PairSpan *first = units.begin(unit), *last = first; first != end; first = last) {
+void Sweep::fold(int worker, const TaskList& list, const Task& task, const Unit& unit, const Heartbeat& beat) {
+  const PairSpan* const end = list.units.end(unit);
+  for (const PairSpan *first = list.units.begin(unit), *last = first; first != end; first = last) {
     while (last != end && last->partial == first->partial) ++last;
     const StatesFrom here{&of_worker_[static_cast<std::size_t>(worker)], unit.rows.from - unit.of.from};
-    (first->partial ? partial : full_)->fold_spans(worker, unit.rows, first, last, here, beat);
+    if (first->partial) list.partial->fold_spans(worker, *task.restriction.task, unit.rows, first, last, here, beat);
+    else full_->fold_spans(worker, task, unit.rows, first, last, here, beat);
   }
 }
 
-void Sweep::add_to_total(std::int64_t task, const Unit& unit, RowStates* states) {
-  StatesOfRows& total = totals_[static_cast<std::size_t>(task)];
+void Sweep::add_to_total(std::int64_t share, const Unit& unit, RowStates* states) {
+  StatesOfRows& total = totals_[static_cast<std::size_t>(share)];
   if (total.rows.size() == 0) total.states.init(shape(), 1);
   total.rows = {total.rows.size() == 0 ? unit.of.from : total.rows.from, unit.of.to};
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
@@ -114,27 +121,37 @@ bool Sweep::folds_rows() const {
   return false;
 }
 
-// What tasks have left open.
-std::vector<StatesOfRows> Sweep::joined_rows() {
+// What is left open of each task, and its totals.
+void Sweep::finish_all(const TaskList& list) {
+  const std::int64_t shares = list.units.tasks();
+  for (std::int64_t k = 0; k < list.count; ++k) {
+    const Task& task = list.tasks[k];
+    std::vector<StatesOfRows>* const open = open_.empty() ? nullptr : open_.data() + k * shares;
+    for (StatesOfRows& rows : joined_rows(open, open ? open + shares : nullptr))
+      finish_rows(task, rows.rows, &rows.states);
+    if (folds_rows()) finish_totals(task, totals_.data() + k * shares, totals_.data() + (k + 1) * shares);
+  }
+}
+
+std::vector<StatesOfRows> Sweep::joined_rows(std::vector<StatesOfRows>* first, std::vector<StatesOfRows>* end) {
   std::vector<StatesOfRows> all;
-  for (std::vector<StatesOfRows>& open : open_) move_to(&all, &open);
+  for (; first != end; ++first) move_to(&all, first);
   return merged(std::move(all));
 }
 
-void Sweep::finish_rows(const Range& rows, RowStates* states) {
+void Sweep::finish_rows(const Task& task, const Range& rows, RowStates* states) {
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
     if (!folds_rows(p))
-      states->finish(p, rows.size(), rows.from, lanes_, task_->results[shape().parts[p].number], full_->order());
+      states->finish(p, rows.size(), rows.from, lanes_, task.results[shape().parts[p].number], full_->order());
 }
 
-void Sweep::finish_totals(std::vector<StatesOfRows>* totals) {
-  if (!folds_rows()) return;
+void Sweep::finish_totals(const Task& task, StatesOfRows* first, StatesOfRows* end) {
   RowStates all;
   all.init(shape(), 1);
-  for (StatesOfRows& total : *totals)
-    if (total.rows.size() > 0) all.merge(total.states);
+  for (; first != end; ++first)
+    if (first->rows.size() > 0) all.merge(first->states);
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
-    if (folds_rows(p)) all.finish(p, 1, 0, 1, task_->results[shape().parts[p].number], nullptr);
+    if (folds_rows(p)) all.finish(p, 1, 0, 1, task.results[shape().parts[p].number], nullptr);
 }
 
 }  // namespace kernweave

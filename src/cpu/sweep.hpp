@@ -19,10 +19,10 @@ class SpanFolder {
   virtual const RowShape& shape() const = 0;
   // The row of the results that each row of the units is; null where it is the same one.
   virtual const std::int64_t* order() const { return nullptr; }
-  // `columns`: those of all blocks of rows.
+  // `columns`: those of all blocks of rows; 0 where tasks are several, whose columns differ.
   virtual void begin_spans(const Task& task, int threads, std::int64_t columns) = 0;
-  virtual void fold_spans(int worker, const Range& rows, const PairSpan* first, const PairSpan* last,
-                          const StatesFrom& states, const Heartbeat& beat) = 0;
+  virtual void fold_spans(int worker, const Task& task, const Range& rows, const PairSpan* first,
+                          const PairSpan* last, const StatesFrom& states, const Heartbeat& beat) = 0;
 };
 
 // The states of some rows; or one state, of all these rows together.
@@ -44,30 +44,38 @@ class Sweep {
 
   // `partial` may be null where no span is.
   void run(const Task& task, int threads, const Units& units, SpanFolder* partial);
+  // The same units for each of some tasks, in one list.
+  void run_all(const std::vector<Task>& tasks, int threads, const Units& units);
   // States instead of results, for others to go on with.
   SweepStates keep(const Task& task, int threads, const Units& units);
   // Results from the states of all parts: by rows, and for the same rows by columns.
   void finish(const Task& task, std::vector<SweepStates>* parts);
 
  private:
-  void fold_all(const Task& task, int threads, const Units& units, SpanFolder* partial, bool keep);
-  void fold_task(int worker, std::int64_t number, const Units& units, SpanFolder* partial, bool keep,
-                 const Heartbeat& beat);
-  void fold(int worker, const Units& units, const Unit& unit, SpanFolder* partial, const Heartbeat& beat);
-  void add_to_total(std::int64_t task, const Unit& unit, RowStates* states);
+  struct TaskList {
+    const Task* tasks;
+    std::int64_t count;
+    const Units& units;
+    SpanFolder* partial;
+    bool keep;
+  };
+  void fold_all(const TaskList& list, int threads);
+  void fold_share(int worker, std::int64_t number, const TaskList& list, const Heartbeat& beat);
+  void fold(int worker, const TaskList& list, const Task& task, const Unit& unit, const Heartbeat& beat);
+  void add_to_total(std::int64_t share, const Unit& unit, RowStates* states);
   bool folds_rows(std::size_t part) const { return shape().parts[part].output->keep == Keep::none; }
   bool folds_rows() const;
-  std::vector<StatesOfRows> joined_rows();
-  void finish_rows(const Range& rows, RowStates* states);
-  void finish_totals(std::vector<StatesOfRows>* totals);
+  void finish_all(const TaskList& list);
+  static std::vector<StatesOfRows> joined_rows(std::vector<StatesOfRows>* first, std::vector<StatesOfRows>* end);
+  void finish_rows(const Task& task, const Range& rows, RowStates* states);
+  void finish_totals(const Task& task, StatesOfRows* first, StatesOfRows* end);
   const RowShape& shape() const { return full_->shape(); }
 
   SpanFolder* const full_;
   const std::int64_t lanes_;
-  const Task* task_ = nullptr;
   std::vector<RowStates> of_worker_;
-  std::vector<std::vector<StatesOfRows>> open_;  // of each task: rows that begin or end in another
-  std::vector<StatesOfRows> totals_;             // of each task
+  std::vector<std::vector<StatesOfRows>> open_;  // of each task's share of units: rows that begin or end in another
+  std::vector<StatesOfRows> totals_;             // of each share
 };
 
 }  // namespace kernweave

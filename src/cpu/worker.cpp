@@ -47,7 +47,8 @@ TileWorker<T>::TileWorker(const PassRun& job) : job_(job), pass_(*job.pass) {
 }
 
 template <class T>
-void TileWorker<T>::begin() {
+void TileWorker<T>::take_up(const Task& task) {
+  task_ = &task;
   spaces_[static_cast<int>(Space::sweep_panel)] = own_panel_;
   const Tiling& t = pass_.tiling;
   for (std::size_t k = 0; k < pass_.numbers.size(); ++k)
@@ -63,7 +64,7 @@ void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t cou
   for (const Packed& p : pass_.packed) {
     if (p.space != s) continue;
     const std::int64_t stride = pass_.stride(s);
-    pack(p.reading, *job_.plan, job_.task->data, axis, first, count, padded, centre(p),
+    pack(p.reading, *job_.plan, task_->data, axis, first, count, padded, centre(p),
          space(s) + p.component * stride + place, stride);
   }
 }
@@ -109,7 +110,7 @@ void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, s
                      end = std::min(column + wide * (strip + 1) / strips, end_column);
   for (const Packed& p : pass_.packed)
     if (p.space == Space::sweep && first < end)
-      expect(p.reading, *job_.plan, job_.task->data, job_.sweep_axis(), job_.point(0, first), end - first);
+      expect(p.reading, *job_.plan, task_->data, job_.sweep_axis(), job_.point(0, first), end - first);
 }
 
 template <class T>
@@ -126,7 +127,7 @@ void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t
     if (p.space != Space::pairs) continue;
     T* to = space(Space::pairs) + p.component * stride;
     for (std::int64_t c = 0; c < padded_to(columns, pass_.tiling.per_strip); ++c, to += wide)
-      pack(p.reading, *job_.plan, job_.task->data, job_.lane_axis(), job_.point(row, column + std::min(c, columns - 1)),
+      pack(p.reading, *job_.plan, task_->data, job_.lane_axis(), job_.point(row, column + std::min(c, columns - 1)),
            rows, wide, centre(p), to, stride);
   }
 }
@@ -246,7 +247,7 @@ void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_
   for (const PassOutput& o : pass_.outputs) {
     if (o.mode != PassOutput::Mode::written) continue;
     const Output& output = job_.variant->outputs[o.number];
-    const Result& result = job_.task->results[o.number];
+    const Result& result = task_->results[o.number];
     SingleFold fold(output);
     for (int c = 0; c < output.width; ++c) {
       const T* values = space(Space::pairs) + (o.values + (output.value.width > 1 ? c : 0)) * stride;

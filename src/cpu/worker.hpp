@@ -32,8 +32,11 @@ class TileWorker {
  public:
   explicit TileWorker(const PassRun& job);
 
-  // Before the first work of each run: what does not depend on points.
-  void begin();
+  // Before the first work of each run: what does not depend on points. And where the next task is another.
+  void begin() { take_up(*job_.task); }
+  void take(const Task& task) {
+    if (task_ != &task) take_up(task);
+  }
 
   // Numbers in the panel of one tile of columns.
   static std::int64_t panel_numbers(const Pass& pass) { return pass.numbers_in(Space::sweep_panel); }
@@ -66,8 +69,9 @@ class TileWorker {
   }
 
  private:
+  void take_up(const Task& task);
   const double* centre(const Packed& p) const {
-    const std::vector<double>& centre = job_.task->centres[p.reading.variable];
+    const std::vector<double>& centre = task_->centres[p.reading.variable];
     return centre.empty() ? nullptr : centre.data();
   }
   T* space(Space s) { return spaces_[static_cast<int>(s)]; }
@@ -113,6 +117,7 @@ class TileWorker {
 
   const PassRun& job_;
   const Pass& pass_;
+  const Task* task_ = nullptr;
   std::vector<char> memory_;
   std::array<T*, kSpaces> spaces_{};
   T* own_panel_ = nullptr;  // of the sweep axis, where none is shared

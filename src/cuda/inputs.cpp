@@ -69,6 +69,8 @@ void DeviceInputs::count(Needs* needs) const {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_.data[v];
     if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
+    // What is kept of several runs is sent as one.
+    needs->fixed += static_cast<double>(view.numbers() - view.rows * view.columns) * 8;
     const double numbers = static_cast<double>(view.rows) * static_cast<double>(view.columns),
                  of_point = static_cast<double>(view.columns) * 8;
     if (loaded_[v].reach == InputReach::all || !view.data) needs->fixed += numbers * 8;

@@ -52,15 +52,22 @@ void Outputs::place(const InWindow& window) {
 void Outputs::place_results(const Output& o, const Result& to, Memory* memory, gpu::Target* target) {
   const std::int64_t numbers = target->stride * o.width * o.places,
                      first = memory->rows.from + memory->columns.from * target->rows;
-  const auto room = [&](device::Block* block, std::int64_t bytes) {
-    device_.make_room(block, static_cast<std::size_t>(numbers * bytes), "the results");
-    return block->at() - static_cast<device::Pointer>(first * bytes);
+  // What stays of several runs lies in the memory that the first of them made.
+  const auto room = [&](device::Block* block, Kept* stay, std::int64_t bytes) {
+    const auto offset = static_cast<device::Pointer>((stay ? to.before : -first) * bytes);
+    View kept;
+    kept.kept = stay;
+    if (stay && to.before > 0) return device::kept_copy(kept, &device_) + offset;
+    const std::int64_t all = stay && to.all > 0 ? to.all : numbers;
+    device_.make_room(block, static_cast<std::size_t>(all * bytes), "the results");
+    return block->at() + offset;
   };
   target->numbers = {nullptr, nullptr, to.numbers.none};
-  if (to.numbers.whole || to.numbers_stay) target->numbers.whole = device::address<int>(room(&memory->numbers, 4));
-  if (to.numbers.wide) target->numbers.wide = device::address<double>(room(&memory->numbers, 8));
+  if (to.numbers.whole || to.numbers_stay)
+    target->numbers.whole = device::address<int>(room(&memory->numbers, to.numbers_stay, 4));
+  if (to.numbers.wide) target->numbers.wide = device::address<double>(room(&memory->numbers, nullptr, 8));
   target->factor = to.factor;
-  if (to.wants_values()) target->values = device::address<double>(room(&memory->values, 8));
+  if (to.wants_values()) target->values = device::address<double>(room(&memory->values, to.values_stay, 8));
 }
 
 void Outputs::place_states(const Output& o, const InWindow& window, Memory* memory, gpu::Target* target) {
@@ -113,6 +120,7 @@ void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* h
 
 void Outputs::hand_over() {
   for (std::size_t k = 0; k < targets.size(); ++k) {
+    if (result(k).before > 0) continue;
     keep(&memory_[k].values, result(k).values_stay);
     keep(&memory_[k].numbers, result(k).numbers_stay);
   }

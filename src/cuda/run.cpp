@@ -162,7 +162,6 @@ class Gpu : public Backend {
   const char* name() const override { return name_.c_str(); }
 
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
-    if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
     const std::vector<Output>& outputs = variant.outputs;
     const bool pairwise =
         std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.keep == Keep::both; });
@@ -199,7 +198,8 @@ class Gpu : public Backend {
     const double start = device::driver_is_open() ? 0 : kGpuSecondsToStart;
     const double pairs =
         sweep_seconds(plan, variant, sizes, kGpuMachine) + rereading_seconds(plan, variant, sizes, kGpuMachine);
-    return start + kGpuSecondsPerCall + transfers + pairs / static_cast<double>(numbers().size());
+    const double run = kGpuSecondsPerCall + transfers + pairs / static_cast<double>(numbers().size());
+    return start + static_cast<double>(sizes.runs()) * run;
   }
 
   // Asked for where the device has been started: choose() is.

@@ -47,11 +47,11 @@ std::mutex copies_mutex;
 
 // Copy of numbers that only another device has, by way of the host.
 std::unique_ptr<Copy> forwarded_copy(const View& view, Device* device) {
-  std::vector<double> numbers(static_cast<std::size_t>(view.rows * view.columns));
+  std::vector<double> numbers(static_cast<std::size_t>(view.numbers()));
   internal_check(!view.kept->copies.empty(), "data that are nowhere");
   view.kept->copies.begin()->second->fetch(numbers.data(), numbers.size() * sizeof(double));
   device->enter();
-  return sent_copy({numbers.data(), view.rows, view.columns}, device);
+  return sent_copy({numbers.data(), view.numbers(), 1}, device);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::unique_ptr<Copy> sent_bytes(const void* data, std::size_t bytes, Device* de
 }
 
 std::unique_ptr<Copy> sent_copy(const View& view, Device* device) {
-  return sent_bytes(view.data, static_cast<std::size_t>(view.rows * view.columns) * sizeof(double), device);
+  return sent_bytes(view.data - view.before, static_cast<std::size_t>(view.numbers()) * sizeof(double), device);
 }
 
 bool has_copy(const View& view, const Device& device) {
@@ -82,7 +82,7 @@ Pointer kept_copy(const View& view, Device* device) {
   if (at == view.kept->copies.end())
     at = view.kept->copies.emplace(device->number(), view.data ? sent_copy(view, device) : forwarded_copy(view, device))
              .first;
-  return static_cast<const DeviceCopy&>(*at->second).at();
+  return static_cast<const DeviceCopy&>(*at->second).at() + static_cast<Pointer>(view.before) * sizeof(double);
 }
 
 }  // namespace device

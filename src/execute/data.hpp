@@ -14,12 +14,13 @@ struct OperandData {
   enum class State { there, none, damaged } state = State::there;
   View view{};
   bool resident = false;  // do they lie on a device because the user put them there?
+  // Extents along outer axes, where the view is the first of several matrices; one of extent 1 goes with any number.
+  std::vector<std::int64_t> outer{};
 };
 
 // How many i and j there are as far as the formula says; -1 where it does not.
 struct Known {
   std::int64_t i = -1, j = -1;
-  std::vector<std::int64_t> batch{};
   ExistingPairs pairs{};
 };
 
@@ -29,6 +30,8 @@ class Data {
   Data(const Plan& plan, const std::vector<OperandData>& operands, Host* host);
 
   const std::vector<View>& views() const { return views_; }
+  // The same as a run for a point of outer axes has them, which are counted together, the first fastest.
+  std::vector<View> views_at(const std::vector<std::int64_t>& outer, std::int64_t point) const;
   const View& on_host(std::size_t k);
   void all_on_host();
   // Where the plan reads the results of another, or an operand has other numbers.
@@ -48,7 +51,8 @@ class Data {
 };
 
 // From what is known, and the variables read along their own axis. They must agree.
-Sizes sizes_of(const Plan& plan, const std::vector<View>& views, const Known& known);
+Sizes sizes_of(const Plan& plan, const std::vector<OperandData>& operands, const std::vector<View>& views,
+               const Known& known);
 
 // Has it an operand of its own, and not a row number or another plan's result?
 inline bool has_operand(const Variable& v) { return v.source == Source::data && v.operand < Variable::kResults; }

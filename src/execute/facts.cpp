@@ -9,9 +9,10 @@
 namespace kernweave {
 namespace {
 
-// Of numbers that lie on a device alone, else null.
+// Of one matrix of numbers that lie on a device alone, else null.
 const Copy* copy_elsewhere(const View& view) {
-  return view.data || !view.kept || view.kept->copies.empty() ? nullptr : view.kept->copies.begin()->second.get();
+  if (view.data || view.all > 0 || !view.kept || view.kept->copies.empty()) return nullptr;
+  return view.kept->copies.begin()->second.get();
 }
 
 // All numbers of pairs are one cloud.
@@ -34,6 +35,23 @@ std::optional<double> reach_elsewhere(const View& view, const std::vector<double
   return copy ? copy->reach(view, centre) : std::nullopt;
 }
 
+// One of several matrices, in memory of the host.
+View matrix(const View& first, std::int64_t number) {
+  View one = first;
+  one.data += number * first.rows * first.columns;
+  return one;
+}
+
+// As if they lay one below the other.
+std::vector<double> centre_of_matrices(const View& first) {
+  const std::int64_t all = first.rows * first.matrices(), step = step_of_centre(all), rows = (all + step - 1) / step;
+  std::vector<double> some;
+  for (std::int64_t c = 0; c < first.columns; ++c)
+    for (std::int64_t r = 0; r < all; r += step)
+      some.push_back(matrix(first, r / first.rows).data[r % first.rows + c * first.rows]);
+  return centre_of({some.data(), rows, first.columns});
+}
+
 // Looked for once where the data are whose they were.
 std::vector<double> middle_of(const Plan& plan, std::size_t k, Data* data) {
   const View& view = data->views()[k];
@@ -42,7 +60,7 @@ std::vector<double> middle_of(const Plan& plan, std::size_t k, Data* data) {
   const View cloud = cloud_of(view, pairwise);
   if (view.kept && view.kept->middle.size() == static_cast<std::size_t>(cloud.columns)) return view.kept->middle;
   const std::optional<std::vector<double>> found = centre_elsewhere(cloud);
-  const std::vector<double> middle = found ? *found : centre_of(cloud_of(data->on_host(k), pairwise));
+  const std::vector<double> middle = found ? *found : centre_of_matrices(cloud_of(data->on_host(k), pairwise));
   if (view.kept) view.kept->middle = middle;
   return middle;
 }
@@ -56,6 +74,13 @@ std::size_t owner_of_centre(const Plan& plan, std::size_t k) {
 
 bool is_centred(const Variable& v) { return v.centre != Variable::kAsItIs; }
 
+// Have parameters other numbers from run to run?
+bool parameters_vary(const Plan& plan, const Data& data) {
+  for (std::size_t k = 0; k < plan.variables.size(); ++k)
+    if (plan.variables[k].axis == Axis::param && data.views()[k].matrices() != 1) return true;
+  return false;
+}
+
 // Of the components of a value that depends on parameters alone.
 ValueRange range_of(const Evaluator& evaluator, const Ref& ref) {
   const Read<Lane> read = evaluator.read(ref);
@@ -68,20 +93,47 @@ ValueRange range_of(const Evaluator& evaluator, const Ref& ref) {
   return range;
 }
 
+// NaN where one is.
+ValueRange both(const ValueRange& a, const ValueRange& b) {
+  if (std::isnan(a.least) || std::isnan(b.least)) return std::isnan(a.least) ? a : b;
+  return {std::min(a.least, b.least), std::max(a.most, b.most)};
+}
+
+// Of what a variant asks for, over the parameters of all runs.
+std::vector<ValueRange> factors_of(const Plan& plan, const Variant& variant, const Sizes& sizes, const Data& data) {
+  std::vector<ValueRange> factors;
+  for (std::int64_t run = 0; run < (parameters_vary(plan, data) ? sizes.runs() : 1); ++run) {
+    const std::vector<View> views = data.views_at(sizes.outer, run);
+    Evaluator evaluator(plan, variant.program, views);
+    evaluator.run(Region::param);
+    for (std::size_t k = 0; k < variant.condition.size(); ++k) {
+      const ValueRange here = range_of(evaluator, variant.condition[k].factor);
+      if (run == 0) factors.push_back(here);
+      else factors[k] = both(factors[k], here);
+    }
+  }
+  return factors;
+}
+
 // What lies on a device is not fetched where its owner knows the range.
 void note_kept_range(std::size_t k, Data* data, Facts* facts) {
   const Kept* kept = data->views()[k].kept;
-  if (!kept || !kept->range) return note_range(data->on_host(k), facts);
+  if (!kept || !kept->range) return note_range({data->on_host(k).data, data->views()[k].numbers(), 1}, facts);
   facts->least = kept->range->least;
   facts->largest = kept->range->most;
 }
 
 void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* data, Facts* facts) {
   Kept* kept = data->views()[k].kept;
-  if (!kept) return note_reach(data->on_host(k), centre, facts);
+  const auto look = [&] {
+    const View& first = data->on_host(k);
+    for (std::int64_t m = 0; m < first.matrices() && !std::isnan(facts->reach); ++m)
+      note_reach(matrix(first, m), centre, facts);
+  };
+  if (!kept) return look();
   if (kept->centre != centre) {
     if (const auto found = reach_elsewhere(data->views()[k], centre)) facts->reach = *found;
-    else note_reach(data->on_host(k), centre, facts);
+    else look();
     kept->centre = centre;
     kept->reach = facts->reach;
   }
@@ -113,7 +165,7 @@ std::vector<Facts> facts_for(const Plan& plan, const Wanted& wanted, const std::
 
 Growths growths_for(const Plan& plan, const Variant& variant, Data* data) {
   Growths growths;
-  if (!may_be_bounded(plan, variant)) return growths;
+  if (!may_be_bounded(plan, variant) || parameters_vary(plan, *data)) return growths;
   for (std::size_t k = 0; k < plan.variables.size(); ++k)
     if (plan.variables[k].axis == Axis::param) data->on_host(k);
   Evaluator evaluator(plan, variant.program, data->views());
@@ -145,9 +197,7 @@ Findings findings_for(const Plan& plan, const Sizes& sizes, Boxes boxes, Data* d
   for (const Variant& variant : plan.variants) {
     found.factors.emplace_back();
     if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;
-    Evaluator evaluator(plan, variant.program, data->views());
-    evaluator.run(Region::param);
-    for (const Requirement& r : variant.condition) found.factors.back().push_back(range_of(evaluator, r.factor));
+    found.factors.back() = factors_of(plan, variant, sizes, *data);
   }
   return found;
 }

@@ -8,7 +8,7 @@ namespace kernweave {
 
 class MemoryHost : public Host {
  public:
-  // Of each output: rows x places x components.
+  // Of each output: rows x places x components, run after run.
   std::vector<std::vector<double>> values, numbers;
   double no_number = 0;  // where there is no row
 
@@ -16,7 +16,8 @@ class MemoryHost : public Host {
 
   Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool) override {
     if (values.size() <= k) values.resize(k + 1), numbers.resize(k + 1);
-    const auto size = static_cast<std::size_t>(kept_rows(output.keep, sizes) * output.width * output.places);
+    const auto size =
+        static_cast<std::size_t>(kept_rows(output.keep, sizes) * output.width * output.places * sizes.runs());
     Result result;
     if (output.finish.results != Results::index) {
       values[k].resize(size);

@@ -20,8 +20,9 @@ void Ordered::arrange(PlanRun* run, std::size_t k) {
   const bool swapped = v.axis == Axis::pair_swapped;
   if (counts) view.rows = along_i ? sizes_.i : sizes_.j, view.columns = 1;
   std::vector<double>& copy = copies_[{run, k}];
-  copy.resize(static_cast<std::size_t>(view.rows * view.columns));
-  for (std::int64_t c = 0; c < view.columns; ++c) {
+  const std::int64_t columns = view.columns * view.matrices();
+  copy.resize(static_cast<std::size_t>(view.rows * columns));
+  for (std::int64_t c = 0; c < columns; ++c) {
     const std::int64_t column = pairwise ? place(swapped, c) : c;
     for (std::int64_t r = 0; r < view.rows; ++r) {
       const std::int64_t row = place(pairwise ? !swapped : along_i, r);

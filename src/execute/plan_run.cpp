@@ -55,8 +55,10 @@ const std::shared_ptr<Executable>& PlanRun::executable(Prepared* prepared, Host*
   return executable_;
 }
 
-void PlanRun::run(Prepared* prepared, Host* host, const Task& task) {
-  if (!run_by_boxes(prepared, host, task)) executable(prepared, host)->run(task);
+void PlanRun::run(Prepared* prepared, Host* host, const std::vector<Task>& tasks) {
+  if (chosen_.decision.loops.boxes == Boxes::none) return executable(prepared, host)->run_all(tasks);
+  for (const Task& task : tasks)
+    if (!run_by_boxes(prepared, host, task)) executable(prepared, host)->run(task);
 }
 
 bool PlanRun::run_by_boxes(Prepared* prepared, Host* host, const Task& task) {
@@ -66,14 +68,15 @@ bool PlanRun::run_by_boxes(Prepared* prepared, Host* host, const Task& task) {
   return paid;
 }
 
-Task PlanRun::task(const Settings& settings, Host* host, const std::vector<Result>& results) {
+Task PlanRun::task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run) {
   if (!backend().holds_data()) data.all_on_host();
-  return {data.views(),
+  const auto before = static_cast<double>(run), runs = static_cast<double>(sizes.runs());
+  return {data.views_at(sizes.outer, run),
           chosen_.decision.centres,
-          results,
+          std::move(results),
           settings.threads,
           settings.gpu_bytes,
-          [host](double share) { host->poll(share); },
+          [host, before, runs](double share) { host->poll((before + share) / runs); },
           [host] { host->collect(); },
           {}};
 }

@@ -40,8 +40,8 @@ class PlanRun {
   bool stays() const { return backend().holds_data() && data.resident(); }
   // What runs it as decided, and what one run gets.
   const std::shared_ptr<Executable>& executable(Prepared* prepared, Host* host);
-  Task task(const Settings& settings, Host* host, const std::vector<Result>& results);
-  void run(Prepared* prepared, Host* host, const Task& task);
+  Task task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run = 0);
+  void run(Prepared* prepared, Host* host, const std::vector<Task>& tasks);
   // No, having done nothing, where boxes are not decided on, or a trial tells that they do not pay.
   bool run_by_boxes(Prepared* prepared, Host* host, const Task& task);
 

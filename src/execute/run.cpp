@@ -39,7 +39,7 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
       operands_(std::move(operands)),
       settings_(std::move(settings)),
       host_(host),
-      sizes_(sizes_of(prepared_->plan, Data(prepared_->plan, operands_, host).views(), known)) {
+      sizes_(sizes_of(prepared_->plan, operands_, Data(prepared_->plan, operands_, host).views(), known)) {
   const Plan& plan = prepared_->plan;
   if (plan.pairs == Pairs::restricted) {
     internal_check(known.pairs.map != nullptr, "restricted pairs without a map");
@@ -120,19 +120,39 @@ std::vector<Result> Execution::room_for_results(bool stays) {
   return results;
 }
 
+std::vector<Result> Execution::results_of(std::int64_t run, std::vector<Result> results) const {
+  if (sizes_.outer.empty()) return results;
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const std::int64_t each = kept_rows(outputs[k].keep, sizes_) * outputs[k].width * outputs[k].places;
+    Result& r = results[k];
+    r.before = run * each;
+    r.all = sizes_.runs() * each;
+    if (r.values) r.values += r.before;
+    if (r.numbers.whole) r.numbers.whole += r.before;
+    if (r.numbers.wide) r.numbers.wide += r.before;
+  }
+  return results;
+}
+
 void Execution::expect() {
-  if (pairs_.map || !after_.empty()) return;
+  if (pairs_.map || !after_.empty() || sizes_.runs() == 0) return;
   first_->schedule(settings_.device);
   first_->executable(prepared_.get(), host_);
 }
 
 void Execution::run() {
-  decide();
-  const bool stays = first_->stays() && !(ordered_ && ordered_->any());
+  const std::int64_t runs = sizes_.runs();
+  if (runs > 0) decide();
+  const bool stays = runs > 0 && first_->stays() && !(ordered_ && ordered_->any());
   const std::vector<Result> results = room_for_results(stays);
-  if (pairs_.map) return run_restricted(results);
-  if (after_.empty()) first_->run(prepared_.get(), host_, first_->task(settings_, host_, results));
-  else run_in_two_steps(stays, results);
+  std::vector<Task> tasks;
+  tasks.reserve(static_cast<std::size_t>(runs));
+  for (std::int64_t k = 0; k < runs; ++k)
+    if (pairs_.map) run_restricted(k, results_of(k, results));
+    else if (!after_.empty()) run_in_two_steps(k, stays, results_of(k, results));
+    else tasks.push_back(first_->task(settings_, host_, results_of(k, results), k));
+  if (!tasks.empty()) first_->run(prepared_.get(), host_, tasks);
   const std::string news = device::news_of_cache();
   if (!news.empty()) host_->say(news);
 }
@@ -193,24 +213,26 @@ void Execution::decide() {
 }
 
 // Values of pairs that do not exist are 0 where every pair has its own.
-void Execution::run_restricted(const std::vector<Result>& results) {
+void Execution::run_restricted(std::int64_t run, const std::vector<Result>& results) {
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k].keep == Keep::both && results[k].values)
       std::fill_n(results[k].values, kept_rows(Keep::both, sizes_) * outputs[k].width * outputs[k].places, 0.0);
   const std::vector<Result> here = ordered_->any() ? ordered_->room(outputs, results) : results;
-  Task task = first_->task(settings_, host_, here);
+  std::vector<Task> tasks;
+  tasks.push_back(first_->task(settings_, host_, here, run));
+  Task& task = tasks[0];
   task.restriction.pairs = pairs_;
   std::optional<Task> of_partial;
   bool done = false;
   if (partial_) {
-    of_partial.emplace(partial_->task(settings_, host_, here));
+    of_partial.emplace(partial_->task(settings_, host_, here, run));
     of_partial->restriction.pairs = {pairs_.map->whole, pairs_.swapped};
     task.restriction.partial = partial_->executable(prepared_.get(), host_);
     task.restriction.task = &*of_partial;
     done = partial_->run_by_boxes(prepared_.get(), host_, *of_partial);
   }
-  if (!done) first_->run(prepared_.get(), host_, task);
+  if (!done) first_->run(prepared_.get(), host_, tasks);
   if (ordered_->any()) ordered_->put_back(outputs, results);
 }
 
@@ -266,14 +288,18 @@ void Execution::put_sum(std::size_t k, const Result& sum) {
     if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, view);
 }
 
-void Execution::run_in_two_steps(bool stays, const std::vector<Result>& results) {
+void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results) {
   std::vector<Result> sums;
   for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
-  first_->run(prepared_.get(), host_, first_->task(settings_, host_, sums));
+  const auto run_one = [&](PlanRun* plan, const std::vector<Result>& to) {
+    std::vector<Task> tasks;
+    tasks.push_back(plan->task(settings_, host_, to, run));
+    plan->run(prepared_.get(), host_, tasks);
+  };
+  run_one(first_.get(), sums);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     put_sum(k, sums[k]);
-    const std::vector<Result> result = {results[k]};
-    after_[k]->run(prepared_.get(), host_, after_[k]->task(settings_, host_, result));
+    run_one(after_[k].get(), {results[k]});
   }
 }
 

@@ -9,7 +9,8 @@ namespace kernweave {
 
 class Ordered;
 
-// A prepared plan on its operands, run as often as one likes.
+// A prepared plan on its operands, run as often as one likes: once, or for each point of outer axes, as they were
+// decided on together.
 class Execution {
  public:
   Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
@@ -46,6 +47,7 @@ class Execution {
     Kept kept;
   };
   std::vector<Result> room_for_results(bool stays);
+  std::vector<Result> results_of(std::int64_t run, std::vector<Result> results) const;
   void set_out(int steps);
   void keep_to_able_device();
   std::unique_ptr<PlanRun> run_of_partial();
@@ -54,8 +56,8 @@ class Execution {
   std::string device_of_others(const Backend& first) const;
   void agree_on_device();
   void decide();
-  void run_restricted(const std::vector<Result>& results);
-  void run_in_two_steps(bool stays, const std::vector<Result>& results);
+  void run_restricted(std::int64_t run, const std::vector<Result>& results);
+  void run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results);
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
   void put_sum(std::size_t k, const Result& sum);
 

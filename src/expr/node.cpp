@@ -92,7 +92,7 @@ Expr Pool::variable(const Variable& v) {
       places_.emplace(std::make_tuple(v.source, v.axis, v.operand, v.centre), static_cast<int>(variables_.size()));
   if (known.second) variables_.push_back(v);
   const int place = known.first->second;
-  return intern({Op::Var, {}, {}, 0.0, place, {v.width, v.kind, axes_of(v.axis).with(v.batch)}, 0, this});
+  return intern({Op::Var, {}, {}, 0.0, place, {v.width, v.kind, axes_of(v.axis).with(v.of_value)}, 0, this});
 }
 
 std::vector<Expr> reachable(const std::vector<Expr>& roots, int since) {

@@ -26,7 +26,7 @@ struct Variable {
   Source source;
   int width;
   Kind kind;
-  Axes batch;
+  Axes of_value;         // of a stand-in for a value: the axes that this varies along
   int operand;           // place in the caller's list of operands; -1 for a counter
   int centre = kAsItIs;  // the operand relative to whose centre the data are read
 

@@ -10,7 +10,7 @@ enum class Kind : std::uint8_t { logical, integer, real, complex };
 
 const char* kind_name(Kind kind);
 
-// The set of axes along which a value varies. Batch axes come after i and j.
+// The set of axes along which a value varies.
 struct Axes {
   std::uint32_t bits = 0;
 
@@ -23,7 +23,6 @@ struct Axes {
   constexpr Axes with(Axes other) const { return {bits | other.bits}; }
   constexpr Axes without(Axes other) const { return {bits & ~other.bits}; }
   constexpr Axes pairs() const { return {bits & 3u}; }
-  constexpr Axes batch() const { return {bits & ~3u}; }
   constexpr bool empty() const { return bits == 0; }
   constexpr Axes swapped() const { return {(bits & ~3u) | (bits & 1u) << 1 | (bits & 2u) >> 1}; }
   friend constexpr bool operator==(Axes a, Axes b) { return a.bits == b.bits; }

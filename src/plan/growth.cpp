@@ -158,7 +158,7 @@ int Growth::components() const {
 
 bool may_be_bounded(const Plan& plan, const Variant& variant) {
   const auto of_pairs = [](const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; };
-  if (!plan.batch.empty() || std::any_of(plan.variables.begin(), plan.variables.end(), of_pairs)) return false;
+  if (std::any_of(plan.variables.begin(), plan.variables.end(), of_pairs)) return false;
   return std::all_of(variant.outputs.begin(), variant.outputs.end(), [&](const Output& o) {
     const bool one_number = o.width == 1 && o.value.width == 1;
     const bool folds_rows = o.keep == Keep::none && row(o.red).results == Results::value;

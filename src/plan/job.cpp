@@ -24,7 +24,6 @@ class Key {
     add(v.source);
     add(v.width);
     add(v.kind);
-    add(v.batch.bits);
     add(v.operand);
     add(v.centre);
   }

@@ -92,12 +92,6 @@ std::vector<Output> place_outputs(const std::vector<OutputFormula>& outputs, Lin
   return out;
 }
 
-Axes batch_axes(const std::vector<Expr>& formulas) {
-  Axes axes;
-  for (Expr f : formulas) axes = axes.with(f->type.axes.batch());
-  return axes;
-}
-
 std::vector<Expr> rewritten(const std::vector<Expr>& formulas, Trace* trace) {
   std::vector<std::string> fired;
   const auto outcome = [&](const std::vector<Expr>& fs) { return show_all(fs) + "\n[" + joined(fired) + "]"; };
@@ -238,7 +232,6 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
 
   Plan plan = place(drafts, extents, job.precision);
   plan.pairs = job.pairs;
-  plan.batch = batch_axes(formulas_of(wanted));
   if (job.checks) check_plan(plan);
   return plan;
 }
@@ -277,7 +270,7 @@ Plan lower(const Job& job, Trace* trace) {
   for (const OutputFormula& o : job.outputs) check_inputs(o);
   const std::vector<OutputFormula> wanted = simple(job.outputs, job, trace);
   Plan plan = plan_of(wanted, normalised(job.extents), job, trace);
-  if (job.rewrite && plan.batch.empty() && plan.pairs == Pairs::all) plan.stages = stages_of(wanted, job, trace);
+  if (job.rewrite && plan.pairs == Pairs::all) plan.stages = stages_of(wanted, job, trace);
   if (job.allowed) {
     const std::vector<OutputFormula> allowed = simple(where_allowed(job.outputs, job.allowed), job, nullptr);
     plan.partial = std::make_shared<const Plan>(plan_of(allowed, normalised(job.extents), job, nullptr));

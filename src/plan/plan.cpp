@@ -92,7 +92,7 @@ std::string plan_key(const Plan& plan) {
   out << ' ' << static_cast<int>(plan.pairs);
   for (const Variable& v : plan.variables)
     out << ' ' << static_cast<int>(v.axis) << static_cast<int>(v.source) << ':' << v.width << kind_name(v.kind)
-        << v.batch.bits << (v.centre >= 0 ? "c" : "");
+        << (v.centre >= 0 ? "c" : "");
   for (const Variant& variant : plan.variants) write(out << '\n', variant);
   if (plan.partial) out << '\n' << plan_key(*plan.partial);
   return out.str();

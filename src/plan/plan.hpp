@@ -167,7 +167,6 @@ struct Plan {
   std::vector<Variant> variants;
   Precision precision;
   Pairs pairs = Pairs::all;
-  Axes batch;
   std::shared_ptr<const Stages> stages;  // the same in two steps, where that is less work
   // Of restricted pairs that a formula tells apart: the same outputs with their neutral element where a pair is not
   // there.

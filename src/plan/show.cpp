@@ -24,7 +24,7 @@ void show_variables(const Plan& plan, std::ostream* out) {
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {
     const Variable& v = plan.variables[k];
     *out << 'v' << k << " axis " << static_cast<int>(v.axis) << " source " << static_cast<int>(v.source) << " width "
-         << v.width << ' ' << kind_name(v.kind) << " batch " << v.batch.bits
+         << v.width << ' ' << kind_name(v.kind)
          << (v.centre == Variable::kAsItIs ? "" : " centred") << (plan.direct[k] ? "" : " gathered") << '\n';
   }
   for (const GatherBound& g : plan.gathers) *out << "rows of v" << g.variable << " by v" << g.rows << '\n';

@@ -198,7 +198,6 @@ class Reference : public Backend {
   bool by_name_only() const override { return true; }
 
   Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
-    if (!plan.batch.empty()) return Verdict::no("batch axes are not built yet");
     const auto moved = [](const Variable& v) { return v.centre != Variable::kAsItIs; };
     const bool as_it_is = std::none_of(plan.variables.begin(), plan.variables.end(), moved);
     if (variant.form != Variant::Form::direct || !as_it_is) return Verdict::no("it runs formulas as they stand");
@@ -206,7 +205,7 @@ class Reference : public Backend {
   }
 
   double seconds(const Plan&, const Variant& variant, const Sizes& sizes, Home) const override {
-    return sizes.pairs() * work_per_pair(variant) * kSecondsPerStep;
+    return static_cast<double>(sizes.runs()) * sizes.pairs() * work_per_pair(variant) * kSecondsPerStep;
   }
 
   double working_bytes(const Plan&, const Variant& variant, const Sizes& sizes) const override {

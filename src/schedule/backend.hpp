@@ -21,6 +21,8 @@ struct Result {
   Kept* values_stay = nullptr;
   Kept* numbers_stay = nullptr;
   double factor = 1;  // of values
+  // Of results that stay and are those of one run of several: numbers before them, and of all; 0 where there is one.
+  std::int64_t before = 0, all = 0;
 
   bool wants_values() const { return values || values_stay; }
   void put(std::int64_t at, double value, Index index) const { put(at, 1, &value, &index, 1); }
@@ -44,9 +46,9 @@ struct Restriction {
 
 // What one run needs. Data are in the order of plan.variables (none for counters).
 struct Task {
-  const std::vector<View>& data;
+  std::vector<View> data;
   const std::vector<std::vector<double>>& centres;  // taken off each variable's data; empty: nothing
-  const std::vector<Result>& results;               // in the order of the outputs
+  std::vector<Result> results;                      // in the order of the outputs
   int threads;                                      // at most; 0 lets the back end decide
   double gpu_bytes;                                 // the most that may be taken of a GPU's memory
   std::function<void(double)> poll;                 // called now and then with the share that is done
@@ -77,6 +79,10 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual void run(const Task& task) = 0;
+  // The runs of outer axes.
+  virtual void run_all(const std::vector<Task>& tasks) {
+    for (const Task& task : tasks) run(task);
+  }
   // By boxes of points, where that is decided; no, having done nothing, where a trial tells that it does not pay.
   virtual bool run_by_boxes(const Task&) { return false; }
 

@@ -13,7 +13,7 @@ namespace {
 template <class Struct>
 auto fields(Struct& s) {
   using Plain = std::remove_const_t<Struct>;
-  if constexpr (std::is_same_v<Plain, Sizes>) return std::tie(s.i, s.j, s.batch, s.share);
+  if constexpr (std::is_same_v<Plain, Sizes>) return std::tie(s.i, s.j, s.outer, s.share);
   else if constexpr (std::is_same_v<Plain, Loops>) return std::tie(s.rows, s.columns, s.split, s.mode, s.boxes);
   else if constexpr (std::is_same_v<Plain, Ref>) return std::tie(s.from, s.index, s.width);
   else if constexpr (std::is_same_v<Plain, Difference>) return std::tie(s.row, s.column);
@@ -127,6 +127,7 @@ void show(const Decision& d, std::ostream& out) {
   out << d.backend;
   if (!d.model.empty()) out << " (" << d.model << ')';
   out << ", variant " << d.variant + 1 << ", " << d.sizes.i << " x " << d.sizes.j << " points";
+  for (std::int64_t extent : d.sizes.outer) out << " x " << extent;
   if (d.sizes.share < 1) out << ", " << d.sizes.share << " of the pairs";
   out << (d.steps == 2 ? ", two steps; " : ", one step; ");
   show(d.loops, out);

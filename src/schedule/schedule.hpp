@@ -1,6 +1,8 @@
 // How a plan is run on this machine at these sizes. Knows no data and no R.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 #include "plan/growth.hpp"
@@ -11,9 +13,13 @@ namespace kernweave {
 struct Sizes {
   std::int64_t i = 1;
   std::int64_t j = 1;
-  std::vector<std::int64_t> batch{};
-  double share = 1;  // of all pairs, those that are looked at
+  std::vector<std::int64_t> outer{};  // extents of outer axes: a run for each of their points
+  double share = 1;                   // of all pairs, those that are looked at
 
+  std::int64_t runs() const {
+    return std::accumulate(outer.begin(), outer.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  // Of one run.
   double pairs() const { return static_cast<double>(i) * static_cast<double>(j) * share; }
   double places() const { return static_cast<double>(i) * static_cast<double>(j); }
 };

@@ -138,7 +138,7 @@ class Engine : public Operator {
     const ExistingPairs& pairs = known_.pairs;
     if (pairs.map && !(pairs.order(true).empty() && pairs.order(false).empty())) return nullptr;
     if (std::any_of(plan.operands.begin(), plan.operands.end(), sparse)) return nullptr;
-    if (asks_of(plan.prepared->plan, {rows, columns, known_.batch}, plan.vector)) return nullptr;
+    if (asks_of(plan.prepared->plan, {rows, columns}, plan.vector)) return nullptr;
     const Backend& backend = there(plans_.size() - 1).execution->backend();
     if (!backend.holds_data() || !columns_may_stay(backend.holder())) return nullptr;
     holder_ = backend.name();

@@ -39,6 +39,33 @@ test_that("what is made of a plan for some sizes serves all later calls of these
   expect_lte(made(), 16L)
 })
 
+test_that("runs of outer axes are decided on together, and are those of each point by one executable", {
+  skip_below("quick")
+  x <- array(rnorm(150 * 3 * 4), c(150, 3, 4))
+  y <- array(rnorm(170 * 3 * 2), c(170, 3, 1, 2))
+  s <- array(c(0.5, 1, 2, 4), c(1, 1, 4))
+  points <- expand.grid(a = 1:4, b = 1:2)
+  for (index in c("j", "i", "ij")) for (device in c("cpu", "reference")) {
+    sum_of <- function(x, y, s) sum(exp(-sqdist(Vi(x), Vj(y)) / Pm(s)), index = index, device = device, call = FALSE)
+    ready <- prepared_for(sum_of(x, y, s))
+    before <- through("executables", ready$plan)
+    run <- function(decision = NULL, threads = 1) {
+      through("run_decided", ready$plan, data_for(ready), c(NA_real_, NA),
+              kernweave:::call_options(list(device = device, threads = threads)), NULL, decision)
+    }
+    found <- run()
+    alone <- mapply(function(a, b) {
+      dense <- exp(-outer(rowSums(x[, , a]^2), rowSums(y[, , 1, b]^2), "+") / s[a] +
+                     2 * tcrossprod(x[, , a], y[, , 1, b]) / s[a])
+      switch(index, j = rowSums(dense), i = colSums(dense), ij = sum(dense))
+    }, points$a, points$b)
+    expect_equal(found$value, as.vector(alone), tolerance = 1e-12, label = paste(index, device))
+    expect_match(through("decision", found$decision, found$decision)$text, "150 x 170 points x 4 x 2")
+    expect_identical(run(found$decision, threads = 3)$value, found$value)
+    expect_identical(through("executables", ready$plan), before + 1L)
+  }
+})
+
 test_that("an executable that has run before gives the same bits as a fresh one", {
   x <- matrix(rnorm(3000), 1000)
   y <- matrix(rnorm(6000), 2000)
