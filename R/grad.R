@@ -341,7 +341,8 @@ row_numbers <- function(formula, data, operands, n) {
 }
 
 finish_groups <- function(R, out, data, operands) {
-  results <- lapply(R$groups, finish_group, out, data, operands, R$outputs)
+  finish <- if (any_batches(data)) group_of_batches else finish_group
+  results <- lapply(R$groups, finish, out, data, operands, R$outputs)
   if (R$single) return(results[[1]])
   structure(results, names = R$labels %or% vapply(R$groups, function(group) group$like$name, ""))
 }

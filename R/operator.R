@@ -268,7 +268,7 @@ column_sums <- function(x, na.rm, dims, ...) {
 
 one_column <- function(x) {
   rearranged(x, function(x) {
-    if (length(dim(x)) > 2) without_components(x) else stats::setNames(as.vector(x), rownames(x))
+    if (length(dim(x)) > 2) without_column(x, 2) else stats::setNames(as.vector(x), rownames(x))
   })
 }
 

@@ -294,7 +294,10 @@ with_empty_rows <- function(R, result, output, data, operands) {
   doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
   if (!any(doubtful)) return(result)
   counts <- over_same_pairs(R, terms_of_pairs(R, output$keep), data, operands)
-  value[doubtful & as.vector(counts) == 0] <- output$empty
+  # Components of a point have its number, in each batch.
+  batches <- prod(dim(counts)[-(1:2)])
+  none <- matrix(counts == 0, ncol = batches)[, rep(seq_len(batches), each = length(value) / length(counts))]
+  value[doubtful & none] <- output$empty
   if (is.list(result)) replace(result, "value", list(value)) else value
 }
 

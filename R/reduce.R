@@ -224,18 +224,18 @@ run_reduction <- function(R, given_for = list(), given = list(), known = NULL, d
     if (ready$bearing && !length(given_for)) return(as_results(R, lapply(members_of(R), reduction_node)))
     data <- operand_data(ready$operands, given_for, given, known)
   }
-  if (any_batches(data)) return(run_batches(R, ready$operands, data))
   pairs <- R$pairs
   if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
   run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
   out <- if (interactive()) timed(run, options, R = R) else run()
   if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
   if (!is.null(pairs)) out <- as_pairs_lie(R, out, data, ready$operands)
-  as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R))
+  as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R, length(batches_of(data))))
 }
 
-dropped <- function(result, R, drop = without_column) {
+dropped <- function(result, R, batch_axes = 0) {
   if (is.null(R$drop)) return(result)
+  drop <- function(x) without_column(x, length(dim(x)) - batch_axes)
   if (is.list(result)) lapply(result, rearranged, drop) else rearranged(result, drop)
 }
 

@@ -47,9 +47,9 @@ test_that("what has no batches, or one along an axis, goes with all", {
                by_batch(function(k) sum(Vi(x1) * Pm(1:12 + 0)[, , 1:3 + 3 * (k - 1)], index = "i")))
 })
 
-test_that("stacked or one after the other, results are the same", {
+test_that("results know nothing of other batches, of threads and of rows that are counted", {
   F <- exp(-sqdist(Vi(x), Vj(y)))
-  counted <- F * lazy_if(row_index() + col_index() > 0, 1, 0)  # row numbers are not stacked
+  counted <- F * lazy_if(row_index() + col_index() > 0, 1, 0)
   for (op in c("sum", "mean", "max", "argmax", "variance", "min_argmin", "logsumexp"))
     expect_equal(reduction(F, op), reduction(counted, op), label = op)
   expect_equal(reduction(F, c("sum", "argmin"), index = "i"), reduction(counted, c("sum", "argmin"), index = "i"))
@@ -206,4 +206,30 @@ test_that("a condition with batches restricts each batch in its own way, of form
   expect_equal(as.matrix(take_batch(Z, 3)), exp(1i * outer(1:4, 1:4)) * near[, , 3])
   uneven <- take_batch(lazy_complex(Vi(point), Vj(1:4)), 2)  # the imaginary part has no batches
   expect_equal(as.matrix(uneven), outer(point[, 1, 2], 1i * 1:4, "+"))
+})
+
+test_that("bounds of one batch leave no pairs of another out", {
+  points <- array(c(1:300, 300:1, (7 * 1:300) %% 300), c(300, 1, 3))
+  found <- sum(restrict(exp(-Vj(points)), where = Vi(points) - Vj(points) < -200), index = "j")
+  of_one <- function(x) rowSums(rep(exp(-x), each = 300) * (outer(x, x, "-") < -200))
+  expect_equal(found[, 1, ], apply(points, 3, of_one))
+})
+
+test_that("batches that are restricted, gathered or have parameters are those of each", {
+  skip_below("quick")
+  by <- list(rep(1:3, length.out = 7), c(2, 1, 2, 3, 3))
+  scale <- array(c(0.5, 1, 2, 4), c(1, 1, 4))
+  formulas <- list(
+    plain = function(x, y, s) exp(-sqdist(Vi(x), Vj(y)) / Pm(s)),
+    groups = function(x, y, s) restrict(exp(-sqdist(Vi(x), Vj(y)) / Pm(s)), by = by),
+    gathered = function(x, y, s) Vi(x)[7:1, ] * Vj(y) * Pm(s),
+    counted = function(x, y, s) sqdist(Vi(x), Vj(y)) / Pm(s) + row_index() / col_index()
+  )
+  for (name in names(formulas)) for (index in c("i", "j", "ij")) for (op in c("sum", "mean", "argmin", "min_argmin")) {
+    reduced <- function(x, y, s) reduction(formulas[[name]](x, y, s), op, index = index)
+    expect_equal(reduced(x, y, scale), by_batch(function(k) reduced(slice(x, k), slice(y, k), scale[k])),
+                 label = paste(name, index, op))
+  }
+  gathered <- function(X) vjp(sum(X[c(1, 1, 7, 2, 3), ] * Vi(y[, , 1]) * Vj(1:2), index = "j", call = FALSE), X, 1)
+  expect_equal(gathered(Vi(x)), by_batch(function(k) gathered(Vi(slice(x, k)))))
 })
