@@ -287,9 +287,11 @@ gate_functions <- function() {
     if (any(lengths > 60)) paste(names(lengths)[lengths > 60], "has a function of", lengths[lengths > 60], "lines"))
 }
 
-# Lines and functions of each room, for those who ask.
 # Lines that a room may have. Who needs more takes them from elsewhere, or says in the commit why the house grows.
-most_lines <- c(R = 99999)
+most_lines <- c(arrays = 3200, `arrays/cuda` = 2750, base = 950, `r_*` = 4800, cpu = 6000, cuda = 3800, device = 1500,
+                distance = 2850, execute = 1400, expr = 4850, far = 4100, lanes = 950, pairs = 1050, plan = 2600,
+                reference = 450, schedule = 950, solve = 5050, windows = 1150, `kernweave/arrays` = 300,
+                kernweave = 2700, `kernweave/gpu` = 3500, R = 24050)
 
 gate_totals <- function() {
   sizes <- room_sizes()
@@ -299,6 +301,7 @@ gate_totals <- function() {
   if (length(over)) paste0(own[over], " has ", sizes$lines[over], " lines, more than ", most[over])
 }
 
+# Lines and functions of each room, for those who ask.
 room_sizes <- function() {
   files <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()), r_files(),
              file.path("tests/testthat", list.files(at_root("tests/testthat"), pattern = "[.]R$")))

@@ -11,8 +11,10 @@ root=$PWD
 tier=quick
 if [ $# -eq 0 ]; then
   tier=cran
-  # shellcheck disable=SC2046  # names are split on purpose
-  set -- $(cd tests/testthat && ls test-*.R | sed 's/^test-//; s/[.]R$//')
+  for file in tests/testthat/test-*.R; do
+    name=${file##*/test-}
+    set -- "$@" "${name%.R}"
+  done
 fi
 
 place=$root/.lib/sanitized
