@@ -1,14 +1,25 @@
 # Approximated matrices for tests: series even of few points, and random formulas of a distance with random points.
 
+# What is private of an approximation: its state, plan, and products before their audit; the same sums pair by pair.
+approximation_of <- kernweave:::approximation_of
+unaudited_product <- kernweave:::unaudited_product
+plan_of_approximation <- kernweave:::plan_of_approximation
+pair_sums <- kernweave:::pair_sums
+new_approximation <- kernweave:::new_approximation
+approximated_product <- kernweave:::approximated_product
+checked_rows <- kernweave:::checked_rows
+r_far_orders <- kernweave:::r_far_orders
+derivative_terms <- kernweave:::derivative_terms
+
 # Series even where pairs would be less work; derivatives have the same price.
 eager <- function(A, price = 1e4) {
-  state <- kernweave:::approximation_of(A)
+  state <- approximation_of(A)
   state$plan <- NULL
   state$prices <- c(price, 160000)
   A
 }
 random_price <- function() sample(c(1e3, 1e4, 1e5), 1)
-plan_of <- function(A) kernweave:::plan_of_approximation(kernweave:::approximation_of(A))
+plan_of <- function(A) plan_of_approximation(approximation_of(A))
 
 # Formulas of a squared distance.
 smooth_parts <- list(
@@ -119,12 +130,12 @@ random_difference <- function() {
     scales <- Pm(rep_len(p$h, p$d), name = "scales")
     K <- sample(far_kernels, 1)[[1]](X, Y, scales)
     wrt <- sample(list(X, scales), 1)[[1]]
-    F <- kernweave:::derivative_terms(K, list(wrt$formula$args))[[1]][[1]]$F
+    F <- derivative_terms(K, list(wrt$formula$args))[[1]][[1]]$F
   } else if (stats::runif(1) < 0.3) {
     # Of one number of a metric, which has axes of its own.
     metric <- Pm(as.vector(random_metric(p$d) / p$h[1]^2), name = "metric")
     K <- random_profile(weighted_sqdist(metric, X, Y))
-    terms <- kernweave:::derivative_terms(K, list(metric$formula$args))[[1]]
+    terms <- derivative_terms(K, list(metric$formula$args))[[1]]
     if (length(terms)) F <- Reduce(`+`, lapply(terms, `[[`, "F"))[, , sample(p$d^2, 1)]
   }
   if (stats::runif(1) < 0.3) F <- F * Vj(stats::rnorm(nrow(p$y)) * random_size(-6, 6))

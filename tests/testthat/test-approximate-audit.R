@@ -2,7 +2,7 @@
 
 # Near pairs that float32 has no digits for, so that a product that nobody looks at is off.
 faint <- function(x) exp(-98 * (1 + 0.3 * sqdist(Vi(x), Vj(x))))
-audit_of <- function(A) kernweave:::approximation_of(A)$audit
+audit_of <- function(A) approximation_of(A)$audit
 
 test_that("a product is an audit of the rows that are not 0, and of no others", {
   skip_below("quick")
@@ -10,8 +10,8 @@ test_that("a product is an audit of the rows that are not 0, and of no others", 
   b <- with_local_seed(62, stats::runif(800))
   exact <- lazy_set(faint(x), precision = "float64") %*% b
   off <- function(found) sqrt(sum((found - exact)^2) / sum(exact^2))
-  blind <- kernweave:::approximation_of(approximate(faint(x), 1e-5))
-  expect_gt(off(kernweave:::unaudited_product(blind, b)), 1e-3)
+  blind <- approximation_of(approximate(faint(x), 1e-5))
+  expect_gt(off(unaudited_product(blind, b)), 1e-3)
   nothing <- list(function(A) A %*% rep(0, 800), function(A) A %*% matrix(0, 800, 3), function(A) t(A) %*% rep(0, 800),
                   function(A) gradient(function(b) sum((A %*% b)^2))(rep(0, 800)),
                   function(A) A %*% (1e-300 * b))  # all of it underflows
@@ -46,9 +46,9 @@ test_that("rows that are not 0 are counted over products until they are enough",
   x <- c(with_local_seed(64, stats::runif(500)), 50 + with_local_seed(65, stats::runif(20)))
   A <- approximate(relu(1 - square(Vi(x) - Vj(x))) * 1e-30, 1e-5)
   few <- replace(numeric(520), 501:520, 1)
-  rows <- cumsum(rep(kernweave:::checked_rows(kernweave:::approximation_of(A), as.matrix(few), A %*% few)$rows, 20))
+  rows <- cumsum(rep(checked_rows(approximation_of(A), as.matrix(few), A %*% few)$rows, 20))
   expect_true(rows[1] > 0 && rows[1] < 16)
-  while (!kernweave:::is_audited(kernweave:::approximation_of(A))) A %*% few
+  while (!kernweave:::is_audited(approximation_of(A))) A %*% few
   expect_identical(audit_of(A)$rows, min(rows[rows >= 16]))
 })
 

@@ -21,8 +21,8 @@ test_that("near pairs are right in the order of boxes, and where data cannot be 
     expect_equal(unname(unclass(approximate(F, 1e-6) %*% v)), unname(F %*% v), tolerance = 1e-6)
   }
   in_order <- function(F) {
-    state <- kernweave:::approximation_of(approximate(F))
-    kernweave:::can_be_in_order(state, kernweave:::plan_of_approximation(state))
+    state <- approximation_of(approximate(F))
+    kernweave:::can_be_in_order(state, plan_of_approximation(state))
   }
   expect_identical(vapply(formulas[c(1, 2, 3, 5, 6)], in_order, NA), c(TRUE, TRUE, FALSE, TRUE, FALSE))
 })
@@ -30,7 +30,7 @@ test_that("near pairs are right in the order of boxes, and where data cannot be 
 test_that("which axis of the matrix an operand is along is known where formulas are turned round or take rows", {
   x <- matrix(stats::runif(60), 20)
   y <- matrix(stats::runif(90), 30)
-  sides <- function(K) kernweave:::sides_of_operands(kernweave:::new_approximation(K, 1e-6, "audit"))
+  sides <- function(K) kernweave:::sides_of_operands(new_approximation(K, 1e-6, "audit"))
   K <- Vi(stats::runif(20)) * kernel_energy(x, y)
   expect_identical(sides(K), c(1L, 1L, 2L))
   expect_identical(sides(t(K)), c(2L, 2L, 1L))
@@ -47,7 +47,7 @@ profiles <- list(gaussian = function(s) exp(-s / 2), energy = function(s) -sqrt(
 both <- function(K, tol = 1e-6, certify = "audit") {
   lapply(c(cpu = "cpu", gpu = "gpu"), function(device) {
     A <- approximate(lazy_set(K, device = device), tol, certify)
-    state <- kernweave:::approximation_of(A)
+    state <- approximation_of(A)
     state$plan <- NULL
     state$prices <- c(30, 1e5)
     A
@@ -57,7 +57,7 @@ both <- function(K, tol = 1e-6, certify = "audit") {
 # The same of a formula times differences, or of several components.
 both_states <- function(F, tol) {
   lapply(c(cpu = "cpu", gpu = "gpu"), function(device) {
-    state <- kernweave:::new_approximation(lazy_set(F, device = device), tol, "proof")
+    state <- new_approximation(lazy_set(F, device = device), tol, "proof")
     state$prices <- c(1e4, 2e4)
     state
   })
@@ -76,7 +76,7 @@ test_that("on a GPU products are those of the CPU, and the same bits each time",
     A <- both(K)
     found <- A$gpu %*% b
     expect_true(is_on_device(found))
-    expect_gt(sum(kernweave:::approximation_of(A$gpu)$plan$levels$far_pairs), 0)
+    expect_gt(sum(approximation_of(A$gpu)$plan$levels$far_pairs), 0)
     here <- A$cpu %*% b
     expect_lt(max(abs(found - here)), 5e-6 * max(abs(here)), label = paste(d, name, same))
     expect_identical(A$gpu %*% b, found)
@@ -91,20 +91,20 @@ test_that("many points are put in order by a GPU as by the host, which fetches t
     x <- matrix(round(stats::rnorm(80000 * d), 3), 80000)
     y <- if (same) x else matrix(stats::runif(70000 * d), 70000)
     states <- both_states(kernel_gaussian(on_device(x), y, scale = 0.2), 1e-4)
-    plans <- lapply(states, kernweave:::plan_of_approximation)
-    orders <- lapply(plans, function(plan) kernweave:::r_far_orders(plan$pointer))
+    plans <- lapply(states, plan_of_approximation)
+    orders <- lapply(plans, function(plan) r_far_orders(plan$pointer))
     expect_identical(orders$gpu, orders$cpu)
     expect_identical(plans$gpu[c("near_pairs", "levels", "scale")], plans$cpu[c("near_pairs", "levels", "scale")])
     b <- matrix(stats::rnorm(nrow(y)))
     found <- lapply(plans, function(plan) kernweave:::r_far_bounds(plan$pointer, b, 0L))
     expect_identical(found$gpu, found$cpu)
-    there <- kernweave:::unaudited_product(states$gpu, b)
-    here <- kernweave:::unaudited_product(states$cpu, b)
+    there <- unaudited_product(states$gpu, b)
+    here <- unaudited_product(states$cpu, b)
     expect_lt(max(abs(there - here)), 1e-9 * max(abs(here)))
   }
   few <- matrix(1e6 * stats::rnorm(3 * 70000) + 1e9, ncol = 3)
   states <- both_states(kernel_energy(few), 1e-4)
-  found <- lapply(states, function(state) kernweave:::r_far_orders(kernweave:::plan_of_approximation(state)$pointer))
+  found <- lapply(states, function(state) r_far_orders(plan_of_approximation(state)$pointer))
   expect_identical(found$gpu, found$cpu)
 })
 
@@ -169,14 +169,14 @@ test_that("on a GPU formulas of differences, of several components, are those of
     for (F in formulas) for (rows in list(NULL, u)) {
       label <- paste(d, tol, kernweave:::formula_text(F$formula, 100L), is.null(rows))
       states <- both_states(F, tol)
-      sums <- lapply(states, kernweave:::unaudited_product, v, rows)
+      sums <- lapply(states, unaudited_product, v, rows)
       expect_true(is_on_device(sums$gpu))
       expect_gt(sum(states$gpu$plan$levels$far_pairs), 0)
       expect_lt(max(abs(sums$gpu - sums$cpu)), 1e-11 * max(abs(sums$cpu)), label = label)
-      exact <- kernweave:::pair_sums(lazy_set(F, device = "cpu", precision = "float64"), v, rows)
+      exact <- pair_sums(lazy_set(F, device = "cpu", precision = "float64"), v, rows)
       expect_lt(sqrt(mean((sums$gpu - exact)^2)), 10 * tol * sqrt(mean(exact^2)), label = label)
-      expect_identical(kernweave:::unaudited_product(states$gpu, v, rows), sums$gpu)
-      expect_identical(kernweave:::unaudited_product(states$gpu, on_device(v), if (!is.null(rows)) on_device(rows)),
+      expect_identical(unaudited_product(states$gpu, v, rows), sums$gpu)
+      expect_identical(unaudited_product(states$gpu, on_device(v), if (!is.null(rows)) on_device(rows)),
                        sums$gpu)
     }
   }

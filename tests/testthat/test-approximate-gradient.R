@@ -198,14 +198,14 @@ test_that("sums of formulas of several components are those of all pairs", {
     exact <- sum(F, index = "j")
     found <- sum(F, index = "j", tol = 1e-8)
     expect_equal(found, exact, tolerance = 1e-7, label = kernweave:::formula_text(F$formula, 100L))
-    state <- kernweave:::new_approximation(F, 1e-8, "proof")
+    state <- new_approximation(F, 1e-8, "proof")
     state$prices <- c(1e4, 160000)
     v <- cbind(p$b, p$w)
     by_column <- unname(cbind(as.matrix(F %*% v[, 1]), as.matrix(F %*% v[, 2])))
-    expect_equal(kernweave:::pair_sums(F, v), by_column, tolerance = 1e-12)
-    expect_equal(kernweave:::approximated_product(state, v), kernweave:::pair_sums(F, v), tolerance = 1e-6)
+    expect_equal(pair_sums(F, v), by_column, tolerance = 1e-12)
+    expect_equal(approximated_product(state, v), pair_sums(F, v), tolerance = 1e-6)
     u <- cbind(p$g, p$u)
-    expect_equal(kernweave:::approximated_product(state, v, u), kernweave:::pair_sums(F, v, u), tolerance = 1e-6)
+    expect_equal(approximated_product(state, v, u), pair_sums(F, v, u), tolerance = 1e-6)
   }
 })
 

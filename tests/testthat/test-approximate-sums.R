@@ -27,7 +27,7 @@ test_that("sums, differences and multiples of formulas of different distances ar
     expect_gt(sum(plan_of(A)$levels$far_pairs), 0)
     expect_true(all(off <= error_bound(A, b) + rounding), label = format(K))
     expect_true(all(error_bound(A, b) <= 1e-7 * plan_of(A)$scale * rep(colSums(abs(b)), each = 300)))
-    expect_equal(plan_of(A)$scale, sum(vapply(parts_of(A), function(s) kernweave:::plan_of_approximation(s)$scale, 0)))
+    expect_equal(plan_of(A)$scale, sum(vapply(parts_of(A), function(s) plan_of_approximation(s)$scale, 0)))
     expect_equal(t(A) %*% x, t(K) %*% x, tolerance = 1e-6, label = format(K))
     audited <- eager(approximate(K, 1e-6), 1e5)
     expect_equal(audited %*% b, K %*% b, tolerance = 1e-5, label = format(K))
@@ -38,7 +38,7 @@ test_that("sums, differences and multiples of formulas of different distances ar
 test_that("summands of one distance have one series, and reasons of the whole are told where one has none", {
   A <- approximate(K1(x, y) + exp(-sqdist(Vi(x), Vj(y))) + K2(x, y))
   expect_null(plan_of(approximate(K1(x, y) + exp(-sqdist(Vi(x), Vj(y)))))$parts)
-  expect_null(kernweave:::plan_of_approximation(parts_of(A)[[1]])$parts)
+  expect_null(plan_of_approximation(parts_of(A)[[1]])$parts)
   s <- sqdist(Vi(x), Vj(y))
   long <- Reduce(`+`, lapply(1:80, function(k) exp(-s * k)))  # that is too long for one series
   expect_equal(approximate(long, 1e-8, "proof") %*% b, long %*% b, tolerance = 1e-8)
@@ -61,14 +61,14 @@ test_that("a sum of thousands is refused", {
 test_that("a failed audit of a sum makes all of its series anew", {
   K <- K1(x, y) + K2(x, y)
   A <- eager(approximate(K, 1e-6), 1e6)
-  state <- kernweave:::approximation_of(A)
+  state <- approximation_of(A)
   state$used <- 0.1
   product <- A %*% b
   expect_lt(state$used, 1e-5)
   expect_identical(vapply(parts_of(A), `[[`, 0, "used"), rep(state$used, 2))
   expect_lte(state$audit$error, 1e-6)
   expect_equal(product, K %*% b, tolerance = 1e-5)
-  state <- kernweave:::approximation_of(A <- eager(approximate(K, 1e-6), 1e3))
+  state <- approximation_of(A <- eager(approximate(K, 1e-6), 1e3))
   state$tol <- 1e-11  # which near pairs in float32 do not meet
   A %*% b
   expect_lte(state$audit$error, 1e-11)

@@ -226,9 +226,9 @@ test_that("an audit asks for as many terms as clusters that are far smaller than
   soft <- exclude_diag((sqdist(Vi(x), Vj(x)) + 1e-8)^-1.5)
   expect_equal(sum(soft, index = "j", tol = 1e-5), sum(soft, index = "j"), tolerance = 1e-5)
   for (tol in 10^-(3:6)) {
-    state <- kernweave:::new_approximation(F, tol, "audit")
+    state <- new_approximation(F, tol, "audit")
     state$prices <- c(1e5, 160000)
-    expect_equal(kernweave:::approximated_product(state, b), kernweave:::pair_sums(F, b), tolerance = tol)
+    expect_equal(approximated_product(state, b), pair_sums(F, b), tolerance = tol)
   }
 })
 

@@ -88,7 +88,7 @@ test_that("within a step the engine's share counts, and nothing goes back", {
 long_approximation <- function(certify = "audit") {
   x <- with_local_seed(3, matrix(stats::runif(75000), 25000))
   A <- approximate(lazy_set(kernel_energy(x, x), threads = 1), 1e-10, certify = certify)
-  state <- kernweave:::approximation_of(A)
+  state <- approximation_of(A)
   state$plan$levels$work <- state$plan$levels$work + 1e10
   A
 }

@@ -12,12 +12,12 @@ beyond_bounds <- function(problem) {
 beyond_bounds_of_difference <- function(problem) {
   F <- problem$F
   b <- problem$b
-  state <- kernweave:::new_approximation(F, problem$tol, "proof")
+  state <- new_approximation(F, problem$tol, "proof")
   state$prices <- c(random_price(), 160000)
   bound <- kernweave:::bound_of(state, b)
-  beyond <- beyond(kernweave:::approximated_product(state, b), kernweave:::pair_sums(F, b), bound,
-                   kernweave:::pair_sums(abs(F), abs(b)))
-  c(beyond, stated(kernweave:::plan_of_approximation(state), bound, problem))
+  beyond <- beyond(approximated_product(state, b), pair_sums(F, b), bound,
+                   pair_sums(abs(F), abs(b)))
+  c(beyond, stated(plan_of_approximation(state), bound, problem))
 }
 stated <- function(plan, bound, problem) {
   sizes <- rep(colSums(abs(problem$b)), each = length(bound) / ncol(problem$b))
@@ -199,15 +199,15 @@ test_that("an audit that fails makes the series anew with a fourth, and then say
   b <- with_local_seed(38, stats::rnorm(3000))
   K <- exp(-sqdist(Vi(x), Vj(x)) / 0.01)
   A <- eager(approximate(K, 1e-6), 100)
-  state <- kernweave:::approximation_of(A)
+  state <- approximation_of(A)
   state$used <- 3e-5
-  first <- kernweave:::checked_rows(state, as.matrix(b), kernweave:::unaudited_product(state, b))$error
+  first <- checked_rows(state, as.matrix(b), unaudited_product(state, b))$error
   expect_gt(first, 1e-6)
   A %*% b
   expect_identical(state$used, 1e-6 / 4)
   expect_lte(state$audit$error, 1e-6)
   A <- eager(approximate(K, 1e-6), 100)
-  state <- kernweave:::approximation_of(A)
+  state <- approximation_of(A)
   state$tol <- 1e-20  # which no rounding allows
   expect_error(A %*% b, "random rows", class = "kernweave_error_audit_failed")
 })
@@ -220,9 +220,9 @@ test_that("audits are of numbers of any size", {
     K <- size * kernel_gaussian(x, x, 0.3)
     A <- eager(approximate(K, 1e-6))
     expect_equal(A %*% (b * weight) / size / weight, kernel_gaussian(x, x, 0.3) %*% b, tolerance = 1e-5)
-    state <- kernweave:::approximation_of(A)
-    found <- kernweave:::unaudited_product(state, b * weight)
-    error <- kernweave:::checked_rows(state, as.matrix(b * weight), 1.01 * found)$error
+    state <- approximation_of(A)
+    found <- unaudited_product(state, b * weight)
+    error <- checked_rows(state, as.matrix(b * weight), 1.01 * found)$error
     expect_true(error > 0.001 && error < 0.1)
   }
 })
