@@ -149,9 +149,9 @@ gp_tolerance <- function(model, values) {
   tolerable(model$control, values$nugget / model$w, size(), length(model$y))
 }
 
-# The most landmarks of approximated fits: beside neighbours each costs a thousand operations a row, and as many as other
-# systems of a million rows have took nine tenths of a fit. With 100 standard errors of log-determinants were four times
-# as large (30 000 rows in the plane).
+# The most landmarks of approximated fits: beside neighbours each costs a thousand operations a row, and as many as
+# other systems of a million rows have took nine tenths of a fit. With 100 standard errors of log-determinants were four
+# times as large (30 000 rows in the plane).
 most_beside_neighbours <- 300L
 
 # The preconditioner, and the values for which its landmarks and neighbours were found. Where all of these are within a
