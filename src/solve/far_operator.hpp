@@ -8,13 +8,13 @@ namespace kernweave::solve {
 struct FarParts {
   far::Approximation* matrix;  // which outlives the operator
   // Of the near pairs, null where there are none; is it one of points in the order of boxes?
-  OperatorPointer near;
+  OperatorPointer near{};
   bool near_in_order = true;
   // What is taken off for the pairs of a point with itself, which expansions do not leave out: for each row, a column
   // for each component of the formula; empty for nothing.
-  Block diagonal;
+  Block diagonal{};
   device::Device* device = nullptr;  // that far pairs are summed on, if on one
-  arrays::Workers workers;
+  arrays::Workers workers{};
 };
 
 // Each column has a column of results for each component of the formula. Fault::value where a number is not finite.
