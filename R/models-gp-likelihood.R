@@ -149,10 +149,11 @@ gp_tolerance <- function(model, values) {
   tolerable(model$control, values$nugget / model$w, size(), length(model$y))
 }
 
-# The most landmarks of approximated fits: beside neighbours each costs a thousand operations a row, and as many as
-# other systems of a million rows have took nine tenths of a fit. With 100 standard errors of log-determinants were four
-# times as large (30 000 rows in the plane).
+# The most landmarks of approximated fits of so many rows that others have more: beside neighbours each costs a thousand
+# operations a row, and as many as other systems of a million rows have took nine tenths of a fit. With 100 standard
+# errors of log-determinants were four times as large (30 000 rows in the plane).
 most_beside_neighbours <- 300L
+rows_of_more <- 50000
 
 # The preconditioner, and the values for which its landmarks and neighbours were found. Where all of these are within a
 # factor of two they stay, so that probes make of both states one function, whose noise does not jump.
@@ -160,7 +161,8 @@ gp_preconditioner <- function(K, noise, control, values, near) {
   before <- near$preconditioner
   if (!is.null(before) && identical(near$values, values)) return(before)
   if (is.null(before) || any(abs(log(unlist(before$values) / unlist(values))) > log(2), na.rm = TRUE)) {
-    rank <- control$rank %or% if (is_approximated(dim(K), control)) most_beside_neighbours
+    many <- is_approximated(dim(K), control) && nrow(K) > rows_of_more
+    rank <- control$rank %or% if (many) most_beside_neighbours
     return(list(P = preconditioner(K, noise, rank = rank), values = values))
   }
   list(P = preconditioner(K, noise, like = before$P), values = before$values)
