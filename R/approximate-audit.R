@@ -47,6 +47,8 @@ is_audited <- function(state) {
   isTRUE(state$audit$rows >= min(audit_rows, state$tensor$extent[1]) / 4)
 }
 
+wants_audit <- function(state) state$certify == "audit" && !is_audited(state)
+
 note_audit <- function(state, checked) {
   state$audit <- list(error = max(checked$error, state$audit$error), rows = sum(checked$rows, state$audit$rows))
 }
@@ -82,7 +84,6 @@ near_in_float64 <- function(state, error = NULL) {
   }
   if (precision_beside(state, state$plan) == "float64" || state$plan$near_pairs == 0) return(FALSE)
   state$near <- "float64"
-  state$plan$near_formula <- NULL
   TRUE
 }
 # Errors fall more slowly than what is asked for, where boxes are left out above all: each time it falls faster.

@@ -16,21 +16,23 @@ native_approximation <- function(state, width, ladder = FALSE) {
 
 # The same for iterations, whose products nobody looks at one by one: audited before.
 audited_approximation <- function(state, width, ladder) {
-  if (state$certify == "audit" && !is_audited(state)) {
-    approximated_product(state, random_signs(state$tensor$extent[2], 1, 1))
-  }
+  if (wants_audit(state)) approximated_product(state, random_signs(state$tensor$extent[2], 1, 1))
   native_approximation(state, width, ladder)
 }
 
 # The formula over near pairs alone. Boxes are ranges of points in their order, in which the data are put once; where
-# that cannot be (`in_order` FALSE), at each product.
+# that cannot be (`in_order` FALSE), at each product. It is kept with the formula, as what is not saved: its data are
+# copies.
 near_pairs <- function(state, plan) {
-  if (!is.null(state$plan$near_formula)) return(state$plan$near_formula)
+  kept <- r_kept(state$all)
+  precision <- precision_beside(state, plan)
+  key <- list(plan$pointer, precision)
+  if (identical(kept$near_pairs$key, key)) return(kept$near_pairs)
   in_order <- can_be_in_order(state, plan)
   F <- if (in_order) formula_in_order(state, plan) else state$all
   near <- restrict(F, exclude_diag = !is.null(state$tensor$pairs),
                    ranges = ranges_in_order(plan$pointer, if (!in_order) r_far_orders(plan$pointer), F$extent))
-  state$plan$near_formula <- list(F = lazy_set(near, precision = precision_beside(state, plan)), in_order = in_order)
+  kept$near_pairs <- list(key = key, F = lazy_set(near, precision = precision), in_order = in_order)
 }
 
 # Not where pairs of a point with itself are left out, unless each has the same place on both sides.

@@ -2,8 +2,8 @@
 # is of kind "function"; `approximated` is an environment, its state, with
 #   tensor, tol, certify      what was asked for; `all`: the formula with all of its pairs
 #   written                   the plan of that formula as it is written, and its data
-#   plan                      what is known of boxes and pairs, in C++ (`pointer`) and in R (`near_formula`, of near
-#                             pairs alone); of a sum of formulas of different distances, the states of these (`parts`)
+#   plan                      what is known of boxes and pairs, in C++ (`pointer`) and in R; of a sum of formulas of
+#                             different distances, the states of these (`parts`)
 #   audit                     what the first products showed: the `error`, and on how many `rows` that are not 0;
 #                             `used`, `near`, `times`: the tolerance, the precision of near pairs, and the number of
 #                             tries that failed audits have led to
@@ -255,7 +255,7 @@ approximated_product <- function(state, v, u = NULL) {
   out <- unaudited_product(state, v, u)
   # Near pairs may have numbers that float32 has no room for.
   if (!is_on_device(out) && !all(is.finite(out)) && near_in_float64(state)) out <- unaudited_product(state, v, u)
-  if (state$certify == "proof" || is_audited(state) || !length(v)) return(out)
+  if (!wants_audit(state) || !length(v)) return(out)
   checked <- checked_rows(state, v, out, u)
   for (improve in c(near_in_float64, rep(list(series_of_more_terms), 4))) {
     if (checked$error <= state$tol || !improve(state, checked$error)) next
@@ -285,11 +285,6 @@ unaudited_product <- function(state, v, u = NULL) {
 columns_of_numbers <- function(v) {
   v <- unname(as.matrix(v))
   storage.mode(v) <- "double"
-  v
-}
-finite_columns <- function(v) {
-  v <- columns_of_numbers(v)
-  if (any(!is.finite(v))) abort("value", "the vector that an approximation multiplies must be finite")
   v
 }
 
@@ -324,7 +319,7 @@ error_bound <- function(A, b) {
 }
 
 bound_of <- function(state, v) {
-  v <- finite_columns(v)
+  v <- columns_of_numbers(v)
   plan <- plan_of_approximation(state)
   if (!is.null(plan$parts)) return(Reduce(`+`, lapply(plan$parts, bound_of, v)))
   r_far_bounds(plan$pointer, v, threads_of(state$tensor))

@@ -163,7 +163,7 @@ Rcpp::IntegerVector r_far_from_themselves(SEXP pointer) {
       [&] { return kernweave::order_to_r(kernweave::approximation_behind(pointer).far_from_themselves()); });
 }
 
-// By how much the products with finite weights may be off: a matrix, of which each column of weights has a column for
+// By how much products may be off: a matrix, of which each column of weights has a column for
 // each component of the formula.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix r_far_bounds(SEXP pointer, Rcpp::NumericMatrix weights, int threads) {
@@ -174,7 +174,7 @@ Rcpp::NumericMatrix r_far_bounds(SEXP pointer, Rcpp::NumericMatrix weights, int 
     Rcpp::NumericMatrix bounds(rows, columns);
     std::vector<double> sorted(static_cast<std::size_t>(weights.size())), sums(static_cast<std::size_t>(bounds.size()));
     const kernweave::arrays::Workers workers{kernweave::allowed_threads(threads), kernweave::poll_r};
-    a.sort(weights.begin(), weights.ncol(), workers, sorted.data());
+    kernweave::far::check_finite(a.sort(weights.begin(), weights.ncol(), workers, sorted.data()));
     a.multiply(sorted.data(), nullptr, weights.ncol(), workers, sums.data(), bounds.begin());
     return bounds;
   });

@@ -460,13 +460,20 @@ room_includes <- function() {
   }, "")
 }
 
+# The page of the house says the same.
+gate_page <- function() {
+  lines <- trimws(source_lines("design/README.md"))
+  missing <- setdiff(trimws(room_includes()), lines)
+  if (length(missing)) paste0("design/README.md does not say: ", missing)
+}
+
 gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               withdrawn = gate_withdrawn, models = gate_models, called = gate_called,
               first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns,
               functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
-              words = gate_words, types = gate_types, readme = gate_readme, listed = gate_listed)
+              words = gate_words, types = gate_types, readme = gate_readme, page = gate_page, listed = gate_listed)
 
 # All gates, or those that are named, which then alone are printed.
 if (sys.nframe() == 0L) {

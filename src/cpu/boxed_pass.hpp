@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 #include "cpu/box_walk.hpp"
-#include "cpu/sweep.hpp"
 #include "cpu/pass_workers.hpp"
+#include "cpu/sweep.hpp"
 #include "plan/growth.hpp"
 
 namespace kernweave {

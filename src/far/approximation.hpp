@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "distance/radial_form.hpp"
 #include "far/device_product.hpp"
 #include "far/levels.hpp"
@@ -26,6 +27,11 @@ struct LevelReport {
   int degrees, terms, skipped, far, split;  // the last three are numbers of classes
   double pairs_skipped, pairs_far, work;
 };
+
+// What products ask of weights, of which sort() tells whether they are finite.
+inline void check_finite(bool finite) {
+  user_check(finite, Fault::value, "the vector that an approximation multiplies must be finite");
+}
 
 class Approximation {
  public:

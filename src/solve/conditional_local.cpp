@@ -12,7 +12,6 @@ namespace kernweave::solve {
 namespace {
 
 constexpr Index kPairsAtOnce = 1 << 19;  // three lists of them are 12 MB
-constexpr Index kPairsOfTask = 1 << 14;
 constexpr Index kPlacesOfThread = 2;     // at once, where these have more pairs
 constexpr double kExplained = 1e-14;  // of a variance: what is left is rounding
 constexpr double kAlike = 1e-12;      // of a regressor's square: the others say all of it
@@ -112,7 +111,6 @@ Block conditional_local(Entries* entries, const SeenData& data, const NewPlaces&
   const auto all = static_cast<Index>(places.at.size());
   const int threads = entries->threads();
   const Index at_once = std::max(kPlacesOfThread * threads, kPairsAtOnce / kriging.pairs());
-  const Index of_task = std::max<Index>(1, kPairsOfTask / kriging.pairs());
   Block out(2, all);
   Columns rows, columns, numbers;
   for (Index from = 0; from < all; from += at_once) {
@@ -122,12 +120,9 @@ Block conditional_local(Entries* entries, const SeenData& data, const NewPlaces&
     double* const to_rows = rows.here()->data();
     double* const to_columns = columns.here()->data();
     const auto each = [&](auto work) {
-      share_out(
-          threads, (count + of_task - 1) / of_task, [](double) {},
-          [&](int, std::int64_t task, const Heartbeat&) {
-            const Index last = std::min<Index>(count, (task + 1) * of_task);
-            for (Index k = task * of_task; k < last; ++k) work(k, k * kriging.pairs());
-          });
+      each_piece(count, kriging.pairs(), threads, [&](Index first, Index last, Index) {
+        for (Index k = first; k < last; ++k) work(k, k * kriging.pairs());
+      });
     };
     each([&](Index k, Index pair) { kriging.list(from + k, to_rows + pair, to_columns + pair); });
     entries->pairs(rows, columns, &numbers);

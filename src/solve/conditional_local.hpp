@@ -6,14 +6,14 @@
 namespace kernweave::solve {
 
 struct SeenData {
-  RowIndices at;      // rows of the matrix
+  RowIndices at;  // rows of the matrix
   Vector ridge;   // the noise of each
   Block numbers;  // a row each: `responses` columns, 0 or 1, then regressors
   Index responses;
 };
 
 struct NewPlaces {
-  RowIndices at;         // rows of the matrix
+  RowIndices at;     // rows of the matrix
   Slots near;        // a column for each: numbers of data, from 0
   Block regressors;  // a column for each
 };

@@ -1,14 +1,8 @@
 // Columns are put in the order of boxes once for both kinds of pairs, and results back once.
 #include "solve/far_operator.hpp"
 
-#include "base/error.hpp"
-
 namespace kernweave::solve {
 namespace {
-
-void check_finite(bool finite) {
-  user_check(finite, Fault::value, "the vector that an approximation multiplies must be finite");
-}
 
 Vector negative_column(const Block& diagonal) { return diagonal.cols() == 1 ? Vector(-diagonal.col(0)) : Vector(); }
 
@@ -24,7 +18,7 @@ class Far : public Operator {
     const auto count = static_cast<int>(x.cols());
     y->resize(rows, results(count));
     sorted_.resize(columns, count);
-    check_finite(parts_.matrix->sort(x.data(), count, parts_.workers, sorted_.data()));
+    far::check_finite(parts_.matrix->sort(x.data(), count, parts_.workers, sorted_.data()));
     if (parts_.near) parts_.near->times(parts_.near_in_order ? sorted_ : x, &near_);
     const bool together = parts_.near && parts_.near_in_order;
     parts_.matrix->multiply(sorted_.data(), together ? near_.data() : nullptr, count, parts_.workers, y->data(),
@@ -45,7 +39,7 @@ class Far : public Operator {
     const auto count = static_cast<int>(x.cols());
     far::DeviceProduct& product = parts_.matrix->on(x.device(), parts_.workers);
     sorted_gpu_.make(x.device(), columns, count);
-    check_finite(product.sort(false, x.at(), count, sorted_gpu_.at(), true));
+    far::check_finite(product.sort(false, x.at(), count, sorted_gpu_.at(), true));
     if (parts_.near) parts_.near->multiply(sorted_gpu_, &near_gpu_);
     sums_gpu_.make(x.device(), rows, Index{count} * product.sums());
     product.multiply(sorted_gpu_.at(), count, sums_gpu_.at());

@@ -150,3 +150,13 @@ test_that("a result too large for memory is a condition of ours", {
   big <- Vi(numeric(1e7)) - Vj(numeric(1e7))
   expect_error(with_kernweave(as.matrix(big), max_dense_mb = Inf), class = "kernweave_error_memory")
 })
+
+test_that("what an approximation weighs in a file does not grow by the products that it has been asked for", {
+  x <- with_local_seed(5, matrix(stats::runif(9000), 3000))
+  A <- approximate(lazy_set(kernel_matern(x, x, scale = 0.1, nu = 1.5), device = "cpu"), 1e-5)
+  before <- length(serialize(A, NULL))
+  b <- with_local_seed(6, stats::rnorm(3000))
+  product <- A %*% b
+  expect_lt(length(serialize(A, NULL)), before + 2000)  # what the audit has found
+  expect_identical(unserialize(serialize(A, NULL)) %*% b, product)
+})
