@@ -285,6 +285,10 @@ r_first_neighbours <- function(at, place, first, m) {
     .Call(`_kernweave_r_first_neighbours`, at, place, first, m)
 }
 
+r_nearest_before <- function(points, m, threads) {
+    .Call(`_kernweave_r_nearest_before`, points, m, threads)
+}
+
 r_conditional_local <- function(entries, data, places) {
     .Call(`_kernweave_r_conditional_local`, entries, data, places)
 }

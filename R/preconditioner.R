@@ -264,7 +264,7 @@ kept_neighbours <- function(points, settings, order, m, seed) {
   if (identical(preconditioners$nearest$key, key)) return(preconditioners$nearest$found)
   n <- nrow(points)
   found <- if (ncol(points) <= most_axes_of_boxes) {
-    nearest_points_before(points[order, , drop = FALSE], min(m, max(n - 1, 1)))
+    r_nearest_before(points[order, , drop = FALSE], min(m, max(n - 1, 1)), call_options(settings)$threads %or% 0L)
   } else {
     distances <- lazy_set(sqdist(Vi(points), Vj(points)), precision = "float64")
     nearest_before(-distances, order, rep(1, n), m)
@@ -281,26 +281,6 @@ on_fine_grid <- function(points) {
   points <- points - rep(least, each = nrow(points))
   reach <- max(points)
   if (reach > 0) floor(points * (2^30 / reach) + 0.5) else points
-}
-
-# By distances, which boxes of points answer in time for the points. A mask would be pairs that boxes know
-# nothing of, so some more are looked for, of which three quarters and more come before.
-nearest_points_before <- function(points, m) {
-  n <- nrow(points)
-  found <- matrix(NA_integer_, m, n)
-  low <- 0
-  high <- min(n, first_prefix)
-  while (low < n) {
-    rows <- seq.int(low + 1, high)
-    among <- sqdist(Vi(points[rows, , drop = FALSE]), Vj(points[seq_len(high), , drop = FALSE]))
-    among <- lazy_set(among, device = "cpu", precision = "float64")
-    if (low == 0) among <- lazy_if(col_index() < row_index(), among, Inf)
-    at <- argKmin(among, K = min(ceiling(1.75 * m), high))
-    found[, rows] <- r_first_neighbours(t(at), NULL, low + 1, m)
-    low <- high
-    high <- min(n, ceiling(4 / 3 * high))
-  }
-  found
 }
 
 # Beyond, boxes leave out few pairs, and a GPU is quicker with all of them; with few axes it would be, but for the

@@ -864,6 +864,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_nearest_before
+Rcpp::IntegerMatrix r_nearest_before(Rcpp::NumericMatrix points, int m, int threads);
+RcppExport SEXP _kernweave_r_nearest_before(SEXP pointsSEXP, SEXP mSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_nearest_before(points, m, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_conditional_local
 Rcpp::NumericMatrix r_conditional_local(Rcpp::List entries, Rcpp::List data, Rcpp::List places);
 RcppExport SEXP _kernweave_r_conditional_local(SEXP entriesSEXP, SEXP dataSEXP, SEXP placesSEXP) {
@@ -1306,6 +1318,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
+    {"_kernweave_r_nearest_before", (DL_FUNC) &_kernweave_r_nearest_before, 3},
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},

@@ -5,6 +5,7 @@
 #include "r_data.hpp"
 #include "r_host.hpp"
 #include "r_plan.hpp"
+#include "pairs/nearest_before.hpp"
 #include "solve/conditional_local.hpp"
 
 namespace kernweave {
@@ -81,6 +82,21 @@ Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rc
       }
     }
     return found;
+  });
+}
+
+// Of each row of `points`, a column: the numbers of the m nearest rows before it; missing ones last.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerMatrix r_nearest_before(Rcpp::NumericMatrix points, int m, int threads) {
+  return kernweave::at_border([&] {
+    kernweave::Coordinates<double> axes;
+    for (int axis = 0; axis < points.ncol(); ++axis)
+      axes.emplace_back(points.column(axis).begin(), points.column(axis).end());
+    const std::vector<int> found =
+        kernweave::nearest_before(axes, m, kernweave::allowed_threads(threads), kernweave::poll_r);
+    Rcpp::IntegerMatrix numbers(m, points.nrow());
+    std::transform(found.begin(), found.end(), numbers.begin(), [](int at) { return at < 0 ? NA_INTEGER : at + 1; });
+    return numbers;
   });
 }
 

@@ -26,36 +26,38 @@ LandmarkColumns::LandmarkColumns(Entries* entries, const RowIndices& landmarks, 
              "the matrix is not positive definite: its rows and columns at ", own.rows(), " landmarks are not");
 }
 
-void LandmarkColumns::each_chunk(Entries* entries, const RowIndices& landmarks, Index points,
-                                 const std::function<void(Index, Index, Block&)>& work) const {
+void LandmarkColumns::each_part(Entries* entries, const RowIndices& landmarks, Index points, const Part& work) const {
   const RowIndices all = all_places(points);
   Block columns;
   for (Index from = 0; from < points; from += kChunk) {
     const Index count = std::min(kChunk, points - from);
     entries->block(landmarks, {all.begin() + from, all.begin() + from + count}, &columns);
-    each_part(count, [&](Index first, Index some, std::size_t) { by_left(columns.middleCols(first, some)); });
-    work(from, count, columns);
+    share_out(
+        threads_, (count + kPart - 1) / kPart, [](double) {},
+        [&](int, std::int64_t part, const Heartbeat&) {
+          const Index first = part * kPart, some = std::min(kPart, count - first);
+          auto own = columns.middleCols(first, some);
+          by_left(own);
+          work({from + first, from + first + some}, own, static_cast<std::size_t>(part));
+        });
   }
 }
 
-void LandmarkColumns::each_part(Index count, const std::function<void(Index, Index, std::size_t)>& work) const {
-  share_out(
-      threads_, (count + kPart - 1) / kPart, [](double) {},
-      [&](int, std::int64_t part, const Heartbeat&) {
-        work(part * kPart, std::min(kPart, count - part * kPart), static_cast<std::size_t>(part));
-      });
+Block LandmarkColumns::gram(Entries* entries, const RowIndices& landmarks, const Vector& weights) const {
+  PartSums sums(cholesky_.rows(), cholesky_.rows());
+  each_part(entries, landmarks, weights.size(), [&](const Range& at, Eigen::Ref<Block> columns, std::size_t part) {
+    columns = columns * weights.segment(at.from, at.size()).asDiagonal();
+    sums.of[part].selfadjointView<Eigen::Lower>().rankUpdate(columns);
+  });
+  return Block(sums.total().selfadjointView<Eigen::Lower>());
 }
 
-Block LandmarkColumns::gram(Entries* entries, const RowIndices& landmarks, const Vector& weights) const {
-  std::vector<Block> sums(kChunk / kPart, Block::Zero(cholesky_.rows(), cholesky_.rows()));
-  each_chunk(entries, landmarks, weights.size(), [&](Index from, Index count, const Block& columns) {
-    each_part(count, [&](Index first, Index some, std::size_t part) {
-      const Block own = columns.middleCols(first, some) * weights.segment(from + first, some).asDiagonal();
-      sums[part].selfadjointView<Eigen::Lower>().rankUpdate(own);
-    });
-  });
-  for (std::size_t part = 1; part < sums.size(); ++part) sums[0] += sums[part];
-  return sums[0].selfadjointView<Eigen::Lower>();
+PartSums::PartSums(Index rows, Index columns) : of(kChunk / kPart, Block::Zero(rows, columns)) {}
+
+Block PartSums::total() const {
+  Block sum = of[0];
+  for (std::size_t part = 1; part < of.size(); ++part) sum += of[part];
+  return sum;
 }
 
 }  // namespace kernweave::solve

@@ -1,6 +1,7 @@
 // Columns of a matrix at its landmarks, made orthogonal in the inner product of the matrix.
 #pragma once
 #include <functional>
+#include <vector>
 
 #include "solve/decompositions.hpp"
 #include "solve/entries.hpp"
@@ -15,17 +16,24 @@ class LandmarkColumns {
   void by_left(Eigen::Ref<Block> x) const { cholesky_.matrixL().solveInPlace(x); }
   void by_right(Eigen::Ref<Block> x) const { cholesky_.matrixU().solveInPlace(x); }
 
-  // Calls work(first point, points, L^-1 K[S, points]) for some points after the others, of so many.
-  void each_chunk(Entries* entries, const RowIndices& landmarks, Index points,
-                  const std::function<void(Index, Index, Block&)>& work) const;
+  // Calls work(points, L^-1 K[S, points], part) for all of so many points, for several parts at the same time: each
+  // part has one call at a time, and those of one part come in order.
+  using Part = std::function<void(const Range&, Eigen::Ref<Block>, std::size_t)>;
+  void each_part(Entries* entries, const RowIndices& landmarks, Index points, const Part& work) const;
   // X diag(weights)^2 X' of X = L^-1 K[S, ].
   Block gram(Entries* entries, const RowIndices& landmarks, const Vector& weights) const;
 
  private:
-  void each_part(Index count, const std::function<void(Index, Index, std::size_t)>& work) const;
-
   Cholesky cholesky_;
   const int threads_;
+};
+
+// A sum for each part, added up in their order.
+struct PartSums {
+  PartSums(Index rows, Index columns);
+  Block total() const;
+
+  std::vector<Block> of;
 };
 
 }  // namespace kernweave::solve

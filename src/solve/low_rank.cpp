@@ -7,10 +7,10 @@
 #include "base/error.hpp"
 #include "solve/decompositions.hpp"
 #include "solve/landmark_columns.hpp"
+#include "solve/long_columns.hpp"
 
 namespace kernweave::solve {
 namespace {
-
 
 class LowRank : public Preconditioner {
  public:
@@ -45,24 +45,27 @@ class LowRank : public Preconditioner {
     const Index n = scales_.values.size();
     const auto probes = static_cast<double>(v.cols());
     LowRankWeights out{{}, Block(landmarks.size(), n), Vector(n)};
-    Block turned, few = Block::Zero(vectors_.rows(), v.cols());
-    columns_.each_chunk(entries, landmarks, n, [&](Index from, Index count, Block& columns) {
-      few.noalias() += columns * v.middleRows(from, count);
-      columns = columns * scales_.values.segment(from, count).asDiagonal();
-      turned.noalias() = vectors_.transpose() * columns;
-      turned = (squares_.array() + 1.0).inverse().matrix().asDiagonal() * turned;
-      auto cross = out.cross.middleCols(from, count);
+    PartSums sums(vectors_.rows(), v.cols());
+    columns_.each_part(entries, landmarks, n, [&](const Range& at, Eigen::Ref<Block> x, std::size_t part) {
+      const auto scales = scales_.values.segment(at.from, at.size());
+      sums.of[part].noalias() += x * v.middleRows(at.from, at.size());
+      x = x * scales.asDiagonal();
+      auto cross = out.cross.middleCols(at.from, at.size());
+      const Block turned = (squares_.array() + 1.0).inverse().matrix().asDiagonal() * (vectors_.transpose() * x);
       cross.noalias() = vectors_ * turned;
-      out.diagonal.segment(from, count) =
-          scales_.values.segment(from, count).array().square() *
-          (1.0 - columns.cwiseProduct(cross).colwise().sum().transpose().array());
-      cross = cross * scales_.values.segment(from, count).asDiagonal();
+      out.diagonal.segment(at.from, at.size()) =
+          scales.array().square() * (1.0 - x.cwiseProduct(cross).colwise().sum().transpose().array());
+      cross = cross * scales.asDiagonal();
       columns_.by_right(cross);
     });
+    Block few = sums.total();
     columns_.by_right(few);
-    out.cross.noalias() -= few * v.transpose() / probes;
-    out.cross *= 2;
-    out.diagonal -= v.rowwise().squaredNorm() / probes;
+    each_piece(n, few.rows(), threads_, [&](Index first, Index last, Index) {
+      auto cross = out.cross.middleCols(first, last - first);
+      cross.noalias() -= few * v.middleRows(first, last - first).transpose() / probes;
+      cross *= 2;
+      out.diagonal.segment(first, last - first) -= v.middleRows(first, last - first).rowwise().squaredNorm() / probes;
+    });
     out.own = vectors_ * (squares_.array() / (squares_.array() + 1.0)).matrix().asDiagonal() * vectors_.transpose();
     columns_.by_right(out.own);
     out.own.transposeInPlace();

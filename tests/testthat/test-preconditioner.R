@@ -102,6 +102,8 @@ test_that("of a smooth kernel that leaves much beside the ridge more landmarks a
   expect_equal(rank(kernel_matern(x, scale = 0.2, nu = 0.5), 1e-7), 300)
 })
 
+nearest_points <- function(...) kernweave:::r_nearest_before(...)
+
 test_that("the nearest before are found by boxes as by all pairs", {
   set.seed(11)
   x <- matrix(stats::runif(1200), ncol = 3)
@@ -111,13 +113,28 @@ test_that("the nearest before are found by boxes as by all pairs", {
   points <- points_of_distance(K)
   expect_equal(as.matrix(stats::dist(points)), sqrt(3) * as.matrix(stats::dist(x %*% diag(1 / c(0.2, 0.4, 0.3)))))
   all <- kernweave:::nearest_before(K, seq_len(400), rep(1, 400), 5)
-  boxes <- kernweave:::nearest_points_before(points, 5)
-  there <- !is.na(boxes)
-  expect_gt(mean(there), 0.99)
-  distance <- function(found) sqrt(rowSums((points[found[there], ] - points[col(found)[there], ])^2))
+  boxes <- nearest_points(points, 5, 0)
+  distance <- function(found) sqrt(rowSums((points[found, ] - points[col(found), ])^2))
   expect_equal(distance(boxes), distance(all))
   expect_null(points_of_distance(kernel_linear(x)))
   expect_null(points_of_distance(sqdist(Vi(x), Vj(x))))
+})
+
+test_that("the nearest before are those of all pairs, in order, with ties, for any number of threads", {
+  nearest <- function(points, m) {
+    apart <- as.matrix(stats::dist(points))^2
+    vapply(seq_len(nrow(points)), function(k) order(apart[k, seq_len(k - 1)])[seq_len(m)], integer(m))
+  }
+  set.seed(12)
+  clouds <- list(matrix(stats::rnorm(900), 300), matrix(sample(4, 600, TRUE), 200), matrix(stats::runif(301), 301),
+                 matrix(1, 40, 2), matrix(stats::runif(10), 2), matrix(0, 1, 3))
+  for (points in clouds) for (m in c(1, 7, 50)) {
+    storage.mode(points) <- "double"
+    found <- nearest_points(points, m, 1)
+    expect_identical(found, matrix(nearest(points, m), m))
+    expect_identical(nearest_points(points, m, 2), found)
+  }
+  expect_identical(dim(nearest_points(matrix(0, 0, 2), 3, 1)), c(3L, 0L))
 })
 
 test_that("probes of a seed are independent of the order of points of that seed", {
