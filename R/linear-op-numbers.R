@@ -82,7 +82,9 @@ column_entries <- function(x, columns) {
   operator_product(x, unit)
 }
 
-some_at_a_time <- function(n, most = widest_product) unname(split(seq_len(n), (seq_len(n) - 1) %/% most))
+some_at_a_time <- function(n, most = widest_product) {
+  lapply(seq_len(ceiling(n / most)), function(k) seq.int((k - 1) * most + 1, min(n, k * most)))
+}
 
 knows_transpose <- function(x) {
   if (isTRUE(x$symmetric) || x$kind %in% c("lazy", "dense", "lowrank")) return(TRUE)

@@ -69,8 +69,8 @@ void DeviceInputs::count(Needs* needs) const {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_.data[v];
     if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
-    // What is kept of several runs is sent as one.
-    needs->fixed += static_cast<double>(view.numbers() - view.rows * view.columns) * 8;
+    // What is kept of several runs is sent as one; where all of them run at once, each has its share.
+    if (!pass_.batched) needs->fixed += static_cast<double>(view.numbers() - view.rows * view.columns) * 8;
     const double numbers = static_cast<double>(view.rows) * static_cast<double>(view.columns),
                  of_point = static_cast<double>(view.columns) * 8;
     if (loaded_[v].reach == InputReach::all || !view.data) needs->fixed += numbers * 8;
@@ -87,11 +87,29 @@ void DeviceInputs::place(const Range& lanes, const Range& sweep, bool whole) {
     const InputReach reach = loaded_[v].reach;
     if ((whole && view.kept) || stays(v))
       data[v] = {device::address<double>(device::kept_copy(view, &device_)), data[v].centre, view.rows};
+    else if (pass_.batched && view.all > 0) bring_all(v);
     else if (reach == InputReach::all) bring(v, {0, view.rows}, {0, view.columns});
     else if (reach != InputReach::pairs) bring(v, reach == InputReach::lanes ? lanes : sweep, {0, view.columns});
     else if ((pass_.plan->variables[v].axis == Axis::pair) == pass_.group.along_i) bring(v, lanes, sweep);
     else bring(v, sweep, lanes);
   }
+}
+
+std::vector<gpu::Data> DeviceInputs::data_of(std::int64_t run) const {
+  std::vector<gpu::Data> moved = data;
+  const Task* const tasks = &task_;
+  for (std::size_t v = 0; v < moved.size(); ++v)
+    if (moved[v].at) moved[v].at += tasks[run].data[v].before - task_.data[v].before;
+  return moved;
+}
+
+// Uploads the matrices of all runs.
+void DeviceInputs::bring_all(std::size_t v) {
+  const View& view = task_.data[v];
+  const std::size_t bytes = static_cast<std::size_t>(view.all) * sizeof(double);
+  device_.make_room(&loaded_[v].block, bytes, "the data");
+  device_.upload(loaded_[v].block.at(), view.data - view.before, bytes);
+  data[v].at = device::address<double>(loaded_[v].block.at()) + view.before;
 }
 
 // Uploads rows of some columns. The pointer is to where row 0 of column 0 would be, so kernels count from the first.

@@ -33,6 +33,8 @@ class DeviceInputs {
   void count(Needs* needs) const;
   // Uploads what a window needs and the device lacks. `whole`: there is room for all.
   void place(const Range& lanes, const Range& sweep, bool whole);
+  // The data of one of many runs, whose tasks follow the first one's.
+  std::vector<gpu::Data> data_of(std::int64_t run) const;
 
   std::vector<gpu::Data> data;
 
@@ -47,6 +49,7 @@ class DeviceInputs {
 
   InputReach reach_of(int variable) const;
   bool stays(std::size_t v) const;
+  void bring_all(std::size_t v);
   void bring(std::size_t v, const Range& rows, const Range& columns);
   void send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to);
 

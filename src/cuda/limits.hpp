@@ -128,6 +128,11 @@ inline constexpr GpuMachine kGpuMachine{132, 1.9e9, 350, 0.25};
 inline constexpr double kGpuInstructionsOfNumber = 1.5;
 // Three launches, results fetched.
 inline constexpr double kGpuSecondsPerCall = 5e-5;
+// A run of outer axes that takes less shares its launches with the others: it leaves most of the device idle, and what
+// tensor cores and screens would spare it is less than a launch.
+inline constexpr double kGpuSecondsTogether = 10 * kGpuSecondsPerCall;
+// Runs of a launch, along the grid's third axis.
+inline constexpr long long kGpuRunsOfLaunch = 32768;
 // Driver, context, compiler: the first time a process asks (H100: 0.1 s context, 0.2 s first formula).
 inline constexpr double kGpuSecondsToStart = 0.4;
 // Between two looks at the user's interrupt key.

@@ -15,6 +15,8 @@ struct Needs {
 
   // Of so many points, without states.
   double all(std::int64_t lanes, std::int64_t sweep) const;
+  // Of so many runs at once.
+  Needs times(double runs) const { return {lane * runs, sweep * runs, pair * runs, state * runs, fixed * runs}; }
 };
 
 // Needs of a pass, without data and results.

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <numeric>
 
+#include "base/error.hpp"
 #include "base/threads.hpp"
+#include "cuda/limits.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -33,6 +35,27 @@ void run_all(const Jobs& jobs, MemoryRoom room, const std::function<void(double)
       });
 }
 
+// Some runs of outer axes, or where these find no room, half of them and then the others.
+void run_batch(const ReadyPass& ready, const std::vector<Task>& tasks, const Range& some, MemoryRoom room) {
+  const Task& first = tasks[static_cast<std::size_t>(some.from)];
+  device::Device* const device = ready.devices[0];
+  try {
+    device->enter();
+    PassRun run(ready, 0, first, {0, ready.pass.all.lanes}, some.size());
+    run.run(room, first.poll);
+    return run.finish({});
+  } catch (const Failure& failure) {
+    device->wait_after_failure();
+    if (failure.fault != Fault::memory || some.size() == 1) throw;
+  } catch (...) {
+    device->wait_after_failure();
+    throw;
+  }
+  const std::int64_t half = some.from + some.size() / 2;
+  run_batch(ready, tasks, {some.from, half}, room);
+  run_batch(ready, tasks, {half, some.to}, room);
+}
+
 }  // namespace
 
 bool run_pass(const ReadyPass& ready, const Task& task, const Range& all, MemoryRoom room) {
@@ -51,6 +74,11 @@ bool run_pass(const ReadyPass& ready, const Task& task, const Range& all, Memory
     for (device::Device* device : ready.devices) device->wait_after_failure();
     throw;
   }
+}
+
+void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryRoom room) {
+  for (const Range& some : pieces({0, static_cast<std::int64_t>(tasks.size())}, kGpuRunsOfLaunch))
+    run_batch(ready, tasks, some, room);
 }
 
 }  // namespace cuda

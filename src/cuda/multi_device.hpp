@@ -9,5 +9,8 @@ namespace cuda {
 // them, where tensor cores or a screen have failed.
 bool run_pass(const ReadyPass& ready, const Task& task, const Range& rows, MemoryRoom room);
 
+// The same of runs of outer axes with launches in common, of a batched pass.
+void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryRoom room);
+
 }  // namespace cuda
 }  // namespace kernweave

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "cuda/inputs.hpp"
 
 namespace kernweave {
@@ -13,13 +14,14 @@ bool stays(const Result& r) { return r.values_stay || r.numbers_stay; }
 
 }  // namespace
 
-Outputs::Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device)
+Outputs::Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device, std::int64_t runs)
     : targets(pass.group.outputs.size()),
       pass_(pass),
       task_(task),
       cut_(cut),
       device_(*device),
       all_(pass.all),
+      runs_(runs),
       memory_(targets.size()) {}
 
 void Outputs::count(Needs* needs) const {
@@ -58,10 +60,11 @@ void Outputs::place_results(const Output& o, const Result& to, Memory* memory, g
     View kept;
     kept.kept = stay;
     if (stay && to.before > 0) return device::kept_copy(kept, &device_) + offset;
-    const std::int64_t all = stay && to.all > 0 ? to.all : numbers;
+    const std::int64_t all = stay && to.all > 0 ? to.all : numbers * runs_;
     device_.make_room(block, static_cast<std::size_t>(all * bytes), "the results");
     return block->at() + offset;
   };
+  memory->numbers_of_run = numbers;
   target->numbers = {nullptr, nullptr, to.numbers.none};
   if (to.numbers.whole || to.numbers_stay)
     target->numbers.whole = device::address<int>(room(&memory->numbers, to.numbers_stay, 4));
@@ -72,20 +75,41 @@ void Outputs::place_results(const Output& o, const Result& to, Memory* memory, g
 
 void Outputs::place_states(const Output& o, const InWindow& window, Memory* memory, gpu::Target* target) {
   const std::int64_t each = state_bytes(o);
-  const auto room = [&](device::Block* block, std::int64_t count) {
-    device_.make_room(block, static_cast<std::size_t>(count * o.width * each), "sums of parts");
+  const auto room = [&](device::Block* block, std::int64_t count, std::int64_t* of_run) {
+    *of_run = count * o.width * each;
+    device_.make_room(block, static_cast<std::size_t>(*of_run * runs_), "sums of parts");
     return block->at();
   };
+  const auto states = [&](std::int64_t count) {
+    return device::address<void>(room(&memory->states, count, &memory->states_of_run));
+  };
+  const auto merged = [&](std::int64_t count) { return room(&memory->merged, count, &memory->merged_of_run); };
   if (o.keep == Keep::none) {
-    target->states = device::address<void>(room(&memory->states, window.blocks_of_launch * pass_.shape.threads));
-    target->merged = device::address<void>(room(&memory->merged, std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
+    target->states = states(window.blocks_of_launch * pass_.shape.threads);
+    target->merged = device::address<void>(merged(std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
   } else if (o.keep != Keep::both && merges()) {
-    target->states = device::address<void>(room(&memory->states, window.waiting_parts * window.waiting_rows));
+    target->states = states(window.waiting_parts * window.waiting_rows);
     // A component's rows lie together.
     if (window.sweep.size() < all_.sweep)
-      target->merged = device::address<void>(room(&memory->merged, window.lanes.size()) -
+      target->merged = device::address<void>(merged(window.lanes.size()) -
                                              static_cast<device::Pointer>(window.lanes.from * each));
   }
+}
+
+std::vector<gpu::Target> Outputs::targets_of(std::int64_t run) const {
+  std::vector<gpu::Target> moved = targets;
+  const auto move = [run](auto* at, std::int64_t bytes) {
+    if (*at) *at = reinterpret_cast<std::decay_t<decltype(*at)>>(reinterpret_cast<char*>(*at) + run * bytes);
+  };
+  for (std::size_t k = 0; k < moved.size(); ++k) {
+    const Memory& memory = memory_[k];
+    move(&moved[k].values, memory.numbers_of_run * 8);
+    move(&moved[k].numbers.whole, memory.numbers_of_run * 4);
+    move(&moved[k].numbers.wide, memory.numbers_of_run * 8);
+    move(&moved[k].states, memory.states_of_run);
+    move(&moved[k].merged, memory.merged_of_run);
+  }
+  return moved;
 }
 
 void Outputs::fetch(Keep keep) {
@@ -107,8 +131,9 @@ void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* h
   const std::int64_t planes = o.width * o.places, in_plane = rows.size() * columns.size();
   const bool whole_columns = rows.size() == all_rows, all = whole_columns && columns.size() == all_columns;
   if (in_plane == 0) return;
+  internal_check(all || runs_ == 1, "results of many runs that are not whole");
   const std::int64_t pieces = all ? 1 : planes * (whole_columns ? 1 : columns.size()),
-                     piece = in_plane * planes / pieces;
+                     piece = in_plane * planes / pieces * runs_;
   for (std::int64_t p = 0; p < pieces; ++p) {
     const std::int64_t plane = p * piece / in_plane, column = p - plane * (pieces / planes);
     const std::int64_t to =

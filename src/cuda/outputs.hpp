@@ -19,7 +19,8 @@ struct InWindow {
 
 class Outputs {
  public:
-  Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device);
+  // Of one run, or of many, whose results lie one behind the other.
+  Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device, std::int64_t runs);
 
   // Adds the bytes that they take.
   void count(Needs* needs) const;
@@ -34,13 +35,15 @@ class Outputs {
   // Are states of the same row merged?
   bool merges() const { return cut_.splits * pass_.shape.parts > 1; }
 
-  std::vector<gpu::Target> targets;
+  std::vector<gpu::Target> targets;  // of the first run
+  std::vector<gpu::Target> targets_of(std::int64_t run) const;
 
  private:
   // Memory of an output.
   struct Memory {
     device::Block values, numbers, states, merged;
     Range rows, columns;  // of the results that are in it
+    std::int64_t numbers_of_run = 0, states_of_run = 0, merged_of_run = 0;  // numbers, and bytes
   };
 
   const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.group.outputs[k]]; }
@@ -55,6 +58,7 @@ class Outputs {
   const SweepCut& cut_;
   device::Device& device_;
   const PassExtents all_;
+  const std::int64_t runs_;
   std::vector<Memory> memory_;
 };
 

@@ -96,7 +96,8 @@ struct Pass {
   int square_at = 0;  // where a column has its square, for the screen
   LaunchShape shape{};
   PassMode mode = PassMode::best;
-  bool units = false;  // are pairs restricted?
+  bool units = false;    // are pairs restricted?
+  bool batched = false;  // have launches many runs of outer axes?
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
 
   const Program& program() const { return variant->program; }

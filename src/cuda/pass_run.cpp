@@ -21,6 +21,10 @@ std::shared_ptr<const device::Kernels> kernels_of(const Pass& pass, const Code& 
   return kernels;
 }
 
+void add_bytes(const void* from, std::size_t size, std::vector<char>* to) {
+  to->insert(to->end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
+}
+
 // Blocks that have the same rows and columns, each with some of the weights.
 int weight_blocks_of(const Pass& pass, const Code& code) {
   return pass.interpreted() ? code.interpretation.weight_blocks() : pass.wide.weight_blocks;
@@ -41,7 +45,7 @@ ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices,
   return made;
 }
 
-PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows)
+PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows, std::int64_t runs)
     : pass_(ready.pass),
       code_(ready.code),
       device_(*ready.devices[which]),
@@ -50,9 +54,10 @@ PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, co
       cut_(ready.cut),
       kernels_(*ready.kernels[which]),
       limit_(task.gpu_bytes),
+      runs_(runs),
       staging_(&device_),
       inputs_(pass_, task, &device_, &staging_),
-      outputs_(pass_, task, cut_, &device_) {}
+      outputs_(pass_, task, cut_, &device_, runs) {}
 
 // How many points of either side fit the memory of the device at once.
 void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
@@ -61,7 +66,9 @@ void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
   Needs needs = needs_of(pass_);
   inputs_.count(&needs);
   outputs_.count(&needs);
+  needs = needs.times(static_cast<double>(runs_));
   windows_ = fitting(needs, pass_, cut_, rows_, all_.sweep, budget(needs, room));
+  if (runs_ > 1 && !windows_.whole) fail(Fault::memory, runs_, " batches do not fit the GPU's memory at once");
 }
 
 void PassRun::run(MemoryRoom room, const std::function<void(double)>& poll) {
@@ -124,14 +131,14 @@ double PassRun::budget(const Needs& needs, MemoryRoom room) const {
 // Room for the points of a range. The pointer is to where the first of all points would lie.
 template <class T>
 T* PassRun::room_for(device::Block* block, const Range& points, std::int64_t bytes_each, const char* what) {
-  device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each), what);
+  device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each * runs_), what);
   return device::address<T>(block->at() - static_cast<device::Pointer>(points.from * bytes_each));
 }
 
 // The same for all of a panel's numbers, which lie point by point or component by component.
 void* PassRun::room_for_panel(device::Block* block, const Range& points, const Panel& panel, bool by_points) {
   const std::int64_t bytes = pass_.number_bytes(), of_point = panel.total * bytes;
-  device_.make_room(block, static_cast<std::size_t>(points.size() * of_point), kOfOneAxis);
+  device_.make_room(block, static_cast<std::size_t>(points.size() * of_point * runs_), kOfOneAxis);
   return device::address<void>(block->at() -
                                static_cast<device::Pointer>(points.from * (by_points ? of_point : bytes)));
 }
@@ -226,18 +233,40 @@ void PassRun::compute_columns(const Range& sweep) {
 // Arguments of a launch: the bytes of kernweave::gpu::Arguments or kernweave::gpu::Script.
 std::vector<char> PassRun::arguments() const {
   std::vector<char> bytes;
-  const auto add = [&](const void* from, std::size_t size) {
-    bytes.insert(bytes.end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
-  };
   if (pass_.interpreted()) {
     gpu::Script script = script_;
     script.head = head_;
-    add(&script, sizeof script);
-    return bytes;
+    add_bytes(&script, sizeof script, &bytes);
+  } else {
+    add_arguments(0, &bytes);
   }
-  add(&head_, sizeof head_);
-  add(inputs_.data.data(), inputs_.data.size() * sizeof(gpu::Data));
-  add(outputs_.targets.data(), outputs_.targets.size() * sizeof(gpu::Target));
+  return bytes;
+}
+
+// Those of one of many runs, each of which has its share of all memory.
+void PassRun::add_arguments(std::int64_t run, std::vector<char>* bytes) const {
+  const std::vector<gpu::Data> data = inputs_.data_of(run);
+  const std::vector<gpu::Target> targets = outputs_.targets_of(run);
+  gpu::Head head = head_;
+  const auto move = [&](void** at, std::int64_t numbers) {
+    *at = static_cast<char*>(*at) + run * numbers * pass_.number_bytes();
+  };
+  move(&head.once, pass_.once.total);
+  move(&head.columns, padded(sweep_).size() * pass_.sweep.total);
+  move(&head.rows, lanes_.size() * pass_.lanes.total);
+  add_bytes(&head, sizeof head, bytes);
+  add_bytes(data.data(), data.size() * sizeof(gpu::Data), bytes);
+  add_bytes(targets.data(), targets.size() * sizeof(gpu::Target), bytes);
+}
+
+// Of a batched pass: where those of all runs lie on the device.
+std::vector<char> PassRun::arguments_of_runs() {
+  std::vector<char> all, bytes;
+  for (std::int64_t run = 0; run < runs_; ++run) add_arguments(run, &all);
+  device_.make_room(&all_arguments_, all.size(), "the batches");
+  device_.upload(all_arguments_.at(), all.data(), all.size());
+  const device::Pointer at = all_arguments_.at();
+  add_bytes(&at, sizeof at, &bytes);
   return bytes;
 }
 
@@ -245,8 +274,9 @@ void PassRun::launch(const char* name, std::int64_t blocks, std::int64_t splits,
                      std::int64_t shared_bytes, int weight_blocks) {
   const device::Function function = kernels_.find(name);
   internal_check(function != nullptr, "no kernel ", name);
-  device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits),
-                 static_cast<unsigned>(weight_blocks), threads, static_cast<unsigned>(shared_bytes), arguments());
+  const std::int64_t along_z = pass_.batched ? runs_ : weight_blocks;
+  device_.launch(function, static_cast<unsigned>(blocks), static_cast<unsigned>(splits), static_cast<unsigned>(along_z),
+                 threads, static_cast<unsigned>(shared_bytes), pass_.batched ? arguments_of_runs() : arguments());
 }
 
 void PassRun::launch_points(const char* name, const Range& points, std::int64_t times) {

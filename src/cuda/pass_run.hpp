@@ -34,8 +34,8 @@ struct UnitTable;
 
 class PassRun {
  public:
-  // Of the rows that device number `which` has.
-  PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows);
+  // Of the rows that device number `which` has. Of a batched pass, so many runs whose tasks follow this one.
+  PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows, std::int64_t runs = 1);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
   void run(MemoryRoom room, const std::function<void(double)>& poll);
@@ -81,6 +81,8 @@ class PassRun {
   void compute_columns(const Range& sweep);
 
   std::vector<char> arguments() const;
+  void add_arguments(std::int64_t run, std::vector<char>* bytes) const;
+  std::vector<char> arguments_of_runs();
   void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes,
               int weight_blocks = 1);
   void launch_points(const char* name, const Range& points, std::int64_t times = 1);
@@ -99,6 +101,7 @@ class PassRun {
   const SweepCut& cut_;
   const device::Kernels& kernels_;
   const double limit_;  // of memory, as the user has it
+  const std::int64_t runs_;
   const std::function<void(double)>* poll_ = nullptr;
   Staging staging_;
   DeviceInputs inputs_;
@@ -108,7 +111,7 @@ class PassRun {
   gpu::Head head_{};
   gpu::Script script_{};
   device::Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_,
-      column_squares_, weight_halves_, weight_scales_, scripted_, units_, unit_spans_, unit_merges_;
+      column_squares_, weight_halves_, weight_scales_, scripted_, units_, unit_spans_, unit_merges_, all_arguments_;
   Waiting waiting_{};  // of units
   device::Pointer lost_ = 0;
   std::int64_t done_ = 0;  // blocks times splits

@@ -79,7 +79,9 @@ class Passes : public Executable {
   // many as suit them).
   using Make = std::function<ReadyPass(const OutputGroup&, PassMode, int)>;
 
-  Passes(const Variant& variant, PassMode mode, Make make) : make_(std::move(make)), mode_(mode) {
+  // `batched`: do runs of outer axes share their launches?
+  Passes(const Variant& variant, PassMode mode, bool batched, Make make)
+      : make_(std::move(make)), mode_(mode), batched_(batched) {
     for (const OutputGroup& group : output_groups(variant))
       groups_.push_back({group, nullptr, nullptr, {}, {}, false, 0, {}});
   }
@@ -91,6 +93,12 @@ class Passes : public Executable {
         const Range all{0, usual(&g).pass.all.lanes};
         if (!run_pass(usual(&g), task, all, room)) run_pass(plain(&g), task, all, room);
       });
+  }
+
+  void run_all(const std::vector<Task>& tasks) override {
+    if (!batched_) return Executable::run_all(tasks);
+    for (PassGroup& g : groups_)
+      with_room(tasks[0], [&](MemoryRoom room) { run_batches(usual(&g), tasks, room); });
   }
 
   // Blocks of columns would have states of the device to hand out: they stay where they are.
@@ -151,6 +159,7 @@ class Passes : public Executable {
 
   const Make make_;
   const PassMode mode_;
+  const bool batched_;
   std::vector<PassGroup> groups_;
 };
 
@@ -198,8 +207,9 @@ class Gpu : public Backend {
     const double start = device::driver_is_open() ? 0 : kGpuSecondsToStart;
     const double pairs =
         sweep_seconds(plan, variant, sizes, kGpuMachine) + rereading_seconds(plan, variant, sizes, kGpuMachine);
-    const double run = kGpuSecondsPerCall + transfers + pairs / static_cast<double>(numbers().size());
-    return start + static_cast<double>(sizes.runs()) * run;
+    const double run = transfers + pairs / static_cast<double>(numbers().size()),
+                 calls = batches(plan, variant, sizes) ? 1 : static_cast<double>(sizes.runs());
+    return start + calls * kGpuSecondsPerCall + static_cast<double>(sizes.runs()) * run;
   }
 
   // Asked for where the device has been started: choose() is.
@@ -242,8 +252,9 @@ class Gpu : public Backend {
     const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
     std::vector<std::string> sources;
     for (const OutputGroup& group : output_groups(variant)) {
-      const PassMode mode = plan.pairs == Pairs::all ? PassMode::best : PassMode::plain;
-      sources.push_back(source_of(pass_of(plan, variant, group, decision, mode)));
+      const bool plain = plan.pairs != Pairs::all || batches(plan, variant, decision.sizes);
+      sources.push_back(
+          source_of(pass_of(plan, variant, group, decision, plain ? PassMode::plain : PassMode::best)));
     }
     return sources;
   }
@@ -255,14 +266,23 @@ class Gpu : public Backend {
     const auto make = [this, &plan, &variant, decision](const OutputGroup& group, PassMode mode, int rows) {
       return ready_pass(plan, variant, group, decision, mode, rows);
     };
-    return std::make_unique<Passes>(variant, decision.loops.mode, make);
+    const bool batched = decision.loops.mode != PassMode::interpreted && batches(plan, variant, decision.sizes);
+    return std::make_unique<Passes>(variant, batched ? PassMode::plain : decision.loops.mode, batched, make);
   }
 
  private:
-  static Pass pass_of(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
-                      PassMode mode) {
+  // Do runs of outer axes share their launches?
+  bool batches(const Plan& plan, const Variant& variant, const Sizes& sizes) const {
+    return sizes.runs() > 1 && plan.pairs == Pairs::all && numbers().size() == 1 &&
+           mode_for(variant) == PassMode::best &&
+           sweep_seconds(plan, variant, sizes, kGpuMachine) < kGpuSecondsTogether;
+  }
+
+  Pass pass_of(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
+               PassMode mode) const {
     const PassExtents n = extents_of(group, decision.sizes);
     Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, decision.strain, mode);
+    pass.batched = mode == PassMode::plain && batches(plan, variant, decision.sizes);
     fit_loops(decision.loops, &pass);
     return pass;
   }

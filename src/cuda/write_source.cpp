@@ -333,9 +333,12 @@ class SourceWriter {
   }
 
   // What has a thread for each point is launched with 256 threads, whatever the sweep has.
+  // Many runs bring their arguments side by side.
   void kernel(const char* name, const char* threads, const std::string& call) {
     say("extern \"C\" __global__ void __launch_bounds__(", threads, ") ", name,
-        "(const __grid_constant__ kernweave::Formula::Arguments a) { kernweave::", call, "; }");
+        pass_.batched ? "(const kernweave::Formula::Arguments* runs) { const auto& a = runs[blockIdx.z]; "
+                      : "(const __grid_constant__ kernweave::Formula::Arguments a) { ",
+        "kernweave::", call, "; }");
   }
 
   void kernels() {

@@ -233,3 +233,34 @@ test_that("batches that are restricted, gathered or have parameters are those of
   gathered <- function(X) vjp(sum(X[c(1, 1, 7, 2, 3), ] * Vi(y[, , 1]) * Vj(1:2), index = "j", call = FALSE), X, 1)
   expect_equal(gathered(Vi(x)), by_batch(function(k) gathered(Vi(slice(x, k)))))
 })
+
+test_that("a GPU has launches for many batches at once, whose results are those of the CPU", {
+  skip_without_gpu()
+  rows <- kernweave_reductions()
+  both <- function(f, label, precision = "float64") {
+    expect_equal(with_kernweave(f(), device = "gpu", precision = precision), with_kernweave(f(), device = "cpu"),
+                 tolerance = 10 * tolerance_of(precision), label = label)
+  }
+  for (k in seq_len(nrow(rows))) for (index in c("i", "j", "ij")) {
+    row <- rows[k, ]
+    K <- if (row$inputs == "value_k") 2
+    both(function() {
+      term <- sqdist(Vi(x), Vj(y))
+      if (row$fn %in% c("any", "all", "count")) term <- term < 4
+      reduction(term, row$fn, index = index, K = K, weight = if (row$fn == "sumsoftmaxweight") Vj(y))
+    }, paste(row$fn, index), test_precisions()[k %% length(test_precisions()) + 1])
+  }
+  many <- array(stats::rnorm(70 * 2 * 1100), c(70, 2, 1100))
+  own <- array(stats::runif(1100, 1, 2), c(1, 1, 1100))
+  both(function() sum(exp(-sqdist(Vi(many), Vj(many)) / Pm(own)), index = "j"), "a parameter for each batch")
+  both(function() sum(exp(-sqdist(Vi(many), Vj(many[, , 1])))), "both axes, one cloud for all")
+  both(function() as.matrix(sqdist(Vi(x), Vj(y))), "all pairs")
+  two <- array(stats::rnorm(5 * 3 * 8), c(5, 3, 4, 2))
+  both(function() sum(sqdist(Vi(x), Vj(two)), index = "i"), "two batch axes")
+  long <- array(stats::rnorm(3000 * 3 * 3), c(3000, 3, 3))
+  both(function() argKmin(sqdist(Vi(long), Vj(long)), K = 4, index = "j"), "several blocks and splits")
+  there <- on_device(many)
+  found <- sum(exp(-sqdist(Vi(there), Vj(there))), index = "j", device = "gpu")
+  expect_true(is_on_device(found))
+  expect_equal(found[], sum(exp(-sqdist(Vi(many), Vj(many))), index = "j", device = "cpu"), tolerance = 1e-12)
+})
