@@ -113,6 +113,10 @@ r_restate <- function(formulas, operands, others) {
     .Call(`_kernweave_r_restate`, formulas, operands, others)
 }
 
+r_with_operands <- function(formulas, operands, others) {
+    .Call(`_kernweave_r_with_operands`, formulas, operands, others)
+}
+
 r_match <- function(objects, among) {
     .Call(`_kernweave_r_match`, objects, among)
 }

@@ -327,6 +327,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_with_operands
+Rcpp::List r_with_operands(Rcpp::List formulas, Rcpp::List operands, Rcpp::List others);
+RcppExport SEXP _kernweave_r_with_operands(SEXP formulasSEXP, SEXP operandsSEXP, SEXP othersSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type formulas(formulasSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type others(othersSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_with_operands(formulas, operands, others));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_match
 Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among);
 RcppExport SEXP _kernweave_r_match(SEXP objectsSEXP, SEXP amongSEXP) {
@@ -1275,6 +1287,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
     {"_kernweave_r_operands", (DL_FUNC) &_kernweave_r_operands, 1},
     {"_kernweave_r_restate", (DL_FUNC) &_kernweave_r_restate, 3},
+    {"_kernweave_r_with_operands", (DL_FUNC) &_kernweave_r_with_operands, 3},
     {"_kernweave_r_match", (DL_FUNC) &_kernweave_r_match, 2},
     {"_kernweave_r_read_along", (DL_FUNC) &_kernweave_r_read_along, 1},
     {"_kernweave_r_parse", (DL_FUNC) &_kernweave_r_parse, 4},

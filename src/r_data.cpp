@@ -78,6 +78,15 @@ OperandData operand_of(SEXP data, SEXP owner) {
   operand.view.rows = Rf_length(dim) < 2 ? Rf_xlength(data) : INTEGER_RO(dim)[0];
   operand.view.columns = Rf_length(dim) < 2 ? 1 : INTEGER_RO(dim)[1];
   for (int a = 2; a < Rf_length(dim); ++a) operand.outer.push_back(INTEGER_RO(dim)[a]);
+  if (const SEXP window = Rf_getAttrib(data, Rf_install("window")); TYPEOF(window) == REALSXP) {
+    const std::int64_t numbers = operand.view.rows;
+    internal_check(Rf_length(window) == 3, "a damaged window");
+    operand.view.rows = static_cast<std::int64_t>(REAL_RO(window)[0]);
+    operand.view.columns = static_cast<std::int64_t>(REAL_RO(window)[1]);
+    operand.view.apart = static_cast<std::int64_t>(REAL_RO(window)[2]);
+    internal_check(operand.view.numbers() <= numbers && operand.view.rows >= 1 && operand.view.columns >= 1,
+                   "a window that reaches over its vector");
+  }
   return operand;
 }
 
@@ -124,6 +133,7 @@ Settings settings_from_r(const Rcpp::List& options) {
   settings.device = Rcpp::as<std::string>(options["device"]);
   if (options.containsElementNamed("threads") && !Rf_isNull(options["threads"]))
     settings.threads = Rcpp::as<int>(options["threads"]);
+  if (options.containsElementNamed("folded")) settings.folded = Rcpp::as<int>(options["folded"]);
   settings.gpu_bytes = Rcpp::as<double>(options["gpu_mb"]) * 1e6;
   settings.boxes = boxes_of_tests();
   return settings;

@@ -111,6 +111,24 @@ Rcpp::List r_restate(Rcpp::List formulas, Rcpp::List operands, Rcpp::List others
   });
 }
 
+// Formulas with other formulas in the places of operands.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_with_operands(Rcpp::List formulas, Rcpp::List operands, Rcpp::List others) {
+  return kernweave::at_border([&] {
+    kernweave::Formulas read;
+    const std::vector<kernweave::Expr> before = read.read_all(formulas);
+    std::unordered_map<int, kernweave::Expr> instead;
+    for (R_xlen_t k = 0; k < operands.size(); ++k) instead[read.operand_number(operands[k])] = read.read(others[k]);
+    const auto remake = [&](kernweave::Expr f, const std::vector<kernweave::Expr>& args) {
+      const auto found = f->op == kernweave::Op::Var ? instead.find(kernweave::variable(f).operand) : instead.end();
+      return found == instead.end() ? kernweave::remade(f, args) : found->second;
+    };
+    Rcpp::List out;
+    for (const kernweave::Expr f : kernweave::rebuild(before, remake)) out.push_back(read.write(f));
+    return out;
+  });
+}
+
 // Where objects stand first among others, counted from 1: the objects themselves, not others like them.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among) {

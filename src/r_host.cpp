@@ -36,7 +36,7 @@ Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
   const bool listed = row(o.red).inputs == Inputs::value_k;
   if (listed) dim.push_back(o.places);
   if (o.width > 1 || (!listed && o.keep != Keep::both)) dim.push_back(o.width);
-  dim.insert(dim.end(), sizes.outer.begin(), sizes.outer.end());
+  dim.insert(dim.end(), sizes.outer.begin(), sizes.outer.end() - sizes.folded);
   for (std::int64_t extent : dim)
     user_check(extent <= std::numeric_limits<int>::max(), Fault::unsupported, "a result of ", extent, " rows");
   return Rcpp::IntegerVector(dim.begin(), dim.end());
@@ -47,7 +47,7 @@ Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
 OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays)
     : output_(o), sizes_(sizes), names_(names) {
   const double n =
-      static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * static_cast<double>(sizes.runs());
+      static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * static_cast<double>(sizes.kept_runs());
   const Results results = o.finish.results;
   const auto room = [&](SEXPTYPE type, bool may_stay) {
     return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n);
@@ -158,7 +158,7 @@ const double* RHost::on_host(int operand) {
 
 Result RHost::allocate(std::size_t, const Output& output, const Sizes& sizes, bool stays) {
   const double numbers = static_cast<double>(kept_rows(output.keep, sizes)) * output.width * output.places *
-                         static_cast<double>(sizes.runs());
+                         static_cast<double>(sizes.kept_runs());
   // What calls have left there and nobody has any more is young.
   if (stays && time_to_collect(numbers * sizeof(double))) Rcpp::Function("gc")(Rcpp::_["full"] = false);
   buffers_.emplace_back(output, sizes, names_, stays);

@@ -45,8 +45,16 @@ struct View {
   // Of one of several matrices that lie one behind the other and are kept together: numbers before it, and of all; 0
   // where there is one.
   std::int64_t before = 0, all = 0;
+  // Of a window over a vector, which its columns share: from one column's first number to the next one's, before it
+  // where this is negative; 0 where columns lie one after the other.
+  std::int64_t apart = 0;
 
-  std::int64_t numbers() const { return all > 0 ? all : rows * columns; }  // of what is kept
+  std::int64_t step() const { return apart != 0 ? apart : rows; }
+  std::int64_t first() const { return apart < 0 ? (1 - columns) * apart : 0; }  // of the first column
+  std::int64_t numbers() const {  // of what is kept
+    if (apart != 0) return rows + (columns - 1) * (apart < 0 ? -apart : apart);
+    return all > 0 ? all : rows * columns;
+  }
   std::int64_t matrices() const { return all > 0 ? all / (rows * columns) : 1; }
   bool sparse() const { return starts != nullptr; }
 };

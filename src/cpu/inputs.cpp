@@ -13,8 +13,8 @@ std::int64_t place_on(const Variable& v, const View& view, Point p) {
     case Axis::i: return p.i;
     case Axis::j: return p.j;
     case Axis::param: return 0;
-    case Axis::pair: return p.i + p.j * view.rows;
-    case Axis::pair_swapped: return p.j + p.i * view.rows;
+    case Axis::pair: return view.first() + p.i + p.j * view.step();
+    case Axis::pair_swapped: return view.first() + p.j + p.i * view.step();
   }
   return 0;
 }
@@ -44,7 +44,8 @@ void read_sparse(const Variable& v, const View& view, Axis axis, Point first, st
 // Does it lie as it is wanted along an axis, number after number?
 bool is_plain(const Reading& reading, const Plan& plan, const View& view, Axis axis) {
   const Variable& v = plan.variables[reading.variable];
-  return reading.rows.empty() && !counts(v, view) && v.axis == axis && !view.sparse();
+  const bool in_a_row = v.axis == axis || v.axis == (axis == Axis::i ? Axis::pair : Axis::pair_swapped);
+  return reading.rows.empty() && !counts(v, view) && in_a_row && !view.sparse();
 }
 
 // Eight at a time, which compilers make vectors of.

@@ -38,7 +38,9 @@ class ReadyPass : public SpanFolder {
   std::int64_t columns_of_split() const { return split_; }
 
   void run(const Task& task, int threads) { sweep_.run(task, threads, whole_, nullptr); }
-  void run_all(const std::vector<Task>& tasks, int threads) { sweep_.run_all(tasks, threads, whole_); }
+  void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads) {
+    sweep_.run_all(tasks, own, threads, whole_);
+  }
   // Of restricted pairs.
   void run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
     sweep_.run(task, threads, units, partial);

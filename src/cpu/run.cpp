@@ -63,12 +63,13 @@ class Passes : public TileExecutable {
     if (plan_.pairs == Pairs::restricted) return run_restricted(task);
     for (const auto& pass : ready()) pass->run(task, threads(task));
   }
-  // Of small rectangles, units are one list; each large one has work for all threads.
+  // Of small rectangles, and of those with rows in common, units are one list; each other has work for all threads.
   void run_all(const std::vector<Task>& tasks) override {
-    if (tasks.size() == 1 || plan_.pairs == Pairs::restricted || decision_.sizes.pairs() > kMostPairsOfList)
-      return TileExecutable::run_all(tasks);
-    const double all = decision_.sizes.pairs() * static_cast<double>(tasks.size());
-    for (const auto& pass : ready()) pass->run_all(tasks, threads(tasks[0], all));
+    const Sizes& sizes = decision_.sizes;
+    const bool large = sizes.pairs() > kMostPairsOfList && sizes.folded == 0;
+    if (tasks.size() == 1 || plan_.pairs == Pairs::restricted || large) return TileExecutable::run_all(tasks);
+    const double all = sizes.pairs() * static_cast<double>(tasks.size());
+    for (const auto& pass : ready()) pass->run_all(tasks, sizes.kept_runs(), threads(tasks[0], all));
   }
   // No, where a trial of one output tells that all pairs are as fast.
   bool run_by_boxes(const Task& task) override {

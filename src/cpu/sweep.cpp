@@ -28,19 +28,20 @@ void put_in_order(std::vector<StatesOfRows>* all) {
 }  // namespace
 
 void Sweep::run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
-  const TaskList list{&task, 1, units, partial, false};
+  const TaskList list{&task, 1, 1, units, partial, false};
   fold_all(list, threads);
   finish_all(list);
 }
 
-void Sweep::run_all(const std::vector<Task>& tasks, int threads, const Units& units) {
-  const TaskList list{tasks.data(), static_cast<std::int64_t>(tasks.size()), units, nullptr, false};
+void Sweep::run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units) {
+  const auto all = static_cast<std::int64_t>(tasks.size());
+  const TaskList list{tasks.data(), own, all / own, units, nullptr, false};
   fold_all(list, threads);
   finish_all(list);
 }
 
 SweepStates Sweep::keep(const Task& task, int threads, const Units& units) {
-  fold_all({&task, 1, units, nullptr, true}, threads);
+  fold_all({&task, 1, 1, units, nullptr, true}, threads);
   return {joined_rows(open_.data(), open_.data() + open_.size()), std::move(totals_)};
 }
 
@@ -58,7 +59,7 @@ void Sweep::finish(const Task& task, std::vector<SweepStates>* parts) {
 
 void Sweep::fold_all(const TaskList& list, int threads) {
   const Task& first = list.tasks[0];
-  full_->begin_spans(first, threads, list.count == 1 ? list.units.columns(false) : 0);
+  full_->begin_spans(first, threads, list.count * list.together == 1 ? list.units.columns(false) : 0);
   if (list.partial) list.partial->begin_spans(*first.restriction.task, threads, list.units.columns(true));
   const std::int64_t shares = list.units.tasks() * list.count;
   open_.clear();
@@ -83,7 +84,7 @@ void Sweep::fold_share(int worker, std::int64_t number, const TaskList& list, co
       states.init(shape(), unit.of.size());
       whole = unit.begins && !list.keep;
     }
-    fold(worker, list, task, unit, beat);
+    for (std::int64_t k = 0; k < list.together; ++k) fold(worker, list, (&task)[k * list.count], unit, beat);
     if (u + 1 < mine.to && !unit.ends) continue;
     if (!totals_.empty()) add_to_total(number, unit, &states);
     if (whole && unit.ends) {

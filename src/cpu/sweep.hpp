@@ -44,8 +44,9 @@ class Sweep {
 
   // `partial` may be null where no span is.
   void run(const Task& task, int threads, const Units& units, SpanFolder* partial);
-  // The same units for each of some tasks, in one list.
-  void run_all(const std::vector<Task>& tasks, int threads, const Units& units);
+  // The same units for each of some tasks, in one list; so many of them have rows of their own, which those after them
+  // go on with.
+  void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units);
   // States instead of results, for others to go on with.
   SweepStates keep(const Task& task, int threads, const Units& units);
   // Results from the states of all parts: by rows, and for the same rows by columns.
@@ -54,7 +55,7 @@ class Sweep {
  private:
   struct TaskList {
     const Task* tasks;
-    std::int64_t count;
+    std::int64_t count, together;  // with rows of their own; tasks of the same rows: every `count`-th
     const Units& units;
     SpanFolder* partial;
     bool keep;

@@ -156,8 +156,9 @@ void TileWorker<T>::run_strip(Frame* frame, std::int64_t strip, std::int64_t row
       strip * pass_.tiling.strip_rows() * pass_.components[static_cast<int>(Space::lane_panel)];
   frame->states = lane_states(strip);
   const std::int64_t rows_of_matrix = job_.pass->lanes_along_i ? job_.lanes : job_.sweep;
-  const Point at = job_.point(row, column);
-  frame->count[kAlongSweep] = {column + 1, 1, 0};
+  const std::int64_t number = column + task_->columns_before;
+  const Point at = job_.point(row, number);
+  frame->count[kAlongSweep] = {number + 1, 1, 0};
   frame->count[kByPlace] = {at.i + at.j * rows_of_matrix + 1, pass_.lanes_along_i ? rows_of_matrix : 1,
                             pass_.lanes_along_i ? 1 : rows_of_matrix};
   pass_.run_pairs(*frame);

@@ -35,14 +35,20 @@ void Staging::send() {
 }
 
 DeviceInputs::DeviceInputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging)
-    : pass_(pass), task_(task), device_(*device), staging_(*staging) {
-  loaded_.resize(task.data.size());
-  for (std::size_t v = 0; v < task.data.size(); ++v) {
-    loaded_[v].reach = reach_of(static_cast<int>(v));
+    : pass_(pass), task_(nullptr), device_(*device), staging_(*staging), loaded_(task.data.size()) {
+  for (std::size_t v = 0; v < loaded_.size(); ++v) loaded_[v].reach = reach_of(static_cast<int>(v));
+  take(task);
+}
+
+void DeviceInputs::take(const Task& task) {
+  task_ = &task;
+  data.clear();
+  for (std::size_t v = 0; v < loaded_.size(); ++v) {
+    loaded_[v].rows = loaded_[v].columns = {-1, -1};
     data.push_back({nullptr, nullptr, task.data[v].rows});
     const std::vector<double>& centre = task.centres[v];
     if (!centre.empty())
-      data[v].centre = device::address<double>(staging->put(centre.data(), static_cast<std::int64_t>(centre.size())));
+      data[v].centre = device::address<double>(staging_.put(centre.data(), static_cast<std::int64_t>(centre.size())));
   }
 }
 
@@ -62,15 +68,19 @@ DeviceInputs::InputReach DeviceInputs::reach_of(int variable) const {
 
 // Are the data used where a device has them whole, because they are there already or not in the host's memory?
 bool DeviceInputs::stays(std::size_t v) const {
-  return device::has_copy(task_.data[v], device_) || !task_.data[v].data;
+  return device::has_copy(task_->data[v], device_) || !task_->data[v].data;
 }
 
 void DeviceInputs::count(Needs* needs) const {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
-    const View& view = task_.data[v];
+    const View& view = task_->data[v];
     if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
     // What is kept of several runs is sent as one; where all of them run at once, each has its share.
     if (!pass_.batched) needs->fixed += static_cast<double>(view.numbers() - view.rows * view.columns) * 8;
+    if (view.apart != 0) {
+      needs->fixed += static_cast<double>(view.numbers()) * 8;
+      continue;
+    }
     const double numbers = static_cast<double>(view.rows) * static_cast<double>(view.columns),
                  of_point = static_cast<double>(view.columns) * 8;
     if (loaded_[v].reach == InputReach::all || !view.data) needs->fixed += numbers * 8;
@@ -82,9 +92,13 @@ void DeviceInputs::count(Needs* needs) const {
 
 void DeviceInputs::place(const Range& lanes, const Range& sweep, bool whole) {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
-    const View& view = task_.data[v];
+    const View& view = task_->data[v];
     if (!view.data && !view.kept) continue;
     const InputReach reach = loaded_[v].reach;
+    if (view.apart != 0) {
+      bring_all(v);
+      continue;
+    }
     if ((whole && view.kept) || stays(v))
       data[v] = {device::address<double>(device::kept_copy(view, &device_)), data[v].centre, view.rows};
     else if (pass_.batched && view.all > 0) bring_all(v);
@@ -97,26 +111,29 @@ void DeviceInputs::place(const Range& lanes, const Range& sweep, bool whole) {
 
 std::vector<gpu::Data> DeviceInputs::data_of(std::int64_t run) const {
   std::vector<gpu::Data> moved = data;
-  const Task* const tasks = &task_;
+  const Task* const tasks = task_;
   for (std::size_t v = 0; v < moved.size(); ++v)
-    if (moved[v].at) moved[v].at += tasks[run].data[v].before - task_.data[v].before;
+    if (moved[v].at) moved[v].at += tasks[run].data[v].before - task_->data[v].before;
   return moved;
 }
 
-// Uploads the matrices of all runs.
+// Uploads the matrices of all runs, or the vector behind a window.
 void DeviceInputs::bring_all(std::size_t v) {
-  const View& view = task_.data[v];
-  const std::size_t bytes = static_cast<std::size_t>(view.all) * sizeof(double);
+  const View& view = task_->data[v];
+  const std::size_t bytes = static_cast<std::size_t>(view.numbers()) * sizeof(double);
+  data[v].rows = view.step();
+  if (loaded_[v].rows == Range{0, view.rows}) return;
+  loaded_[v].rows = {0, view.rows};
   device_.make_room(&loaded_[v].block, bytes, "the data");
   device_.upload(loaded_[v].block.at(), view.data - view.before, bytes);
-  data[v].at = device::address<double>(loaded_[v].block.at()) + view.before;
+  data[v].at = device::address<double>(loaded_[v].block.at()) + view.before + view.first();
 }
 
 // Uploads rows of some columns. The pointer is to where row 0 of column 0 would be, so kernels count from the first.
 void DeviceInputs::bring(std::size_t v, const Range& rows, const Range& columns) {
   Loaded& loaded = loaded_[v];
   if (loaded.rows == rows && loaded.columns == columns) return;
-  const View& view = task_.data[v];
+  const View& view = task_->data[v];
   const std::int64_t numbers = rows.size() * columns.size();
   loaded.rows = rows;
   loaded.columns = columns;

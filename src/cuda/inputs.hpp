@@ -16,6 +16,8 @@ class Staging {
   // Returns where the numbers will be after send().
   device::Pointer put(const double* from, std::int64_t count);
   void send();
+  // Where what was sent before is read no more.
+  void begin_anew() { used_ = sent_ = 0, large_.clear(); }
 
  private:
   device::Device& device_;
@@ -29,6 +31,8 @@ class DeviceInputs {
  public:
   DeviceInputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging);
 
+  // From here on the data of another task, of the same sizes.
+  void take(const Task& task);
   // Adds the bytes that they take.
   void count(Needs* needs) const;
   // Uploads what a window needs and the device lacks. `whole`: there is room for all.
@@ -54,7 +58,7 @@ class DeviceInputs {
   void send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to);
 
   const Pass& pass_;
-  const Task& task_;
+  const Task* task_;
   device::Device& device_;
   Staging& staging_;
   std::vector<Loaded> loaded_;

@@ -81,5 +81,22 @@ void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryR
     run_batch(ready, tasks, some, room);
 }
 
+void run_folded(const ReadyPass& ready, const std::vector<Task>& tasks, std::int64_t own, MemoryRoom room) {
+  const auto step = static_cast<std::size_t>(own);
+  try {
+    ready.devices[0]->enter();
+    for (std::size_t first = 0; first < step; ++first) {
+      std::vector<const Task*> together;
+      for (std::size_t k = first; k < tasks.size(); k += step) together.push_back(&tasks[k]);
+      PassRun run(ready, 0, *together[0], {0, ready.pass.all.lanes});
+      run.run(room, together[0]->poll, together);
+      run.finish({});
+    }
+  } catch (...) {
+    ready.devices[0]->wait_after_failure();
+    throw;
+  }
+}
+
 }  // namespace cuda
 }  // namespace kernweave

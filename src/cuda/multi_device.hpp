@@ -12,5 +12,8 @@ bool run_pass(const ReadyPass& ready, const Task& task, const Range& rows, Memor
 // The same of runs of outer axes with launches in common, of a batched pass.
 void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryRoom room);
 
+// The same of runs of which so many have results of their own, that the others are folded with: every so many one's.
+void run_folded(const ReadyPass& ready, const std::vector<Task>& tasks, std::int64_t own, MemoryRoom room);
+
 }  // namespace cuda
 }  // namespace kernweave

@@ -30,7 +30,7 @@ void Outputs::count(Needs* needs) const {
     const double numbers =
         static_cast<double>(o.width) * o.places * 8 * (row(o.red).results == Results::value_index ? 2 : 1);
     const double states = static_cast<double>(o.width) * static_cast<double>(state_bytes(o));
-    if (o.keep == Keep::none) needs->fixed += static_cast<double>(cut_.blocks * cut_.splits) * states;
+    if (o.keep == Keep::none) needs->fixed += static_cast<double>(cut_.blocks * cut_.splits * turns_) * states;
     else if (stays(result(k))) needs->fixed += numbers * static_cast<double>(kept_rows(o.keep, pass_.sizes()));
     else (o.keep == Keep::both ? needs->pair : needs->lane) += numbers;
     if (o.keep == pass_.lane_keep() && merges()) needs->lane += states;
@@ -86,14 +86,22 @@ void Outputs::place_states(const Output& o, const InWindow& window, Memory* memo
   const auto merged = [&](std::int64_t count) { return room(&memory->merged, count, &memory->merged_of_run); };
   if (o.keep == Keep::none) {
     target->states = states(window.blocks_of_launch * pass_.shape.threads);
-    target->merged = device::address<void>(merged(std::max<std::int64_t>(1, cut_.blocks * cut_.splits)));
+    // Those of each turn, one after the other.
+    const std::int64_t of_turn = std::max<std::int64_t>(1, cut_.blocks * cut_.splits);
+    target->merged = device::address<void>(merged(of_turn * turns_) +
+                                           static_cast<device::Pointer>(turn_ * of_turn * o.width * each));
   } else if (o.keep != Keep::both && merges()) {
     target->states = states(window.waiting_parts * window.waiting_rows);
     // A component's rows lie together.
-    if (window.sweep.size() < all_.sweep)
+    if (window.sweep.size() < all_.sweep || turns_ > 1)
       target->merged = device::address<void>(merged(window.lanes.size()) -
                                              static_cast<device::Pointer>(window.lanes.from * each));
   }
+}
+
+void Outputs::place_totals() {
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    if (output(k).keep == Keep::none) targets[k].merged = device::address<void>(memory_[k].merged.at());
 }
 
 std::vector<gpu::Target> Outputs::targets_of(std::int64_t run) const {

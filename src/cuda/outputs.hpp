@@ -25,6 +25,8 @@ class Outputs {
   // Adds the bytes that they take.
   void count(Needs* needs) const;
   void place(const InWindow& window);
+  // Those of all turns, for outputs that fold both axes.
+  void place_totals();
   // Downloads the outputs that keep this axis, to their place among all results.
   void fetch(Keep keep);
   // Gives results that stay to their owner.
@@ -33,7 +35,9 @@ class Outputs {
   // place among ours.
   void take_merged(const Outputs& other, std::int64_t first, std::int64_t end);
   // Are states of the same row merged?
-  bool merges() const { return cut_.splits * pass_.shape.parts > 1; }
+  bool merges() const { return cut_.splits * pass_.shape.parts > 1 || pass_.folded; }
+  // One of so many runs that are folded together is to come.
+  void begin_turn(std::int64_t turn, std::int64_t turns) { turn_ = turn, turns_ = turns; }
 
   std::vector<gpu::Target> targets;  // of the first run
   std::vector<gpu::Target> targets_of(std::int64_t run) const;
@@ -59,6 +63,7 @@ class Outputs {
   device::Device& device_;
   const PassExtents all_;
   const std::int64_t runs_;
+  std::int64_t turn_ = 0, turns_ = 1;
   std::vector<Memory> memory_;
 };
 

@@ -98,6 +98,7 @@ struct Pass {
   PassMode mode = PassMode::best;
   bool units = false;    // are pairs restricted?
   bool batched = false;  // have launches many runs of outer axes?
+  bool folded = false;   // do other runs go on with what one has folded?
   std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
 
   const Program& program() const { return variant->program; }

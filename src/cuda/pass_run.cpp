@@ -71,18 +71,35 @@ void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
   if (runs_ > 1 && !windows_.whole) fail(Fault::memory, runs_, " batches do not fit the GPU's memory at once");
 }
 
-void PassRun::run(MemoryRoom room, const std::function<void(double)>& poll) {
+void PassRun::run(MemoryRoom room, const std::function<void(double)>& poll, const std::vector<const Task*>& tasks) {
+  turns_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(tasks.size()));
+  outputs_.begin_turn(0, turns_);
   begin(room, poll);
-  place_numbers();
   for (const Range& lanes : pieces(rows_, windows_.lanes)) {
-    for (const Range& sweep : pieces({0, all_.sweep}, windows_.sweep)) {
-      enter(lanes, sweep);
-      sweep_window();
-      outputs_.fetch(Keep::both);
+    for (std::int64_t turn = 0; turn < turns_; ++turn) {
+      begin_turn(turn, tasks.empty() ? nullptr : tasks[static_cast<std::size_t>(turn)]);
+      for (const Range& sweep : pieces({0, all_.sweep}, windows_.sweep)) {
+        enter(lanes, sweep);
+        sweep_window();
+        outputs_.fetch(Keep::both);
+      }
     }
     outputs_.fetch(pass_.lane_keep());
   }
   device_.wait();
+}
+
+// Numbers of the program are sent with the first data; data of another task are sent anew.
+void PassRun::begin_turn(std::int64_t turn, const Task* task) {
+  turn_ = turn;
+  outputs_.begin_turn(turn, turns_);
+  if (task) {
+    device_.wait();
+    staging_.begin_anew();
+    inputs_.take(*task);
+    lanes_ = sweep_ = {-1, -1};
+  }
+  if (task || head_.numbers == nullptr) place_numbers();
 }
 
 bool PassRun::lost() {
@@ -99,6 +116,9 @@ void PassRun::finish(const std::vector<std::unique_ptr<PassRun>>& all) {
       outputs_.take_merged(other->outputs_, other->rows_.from / pass_.shape.block_rows, blocks_of(other->rows_.to));
   if (pass_.folds_all()) {
     device_.enter();
+    outputs_.place_totals();
+    head_.blocks = cut_.blocks * turns_;
+    head_.splits = cut_.splits;
     launch("total", 1, 1, static_cast<unsigned>(pass_.shape.threads), 0);
     outputs_.fetch(Keep::none);
     device_.wait();
@@ -153,7 +173,7 @@ void PassRun::place_numbers() {
   head_.sweep = all_.sweep;
   head_.split = cut_.split;
   head_.blocks = cut_.blocks;
-  head_.splits = cut_.splits;
+  head_.splits = pass_.folded ? std::max<std::int64_t>(2, cut_.splits) : cut_.splits;  // no state is alone
   head_.group = cut_.group;
   head_.once = room_for<void>(&once_, {0, pass_.once.total}, pass_.number_bytes(), "the parameters");
 }
@@ -169,8 +189,8 @@ void PassRun::enter(const Range& lanes, const Range& sweep) {
   staging_.send();
   head_.splits_from = cut_.split > 0 ? sweep.from / cut_.split : 0;
   head_.splits_here = cut_.split > 0 ? ceiling(sweep.size(), cut_.split) : 1;
-  head_.continues = sweep.from > 0;
-  head_.goes_on = sweep.to < all_.sweep;
+  head_.continues = sweep.from > 0 || turn_ > 0;
+  head_.goes_on = sweep.to < all_.sweep || turn_ + 1 < turns_;
   if (new_lanes) place_rows(lanes);
   if (new_sweep) place_columns(sweep);
   const Slice slice = slice_of(std::min(windows_.chunk, blocks_of(lanes.size())));

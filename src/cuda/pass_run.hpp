@@ -38,7 +38,8 @@ class PassRun {
   PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows, std::int64_t runs = 1);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
-  void run(MemoryRoom room, const std::function<void(double)>& poll);
+  // With `tasks`, those of runs that are folded together, the first of which is this one's.
+  void run(MemoryRoom room, const std::function<void(double)>& poll, const std::vector<const Task*>& tasks = {});
   // Have tensor cores or a screen failed? Then results are worth nothing.
   bool lost();
   // Merges what folds both axes from the blocks of all devices, and gives results that stay to their owners.
@@ -73,6 +74,7 @@ class PassRun {
   T* room_for(device::Block* block, const Range& points, std::int64_t bytes_each, const char* what);
   void* room_for_panel(device::Block* block, const Range& points, const Panel& panel, bool by_points);
   void place_numbers();
+  void begin_turn(std::int64_t turn, const Task* task);
   void enter(const Range& lanes, const Range& sweep);
   void place_rows(const Range& lanes);
   void place_columns(const Range& sweep);
@@ -113,6 +115,7 @@ class PassRun {
   device::Block once_, row_numbers_, row_halves_, row_scales_, row_squares_, columns_, column_halves_, column_scales_,
       column_squares_, weight_halves_, weight_scales_, scripted_, units_, unit_spans_, unit_merges_, all_arguments_;
   Waiting waiting_{};  // of units
+  std::int64_t turn_ = 0, turns_ = 1;  // of runs that are folded together
   device::Pointer lost_ = 0;
   std::int64_t done_ = 0;  // blocks times splits
 };

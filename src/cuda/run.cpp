@@ -79,9 +79,9 @@ class Passes : public Executable {
   // many as suit them).
   using Make = std::function<ReadyPass(const OutputGroup&, PassMode, int)>;
 
-  // `batched`: do runs of outer axes share their launches?
-  Passes(const Variant& variant, PassMode mode, bool batched, Make make)
-      : make_(std::move(make)), mode_(mode), batched_(batched) {
+  // `batched`: do runs of outer axes share their launches? `own`: runs with results of their own.
+  Passes(const Variant& variant, PassMode mode, bool batched, std::int64_t own, Make make)
+      : make_(std::move(make)), mode_(mode), batched_(batched), own_(own) {
     for (const OutputGroup& group : output_groups(variant))
       groups_.push_back({group, nullptr, nullptr, {}, {}, false, 0, {}});
   }
@@ -96,9 +96,13 @@ class Passes : public Executable {
   }
 
   void run_all(const std::vector<Task>& tasks) override {
-    if (!batched_) return Executable::run_all(tasks);
+    const bool folds = own_ < static_cast<std::int64_t>(tasks.size());
+    if (!batched_ && !folds) return Executable::run_all(tasks);
     for (PassGroup& g : groups_)
-      with_room(tasks[0], [&](MemoryRoom room) { run_batches(usual(&g), tasks, room); });
+      with_room(tasks[0], [&](MemoryRoom room) {
+        if (folds) run_folded(usual(&g), tasks, own_, room);
+        else run_batches(usual(&g), tasks, room);
+      });
   }
 
   // Blocks of columns would have states of the device to hand out: they stay where they are.
@@ -160,6 +164,7 @@ class Passes : public Executable {
   const Make make_;
   const PassMode mode_;
   const bool batched_;
+  const std::int64_t own_;
   std::vector<PassGroup> groups_;
 };
 
@@ -170,7 +175,9 @@ class Gpu : public Backend {
 
   const char* name() const override { return name_.c_str(); }
 
-  Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
+  Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
+    if (sizes.folded > 0 && !folds_more(plan, variant))
+      return Verdict::no("over more than two axes it finds no positions, and it is one device");
     const std::vector<Output>& outputs = variant.outputs;
     const bool pairwise =
         std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.keep == Keep::both; });
@@ -191,8 +198,9 @@ class Gpu : public Backend {
   Verdict ready_for(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     const Verdict there = ready();
     if (!there.yes || mode_for(variant) == PassMode::best) return there;
-    if (plan.pairs != Pairs::all)
-      return Verdict::no(sentence("restricted pairs are compiled, and ", why_not_written(variant)));
+    if (plan.pairs != Pairs::all || sizes.folded > 0)
+      return Verdict::no(sentence(plan.pairs != Pairs::all ? "restricted pairs" : "more than two axes",
+                                  " are compiled, and ", why_not_written(variant)));
     const std::string why = unreadable(plan, variant, sizes);
     if (why.empty()) return there;
     return Verdict::no(sentence("the kernels compiled at installation do not take this formula (", why, "), and ",
@@ -252,9 +260,9 @@ class Gpu : public Backend {
     const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
     std::vector<std::string> sources;
     for (const OutputGroup& group : output_groups(variant)) {
-      const bool plain = plan.pairs != Pairs::all || batches(plan, variant, decision.sizes);
-      sources.push_back(
-          source_of(pass_of(plan, variant, group, decision, plain ? PassMode::plain : PassMode::best)));
+      const bool plain = plan.pairs != Pairs::all || mode_in(plan, variant, decision) == PassMode::plain;
+      const PassMode mode = plain ? PassMode::plain : PassMode::best;
+      sources.push_back(source_of(pass_of(plan, variant, group, decision, mode)));
     }
     return sources;
   }
@@ -266,16 +274,29 @@ class Gpu : public Backend {
     const auto make = [this, &plan, &variant, decision](const OutputGroup& group, PassMode mode, int rows) {
       return ready_pass(plan, variant, group, decision, mode, rows);
     };
-    const bool batched = decision.loops.mode != PassMode::interpreted && batches(plan, variant, decision.sizes);
-    return std::make_unique<Passes>(variant, batched ? PassMode::plain : decision.loops.mode, batched, make);
+    const PassMode mode = mode_in(plan, variant, decision);
+    const bool batched = mode == PassMode::plain && batches(plan, variant, decision.sizes);
+    return std::make_unique<Passes>(variant, mode, batched, decision.sizes.kept_runs(), make);
   }
 
  private:
   // Do runs of outer axes share their launches?
   bool batches(const Plan& plan, const Variant& variant, const Sizes& sizes) const {
-    return sizes.runs() > 1 && plan.pairs == Pairs::all && numbers().size() == 1 &&
+    return sizes.runs() > 1 && sizes.folded == 0 && plan.pairs == Pairs::all && numbers().size() == 1 &&
            mode_for(variant) == PassMode::best &&
            sweep_seconds(plan, variant, sizes, kGpuMachine) < kGpuSecondsTogether;
+  }
+  // Where they share launches or states, they go without tensor cores and screens.
+  PassMode mode_in(const Plan& plan, const Variant& variant, const Decision& decision) const {
+    const bool plain = decision.sizes.folded > 0 || batches(plan, variant, decision.sizes);
+    return plain && decision.loops.mode == PassMode::best ? PassMode::plain : decision.loops.mode;
+  }
+  // Can it fold the runs of outer axes together?
+  bool folds_more(const Plan& plan, const Variant& variant) const {
+    return plan.pairs == Pairs::all && numbers().size() == 1 &&
+           std::all_of(variant.outputs.begin(), variant.outputs.end(), [](const Output& o) {
+             return o.keep != Keep::both && row(o.red).results != Results::value_index;
+           });
   }
 
   Pass pass_of(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
@@ -283,6 +304,7 @@ class Gpu : public Backend {
     const PassExtents n = extents_of(group, decision.sizes);
     Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, decision.strain, mode);
     pass.batched = mode == PassMode::plain && batches(plan, variant, decision.sizes);
+    pass.folded = decision.sizes.folded > 0;
     fit_loops(decision.loops, &pass);
     return pass;
   }

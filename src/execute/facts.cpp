@@ -17,7 +17,7 @@ const Copy* copy_elsewhere(const View& view) {
 
 // All numbers of pairs are one cloud.
 View cloud_of(const View& view, bool pairwise) {
-  return pairwise ? View{view.data, view.rows * view.columns, 1, view.kept} : view;
+  return pairwise ? View{view.data, view.numbers(), 1, view.kept} : view;
 }
 
 // Of points that stay where they are, if they can be asked there.

@@ -17,7 +17,7 @@ class MemoryHost : public Host {
   Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool) override {
     if (values.size() <= k) values.resize(k + 1), numbers.resize(k + 1);
     const auto size =
-        static_cast<std::size_t>(kept_rows(output.keep, sizes) * output.width * output.places * sizes.runs());
+        static_cast<std::size_t>(kept_rows(output.keep, sizes) * output.width * output.places * sizes.kept_runs());
     Result result;
     if (output.finish.results != Results::index) {
       values[k].resize(size);

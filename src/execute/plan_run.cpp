@@ -78,7 +78,8 @@ Task PlanRun::task(const Settings& settings, Host* host, std::vector<Result> res
           settings.gpu_bytes,
           [host, before, runs](double share) { host->poll((before + share) / runs); },
           [host] { host->collect(); },
-          {}};
+          {},
+          sizes.kept_runs() > 0 ? run / sizes.kept_runs() * sizes.j : 0};
 }
 
 }  // namespace kernweave

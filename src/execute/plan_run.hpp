@@ -16,6 +16,7 @@ struct Settings {
   int threads = 0;                                             // at most; 0 lets the engine decide
   double gpu_bytes = std::numeric_limits<double>::infinity();  // the most it may take of a GPU's memory
   Boxes boxes = Boxes::trial;                                  // where they may be
+  int folded = 0;                                              // of the outer axes, as many at the end are folded
 };
 
 // One plan of a call (the sums, what comes after them, or all at once) at sizes that are known.

@@ -27,7 +27,7 @@ double factor_of(const Finish& finish, const Sizes& sizes) {
   if (!finish.per_i && !finish.per_j) return finish.sign;
   const double along_i = finish.per_i ? static_cast<double>(sizes.i) : 1.0;
   const double along_j = finish.per_j ? static_cast<double>(sizes.j) : 1.0;
-  const double terms = along_i * along_j - finish.less;
+  const double terms = along_i * along_j * static_cast<double>(sizes.folded_runs()) - finish.less;
   return terms > 0 ? finish.sign / terms : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -41,6 +41,9 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
       host_(host),
       sizes_(sizes_of(prepared_->plan, operands_, Data(prepared_->plan, operands_, host).views(), known)) {
   const Plan& plan = prepared_->plan;
+  sizes_.folded = settings_.folded;
+  internal_check(sizes_.outer.size() >= static_cast<std::size_t>(sizes_.folded), "fewer outer axes than are folded");
+  internal_check(sizes_.folded == 0 || plan.pairs == Pairs::all, "restricted pairs with outer axes that are folded");
   if (plan.pairs == Pairs::restricted) {
     internal_check(known.pairs.map != nullptr, "restricted pairs without a map");
     pairs_ = known.pairs;
@@ -63,7 +66,7 @@ void Execution::set_out(int steps) {
   if (steps == 1) {
     const bool rectangles = !pairs_.map || pairs_.map->rectangles();
     first_ = std::make_unique<PlanRun>(prepared_->plan, sizes_, operands_, host_,
-                                       rectangles ? settings_.boxes : Boxes::none);
+                                       rectangles && sizes_.folded == 0 ? settings_.boxes : Boxes::none);
     return;
   }
   const Stages& stages = *prepared_->plan.stages;
@@ -126,8 +129,8 @@ std::vector<Result> Execution::results_of(std::int64_t run, std::vector<Result> 
   for (std::size_t k = 0; k < results.size(); ++k) {
     const std::int64_t each = kept_rows(outputs[k].keep, sizes_) * outputs[k].width * outputs[k].places;
     Result& r = results[k];
-    r.before = run * each;
-    r.all = sizes_.runs() * each;
+    r.before = run % sizes_.kept_runs() * each;
+    r.all = sizes_.kept_runs() * each;
     if (r.values) r.values += r.before;
     if (r.numbers.whole) r.numbers.whole += r.before;
     if (r.numbers.wide) r.numbers.wide += r.before;

@@ -63,8 +63,8 @@ Read<Lane> Evaluator::read_variable(const Ref& ref, int component) const {
     case Axis::i: at = i_; break;
     case Axis::j: at = j_; break;
     case Axis::param: break;
-    case Axis::pair: at = i_ + j_ * view.rows; break;
-    case Axis::pair_swapped: at = j_ + i_ * view.rows; break;
+    case Axis::pair: at = view.first() + i_ + j_ * view.step(); break;
+    case Axis::pair_swapped: at = view.first() + j_ + i_ * view.step(); break;
   }
   return {lanes(view.data) + at + component * view.rows, stride, ref.width};
 }

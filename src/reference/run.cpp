@@ -197,7 +197,8 @@ class Reference : public Backend {
   const char* name() const override { return "reference"; }
   bool by_name_only() const override { return true; }
 
-  Verdict can(const Plan& plan, const Variant& variant, const Sizes&) const override {
+  Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
+    if (sizes.folded > 0) return Verdict::no("it folds no more than two axes");
     const auto moved = [](const Variable& v) { return v.centre != Variable::kAsItIs; };
     const bool as_it_is = std::none_of(plan.variables.begin(), plan.variables.end(), moved);
     if (variant.form != Variant::Form::direct || !as_it_is) return Verdict::no("it runs formulas as they stand");

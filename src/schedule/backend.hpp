@@ -54,6 +54,7 @@ struct Task {
   std::function<void(double)> poll;                 // called now and then with the share that is done
   std::function<void()> collect;                    // frees memory, of devices too, that nobody needs any more
   Restriction restriction{};                        // of a plan of restricted pairs
+  std::int64_t columns_before = 0;                  // of other runs that are folded with this one: places count on
 };
 
 // What a block of the whole leaves: states of its rows that wait for those of other columns. Packed, they are bytes for

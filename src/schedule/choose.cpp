@@ -84,7 +84,7 @@ bool boxes_are_worth_a_thought(Boxes boxes, const Sizes& sizes) {
 }
 
 bool may_be_two_steps(const Plan& plan, const Sizes& sizes) {
-  return plan.stages && std::min(sizes.i, sizes.j) >= 1;
+  return plan.stages && std::min(sizes.i, sizes.j) >= 1 && sizes.folded == 0;
 }
 
 bool in_two_steps(const Plan& plan, const Sizes& sizes) {

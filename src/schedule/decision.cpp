@@ -13,7 +13,7 @@ namespace {
 template <class Struct>
 auto fields(Struct& s) {
   using Plain = std::remove_const_t<Struct>;
-  if constexpr (std::is_same_v<Plain, Sizes>) return std::tie(s.i, s.j, s.outer, s.share);
+  if constexpr (std::is_same_v<Plain, Sizes>) return std::tie(s.i, s.j, s.outer, s.share, s.folded);
   else if constexpr (std::is_same_v<Plain, Loops>) return std::tie(s.rows, s.columns, s.split, s.mode, s.boxes);
   else if constexpr (std::is_same_v<Plain, Ref>) return std::tie(s.from, s.index, s.width);
   else if constexpr (std::is_same_v<Plain, Difference>) return std::tie(s.row, s.column);
@@ -23,7 +23,7 @@ auto fields(Struct& s) {
 }
 
 // The version is that of the fields above.
-constexpr char kMark[] = {'k', 'w', 'd', '1'};
+constexpr char kMark[] = {'k', 'w', 'd', '2'};
 
 std::uint64_t sum_of(const char* bytes, std::size_t count) {  // FNV-1a
   std::uint64_t sum = 0xcbf29ce484222325;
@@ -128,6 +128,7 @@ void show(const Decision& d, std::ostream& out) {
   if (!d.model.empty()) out << " (" << d.model << ')';
   out << ", variant " << d.variant + 1 << ", " << d.sizes.i << " x " << d.sizes.j << " points";
   for (std::int64_t extent : d.sizes.outer) out << " x " << extent;
+  if (d.sizes.folded > 0) out << ", the last " << d.sizes.folded << " folded";
   if (d.sizes.share < 1) out << ", " << d.sizes.share << " of the pairs";
   out << (d.steps == 2 ? ", two steps; " : ", one step; ");
   show(d.loops, out);

@@ -15,13 +15,21 @@ struct Sizes {
   std::int64_t j = 1;
   std::vector<std::int64_t> outer{};  // extents of outer axes: a run for each of their points
   double share = 1;                   // of all pairs, those that are looked at
+  int folded = 0;                     // of the outer axes, as many at the end are folded, too
 
-  std::int64_t runs() const {
-    return std::accumulate(outer.begin(), outer.end(), std::int64_t{1}, std::multiplies<>());
-  }
+  std::int64_t runs() const { return product(outer.begin(), outer.end()); }
+  // Those with results of their own; and of each of these, those that are folded.
+  std::int64_t kept_runs() const { return product(outer.begin(), outer.end() - folded); }
+  std::int64_t folded_runs() const { return product(outer.end() - folded, outer.end()); }
   // Of one run.
   double pairs() const { return static_cast<double>(i) * static_cast<double>(j) * share; }
   double places() const { return static_cast<double>(i) * static_cast<double>(j); }
+
+ private:
+  using Extent = std::vector<std::int64_t>::const_iterator;
+  static std::int64_t product(Extent first, Extent end) {
+    return std::accumulate(first, end, std::int64_t{1}, std::multiplies<>());
+  }
 };
 
 // Where the data of a call lie and its results shall stay.
