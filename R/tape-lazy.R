@@ -12,7 +12,9 @@ bearing <- function(operand, x) {
     abort("no_gradient", "`", operand$name, "` is ", if (is.logical(plain)) "logical" else typeof(plain),
           ": it has no gradient")
   }
-  operand$traced <- if (operand$axis == "param" && !is.null(dim(plain))) rearranged(x, as.vector) else x
+  # A parameter is a vector, but for an array of batches.
+  flat <- operand$axis == "param" && is.null(dim(operand$data)) && !is.null(dim(plain))
+  operand$traced <- if (flat) rearranged(x, as.vector) else x
   operand
 }
 
