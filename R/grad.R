@@ -151,7 +151,10 @@ gradient_reduction <- function(f, terms, targets) {
   first <- cumsum(lengths(terms)) - lengths(terms)
   as_group <- function(before, n, target) list(outputs = before + seq_len(n), like = target)
   groups <- Map(as_group, first, lengths(terms), targets)
-  R <- new_reduction(outputs, f$extent, f$settings, f$pairs, groups, c(f$extents, row_formulas(outputs)))
+  # Axes that f folds as outer ones are added up by whoever has the results.
+  settings <- f$settings[names(f$settings) != "folded"]
+  R <- new_reduction(outputs, f$extent, if (length(settings)) settings, f$pairs, groups,
+                     c(f$extents, row_formulas(outputs)))
   R$derivative <- TRUE
   R$single <- length(targets) == 1
   R

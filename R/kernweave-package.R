@@ -27,6 +27,7 @@
 #' | to leave out the pairs i = j | `exclude_diag(K)` |
 #' | only pairs of points of the same group | `restrict(S, by = g)` |
 #' | only pairs that satisfy a condition | `restrict(K, where = Vj(y)[, , 1] < Vi(x)[, , 1])` |
+#' | sums over any axes of arrays, windows and groups among them | `reduction(C[i, j] ~ x[i, a] * y[j, a], "sum")` |
 #' | many small problems at once | `sum(sqdist(Vi(array(x, c(50, 3, 2))), Vj(y)), index = "j")` |
 #' | only blocks of pairs, say of nearby clusters | `restrict(S, ranges = ranges(at, at, near))` |
 #' | only pairs whose values are not negligible | `sparsify(S, tol = 1e-6)` |

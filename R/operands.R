@@ -119,7 +119,7 @@ Vij <- function(x, name = NULL) {
   typed <- substitute(x)
   if (is.complex(x)) return(complex_operand(x, name %or% default_name(typed, "A"), Vij))
   data <- pair_numbers(plain_value(x), "x")
-  extents <- pair_dim(data$values)
+  extents <- attr(data$values, "sparse")[[3]] %or% dim(data$values)
   if (is.null(extents)) abort("input", "`Vij()` needs a matrix of points along i by points along j, not ", describe(x))
   refuse_batches(extents, "x")
   lazy_operand(bearing(new_operand(check_name(name, default_name(typed, "A")), "pair", 1L, data$kind, data$values), x))
@@ -138,7 +138,7 @@ pair_numbers <- function(x, argument) {
   entries
 }
 rows_of <- function(values) attr(values, "sparse")[[3]][1] %or% NROW(values)
-pair_dim <- function(values) attr(values, "sparse")[[3]] %or% dim(values)
+pair_dim <- function(values) attr(values, "sparse")[[3]] %or% attr(values, "window")[1:2] %or% dim(values)[1:2]
 pair_dimnames <- function(values) attr(values, "sparse")[[4]] %or% dimnames(values)
 
 #' @rdname Vi

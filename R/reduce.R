@@ -19,11 +19,19 @@
 #' as `which.min()` counts. The result takes its row names from the first operand along the kept axis that has row names
 #' (or names, if it is a vector).
 #'
+#' **Index formulas.** `reduction(C[i, j] ~ A[i, k] * B[k, j], "sum")` reduces arrays over any axes. The left side names
+#' the axes to keep, in the order of the result; all others are reduced. The right side is plain R wherever the axes are
+#' numbers: `x[i, ]` is a row, `p[j, 1]` a number of it, `mu[g[i], a]` takes the rows that `g` says, `y[t + s - 1]` is a
+#' window, `A[i, i]` the diagonal, and an axis outside of brackets is its number, as in `i < j`. An axis that stands
+#' only in windows is as long as every element stays inside. One kept axis gives a vector, none a number (`s ~ ...`).
+#' Products of three arrays and more are found two at a time where that is less work. [along()] makes such formulas in
+#' programs; then `index` names the axes to reduce over.
+#'
 #' Several reductions of one formula, `op = c("sum", "max")`, or of several formulas over the same points,
 #' `F = list(F, G)`, take a single pass over the pairs and share common work. The result is a list named after `F`,
 #' after `op`, or after the reductions.
 #'
-#' @param F a lazy tensor, or a list of them
+#' @param F a lazy tensor, or a list of them; or an index formula
 #' @param op name of the reduction, as in [kernweave_reductions()], or several names: one for all of `F`, or one for
 #'   each
 #' @param index the axis to reduce over: `"i"`, `"j"` or `"ij"`
@@ -38,12 +46,16 @@
 #'   extremes, `any`, `all` and `logsumexp`. For pairs within groups see [restrict()]
 #' @param tol a tolerance, for sums and means of a formula of a distance: far pairs are then approximated, see
 #'   [approximate()]. `NULL` computes every pair
+#' @param data for index formulas: a list, data frame or environment in which arrays are looked for first
 #' @param ... settings: `device`, `precision`, `threads`
 #' @return A matrix with one row for each point kept (for `K` results with several components, an array); for
 #'   `min_argmin` a list of two; for several reductions a list of such; or a `lazy_reduction`.
 #' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for
 #'   gradients, [explain()]
 #' @concept kernel sum
+#' @concept einsum
+#' @concept tensor contraction
+#' @concept moving sums
 #' @concept row sums of a kernel matrix
 #' @concept aggregate over pairs
 #' @export
@@ -59,8 +71,23 @@
 #' sum(K, index = "j", by = rep(c("a", "b"), 5))
 #' R <- reduction(K, "sum", call = FALSE)
 #' R
+#'
+#' # any axes: a bilinear form with a matrix for each group, and a moving average
+#' g <- rep(1:2, 5)
+#' W <- array(rnorm(18), c(3, 3, 2))
+#' reduction(q[i] ~ x[i, a] * W[a, b, g[i]] * x[i, b], "sum")
+#' z <- cumsum(rnorm(20))
+#' w <- c(0.25, 0.5, 0.25)
+#' reduction(m[t] ~ z[t + s - 1] * w[s], "sum")
 reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, tol = NULL,
-                      ...) {
+                      data = NULL, ...) {
+  if (inherits(F, "formula")) {
+    said <- c(index = !missing(index), by = !is.null(by), tol = !is.null(tol), drop = !missing(drop))
+    return(reduce_index_formula(F, op, K, weight, call, data, names(said)[said], ...))
+  }
+  if (is_lazy(F) && has_named_axes(F)) {
+    return(reduce_named_axes(F, op, index, K, weight, call, !is.null(by) || !is.null(tol), ...))
+  }
   if (!is.null(tol)) {
     others <- c(K = !is.null(K), by = !is.null(by), call = !isTRUE(call))
     return(reduce_approximately(F, op, index, tol, weight, drop, others, ...))
@@ -218,6 +245,11 @@ expect_run <- function(R) {
 # On data of all operands, or else on those given for some of them, and the others' own. What is kept with data is kept
 # with their `owners`, operands or NULL.
 run_reduction <- function(R, given_for = list(), given = list(), known = NULL, data = NULL, owners = NULL) {
+  found <- run_pairs(R, given_for, given, known, data, owners)
+  if (is.null(R$axes)) found else in_axes(found, R$axes)
+}
+
+run_pairs <- function(R, given_for, given, known, data, owners) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
   if (is.null(data)) {
@@ -307,79 +339,3 @@ look_for_free <- function(R) {
   free <- unlist(found, recursive = FALSE)
   as.list(free[match_operands(free, free) == seq_along(free)])
 }
-
-#' Turn a prepared reduction into a function of its data
-#'
-#' Makes an R function that takes the data of each placeholder and computes the reduction. Use it for a formula that you
-#' evaluate on many data sets: the formula is prepared once.
-#'
-#' @param x a `lazy_reduction`
-#' @param ... not used
-#' @return A function with one argument for each placeholder, in order of appearance; with no arguments if every operand
-#'   has its data.
-#' @seealso [reduction()], [kernel_op()] for formulas from text
-#' @export
-#' @examples
-#' x <- Vi(dim = 3, name = "x")
-#' y <- Vj(dim = 3, name = "y")
-#' kde <- as.function(sum(exp(-sqdist(x, y)), index = "j"))
-#' kde(matrix(runif(30), 10, 3), matrix(runif(60), 20, 3))
-as.function.lazy_reduction <- function(x, ...) {
-  free <- free_operands(x)
-  names <- make.unique(vapply(free, `[[`, "", "name"))
-  run <- caller_of(x, free)
-  call_it <- function(values) run(given(values, parent.frame()))
-  formals <- structure(rep(list(quote(expr = )), length(names)), names = names)
-  values <- as.call(c(quote(list), lapply(names, as.name)))
-  f <- as.function(c(formals, call("call_it", values)))
-  environment(f) <- list2env(list(call_it = call_it), parent = topenv())
-  lazy_function(f, x, free)
-}
-
-# Runs a reduction on a list of data for its free operands.
-caller_of <- function(R, free) {
-  prepared(R)
-  function(values) {
-    if (any(vapply(values, is_traced, NA))) return(as_results(R, lapply(members_of(R), prepared_node, free, values)))
-    for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
-    run_reduction(R, free, values)
-  }
-}
-
-# Where operands stand first among others; NA for those that do not.
-match_operands <- function(operands, among) r_match(operands, among %or% list())
-
-#' Compute a prepared reduction
-#'
-#' Carries out a reduction made with `call = FALSE` and returns its numbers.
-#'
-#' @param x a `lazy_reduction` without placeholders
-#' @param ... not used
-#' @return What [reduction()] would have returned with `call = TRUE`.
-#' @seealso [reduction()], [as.function()][as.function.lazy_reduction]
-#' @export
-#' @examples
-#' x <- matrix(runif(30), 10, 3)
-#' R <- reduction(sqdist(Vi(x), Vj(x)), "min", call = FALSE)
-#' as.matrix(R)
-as.matrix.lazy_reduction <- function(x, ...) {
-  free <- free_operands(x)
-  if (length(free)) {
-    abort("no_data", "the reduction waits for `", free[[1]]$name, "`; as.function() makes a function of it")
-  }
-  run_reduction(x)
-}
-
-#' Is this a lazy reduction?
-#'
-#' Tests whether an object is a reduction that is not computed yet.
-#'
-#' @param x any object
-#' @return `TRUE` or `FALSE`
-#' @seealso [reduction()], [is_lazy()]
-#' @export
-#' @examples
-#' x <- Vi(dim = 2)
-#' y <- Vj(dim = 2)
-#' is_reduction(sum(sqdist(x, y), index = "j"))
-is_reduction <- function(x) inherits(x, "lazy_reduction")

@@ -96,7 +96,7 @@ restated <- function(R, names) {
   })
   if (!length(R$groups)) R$groups <- NULL
   R$extents <- over(R$extents)
-  R$drop <- NULL
+  R$drop <- R$axes <- NULL
   R$cache <- new.env(parent = topenv())
   R
 }

@@ -1,0 +1,215 @@
+# Operands with named axes. A place is an array with what stands in each of its dimensions: an axis, a number, a sum of
+# axes and a number (a window), row numbers that vary along axes (a gather), or nothing (the components). Until a
+# reduction knows which axes it keeps, a place is a parameter of the formula; then it gets its role (roles.R).
+
+#' Arrays with named axes
+#'
+#' `along(x, "i", "k")` is the array `x` as part of a formula: its first dimension varies along the axis i, its second
+#' along k. Use it to write formulas of any number of axes in programs; in scripts, [reduction()] of an index formula
+#' such as `C[i, j] ~ A[i, k] * B[k, j]` says the same in one line.
+#'
+#' Give one argument for each dimension of `x`: the name of an axis; `NA` for the components of a point; or a number for
+#' one place of that dimension. Two names, `c("t", "s")`, make a window: element t + s - 1. An axis that stands in two
+#' dimensions takes the diagonal. `at` gives, for an axis, the numbers that it stands for: `along(W, "i", at = list(i =
+#' g))` is `W[g[i]]`.
+#'
+#' `along(x, "i", NA)` is [Vi()], `along(x, "j", NA)` is [Vj()], `along(A, "i", "j")` is [Vij()], `along(p, NA)` is
+#' [Pm()]. Formulas with other axes are computed by `reduction(F, op, index =)`, where `index` names the axes to reduce
+#' over. The result has an extent for each axis that is left, in the order in which the formula mentions them, then the
+#' components.
+#'
+#' @param x a numeric vector, matrix or array
+#' @param ... for each dimension the name of an axis, two names for a window, a number, or `NA` for components
+#' @param at list of whole numbers, named by axes: row numbers that an axis stands for
+#' @param name name in messages; by default the name of the variable given as `x`
+#' @return A lazy tensor.
+#' @seealso [reduction()] for index formulas, [Vi()] for formulas of pairs
+#' @concept einsum
+#' @concept tensor contraction
+#' @concept named axes
+#' @export
+#' @examples
+#' A <- matrix(rnorm(6), 2)
+#' B <- matrix(rnorm(12), 3)
+#' reduction(along(A, "i", "k") * along(B, "k", "l"), "sum", index = "k")
+#' A %*% B
+#' y <- c(1, 4, 9, 16)
+#' reduction(along(y, c("t", "s")) * along(c(-1, 1), "s"), "sum", index = "s")
+along <- function(x, ..., at = list(), name = NULL) {
+  name <- check_name(name, default_name(substitute(x), "x"))
+  given <- list(...)
+  classical <- classical_axes(given, at)
+  if (!is.null(classical) && length(given) == length(extents_of(x))) return(classical(x, name))
+  specs <- lapply(given, spec_of_argument, at)
+  lazy_place(new_place(x, specs, name))
+}
+
+# What makes an operand of the axes i and j, where these are all.
+classical_axes <- function(given, at) {
+  if (length(at)) return(NULL)
+  text <- paste(vapply(given, function(one) if (length(one) == 1) as.character(one) else "...", ""), collapse = " ")
+  switch(text, "i NA" = , "i" = function(x, name) Vi(x, name = name),
+         "j NA" = , "j" = function(x, name) Vj(x, name = name),
+         "i j" = function(x, name) Vij(x, name = name), "NA" = function(x, name) Pm(x, name = name), NULL)
+}
+
+spec_of_argument <- function(one, at) {
+  if (length(one) == 1 && is.na(one)) return(list(kind = "component"))
+  if (is.character(one) && length(one) == 2) return(list(kind = "window", axes = one, by = c(1, 1), plus = -1))
+  if (is.character(one) && length(one) == 1) {
+    if (is.null(at[[one]])) return(list(kind = "axis", axes = one))
+    return(list(kind = "gather", by = new_place(at[[one]], list(list(kind = "axis", axes = one)), paste0("at$", one))))
+  }
+  if (is.numeric(one) && length(one) == 1) return(list(kind = "number", value = one))
+  abort("input", "along(): a dimension is the name of an axis, two names, a number or NA, not ", describe(one))
+}
+
+# --- places ---------------------------------------------------------------------------------------------------
+
+new_place <- function(x, specs, name) {
+  plain <- plain_value(x)
+  if (is.data.frame(plain) || methods::is(plain, "Matrix")) {
+    abort("input", "`", name, "` is ", describe(plain), "; as.matrix(", name, ") makes an array of it")
+  }
+  numbers <- check_numbers(plain, name)
+  if (length(specs) != length(extents_of(plain))) {
+    abort("shape", "`", name, "` has ", counted(length(extents_of(plain)), "dimension"), ", but ", length(specs),
+          " are named")
+  }
+  axes <- unique(unlist(lapply(specs, function(spec) if (spec$kind == "gather") spec$by$axes else spec$axes)))
+  place <- list(x = if (is_traced(x)) x else numbers$values, kind = numbers$kind, specs = specs, name = name,
+                axes = axes, dim = extents_of(plain), names = names_of_dimensions(plain))
+  check_numbers_in_range(place)
+  place
+}
+
+extents_of <- function(x) dim(x) %or% length(x)
+names_of_dimensions <- function(x) if (is.null(dim(x))) list(names(x)) else dimnames(x)
+
+check_numbers_in_range <- function(place) {
+  for (k in seq_along(place$specs)) {
+    spec <- place$specs[[k]]
+    if (spec$kind != "number") next
+    inside <- is.finite(spec$value) && spec$value == round(spec$value) && spec$value >= 1 &&
+      spec$value <= place$dim[k]
+    if (!inside) {
+      abort("index", "`", place$name, "` has ", place$dim[k], " places in dimension ", k, "; ", format(spec$value),
+            " is none of them")
+    }
+  }
+}
+
+components_of <- function(place) vapply(place$specs, function(spec) spec$kind == "component", NA)
+width_of_place <- function(place) as.integer(prod(place$dim[components_of(place)]))
+
+# The number of a point along an axis, as a place.
+counter_place <- function(axis, extent) {
+  new_place(seq_len(extent), list(list(kind = "axis", axes = axis)), axis)
+}
+
+# A lazy tensor that is one place and nothing else.
+lazy_place <- function(place) {
+  operand <- new_operand(place$name, "param", width_of_place(place), place$kind, numeric())
+  operand$place <- place
+  type <- c(operand$width, kind_codes[[place$kind]], 0L)
+  new_lazy(list(op = "Var", args = operand, attributes = axis_codes[["param"]], type = type), c(NA_real_, NA_real_))
+}
+
+# The places of a formula, operands along i and j among them, in the order of mention.
+places_in_formula <- function(operands) lapply(operands, place_of_operand)
+
+place_of_operand <- function(operand) {
+  if (!is.null(operand$place)) return(operand$place)
+  x <- operand$traced %or% operand$data
+  if (is.null(x)) abort("no_data", "`", operand$name, "` has no data; formulas with named axes have no placeholders")
+  if (length(extents_of(x)) > 2) {
+    abort("unsupported", "`", operand$name, "` has batches; name the axes of its array by along()")
+  }
+  axis <- function(name) list(kind = "axis", axes = name)
+  component <- list(kind = "component")
+  specs <- switch(operand$axis, i = list(axis("i"), component), j = list(axis("j"), component), param = list(component),
+                  pair = list(axis("i"), axis("j")))
+  new_place(x, specs[seq_along(extents_of(x))], operand$name)
+}
+
+has_named_axes <- function(F) {
+  any(vapply(operands_of(F$formula), function(operand) !is.null(operand$place), NA))
+}
+
+# --- extents --------------------------------------------------------------------------------------------------
+
+# How many points each axis has, named, in the order of mention. Axes that stand only in windows are as long as every
+# element stays inside.
+extents_of_axes <- function(places) {
+  known <- list()
+  note <- function(axis, extent, name) {
+    before <- known[[axis]]
+    if (!is.null(before) && before$extent != extent) {
+      abort("shape", "axis ", axis, " has ", before$extent, " points in `", before$name, "`, but ", extent, " in `",
+            name, "`")
+    }
+    if (is.null(before)) known[[axis]] <<- list(extent = extent, name = name)
+  }
+  windows <- list()
+  each_spec(places, function(spec, extent, name) {
+    if (spec$kind == "axis") note(spec$axes, extent, name)
+    if (spec$kind == "window") windows[[length(windows) + 1]] <<- c(spec, list(extent = extent, name = name))
+  })
+  known <- extents_of_windows(known, windows)
+  order <- unique(unlist(lapply(places, `[[`, "axes")))
+  if (length(order) > 16) abort("unsupported", "a formula of ", length(order), " axes; there may be 16")
+  vapply(known[order], function(one) as.numeric(one$extent), 0)
+}
+
+# Calls f(spec, extent of the dimension, name) for each dimension, of gathers within, too.
+each_spec <- function(places, f) {
+  for (place in places) for (k in seq_along(place$specs)) {
+    spec <- place$specs[[k]]
+    if (spec$kind == "gather") each_spec(list(spec$by), f)
+    f(spec, place$dim[k], place$name)
+  }
+}
+
+extents_of_windows <- function(known, windows) {
+  unknown <- function() setdiff(unique(unlist(lapply(windows, `[[`, "axes"))), names(known))
+  while (length(open <- unknown())) {
+    found <- FALSE
+    for (axis in open) {
+      here <- Filter(function(window) identical(setdiff(window$axes, names(known)), axis), windows)
+      if (!length(here)) next
+      most <- min(vapply(here, most_in_window, 0, axis, known))
+      known[[axis]] <- list(extent = most, name = here[[1]]$name)
+      found <- TRUE
+    }
+    if (!found) {
+      abort("shape", "the axes ", paste(open, collapse = " and "), " stand in windows alone, so nothing says how long ",
+            "they are")
+    }
+  }
+  for (window in windows) check_window(window, known)
+  known
+}
+
+# The sum of all terms of a window but one axis: least and most.
+reach_of_window <- function(window, known, but = NULL) {
+  others <- !window$axes %in% but
+  last <- vapply(window$axes[others], function(axis) as.numeric(known[[axis]]$extent), 0)
+  ends <- rbind(window$by[others], window$by[others] * last)
+  window$plus + c(sum(apply(ends, 2, min)), sum(apply(ends, 2, max)))
+}
+
+most_in_window <- function(window, axis, known) {
+  by <- sum(window$by[window$axes == axis])
+  reach <- reach_of_window(window, known, axis)
+  room <- floor(if (by > 0) (window$extent - reach[2]) / by else (reach[1] - 1) / -by)
+  others <- vapply(known[setdiff(window$axes, axis)], `[[`, 0, "extent")
+  # Where not even one point stays inside, check_window() says so.
+  max(if (any(others == 0)) 0 else 1, room)
+}
+
+check_window <- function(window, known) {
+  if (any(vapply(known[window$axes], `[[`, 0, "extent") == 0)) return(invisible())
+  reach <- reach_of_window(window, known)
+  if (reach[1] >= 1 && reach[2] <= window$extent) return(invisible())
+  abort("shape", "a window of `", window$name, "` reaches from ", reach[1], " to ", reach[2], " of ", window$extent)
+}

@@ -1,0 +1,186 @@
+# Index formulas: the right side is plain R wherever the axes are numbers. The call is walked once: what stands in
+# brackets becomes a place (along.R), an axis outside of brackets its number; the rest is evaluated as ever.
+
+reduce_index_formula <- function(formula, op, K, weight, call, data, said, ...) {
+  if (length(said)) {
+    abort("input", "an index formula takes no `", said[1], "`: its left side says which axes are kept")
+  }
+  if (length(formula) != 3) abort("input", "an index formula has a left side: the axes to keep, as in C[i, j] ~ ...")
+  kept <- kept_axes(formula[[2]])
+  scope <- scope_of(data, environment(formula))
+  F <- formula_of_places(formula[[3]], kept, scope)
+  if (!is.null(weight)) weight <- weight_of_places(weight, kept, scope)
+  lost <- setdiff(kept, unlist(lapply(places_in_formula(operands_of(F$formula)), `[[`, "axes")))
+  if (length(lost) && is.null(weight)) {
+    abort("shape", "axis ", lost[1], " is on the left side, but nothing on the right side varies along it")
+  }
+  reduce_named(F, op, kept, K, weight, call, ...)
+}
+
+# The same of lazy tensors with named axes: `index` names those that are folded.
+reduce_named_axes <- function(F, op, index, K, weight, call, others, ...) {
+  if (others) abort("input", "formulas with named axes take no `by` and no `tol`")
+  check_flag(call, "call")
+  axes <- unique(unlist(lapply(places_in_formula(operands_of(F$formula)), `[[`, "axes")))
+  if (!is.character(index) || anyNA(index)) {
+    abort("input", "`index` names the axes to reduce over, not ", describe(index))
+  }
+  if (identical(index, "ij") && !"ij" %in% axes) index <- c("i", "j")
+  unknown <- setdiff(index, axes)
+  if (length(unknown)) {
+    abort("shape", "the formula does not vary along axis ", unknown[1], near_hint(unknown[1], axes, paste0(
+      "; its axes are ", paste(axes, collapse = ", "))))
+  }
+  reduce_named(F, op, setdiff(axes, index), K, weight, call, ...)
+}
+
+kept_axes <- function(left) {
+  if (is.name(left)) return(character())
+  axes <- if (is.call(left) && identical(left[[1]], quote(`[`))) as.list(left)[-(1:2)]
+  if (is.null(axes) || !all(vapply(axes, is.name, NA)) || !all(nzchar(vapply(axes, as.character, "")))) {
+    abort("input", "the left side of an index formula names the axes to keep, as in C[i, j]; not ", deparse1(left))
+  }
+  names <- vapply(axes, as.character, "")
+  if (anyDuplicated(names)) abort("input", "axis ", names[anyDuplicated(names)], " is twice on the left side")
+  names
+}
+
+# Where names are looked for: in `data`, then where the formula was written.
+scope_of <- function(data, environment) {
+  if (is.null(data)) return(environment)
+  if (is.environment(data)) return(data)
+  if (!is.list(data) || is.null(names(data))) abort("input", "`data` must be a named list, not ", describe(data))
+  list2env(as.list(data), parent = environment)
+}
+
+weight_of_places <- function(weight, kept, scope) {
+  if (!inherits(weight, "formula") || length(weight) != 2) {
+    abort("input", "the weight of an index formula is a formula, as in weight = ~ x[j, ]")
+  }
+  formula_of_places(weight[[2]], kept, scope)
+}
+
+# --- the right side -------------------------------------------------------------------------------------------
+
+formula_of_places <- function(expression, kept, scope) {
+  found <- new.env()
+  found$places <- list()
+  found$axes <- unique(c(kept, axes_in_brackets(expression)))
+  written <- with_places(expression, found, scope)
+  counted <- setdiff(names(found$counters), names(found$places))
+  extents <- extents_of_axes(found$places)
+  unknown <- setdiff(counted, names(extents))
+  if (length(unknown)) abort("shape", "nothing says how long axis ", unknown[1], " is: it stands in no brackets")
+  for (axis in counted) found$places[[axis]] <- counter_place(axis, extents[[axis]])
+  frame <- list2env(c(lapply(found$places, lazy_place), twins_of_points, lazy_twins_in(scope)), parent = scope)
+  F <- of_formula(eval(written, frame))
+  if (is_lazy(F)) return(F)
+  abort("input", "the right side of an index formula must read an array in brackets; it is ", describe(F))
+}
+
+# Errors of base R, by class.
+of_formula <- function(code) {
+  withCallingHandlers(code, error = function(e) {
+    if (inherits(e, "kernweave_error")) return()
+    abort("input", "the right side cannot be evaluated as a formula: ", conditionMessage(e))
+  })
+}
+
+is_bracket <- function(expression) is.call(expression) && identical(expression[[1]], quote(`[`))
+is_empty_place <- function(expression) is.name(expression) && !nzchar(as.character(expression))
+
+axes_in_brackets <- function(expression) {
+  if (!is.call(expression)) return(character())
+  if (is_bracket(expression)) {
+    return(unlist(lapply(as.list(expression)[-(1:2)], function(part) {
+      if (is_empty_place(part)) NULL
+      else if (is_bracket(part)) axes_in_brackets(part)
+      else setdiff(all.vars(part), character())
+    })))
+  }
+  unlist(lapply(as.list(expression)[-1], axes_in_brackets))
+}
+
+# The expression with a name for each place, which `found` learns.
+with_places <- function(expression, found, scope) {
+  if (is_bracket(expression)) {
+    label <- deparse1(expression)
+    if (is.null(found$places[[label]])) found$places[[label]] <- place_of_bracket(expression, scope)
+    return(as.name(label))
+  }
+  if (is.name(expression) && as.character(expression) %in% found$axes) {
+    found$counters[[as.character(expression)]] <- TRUE
+    return(expression)
+  }
+  if (!is.call(expression)) return(expression)
+  as.call(c(expression[[1]], lapply(as.list(expression)[-1], function(part) {
+    if (is_empty_place(part)) part else with_places(part, found, scope)
+  })))
+}
+
+place_of_bracket <- function(expression, scope) {
+  label <- deparse1(expression)
+  if (!is.name(expression[[2]])) {
+    abort("input", "in front of brackets stands the name of an array; in ", label, " it is ", deparse1(expression[[2]]))
+  }
+  name <- as.character(expression[[2]])
+  if (!exists(name, scope)) abort("input", "there is no array `", name, "`")
+  x <- get(name, scope)
+  if (is_lazy(x)) abort("input", "`", name, "` is a lazy tensor; brackets of an index formula read arrays")
+  specs <- lapply(as.list(expression)[-(1:2)], spec_of_expression, scope)
+  axes <- unlist(lapply(specs, `[[`, "axes"))
+  if (!length(specs)) abort("input", label, " has nothing in its brackets")
+  new_place(x, specs, label)
+}
+
+spec_of_expression <- function(part, scope) {
+  if (is_empty_place(part)) return(list(kind = "component"))
+  if (is.name(part)) return(list(kind = "axis", axes = as.character(part)))
+  if (is_bracket(part)) return(list(kind = "gather", by = gather_place(part, scope)))
+  sum <- linear_sum(part)
+  if (is.null(sum)) {
+    abort("input", "in brackets stand axes, numbers, sums of both, row numbers such as g[i], or nothing; not ",
+          deparse1(part))
+  }
+  by <- sum$by[sum$by != 0]
+  if (!length(by)) return(list(kind = "number", value = sum$plus))
+  if (length(by) == 1 && by == 1 && sum$plus == 0) return(list(kind = "axis", axes = names(by)))
+  list(kind = "window", axes = names(by), by = unname(by), plus = sum$plus)
+}
+
+# Row numbers as a place: a factor stands for its codes.
+gather_place <- function(part, scope) {
+  name <- as.character(part[[2]])
+  if (is.name(part[[2]]) && exists(name, scope) && is.factor(get(name, scope))) {
+    scope <- list2env(structure(list(as.integer(get(name, scope))), names = name), parent = scope)
+  }
+  place_of_bracket(part, scope)
+}
+
+# A sum of axes, each by a whole number, plus a number; NULL where it is none.
+linear_sum <- function(expression) {
+  if (is.numeric(expression) && length(expression) == 1) return(list(by = numeric(), plus = expression))
+  if (is.name(expression)) return(list(by = structure(1, names = as.character(expression)), plus = 0))
+  if (!is.call(expression) || !is.name(expression[[1]])) return(NULL)
+  parts <- lapply(as.list(expression)[-1], linear_sum)
+  if (any(vapply(parts, is.null, NA))) return(NULL)
+  times <- function(a, k) list(by = a$by * k, plus = a$plus * k)
+  plus <- function(a, b) {
+    both <- c(a$by, b$by)
+    list(by = if (length(both)) vapply(split(both, factor(names(both), unique(names(both)))), sum, 0) else both,
+         plus = a$plus + b$plus)
+  }
+  a <- parts[[1]]
+  switch(as.character(expression[[1]]), `(` = a,
+         `+` = if (length(parts) == 1) a else plus(a, parts[[2]]),
+         `-` = if (length(parts) == 1) times(a, -1) else plus(a, times(parts[[2]], -1)),
+         `*` = if (!length(a$by)) times(parts[[2]], a$plus) else if (!length(parts[[2]]$by)) times(a, parts[[2]]$plus))
+}
+
+# What functions of base R mean in a formula where they meet the components of a point.
+twins_of_points <- list(
+  sum = function(x, ...) if (is_lazy(x)) lazy_call("Sum", list(x)) else base::sum(x, ...),
+  mean = function(x, ...) if (is_lazy(x)) lazy_call("Sum", list(x)) / width(x) else base::mean(x, ...),
+  max = function(x, ...) if (is_lazy(x) && !...length()) lazy_call("Max", list(x)) else base::max(x, ...),
+  min = function(x, ...) if (is_lazy(x) && !...length()) lazy_call("Min", list(x)) else base::min(x, ...)
+)

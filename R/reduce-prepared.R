@@ -1,0 +1,81 @@
+# Prepared reductions: as functions of their data, and computed.
+
+#' Turn a prepared reduction into a function of its data
+#'
+#' Makes an R function that takes the data of each placeholder and computes the reduction. Use it for a formula that you
+#' evaluate on many data sets: the formula is prepared once.
+#'
+#' @param x a `lazy_reduction`
+#' @param ... not used
+#' @return A function with one argument for each placeholder, in order of appearance; with no arguments if every operand
+#'   has its data.
+#' @seealso [reduction()], [kernel_op()] for formulas from text
+#' @export
+#' @examples
+#' x <- Vi(dim = 3, name = "x")
+#' y <- Vj(dim = 3, name = "y")
+#' kde <- as.function(sum(exp(-sqdist(x, y)), index = "j"))
+#' kde(matrix(runif(30), 10, 3), matrix(runif(60), 20, 3))
+as.function.lazy_reduction <- function(x, ...) {
+  free <- free_operands(x)
+  names <- make.unique(vapply(free, `[[`, "", "name"))
+  run <- caller_of(x, free)
+  call_it <- function(values) run(given(values, parent.frame()))
+  formals <- structure(rep(list(quote(expr = )), length(names)), names = names)
+  values <- as.call(c(quote(list), lapply(names, as.name)))
+  f <- as.function(c(formals, call("call_it", values)))
+  environment(f) <- list2env(list(call_it = call_it), parent = topenv())
+  lazy_function(f, x, free)
+}
+
+# Runs a reduction on a list of data for its free operands.
+caller_of <- function(R, free) {
+  prepared(R)
+  function(values) {
+    if (any(vapply(values, is_traced, NA))) return(as_results(R, lapply(members_of(R), prepared_node, free, values)))
+    for (k in seq_along(free)) values[[k]] <- as_operand_data(values[[k]], free[[k]])
+    run_reduction(R, free, values)
+  }
+}
+
+# Where operands stand first among others; NA for those that do not.
+match_operands <- function(operands, among) r_match(operands, among %or% list())
+
+#' Compute a prepared reduction
+#'
+#' Carries out a reduction made with `call = FALSE` and returns its numbers.
+#'
+#' @param x a `lazy_reduction` without placeholders
+#' @param ... not used
+#' @return What [reduction()] would have returned with `call = TRUE`.
+#' @seealso [reduction()], [as.function()][as.function.lazy_reduction]
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' R <- reduction(sqdist(Vi(x), Vj(x)), "min", call = FALSE)
+#' as.matrix(R)
+as.matrix.lazy_reduction <- function(x, ...) {
+  free <- free_operands(x)
+  if (length(free)) {
+    abort("no_data", "the reduction waits for `", free[[1]]$name, "`; as.function() makes a function of it")
+  }
+  run_reduction(x)
+}
+
+#' @rdname as.matrix.lazy_reduction
+#' @export
+as.array.lazy_reduction <- function(x, ...) as.matrix(x)
+
+#' Is this a lazy reduction?
+#'
+#' Tests whether an object is a reduction that is not computed yet.
+#'
+#' @param x any object
+#' @return `TRUE` or `FALSE`
+#' @seealso [reduction()], [is_lazy()]
+#' @export
+#' @examples
+#' x <- Vi(dim = 2)
+#' y <- Vj(dim = 2)
+#' is_reduction(sum(sqdist(x, y), index = "j"))
+is_reduction <- function(x) inherits(x, "lazy_reduction")

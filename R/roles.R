@@ -1,0 +1,313 @@
+# Roles: which axis of a formula of many is which of the engine's. One axis is the lane, of which each point has a
+# result; one is the sweep, which is folded; one may be the components; all others are outer axes, for each point of
+# which the engine runs once. Outer axes that are folded come last, and their states are merged.
+
+# Components that one axis may become: beyond, states no longer fit the cache.
+most_components <- 1024
+
+# The reduction of a formula with named axes, over all that are not kept.
+reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE) {
+  row <- reduction_row(op)
+  if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
+  operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
+  places <- places_in_formula(operands)
+  extents <- extents_of_axes(places)
+  lost <- setdiff(kept, names(extents))
+  if (length(lost)) abort("shape", "axis ", lost[1], " is kept, but the formula does not vary along it")
+  if (any(extents == 0)) return(of_nothing(reduce_nothing(F, row, kept, extents, K, weight), row, places))
+  if (path && call && row$fn == "sum" && is.null(weight)) {
+    found <- along_path(F, kept, extents, ...)
+    if (!is.null(found)) return(named_axes(found, names_of_axes(places, kept), kept))
+  }
+  roles <- roles_of(F, row, places, kept, extents, is.null(weight))
+  to <- Map(operand_in_role, places, list(roles))
+  leaves <- lapply(to, function(operand) lazy_operand(operand)$formula)
+  again <- function(T) {
+    new_lazy(r_with_operands(list(T$formula), operands, leaves)[[1]], roles$extent, roles$settings)
+  }
+  # A mean divides at the end: the derivative of the engine's would divide by the points of two axes alone.
+  mean <- row$fn == "mean" && length(setdiff(roles$outer, kept)) > 0
+  if (mean) row <- reduction_row("sum")
+  at_roles <- lazy_axes(again(F), roles)
+  R <- reduction_of(at_roles, row$fn, roles$index, K, if (!is.null(weight)) again(weight), FALSE, ...)
+  wide <- max(width(F), if (!is.null(weight)) width(weight))
+  R$axes <- results_in_axes(roles, wide, row, K, if (mean) prod(extents[setdiff(names(extents), kept)]))
+  if (call) run_reduction(R) else R
+}
+
+# A formula varies along what is reduced, be it along one point.
+lazy_axes <- function(F, roles) {
+  for (axis in strsplit(roles$index, "")[[1]]) {
+    if (has_axis(F, axis)) next
+    n <- roles$extent[axis_codes[[axis]] + 1L]
+    nothing <- lazy_operand(new_operand("nothing", axis, 1L, "integer", numeric(n)))
+    F <- if (type_kind(F) == "logical") F & nothing < 1 else F + nothing
+  }
+  F
+}
+
+# No term at all, or no result: what a fold begins with, for each point that is kept.
+reduce_nothing <- function(F, row, kept, extents, K, weight) {
+  size <- extents[kept]
+  none <- Vi(numeric(prod(size))) + Vj(numeric())
+  out <- if (row$fn == "sumsoftmaxweight") reduction(none, row$fn, weight = Vj(matrix(0, 0, width(weight))))
+         else if (row$kind == "logical") reduction(none > 0, row$fn)
+         else reduction(none, row$fn, K = K)
+  wide <- if (row$fn == "sumsoftmaxweight") 1 else width(F)
+  rearrange <- function(x) {
+    columns <- as.vector(x)
+    if (wide > 1) columns <- rep(matrix(columns, prod(size)), wide)
+    dim <- c(size, if (wide > 1) wide, K)
+    if (length(dim) <= 1) columns else array(columns, unname(dim))
+  }
+  if (is.list(out)) lapply(out, rearrange) else rearrange(out)
+}
+
+# What no number has a part in knows that it has none: its gradient is 0.
+of_nothing <- function(out, row, places) {
+  if (row$results == "index") return(out)
+  for (place in Filter(function(place) is_traced(place$x), places)) {
+    nothing <- sum(take(place$x, numeric()))
+    if (row$results == "value") out <- out + nothing else out$value <- out$value + nothing
+  }
+  out
+}
+
+# --- which axis is which ----------------------------------------------------------------------------------------
+
+roles_of <- function(F, row, places, kept, extents, unweighted) {
+  folded <- setdiff(names(extents), kept)
+  longest <- function(axes) if (length(axes)) axes[which.max(extents[axes])]
+  # Of equal values the first in the order of mention counts: the engine folds in that order.
+  first <- function(axes) if (length(axes)) c(axes[extents[axes] > 1], axes)[1]
+  next_folded <- if (row$results == "value") longest else first
+  lane <- if (length(kept)) longest(kept) else next_folded(folded)
+  # A place along both has one number for each pair.
+  has_both <- function(axis, a) any(vapply(places, function(place) all(c(lane, axis) %in% place$axes) && a(place), NA))
+  by_number <- function(axis) !has_both(axis, function(place) any(components_of(place)))
+  sweep <- setdiff(folded, lane)
+  sweep <- if (row$results == "value") longest(Filter(by_number, sweep)) else Filter(by_number, first(sweep))
+  wide <- Filter(function(axis) {
+    extents[[axis]] <= most_components && !has_both(axis, function(place) all(sweep %in% place$axes))
+  }, setdiff(kept, lane))
+  alone <- unweighted && row$inputs != "value_k" && length(sweep) && is_by_number(F)
+  components <- if (alone) longest(wide)
+  others <- setdiff(names(extents), c(lane, sweep, components))
+  outer <- c(intersect(kept, others), setdiff(others, kept))
+  folds <- length(setdiff(others, kept))
+  list(lane = lane, sweep = sweep, components = components, outer = outer, kept = kept, folded = folded,
+       extents = extents, index = if (length(kept)) "j" else "ij", names = names_of_axes(places, kept),
+       extent = as.numeric(c(if (length(lane)) extents[[lane]] else 1, if (length(sweep)) extents[[sweep]] else 1)),
+       settings = merge_settings(F$settings, if (folds) list(folded = folds)))
+}
+
+# Each number of it is computed by itself, whatever stands beside it.
+is_by_number <- function(F) {
+  by_number <- function(formula) {
+    formula$op %in% c("Var", "Number") ||
+      formula$op %in% elementwise_ops() && all(vapply(formula$args, by_number, NA))
+  }
+  type_of(F)[1] == 1 && by_number(F$formula)
+}
+
+elementwise_ops <- function() {
+  known <- kernweave_operations()
+  known$name[known$form == "elementwise"]
+}
+
+# The first array that names an axis names the results along it.
+names_of_axes <- function(places, axes) {
+  sapply(axes, function(axis) {
+    for (place in places) for (k in seq_along(place$specs)) {
+      spec <- place$specs[[k]]
+      if (spec$kind == "axis" && spec$axes == axis && !is.null(place$names[[k]])) return(place$names[[k]])
+    }
+    NULL
+  }, simplify = FALSE)
+}
+
+# Names of results that have lost them on the way.
+named_axes <- function(x, names, kept) {
+  if (!length(kept) || all(vapply(names, is.null, NA))) return(x)
+  rearranged(x, function(x) if (length(kept) == 1) structure(x, names = names[[1]])
+                            else `dimnames<-`(x, unname(names)))
+}
+
+# --- arrays in their roles ----------------------------------------------------------------------------------------
+
+# The operand that a place is: along the lane, the sweep, both or neither; what else it varies along are outer axes.
+operand_in_role <- function(place, roles) {
+  axis <- axis_in_role(place, roles)
+  own <- which(components_of(place))
+  wide <- if (length(own)) own else roles$components
+  points <- switch(axis, i = list(roles$lane, wide), j = list(roles$sweep, wide), param = list(NULL, wide),
+                   pair = list(roles$lane, roles$sweep))
+  if (is_window_of_pairs(place, roles)) {
+    return(new_operand(place$name, axis, 1L, place$kind, window_of_pairs(place, roles)))
+  }
+  parts <- lapply(c(points, as.list(roles$outer)), function(part) {
+    if (is.numeric(part)) part else intersect(part, place$axes)
+  })
+  size <- vapply(parts, function(part) prod(if (is.numeric(part)) place$dim[part] else roles$extents[part]), 0)
+  x <- in_order_of(place, unlist(lapply(parts, as.list), recursive = FALSE), roles$extents)
+  if (!identical(as.numeric(dim(x)), size)) x <- rearranged(x, function(x) `dim<-`(x, size))
+  data <- plain_value(x)
+  if (!is.double(data)) storage.mode(data) <- "double"
+  width <- if (axis == "pair") 1L else as.integer(size[2])
+  bearing(new_operand(place$name, axis, width, place$kind, if (axis == "param") as_parameter(data) else data), x)
+}
+
+axis_in_role <- function(place, roles) {
+  along <- c(any(roles$lane %in% place$axes), any(roles$sweep %in% place$axes))
+  if (all(along)) "pair" else if (along[1]) "i" else if (along[2]) "j" else "param"
+}
+
+# A parameter without outer axes is a vector.
+as_parameter <- function(data) if (all(dim(data)[-2] == 1)) as.vector(data) else data
+
+# The numbers of a place, as an array of these axes (by name) and components (by dimension), in this order.
+in_order_of <- function(place, order, extents) {
+  place <- with_rows_taken(place)
+  kinds <- vapply(place$specs, `[[`, "", "kind")
+  plain <- vapply(place$specs[kinds == "axis"], `[[`, "", "axes")
+  if (all(kinds %in% c("axis", "component", "number")) && !anyDuplicated(plain)) {
+    return(permuted(place, order))
+  }
+  size <- vapply(order, function(one) if (is.numeric(one)) place$dim[one] else extents[[one]], 0)
+  take(place$x, positions_of(place, order, size))
+}
+
+# A window over a vector, along the lane and the sweep, is no copy: pairs read the vector itself.
+is_window_of_pairs <- function(place, roles) {
+  spec <- place$specs[[1]]
+  length(place$specs) == 1 && spec$kind == "window" && !is_traced(place$x) && identical(roles$outer, character()) &&
+    setequal(spec$axes, c(roles$lane, roles$sweep)) && spec$by[spec$axes == roles$lane] == 1
+}
+
+window_of_pairs <- function(place, roles) {
+  spec <- place$specs[[1]]
+  apart <- spec$by[spec$axes == roles$sweep]
+  reach <- reach_of_window(spec, lapply(roles$extents, function(n) list(extent = n)))
+  x <- place$x
+  if (!identical(reach, c(1, length(x)))) x <- x[reach[1]:reach[2]]
+  structure(as.vector(x), window = as.numeric(c(roles$extents[c(roles$lane, roles$sweep)], apart)))
+}
+
+# Rows that one vector of row numbers says are taken at once: what is left varies along its axis.
+with_rows_taken <- function(place) {
+  for (k in seq_along(place$specs)) {
+    spec <- place$specs[[k]]
+    if (spec$kind != "gather" || !is_plain_list(spec$by)) next
+    rows <- row_numbers_of(place, k)
+    some <- rep(list(TRUE), length(place$dim))
+    some[[k]] <- rows
+    place$x <- rearranged(place$x, function(x) do.call(`[`, c(list(`dim<-`(x, place$dim)), some, drop = FALSE)))
+    place$dim[k] <- length(rows)
+    place$specs[[k]] <- spec$by$specs[[1]]
+  }
+  place
+}
+is_plain_list <- function(place) length(place$specs) == 1 && place$specs[[1]]$kind == "axis"
+
+# Where each dimension is an axis by itself, dimensions are put in order.
+permuted <- function(place, order) {
+  kinds <- vapply(place$specs, `[[`, "", "kind")
+  at <- vapply(order, function(one) {
+    if (is.numeric(one)) one else which(vapply(place$specs, function(spec) identical(spec$axes, one), NA))
+  }, 0)
+  numbers <- which(kinds == "number")
+  perm <- c(at, numbers)
+  rearranged(place$x, function(x) {
+    if (!identical(dim(x), as.integer(place$dim))) dim(x) <- place$dim
+    if (is.unsorted(perm)) x <- aperm(x, perm)
+    if (!length(numbers)) return(x)
+    some <- c(lapply(place$dim[at], seq_len), lapply(place$specs[numbers], `[[`, "value"))
+    do.call(`[`, c(list(x), some, drop = FALSE))
+  })
+}
+
+# The places of the elements in the array, for all points of the axes.
+positions_of <- function(place, order, size) {
+  step <- c(1, cumprod(place$dim))
+  at <- 1
+  for (k in seq_along(place$specs)) at <- at + step[k] * (rows_of_spec(place, k, order, size) - 1)
+  at
+}
+
+rows_of_spec <- function(place, k, order, size) {
+  spec <- place$specs[[k]]
+  along <- function(axis) along_dimension(which(vapply(order, identical, NA, axis)), size)
+  switch(spec$kind, axis = along(spec$axes), component = along(k), number = spec$value,
+         window = Reduce(`+`, Map(function(axis, by) by * along(axis), spec$axes, spec$by), spec$plus),
+         gather = gathered_rows(place, k, order, size))
+}
+
+# The number along one dimension of each element of an array of so many.
+along_dimension <- function(k, size) {
+  before <- prod(size[seq_len(k - 1)])
+  rep(rep(seq_len(size[k]), each = before), length.out = prod(size))
+}
+
+gathered_rows <- function(place, k, order, size) {
+  row_numbers_of(place, k)[positions_of(place$specs[[k]]$by, order, size)]
+}
+
+row_numbers_of <- function(place, k) {
+  by <- place$specs[[k]]$by
+  rows <- plain_value(by$x)
+  if (anyNA(rows)) abort("value", "`", by$name, "` has NA: row numbers of `", place$name, "` are whole numbers")
+  if (length(rows) && (any(rows != round(rows)) || min(rows) < 1 || max(rows) > place$dim[k])) {
+    abort("index", "`", by$name, "` has row numbers from ", min(rows), " to ", max(rows), ", but `", place$name,
+          "` has ", place$dim[k], " in dimension ", k)
+  }
+  rows
+}
+
+# --- results ------------------------------------------------------------------------------------------------------
+
+# How what the engine finds becomes an array of the axes that are kept: its extents as they lie, the order of these, and
+# what positions along folded axes mean.
+results_in_axes <- function(roles, wide, row, K, divide) {
+  outer <- intersect(roles$outer, roles$kept)
+  lies <- c(if (length(roles$kept)) roles$lane, if (!is.null(K)) ".K", roles$components %or% ".c", outer)
+  size <- c(roles$extents, .K = K, .c = wide)[lies]
+  meant <- c(roles$kept, if (wide > 1) ".c", if (!is.null(K)) ".K")
+  # A single component is no axis.
+  list(size = unname(size), order = match(c(meant, setdiff(lies, meant)), lies), extents = unname(size[meant]),
+       names = unname(c(roles$names, rep(list(NULL), length(meant) - length(roles$kept)))), results = row$results,
+       engine = roles$extents[intersect(c(roles$lane, roles$sweep, roles$outer), roles$folded)],
+       folded = roles$extents[roles$folded], divide = divide)
+}
+
+in_axes <- function(out, axes) {
+  position <- function(x) one_in_axes(meant_positions(x, axes$engine, axes$folded), axes)
+  switch(axes$results, index = position(out), value = one_in_axes(out, axes),
+         value_index = list(value = one_in_axes(out$value, axes), index = position(out$index)))
+}
+
+one_in_axes <- function(x, axes) {
+  x <- rearranged(x, function(x) {
+    if (!identical(dim(x), as.integer(axes$size))) dim(x) <- axes$size
+    if (is.unsorted(axes$order)) x <- aperm(x, axes$order)
+    if (length(axes$extents) < 2) return(structure(as.vector(x), names = if (length(axes$names)) axes$names[[1]]))
+    if (!identical(dim(x), as.integer(axes$extents))) dim(x) <- axes$extents
+    if (!all(vapply(axes$names, is.null, NA))) dimnames(x) <- axes$names
+    x
+  })
+  if (is.null(axes$divide)) x else x / axes$divide
+}
+
+# Positions among all folded points count the axis that was mentioned first fastest.
+meant_positions <- function(at, engine, folded) {
+  if (identical(names(engine), names(folded))) return(at)
+  left <- at - 1
+  step <- cumprod(c(1, folded))[seq_along(folded)]
+  names(step) <- names(folded)
+  found <- 1
+  for (axis in names(engine)) {
+    found <- found + step[[axis]] * (left %% engine[[axis]])
+    left <- left %/% engine[[axis]]
+  }
+  if (is.integer(at)) storage.mode(found) <- "integer"
+  found
+}

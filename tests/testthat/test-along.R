@@ -1,0 +1,67 @@
+# along(): operands with named axes; what the places of index formulas become.
+
+set.seed(7)
+A <- matrix(stats::rnorm(12), 3, 4)
+B <- matrix(stats::rnorm(20), 4, 5)
+X <- array(stats::rnorm(60), c(3, 4, 5))
+x <- matrix(stats::rnorm(6), 3)
+y <- matrix(stats::rnorm(10), 5)
+
+test_that("Vi(), Vj(), Vij() and Pm() are places along i and j", {
+  of <- function(F) sum(F, index = "j")
+  expect_identical(as.matrix(along(x, "i", NA) + 0), as.matrix(Vi(x) + 0))
+  expect_identical(of(sqdist(along(x, "i", NA), along(y, "j", NA))), of(sqdist(Vi(x), Vj(y))))
+  expect_identical(of(along(A, "i", "j") * 2), of(Vij(A) * 2))
+  expect_identical(of(Vij(A) * along(2, NA)), of(Vij(A) * Pm(2)))
+  expect_identical(dim(of(along(A, "i", "j"))), c(3L, 1L))  # axes i and j alone: as ever
+})
+
+test_that("operands with axes are index formulas", {
+  g <- c(2L, 1L, 3L, 3L, 1L)
+  w <- c(0.5, 0.25)
+  y30 <- stats::rnorm(30)
+  square <- matrix(stats::rnorm(16), 4)
+  pairs <- list(
+    list(reduction(along(A, "i", "k") * along(B, "k", "j"), "sum", index = "k"),
+         reduction(C[i, j] ~ A[i, k] * B[k, j], "sum")),
+    list(reduction(along(X, "i", "j", "k") * along(A, "i", "j"), "sum", index = c("j", "k")),
+         reduction(C[i] ~ X[i, j, k] * A[i, j], "sum")),
+    list(reduction(along(B, "a", "b") * along(A, "i", "a", at = list(i = g)), "max", index = "a"),
+         reduction(C[b, i] ~ B[a, b] * A[g[i], a], "max")),
+    list(reduction(along(y30, c("t", "s")) * along(w, "s"), "sum", index = "s"),
+         reduction(m[t] ~ y30[t + s - 1] * w[s], "sum")),
+    list(reduction(exp(-sqdist(Vi(x), Vj(y)) - sqdist(Vj(y), along(x, "k", NA))), "sum", index = c("j", "k")),
+         reduction(u[i] ~ exp(-sqdist(x[i, ], y[j, ]) - sqdist(y[j, ], x[k, ])), "sum")),
+    list(reduction(Vi(x) * along(X, "k", "l", "i", at = list(i = c(5L, 2L, 2L))), "logsumexp", index = c("k", "l")),
+         reduction(u[i] ~ x[i, ] * X[k, l, h[i]], "logsumexp", data = list(h = c(5L, 2L, 2L)))),
+    list(reduction(along(square, "k", "k") * along(A, "i", "k"), "sum", index = "k"),
+         reduction(u[i] ~ square[k, k] * A[i, k], "sum")),
+    list(reduction(Pm(2) * along(X, "a", "b", "c"), "min_argmin", index = c("a", "c")),
+         reduction(u[b] ~ 2 * X[a, b, c], "min_argmin"))
+  )
+  for (k in seq_along(pairs)) expect_equal(pairs[[k]][[1]], pairs[[k]][[2]], label = paste("row", k))
+})
+
+test_that("kept axes come in order of mention", {
+  expect_equal(reduction(along(X, "a", "b", "c"), "sum", index = "b"), apply(X, c(1, 3), sum))
+  expect_equal(reduction(along(1:5, "c") * along(X, "a", "b", "c"), "sum", index = "b"),
+               t(apply(X, c(1, 3), sum)) * 1:5)
+  expect_equal(reduction(along(X, "a", "b", "c"), "sum", index = c("a", "c")), apply(X, 2, sum))
+  expect_equal(reduction(along(X, "a", "b", "c"), "sum", index = c("a", "b", "c")), sum(X))
+})
+
+test_that("what along() cannot do says so by class", {
+  expect_class <- function(code, class) {
+    expect_error(code, class = paste0("kernweave_error_", class))
+  }
+  expect_class(along(A, "i"), "shape")
+  expect_class(along(A, "i", "j", "k"), "shape")
+  expect_class(along(A, TRUE, "k"), "input")
+  expect_class(along("text", "i"), "input")
+  expect_class(along(as.data.frame(A), "i", "k"), "input")
+  expect_class(along(A, 4, "k"), "index")
+  expect_class(reduction(along(A, "i", "k", at = list(i = c(1L, NA))), "sum", index = "k"), "value")
+  expect_class(reduction(along(A, "i", "k", at = list(i = 4L)), "sum", index = "k"), "index")
+  expect_class(reduction(along(A, "i", "k") * along(B, "j", "k"), "sum", index = "k"), "shape")
+  expect_class(reduction(along(A, "i", "k"), "sum", index = "z"), "shape")
+})

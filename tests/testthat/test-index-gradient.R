@@ -1,0 +1,100 @@
+# Gradients of index formulas, against differences of themselves and of the oracle.
+
+set.seed(9)
+A <- matrix(stats::rnorm(35), 5, 7)
+B <- matrix(stats::rnorm(77), 7, 11)
+
+# Of a number made of a reduction of a formula, with respect to each array that is not an index.
+expect_index_gradient <- function(example, op, label) {
+  arrays <- Filter(is.double, example$data[intersect(all.vars(example$formula), names(example$data))])
+  signs <- cos(seq_along(index_oracle(example$formula, op, example$data)))
+  total <- function(found) sum(found * signs)
+  by_oracle <- function(at) total(index_oracle(example$formula, op, replace(example$data, names(at), at)))
+  e <- example$formula
+  f <- function() NULL
+  formals(f) <- stats::setNames(rep(list(quote(expr = )), length(arrays)), names(arrays))
+  body(f) <- bquote(total(reduction(.(e), .(op), data = c(mget(names(arrays)), rest))))
+  environment(f) <- list2env(list(total = total, arrays = arrays, rest = example$data[setdiff(names(example$data),
+                                                                                              names(arrays))]))
+  found <- tryCatch(do.call(gradient(f), arrays), error = identity)
+  label <- sprintf("%s gradient of %s of %s", label, op, paste(deparse(e), collapse = ""))
+  if (inherits(found, "error")) return(testthat::fail(paste0(label, ": ", conditionMessage(found))))
+  for (name in names(arrays)) {
+    slopes <- differences(function(a) by_oracle(replace(arrays, name, list(a))), arrays[[name]])
+    expect_identical(dim(found[[name]]), dim(arrays[[name]]), label = paste(label, name))
+    expect_close(found[[name]], slopes, 1e-5, scale = 1 + max(0, abs(slopes)), label = paste(label, name))
+  }
+}
+
+test_that("the gradient of a sum of squares is that of squares, not of a square of sums", {
+  f <- function(A) reduction(s ~ (A[i, k] * B[k, j])^2, "sum")
+  expect_equal(gradient(f)(A)$A, 2 * A * rep(rowSums(B^2), each = 5))
+})
+
+test_that("products have the gradients of products", {
+  f <- function(A, B) sum(reduction(C[i, j] ~ A[i, k] * B[k, j], "sum")^2)
+  found <- gradient(f)(A, B)
+  expect_equal(found$A, 2 * A %*% B %*% t(B))
+  expect_equal(found$B, 2 * t(A) %*% A %*% B)
+  R <- reduction(C[j, i] ~ A[i, k] * B[k, j], "sum", call = FALSE)
+  G <- matrix(stats::rnorm(55), 11)
+  expect_equal(tryCatch(vjp(R, wrt = "A", G), kernweave_error = function(e) t(G) %*% t(B)), t(G) %*% t(B))
+})
+
+test_that("gathers, windows, diagonals and single places add up what is read often", {
+  g <- c(1L, 1L, 3L)
+  y <- stats::rnorm(8)
+  w <- stats::rnorm(3)
+  S <- A[, 1:5]
+  rows <- list(
+    list(function(A) reduction(s ~ A[g[i], k]^2, "sum"), 2 * A * c(2, 0, 1, 0, 0), A),
+    list(function(S) reduction(s ~ S[i, i]^3, "sum"), 3 * diag(diag(S)^2), S),
+    list(function(A) reduction(s ~ A[i, 2] * A[3, k], "sum"), local({
+      out <- 0 * A
+      out[, 2] <- sum(A[3, ])
+      out[3, ] <- out[3, ] + sum(A[, 2])
+      out
+    }), A)
+  )
+  for (row in rows) expect_equal(unname(gradient(row[[1]])(row[[3]]))[[1]], row[[2]], label = deparse(body(row[[1]])))
+  expect_index_gradient(list(formula = m[t] ~ (y[t + s - 1] * w[s])^2, data = list(y = y, w = w)), "sum", "window")
+  expect_index_gradient(list(formula = m[t] ~ y[t - s + 3] * w[s], data = list(y = y, w = w)), "logsumexp", "window")
+  three <- list(y = y, w = w, A = A[1:3, ])
+  expect_index_gradient(list(formula = m ~ y[t + s - 1] * w[s] * A[s, k], data = three), "mean", "window")
+})
+
+test_that("gradients of random contractions are those of the oracle", {
+  for (op in c("sum", "mean", "logsumexp")) for (seed in trials(24)) {
+    expect_index_gradient(random_contraction(3000 + seed, most = 60), op, seed)
+  }
+})
+
+smooth_formulas <- list(
+  u[i] ~ exp(-sqdist(x[i, ], y[j, ]) - sqdist(y[j, ], z[k, ])),
+  u[j, i] ~ exp(-sqdist(x[i, ], y[j, ])) * w[k],
+  s ~ sum(x[i, ] * y[j, ]) * w[k],
+  u[k] ~ lazy_if(i < j & j < k, x[i, 1] * y[j, 2] * z[k, 1], w[k]),
+  u[i] ~ x[i, a] * W[a, b, g[i]] * x[i, b],
+  u[i, a] ~ (x[i, ] - y[j, ]) * W[a, a, k],
+  u[a] ~ sin(x[i, a]) / (2 + cos(y[j, a])) * w[k],
+  u[i] ~ x[i, ] * y[j, ],
+  s ~ x[1, a] * W[a, b, 2] * x[2, b] + w[k] * y[j, 2]
+)
+
+test_that("gradients of smooth formulas are those of the oracle", {
+  numbers <- function(...) array(stats::runif(prod(...), -1, 1), c(...))
+  data <- list(x = numbers(c(4, 2)), y = numbers(c(3, 2)), z = numbers(c(5, 2)), w = stats::runif(5),
+               W = numbers(c(2, 2, 5)), g = c(2L, 5L, 2L, 1L))
+  for (f in smooth_formulas) for (op in c("sum", "mean", "logsumexp")) {
+    expect_index_gradient(list(formula = f, data = data), op, "smooth")
+  }
+})
+
+test_that("where nothing is folded, or no point is, gradients have their shapes", {
+  none <- matrix(0, 0, 7)
+  found <- gradient(function(none, B) reduction(s ~ none[i, k] * B[k, j], "sum"))(none, B)
+  expect_identical(found$none, none)
+  expect_identical(found$B, 0 * B)
+  f <- function(A, B) sum(reduction(C[i, j, k] ~ A[i, k] * B[k, j], "sum")^2)
+  expect_equal(gradient(f)(A, B)$A, 2 * A * rep(rowSums(B^2), each = 5))
+})

@@ -1,0 +1,114 @@
+# Mistakes in index formulas are errors of a class, and say which arrays, axes and sizes do not agree.
+
+set.seed(8)
+A <- matrix(stats::rnorm(35), 5, 7)
+B <- matrix(stats::rnorm(77), 11, 7)
+X <- array(stats::rnorm(60), c(3, 4, 5))
+y <- stats::rnorm(30)
+w <- c(.2, .5, .3)
+
+expect_mistake <- function(formula, class, says = character(), op = "sum", ...) {
+  label <- paste(deparse(formula), collapse = "")
+  caught <- tryCatch(reduction(formula, op, ...), error = identity)
+  if (!inherits(caught, "error")) return(testthat::fail(paste(label, "is no mistake")))
+  testthat::expect(inherits(caught, paste0("kernweave_error_", class)),
+                   sprintf("%s is of class %s: %s", label, class(caught)[1], conditionMessage(caught)))
+  for (part in says) {
+    found <- grepl(part, conditionMessage(caught), fixed = TRUE)
+    testthat::expect(found, sprintf("%s: \"%s\" does not say \"%s\"", label, conditionMessage(caught), part))
+  }
+}
+
+test_that("extents that differ name both arrays and both sizes", {
+  expect_mistake(C[i, j] ~ A[i, k] * B[k, j], "shape", c("axis k", "7", "`A[i, k]`", "11", "`B[k, j]`"))
+  expect_mistake(C[i] ~ A[i, i], "shape", c("5", "7", "`A[i, i]`"))
+  expect_mistake(C[i] ~ A[i, k] * w[g[i]], "shape", c("5", "4", "`A[i, k]`", "g[i]"),
+                 data = list(g = c(1L, 2L, 3L, 1L)))
+  expect_mistake(C[i] ~ A[i, k], "shape", c("5", "11", "`A[i, k]`", "`B[i, j]`"), op = "sumsoftmaxweight",
+                 weight = ~ B[i, j])
+})
+
+test_that("dimensions that are not all named name the array and both numbers", {
+  expect_mistake(C[i] ~ X[i, k], "shape", c("`X[i, k]`", "3", "2"))
+  expect_mistake(C[i] ~ A[i], "shape", c("`A[i]`", "2", "1"))
+  expect_mistake(C[i] ~ y[i, k], "shape", c("`y[i, k]`", "1", "2"))
+})
+
+test_that("axes that nothing gives an extent are named", {
+  expect_mistake(C[i, l] ~ A[i, k], "shape", "axis l")
+  expect_mistake(C[i] ~ A[g[2], k], "shape", "axis i", data = list(g = 1:3))
+  expect_mistake(m[t] ~ y[t + s], "shape", c("t", "s"))
+})
+
+test_that("windows that do not fit name how far they reach and how long the array is", {
+  u <- y[1:28]
+  expect_mistake(m[t] ~ y[t + s] * w[s] * u[t], "shape", c("`y[t + s]`", "31", "30"))
+  expect_mistake(m[t] ~ w[t + s - 1] * y[s], "shape", c("`w[t + s - 1]`", "30", "3"))
+  expect_mistake(m[t] ~ y[t - s] * w[s] * u[t], "shape", c("`y[t - s]`", "-2"))
+})
+
+test_that("places out of range name the array, the place and the size", {
+  for (place in list(8, 0, -1, 1.5)) {
+    f <- C[i] ~ A[i, 1]
+    f[[3]][[4]] <- place
+    expect_mistake(f, "index", c(deparse(f[[3]]), "7"))
+  }
+  expect_mistake(C[i] ~ A[g[i], k], "index", c("`g[i]`", "9", "5"), data = list(g = c(1, 9)))
+  expect_mistake(C[i] ~ A[g[i], k], "index", c("`g[i]`", "0", "5"), data = list(g = c(0, 2)))
+  expect_mistake(C[i] ~ A[g[i], k], "index", "`g[i]`", data = list(g = c(1.5, 2)))
+  expect_mistake(C[i] ~ A[g[i], k], "index", c("`g[i]`", "7", "5"), data = list(g = factor(1:7)))
+})
+
+test_that("gathers by NA or by text are mistakes", {
+  expect_mistake(C[i] ~ A[g[i], k], "value", c("`g[i]`", "NA"), data = list(g = c(1L, NA)))
+  expect_mistake(C[i] ~ A[g[i], k], "value", c("`g[i]`", "NA"), data = list(g = c(1, NaN)))
+  expect_mistake(C[i] ~ A[g[i], k], "value", c("`g[i]`", "NA"), data = list(g = factor(c("a", NA))))
+  expect_mistake(C[i] ~ A[g[i], k], "input", "`g[i]`", data = list(g = c("a", "b")))
+})
+
+test_that("what is no array of numbers is refused with a remedy", {
+  table <- as.data.frame(A)
+  expect_mistake(C[i] ~ table[i, k], "input", c("table", "as.matrix"))
+  expect_mistake(C[i] ~ f[i], "input", "as.integer", data = list(f = factor(letters)))
+  expect_mistake(C[i] ~ f[i], "input", "character", data = list(f = letters))
+  expect_mistake(C[i] ~ f[i], "input", "list", data = list(f = list(1, 2)))
+  expect_mistake(C[i] ~ f[i], "unsupported", "complex", data = list(f = 1i * 1:3))
+  expect_mistake(C[i] ~ nowhere[i], "input", "nowhere")
+  expect_mistake(C[i] ~ A[i, k] * nowhere, "input", "nowhere")
+  expect_mistake(C[i] ~ A[i, k] * letters, "input", "letters")
+  expect_mistake(C[i] ~ A[i, k] * A, "shape", "`A`")
+  expect_mistake(C[i] ~ A[i, k] * w, "shape", "`w`")
+  expect_mistake(C[i] ~ (A + 1)[i, k], "input", "A + 1")
+  expect_mistake(C[i] ~ A[i, k, drop = FALSE], "input")
+  skip_if_not_installed("Matrix")
+  expect_mistake(C[i] ~ S[i, k], "input", "as.matrix", data = list(S = Matrix::Matrix(A * (A > 1), sparse = TRUE)))
+})
+
+test_that("the left side names axes, each once", {
+  for (f in list(C[i, i] ~ A[i, k], C[i, 1] ~ A[i, k], C[i, ] ~ A[i, k], C[i + 1] ~ A[i, k], C[] ~ A[i, k],
+                 f(i) ~ A[i, k], 2 ~ A[i, k], ~ A[i, k])) expect_mistake(f, "input", "left side")
+})
+
+test_that("what an index formula says itself is no argument beside it", {
+  expect_mistake(C[i] ~ A[i, k], "input", "index", index = "k")
+  expect_mistake(C[i] ~ A[i, k], "input", "by", by = 1:5)
+  expect_mistake(C[i] ~ A[i, k], "input", "tol", tol = 0.1)
+  expect_mistake(C[i] ~ A[i, k], "input", "drop", drop = TRUE)
+  expect_mistake(C[i] ~ A[i, k], "input", "data", data = 5)
+  expect_mistake(C[i] ~ A[i, k], "input", "K", op = "Kmin")
+  expect_mistake(C[i] ~ A[i, k], "unsupported", "weight", op = "max", weight = ~ A[i, k])
+  expect_mistake(C[i] ~ A[i, k], "unknown_op", op = "summ")
+  expect_mistake(C[i] ~ A[i, k], "input", "op", op = c("sum", "max"))
+  expect_mistake(C[i] ~ A[i, k], "kind", op = "count")
+})
+
+test_that("too many axes and results that fit nowhere are said before anything runs", {
+  small <- array(1, rep(1, 17))
+  places <- paste0("a", 1:17, collapse = ", ")
+  expect_mistake(stats::as.formula(sprintf("s ~ small[%s]", places)), "unsupported", c("17", "16"))
+  sixteen <- array(2, rep(1, 16))
+  f <- stats::as.formula(sprintf("s ~ sixteen[%s]", paste0("a", 1:16, collapse = ", ")))
+  expect_equal(reduction(f, "sum"), 2)
+  big <- numeric(2e5)
+  expect_mistake(R[i, j, k] ~ big[i] * big[j] * big[k], "memory", "8e+15")
+})
