@@ -3,6 +3,7 @@
 # The smallest values as a sum of one term each, the formula gathered at the winners: its derivatives go through no
 # other pair. Only where there is something to gather; else pairs are told by winner_here().
 at_winners <- function(R) {
+  check_winners(R)
   if (!is.null(R$groups) || isTRUE(R$all_pairs)) return(R)
   output <- R$outputs[[1]]
   if (!can_be_gathered(R, output)) return(R)
@@ -16,10 +17,22 @@ at_winners <- function(R) {
   })
 }
 
+saves_of_winners <- c("winner", "nan_or_winner", "winners")
+
+# Positions along outer axes that are folded are not told by a pair.
+check_winners <- function(R) {
+  if (is.null(R$settings$folded)) return(invisible())
+  for (output in R$outputs) {
+    if (!output$op %in% reduction_rows$name || !reduction_row(output$op)$saves %in% saves_of_winners) next
+    abort("unsupported", "the gradient of ", output$label, "() over so many axes is not built yet: it may fold one axis, ",
+          "or two where nothing is kept")
+  }
+}
+
 most_gathered <- 16  # more would make long formulas
 
 can_be_gathered <- function(R, output) {
-  wins <- reduction_row(output$op)$saves %in% c("winner", "nan_or_winner", "winners")
+  wins <- reduction_row(output$op)$saves %in% saves_of_winners
   if (!wins || output$finish$results == "index" || !output$keep %in% c("i", "j") || !is.null(R$pairs)) return(FALSE)
   real <- identical(output$value$type[1:2], c(1L, kind_codes[["real"]]))
   if (!real || output$K > most_gathered || !isTRUE(R$extent[folded_side(output)] > 0)) return(FALSE)

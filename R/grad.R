@@ -54,6 +54,7 @@ refuse_derivative <- function(f) {
 #' @export
 vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
   check_flag(call, "call")
+  refuse_axes(f)
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
@@ -69,6 +70,7 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
 #' @export
 jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   check_flag(call, "call")
+  refuse_axes(f)
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
@@ -80,6 +82,12 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   R <- pushed_forward(f, targets, tangents)
   R$single <- f$single
   if (call) run_reduction(R) else R
+}
+
+refuse_axes <- function(f) {
+  if (is.null(f$axes)) return(invisible())
+  abort("unsupported", "reductions of formulas with named axes have no vjp() and jvp() yet: write a function of the ",
+        "arrays and give it to gradient()")
 }
 
 # Reverse mode: the gradients of operands, a group of results for each. `cotangents`: an operand for each group of

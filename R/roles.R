@@ -19,7 +19,11 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
     found <- along_path(F, kept, extents, ...)
     if (!is.null(found)) return(named_axes(found, names_of_axes(places, kept), kept))
   }
-  roles <- roles_of(F, row, places, kept, extents, is.null(weight))
+  traced <- any(vapply(places, function(place) is_traced(place$x), NA))
+  roles <- roles_of(F, row, places, kept, extents, is.null(weight), traced)
+  if (traced && call && row$fn == "variance" && !is.null(roles$settings$folded)) {
+    return(variance_in_two_steps(F, kept, prod(extents[roles$folded]), ...))
+  }
   to <- Map(operand_in_role, places, list(roles))
   leaves <- lapply(to, function(operand) lazy_operand(operand)$formula)
   again <- function(T) {
@@ -33,6 +37,14 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   wide <- max(width(F), if (!is.null(weight)) width(weight))
   R$axes <- results_in_axes(roles, wide, row, K, if (mean) prod(extents[setdiff(names(extents), kept)]))
   if (call) run_reduction(R) else R
+}
+
+# The engine's variance has a mean of its own, whose gradient knows of two axes only: this one is an array of the tape.
+variance_in_two_steps <- function(F, kept, n, ...) {
+  mean <- reduce_named(F, "mean", kept, ...)
+  axes <- lapply(kept, function(axis) list(kind = "axis", axes = axis))
+  specs <- c(axes, if (width(F) > 1 || !length(kept)) list(list(kind = "component")))
+  reduce_named((F - lazy_place(new_place(mean, specs, "mean")))^2, "sum", kept, ...) / (n - 1)
 }
 
 # A formula varies along what is reduced, be it along one point.
@@ -75,7 +87,7 @@ of_nothing <- function(out, row, places) {
 
 # --- which axis is which ----------------------------------------------------------------------------------------
 
-roles_of <- function(F, row, places, kept, extents, unweighted) {
+roles_of <- function(F, row, places, kept, extents, unweighted, traced) {
   folded <- setdiff(names(extents), kept)
   longest <- function(axes) if (length(axes)) axes[which.max(extents[axes])]
   # Of equal values the first in the order of mention counts: the engine folds in that order.
@@ -90,7 +102,9 @@ roles_of <- function(F, row, places, kept, extents, unweighted) {
   wide <- Filter(function(axis) {
     extents[[axis]] <= most_components && !has_both(axis, function(place) all(sweep %in% place$axes))
   }, setdiff(kept, lane))
-  alone <- unweighted && row$inputs != "value_k" && length(sweep) && is_by_number(F)
+  # Gradients at the winners are those of one component.
+  wins <- row$saves %in% saves_of_winners
+  alone <- unweighted && row$inputs != "value_k" && length(sweep) && !(traced && wins) && is_by_number(F)
   components <- if (alone) longest(wide)
   others <- setdiff(names(extents), c(lane, sweep, components))
   outer <- c(intersect(kept, others), setdiff(others, kept))
