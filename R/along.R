@@ -136,6 +136,14 @@ has_named_axes <- function(F) {
   any(vapply(operands_of(F$formula), function(operand) !is.null(operand$place), NA))
 }
 
+# A place has numbers once it has a role: nothing else computes with it.
+refuse_named_axes <- function(operands) {
+  for (operand in operands) if (!is.null(operand$place)) {
+    abort("unsupported", "`", operand$name, "` has named axes: reduction(F, op, index =) computes such formulas, with ",
+          "the names of the axes to reduce over")
+  }
+}
+
 # --- extents --------------------------------------------------------------------------------------------------
 
 # How many points each axis has, named, in the order of mention. Axes that stand only in windows are as long as every

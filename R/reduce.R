@@ -219,6 +219,7 @@ prepared <- function(R, options = call_options(R$settings)) {
   ready <- cache$ready
   if (identical(ready$options, options) && !is_dead(ready$plan)) return(ready)
   ready <- r_prepare(R$outputs, R$extents, plan_options(R, options))
+  refuse_named_axes(ready$operands)
   ready$bearing <- any(vapply(ready$operands, is_bearing, NA))
   ready$options <- options
   cache$ready <- ready
