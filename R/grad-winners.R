@@ -24,8 +24,8 @@ check_winners <- function(R) {
   if (is.null(R$settings$folded)) return(invisible())
   for (output in R$outputs) {
     if (!output$op %in% reduction_rows$name || !reduction_row(output$op)$saves %in% saves_of_winners) next
-    abort("unsupported", "the gradient of ", output$label, "() over so many axes is not built yet: it may fold one axis, ",
-          "or two where nothing is kept")
+    abort("unsupported", "the gradient of ", output$label, "() over so many axes is not built yet: it may fold one ",
+          "axis, or two where nothing is kept")
   }
 }
 

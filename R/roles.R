@@ -35,7 +35,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   at_roles <- lazy_axes(again(F), roles)
   R <- reduction_of(at_roles, row$fn, roles$index, K, if (!is.null(weight)) again(weight), FALSE, ...)
   wide <- max(width(F), if (!is.null(weight)) width(weight))
-  R$axes <- results_in_axes(roles, wide, row, K, if (mean) prod(extents[setdiff(names(extents), kept)]))
+  R$axes <- results_in_axes(roles, wide, row, if (row$inputs == "value_k") K, if (mean) prod(extents[roles$folded]))
   if (call) run_reduction(R) else R
 }
 

@@ -54,8 +54,12 @@ index_functions <- list(
   sqdist = function(a, b) sum((a - b)^2)
 )
 
+# All points at once, of formulas without components.
+index_at_once <- list(`[` = function(x, ...) x[cbind(...)], lazy_if = function(test, yes, no) ifelse(test, yes, no))
+
 # One row per point of the grid, one column per component.
-index_terms <- function(e, grid, data) {
+index_terms <- function(e, grid, data, at_once = FALSE) {
+  if (at_once) return(matrix(as.numeric(eval(e, c(grid, data, index_at_once))), nrow(grid)))
   axes <- stats::setNames(rep(list(quote(expr = )), ncol(grid)), names(grid))
   f <- as.function(c(axes, e), list2env(c(data, index_functions), parent = globalenv()))
   found <- .mapply(f, grid, NULL)
@@ -70,14 +74,14 @@ index_shaped <- function(numbers, extents) {
   if (length(extents) > 1) array(numbers, extents) else as.vector(numbers)
 }
 
-index_oracle <- function(formula, op = "sum", data = list(), weight = NULL, K = NULL) {
+index_oracle <- function(formula, op = "sum", data = list(), weight = NULL, K = NULL, at_once = FALSE) {
   data <- lapply(data, function(x) if (is.factor(x)) as.integer(x) else x)
   e <- formula[[3]]
   extents <- index_extents(call("+", e, if (is.null(weight)) 0 else weight[[2]]), data)
   kept <- index_kept(formula[[2]])
   folded <- setdiff(intersect(all.vars(formula), names(extents)), kept)
   grid <- expand.grid(lapply(extents[c(kept, folded)], seq_len), KEEP.OUT.ATTRS = FALSE)
-  values <- index_terms(e, grid, data)
+  values <- index_terms(e, grid, data, at_once)
   weights <- if (is.null(weight)) 1 + 0 * values else index_terms(weight[[2]], grid, data)
   rows <- prod(extents[kept])
   index_reduced(values, weights, rows, op, K, unname(extents[kept]))
@@ -105,10 +109,10 @@ index_reduced <- function(values, weights, rows, op, K, extents) {
 # ---- Random formulas ------------------------------------------------------------------
 
 # What a formula is written over: axes with their extents, and the arrays that come up.
-index_world <- function(axes, most) {
+index_world <- function(axes, most, sizes = 1:7) {
   world <- new.env()
   repeat {
-    world$extents <- stats::setNames(sample(1:7, length(axes), TRUE), axes)
+    world$extents <- stats::setNames(sample(sizes, length(axes), TRUE), axes)
     if (prod(world$extents) <= most) break
   }
   world$data <- list()
@@ -213,20 +217,58 @@ random_contraction <- function(seed, most = 400) {
   })
 }
 
-random_index_formula <- function(seed, logical = FALSE, most = 200) {
+random_index_formula <- function(seed, logical = FALSE, most = 200, wide = FALSE) {
   with_local_seed(seed, {
     world <- index_world(c("i", "j", "k", "t")[seq_len(pick(c(1, 2, 3, 3, 4, 4)))], most)
     text <- index_complete(world, index_term(world, sample(1:4, 1)))
     if (logical) text <- sprintf("%s < %s", text, pick(c("0.25", index_leaf(world))))
+    if (wide) text <- sprintf(pick(c("(%s) * %s", "%2$s - (%1$s)")), text, index_row(world, c(3, 1)))
     index_example(world, text)
   })
 }
 
+# Components that stay components: of one empty place or of two.
+index_row <- function(world, empty) {
+  place <- index_place(world, pick(names(world$extents)), "axis")
+  index_array(world, sample(c(list(place), lapply(empty[seq_len(sample.int(2, 1))], function(d) list("", d)))))
+}
+
+# A formula, and a weight over axes that it has.
+random_weighted <- function(seed, wide = FALSE) {
+  example <- random_index_formula(seed)
+  with_local_seed(seed, {
+    world <- list2env(list(extents = index_extents(example$formula[[3]], example$data), data = example$data))
+    text <- sprintf("%s^2", if (wide) index_row(world, c(2, 2)) else index_leaf(world, TRUE))
+    example$weight <- stats::as.formula(paste("~", text), globalenv())
+    example$data <- world$data
+    example
+  })
+}
+
+# Formulas without components over more points, as many as blocks, tiles and tails have.
+random_large <- function(seed, most = 40000) {
+  sizes <- c(1, 2, 3, 8, 17, 31, 64, 67, 131, 257, 523, 1031)
+  with_local_seed(seed, {
+    world <- index_world(c("i", "j", "k", "l")[seq_len(pick(2:4))], most, sizes)
+    a <- paste(replicate(sample(1:3, 1), index_leaf(world)), collapse = " * ")
+    text <- if (chance(0.5)) a else sprintf("exp(-abs(%s - %s)) * (%s)", a, index_leaf(world), index_condition(world))
+    index_example(world, index_complete(world, text))
+  })
+}
+
+# No value twice, so that no derivative is asked for at a kink.
+jittered <- function(example, seed) {
+  moved <- function(x) if (is.double(x)) x + stats::runif(length(x), -0.03, 0.03) else x
+  example$data <- with_local_seed(seed, lapply(example$data, moved))
+  example
+}
+
 # ---- Comparing ------------------------------------------------------------------------
 
-expect_index <- function(example, op, label, ..., K = NULL, tolerance = 1e-11) {
-  expected <- index_oracle(example$formula, op, example$data, K = K)
-  actual <- tryCatch(reduction(example$formula, op, data = example$data, K = K, ...), error = identity)
+expect_index <- function(example, op, label, ..., K = NULL, tolerance = 1e-11, at_once = FALSE) {
+  expected <- index_oracle(example$formula, op, example$data, example$weight, K, at_once)
+  actual <- tryCatch(reduction(example$formula, op, data = example$data, K = K, weight = example$weight, ...),
+                     error = identity)
   label <- sprintf("%s %s of %s", label, op, paste(deparse(example$formula), collapse = ""))
   if (inherits(actual, "error")) return(testthat::fail(paste0(label, ": ", conditionMessage(actual))))
   expect_fields(actual, expected, tolerance, label)

@@ -65,3 +65,25 @@ test_that("what along() cannot do says so by class", {
   expect_class(reduction(along(A, "i", "k") * along(B, "j", "k"), "sum", index = "k"), "shape")
   expect_class(reduction(along(A, "i", "k"), "sum", index = "z"), "shape")
 })
+
+test_that("only reduction() computes formulas with named axes", {
+  F <- along(A, "i", "k") * along(B, "k", "l")
+  for (code in expression(as.matrix(F), as.array(F), rowSums(F), F %*% 1:4, solve(F, 1:3), keigen(F, 1),
+                          reduction(F, "sum", index = "k", by = 1:3), as_op(F), diag(F))) {
+    expect_error(eval(code), class = "kernweave_error", label = deparse(code))
+  }
+})
+
+test_that("functions of arrays with named axes have gradients", {
+  g <- c(2L, 2L, 1L)
+  rows <- list(
+    function(A) reduction(along(A, "i", "k") * along(B, "k", "l"), "sum", index = c("i", "k")),
+    function(A) reduction(along(A, "i", "k", at = list(i = g)) * along(x, "i", "l"), "sum", index = "i"),
+    function(A) reduction(along(A, "l", "k") * Vi(x) * along(X, "l", "k", "i", at = list(i = g)), "sum", index = "l"),
+    function(A) reduction(along(A, c("t", "s"), 2) * along(c(1, 2), "s"), "logsumexp", index = "s")
+  )
+  for (f in rows) {
+    total <- function(A) sum(f(A)^2)
+    expect_slopes(gradient(total)(A)[[1]], total, A, deparse(body(f)))
+  }
+})

@@ -120,6 +120,9 @@ test_that("functions of arrays have gradients, by tape and by placeholders", {
   f <- function(x) sum(logsumexp(-sqdist(Vi(x), Vj(y)))^2)
   each <- function(k) gradient(function(x) sum(logsumexp(-sqdist(Vi(x), Vj(slice(y, k))))^2))(slice(x, k))[[1]]
   expect_equal(gradient(f)(x)[[1]], by_batch(each))
+  own <- array(c(0.5, 1, 2, 4), c(1, 1, 4))
+  f <- function(s) sum(sum(exp(-sqdist(Vi(x1), Vj(x1)) / Pm(s)), index = "j"))
+  expect_equal(as.vector(gradient(f)(own)[[1]]), vapply(1:4, function(k) gradient(f)(own[k])[[1]], 0))
   h <- as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))
   expect_equal(h(x, y), sum(sqdist(Vi(x), Vj(y)), index = "j"))
   expect_equal(h(x1, y[, , 1]), sum(sqdist(Vi(x1), Vj(y[, , 1])), index = "j"))

@@ -88,6 +88,31 @@ test_that("every reduction of random formulas is that of the loops", {
   }
 })
 
+test_that("formulas of components and weights are those of the loops", {
+  for (op in c("sum", "mean", "variance", "min_argmin")) for (seed in trials(60)) {
+    expect_index(random_index_formula(seed, wide = TRUE), op, seed)
+  }
+  for (seed in trials(60)) expect_index(random_index_formula(seed, wide = TRUE), "Kmax_argKmax", seed, K = 2)
+  for (op in c("sum", "logsumexp", "sumsoftmaxweight")) for (seed in trials(60)) {
+    expect_index(random_weighted(seed, wide = seed %% 2 == 0), op, seed)
+  }
+})
+
+test_that("extents of blocks, tiles and tails change nothing", {
+  skip_below("quick")
+  for (op in c("sum", "max", "argmin", "logsumexp")) for (seed in trials(48)) {
+    expect_index(random_large(seed), op, seed, at_once = TRUE, tolerance = 1e-9)
+  }
+})
+
+test_that("more results than an axis of components may have", {
+  long <- stats::rnorm(2100)
+  wide <- matrix(stats::rnorm(1300 * 3), 1300)
+  expect_equal(reduction(C[i, j] ~ long[i] * wide[j, k], "sum"), outer(long, rowSums(wide)))
+  expect_equal(reduction(C[j, i] ~ long[i] * wide[j, k], "sum"), outer(rowSums(wide), long))
+  expect_equal(reduction(C[k, j] ~ pmin(long[i], wide[j, k]), "max"), t(pmin(wide, max(long))))
+})
+
 test_that("positions among several folded axes count as in an array of them, the first mentioned fastest", {
   X <- array(sample(60), c(3, 4, 5))
   largest <- function(X) apply(X, 1, which.max)
@@ -103,9 +128,19 @@ test_that("positions among several folded axes count as in an array of them, the
 
 test_that("formulas in single precision are near", {
   skip_below("quick")
-  for (op in c("sum", "logsumexp", "max")) for (seed in trials(40)) {
+  for (op in c("sum", "logsumexp", "max")) for (seed in trials(20)) {
     expect_index(random_contraction(seed), op, seed, precision = "float32", tolerance = 1e-4)
     expect_index(random_index_formula(seed), op, seed, precision = "float32", tolerance = 1e-4)
+  }
+})
+
+test_that("the reference gives the same, or says that it cannot", {
+  skip_below("quick")
+  for (seed in trials(80)) {
+    example <- random_index_formula(seed)
+    can <- tryCatch(length(reduction(example$formula, "sum", data = example$data, device = "reference")) > 0,
+                    kernweave_error = function(e) FALSE)
+    if (can) expect_index(example, "sum", seed, device = "reference")
   }
 })
 

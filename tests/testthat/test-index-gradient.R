@@ -81,6 +81,13 @@ smooth_formulas <- list(
   s ~ x[1, a] * W[a, b, 2] * x[2, b] + w[k] * y[j, 2]
 )
 
+test_that("gradients of random formulas are those of the oracle", {
+  skip_below("quick")
+  for (op in c("sum", "logsumexp", "prod")) for (seed in trials(16)) for (wide in c(FALSE, TRUE)) {
+    expect_index_gradient(jittered(random_index_formula(seed, most = 40, wide = wide), seed), op, seed)
+  }
+})
+
 test_that("gradients of smooth formulas are those of the oracle", {
   numbers <- function(...) array(stats::runif(prod(...), -1, 1), c(...))
   data <- list(x = numbers(c(4, 2)), y = numbers(c(3, 2)), z = numbers(c(5, 2)), w = stats::runif(5),
@@ -97,4 +104,45 @@ test_that("where nothing is folded, or no point is, gradients have their shapes"
   expect_identical(found$B, 0 * B)
   f <- function(A, B) sum(reduction(C[i, j, k] ~ A[i, k] * B[k, j], "sum")^2)
   expect_equal(gradient(f)(A, B)$A, 2 * A * rep(rowSums(B^2), each = 5))
+})
+
+test_that("variances, maxima and minima have gradients, or say that they have none yet", {
+  x <- stats::rnorm(4)
+  y <- stats::rnorm(3)
+  z <- stats::rnorm(5)
+  data <- list(x = x, y = y, z = z)
+  for (f in list(s ~ x[i] * y[j], s[i] ~ x[i] - y[j]^2, s[j, k] ~ x[i] * y[j] - z[k], s ~ x[i]^3)) {
+    for (op in c("max", "min", "variance", "mean")) expect_index_gradient(list(formula = f, data = data), op, "short")
+  }
+  for (f in list(s ~ x[i] * y[j] * z[k], s[j] ~ x[i] * y[j] - z[k]^2)) {
+    expect_index_gradient(list(formula = f, data = data), "variance", "long")
+    of <- function(op) gradient(function(x) sum(reduction(f, op, data = list(x = x, y = y, z = z))))
+    for (op in c("max", "min")) {
+      found <- tryCatch(of(op)(x)$x, kernweave_error_unsupported = function(e) NULL)
+      if (!is.null(found)) expect_equal(found, differences(function(x) {
+        sum(index_oracle(f, op, list(x = x, y = y, z = z)))
+      }, x), tolerance = 1e-6)
+    }
+  }
+})
+
+test_that("gradients of weighted reductions are right, and so are gradients of gradients", {
+  x <- stats::rnorm(4)
+  y <- stats::rnorm(3)
+  z <- stats::rnorm(5)
+  w <- matrix(stats::runif(6), 3)
+  rows <- list(
+    function(x) reduction(s[i] ~ exp(-(x[i] - y[j] * z[k])^2), "sumsoftmaxweight", weight = ~ w[j, ]),
+    function(x) reduction(s[j] ~ exp(-(x[i] - y[j] * z[k])^2), "sumsoftmaxweight", weight = ~ x[i] * z[k]),
+    function(x) reduction(s[j] ~ exp(-(x[i] - y[j] * z[k])^2), "logsumexp", weight = ~ x[i]^2),
+    function(x) reduction(s[j] ~ exp(-(x[i] - y[j] * z[k])^2), "variance"),
+    function(x) reduction(s[k, j] ~ exp(-(x[i] - y[j] * z[k])^2), "mean"),
+    function(x) reduction(s[k, j, i] ~ sin(x[i] - y[j] * z[k]), "sum")
+  )
+  for (f in rows) {
+    total <- function(x) sum(f(x)^2)
+    expect_slopes(gradient(total)(x)[[1]], total, x, deparse(body(f)))
+    curvature <- function(x) sum(gradient(total)(x)[[1]]^2)
+    expect_slopes(gradient(curvature)(x)[[1]], curvature, x, paste("second order", deparse(body(f))))
+  }
 })
