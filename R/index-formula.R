@@ -34,6 +34,11 @@ reduce_named_axes <- function(F, op, index, K, weight, call, others, ...) {
   reduce_named(F, op, setdiff(axes, index), K, weight, call, ...)
 }
 
+# Several axes, which "i" and "j" may be by name, too.
+names_axes <- function(F, index) {
+  has_named_axes(F) || is.character(index) && length(index) > 1 && all(index %in% c("i", "j"))
+}
+
 kept_axes <- function(left) {
   if (is.name(left)) return(character())
   axes <- if (is.call(left) && identical(left[[1]], quote(`[`))) as.list(left)[-(1:2)]

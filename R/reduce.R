@@ -85,7 +85,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
     said <- c(index = !missing(index), by = !is.null(by), tol = !is.null(tol), drop = !missing(drop))
     return(reduce_index_formula(F, op, K, weight, call, data, names(said)[said], ...))
   }
-  if (is_lazy(F) && has_named_axes(F)) {
+  if (is_lazy(F) && names_axes(F, index)) {
     return(reduce_named_axes(F, op, index, K, weight, call, !is.null(by) || !is.null(tol), ...))
   }
   if (!is.null(tol)) {

@@ -87,3 +87,8 @@ test_that("functions of arrays with named axes have gradients", {
     expect_slopes(gradient(total)(A)[[1]], total, A, deparse(body(f)))
   }
 })
+
+test_that("axes i and j may be named like others", {
+  expect_equal(as.vector(reduction(Vij(A) * 2, "sum", index = c("i", "j"))), sum(A) * 2)
+  expect_error(reduction(Vij(A), "sum", index = "k"), class = "kernweave_error_input")
+})
