@@ -221,3 +221,37 @@ check_window <- function(window, known) {
   if (reach[1] >= 1 && reach[2] <= window$extent) return(invisible())
   abort("shape", "a window of `", window$name, "` reaches from ", reach[1], " to ", reach[2], " of ", window$extent)
 }
+
+# --- how they show themselves ---------------------------------------------------------------------------------
+
+axes_text <- function(extents) {
+  paste0(names(extents), " (", format(extents, trim = TRUE, big.mark = ","), ")", collapse = ", ")
+}
+
+named_shape_text <- function(F) {
+  extents <- extents_of_axes(places_in_formula(operands_of(F$formula)))
+  components <- if (width(F) > 1) paste0(" x ", width(F), " components")
+  paste0("along ", axes_text(extents), components, ", ", type_kind(F))
+}
+
+place_text <- function(place) {
+  along <- if (length(place$axes)) paste("along", paste(place$axes, collapse = ", ")) else "one place"
+  paste0(along, " (", paste(place$dim, collapse = " x "), " ", place$kind, ", width ", width_of_place(place), ")")
+}
+
+over_axes_text <- function(axes) {
+  over <- if (length(axes$folded)) paste("over", paste(names(axes$folded), collapse = ", ")) else "over nothing"
+  paste0(over, if (length(axes$kept)) paste0(", for each ", paste(axes$kept, collapse = ", "), ","))
+}
+
+# Which axis is which of the engine's, for explain().
+roles_text <- function(axes) {
+  of <- function(which) axes$all[axes$roles[[which]]]
+  outer <- of("outer")
+  folded <- names(outer) %in% names(axes$folded)
+  c(if (length(of("lane"))) paste("lanes along", axes_text(of("lane"))),
+    if (length(of("sweep"))) paste("sweep along", axes_text(of("sweep"))),
+    if (length(of("components"))) paste("components along", axes_text(of("components"))),
+    if (any(!folded)) paste("a run for each of", axes_text(outer[!folded])),
+    if (any(folded)) paste("runs that are folded together along", axes_text(outer[folded])))
+}

@@ -19,6 +19,7 @@ few_digits <- function(text, digits = getOption("digits")) {
 }
 
 shape_text <- function(x) {
+  if (has_named_axes(x)) return(named_shape_text(x))
   n <- vapply(dim(x)[1:2], function(n) if (is.na(n)) "?" else format(n, big.mark = ",", scientific = FALSE), "")
   components <- if (width(x) == 1) "" else paste0(" x ", width(x), " components")
   batch <- if (length(x$extent) > 2) paste0(" x ", paste(x$extent[-(1:2)], collapse = " x "), " batches")
@@ -37,6 +38,7 @@ lines_of_operands <- function(operands) {
 }
 
 operand_text <- function(operand) {
+  if (!is.null(operand$place)) return(place_text(operand$place))
   data <- operand$data
   axis <- c(i = "along i", j = "along j", param = "parameter", pair = "each pair")[[operand$axis]]
   what <-
@@ -52,6 +54,7 @@ NROW_of <- function(operand) {
 }
 
 settings_text <- function(settings) {
+  settings <- settings[names(settings) != "folded"]  # axes of a reduction, not a user's wish
   if (!length(settings)) return(character())
   paste0("  set: ", paste0(names(settings), " = ", unlist(settings), collapse = ", "))
 }
@@ -139,11 +142,12 @@ print.summary.lazy_tensor <- function(x, ...) {
   invisible(x)
 }
 
-output_text <- function(output, budget = 500L, digits = getOption("digits")) {
+output_text <- function(output, budget = 500L, digits = getOption("digits"), axes = NULL) {
   row <- reduction_row(output$op)
   weight <- if (is.null(output$weight)) "" else paste0(", weight = ", formula_text(output$weight, budget, digits))
   places <- if (row$inputs == "value_k") paste0(", K = ", output$K) else ""
-  over <- switch(output$keep, i = "over j", j = "over i", none = "over i and j", both = "at each pair")
+  over <- if (!is.null(axes)) over_axes_text(axes)
+          else switch(output$keep, i = "over j", j = "over i", none = "over i and j", both = "at each pair")
   paste0(output$label, " ", over, " of ", formula_text(output$value, budget, digits), weight, places)
 }
 
@@ -165,7 +169,7 @@ state_text <- function(x) {
 #' @rdname lazy-print
 #' @export
 format.lazy_reduction <- function(x, digits = getOption("digits"), ...) {
-  vapply(x$outputs, output_text, "", digits = digits)
+  vapply(x$outputs, output_text, "", digits = digits, axes = x$axes)
 }
 
 #' @rdname lazy-print
@@ -179,7 +183,7 @@ str.lazy_tensor <- function(object, ...) {
 #' @export
 str.lazy_reduction <- function(object, ...) {
   others <- length(object$outputs) - 1
-  cat("<lazy reduction> ", output_text(object$outputs[[1]], 60L), if (others) paste(" and", others, "more"), "; ",
+  cat("<lazy reduction> ", output_text(object$outputs[[1]], 60L, axes = object$axes), if (others) paste(" and", others, "more"), "; ",
       state_text(object), "\n", sep = "")
 }
 
@@ -287,7 +291,7 @@ explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
   extent <- if (!waits && !is.null(x$pairs)) extent_of_call(x, data, prepared(x)$operands)
   pairs <- if (!waits) pair_argument(x$pairs, extent, options$precision)
   plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda), pairs)
-  more <- list(written = format(x, digits = 15), precision = options$precision, threads = chosen$threads %or% 0L,
+  more <- list(written = c(format(x, digits = 15), if (!is.null(x$axes)) roles_text(x$axes)), precision = options$precision, threads = chosen$threads %or% 0L,
                rewrite = options$rewrite, pairs = explained_pairs(x$pairs, extent, options$precision))
   structure(c(plan, more), class = "kernweave_explanation")
 }

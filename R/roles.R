@@ -290,7 +290,8 @@ results_in_axes <- function(roles, wide, row, K, divide) {
   list(size = unname(size), order = match(c(meant, setdiff(lies, meant)), lies), extents = unname(size[meant]),
        names = unname(c(roles$names, rep(list(NULL), length(meant) - length(roles$kept)))), results = row$results,
        engine = roles$extents[intersect(c(roles$lane, roles$sweep, roles$outer), roles$folded)],
-       folded = roles$extents[roles$folded], divide = divide)
+       folded = roles$extents[roles$folded], divide = divide, roles = roles[c("lane", "sweep", "components", "outer")],
+       kept = roles$kept, all = roles$extents)
 }
 
 in_axes <- function(out, axes) {
