@@ -115,6 +115,33 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
   }
 }
 
+template <class T>
+void pack_pairs(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
+                const PairStrip& strip, const double* centre, T* out, std::int64_t stride) {
+  const View& view = data[reading.variable];
+  const std::int64_t last = strip.columns - 1;
+  if (is_plain(reading, plan, view, axis)) {
+    const double* const from = view.data + place_on(plan.variables[reading.variable], view, first);
+    const double off = centre ? centre[0] : 0.0;
+    for (std::int64_t c = 0; c < strip.padded; ++c, out += strip.wide) {
+      const double* const column = from + std::min(c, last) * view.step();
+      __builtin_prefetch(column + strip.wide);  // of the next strip: columns are too far apart for the hardware
+      copy_less(column, off, strip.rows, out);
+      std::fill(out + strip.rows, out + strip.wide, out[strip.rows - 1]);
+    }
+    return;
+  }
+  for (std::int64_t c = 0; c < strip.padded; ++c, out += strip.wide) {
+    const std::int64_t along = std::min(c, last);
+    const Point at = axis == Axis::i ? Point{first.i, first.j + along} : Point{first.i + along, first.j};
+    pack(reading, plan, data, axis, at, strip.rows, strip.wide, centre, out, stride);
+  }
+}
+
+template void pack_pairs(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, const PairStrip&,
+                         const double*, float*, std::int64_t);
+template void pack_pairs(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, const PairStrip&,
+                         const double*, double*, std::int64_t);
 template void pack(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, std::int64_t, std::int64_t,
                    const double*, float*, std::int64_t);
 template void pack(const Reading&, const Plan&, const std::vector<View>&, Axis, Point, std::int64_t, std::int64_t,

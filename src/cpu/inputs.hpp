@@ -34,4 +34,13 @@ template <class T>
 void pack(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
           std::int64_t count, std::int64_t padded, const double* centre, T* out, std::int64_t stride);
 
+// Some rows, in as many lanes, and columns, up to whole strips of them.
+struct PairStrip {
+  std::int64_t rows, wide, columns, padded;
+};
+// The same of pairs: a strip of rows along `axis` for each of some columns, `wide` numbers apart.
+template <class T>
+void pack_pairs(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
+                const PairStrip& strip, const double* centre, T* out, std::int64_t stride);
+
 }  // namespace kernweave

@@ -122,14 +122,12 @@ void TileWorker<T>::row_panel(std::int64_t first_row, std::int64_t rows, T* to) 
 
 template <class T>
 void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
-  const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs);
-  for (const Packed& p : pass_.packed) {
-    if (p.space != Space::pairs) continue;
-    T* to = space(Space::pairs) + p.component * stride;
-    for (std::int64_t c = 0; c < padded_to(columns, pass_.tiling.per_strip); ++c, to += wide)
-      pack(p.reading, *job_.plan, task_->data, job_.lane_axis(), job_.point(row, column + std::min(c, columns - 1)),
-           rows, wide, centre(p), to, stride);
-  }
+  const std::int64_t stride = pass_.stride(Space::pairs);
+  const PairStrip strip{rows, pass_.tiling.strip_rows(), columns, padded_to(columns, pass_.tiling.per_strip)};
+  for (const Packed& p : pass_.packed)
+    if (p.space == Space::pairs)
+      kernweave::pack_pairs(p.reading, *job_.plan, task_->data, job_.lane_axis(), job_.point(row, column), strip,
+                            centre(p), space(Space::pairs) + p.component * stride, stride);
 }
 
 // What all strips of a tile have in common: where there are few columns, it takes longer to set out than a strip does.
