@@ -80,6 +80,7 @@ new_place <- function(x, specs, name) {
   place <- list(x = if (is_traced(x)) x else numbers$values, kind = numbers$kind, specs = specs, name = name,
                 axes = axes, dim = extents_of(plain), names = names_of_dimensions(plain))
   check_numbers_in_range(place)
+  if (width_of_place(place) == 0) abort("shape", "`", name, "` has no component: a dimension in brackets has extent 0")
   place
 }
 
