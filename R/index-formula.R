@@ -184,8 +184,10 @@ linear_sum <- function(expression) {
 
 # What functions of base R mean in a formula where they meet the components of a point.
 twins_of_points <- list(
-  sum = function(x, ...) if (is_lazy(x)) lazy_call("Sum", list(x)) else base::sum(x, ...),
-  mean = function(x, ...) if (is_lazy(x)) lazy_call("Sum", list(x)) / width(x) else base::mean(x, ...),
-  max = function(x, ...) if (is_lazy(x) && !...length()) lazy_call("Max", list(x)) else base::max(x, ...),
-  min = function(x, ...) if (is_lazy(x) && !...length()) lazy_call("Min", list(x)) else base::min(x, ...)
+  sum = function(x, ...) if (is_one_point(x, ...)) lazy_call("Sum", list(x)) else base::sum(x, ...),
+  mean = function(x, ...) if (is_one_point(x, ...)) lazy_call("Sum", list(x)) / width(x) else base::mean(x, ...),
+  max = function(x, ...) if (is_one_point(x, ...)) lazy_call("Max", list(x)) else base::max(x, ...),
+  min = function(x, ...) if (is_one_point(x, ...)) lazy_call("Min", list(x)) else base::min(x, ...),
+  length = function(x) if (is_lazy(x)) width(x) else base::length(x)
 )
+is_one_point <- function(x, ...) is_lazy(x) && !...length()
