@@ -82,7 +82,7 @@ index_oracle <- function(formula, op = "sum", data = list(), weight = NULL, K = 
   folded <- setdiff(intersect(all.vars(formula), names(extents)), kept)
   grid <- expand.grid(lapply(extents[c(kept, folded)], seq_len), KEEP.OUT.ATTRS = FALSE)
   values <- index_terms(e, grid, data, at_once)
-  weights <- if (is.null(weight)) 1 + 0 * values else index_terms(weight[[2]], grid, data)
+  weights <- if (is.null(weight)) array(1, dim(values)) else index_terms(weight[[2]], grid, data)
   rows <- prod(extents[kept])
   index_reduced(values, weights, rows, op, K, unname(extents[kept]))
 }

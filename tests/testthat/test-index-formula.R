@@ -239,6 +239,22 @@ test_that("whole numbers, truth values and numbers beside arrays are read as in 
   expect_equal(reduction(s[i] ~ whole[i, ] * scale, "sum"), whole * rep(scale, each = 2))
 })
 
+test_that("windows step, turn round and are gathered; components have a length and moments", {
+  data <- list(y = stats::rnorm(10), w = stats::rnorm(3), g = c(2L, 1L, 3L, 3L), h = c(3L, 1L, 4L), A = A[1:3, 1:4])
+  formulas <- list(s[t] ~ y[2 * t - 1], s[t] ~ y[11 - t], s[t] ~ y[2 * t + k - 2] * w[k],
+                   s[t] ~ y[t - k + 3] * w[4 - k] * w[k],
+                   s[t] ~ A[g[t + k - 1], j] * w[k], s[i] ~ A[g[h[i]], k], s[i] ~ length(A[i, ]) * A[i, k],
+                   s[i] ~ mean(A[i, ]) - max(A[i, ]) * min(A[k, ]), s[i] ~ mean(w) * A[i, k] + i %% 2)
+  for (f in formulas) expect_index(list(formula = f, data = data), "sum", "more places:")
+  values <- A[1:3, 1:4]
+  values[2, 2] <- NaN
+  values[1, 3] <- Inf
+  special <- list(s[i] ~ A[i, k], s[k] ~ A[i, k] * w[i], s ~ A[i, k] * w[j])
+  for (f in special) for (op in c("sum", "max", "min", "argmax")) {
+    expect_index(list(formula = f, data = list(A = values, w = data$w)), op, "NaN and Inf:")
+  }
+})
+
 test_that("a reduction that is not called is computed later, and again from a file", {
   R <- reduction(C[i, j] ~ A[i, k] * B[k, j], "sum", call = FALSE)
   expect_equal(as.matrix(R), A %*% B)

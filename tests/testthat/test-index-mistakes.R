@@ -84,6 +84,14 @@ test_that("what is no array of numbers is refused with a remedy", {
   expect_mistake(C[i] ~ S[i, k], "input", "as.matrix", data = list(S = Matrix::Matrix(A * (A > 1), sparse = TRUE)))
 })
 
+test_that("what is not defined at a point is refused, not left out", {
+  expect_mistake(C[i] ~ sum(A[i, ], 5), "input", "sum()")
+  expect_mistake(C[i] ~ sum(A[i, ], na.rm = TRUE), "unsupported", "na.rm")
+  expect_mistake(C[i] ~ max(A[i, ], 0), "input", "max2")
+  expect_mistake(C[i] ~ prod(A[i, ]), "unsupported", "prod()")
+  expect_mistake(C[i] ~ sum(E[i, ]), "shape", "`E[i, ]`", data = list(E = matrix(0, 4, 0)))
+})
+
 test_that("the left side names axes, each once", {
   for (f in list(C[i, i] ~ A[i, k], C[i, 1] ~ A[i, k], C[i, ] ~ A[i, k], C[i + 1] ~ A[i, k], C[] ~ A[i, k],
                  f(i) ~ A[i, k], 2 ~ A[i, k], ~ A[i, k])) expect_mistake(f, "input", "left side")
