@@ -106,6 +106,7 @@ test_that("extents of blocks, tiles and tails change nothing", {
 })
 
 test_that("more results than an axis of components may have", {
+  skip_below("quick")
   long <- stats::rnorm(2100)
   wide <- matrix(stats::rnorm(1300 * 3), 1300)
   expect_equal(reduction(C[i, j] ~ long[i] * wide[j, k], "sum"), outer(long, rowSums(wide)))
