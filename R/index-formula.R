@@ -5,6 +5,13 @@ reduce_index_formula <- function(formula, op, K, weight, call, data, said, ...) 
   if (length(said)) {
     abort("input", "an index formula takes no `", said[1], "`: its left side says which axes are kept")
   }
+  if (is.character(op) && length(op) > 1) {
+    one <- function(op) {
+      of <- function(given, inputs) if (reduction_row(op)$inputs == inputs) given
+      reduce_index_formula(formula, op, of(K, "value_k"), of(weight, "value_weight"), call, data, said, ...)
+    }
+    return(structure(lapply(op, one), names = result_names(names(op), op)))
+  }
   if (length(formula) != 3) abort("input", "an index formula has a left side: the axes to keep, as in C[i, j] ~ ...")
   kept <- kept_axes(formula[[2]])
   scope <- scope_of(data, environment(formula))

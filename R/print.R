@@ -183,7 +183,8 @@ str.lazy_tensor <- function(object, ...) {
 #' @export
 str.lazy_reduction <- function(object, ...) {
   others <- length(object$outputs) - 1
-  cat("<lazy reduction> ", output_text(object$outputs[[1]], 60L, axes = object$axes), if (others) paste(" and", others, "more"), "; ",
+  cat("<lazy reduction> ", output_text(object$outputs[[1]], 60L, axes = object$axes),
+      if (others) paste(" and", others, "more"), "; ",
       state_text(object), "\n", sep = "")
 }
 
@@ -291,7 +292,8 @@ explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
   extent <- if (!waits && !is.null(x$pairs)) extent_of_call(x, data, prepared(x)$operands)
   pairs <- if (!waits) pair_argument(x$pairs, extent, options$precision)
   plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda), pairs)
-  more <- list(written = c(format(x, digits = 15), if (!is.null(x$axes)) roles_text(x$axes)), precision = options$precision, threads = chosen$threads %or% 0L,
+  written <- c(format(x, digits = 15), if (!is.null(x$axes)) roles_text(x$axes))
+  more <- list(written = written, precision = options$precision, threads = chosen$threads %or% 0L,
                rewrite = options$rewrite, pairs = explained_pairs(x$pairs, extent, options$precision))
   structure(c(plan, more), class = "kernweave_explanation")
 }

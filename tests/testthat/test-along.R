@@ -92,3 +92,14 @@ test_that("axes i and j may be named like others", {
   expect_equal(as.vector(reduction(Vij(A) * 2, "sum", index = c("i", "j"))), sum(A) * 2)
   expect_error(reduction(Vij(A), "sum", index = "k"), class = "kernweave_error_input")
 })
+
+test_that("several reductions of an index formula are a list, and explain() says which axis is which", {
+  A <- matrix(stats::rnorm(12), 3)
+  found <- reduction(C[i] ~ A[i, k], c("sum", best = "argKmin"), K = 2)
+  expect_equal(found, list(sum = rowSums(A), best = t(apply(A, 1, order)[1:2, ])))
+  R <- reduction(s[j] ~ A[i, k] * A[i, j] * A[1, k], "sum", call = FALSE)
+  expect_identical(format(R), "sum over i, k, for each j, of A[i, k] * A[i, j] * A[1, k]")
+  expect_match(utils::capture.output(print(explain(R))), "runs that are folded together along i (3)", fixed = TRUE,
+               all = FALSE)
+  expect_identical(utils::capture.output(print(along(A, "i", "k")))[1], "<lazy tensor> along i (3), k (4), real")
+})
