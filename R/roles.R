@@ -6,7 +6,7 @@
 most_components <- 1024
 
 # The reduction of a formula with named axes, over all that are not kept.
-reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE) {
+reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE, nest = NULL) {
   row <- reduction_row(op)
   if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
   operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
@@ -20,7 +20,10 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
     if (!is.null(found)) return(named_axes(found, names_of_axes(places, kept), kept))
   }
   traced <- any(vapply(places, function(place) is_traced(place$x), NA))
-  roles <- roles_of(F, row, places, kept, extents, is.null(weight), traced)
+  # Gradients at the winners are those of one component.
+  alone <- is.null(weight) && row$inputs != "value_k" && !(traced && row$saves %in% saves_of_winners) && is_by_number(F)
+  nests <- possible_nests(F, row, places, kept, extents, alone)
+  roles <- roles_of(nest %or% cheapest_nest(nests, places, extents, F), F, places, kept, extents)
   if (traced && call && row$fn == "variance" && !is.null(roles$settings$folded)) {
     return(variance_in_two_steps(F, kept, prod(extents[roles$folded]), ...))
   }
@@ -36,7 +39,19 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   R <- reduction_of(at_roles, row$fn, roles$index, K, if (!is.null(weight)) again(weight), FALSE, ...)
   wide <- max(width(F), if (!is.null(weight)) width(weight))
   R$axes <- results_in_axes(roles, wide, row, if (row$inputs == "value_k") K, if (mean) prod(extents[roles$folded]))
-  if (call) run_reduction(R) else R
+  if (call) return(run_reduction(R))
+  R$axes$nests <- nests
+  R$axes$seconds <- vapply(nests, nest_seconds, 0, places, extents, F)
+  R$axes$again <- with_nest(F, op, kept, K, weight, list(...))
+  R
+}
+
+# The same reduction by another nest.
+with_nest <- function(F, op, kept, K, weight, settings) {
+  force(F)
+  function(nest) {
+    do.call(reduce_named, c(list(F, op, kept, K, weight, call = FALSE, nest = nest), settings), quote = TRUE)
+  }
 }
 
 # The engine's variance has a mean of its own, whose gradient knows of two axes only: this one is an array of the tape.
@@ -87,32 +102,17 @@ of_nothing <- function(out, row, places) {
 
 # --- which axis is which ----------------------------------------------------------------------------------------
 
-roles_of <- function(F, row, places, kept, extents, unweighted, traced) {
+# What the engine is told of a nest; outer axes in the order of mention, unless the nest says which.
+roles_of <- function(nest, F, places, kept, extents) {
   folded <- setdiff(names(extents), kept)
-  longest <- function(axes) if (length(axes)) axes[which.max(extents[axes])]
-  # Of equal values the first in the order of mention counts: the engine folds in that order.
-  first <- function(axes) if (length(axes)) c(axes[extents[axes] > 1], axes)[1]
-  next_folded <- if (row$results == "value") longest else first
-  lane <- if (length(kept)) longest(kept) else next_folded(folded)
-  # A place along both has one number for each pair.
-  has_both <- function(axis, a) any(vapply(places, function(place) all(c(lane, axis) %in% place$axes) && a(place), NA))
-  by_number <- function(axis) !has_both(axis, function(place) any(components_of(place)))
-  sweep <- setdiff(folded, lane)
-  sweep <- if (row$results == "value") longest(Filter(by_number, sweep)) else Filter(by_number, first(sweep))
-  wide <- Filter(function(axis) {
-    extents[[axis]] <= most_components && !has_both(axis, function(place) all(sweep %in% place$axes))
-  }, setdiff(kept, lane))
-  # Gradients at the winners are those of one component.
-  wins <- row$saves %in% saves_of_winners
-  alone <- unweighted && row$inputs != "value_k" && length(sweep) && !(traced && wins) && is_by_number(F)
-  components <- if (alone) longest(wide)
-  others <- setdiff(names(extents), c(lane, sweep, components))
-  outer <- c(intersect(kept, others), setdiff(others, kept))
-  folds <- length(setdiff(others, kept))
-  list(lane = lane, sweep = sweep, components = components, outer = outer, kept = kept, folded = folded,
-       extents = extents, index = if (length(kept)) "j" else "ij", names = names_of_axes(places, kept),
-       extent = as.numeric(c(if (length(lane)) extents[[lane]] else 1, if (length(sweep)) extents[[sweep]] else 1)),
-       settings = merge_settings(F$settings, if (folds) list(folded = folds)))
+  outer <- nest$outer %or% setdiff(names(extents), unlist(nest))
+  outer <- c(outer[outer %in% kept], outer[!outer %in% kept])
+  folds <- length(setdiff(outer, kept))
+  extent <- function(axis) if (is.null(axis)) 1 else extents[[axis]]
+  c(nest[c("lane", "sweep", "components")],
+    list(outer = outer, kept = kept, folded = folded, extents = extents, index = if (length(kept)) "j" else "ij",
+         names = names_of_axes(places, kept), extent = as.numeric(c(extent(nest$lane), extent(nest$sweep))),
+         settings = merge_settings(F$settings, if (folds) list(folded = folds))))
 }
 
 # Each number of it is computed by itself, whatever stands beside it.
