@@ -8,15 +8,15 @@
 #' along k. Use it to write formulas of any number of axes in programs; in scripts, [reduction()] of an index formula
 #' such as `C[i, j] ~ A[i, k] * B[k, j]` says the same in one line.
 #'
-#' Give one argument for each dimension of `x`: the name of an axis; `NA` for the components of a point; or a number for
-#' one place of that dimension. Two names, `c("t", "s")`, make a window: element t + s - 1. An axis that stands in two
-#' dimensions takes the diagonal. `at` gives, for an axis, the numbers that it stands for: `along(W, "i", at = list(i =
-#' g))` is `W[g[i]]`.
+#' Give one argument for each dimension of `x`: the name of an axis; a number for one place of that dimension; or `NA`,
+#' which keeps the dimension inside a point, like the empty place in `x[i, ]`. Two names, `c("t", "s")`, make a window:
+#' element t + s - 1. An axis that stands in two dimensions takes the diagonal. `at = list(i = g)` reads the rows `g` of
+#' `x` along i, which is then as long as `g`.
 #'
 #' `along(x, "i", NA)` is [Vi()], `along(x, "j", NA)` is [Vj()], `along(A, "i", "j")` is [Vij()], `along(p, NA)` is
 #' [Pm()]. Formulas with other axes are computed by `reduction(F, op, index =)`, where `index` names the axes to reduce
 #' over. The result has an extent for each axis that is left, in the order in which the formula mentions them, then the
-#' components.
+#' components; one axis gives a vector. Formulas of i and j alone give a matrix, as always.
 #'
 #' @param x a numeric vector, matrix or array
 #' @param ... for each dimension the name of an axis, two names for a window, a number, or `NA` for components
@@ -38,10 +38,20 @@
 along <- function(x, ..., at = list(), name = NULL) {
   name <- check_name(name, default_name(substitute(x), "x"))
   given <- list(...)
+  check_axes_given(given, at)
   classical <- classical_axes(given, at)
   if (!is.null(classical) && length(given) == length(extents_of(x))) return(classical(x, name))
   specs <- lapply(given, spec_of_argument, at)
   lazy_place(new_place(x, specs, name))
+}
+
+check_axes_given <- function(given, at) {
+  if (length(names(given))) abort("input", "along(): axes are given in the order of the dimensions, not by name")
+  axes <- unlist(Filter(is.character, given))
+  if (anyNA(axes) || any(!nzchar(axes))) abort("input", "along(): an axis is a word, not ", format_value(axes))
+  if (!is.list(at) || length(at) && !all(names(at) %or% "" %in% axes)) {
+    abort("input", "along(): `at` is a list of row numbers named by axes, here ", paste(unique(axes), collapse = ", "))
+  }
 }
 
 # What makes an operand of the axes i and j, where these are all.
@@ -55,7 +65,10 @@ classical_axes <- function(given, at) {
 
 spec_of_argument <- function(one, at) {
   if (length(one) == 1 && is.na(one)) return(list(kind = "component"))
-  if (is.character(one) && length(one) == 2) return(list(kind = "window", axes = one, by = c(1, 1), plus = -1))
+  if (is.character(one) && length(one) == 2) {
+    twice <- one[1] == one[2]
+    return(list(kind = "window", axes = unique(one), by = if (twice) 2 else c(1, 1), plus = -1))
+  }
   if (is.character(one) && length(one) == 1) {
     if (is.null(at[[one]])) return(list(kind = "axis", axes = one))
     return(list(kind = "gather", by = new_place(at[[one]], list(list(kind = "axis", axes = one)), paste0("at$", one))))
@@ -149,8 +162,8 @@ refuse_named_axes <- function(operands) {
 
 # How many points each axis has, named, in the order of mention. Axes that stand only in windows are as long as every
 # element stays inside.
-extents_of_axes <- function(places) {
-  known <- list()
+extents_of_axes <- function(places, given = NULL) {
+  known <- lapply(given, function(n) list(extent = as.numeric(n), name = "extents"))
   note <- function(axis, extent, name) {
     before <- known[[axis]]
     if (!is.null(before) && before$extent != extent) {
@@ -165,7 +178,7 @@ extents_of_axes <- function(places) {
     if (spec$kind == "window") windows[[length(windows) + 1]] <<- c(spec, list(extent = extent, name = name))
   })
   known <- extents_of_windows(known, windows)
-  order <- unique(unlist(lapply(places, `[[`, "axes")))
+  order <- unique(c(unlist(lapply(places, `[[`, "axes"))))
   if (length(order) > 16) abort("unsupported", "a formula of ", length(order), " axes; there may be 16")
   vapply(known[order], function(one) as.numeric(one$extent), 0)
 }
@@ -192,7 +205,7 @@ extents_of_windows <- function(known, windows) {
     }
     if (!found) {
       abort("shape", "the axes ", paste(open, collapse = " and "), " stand in windows alone, so nothing says how long ",
-            "they are")
+            "they are; say it by extents = c(", open[length(open)], " = ...)")
     }
   }
   for (window in windows) check_window(window, known)
@@ -220,7 +233,10 @@ check_window <- function(window, known) {
   if (any(vapply(known[window$axes], `[[`, 0, "extent") == 0)) return(invisible())
   reach <- reach_of_window(window, known)
   if (reach[1] >= 1 && reach[2] <= window$extent) return(invisible())
-  abort("shape", "a window of `", window$name, "` reaches from ", reach[1], " to ", reach[2], " of ", window$extent)
+  long <- vapply(window$axes, function(axis) paste0(axis, ": ", format(known[[axis]]$extent)), "")
+  abort("shape", "a window of `", window$name, "` reaches from ", reach[1], " to ", reach[2], " of ", window$extent,
+        " (", paste(long, collapse = ", "), "). An axis that stands alone in brackets is as long as its array: ",
+        "z[t + 0] leaves the length to the windows")
 }
 
 # --- how they show themselves ---------------------------------------------------------------------------------

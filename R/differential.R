@@ -83,6 +83,7 @@ operator_adjoint <- function(F, wrt, u) lazy_gradient(F, wrt, u)
 
 pair_operand <- function(F, wrt) {
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
+  refuse_named_axes(operands_of(F$formula))
   bare <- is_lazy(wrt) && wrt$formula$op == "Var" && is.environment(wrt$formula$args)
   if (!bare) {
     abort("input", "`wrt` must be an operand made by Vi(), Vj() or Pm(), not ",

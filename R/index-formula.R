@@ -1,27 +1,39 @@
 # Index formulas: the right side is plain R wherever the axes are numbers. The call is walked once: what stands in
 # brackets becomes a place (along.R), an axis outside of brackets its number; the rest is evaluated as ever.
 
-reduce_index_formula <- function(formula, op, K, weight, call, data, said, ...) {
+reduce_index_formula <- function(formula, op, K, weight, call, data, extents, said, ...) {
+  if (missing(op)) abort("input", "`op` names the reduction of an index formula, such as \"sum\"")
   if (length(said)) {
     abort("input", "an index formula takes no `", said[1], "`: its left side says which axes are kept")
   }
   if (is.character(op) && length(op) > 1) {
     one <- function(op) {
       of <- function(given, inputs) if (reduction_row(op)$inputs == inputs) given
-      reduce_index_formula(formula, op, of(K, "value_k"), of(weight, "value_weight"), call, data, said, ...)
+      reduce_index_formula(formula, op, of(K, "value_k"), of(weight, "value_weight"), call, data, extents, said, ...)
     }
     return(structure(lapply(op, one), names = result_names(names(op), op)))
   }
   if (length(formula) != 3) abort("input", "an index formula has a left side: the axes to keep, as in C[i, j] ~ ...")
   kept <- kept_axes(formula[[2]])
   scope <- scope_of(data, environment(formula))
-  F <- formula_of_places(formula[[3]], kept, scope)
-  if (!is.null(weight)) weight <- weight_of_places(weight, kept, scope)
+  check_extents(extents)
+  F <- formula_of_places(formula[[3]], kept, scope, extents)
+  if (!is.null(weight)) {
+    beside <- extents_of_axes(places_in_formula(operands_of(F$formula)), extents)
+    weight <- weight_of_places(weight, kept, scope, extents, beside)
+  }
   lost <- setdiff(kept, unlist(lapply(places_in_formula(operands_of(F$formula)), `[[`, "axes")))
   if (length(lost) && is.null(weight)) {
     abort("shape", "axis ", lost[1], " is on the left side, but nothing on the right side varies along it")
   }
-  reduce_named(F, op, kept, K, weight, call, ...)
+  reduce_named(F, op, kept, K, weight, call, ..., known = extents)
+}
+
+# Lengths of axes that no array tells.
+check_extents <- function(extents) {
+  ok <- is.null(extents) || is.numeric(extents) && !anyDuplicated(names(extents)) && !is.null(names(extents)) &&
+    all(nzchar(names(extents))) && all(is.finite(extents)) && all(extents >= 0) && all(extents == round(extents))
+  if (!ok) abort("input", "`extents` are whole numbers named by axes, as in c(s = 3), not ", format_value(extents))
 }
 
 # The same of lazy tensors with named axes: `index` names those that are folded.
@@ -61,28 +73,34 @@ kept_axes <- function(left) {
 scope_of <- function(data, environment) {
   if (is.null(data)) return(environment)
   if (is.environment(data)) return(data)
-  if (!is.list(data) || is.null(names(data))) abort("input", "`data` must be a named list, not ", describe(data))
+  named <- is.list(data) && !is.null(names(data)) && all(nzchar(names(data)))
+  if (!named) abort("input", "`data` must be a list, each part of it named, not ", describe(data))
   list2env(as.list(data), parent = environment)
 }
 
-weight_of_places <- function(weight, kept, scope) {
+weight_of_places <- function(weight, kept, scope, given, beside) {
   if (!inherits(weight, "formula") || length(weight) != 2) {
     abort("input", "the weight of an index formula is a formula, as in weight = ~ x[j, ]")
   }
-  formula_of_places(weight[[2]], kept, scope)
+  formula_of_places(weight[[2]], union(kept, names(beside)), scope, given, beside)
 }
 
 # --- the right side -------------------------------------------------------------------------------------------
 
-formula_of_places <- function(expression, kept, scope) {
+# `given`: lengths of axes that no array tells. `beside`: those of the formula that this one weights.
+formula_of_places <- function(expression, kept, scope, given = NULL, beside = given) {
   found <- new.env()
   found$places <- list()
-  found$axes <- unique(c(kept, axes_in_brackets(expression)))
+  found$axes <- unique(c(kept, axes_in_brackets(expression), names(given)))
   written <- with_places(expression, found, scope)
   counted <- setdiff(names(found$counters), names(found$places))
-  extents <- extents_of_axes(found$places)
+  extents <- extents_of_axes(found$places, given)
+  extents <- c(extents, beside[setdiff(names(beside), names(extents))])
   unknown <- setdiff(counted, names(extents))
-  if (length(unknown)) abort("shape", "nothing says how long axis ", unknown[1], " is: it stands in no brackets")
+  if (length(unknown)) {
+    abort("shape", "nothing says how long axis ", unknown[1], " is: it stands in no brackets; say it by extents = c(",
+          unknown[1], " = ...)")
+  }
   for (axis in counted) found$places[[axis]] <- counter_place(axis, extents[[axis]])
   frame <- list2env(c(lapply(found$places, lazy_place), twins_of_points, lazy_twins_in(scope)), parent = scope)
   F <- of_formula(eval(written, frame))
@@ -136,13 +154,22 @@ place_of_bracket <- function(expression, scope) {
     abort("input", "in front of brackets stands the name of an array; in ", label, " it is ", deparse1(expression[[2]]))
   }
   name <- as.character(expression[[2]])
-  if (!exists(name, scope)) abort("input", "there is no array `", name, "`")
-  x <- get(name, scope)
+  x <- array_named(name, scope)
   if (is_lazy(x)) abort("input", "`", name, "` is a lazy tensor; brackets of an index formula read arrays")
   specs <- lapply(as.list(expression)[-(1:2)], spec_of_expression, scope)
   axes <- unlist(lapply(specs, `[[`, "axes"))
   if (!length(specs)) abort("input", label, " has nothing in its brackets")
   new_place(x, specs, label)
+}
+
+# What is no function: base R has a t() and a c().
+array_named <- function(name, scope) {
+  while (!identical(scope, emptyenv())) {
+    x <- get0(name, scope, inherits = FALSE)
+    if (!is.null(x) && !is.function(x)) return(x)
+    scope <- parent.env(scope)
+  }
+  abort("input", "there is no array `", name, "`")
 }
 
 spec_of_expression <- function(part, scope) {
@@ -156,7 +183,7 @@ spec_of_expression <- function(part, scope) {
   }
   by <- sum$by[sum$by != 0]
   if (!length(by)) return(list(kind = "number", value = sum$plus))
-  if (length(by) == 1 && by == 1 && sum$plus == 0) return(list(kind = "axis", axes = names(by)))
+  if (any(c(by, sum$plus) %% 1 != 0)) abort("input", "steps of a window are whole numbers; not ", deparse1(part))
   list(kind = "window", axes = names(by), by = unname(by), plus = sum$plus)
 }
 

@@ -3,6 +3,7 @@
 #' @export
 t.lazy_tensor <- function(x) {
   made_once(x, "t", function() {
+    refuse_named_axes(operands_of(x$formula))
     extent <- x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])]
     new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, swapped_pairs(x$pairs))
   })

@@ -9,7 +9,7 @@ bytes_between <- 64e6     # of what lies in between, or as much as the largest o
 along_path <- function(F, kept, extents, ...) {
   if (type_of(F)[1] != 1 || prod(extents) < fewest_of_path) return(NULL)
   factors <- factors_of(F$formula)
-  if (length(factors) < 3 || length(factors) > most_factors) return(NULL)
+  if (length(factors) < 2 || length(factors) > most_factors) return(NULL)
   axes <- lapply(factors, function(formula) {
     unique(unlist(lapply(places_in_formula(operands_of(formula)), `[[`, "axes")))
   })
@@ -25,9 +25,12 @@ room_between <- function(axes, kept, extents) {
   max(bytes_between, 8 * vapply(c(axes, list(kept)), function(own) prod(extents[own]), 0))
 }
 
+# What is divided by is a factor, too: one over it.
 factors_of <- function(formula) {
-  if (formula$op != "Mult") return(list(formula))
-  unlist(lapply(formula$args, factors_of), recursive = FALSE)
+  if (formula$op == "Mult") return(unlist(lapply(formula$args, factors_of), recursive = FALSE))
+  if (formula$op != "Divide") return(list(formula))
+  one <- function(formula) r_apply("Inv", list(formula), NULL)
+  c(factors_of(formula$args[[1]]), lapply(factors_of(formula$args[[2]]), one))
 }
 
 # For each subset of the factors, the cheapest way to its product: a tree of pairs, what it costs, and the most memory

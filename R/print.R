@@ -148,7 +148,8 @@ output_text <- function(output, budget = 500L, digits = getOption("digits"), axe
   places <- if (row$inputs == "value_k") paste0(", K = ", output$K) else ""
   over <- if (!is.null(axes)) over_axes_text(axes)
           else switch(output$keep, i = "over j", j = "over i", none = "over i and j", both = "at each pair")
-  paste0(output$label, " ", over, " of ", formula_text(output$value, budget, digits), weight, places)
+  value <- axes$written %or% output$value
+  paste0(output$label, " ", over, " of ", formula_text(value, budget, digits), weight, places)
 }
 
 #' @rdname lazy-print
@@ -212,8 +213,8 @@ format.lazy_function <- function(x, digits = getOption("digits"), ...) format(at
 #' @rdname lazy-print
 #' @export
 str.lazy_function <- function(object, ...) {
-  cat("<function> of ", named_data(object), ": ", output_text(attr(object, "reduction")$outputs[[1]], 60L), "\n",
-      sep = "")
+  R <- attr(object, "reduction")
+  cat("<function> of ", named_data(object), ": ", output_text(R$outputs[[1]], 60L, axes = R$axes), "\n", sep = "")
 }
 
 #' @rdname lazy-print

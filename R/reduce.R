@@ -20,12 +20,18 @@
 #' (or names, if it is a vector).
 #'
 #' **Index formulas.** `reduction(C[i, j] ~ A[i, k] * B[k, j], "sum")` reduces arrays over any axes. The left side names
-#' the axes to keep, in the order of the result; all others are reduced. The right side is plain R wherever the axes are
-#' numbers: `x[i, ]` is a row, `p[j, 1]` a number of it, `mu[g[i], a]` takes the rows that `g` says, `y[t + s - 1]` is a
-#' window, `A[i, i]` the diagonal, and an axis outside of brackets is its number, as in `i < j`. An axis that stands
-#' only in windows is as long as every element stays inside. One kept axis gives a vector, none a number (`s ~ ...`).
-#' Products of three arrays and more are found two at a time where that is less work. [along()] makes such formulas in
-#' programs; then `index` names the axes to reduce over.
+#' the axes to keep, in the order of the result; the name in front of its brackets is not looked at. All other axes are
+#' reduced. A name in brackets is always an axis, even if a variable has that name (`bquote()` writes the number of a
+#' variable into a formula). `x[i, ]` is a row, as a point of several components; `p[j, 1]` the first number of row j;
+#' `mu[g[i], a]` takes the rows that `g` says; `A[i, i]` is the diagonal; an axis outside of brackets is its number, as
+#' in `i < j`. `y[t + s - 1]` is a window: an axis that stands nowhere alone gets the greatest length for which no
+#' window leaves its array, or the one that `extents` gives; one that also stands alone, as t in `y[t + 1] - y[t]`, has
+#' the length of that array (`y[t + 0]` leaves it to the windows). Everything else keeps its value. One kept axis gives
+#' a vector, none a number. Positions over several axes count them in the order in which the right side mentions them,
+#' the first fastest. Sums and means of products of several arrays are found two at a time where that is less work.
+#' `weight` is then a formula, `weight = ~ V[s, ]`; there is no `index`, `by`, `tol` or `drop`, and there are no
+#' placeholders. [along()] makes such formulas in programs; then `index` names the axes to reduce over. [schedule()]
+#' shows how the loops lie.
 #'
 #' Several reductions of one formula, `op = c("sum", "max")`, or of several formulas over the same points,
 #' `F = list(F, G)`, take a single pass over the pairs and share common work. The result is a list named after `F`,
@@ -47,9 +53,11 @@
 #' @param tol a tolerance, for sums and means of a formula of a distance: far pairs are then approximated, see
 #'   [approximate()]. `NULL` computes every pair
 #' @param data for index formulas: a list, data frame or environment in which arrays are looked for first
+#' @param extents for index formulas: lengths of axes that no array tells, named, as in `c(s = 3)`
 #' @param ... settings: `device`, `precision`, `threads`
-#' @return A matrix with one row for each point kept (for `K` results with several components, an array); for
-#'   `min_argmin` a list of two; for several reductions a list of such; or a `lazy_reduction`.
+#' @return A matrix with one row for each point kept (for `K` results with several components, an array); of index
+#'   formulas an array with one extent for each kept axis, then the components or the `K` results; for `min_argmin` a
+#'   list of two; for several reductions a list of such; or a `lazy_reduction`.
 #' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for
 #'   gradients, [explain()]
 #' @concept kernel sum
@@ -79,11 +87,14 @@
 #' z <- cumsum(rnorm(20))
 #' w <- c(0.25, 0.5, 0.25)
 #' reduction(m[t] ~ z[t + s - 1] * w[s], "sum")
+#' reduction(d[t] ~ z[t + 1] - z[t + 0], "sum")  # diff(z)
+#' reduction(a[i] ~ sum(x[i, ] * y[j, ]), "sumsoftmaxweight", weight = ~ y[j, ])  # attention
 reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, tol = NULL,
-                      data = NULL, ...) {
+                      data = NULL, extents = NULL, ...) {
+  if (is.call(F) && identical(F[[1]], quote(`~`))) F <- eval(F, parent.frame())
   if (inherits(F, "formula")) {
     said <- c(index = !missing(index), by = !is.null(by), tol = !is.null(tol), drop = !missing(drop))
-    return(reduce_index_formula(F, op, K, weight, call, data, names(said)[said], ...))
+    return(reduce_index_formula(F, op, K, weight, call, data, extents, names(said)[said], ...))
   }
   if (is_lazy(F) && names_axes(F, index)) {
     return(reduce_named_axes(F, op, index, K, weight, call, !is.null(by) || !is.null(tol), ...))

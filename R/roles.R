@@ -6,18 +6,27 @@
 most_components <- 1024
 
 # The reduction of a formula with named axes, over all that are not kept.
-reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE, nest = NULL) {
+reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE, nest = NULL,
+                         known = NULL) {
   row <- reduction_row(op)
+  check_flag(call, "call")
+  for (T in list(F, weight)) if (is_lazy(T) && !is.null(T$pairs)) {
+    abort("unsupported", "formulas with named axes go over all points: in place of restrict() and exclude_diag(), ",
+          "multiply by a condition, such as (i != j), or write lazy_if(i == j, Inf, ...)")
+  }
   if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
   operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
   places <- places_in_formula(operands)
-  extents <- extents_of_axes(places)
+  extents <- extents_of_axes(places, known)
   lost <- setdiff(kept, names(extents))
   if (length(lost)) abort("shape", "axis ", lost[1], " is kept, but the formula does not vary along it")
   if (any(extents == 0)) return(of_nothing(reduce_nothing(F, row, kept, extents, K, weight), row, places))
-  if (path && call && row$fn == "sum" && is.null(weight)) {
+  if (path && call && row$fn %in% c("sum", "mean") && is.null(weight)) {
     found <- along_path(F, kept, extents, ...)
-    if (!is.null(found)) return(named_axes(found, names_of_axes(places, kept), kept))
+    if (!is.null(found)) {
+      if (row$fn == "mean") found <- found / prod(extents[setdiff(names(extents), kept)])
+      return(named_axes(found, names_of_axes(places, kept), kept))
+    }
   }
   traced <- any(vapply(places, function(place) is_traced(place$x), NA))
   # Gradients at the winners are those of one component.
@@ -35,14 +44,16 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   # A mean divides at the end: the derivative of the engine's would divide by the points of two axes alone.
   mean <- row$fn == "mean" && length(setdiff(roles$outer, kept)) > 0
   if (mean) row <- reduction_row("sum")
-  at_roles <- lazy_axes(again(F), roles)
+  here <- again(F)
+  at_roles <- lazy_axes(here, roles)
   R <- reduction_of(at_roles, row$fn, roles$index, K, if (!is.null(weight)) again(weight), FALSE, ...)
   wide <- max(width(F), if (!is.null(weight)) width(weight))
   R$axes <- results_in_axes(roles, wide, row, if (row$inputs == "value_k") K, if (mean) prod(extents[roles$folded]))
   if (call) return(run_reduction(R))
+  if (!identical(at_roles, here)) R$axes$written <- F$formula
   R$axes$nests <- nests
   R$axes$seconds <- vapply(nests, nest_seconds, 0, places, extents, F)
-  R$axes$again <- with_nest(F, op, kept, K, weight, list(...))
+  R$axes$again <- with_nest(F, op, kept, K, weight, c(list(known = known), list(...)))
   R
 }
 
@@ -194,7 +205,8 @@ in_order_of <- function(place, order, extents) {
 # A window over a vector, along the lane and the sweep, is no copy: pairs read the vector itself.
 is_window_of_pairs <- function(place, roles) {
   spec <- place$specs[[1]]
-  length(place$specs) == 1 && spec$kind == "window" && !is_traced(place$x) && identical(roles$outer, character()) &&
+  alone <- length(place$specs) == 1 && identical(roles$outer, character()) && !is_traced(place$x)
+  alone && spec$kind == "window" && length(spec$axes) == 2 && length(roles$sweep) == 1 &&
     setequal(spec$axes, c(roles$lane, roles$sweep)) && spec$by[spec$axes == roles$lane] == 1
 }
 

@@ -4,6 +4,7 @@
 # `F` and `op` are one and several, several and one, or as many of both.
 reduce_several <- function(F, op, index, K, weight, call, drop, ...) {
   formulas <- if (is_lazy(F)) list(F) else F
+  named <- any(vapply(formulas, function(one) is_lazy(one) && has_named_axes(one), NA))
   n <- max(length(formulas), length(op))
   if (length(op) < 1) abort("input", "`op` must name a reduction; it is empty")
   if (!length(formulas) %in% c(1, n) || !length(op) %in% c(1, n)) {
@@ -22,8 +23,13 @@ reduce_several <- function(F, op, index, K, weight, call, drop, ...) {
   one <- function(F, row, K, weight) {
     reduction(F, row$fn, index = index, K = K, weight = weight, call = FALSE, drop = drop, ...)
   }
-  members <- unname(Map(one, rep_len(formulas, n), rows, taken(K, "K", "value_k"),
-                        taken(weight, "weight", "value_weight")))
+  given <- list(rep_len(formulas, n), rows, taken(K, "K", "value_k"), taken(weight, "weight", "value_weight"))
+  if (named) {  # each by itself
+    now <- function(F, row, K, weight) reduction(F, row$fn, index = index, K = K, weight = weight, call = call, ...)
+    names <- result_names(labels, vapply(rows, `[[`, "", "fn"))
+    return(structure(unname(do.call(Map, c(list(now), given))), names = names))
+  }
+  members <- unname(do.call(Map, c(list(one), given)))
   meeting <- r_meet(c(formulas, if (!is.null(weight)) list(as_lazy(weight, formulas[[1]], "weight"))))
   R <- with_settings(joined(members, result_names(labels, vapply(rows, `[[`, "", "fn")), meeting), ...)
   if (call && !length(free_operands(R))) run_reduction(R) else R

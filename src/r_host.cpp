@@ -100,7 +100,7 @@ bool OutputBuffer::numbers_fit() const {
   const double largest = output_.keep == Keep::i   ? static_cast<double>(sizes_.j)
                          : output_.keep == Keep::j ? static_cast<double>(sizes_.i)
                                                    : sizes_.places();
-  return largest <= std::numeric_limits<int>::max();
+  return largest * static_cast<double>(sizes_.folded_runs()) <= std::numeric_limits<int>::max();
 }
 
 // --- while it is computed ---

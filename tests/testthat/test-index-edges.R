@@ -1,0 +1,79 @@
+# Index formulas where a user's first hour led: what is right there, and what is refused with a way out.
+
+test_that("windows of one axis, of twice the same one, and leads are what R makes of them", {
+  set.seed(31)
+  z <- stats::rnorm(20)
+  expect_equal(reduction(s[t] ~ z[t + 1], "sum"), z[-1])
+  expect_equal(reduction(s ~ z[t + 1] * z[t + 2], "sum"), sum(z[2:19] * z[3:20]))
+  expect_equal(reduction(s[t] ~ z[2 * t], "sum"), z[2 * 1:10])
+  expect_equal(reduction(along(z, c("t", "t")), "sum", index = "t"), sum(z[seq(1, 19, 2)]))
+  expect_equal(reduction(d[t] ~ z[t + 1] - z[t + 0], "sum"), diff(z))
+  expect_error(reduction(d[t] ~ z[t + 1] - z[t], "sum"), "z[t + 0]", fixed = TRUE, class = "kernweave_error_shape")
+  for (part in c(0.5, 1.5)) {
+    formula <- eval(bquote(s[t] ~ z[t + .(part)]))
+    expect_error(reduction(formula, "sum"), "whole numbers", class = "kernweave_error_input")
+  }
+})
+
+test_that("`extents` tells lengths that no array does", {
+  x <- c(4, 1, 7, 2, 2)
+  g <- c(1, 2, 1, 2, 3)
+  expect_equal(reduction(c[i] ~ x[j] * (j <= i), "sum", extents = c(i = 5)), cumsum(x))
+  expect_equal(reduction(h[t] ~ x[t + s - 1], "max", extents = c(s = 3)), c(7, 7, 7))
+  expect_equal(reduction(m[k] ~ x[i] * (g[i] == k), "sum", extents = c(k = 3)), as.vector(rowsum(x, g)))
+  expect_error(reduction(h[t] ~ x[t + s - 1], "max"), "extents = c(s", fixed = TRUE, class = "kernweave_error_shape")
+  expect_error(reduction(h[t] ~ x[t], "max", extents = c(t = 4)), "4 points in `extents`, but 5 in `x[t]`",
+               fixed = TRUE, class = "kernweave_error_shape")
+  for (bad in list(3, c(s = NA), c(s = 1.5), c(s = 1, s = 2), "s"))
+    expect_error(reduction(h[t] ~ x[t + s - 1], "max", extents = bad), class = "kernweave_error_input")
+})
+
+test_that("a formula that bquote() writes is evaluated, and names of functions are no arrays", {
+  x <- matrix(1:6, 3)
+  two <- 2
+  expect_equal(reduction(bquote(C[i] ~ x[i, .(two)]), "sum"), 4:6)
+  expect_error(reduction(s ~ t[i], "sum"), "no array `t`", class = "kernweave_error_input")
+})
+
+test_that("positions among more points than an integer counts are right", {
+  z <- stats::runif(1300)
+  z[1300] <- -5
+  expect_equal(reduction(s ~ z[i] + z[j] + z[k], "argmin"), 1300^3)
+})
+
+test_that("restricted pairs and derivatives at a pair are refused for named axes, with a way out", {
+  x <- matrix(stats::rnorm(15), 5)
+  w <- 1:3
+  K <- exclude_diag(exp(-sqdist(Vi(x), Vj(x))))
+  refused <- function(code) expect_error(code, class = "kernweave_error_unsupported")
+  expect_match(conditionMessage(refused(reduction(K * along(w, "k"), "sum", index = c("j", "k")))), "lazy_if")
+  refused(t(along(x, "p", "q")))
+  p <- along(x, "p", NA)
+  refused(lazy_gradient(sqdist(p, along(x, "q", NA)), p))
+})
+
+test_that("several formulas with named axes keep their axes", {
+  A <- matrix(stats::rnorm(6), 2)
+  B <- matrix(stats::rnorm(12), 3)
+  L <- along(A, "i", "k") * along(B, "k", "l")
+  expect_equal(reduction(list(one = L, two = L + 1), "sum", index = "k"), list(one = A %*% B, two = A %*% B + 3))
+})
+
+test_that("along() refuses what it would have to guess", {
+  A <- matrix(1:6, 2)
+  for (wrong in list(quote(along(A, "i", "k", at = list(z = 1:2))), quote(along(A, "i", "k", at = 1:2)),
+                     quote(along(A, i = "k", k = "i")), quote(along(A, "", "k")), quote(along(1:3, c("t", NA)))))
+    expect_error(eval(wrong), class = "kernweave_error_input", label = deparse1(wrong))
+})
+
+test_that("paths take axes of one factor first, quotients, and means", {
+  skip_below("quick")
+  set.seed(32)
+  A <- matrix(stats::rnorm(14400), 120)
+  B <- A + 1
+  v <- stats::runif(120) + 1
+  expect_equal(reduction(s ~ A[i, j] * B[j, k], "sum"), sum(A %*% B))
+  expect_equal(reduction(s[i] ~ A[i, j] * B[j, k] / v[k] / 2, "mean"), as.vector(A %*% (B %*% (1 / v))) / 2 / 120^2)
+  f <- function(v) sum(reduction(s[i] ~ A[i, j] * B[j, k] / v[k], "sum"))
+  expect_equal(gradient(f)(v)$v, -as.vector(colSums(A) %*% B) / v^2)
+})
