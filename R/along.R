@@ -89,12 +89,16 @@ new_place <- function(x, specs, name) {
     abort("shape", "`", name, "` has ", counted(length(extents_of(plain)), "dimension"), ", but ", length(specs),
           " are named")
   }
-  axes <- unique(unlist(lapply(specs, function(spec) if (spec$kind == "gather") spec$by$axes else spec$axes)))
+  axes <- axes_of_specs(specs)
   place <- list(x = if (is_traced(x)) x else numbers$values, kind = numbers$kind, specs = specs, name = name,
                 axes = axes, dim = extents_of(plain), names = names_of_dimensions(plain))
   check_numbers_in_range(place)
   if (width_of_place(place) == 0) abort("shape", "`", name, "` has no component: a dimension in brackets has extent 0")
   place
+}
+
+axes_of_specs <- function(specs) {
+  unique(unlist(lapply(specs, function(spec) if (spec$kind == "gather") spec$by$axes else spec$axes)))
 }
 
 extents_of <- function(x) dim(x) %or% length(x)

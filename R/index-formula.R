@@ -73,7 +73,7 @@ kept_axes <- function(left) {
 scope_of <- function(data, environment) {
   if (is.null(data)) return(environment)
   if (is.environment(data)) return(data)
-  named <- is.list(data) && !is.null(names(data)) && all(nzchar(names(data)))
+  named <- is.list(data) && length(names(data)) == length(data) && all(nzchar(names(data)))
   if (!named) abort("input", "`data` must be a list, each part of it named, not ", describe(data))
   list2env(as.list(data), parent = environment)
 }

@@ -28,6 +28,13 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
       return(named_axes(found, names_of_axes(places, kept), kept))
     }
   }
+  groups <- if (path && call && is.null(weight)) gathered_groups(places, kept, extents)
+  if (!is.null(groups)) {
+    found <- reduce_groups(F, operands, places, groups, kept, function(F) {
+      reduce_named(F, op, kept, K, NULL, TRUE, ..., known = known)
+    })
+    return(if (is.list(found)) found else named_axes(found, names_of_axes(places, kept), kept))
+  }
   traced <- any(vapply(places, function(place) is_traced(place$x), NA))
   # Gradients at the winners are those of one component.
   alone <- is.null(weight) && row$inputs != "value_k" && !(traced && row$saves %in% saves_of_winners) && is_by_number(F)
@@ -135,10 +142,15 @@ is_by_number <- function(F) {
   type_of(F)[1] == 1 && by_number(F$formula)
 }
 
+# Looked for once: the table of operations does not change.
 elementwise_ops <- function() {
-  known <- kernweave_operations()
-  known$name[known$form == "elementwise"]
+  if (is.null(op_forms$elementwise)) {
+    known <- kernweave_operations()
+    op_forms$elementwise <- known$name[known$form == "elementwise"]
+  }
+  op_forms$elementwise
 }
+op_forms <- new.env(parent = emptyenv())
 
 # The first array that names an axis names the results along it.
 names_of_axes <- function(places, axes) {
@@ -223,7 +235,7 @@ window_of_pairs <- function(place, roles) {
 with_rows_taken <- function(place) {
   for (k in seq_along(place$specs)) {
     spec <- place$specs[[k]]
-    if (spec$kind != "gather" || !is_plain_list(spec$by)) next
+    if (spec$kind != "gather" || !is_plain_list(spec$by) || spec$by$axes %in% axes_of_specs(place$specs[-k])) next
     rows <- row_numbers_of(place, k)
     some <- rep(list(TRUE), length(place$dim))
     some[[k]] <- rows

@@ -77,3 +77,20 @@ test_that("paths take axes of one factor first, quotients, and means", {
   f <- function(v) sum(reduction(s[i] ~ A[i, j] * B[j, k] / v[k], "sum"))
   expect_equal(gradient(f)(v)$v, -as.vector(colSums(A) %*% B) / v^2)
 })
+
+test_that("a matrix for each group of points is not gathered for every point, and the numbers are the same", {
+  skip_below("quick")
+  set.seed(33)
+  n <- 4000
+  g <- sample(5, n, TRUE)
+  h <- sample(20, n, TRUE)
+  x <- matrix(stats::rnorm(20 * n), n)
+  W <- array(stats::rnorm(2000), c(20, 20, 5))
+  by_loop <- vapply(seq_len(n), function(i) sum(x[i, ] * (W[, , g[i]] %*% x[i, ])), 0)
+  expect_equal(reduction(q[i] ~ x[i, a] * W[a, b, g[i]] * x[i, b], "sum"), by_loop)
+  product <- function(op, data) reduction(q[b, i] ~ W[a, b, g[i]] * x[i, h[i]] + i, op, data = data)
+  some <- seq_len(200)  # as few are gathered
+  few <- list(g = g[some], h = h[some], x = x[some, ])
+  first <- function(found) if (is.list(found)) lapply(found, first) else found[, some]
+  for (op in c("max", "min_argmin", "logsumexp")) expect_equal(first(product(op, list())), product(op, few), label = op)
+})

@@ -1,0 +1,74 @@
+# A gather that takes one of a few matrices for each point is a formula for each group of points: to gather would be a
+# matrix for every point in memory.
+
+fewest_of_group <- 200  # points of a group on average that are worth a call of their own
+fewest_gathered <- 1e6  # numbers that a gather would make
+
+# The axis along which points have groups, and the group of each; NULL where nothing is gained.
+gathered_groups <- function(places, kept, extents) {
+  for (place in places) for (k in seq_along(place$specs)) {
+    spec <- place$specs[[k]]
+    if (spec$kind != "gather" || !is_plain_list(spec$by) || !spec$by$axes %in% kept) next
+    axis <- spec$by$axes
+    beside <- prod(place$dim[-k])
+    n <- extents[[axis]]
+    if (beside == 1 || n * beside < fewest_gathered || !may_be_parted(places, axis)) next
+    rows <- row_numbers_of(place, k)
+    if (n >= fewest_of_group * length(unique(rows))) return(list(axis = axis, rows = rows, x = spec$by$x))
+  }
+}
+
+# Does every place have the axis alone, or in plain gathers?
+may_be_parted <- function(places, axis) {
+  parts <- function(spec) {
+    if (spec$kind == "gather") is_plain_list(spec$by) || !axis %in% spec$by$axes
+    else spec$kind != "window" || !axis %in% spec$axes
+  }
+  all(vapply(places, function(place) !is_traced(place$x) && all(vapply(place$specs, parts, NA)), NA))
+}
+
+# `reduce`: of a formula of some points along the axis.
+reduce_groups <- function(F, operands, places, groups, kept, reduce) {
+  found <- NULL
+  for (at in split(seq_along(groups$rows), groups$rows)) {
+    some <- lapply(places, place_of_group, groups, at)
+    leaves <- lapply(some, function(place) lazy_place(place)$formula)
+    part <- reduce(new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings))
+    found <- with_part(found, part, at, match(groups$axis, kept), length(groups$rows))
+  }
+  found
+}
+
+# The place as the points of one group see it.
+place_of_group <- function(place, groups, at) {
+  for (k in seq_along(place$specs)) {
+    spec <- place$specs[[k]]
+    if (spec$kind == "axis" && spec$axes == groups$axis) {
+      some <- rep(list(TRUE), length(place$dim))
+      some[[k]] <- at
+      if (is.null(dim(place$x))) dim(place$x) <- place$dim
+      place$x <- do.call(`[`, c(list(place$x), some, drop = FALSE))
+      place$dim[k] <- length(at)
+    }
+    if (spec$kind != "gather" || spec$by$axes != groups$axis) next
+    if (identical(spec$by$x, groups$x)) place$specs[[k]] <- list(kind = "number", value = groups$rows[at[1]])
+    else place$specs[[k]]$by[c("x", "dim")] <- list(spec$by$x[at], length(at))
+  }
+  place$axes <- axes_of_specs(place$specs)
+  place$names <- NULL
+  place
+}
+
+# Results of some points put among those of all, along one axis.
+with_part <- function(found, part, at, along, n) {
+  if (is.list(part)) {
+    before <- found %or% lapply(part, function(one) NULL)
+    return(Map(with_part, before, part, list(at), along, n))
+  }
+  size <- dim(part) %or% length(part)
+  size[along] <- n
+  if (is.null(found)) found <- if (length(size) == 1) rep(part[NA_integer_], n) else array(part[NA_integer_], size)
+  places <- rep(list(TRUE), length(size))
+  places[[along]] <- at
+  do.call(`[<-`, c(list(found), places, list(value = part)))
+}
