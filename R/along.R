@@ -82,12 +82,13 @@ spec_of_argument <- function(one, at) {
 new_place <- function(x, specs, name) {
   plain <- plain_value(x)
   if (is.data.frame(plain) || methods::is(plain, "Matrix")) {
-    abort("input", "`", name, "` is ", describe(plain), "; as.matrix(", name, ") makes an array of it")
+    abort("input", "`", name, "` is ", describe(plain), "; as.matrix() makes an array of it")
   }
   numbers <- check_numbers(plain, name)
   if (length(specs) != length(extents_of(plain))) {
-    abort("shape", "`", name, "` has ", counted(length(extents_of(plain)), "dimension"), ", but ", length(specs),
-          " are named")
+    abort("shape", "`", name, "` names ", counted(length(specs), "dimension"), " of an array that has ",
+          length(extents_of(plain)), " (", paste(extents_of(plain), collapse = " x "), "); an empty place, as in ",
+          "x[i, ], takes the components of a point")
   }
   axes <- axes_of_specs(specs)
   place <- list(x = if (is_traced(x)) x else numbers$values, kind = numbers$kind, specs = specs, name = name,

@@ -164,12 +164,13 @@ place_of_bracket <- function(expression, scope) {
 
 # What is no function: base R has a t() and a c().
 array_named <- function(name, scope) {
+  known <- ls(scope)
   while (!identical(scope, emptyenv())) {
     x <- get0(name, scope, inherits = FALSE)
     if (!is.null(x) && !is.function(x)) return(x)
     scope <- parent.env(scope)
   }
-  abort("input", "there is no array `", name, "`")
+  abort("input", "there is no array `", name, "`", near_hint(name, known, ""))
 }
 
 spec_of_expression <- function(part, scope) {

@@ -294,7 +294,11 @@ row_numbers_of <- function(place, k) {
   by <- place$specs[[k]]$by
   rows <- plain_value(by$x)
   if (anyNA(rows)) abort("value", "`", by$name, "` has NA: row numbers of `", place$name, "` are whole numbers")
-  if (length(rows) && (any(rows != round(rows)) || min(rows) < 1 || max(rows) > place$dim[k])) {
+  if (any(rows != round(rows))) {
+    abort("index", "`", by$name, "` has ", format(rows[rows != round(rows)][1]), ": row numbers of `", place$name,
+          "` are whole numbers")
+  }
+  if (length(rows) && (min(rows) < 1 || max(rows) > place$dim[k])) {
     abort("index", "`", by$name, "` has row numbers from ", min(rows), " to ", max(rows), ", but `", place$name,
           "` has ", place$dim[k], " in dimension ", k)
   }
