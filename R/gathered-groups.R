@@ -30,13 +30,22 @@ may_be_parted <- function(places, axis) {
 # `reduce`: of a formula of some points along the axis.
 reduce_groups <- function(F, operands, places, groups, kept, reduce) {
   found <- NULL
-  for (at in split(seq_along(groups$rows), groups$rows)) {
+  places <- lapply(places, with_groups_known, groups)
+  for (at in split(seq_along(groups$rows), as.integer(groups$rows))) {
     some <- lapply(places, place_of_group, groups, at)
     leaves <- lapply(some, function(place) lazy_place(place)$formula)
     part <- reduce(new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings))
     found <- with_part(found, part, at, match(groups$axis, kept), length(groups$rows))
   }
   found
+}
+
+# Says once which gathers take the groups' own rows.
+with_groups_known <- function(place, groups) {
+  for (k in seq_along(place$specs)) {
+    if (place$specs[[k]]$kind == "gather") place$specs[[k]]$own <- identical(place$specs[[k]]$by$x, groups$x)
+  }
+  place
 }
 
 # The place as the points of one group see it.
@@ -51,7 +60,7 @@ place_of_group <- function(place, groups, at) {
       place$dim[k] <- length(at)
     }
     if (spec$kind != "gather" || spec$by$axes != groups$axis) next
-    if (identical(spec$by$x, groups$x)) place$specs[[k]] <- list(kind = "number", value = groups$rows[at[1]])
+    if (spec$own) place$specs[[k]] <- list(kind = "number", value = groups$rows[at[1]])
     else place$specs[[k]]$by[c("x", "dim")] <- list(spec$by$x[at], length(at))
   }
   place$axes <- axes_of_specs(place$specs)
