@@ -121,6 +121,14 @@ check_numbers_in_range <- function(place) {
 components_of <- function(place) vapply(place$specs, function(spec) spec$kind == "component", NA)
 width_of_place <- function(place) as.integer(prod(place$dim[components_of(place)]))
 
+# Some rows of an array along one dimension.
+taken_along <- function(x, dim, k, rows) {
+  if (is.null(base::dim(x))) base::dim(x) <- dim
+  some <- rep(list(TRUE), length(dim))
+  some[[k]] <- rows
+  do.call(`[`, c(list(x), some, drop = FALSE))
+}
+
 # The number of a point along an axis, as a place.
 counter_place <- function(axis, extent) {
   new_place(seq_len(extent), list(list(kind = "axis", axes = axis)), axis)
@@ -134,8 +142,9 @@ lazy_place <- function(place) {
   new_lazy(list(op = "Var", args = operand, attributes = axis_codes[["param"]], type = type), c(NA_real_, NA_real_))
 }
 
-# The places of a formula, operands along i and j among them, in the order of mention.
-places_in_formula <- function(operands) lapply(operands, place_of_operand)
+# The places of a lazy tensor, operands along i and j among them, in the order of mention; and their axes.
+places_of_tensor <- function(F) lapply(operands_of(F$formula), place_of_operand)
+axes_of_places <- function(places) unique(unlist(lapply(places, `[[`, "axes")))
 
 place_of_operand <- function(operand) {
   if (!is.null(operand$place)) return(operand$place)
@@ -151,8 +160,13 @@ place_of_operand <- function(operand) {
   new_place(x, specs[seq_along(extents_of(x))], operand$name)
 }
 
+# Asked in each reduction of a formula, looked for once.
 has_named_axes <- function(F) {
-  any(vapply(operands_of(F$formula), function(operand) !is.null(operand$place), NA))
+  kept <- r_kept(F)
+  if (is.null(kept$named)) {
+    kept$named <- any(vapply(operands_of(F$formula), function(operand) !is.null(operand$place), NA))
+  }
+  kept$named
 }
 
 # A place has numbers once it has a role: nothing else computes with it.
@@ -183,7 +197,7 @@ extents_of_axes <- function(places, given = NULL) {
     if (spec$kind == "window") windows[[length(windows) + 1]] <<- c(spec, list(extent = extent, name = name))
   })
   known <- extents_of_windows(known, windows)
-  order <- unique(c(unlist(lapply(places, `[[`, "axes"))))
+  order <- axes_of_places(places)
   if (length(order) > 16) abort("unsupported", "a formula of ", length(order), " axes; there may be 16")
   vapply(known[order], function(one) as.numeric(one$extent), 0)
 }
@@ -251,7 +265,7 @@ axes_text <- function(extents) {
 }
 
 named_shape_text <- function(F) {
-  extents <- extents_of_axes(places_in_formula(operands_of(F$formula)))
+  extents <- extents_of_axes(places_of_tensor(F))
   components <- if (width(F) > 1) paste0(" x ", width(F), " components")
   paste0("along ", axes_text(extents), components, ", ", type_kind(F))
 }

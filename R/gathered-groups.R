@@ -53,10 +53,7 @@ place_of_group <- function(place, groups, at) {
   for (k in seq_along(place$specs)) {
     spec <- place$specs[[k]]
     if (spec$kind == "axis" && spec$axes == groups$axis) {
-      some <- rep(list(TRUE), length(place$dim))
-      some[[k]] <- at
-      if (is.null(dim(place$x))) dim(place$x) <- place$dim
-      place$x <- do.call(`[`, c(list(place$x), some, drop = FALSE))
+      place$x <- taken_along(place$x, place$dim, k, at)
       place$dim[k] <- length(at)
     }
     if (spec$kind != "gather" || spec$by$axes != groups$axis) next

@@ -19,12 +19,8 @@ reduce_index_formula <- function(formula, op, K, weight, call, data, extents, sa
   check_extents(extents)
   F <- formula_of_places(formula[[3]], kept, scope, extents)
   if (!is.null(weight)) {
-    beside <- extents_of_axes(places_in_formula(operands_of(F$formula)), extents)
+    beside <- extents_of_axes(places_of_tensor(F), extents)
     weight <- weight_of_places(weight, kept, scope, extents, beside)
-  }
-  lost <- setdiff(kept, unlist(lapply(places_in_formula(operands_of(F$formula)), `[[`, "axes")))
-  if (length(lost) && is.null(weight)) {
-    abort("shape", "axis ", lost[1], " is on the left side, but nothing on the right side varies along it")
   }
   reduce_named(F, op, kept, K, weight, call, ..., known = extents)
 }
@@ -40,7 +36,7 @@ check_extents <- function(extents) {
 reduce_named_axes <- function(F, op, index, K, weight, call, others, ...) {
   if (others) abort("input", "formulas with named axes take no `by` and no `tol`")
   check_flag(call, "call")
-  axes <- unique(unlist(lapply(places_in_formula(operands_of(F$formula)), `[[`, "axes")))
+  axes <- axes_of_places(places_of_tensor(F))
   if (!is.character(index) || anyNA(index)) {
     abort("input", "`index` names the axes to reduce over, not ", describe(index))
   }
@@ -125,7 +121,7 @@ axes_in_brackets <- function(expression) {
     return(unlist(lapply(as.list(expression)[-(1:2)], function(part) {
       if (is_empty_place(part)) NULL
       else if (is_bracket(part)) axes_in_brackets(part)
-      else setdiff(all.vars(part), character())
+      else all.vars(part)
     })))
   }
   unlist(lapply(as.list(expression)[-1], axes_in_brackets))
@@ -148,7 +144,8 @@ with_places <- function(expression, found, scope) {
   })))
 }
 
-place_of_bracket <- function(expression, scope) {
+# A factor that gathers stands for its codes.
+place_of_bracket <- function(expression, scope, gathers = FALSE) {
   label <- deparse1(expression)
   if (!is.name(expression[[2]])) {
     abort("input", "in front of brackets stands the name of an array; in ", label, " it is ", deparse1(expression[[2]]))
@@ -156,8 +153,8 @@ place_of_bracket <- function(expression, scope) {
   name <- as.character(expression[[2]])
   x <- array_named(name, scope)
   if (is_lazy(x)) abort("input", "`", name, "` is a lazy tensor; brackets of an index formula read arrays")
+  if (gathers && is.factor(x)) x <- as.integer(x)
   specs <- lapply(as.list(expression)[-(1:2)], spec_of_expression, scope)
-  axes <- unlist(lapply(specs, `[[`, "axes"))
   if (!length(specs)) abort("input", label, " has nothing in its brackets")
   new_place(x, specs, label)
 }
@@ -176,7 +173,7 @@ array_named <- function(name, scope) {
 spec_of_expression <- function(part, scope) {
   if (is_empty_place(part)) return(list(kind = "component"))
   if (is.name(part)) return(list(kind = "axis", axes = as.character(part)))
-  if (is_bracket(part)) return(list(kind = "gather", by = gather_place(part, scope)))
+  if (is_bracket(part)) return(list(kind = "gather", by = place_of_bracket(part, scope, gathers = TRUE)))
   sum <- linear_sum(part)
   if (is.null(sum)) {
     abort("input", "in brackets stand axes, numbers, sums of both, row numbers such as g[i], or nothing; not ",
@@ -186,15 +183,6 @@ spec_of_expression <- function(part, scope) {
   if (!length(by)) return(list(kind = "number", value = sum$plus))
   if (any(c(by, sum$plus) %% 1 != 0)) abort("input", "steps of a window are whole numbers; not ", deparse1(part))
   list(kind = "window", axes = names(by), by = unname(by), plus = sum$plus)
-}
-
-# Row numbers as a place: a factor stands for its codes.
-gather_place <- function(part, scope) {
-  name <- as.character(part[[2]])
-  if (is.name(part[[2]]) && exists(name, scope) && is.factor(get(name, scope))) {
-    scope <- list2env(structure(list(as.integer(get(name, scope))), names = name), parent = scope)
-  }
-  place_of_bracket(part, scope)
 }
 
 # A sum of axes, each by a whole number, plus a number; NULL where it is none.

@@ -38,17 +38,21 @@ possible_nests <- function(F, row, places, kept, extents, alone) {
   do.call(c, lapply(lanes, of_lane))
 }
 
-# Seconds that one thread is expected to take.
-nest_seconds <- function(nest, places, extents, F) {
+# Seconds that one thread is expected to take for each nest.
+seconds_of_nests <- function(nests, places, extents, F) {
+  operations <- r_size(F$formula)
+  product <- all(vapply(factors_of(F$formula), function(factor) factor$op == "Var", NA))
+  wide <- if (product) nest_prices$factor else nest_prices$component * operations
+  vapply(nests, nest_seconds, 0, places, extents, operations, wide)
+}
+
+nest_seconds <- function(nest, places, extents, operations, wide) {
   extent <- function(axis) if (is.null(axis)) 1 else extents[[axis]]
   components <- extent(nest$components)
   runs <- prod(extents) / (extent(nest$lane) * extent(nest$sweep) * components)
   lanes <- lanes_of_strip * ceiling(extent(nest$lane) / lanes_of_strip)
   both <- sum(vapply(places, function(place) all(c(nest$lane, nest$sweep) %in% place$axes), NA)) * !is.null(nest$sweep)
   price <- nest_prices
-  operations <- r_size(F$formula)
-  product <- all(vapply(factors_of(F$formula), function(factor) factor$op == "Var", NA))
-  wide <- if (product) price$factor else price$component * operations
   of_pair <- price$pair + price$operation * operations + price$matrix * both + wide * components * (components > 1)
   moved <- vapply(places, function(place) if (is_in_order(place, nest)) 0 else prod(place$dim), 0)
   1e-9 * (runs * (price$run + lanes * (extent(nest$sweep) + columns_of_start) * of_pair) + price$moved * sum(moved))
@@ -60,11 +64,6 @@ is_in_order <- function(place, nest) {
   plain <- vapply(place$specs, function(spec) spec$kind == "axis", NA)
   axes <- vapply(place$specs[plain], `[[`, "", "axes")
   !is.unsorted(match(axes, c(intersect(wanted, axes), setdiff(axes, wanted))))
-}
-
-cheapest_nest <- function(nests, places, extents, F) {
-  if (length(nests) == 1) return(nests[[1]])
-  nests[[which.min(vapply(nests, nest_seconds, 0, places, extents, F))]]
 }
 
 nest_text <- function(nest, extents) {

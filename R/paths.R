@@ -10,15 +10,13 @@ along_path <- function(F, kept, extents, ...) {
   if (type_of(F)[1] != 1 || prod(extents) < fewest_of_path) return(NULL)
   factors <- factors_of(F$formula)
   if (length(factors) < 2 || length(factors) > most_factors) return(NULL)
-  axes <- lapply(factors, function(formula) {
-    unique(unlist(lapply(places_in_formula(operands_of(formula)), `[[`, "axes")))
-  })
+  tensors <- lapply(factors, new_lazy, extent = c(NA_real_, NA_real_), settings = F$settings)
+  axes <- lapply(tensors, function(factor) axes_of_places(places_of_tensor(factor)))
   path <- cheapest_path(axes, kept, extents)
   if (2 * path$cost > prod(extents) * (length(factors) - 1) || path$bytes > room_between(axes, kept, extents)) {
     return(NULL)
   }
-  tensors <- lapply(factors, new_lazy, extent = c(NA_real_, NA_real_), settings = F$settings)
-  walk_path(path$tree, tensors, axes, kept, ...)
+  walk_path(path$tree, tensors, axes, kept, ..., known = extents)
 }
 
 room_between <- function(axes, kept, extents) {

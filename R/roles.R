@@ -16,10 +16,12 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   }
   if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
   operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
-  places <- places_in_formula(operands)
+  places <- lapply(operands, place_of_operand)
   extents <- extents_of_axes(places, known)
   lost <- setdiff(kept, names(extents))
-  if (length(lost)) abort("shape", "axis ", lost[1], " is kept, but the formula does not vary along it")
+  if (length(lost)) {
+    abort("shape", "axis ", lost[1], " is on the left side, but nothing on the right side varies along it")
+  }
   if (any(extents == 0)) return(of_nothing(reduce_nothing(F, row, kept, extents, K, weight), row, places))
   if (path && call && row$fn %in% c("sum", "mean") && is.null(weight)) {
     found <- along_path(F, kept, extents, ...)
@@ -31,7 +33,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   groups <- if (path && call && is.null(weight)) gathered_groups(places, kept, extents)
   if (!is.null(groups)) {
     found <- reduce_groups(F, operands, places, groups, kept, function(F) {
-      reduce_named(F, op, kept, K, NULL, TRUE, ..., known = known)
+      reduce_named(F, op, kept, K, NULL, TRUE, ..., known = extents[names(extents) != groups$axis])
     })
     return(if (is.list(found)) found else named_axes(found, names_of_axes(places, kept), kept))
   }
@@ -39,9 +41,10 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   # Gradients at the winners are those of one component.
   alone <- is.null(weight) && row$inputs != "value_k" && !(traced && row$saves %in% saves_of_winners) && is_by_number(F)
   nests <- possible_nests(F, row, places, kept, extents, alone)
-  roles <- roles_of(nest %or% cheapest_nest(nests, places, extents, F), F, places, kept, extents)
+  seconds <- seconds_of_nests(nests, places, extents, F)
+  roles <- roles_of(nest %or% nests[[which.min(seconds)]], F, places, kept, extents)
   if (traced && call && row$fn == "variance" && !is.null(roles$settings$folded)) {
-    return(variance_in_two_steps(F, kept, prod(extents[roles$folded]), ...))
+    return(variance_in_two_steps(F, kept, prod(extents[roles$folded]), ..., known = extents))
   }
   to <- Map(operand_in_role, places, list(roles))
   leaves <- lapply(to, function(operand) lazy_operand(operand)$formula)
@@ -59,7 +62,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   if (call) return(run_reduction(R))
   if (!identical(at_roles, here)) R$axes$written <- F$formula
   R$axes$nests <- nests
-  R$axes$seconds <- vapply(nests, nest_seconds, 0, places, extents, F)
+  R$axes$seconds <- seconds
   R$axes$again <- with_nest(F, op, kept, K, weight, c(list(known = known), list(...)))
   R
 }
@@ -217,7 +220,8 @@ in_order_of <- function(place, order, extents) {
 # A window over a vector, along the lane and the sweep, is no copy: pairs read the vector itself.
 is_window_of_pairs <- function(place, roles) {
   spec <- place$specs[[1]]
-  alone <- length(place$specs) == 1 && identical(roles$outer, character()) && !is_traced(place$x)
+  alone <- length(place$specs) == 1 && identical(roles$outer, character()) && !is_traced(place$x) &&
+    !is_on_device(place$x)
   alone && spec$kind == "window" && length(spec$axes) == 2 && length(roles$sweep) == 1 &&
     setequal(spec$axes, c(roles$lane, roles$sweep)) && spec$by[spec$axes == roles$lane] == 1
 }
@@ -237,9 +241,7 @@ with_rows_taken <- function(place) {
     spec <- place$specs[[k]]
     if (spec$kind != "gather" || !is_plain_list(spec$by) || spec$by$axes %in% axes_of_specs(place$specs[-k])) next
     rows <- row_numbers_of(place, k)
-    some <- rep(list(TRUE), length(place$dim))
-    some[[k]] <- rows
-    place$x <- rearranged(place$x, function(x) do.call(`[`, c(list(`dim<-`(x, place$dim)), some, drop = FALSE)))
+    place$x <- rearranged(place$x, function(x) taken_along(x, place$dim, k, rows))
     place$dim[k] <- length(rows)
     place$specs[[k]] <- spec$by$specs[[1]]
   }

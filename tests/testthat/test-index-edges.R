@@ -94,3 +94,30 @@ test_that("a matrix for each group of points is not gathered for every point, an
   first <- function(found) if (is.list(found)) lapply(found, first) else found[, some]
   for (op in c("max", "min_argmin", "logsumexp")) expect_equal(first(product(op, list())), product(op, few), label = op)
 })
+
+test_that("parts of a formula have the lengths of the whole, on paths, by groups and in the variance's two steps", {
+  skip_below("quick")
+  set.seed(34)
+  y <- stats::rnorm(20000)
+  v <- stats::rnorm(100)
+  w <- stats::runif(4)
+  by_window <- function(n) vapply(seq_len(length(y) - 3), function(t) sum(y[t + seq_len(n) - 1]), 0)
+  expect_equal(reduction(m[t] ~ y[t + s - 1] * v[k], "sum", extents = c(s = 4)), by_window(4) * sum(v))
+  expect_equal(reduction(m[t] ~ y[t + s - 1] * v[k] * y[t + u - 1] * w[u], "sum", extents = c(s = 2)),
+               by_window(2) * sum(v) * vapply(seq_len(length(y) - 3), function(t) sum(y[t + 0:3] * w), 0))
+  n <- 4000
+  g <- rep_len(1:4, n)
+  x <- matrix(stats::rnorm(20 * n), n)
+  W <- array(stats::rnorm(1600), c(20, 20, 4))
+  q <- function(...) reduction(q[i] ~ x[i, a] * W[a, b, g[i]] * x[i, b], "sum", ...)
+  expect_equal(q(extents = c(i = n)), q())
+  few <- y[1:12]
+  f <- function(z) {
+    sum(reduction(o[k] ~ z[t + s - 1] * v[k] * w[l], "variance", data = list(v = v[1:3]), extents = c(s = 2)))
+  }
+  slope <- vapply(seq_along(few), function(k) {
+    step <- replace(numeric(12), k, 1e-5)
+    (f(few + step) - f(few - step)) / 2e-5
+  }, 0)
+  expect_equal(gradient(f)(few)[[1]], slope, tolerance = 1e-6)
+})
