@@ -113,7 +113,7 @@ check_numbers_in_range <- function(place) {
       spec$value <= place$dim[k]
     if (!inside) {
       abort("index", "`", place$name, "` has ", place$dim[k], " places in dimension ", k, "; ", format(spec$value),
-            " is none of them")
+            " is none of them", if (isTRUE(spec$value < 0)) "; leave places out before the formula, as in x[-1]")
     }
   }
 }
@@ -186,6 +186,10 @@ extents_of_axes <- function(places, given = NULL) {
   note <- function(axis, extent, name) {
     before <- known[[axis]]
     if (!is.null(before) && before$extent != extent) {
+      if (before$name == name) {
+        abort("shape", "axis ", axis, " stands for two dimensions of `", name, "`, of ", before$extent, " and ", extent,
+              " places: it takes the diagonal, so they must be as long")
+      }
       abort("shape", "axis ", axis, " has ", before$extent, " points in `", before$name, "`, but ", extent, " in `",
             name, "`")
     }
@@ -219,7 +223,7 @@ extents_of_windows <- function(known, windows) {
       here <- Filter(function(window) identical(setdiff(window$axes, names(known)), axis), windows)
       if (!length(here)) next
       most <- min(vapply(here, most_in_window, 0, axis, known))
-      known[[axis]] <- list(extent = most, name = here[[1]]$name)
+      known[[axis]] <- list(extent = most, name = here[[1]]$name, window = TRUE)
       found <- TRUE
     }
     if (!found) {
@@ -252,10 +256,14 @@ check_window <- function(window, known) {
   if (any(vapply(known[window$axes], `[[`, 0, "extent") == 0)) return(invisible())
   reach <- reach_of_window(window, known)
   if (reach[1] >= 1 && reach[2] <= window$extent) return(invisible())
-  long <- vapply(window$axes, function(axis) paste0(axis, ": ", format(known[[axis]]$extent)), "")
+  by_array <- vapply(window$axes, function(axis) is.null(known[[axis]]$window) && known[[axis]]$name != "extents", NA)
+  long <- Map(function(axis, told) {
+    paste0(axis, ": ", format(known[[axis]]$extent), if (told) paste0(", as in `", known[[axis]]$name, "`"))
+  }, window$axes, by_array)
   abort("shape", "a window of `", window$name, "` reaches from ", reach[1], " to ", reach[2], " of ", window$extent,
-        " (", paste(long, collapse = ", "), "). An axis that stands alone in brackets is as long as its array: ",
-        "z[t + 0] leaves the length to the windows")
+        " (", paste(long, collapse = "; "), ")", if (any(by_array)) paste0(
+          ". An axis that stands alone in brackets is as long as its array: z[", window$axes[by_array][1],
+          " + 0] leaves the length to the windows"))
 }
 
 # --- how they show themselves ---------------------------------------------------------------------------------

@@ -16,20 +16,26 @@ reduce_index_formula <- function(formula, op, K, weight, call, data, extents, sa
   if (length(formula) != 3) abort("input", "an index formula has a left side: the axes to keep, as in C[i, j] ~ ...")
   kept <- kept_axes(formula[[2]])
   scope <- scope_of(data, environment(formula))
-  check_extents(extents)
+  check_extents(extents, unique(c(all.vars(formula), if (inherits(weight, "formula")) all.vars(weight))))
   F <- formula_of_places(formula[[3]], kept, scope, extents)
   if (!is.null(weight)) {
     beside <- extents_of_axes(places_of_tensor(F), extents)
     weight <- weight_of_places(weight, kept, scope, extents, beside)
+    check_axes_of_weight(weight, kept, F, extents)
   }
   reduce_named(F, op, kept, K, weight, call, ..., known = extents)
 }
 
 # Lengths of axes that no array tells.
-check_extents <- function(extents) {
+check_extents <- function(extents, words) {
   ok <- is.null(extents) || is.numeric(extents) && !anyDuplicated(names(extents)) && !is.null(names(extents)) &&
     all(nzchar(names(extents))) && all(is.finite(extents)) && all(extents >= 0) && all(extents == round(extents))
   if (!ok) abort("input", "`extents` are whole numbers named by axes, as in c(s = 3), not ", format_value(extents))
+  stray <- setdiff(names(extents), words)
+  if (length(stray)) {
+    abort("input", "`extents` tells the length of axis ", stray[1], ", which the formula does not mention",
+          near_hint(stray[1], words))
+  }
 }
 
 # The same of lazy tensors with named axes: `index` names those that are folded.
@@ -61,7 +67,10 @@ kept_axes <- function(left) {
     abort("input", "the left side of an index formula names the axes to keep, as in C[i, j]; not ", deparse1(left))
   }
   names <- vapply(axes, as.character, "")
-  if (anyDuplicated(names)) abort("input", "axis ", names[anyDuplicated(names)], " is twice on the left side")
+  if (anyDuplicated(names)) {
+    abort("input", "axis ", names[anyDuplicated(names)], " is twice on the left side: each axis is an extent of the ",
+          "result once")
+  }
   names
 }
 
@@ -76,15 +85,27 @@ scope_of <- function(data, environment) {
 
 weight_of_places <- function(weight, kept, scope, given, beside) {
   if (!inherits(weight, "formula") || length(weight) != 2) {
-    abort("input", "the weight of an index formula is a formula, as in weight = ~ x[j, ]")
+    abort("input", "the weight of an index formula is a formula, as in weight = ~ x[j, ]; not ",
+          if (inherits(weight, "formula")) "one with a left side" else describe(weight))
   }
-  formula_of_places(weight[[2]], union(kept, names(beside)), scope, given, beside)
+  formula_of_places(weight[[2]], union(kept, names(beside)), scope, given, beside, "the weight")
+}
+
+# Each term would count once for every point of such an axis.
+check_axes_of_weight <- function(weight, kept, F, given) {
+  places <- places_of_tensor(weight)
+  axes <- names(extents_of_axes(places_of_tensor(F), given))
+  extents_of_axes(c(places_of_tensor(F), places), given)  # says which do not agree
+  stray <- setdiff(axes_of_places(places), c(kept, axes))
+  if (!length(stray)) return(invisible())
+  abort("shape", "axis ", stray[1], " stands in the weight alone: the formula does not vary along it, and the left ",
+        "side does not keep it; the axes of the formula are ", paste(axes, collapse = ", "))
 }
 
 # --- the right side -------------------------------------------------------------------------------------------
 
 # `given`: lengths of axes that no array tells. `beside`: those of the formula that this one weights.
-formula_of_places <- function(expression, kept, scope, given = NULL, beside = given) {
+formula_of_places <- function(expression, kept, scope, given = NULL, beside = given, what = "the right side") {
   found <- new.env()
   found$places <- list()
   found$axes <- unique(c(kept, axes_in_brackets(expression), names(given)))
@@ -99,17 +120,12 @@ formula_of_places <- function(expression, kept, scope, given = NULL, beside = gi
   }
   for (axis in counted) found$places[[axis]] <- counter_place(axis, extents[[axis]])
   frame <- list2env(c(lapply(found$places, lazy_place), twins_of_points, lazy_twins_in(scope)), parent = scope)
-  F <- of_formula(eval(written, frame))
+  F <- of_formula(eval(written, frame), written, what, scope, extents)
   if (is_lazy(F)) return(F)
-  abort("input", "the right side of an index formula must read an array in brackets; it is ", describe(F))
-}
-
-# Errors of base R, by class.
-of_formula <- function(code) {
-  withCallingHandlers(code, error = function(e) {
-    if (inherits(e, "kernweave_error")) return()
-    abort("input", "the right side cannot be evaluated as a formula: ", conditionMessage(e))
-  })
+  loose <- loose_arrays(written, scope)
+  abort("input", what, " of an index formula must read an array in brackets",
+        if (length(loose)) paste0(", as in ", in_brackets(names(loose)[1], loose[[1]], extents)), "; it is ",
+        describe(F))
 }
 
 is_bracket <- function(expression) is.call(expression) && identical(expression[[1]], quote(`[`))
@@ -138,51 +154,11 @@ with_places <- function(expression, found, scope) {
     found$counters[[as.character(expression)]] <- TRUE
     return(expression)
   }
-  if (!is.call(expression)) return(expression)
+  if (!is.call(expression) || is_part_of_list(expression)) return(expression)
+  refuse_double_brackets(expression, found$axes)
   as.call(c(expression[[1]], lapply(as.list(expression)[-1], function(part) {
     if (is_empty_place(part)) part else with_places(part, found, scope)
   })))
-}
-
-# A factor that gathers stands for its codes.
-place_of_bracket <- function(expression, scope, gathers = FALSE) {
-  label <- deparse1(expression)
-  if (!is.name(expression[[2]])) {
-    abort("input", "in front of brackets stands the name of an array; in ", label, " it is ", deparse1(expression[[2]]))
-  }
-  name <- as.character(expression[[2]])
-  x <- array_named(name, scope)
-  if (is_lazy(x)) abort("input", "`", name, "` is a lazy tensor; brackets of an index formula read arrays")
-  if (gathers && is.factor(x)) x <- as.integer(x)
-  specs <- lapply(as.list(expression)[-(1:2)], spec_of_expression, scope)
-  if (!length(specs)) abort("input", label, " has nothing in its brackets")
-  new_place(x, specs, label)
-}
-
-# What is no function: base R has a t() and a c().
-array_named <- function(name, scope) {
-  known <- ls(scope)
-  while (!identical(scope, emptyenv())) {
-    x <- get0(name, scope, inherits = FALSE)
-    if (!is.null(x) && !is.function(x)) return(x)
-    scope <- parent.env(scope)
-  }
-  abort("input", "there is no array `", name, "`", near_hint(name, known, ""))
-}
-
-spec_of_expression <- function(part, scope) {
-  if (is_empty_place(part)) return(list(kind = "component"))
-  if (is.name(part)) return(list(kind = "axis", axes = as.character(part)))
-  if (is_bracket(part)) return(list(kind = "gather", by = place_of_bracket(part, scope, gathers = TRUE)))
-  sum <- linear_sum(part)
-  if (is.null(sum)) {
-    abort("input", "in brackets stand axes, numbers, sums of both, row numbers such as g[i], or nothing; not ",
-          deparse1(part))
-  }
-  by <- sum$by[sum$by != 0]
-  if (!length(by)) return(list(kind = "number", value = sum$plus))
-  if (any(c(by, sum$plus) %% 1 != 0)) abort("input", "steps of a window are whole numbers; not ", deparse1(part))
-  list(kind = "window", axes = names(by), by = unname(by), plus = sum$plus)
 }
 
 # A sum of axes, each by a whole number, plus a number; NULL where it is none.

@@ -204,10 +204,13 @@ check_numbers <- function(x, argument) {
 
 # What to write for data that are not numbers as they stand.
 numbers_instead <- function(x, argument) {
+  argument <- sub("\\[.*", "", argument)  # of a place in brackets, its array
   if (inherits(x, "dist")) return("; Vij(as.matrix(d)) takes the distances of all pairs, Vi() the points themselves")
   if (inherits(x, c("Date", "POSIXt"))) {
     return(paste0("; as.numeric(", argument, ") counts ", if (inherits(x, "Date")) "days" else "seconds"))
   }
+  if (inherits(x, "difftime")) return(paste0("; as.numeric(", argument, ", units = \"secs\") counts seconds"))
+  if (is.list(x) && !is.object(x)) return(paste0("; unlist(", argument, ") makes a vector of numbers"))
   if (!is.factor(x) && !is.character(x)) return("")
   codes <- if (is.factor(x)) "as.integer(%1$s)" else "match(%1$s, unique(%1$s))"
   remedies <- paste("; write", codes, "for codes, to be compared by ==, or model.matrix(~ %1$s - 1)",

@@ -22,15 +22,16 @@
 #' **Index formulas.** `reduction(C[i, j] ~ A[i, k] * B[k, j], "sum")` reduces arrays over any axes. The left side names
 #' the axes to keep, in the order of the result; the name in front of its brackets is not looked at. All other axes are
 #' reduced. A name in brackets is always an axis, even if a variable has that name (`bquote()` writes the number of a
-#' variable into a formula). `x[i, ]` is a row, as a point of several components; `p[j, 1]` the first number of row j;
-#' `mu[g[i], a]` takes the rows that `g` says; `A[i, i]` is the diagonal; an axis outside of brackets is its number, as
-#' in `i < j`. `y[t + s - 1]` is a window: an axis that stands nowhere alone gets the greatest length for which no
-#' window leaves its array, or the one that `extents` gives; one that also stands alone, as t in `y[t + 1] - y[t]`, has
-#' the length of that array (`y[t + 0]` leaves it to the windows). Everything else keeps its value. One kept axis gives
-#' a vector, none a number. Positions over several axes count them in the order in which the right side mentions them,
-#' the first fastest. Sums and means of products of several arrays are found two at a time where that is less work.
-#' `weight` is then a formula, `weight = ~ V[s, ]`; there is no `index`, `by`, `tol` or `drop`, and there are no
-#' placeholders. [along()] makes such formulas in programs; then `index` names the axes to reduce over. [schedule()]
+#' variable into a formula). `x[i, ]` is a row, as a point of several components; `p[j, 1]` the first number of row j,
+#' `p[j, "height"]` that of the column of this name; `mu[g[i], a]` takes the rows that `g` says, by number, as a factor
+#' or by name; `fit$coef[k]` reads a part of a list; `A[i, i]` is the diagonal; an axis outside of brackets is its
+#' number, as in `i < j`. `y[t + s - 1]` is a window: an axis that stands nowhere alone gets the greatest length for
+#' which no window leaves its array, or the one that `extents` gives; one that also stands alone, as t in `y[t + 1] -
+#' y[t]`, has the length of that array (`y[t + 0]` leaves it to the windows). Everything else keeps its value. One kept
+#' axis gives a vector, none a number. Positions over several axes count them in the order in which the right side
+#' mentions them, the first fastest. Sums and means of products of several arrays are found two at a time where that is
+#' less work. `weight` is then a formula, `weight = ~ V[s, ]`; there is no `index`, `by`, `tol` or `drop`, and there are
+#' no placeholders. [along()] makes such formulas in programs; then `index` names the axes to reduce over. [schedule()]
 #' shows how the loops lie.
 #'
 #' Several reductions of one formula, `op = c("sum", "max")`, or of several formulas over the same points,
@@ -91,6 +92,7 @@
 #' reduction(a[i] ~ sum(x[i, ] * y[j, ]), "sumsoftmaxweight", weight = ~ y[j, ])  # attention
 reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, tol = NULL,
                       data = NULL, extents = NULL, ...) {
+  refuse_assignment(substitute(F))
   if (is.call(F) && identical(F[[1]], quote(`~`))) F <- eval(F, parent.frame())
   if (inherits(F, "formula")) {
     said <- c(index = !missing(index), by = !is.null(by), tol = !is.null(tol), drop = !missing(drop))
@@ -114,6 +116,13 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }
 
+# C[i] <- A[i, k] would assign, or ask for a variable i.
+refuse_assignment <- function(typed) {
+  if (!is.call(typed) || !identical(typed[[1]], quote(`<-`))) return(invisible())
+  typed[[1]] <- quote(`~`)
+  abort("input", "an index formula has a tilde between its sides: write ", deparse1(typed))
+}
+
 # What computes it, with a plan of its own.
 reduction_of <- function(F, op, index, K, weight, drop, ...) {
   row <- reduction_row(op)
@@ -134,7 +143,9 @@ reduction_of <- function(F, op, index, K, weight, drop, ...) {
 
 reduction_row <- function(op) {
   known <- reduction_rows
-  if (!is.character(op) || length(op) != 1) abort("input", "`op` must be the name of a reduction, not ", describe(op))
+  if (!is.character(op) || length(op) != 1) {
+    abort("input", "`op` must be the name of a reduction, such as \"sum\", not ", describe(op))
+  }
   at <- match(op, known$fn, nomatch = match(op, known$name))
   if (is.na(at)) {
     abort("unknown_op", "unknown reduction `", op, "`",

@@ -302,7 +302,7 @@ row_numbers_of <- function(place, k) {
   }
   if (length(rows) && (min(rows) < 1 || max(rows) > place$dim[k])) {
     abort("index", "`", by$name, "` has row numbers from ", min(rows), " to ", max(rows), ", but `", place$name,
-          "` has ", place$dim[k], " in dimension ", k)
+          "` has ", place$dim[k], " in dimension ", k, if (min(rows) < 1) "; they count from 1")
   }
   rows
 }

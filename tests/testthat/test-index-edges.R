@@ -121,3 +121,14 @@ test_that("parts of a formula have the lengths of the whole, on paths, by groups
   }, 0)
   expect_equal(gradient(f)(few)[[1]], slope, tolerance = 1e-6)
 })
+
+test_that("parts of lists, and rows by their names, are read as R reads them", {
+  A <- matrix(as.numeric(1:6), 2, dimnames = list(c("a", "b"), c("x", "y", "z")))
+  fit <- list(coef = c(2, -1, 1), deep = list(A = A))
+  g <- c("b", "a", "b")
+  expect_equal(reduction(p[i] ~ A[i, k] * fit$coef[k], "sum"), c(A %*% fit$coef), ignore_attr = TRUE)
+  expect_equal(reduction(p[k] ~ fit$deep$A[i, k] * fit[["deep"]]$A[i, k], "sum"), colSums(A^2))
+  expect_equal(reduction(p[i] ~ A[i, "z"], "sum"), A[, "z"])
+  expect_equal(reduction(p[i] ~ A[g[i], k], "sum"), rowSums(A[g, ]), ignore_attr = TRUE)
+  expect_equal(reduction(p[i] ~ A[i, k] * fit$coef[1], "sum"), 2 * rowSums(A), ignore_attr = TRUE)
+})

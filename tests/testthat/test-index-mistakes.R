@@ -120,3 +120,60 @@ test_that("too many axes and results that fit nowhere are said before anything r
   big <- numeric(2e5)
   expect_mistake(R[i, j, k] ~ big[i] * big[j] * big[k], "memory", "8e+15")
 })
+
+test_that("an array without brackets is told which axes fit it", {
+  expect_mistake(C[i] ~ A[i, k] * w, "shape", "write w[...]")
+  expect_mistake(C[i] ~ A[i, k] * v, "shape", "write v[k]", data = list(v = 1:7))
+  expect_mistake(C[i] ~ A[i, k] * t(A), "shape")
+  expect_mistake(C[i] ~ A[i, k] * A, "shape", "write A[i, k]")
+  expect_mistake(C[i] ~ w * 2, "input", "as in w[...]")
+  expect_mistake(C[i] ~ A[i, k], "input", c("the weight", "v[k]"), "logsumexp", weight = ~ v, data = list(v = 1:7))
+})
+
+test_that("diagonals of oblong arrays name both extents of the one array", {
+  expect_mistake(s ~ A[i, i], "shape", c("axis i", "two dimensions of `A[i, i]`", "5 and 7", "diagonal"))
+})
+
+test_that("brackets that base R has, and index formulas do not, name what to write", {
+  expect_mistake(C[i] ~ A[[i, k]], "input", "write A[i, k] for A[[i, k]]")
+  expect_mistake(C[i] ~ A[i, k, drop = FALSE], "input", "`drop`: leave it out")
+  expect_mistake(C[i] ~ A[i][k], "input", "write A[i, k]")
+  expect_mistake(C[i] ~ t(A)[i, k], "input", "M[i, k] with M <- t(A) before")
+  expect_mistake(C[i] ~ (A)[i, k], "input", "write A[i, k]")
+  expect_mistake(C[i] ~ A[i, 1:3], "input", c("1:3", "before the formula"))
+  expect_mistake(C[i] ~ A[i, TRUE], "input", "empty place")
+  expect_mistake(C[t] ~ y[t * t], "input", c("t * t", "r[t]"))
+  expect_mistake(C[i] ~ A[-1, i], "index", c("-1", "before the formula"))
+  expect_mistake(C[i] ~ if (w[i] > 0) 1 else 2, "input", "ifelse(test, yes, no)")
+  expect_mistake(C[i] ~ w[i] > 0 && w[i] < 1, "input", "write & in place of &&", op = "count")
+  caught <- tryCatch(reduction(C[i] <- A[i, k], "sum"), error = identity)
+  expect_s3_class(caught, "kernweave_error_input")
+  expect_match(conditionMessage(caught), "write C[i] ~ A[i, k]", fixed = TRUE)
+})
+
+test_that("axes that only `extents` or only the weight mentions are mistakes", {
+  expect_mistake(C[i] ~ A[i, k], "input", c("`extents`", "axis z"), extents = c(z = 3))
+  expect_equal(reduction(C[i] ~ w[j] * (i > j), "sum", extents = c(i = 2)), c(0, 0.2))
+  expect_mistake(C[i] ~ A[i, k], "shape", c("axis z", "weight alone", "i, k"), "sumsoftmaxweight", weight = ~ w[z])
+  expect_equal(dim(reduction(C[i, d] ~ A[i, k], "sumsoftmaxweight", weight = ~ B[d, k])), c(5L, 11L))
+})
+
+test_that("row numbers that are logical, or names that no dimension has, are mistakes", {
+  named <- A
+  rownames(named) <- letters[1:5]
+  expect_mistake(C[i] ~ A[g[i], k], "input", c("logical", "which(g)"), data = list(g = c(TRUE, TRUE)))
+  expect_mistake(C[i] ~ A[g[i], k], "input", "no names", data = list(g = c("a", "b")))
+  expect_mistake(C[i] ~ named[g[i], k], "index", "\"z\"", data = list(g = c("a", "z")))
+  expect_mistake(C[i] ~ named[g[i], k], "value", "NA", data = list(g = c("a", NA)))
+  expect_mistake(C[k] ~ named["z", k], "index", c("\"z\"", "no such name"))
+  expect_mistake(C[i] ~ named[i, "z"], "index", "has no names")
+})
+
+test_that("what is no array of numbers is told by the name of the variable", {
+  expect_mistake(C[i] ~ d[i], "input", "as.numeric(d) counts days", data = list(d = as.Date("2020-01-01") + 0:2))
+  expect_mistake(C[i] ~ d[i], "input", "units = \"secs\"", data = list(d = as.difftime(1:3, units = "mins")))
+  expect_mistake(C[i] ~ d[i], "input", "unlist(d)", data = list(d = list(1, 2)))
+  expect_mistake(C[i] ~ nothing[i], "input", "`nothing` is NULL", data = list(nothing = NULL))
+  expect_mistake(C[i] ~ l$b[i], "input", "`l$b`", data = list(l = list(a = 1:2)))
+  expect_mistake(C[i] ~ A[i, k], "input", c("such as \"sum\"", "function"), op = sum)
+})

@@ -1,0 +1,179 @@
+# What stands in the brackets of an index formula, and in front of them, as places (along.R); and what to say where a
+# right side cannot be evaluated.
+
+# `into`: the dimension whose row numbers these are, if any.
+place_of_bracket <- function(expression, scope, into = NULL) {
+  label <- deparse1(expression)
+  x <- array_in_front(expression, label, scope)
+  if (is_lazy(x)) abort("input", "`", label, "` reads a lazy tensor; brackets of an index formula read arrays")
+  parts <- as.list(expression)[-(1:2)]
+  if (!length(parts)) abort("input", label, " has nothing in its brackets")
+  named <- names(parts)[nzchar(names(parts) %or% "")]
+  if (length(named)) {
+    abort("input", "brackets of an index formula take no `", named[1], "`: leave it out of ", label)
+  }
+  names <- names_of_dimensions(plain_value(x))
+  specs <- lapply(seq_along(parts), function(k) {
+    spec_of_expression(parts[[k]], scope, list(label = label, dimension = k, names = names[k][[1]]))
+  })
+  new_place(if (is.null(into)) x else as_row_numbers(x, expression, into), specs, label)
+}
+
+# The array that is read: a variable, or a part of a list that is one.
+array_in_front <- function(expression, label, scope) {
+  front <- expression[[2]]
+  if (is.name(front)) return(array_named(as.character(front), scope))
+  if (is_part_of_list(front)) return(part_of_list(front, scope))
+  abort("input", "in front of brackets stands the name of an array; in ", label, " it is ", deparse1(front), "; write ",
+        named_in_front(expression, front))
+}
+
+# What to write for A[i][k], (A)[i, k] and t(A)[i, k].
+named_in_front <- function(expression, front) {
+  if (is_bracket(front)) return(deparse1(as.call(c(as.list(front), as.list(expression)[-(1:2)]))))
+  in_round <- is.call(front) && identical(front[[1]], quote(`(`)) && is.name(front[[2]])
+  expression[[2]] <- if (in_round) front[[2]] else quote(M)
+  paste0(deparse1(expression), if (!in_round) paste0(" with M <- ", deparse1(front), " before the formula"))
+}
+
+# fit$coef, l[["x"]], object@x, of a variable or of such a part.
+is_part_of_list <- function(expression) {
+  if (!is.call(expression) || length(expression) != 3 || !is.name(expression[[1]])) return(FALSE)
+  takes <- switch(as.character(expression[[1]]), `$` = , `@` = TRUE, `[[` = !is.language(expression[[3]]), FALSE)
+  takes && (is.name(expression[[2]]) || is_part_of_list(expression[[2]]))
+}
+
+part_of_list <- function(expression, scope) {
+  root <- expression
+  while (is.call(root)) root <- root[[2]]
+  root <- as.character(root)
+  refuse <- function(why) abort("input", "there is no array `", deparse1(expression), "`", why)
+  x <- tryCatch(eval(expression, structure(list(array_named(root, scope)), names = root), scope),
+                error = function(e) refuse(paste0(": ", conditionMessage(e))))
+  if (is.null(x)) refuse(": it is NULL")
+  x
+}
+
+# What is no function: base R has a t() and a c().
+array_named <- function(name, scope) {
+  known <- ls(scope)
+  while (!identical(scope, emptyenv())) {
+    if (exists(name, scope, inherits = FALSE)) {
+      x <- get(name, scope, inherits = FALSE)
+      if (is.null(x)) abort("input", "`", name, "` is NULL, not an array")
+      if (!is.function(x)) return(x)
+    }
+    scope <- parent.env(scope)
+  }
+  abort("input", "there is no array `", name, "`", near_hint(name, known, ""))
+}
+
+# Row numbers that are given by name, or by a factor, which stands for its codes.
+as_row_numbers <- function(x, expression, into) {
+  if (is.factor(x)) return(as.integer(x))
+  label <- deparse1(expression)
+  array <- deparse1(expression[[2]])
+  if (is.logical(x)) {
+    abort("input", "`", label, "` is logical, but row numbers of `", into$label, "` are whole numbers; which(", array,
+          ") says which are TRUE")
+  }
+  if (!is.character(x)) return(x)
+  if (is.null(into$names)) {
+    abort("input", "`", label, "` is a character vector, but `", into$label, "` has no names in dimension ",
+          into$dimension, "; row numbers are whole numbers, as from match(", array, ", unique(", array, "))")
+  }
+  at <- match(x, into$names)
+  lost <- x[is.na(at) & !is.na(x)]
+  if (length(lost)) no_such_name(lost[1], into)
+  attributes(at) <- attributes(x)
+  at
+}
+
+no_such_name <- function(name, into) {
+  abort("index", "`", into$label, "` asks for \"", name, "\", but dimension ", into$dimension, " of that array ",
+        if (is.null(into$names)) "has no names" else "has no such name",
+        if (!is.null(into$names)) near_hint(name, into$names))
+}
+
+spec_of_expression <- function(part, scope, into) {
+  if (is_empty_place(part)) return(list(kind = "component"))
+  if (is.name(part)) return(list(kind = "axis", axes = as.character(part)))
+  if (is_bracket(part)) return(list(kind = "gather", by = place_of_bracket(part, scope, into)))
+  if (is.character(part)) return(list(kind = "number", value = place_by_name(part, into)))
+  sum <- linear_sum(part)
+  if (is.null(sum)) {
+    abort("input", "in brackets stand axes, numbers, sums of both, row numbers such as g[i], or nothing; not ",
+          deparse1(part), " in ", into$label, remedy_in_brackets(part))
+  }
+  by <- sum$by[sum$by != 0]
+  if (!length(by)) return(list(kind = "number", value = sum$plus))
+  if (any(c(by, sum$plus) %% 1 != 0)) abort("input", "steps of a window are whole numbers; not ", deparse1(part))
+  list(kind = "window", axes = names(by), by = unname(by), plus = sum$plus)
+}
+
+place_by_name <- function(name, into) {
+  at <- match(name, into$names)
+  if (is.na(at)) no_such_name(name, into)
+  at
+}
+
+remedy_in_brackets <- function(part) {
+  if (is.logical(part)) return("; an empty place takes all of a dimension, as in x[i, ]")
+  if (!is.call(part)) return("")
+  if (as.character(part[[1]])[1] %in% c(":", "c", "seq", "seq_len")) {
+    return("; take that part of the array before the formula")
+  }
+  paste0("; other row numbers come from a vector: r <- ... before the formula, and r[", all.vars(part)[1] %or% "i",
+         "] in the brackets")
+}
+
+refuse_double_brackets <- function(expression, axes) {
+  if (!identical(expression[[1]], quote(`[[`))) return(invisible())
+  inside <- unlist(lapply(as.list(expression)[-(1:2)], all.vars))
+  if (!any(inside %in% axes)) return(invisible())
+  single <- expression
+  single[[1]] <- quote(`[`)
+  abort("input", "brackets of an index formula are single: write ", deparse1(single), " for ", deparse1(expression))
+}
+
+# --- right sides that cannot be evaluated ---------------------------------------------------------------------
+
+# Errors of base R, by class; and of arrays that stand in no brackets, by what they should have been.
+of_formula <- function(code, written, what, scope, extents) {
+  withCallingHandlers(code, error = function(e) {
+    if (inherits(e, "kernweave_error_shape")) {
+      loose <- loose_arrays(written, scope)
+      named <- vapply(names(loose), function(name) grepl(paste0("`", name, "`"), conditionMessage(e), fixed = TRUE), NA)
+      for (name in names(loose)[named]) {
+        abort("shape", "`", name, "` is ", describe(loose[[name]]), " and stands in no brackets; write ",
+              in_brackets(name, loose[[name]], extents), " to read it along axes")
+      }
+    }
+    if (inherits(e, "kernweave_error")) return()
+    wrong <- intersect(names(by_point), all.names(written))
+    abort("input", what, " cannot be evaluated as a formula: ", conditionMessage(e),
+          if (length(wrong)) paste0("; for each point write ", by_point[wrong[1]], " in place of ", wrong[1]))
+  })
+}
+by_point <- c(`if` = "ifelse(test, yes, no)", `&&` = "&", `||` = "|")
+
+# Arrays of more than one number outside of brackets, by name.
+loose_arrays <- function(written, scope) {
+  names <- all.vars(written)
+  values <- lapply(names, function(name) plain_value(get0(name, scope)))
+  several <- vapply(values, function(x) is.atomic(x) && length(x) > 1, NA)
+  structure(values[several], names = names[several])
+}
+
+# As it would be read along axes that are as long as it is: "w[k]".
+in_brackets <- function(name, x, extents) {
+  left <- extents
+  axes <- character()
+  for (n in extents_of(x)) {
+    fits <- names(left)[left == n]
+    axes <- c(axes, if (length(fits)) fits[1] else "...")
+    left <- left[setdiff(names(left), fits[1])]
+  }
+  paste0(name, "[", paste(axes, collapse = ", "), "]")
+}
+
