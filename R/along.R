@@ -180,8 +180,8 @@ refuse_named_axes <- function(operands) {
 # --- extents --------------------------------------------------------------------------------------------------
 
 # How many points each axis has, named, in the order of mention. Axes that stand only in windows are as long as every
-# element stays inside.
-extents_of_axes <- function(places, given = NULL) {
+# element stays inside; NA if nothing says more and they may stay `open`.
+extents_of_axes <- function(places, given = NULL, open = FALSE) {
   known <- lapply(given, function(n) list(extent = as.numeric(n), name = "extents"))
   note <- function(axis, extent, name) {
     before <- known[[axis]]
@@ -200,10 +200,10 @@ extents_of_axes <- function(places, given = NULL) {
     if (spec$kind == "axis") note(spec$axes, extent, name)
     if (spec$kind == "window") windows[[length(windows) + 1]] <<- c(spec, list(extent = extent, name = name))
   })
-  known <- extents_of_windows(known, windows)
+  known <- extents_of_windows(known, windows, open)
   order <- axes_of_places(places)
   if (length(order) > 16) abort("unsupported", "a formula of ", length(order), " axes; there may be 16")
-  vapply(known[order], function(one) as.numeric(one$extent), 0)
+  structure(vapply(known[order], function(one) as.numeric(one$extent %or% NA), 0), names = order)
 }
 
 # Calls f(spec, extent of the dimension, name) for each dimension, of gathers within, too.
@@ -215,7 +215,7 @@ each_spec <- function(places, f) {
   }
 }
 
-extents_of_windows <- function(known, windows) {
+extents_of_windows <- function(known, windows, may_stay_open = FALSE) {
   unknown <- function() setdiff(unique(unlist(lapply(windows, `[[`, "axes"))), names(known))
   while (length(open <- unknown())) {
     found <- FALSE
@@ -226,6 +226,7 @@ extents_of_windows <- function(known, windows) {
       known[[axis]] <- list(extent = most, name = here[[1]]$name, window = TRUE)
       found <- TRUE
     }
+    if (!found && may_stay_open) return(known)
     if (!found) {
       abort("shape", "the axes ", paste(open, collapse = " and "), " stand in windows alone, so nothing says how long ",
             "they are; say it by extents = c(", open[length(open)], " = ...)")
@@ -272,10 +273,12 @@ axes_text <- function(extents) {
   paste0(names(extents), " (", format(extents, trim = TRUE, big.mark = ","), ")", collapse = ", ")
 }
 
+# "i 5 x k 7": what dim() says, with names.
 named_shape_text <- function(F) {
-  extents <- extents_of_axes(places_of_tensor(F))
+  n <- dim(F)
+  points <- ifelse(is.na(n), "?", format(n, trim = TRUE, big.mark = ",", scientific = FALSE))
   components <- if (width(F) > 1) paste0(" x ", width(F), " components")
-  paste0("along ", axes_text(extents), components, ", ", type_kind(F))
+  paste0(paste(names(n), points, collapse = " x "), components, ", ", type_kind(F))
 }
 
 place_text <- function(place) {

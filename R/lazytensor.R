@@ -91,7 +91,8 @@ is_lazy <- function(x) inherits(x, "lazy_tensor")
 #' Number of components of a lazy tensor
 #'
 #' `width()` returns the number of components at each pair; `dim()` returns the number of points along i and along j (1
-#' if the formula does not vary along that axis, `NA` if it is not known yet).
+#' if the formula does not vary along that axis, `NA` if it is not known yet). Of a formula with named axes (see
+#' [along()]) it returns the number of points along each, by name.
 #'
 #' @param x a lazy tensor
 #' @return A whole number.
@@ -110,10 +111,14 @@ width <- function(x) {
 #' @export
 dim.lazy_tensor <- function(x) {
   extent <- .subset2(x, "extent")
-  if (!has_axis(x, "i")) extent[1] <- 1
-  if (!has_axis(x, "j")) extent[2] <- 1
+  if (has_named_axes(x)) extent <- extents_of_axes(places_of_tensor(x), open = TRUE)
+  else {
+    if (!has_axis(x, "i")) extent[1] <- 1
+    if (!has_axis(x, "j")) extent[2] <- 1
+  }
   small <- is.na(extent) | extent <= .Machine$integer.max
-  if (all(small)) as.integer(extent) else extent
+  if (all(small)) storage.mode(extent) <- "integer"
+  extent
 }
 
 #' @export
@@ -153,6 +158,7 @@ names_of_data <- function(data, side) {
 
 # A known extent, for what cannot be done without.
 need_extent <- function(x, axis, what) {
+  if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
   n <- dim(x)[match(axis, c("i", "j"))]
   if (is.na(n)) abort("no_data", what, " needs to know how many points there are along ", axis)
   n

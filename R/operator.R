@@ -53,6 +53,7 @@ waiting_product <- function(K, width, kind = "real", by = "Mult") {
 }
 
 check_summed <- function(K, written) {
+  if (has_named_axes(K)) refuse_named_axes(operands_of(K$formula))
   if (has_axis(K, "j")) return(invisible())
   abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
         formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")
@@ -307,6 +308,7 @@ check_varies <- function(x, axis) {
 }
 
 take_points <- function(x, which, axis, name) {
+  if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
   side <- match(axis, c("i", "j"))
   n <- dim(x)[side]
   names <- point_names(x, axis)

@@ -21,7 +21,7 @@ as_lazy <- function(value, beside, name, by_rows = FALSE) {
       return(lazy_operand(new_operand(name, "i", 1L, numbers$kind, numbers$values)))
     }
     abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", counted(width(beside), "component"),
-          "; use Vi() or Vj() for one number per point")
+          "; use ", if (has_named_axes(beside)) "along()" else "Vi() or Vj()", " for one number per point")
   }
   label <- if (n == 1) as.character(as.numeric(value)) else name
   lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values), literal = n == 1))
@@ -29,7 +29,8 @@ as_lazy <- function(value, beside, name, by_rows = FALSE) {
 
 # A vector with a number for each row of a formula of one component: R multiplies the rows of a matrix by it.
 is_column <- function(value, beside) {
-  is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") && isTRUE(length(value) == dim(beside)[1])
+  is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") &&
+    isTRUE(length(value) == .subset2(beside, "extent")[1])
 }
 
 # A traced number is a parameter whatever its value.
@@ -45,9 +46,10 @@ traced_lazy <- function(x, beside, name, by_rows) {
 as_pairs <- function(value, numbers, beside, name) {
   what <- paste0("`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula ")
   if (!has_axis(beside, "i") || !has_axis(beside, "j")) {
-    abort("shape", what, "that does not vary along both i and j; use Vi(), Vj() or Vij()")
+    abort("shape", what, "that does not vary along both i and j; use ",
+          if (has_named_axes(beside)) "along()" else "Vi(), Vj() or Vij()")
   }
-  extent <- dim(beside)[1:2]
+  extent <- .subset2(beside, "extent")[1:2]
   if (any(!is.na(extent) & dim(value) != extent)) {
     abort("shape", what, "of ", extent[1], " x ", extent[2], " pairs; use Vi() or Vj() for points")
   }

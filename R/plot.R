@@ -90,6 +90,6 @@ head.lazy_tensor <- function(x, n = 6L, ...) first_points(x, n, utils::head)
 tail.lazy_tensor <- function(x, n = 6L, ...) first_points(x, n, utils::tail)
 
 first_points <- function(x, n, part) {
-  if (!has_axis(x, "i")) return(x)
+  if (!has_axis(x, "i") && !has_named_axes(x)) return(x)
   take_points(x, part(seq_len(need_extent(x, "i", "head()")), n), "i", "rows")
 }

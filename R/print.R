@@ -133,12 +133,14 @@ summary.lazy_tensor <- function(object, ...) {
 #' @export
 print.summary.lazy_tensor <- function(x, ...) {
   components <- if (x$width == 1) " component, " else " components, "
-  cat("Lazy tensor of ", x$dim[1], " x ", x$dim[2], " pairs, ", x$width, components, x$kind, "\n", sep = "")
+  named <- !is.null(names(x$dim))
+  points <- if (named) paste(names(x$dim), x$dim, collapse = " x ") else paste(x$dim[1], "x", x$dim[2], "pairs")
+  cat("Lazy tensor of ", points, ", ", x$width, components, x$kind, "\n", sep = "")
   cat("  formula     ", x$formula, "\n", sep = "")
   cat("  operands    ", paste(x$operands, collapse = "\n              "), "\n", sep = "")
   if (!is.null(x$restricted)) cat("  pairs       ", x$restricted, "\n", sep = "")
-  cat("  operations  ", x$operations, " for each pair at most\n", sep = "")
-  cat("  as a matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
+  cat("  operations  ", x$operations, " for each ", if (named) "point" else "pair", " at most\n", sep = "")
+  cat("  as a", if (named) "n array " else " matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
   invisible(x)
 }
 
@@ -275,6 +277,7 @@ explain.default <- function(x, ...) {
 #' @export
 explain.lazy_tensor <- function(x, index = "j", cuda = FALSE, ...) {
   refuse_more(...)
+  refuse_named_axes(operands_of(x$formula))
   index <- check_index(index)
   folded <- if (index == "ij" || has_axis(x, index)) index else if (has_axis(x, "i")) "i"
   if (is.null(folded)) abort("shape", "the formula `", format(x), "` varies along neither i nor j")

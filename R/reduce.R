@@ -118,7 +118,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
 
 # C[i] <- A[i, k] would assign, or ask for a variable i.
 refuse_assignment <- function(typed) {
-  if (!is.call(typed) || !identical(typed[[1]], quote(`<-`))) return(invisible())
+  if (!is.call(typed) || !identical(typed[[1]], quote(`<-`)) || !is_bracket(typed[[2]])) return(invisible())
   typed[[1]] <- quote(`~`)
   abort("input", "an index formula has a tilde between its sides: write ", deparse1(typed))
 }

@@ -68,7 +68,7 @@ test_that("what along() cannot do says so by class", {
 
 test_that("only reduction() computes formulas with named axes", {
   F <- along(A, "i", "k") * along(B, "k", "l")
-  for (code in expression(as.matrix(F), as.array(F), rowSums(F), F %*% 1:4, solve(F, 1:3), keigen(F, 1),
+  for (code in expression(as.matrix(F), as.array(F), rowSums(F), F %*% 1:4, F[1, 2], head(F), solve(F, 1:3), keigen(F, 1),
                           reduction(F, "sum", index = "k", by = 1:3), as_op(F), diag(F))) {
     expect_error(eval(code), class = "kernweave_error", label = deparse(code))
   }
@@ -101,5 +101,22 @@ test_that("several reductions of an index formula are a list, and explain() says
   expect_identical(format(R), "sum over i, k, for each j, of A[i, k] * A[i, j] * A[1, k]")
   expect_match(utils::capture.output(print(explain(R))), "runs that are folded together along i (3)", fixed = TRUE,
                all = FALSE)
-  expect_identical(utils::capture.output(print(along(A, "i", "k")))[1], "<lazy tensor> along i (3), k (4), real")
+  expect_identical(utils::capture.output(print(along(A, "i", "k")))[1], "<lazy tensor> i 3 x k 4, real")
+})
+
+test_that("dim() of a formula with named axes has the extent of each axis, by name", {
+  F <- along(A, "i", "k") * along(B, "k", "l")
+  expect_identical(dim(F), c(i = 3L, k = 4L, l = 5L))
+  expect_identical(length(F), 60L)
+  expect_identical(dim(Vi(x) * along(1:7, "s")), c(i = 3L, s = 7L))
+  expect_identical(dim(sqdist(along(x, "p", NA), along(y, "q", NA))), c(p = 3L, q = 5L))
+  expect_identical(dim(along(1:9, c("t", "s")) * along(1:3, "s")), c(t = 7L, s = 3L))
+  expect_identical(dim(along(1:9, c("t", "s"))), c(t = NA_integer_, s = NA_integer_))
+  expect_identical(dim(along(A, "i", "j") * 2), c(3L, 4L))  # axes i and j alone: as ever
+  shown <- function(F) utils::capture.output(print(F))[1]
+  expect_identical(shown(sqdist(along(x, "p", NA), along(y, "q", NA))), "<lazy tensor> p 3 x q 5, real")
+  expect_identical(shown(along(x, "p", NA) * along(1:2, "q")), "<lazy tensor> p 3 x q 2 x 2 components, real")
+  expect_identical(shown(along(1:9, c("t", "s"))), "<lazy tensor> t ? x s ?, integer")
+  expect_match(utils::capture.output(print(summary(F)))[1], "i 3 x k 4 x l 5, 1 component", fixed = TRUE)
+  expect_error(explain(F), "named axes", class = "kernweave_error_unsupported")
 })
