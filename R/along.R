@@ -92,10 +92,19 @@ new_place <- function(x, specs, name) {
   }
   axes <- axes_of_specs(specs)
   place <- list(x = if (is_traced(x)) x else numbers$values, kind = numbers$kind, specs = specs, name = name,
-                axes = axes, dim = extents_of(plain), names = names_of_dimensions(plain))
+                axes = axes, dim = extents_of(plain), names = names_of_dimensions(plain),
+                unknown = is.logical(plain) && numbers$kind != "logical")
   check_numbers_in_range(place)
   if (width_of_place(place) == 0) abort("shape", "`", name, "` has no component: a dimension in brackets has extent 0")
   place
+}
+
+# A logical formula knows no NA, so a logical array that has some is one of integers.
+unknown_hint <- function(places) {
+  for (place in places) if (isTRUE(place$unknown)) {
+    return(paste0(": `", place$name, "` has NA, which logical formulas do not know; ", place$name,
+                  " == TRUE takes NA for FALSE"))
+  }
 }
 
 axes_of_specs <- function(specs) {

@@ -120,7 +120,7 @@ formula_of_places <- function(expression, kept, scope, given = NULL, beside = gi
   }
   for (axis in counted) found$places[[axis]] <- counter_place(axis, extents[[axis]])
   frame <- list2env(c(lapply(found$places, lazy_place), twins_of_points, lazy_twins_in(scope)), parent = scope)
-  F <- of_formula(eval(written, frame), written, what, scope, extents)
+  F <- of_formula(eval(written, frame), written, what, scope, extents, found$places)
   if (is_lazy(F)) return(F)
   loose <- loose_arrays(written, scope)
   abort("input", what, " of an index formula must read an array in brackets",

@@ -139,7 +139,7 @@ refuse_double_brackets <- function(expression, axes) {
 # --- right sides that cannot be evaluated ---------------------------------------------------------------------
 
 # Errors of base R, by class; and of arrays that stand in no brackets, by what they should have been.
-of_formula <- function(code, written, what, scope, extents) {
+of_formula <- function(code, written, what, scope, extents, places) {
   withCallingHandlers(code, error = function(e) {
     if (inherits(e, "kernweave_error_shape")) {
       loose <- loose_arrays(written, scope)
@@ -149,6 +149,8 @@ of_formula <- function(code, written, what, scope, extents) {
               in_brackets(name, loose[[name]], extents), " to read it along axes")
       }
     }
+    hint <- if (inherits(e, "kernweave_error_kind")) unknown_hint(places)
+    if (!is.null(hint)) abort("kind", sub("; write the comparison.*", "", conditionMessage(e)), hint)
     if (inherits(e, "kernweave_error")) return()
     wrong <- intersect(names(by_point), all.names(written))
     abort("input", what, " cannot be evaluated as a formula: ", conditionMessage(e),

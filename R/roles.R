@@ -17,6 +17,10 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
   operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
   places <- lapply(operands, place_of_operand)
+  if (row$kind == "logical" && type_kind(F) != "logical") {
+    abort("kind", row$fn, "() needs a logical formula, not ", type_kind(F), " values",
+          unknown_hint(places) %or% "; write the comparison out")
+  }
   extents <- extents_of_axes(places, known)
   lost <- setdiff(kept, names(extents))
   if (length(lost)) {

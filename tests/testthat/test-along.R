@@ -68,8 +68,8 @@ test_that("what along() cannot do says so by class", {
 
 test_that("only reduction() computes formulas with named axes", {
   F <- along(A, "i", "k") * along(B, "k", "l")
-  for (code in expression(as.matrix(F), as.array(F), rowSums(F), F %*% 1:4, F[1, 2], head(F), solve(F, 1:3), keigen(F, 1),
-                          reduction(F, "sum", index = "k", by = 1:3), as_op(F), diag(F))) {
+  for (code in expression(as.matrix(F), as.array(F), rowSums(F), F %*% 1:4, F[1, 2], head(F), solve(F, 1:3),
+                          keigen(F, 1), reduction(F, "sum", index = "k", by = 1:3), as_op(F), diag(F))) {
     expect_error(eval(code), class = "kernweave_error", label = deparse(code))
   }
 })

@@ -177,3 +177,16 @@ test_that("what is no array of numbers is told by the name of the variable", {
   expect_mistake(C[i] ~ l$b[i], "input", "`l$b`", data = list(l = list(a = 1:2)))
   expect_mistake(C[i] ~ A[i, k], "input", c("such as \"sum\"", "function"), op = sum)
 })
+
+test_that("a logical array with NA is one of integers, as in Vij(): sums are NA, and a logical formula names it", {
+  l <- c(TRUE, NA, FALSE)
+  n <- c(TRUE, FALSE, FALSE)
+  expect_identical(reduction(s ~ l[i], "sum"), NA_real_)
+  expect_identical(reduction(s[i] ~ l[i] * 2, "sum"), c(2, NA, 0))
+  expect_identical(reduction(s ~ l[i] == TRUE, "count"), reduction(s ~ n[i], "count"))
+  for (op in c("any", "all", "count")) expect_mistake(s ~ l[i], "kind", c("`l[i]` has NA", "l[i] == TRUE"), op)
+  for (f in list(s ~ l[i] & n[j], s ~ !l[i], s ~ ifelse(l[i], 1, 2)))
+    expect_mistake(f, "kind", c("`l[i]` has NA", "l[i] == TRUE"))
+  expect_mistake(s ~ w[i], "kind", "write the comparison out", "any")
+  expect_error(any(Vij(matrix(l)), index = "ij"), class = "kernweave_error_kind")
+})
