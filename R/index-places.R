@@ -70,7 +70,7 @@ array_named <- function(name, scope) {
 
 # Row numbers that are given by name, or by a factor, which stands for its codes.
 as_row_numbers <- function(x, expression, into) {
-  if (is.factor(x)) return(as.integer(x))
+  if (is.factor(x)) return(array_or_vector(unclass(x)))
   label <- deparse1(expression)
   array <- deparse1(expression[[2]])
   if (is.logical(x)) {
@@ -85,7 +85,7 @@ as_row_numbers <- function(x, expression, into) {
   at <- match(x, into$names)
   lost <- x[is.na(at) & !is.na(x)]
   if (length(lost)) no_such_name(lost[1], into)
-  attributes(at) <- attributes(x)
+  attributes(at) <- attributes(array_or_vector(x))
   at
 }
 

@@ -159,15 +159,27 @@ elementwise_ops <- function() {
 }
 op_forms <- new.env(parent = emptyenv())
 
-# The first array that names an axis names the results along it.
+# The first array that names an axis names the results along it, a vector of row numbers among them; if none does, the
+# first array of which such a vector takes rows that have names.
 names_of_axes <- function(places, axes) {
-  sapply(axes, function(axis) {
-    for (place in places) for (k in seq_along(place$specs)) {
-      spec <- place$specs[[k]]
-      if (spec$kind == "axis" && spec$axes == axis && !is.null(place$names[[k]])) return(place$names[[k]])
-    }
-    NULL
-  }, simplify = FALSE)
+  sapply(axes, function(axis) names_along(places, axis) %or% names_gathered(places, axis), simplify = FALSE)
+}
+
+names_along <- function(places, axis) {
+  for (place in places) for (k in seq_along(place$specs)) {
+    spec <- place$specs[[k]]
+    names <- if (spec$kind == "gather") names_along(list(spec$by), axis)
+             else if (spec$kind == "axis" && spec$axes == axis) place$names[[k]]
+    if (!is.null(names)) return(names)
+  }
+}
+
+names_gathered <- function(places, axis) {
+  for (place in places) for (k in seq_along(place$specs)) {
+    spec <- place$specs[[k]]
+    if (spec$kind != "gather" || is.null(place$names[[k]])) next
+    if (is_plain_list(spec$by) && spec$by$axes == axis) return(place$names[[k]][row_numbers_of(place, k)])
+  }
 }
 
 # Names of results that have lost them on the way.
