@@ -50,6 +50,9 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   if (traced && call && row$fn == "variance" && !is.null(roles$settings$folded)) {
     return(variance_in_two_steps(F, kept, prod(extents[roles$folded]), ..., known = extents))
   }
+  if (traced && call && row$fn %in% names(places_only) && !is.null(roles$settings$folded)) {
+    return(reduce_at_winners(F, row, kept, extents, operands, places, K, ...))
+  }
   to <- Map(operand_in_role, places, list(roles))
   leaves <- lapply(to, function(operand) lazy_operand(operand)$formula)
   again <- function(T) {

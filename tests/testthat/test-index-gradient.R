@@ -107,24 +107,46 @@ test_that("where nothing is folded, or no point is, gradients have their shapes"
   expect_equal(gradient(f)(A, B)$A, 2 * A * rep(rowSums(B^2), each = 5))
 })
 
-test_that("variances, maxima and minima have gradients, or say that they have none yet", {
-  x <- stats::rnorm(4)
-  y <- stats::rnorm(3)
-  z <- stats::rnorm(5)
-  data <- list(x = x, y = y, z = z)
+test_that("variances, maxima and minima have gradients, over any number of axes", {
+  data <- list(x = stats::rnorm(4), y = stats::rnorm(3), z = stats::rnorm(5), A = matrix(stats::rnorm(12), 4),
+               g = c(2L, 2L, 1L, 3L, 4L))
   for (f in list(s ~ x[i] * y[j], s[i] ~ x[i] - y[j]^2, s[j, k] ~ x[i] * y[j] - z[k], s ~ x[i]^3)) {
     for (op in c("max", "min", "variance", "mean")) expect_index_gradient(list(formula = f, data = data), op, "short")
   }
-  for (f in list(s ~ x[i] * y[j] * z[k], s[j] ~ x[i] * y[j] - z[k]^2)) {
-    expect_index_gradient(list(formula = f, data = data), "variance", "long")
-    of <- function(op) gradient(function(x) sum(reduction(f, op, data = list(x = x, y = y, z = z))))
-    for (op in c("max", "min")) {
-      found <- tryCatch(of(op)(x)$x, kernweave_error_unsupported = function(e) NULL)
-      if (!is.null(found)) expect_equal(found, differences(function(x) {
-        sum(index_oracle(f, op, list(x = x, y = y, z = z)))
-      }, x), tolerance = 1e-6)
-    }
+  long <- list(s ~ x[i] * y[j] * z[k], s[j] ~ x[i] * y[j] - z[k]^2, s[t] ~ z[t + s - 1] * y[u] * A[s, u] - u,
+               s[i] ~ A[g[j], a] * x[i] * z[k], s[j, i] ~ A[i, ] * A[j, ] * z[k] * y[l])
+  for (f in long) for (op in c("max", "min", "variance")) {
+    expect_index_gradient(list(formula = f, data = data), op, "long")
   }
+})
+
+test_that("the smallest and largest values of many axes have the gradients of their points, and 0 beyond the last", {
+  x <- c(a = 1.3, b = -0.7, c = 2.1)
+  y <- stats::rnorm(2)
+  z <- stats::rnorm(2)
+  A <- matrix(stats::rnorm(6), 3)
+  f <- s[j] ~ x[i] * y[j] - z[k]^2 * x[i]
+  wide <- s[i] ~ A[i, ] * y[j] - z[k]^2 * A[l, ]
+  by_x <- list(function(x) reduction(f, "Kmin", K = 3, data = list(x = x)),
+               function(x) reduction(f, "Kmax_argKmax", K = 2, data = list(x = x))$value,
+               function(x) reduction(f, "min_argmin", data = list(x = x))$value)
+  for (g in by_x) expect_slopes(gradient(function(x) sum(g(x)^2))(x)[[1]], function(x) sum(g(x)^2), x, deparse(body(g)))
+  by_A <- function(A) sum(cos(1:12) * reduction(wide, "Kmin", K = 2, data = list(A = A)))
+  expect_slopes(gradient(by_A)(A)[[1]], by_A, A, "components")
+  seen <- NULL
+  gradient(function(A) {
+    seen <<- reduction(wide, "max_argmax", data = list(A = A))
+    sum(seen$value)
+  })(A)
+  seen$value <- value_of(seen$value)
+  expect_identical(seen, reduction(wide, "max_argmax"))
+  found <- value_and_gradient(function(x) {
+    all <- reduction(f, "Kmin", K = 8, data = list(x = x))
+    expect_identical(dim(all), c(2L, 8L))
+    sum(all[, 1:6])
+  })(x)
+  expect_equal(found$value, reduction(s ~ x[i] * y[j] - z[k]^2 * x[i], "sum"))
+  expect_equal(found$gradient$x, gradient(function(x) reduction(s ~ x[i] * y[j] - z[k]^2 * x[i], "sum"))(x)$x)
 })
 
 test_that("gradients of weighted reductions are right, and so are gradients of gradients", {

@@ -1,0 +1,96 @@
+# Gradients of minima and their like over many axes. The engine tells a winner among two axes (grad-winners.R); here
+# every array is read at the winners, by way of the tape, so that a formula of the kept axes alone is left.
+
+# `places`: those of `operands`, in their order.
+reduce_at_winners <- function(F, row, kept, extents, operands, places, K, ...) {
+  if (width(F) > 1) return(of_each_component(F, row, kept, extents, K, ...))
+  plain <- of_places(F, operands, lapply(places, function(place) replace(place, "x", list(plain_value(place$x)))))
+  search <- if (row$saves == "nan_or_winner") nan_wins(plain, row$sign) else plain
+  index <- reduce_named(search, places_only[[row$fn]], kept, K, NULL, TRUE, ..., known = extents)
+  axes <- c(extents[kept], .winner = K %or% 1)
+  winners <- winner_places(index, extents[setdiff(names(extents), kept)], axes)
+  at <- of_places(F, operands, lapply(places, at_winner_places, winners, axes))
+  value <- reduce_named(at, "sum", names(axes), NULL, NULL, TRUE, ..., path = FALSE, known = axes)
+  value <- rearranged(value, function(x) if (is.null(dim(index))) as.vector(x) else array(x, dim(index)))
+  # Where there are fewer points than results, nothing flows.
+  none <- is.na(index)
+  if (any(none)) {
+    without <- reduce_named(plain, values_only[[row$fn]], kept, K, NULL, TRUE, ..., known = extents)
+    value <- overlay$ifelse(none, unname(without), value)
+  }
+  value <- with_names_of_axes(value, dimnames(index) %or% names(index))
+  if (row$results == "value") value else list(value = value, index = index)
+}
+
+# The name of what gives positions alone, and values alone.
+places_only <- c(min = "argmin", max = "argmax", min_argmin = "argmin", max_argmax = "argmax", Kmin = "argKmin",
+                 Kmax = "argKmax", Kmin_argKmin = "argKmin", Kmax_argKmax = "argKmax")
+values_only <- c(min = "min", max = "max", min_argmin = "min", max_argmax = "max", Kmin = "Kmin", Kmax = "Kmax",
+                 Kmin_argKmin = "Kmin", Kmax_argKmax = "Kmax")
+
+of_places <- function(F, operands, places) {
+  leaves <- lapply(places, function(place) lazy_place(place)$formula)
+  new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings)
+}
+
+# NaN is what a minimum is, if there is one.
+nan_wins <- function(F, sign) lazy_if(F == F, F, if (sign < 0) Inf else -Inf)
+
+# Each component has winners of its own: components come after the kept axes, before K.
+of_each_component <- function(F, row, kept, extents, K, ...) {
+  found <- lapply(seq_len(width(F)), function(k) {
+    reduce_named(F[, , k], row$fn, kept, K, NULL, TRUE, ..., known = extents)
+  })
+  beside <- function(parts) {
+    size <- c(extents[kept], K)
+    names <- dimnames(parts[[1]]) %or% if (length(kept) == 1 && is.null(K)) list(names(parts[[1]]))
+    x <- rearranged(join(parts), function(x) {
+      x <- array(x, unname(c(size, length(parts))))
+      if (is.null(K)) x else aperm(x, c(seq_along(kept), length(size) + 1L, length(size)))
+    })
+    if (length(dim(x)) == 1) return(rearranged(x, as.vector))
+    with_names_of_axes(x, if (length(names)) append(names, list(NULL), length(kept)))
+  }
+  if (row$results == "value") return(beside(found))
+  lapply(list(value = "value", index = "index"), function(part) beside(lapply(found, `[[`, part)))
+}
+
+with_names_of_axes <- function(x, names) {
+  if (is.null(names) || is.list(names) && all(vapply(names, is.null, NA))) return(x)
+  rearranged(x, function(x) if (is.list(names)) `dimnames<-`(x, names) else structure(x, names = names))
+}
+
+# For each axis that is reduced, the number of the winner along it, as an array of these axes.
+winner_places <- function(index, folded, axes) {
+  index[is.na(index)] <- 1  # what is read there is not used
+  left <- array(as.numeric(index), axes) - 1
+  found <- list()
+  for (axis in names(folded)) {
+    found[[axis]] <- left %% folded[[axis]] + 1
+    left <- left %/% folded[[axis]]
+  }
+  found
+}
+
+# A place as the winners see it: what varied along an axis that is reduced is a gather.
+at_winner_places <- function(place, winners, axes) {
+  if (!any(place$axes %in% names(winners))) return(place)
+  rows <- function(x) {
+    new_place(array(x, axes), lapply(names(axes), function(axis) list(kind = "axis", axes = axis)), "the winners")
+  }
+  place$specs <- lapply(place$specs, function(spec) {
+    if (spec$kind == "gather") spec$by <- at_winner_places(spec$by, winners, axes)
+    else if (!any(spec$axes %in% names(winners))) return(spec)
+    else if (spec$kind == "axis") spec <- list(kind = "gather", by = rows(winners[[spec$axes]]))
+    else spec <- list(kind = "gather", by = rows(window_rows(spec, winners, axes)))
+    spec
+  })
+  place$axes <- axes_of_specs(place$specs)
+  place$names <- NULL
+  place
+}
+
+window_rows <- function(spec, winners, axes) {
+  along <- function(axis) winners[[axis]] %or% along_dimension(match(axis, names(axes)), axes)
+  Reduce(`+`, Map(function(axis, by) by * as.vector(along(axis)), spec$axes, spec$by), spec$plus)
+}
