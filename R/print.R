@@ -234,13 +234,25 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' the boxes of each level, how many classes of pairs of boxes are skipped, expanded or split, the number of near pairs,
 #' their share of the work, and the error bound.
 #'
+#' For a reduction of an index formula, made with `call = FALSE`, `code = TRUE` shows C++ that computes it: a function of
+#' plain loops, without vectors, threads or copies, which a compiler takes as it is. It is not what runs here: see
+#' [schedule()] for that; it shows what an order of loops means, and times one without the package. `order` has the
+#' loops, the outermost first; an axis named twice is cut into blocks of the size in `block`. Arguments are pointers:
+#' whole numbers, the lengths of axes; the arrays as the head of the function names them, row numbers as whole numbers,
+#' all others as `double`; then the result. There is code for formulas by number, and for `sum`, `count`, `max` and
+#' `min`.
+#'
 #' `dplyr::explain()` and `generics::explain()` also find these methods, in whatever order packages are attached.
 #'
 #' @param x a lazy tensor, a lazy reduction, or an operator made by [approximate()]
 #' @param index for a lazy tensor: the axis to sum over
 #' @param cuda `TRUE` also shows the code for a GPU, even if there is none
+#' @param code `TRUE` shows the loops of an index formula as C++ instead
+#' @param order with `code`: the names of all axes, the outermost loop first; by default as the chosen nest has them
+#' @param block with `code`: for each axis that `order` names several times, the sizes of its blocks, the largest first
 #' @param ... not used
-#' @return An object of class `kernweave_explanation`, printed.
+#' @return An object of class `kernweave_explanation`, printed; with `code`, one of class `kernweave_code`, whose lines
+#'   `as.character()` gives.
 #' @seealso [summary()][summary.lazy_tensor] for a shorter look, [kernweave_rules()] for the rules, [kernweave_sitrep()]
 #' @concept execution plan
 #' @concept computing time
@@ -251,6 +263,10 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' explain(exp(-sum(d * d) / 2))
 #' explain(exp(-sum(d * d) / 2), cuda = TRUE)
 #' explain(approximate(kernel_gaussian(x)))
+#' A <- matrix(rnorm(6), 2)
+#' B <- matrix(rnorm(12), 3)
+#' R <- reduction(C[i, j] ~ A[i, k] * B[k, j], "sum", call = FALSE)
+#' explain(R, code = TRUE, order = c("k", "j", "k", "i"), block = c(k = 64))
 #' @rawNamespace
 #' S3method(dplyr::explain, lazy_tensor)
 #' S3method(dplyr::explain, lazy_reduction)
@@ -286,8 +302,11 @@ explain.lazy_tensor <- function(x, index = "j", cuda = FALSE, ...) {
 
 #' @rdname explain
 #' @export
-explain.lazy_reduction <- function(x, cuda = FALSE, ...) {
+explain.lazy_reduction <- function(x, cuda = FALSE, code = FALSE, order = NULL, block = NULL, ...) {
   refuse_more(...)
+  check_flag(code, "code")
+  if (code) return(explain_code(x, order, block))
+  if (!is.null(order) || !is.null(block)) abort("input", "`order` and `block` are those of the loops of code = TRUE")
   refuse_batches_of(x, "explain()")
   chosen <- call_options(x$settings)
   options <- plan_options(x, chosen)

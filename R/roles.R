@@ -70,6 +70,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   if (!identical(at_roles, here)) R$axes$written <- F$formula
   R$axes$nests <- nests
   R$axes$seconds <- seconds
+  R$axes$of <- list(formula = F$formula, op = if (mean) "mean" else row$fn)
   R$axes$again <- with_nest(F, op, kept, K, weight, c(list(known = known), list(...)))
   R
 }
