@@ -336,26 +336,31 @@ struct Machine {
 
   // --- operations with their own loop ---
 
-  // An argument of one vector of lanes in column c. Numbers are spread out into `room`.
-  static Read<P> reader(Seen a, const Operand& o, int c, int v, P** room) {
-    if (o.vector)
-      return {reinterpret_cast<const P*>(a.numbers(c) + v * W), a.stride / static_cast<std::int64_t>(sizeof(P)),
-              o.width};
-    P* at = *room;
+  // An argument of one vector of lanes in column c.
+  static Read<P> reader(Seen a, const Operand& o, int c, int v) {
+    return {reinterpret_cast<const P*>(a.numbers(c) + v * W), a.stride / static_cast<std::int64_t>(sizeof(P)), o.width};
+  }
+  // Numbers of column c, spread out into `room` for all its vectors.
+  static Read<P> spread_out(Seen a, const Operand& o, int c, P** room) {
+    P* const at = *room;
+    if (o.vector) return {};
     for (int d = 0; d < o.width; ++d, a.next()) at[d] = a.number(c);
     *room += o.width;
     return {at, 1, o.width};
   }
   template <class F>
   static void own_loop(const Ready& i, void* scratch, F loop) {
-    for (int c = 0; c < kColumns; ++c)
+    const Operand &a = i.from->a, &b = i.from->b;
+    for (int c = 0; c < kColumns; ++c) {
+      P* room = static_cast<P*>(scratch);
+      const Read<P> of_a = spread_out(i.a, a, c, &room), of_b = spread_out(i.b, b, c, &room);
       for (int v = 0; v < kVectors; ++v) {
-        P* room = static_cast<P*>(scratch);
-        const Read<P> x = reader(i.a, i.from->a, c, v, &room), y = reader(i.b, i.from->b, c, v, &room);
+        const Read<P> x = a.vector ? reader(i.a, a, c, v) : of_a, y = b.vector ? reader(i.b, b, c, v) : of_b;
         loop(x, y, room, i.width, i.from->attributes);
         Seen to = i.result;
         for (int d = 0; d < i.width; ++d, to.next()) room[d].store(to.numbers(0) + (c * kVectors + v) * W);
       }
+    }
   }
 };
 

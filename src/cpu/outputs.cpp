@@ -74,6 +74,7 @@ void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first,
 SingleFold::SingleFold(const Output& output)
     : state_(row(output.red).state),
       places_(output.places),
+      plain_(output.red == Red::Sum),
       memory_((state_.size + static_cast<std::size_t>(state_.storage(places_))) / sizeof(std::int64_t) + 2),
       values_(static_cast<std::size_t>(places_)),
       indices_(static_cast<std::size_t>(places_)) {}

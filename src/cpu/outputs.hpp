@@ -63,12 +63,15 @@ struct StatesFrom {
 class SingleFold {
  public:
   explicit SingleFold(const Output& output);
+  // Are they nothing but their terms, where these have no weights?
+  bool is_plain() const { return plain_; }
   // `at`: the place in the matrix of `pairs` places.
   void write(double value, double weight, std::int64_t at, std::int64_t pairs, int component, const Result& result);
 
  private:
   const StateRow& state_;
   int places_;
+  bool plain_;
   std::vector<std::int64_t> memory_;
   std::vector<Lane> values_;
   std::vector<Index> indices_;

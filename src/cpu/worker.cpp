@@ -252,11 +252,15 @@ void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_
       const T* values = space(Space::pairs) + (o.values + (output.value.width > 1 ? c : 0)) * stride;
       const T* weights =
           o.weights < 0 ? nullptr : space(Space::pairs) + (o.weights + (output.weight.width > 1 ? c : 0)) * stride;
-      for (std::int64_t j = 0; j < columns; ++j)
-        for (std::int64_t i = 0; i < rows; ++i) {
-          const std::int64_t at = row + i + (column + j) * job_.lanes, from = j * wide + i;
-          fold.write(values[from], weights ? weights[from] : 1.0, at, pairs, c, result);
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const std::int64_t to = row + (column + j) * job_.lanes, from = j * wide;
+        if (!weights && fold.is_plain()) {
+          result.put_terms(to + pairs * c, rows, values + from);
+          continue;
         }
+        for (std::int64_t i = 0; i < rows; ++i)
+          fold.write(values[from + i], weights ? weights[from + i] : 1.0, to + i, pairs, c, result);
+      }
     }
   }
 }

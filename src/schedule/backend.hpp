@@ -31,6 +31,11 @@ struct Result {
     for (std::int64_t k = 0; k < count && values; ++k) values[at + k] = found[k * step] * factor;
     for (std::int64_t k = 0; k < count && numbers.any(); ++k) numbers.put(at + k, indices[k * step]);
   }
+  // Puts sums of one term each: 0 makes of a negative zero what a sum would.
+  template <class T>
+  void put_terms(std::int64_t at, std::int64_t count, const T* terms) const {
+    for (std::int64_t k = 0; k < count && values; ++k) values[at + k] = (0.0 + terms[k]) * factor;
+  }
 };
 
 class Executable;

@@ -1,6 +1,6 @@
 // MatMult: matrix times matrix, all by columns; a = {columns of the left one}.
 #pragma once
-#include "../read.hpp"
+#include "../matrix_times.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -10,12 +10,8 @@ struct MatMult {
   template <class L, class Out>
   KW_FN static void loop(Read<L> left, Read<L> right, Out out, int width, const int* a) {
     const int inner = a[0], rows = left.width / inner;
-    for (int k = 0; k < width; ++k) {
-      const int row = k % rows, column = k / rows;
-      L total(0.0);
-      for (int l = 0; l < inner; ++l) total = total + left[row + l * rows] * right[l + column * inner];
-      out[k] = total;
-    }
+    for (int to = 0, first = 0; to < width; to += rows, first += inner)
+      matrix_times(left, {rows, inner, 1, rows}, right, first, out, to);
   }
 };
 
