@@ -307,7 +307,9 @@ roles_text <- function(axes) {
   folded <- names(outer) %in% names(axes$folded)
   c(if (length(of("lane"))) paste("lanes along", axes_text(of("lane"))),
     if (length(of("sweep"))) paste("sweep along", axes_text(of("sweep"))),
+    if (length(of("columns"))) paste("columns along", axes_text(of("columns"))),
     if (length(of("components"))) paste("components along", axes_text(of("components"))),
+    if (length(of("inside"))) paste("inside each point", axes_text(of("inside"))),
     if (any(!folded)) paste("a run for each of", axes_text(outer[!folded])),
     if (any(folded)) paste("runs that are folded together along", axes_text(outer[folded])))
 }

@@ -1,5 +1,5 @@
-# A gather that takes one of a few matrices for each point is a formula for each group of points: to gather would be a
-# matrix for every point in memory.
+# A gather that takes one of a few matrices for each point: to gather would be a matrix for every point in memory. So the
+# groups are an axis of their own, of which each point meets one; or each group of points has a formula of its own.
 
 fewest_of_group <- 200  # points of a group on average that are worth a call of their own
 fewest_gathered <- 1e6  # numbers that a gather would make
@@ -25,6 +25,31 @@ may_be_parted <- function(places, axis) {
     else spec$kind != "window" || !axis %in% spec$axes
   }
   all(vapply(places, function(place) !is_traced(place$x) && all(vapply(place$specs, parts, NA)), NA))
+}
+
+# A sum whose folded axes all lie inside is swept over the groups, each point meeting its own; NULL for any other.
+with_own_groups <- function(whole, groups) {
+  if (whole$row$fn != "sum" || !identical(whole$kept, groups$axis)) return(NULL)
+  places <- lapply(lapply(whole$places, with_groups_known, groups), with_axis_of_groups)
+  F <- of_places(whole$F, whole$operands, places)
+  whole[c("F", "operands", "places")] <- list(F, operands_of(F$formula), places_of_tensor(F))
+  whole$extents <- extents_of_axes(whole$places, whole$extents)
+  all_inside <- setdiff(names(whole$extents), c(groups$axis, axis_of_groups))
+  form <- Find(function(form) setequal(form$inside, all_inside), forms_inside(whole))
+  if (is.null(form)) return(NULL)
+  whole[names(form)] <- form
+  roles <- roles_of(new_nest(groups$axis, sweep = axis_of_groups, inside = form$inside), whole)
+  list(whole = whole, roles = c(roles, list(own = as.integer(groups$rows))))
+}
+
+axis_of_groups <- ".group"
+
+with_axis_of_groups <- function(place) {
+  for (k in seq_along(place$specs)) if (isTRUE(place$specs[[k]]$own)) {
+    place$specs[[k]] <- list(kind = "axis", axes = axis_of_groups)
+  }
+  place$axes <- axes_of_specs(place$specs)
+  place
 }
 
 # `reduce`: of a formula of some points along the axis.

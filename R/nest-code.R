@@ -12,7 +12,7 @@ explain_code <- function(R, order, block) {
           axes$of$op)
   }
   roles <- axes$roles
-  order <- order %or% c(roles$outer, roles$sweep, roles$components, roles$lane)
+  order <- order %or% c(roles$outer, roles$sweep, roles$columns, roles$inside, roles$components, roles$lane)
   check_order_of_loops(order, block, names(axes$all))
   structure(code_of_loops(order, block, axes, fold), class = "kernweave_code")
 }

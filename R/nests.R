@@ -1,16 +1,55 @@
 # Nests: the ways in which the loops of a formula of many axes may lie, as values, what each is expected to take, and
 # the choice. The engine computes any of them.
 
-# Nanoseconds of one thread of an AMD machine with AVX-512, from the nests of six formulas: a run of outer axes; a pair,
-# each operation of it, and each array that has a number of its own for it; a component of a factor, and of anything
-# else, by its operations; a number that is put in another order. Lanes are counted in strips, and a sweep costs its
-# start.
-nest_prices <- list(run = 700, pair = 0.05, operation = 0.03, matrix = 0.8, factor = 0.05, component = 0.07, moved = 2)
+# Nanoseconds of one thread of an AMD machine with AVX-512, from the nests of six formulas: a run of outer axes, and what
+# it takes longer where points have several components; a pair, each operation of it, and each array that has a number
+# of its own for it, or one that is packed for a lane; a component of a factor, and of anything else, by its operations;
+# a number that is put in another order. Lanes are counted in strips, and a sweep costs its start.
+nest_prices <- list(run = 700, wide_run = 1300, pair = 0.05, operation = 0.03, matrix = 0.8, factor = 0.05,
+                    component = 0.07, moved = 2)
 lanes_of_strip <- 16
 columns_of_start <- 4
+seconds_of_forms <- 3e-4  # which it takes to write a formula in other forms
 
-# Of a formula with places, of which each axis can have a role: a list of lane, sweep and components, by name or NULL.
-possible_nests <- function(F, row, places, kept, extents, alone) {
+# Components that one axis may become: beyond, states no longer fit the cache.
+most_components <- 1024
+
+# A nest: which axis has which role, by name or NULL. Columns are a second axis that is kept, where nothing is swept;
+# what lies inside is folded within a point.
+new_nest <- function(lane, sweep = NULL, components = NULL, columns = NULL, inside = NULL) {
+  list(lane = lane, sweep = sweep, components = components, columns = columns, inside = inside)
+}
+
+# All nests of a formula in all its forms, the seconds that one thread is expected to take for each, and the number of
+# its form. What is over before other forms have been written stays as it is.
+nests_of <- function(whole) {
+  forms <- list(list(F = whole$F, operands = whole$operands, places = whole$places, left = whole$extents))
+  nests <- lapply(forms, nests_of_form, whole)
+  if (min(seconds_of_nests(nests[[1]], forms[[1]])) > seconds_of_forms) {
+    others <- forms_inside(whole)
+    forms <- c(forms, others)
+    nests <- c(nests, lapply(others, nests_of_form, whole))
+  }
+  list(forms = forms, all = unlist(nests, recursive = FALSE), form = rep(seq_along(forms), lengths(nests)),
+       seconds = unlist(Map(seconds_of_nests, nests, forms)))
+}
+
+nests_of_form <- function(form, whole) {
+  row <- whole$row
+  # Gradients at the winners are those of one component.
+  alone <- is.null(whole$weight) && row$inputs != "value_k" && !(whole$traced && row$saves %in% saves_of_winners)
+  pairs <- is.null(whole$weight) && row$fn %in% c("sum", "mean") && width(form$F) == 1
+  nests <- possible_nests(row, form$places, whole$kept, form$left, alone && is_by_number(form$F), pairs)
+  lapply(nests, function(nest) replace(nest, "inside", list(form$inside)))
+}
+
+form_of_nest <- function(nests, nest) {
+  Position(function(one) identical(one, nest[names(nest) != "outer"]), nests$all)
+}
+
+# Of a formula with places, of which each axis can have a role. `alone`: an axis may become components; `pairs`: two that
+# are kept may be lane and columns.
+possible_nests <- function(row, places, kept, extents, alone, pairs) {
   folded <- setdiff(names(extents), kept)
   # Of equal values the first in the order of mention counts: the engine folds in that order.
   first <- function(axes) if (length(axes)) c(axes[extents[axes] > 1], axes)[1]
@@ -31,36 +70,50 @@ possible_nests <- function(F, row, places, kept, extents, alone) {
                          setdiff(kept, lane)))
   }
   lanes <- if (length(kept)) kept else if (orders && length(folded)) folded else list(first(folded))
+  columns <- function(lane) {
+    if (!pairs || length(folded)) return(NULL)
+    Filter(function(axis) !has(c(lane, axis), function(place) any(components_of(place))), setdiff(kept, lane))
+  }
   of_sweep <- function(lane, sweep) {
-    lapply(wide(lane, sweep), function(axis) list(lane = lane, sweep = sweep, components = axis))
+    c(lapply(wide(lane, sweep), function(axis) new_nest(lane, sweep, axis)),
+      if (is.null(sweep)) lapply(columns(lane), function(axis) new_nest(lane, columns = axis)))
   }
   of_lane <- function(lane) do.call(c, lapply(sweeps(lane), of_sweep, lane = lane))
   do.call(c, lapply(lanes, of_lane))
 }
 
-# Seconds that one thread is expected to take for each nest.
-seconds_of_nests <- function(nests, places, extents, F) {
-  operations <- r_size(F$formula)
-  product <- all(vapply(factors_of(F$formula), function(factor) factor$op == "Var", NA))
+# Seconds that one thread is expected to take for each nest of a form.
+seconds_of_nests <- function(nests, form) {
+  operations <- if (is.null(form$inside)) r_size(form$F$formula) else work_of(form$F$formula)
+  product <- all(vapply(factors_of(form$F$formula), function(factor) factor$op == "Var", NA))
   wide <- if (product) nest_prices$factor else nest_prices$component * operations
-  vapply(nests, nest_seconds, 0, places, extents, operations, wide)
+  vapply(nests, nest_seconds, 0, form$places, form$left, operations, wide)
 }
 
 nest_seconds <- function(nest, places, extents, operations, wide) {
   extent <- function(axis) if (is.null(axis)) 1 else extents[[axis]]
   components <- extent(nest$components)
-  runs <- prod(extents) / (extent(nest$lane) * extent(nest$sweep) * components)
+  second <- nest$sweep %or% nest$columns
+  runs <- prod(extents) / (extent(nest$lane) * extent(second) * components)
   lanes <- lanes_of_strip * ceiling(extent(nest$lane) / lanes_of_strip)
-  both <- sum(vapply(places, function(place) all(c(nest$lane, nest$sweep) %in% place$axes), NA)) * !is.null(nest$sweep)
+  both <- sum(vapply(places, function(place) all(c(nest$lane, second) %in% place$axes), NA)) * !is.null(second)
   price <- nest_prices
+  packed <- numbers_packed(places, nest$lane)
   of_pair <- price$pair + price$operation * operations + price$matrix * both + wide * components * (components > 1)
   moved <- vapply(places, function(place) if (is_in_order(place, nest)) 0 else prod(place$dim), 0)
-  1e-9 * (runs * (price$run + lanes * (extent(nest$sweep) + columns_of_start) * of_pair) + price$moved * sum(moved))
+  of_lane <- (extent(second) + columns_of_start) * of_pair + price$matrix * packed
+  1e-9 * (runs * (price$run + price$wide_run * (packed > 0) + lanes * of_lane) + price$moved * sum(moved))
+}
+
+# Of points of several components along the lane, for each run.
+numbers_packed <- function(places, lane) {
+  wide <- vapply(places, function(place) width_of_place(place) * any(lane %in% place$axes), 0)
+  sum(wide[wide > 1])
 }
 
 # Do the numbers of a place lie as its role has them?
 is_in_order <- function(place, nest) {
-  wanted <- c(nest$lane, nest$sweep, nest$components)
+  wanted <- c(nest$lane, nest$sweep, nest$columns, nest$components)
   plain <- vapply(place$specs, function(spec) spec$kind == "axis", NA)
   axes <- vapply(place$specs[plain], `[[`, "", "axes")
   !is.unsorted(match(axes, c(intersect(wanted, axes), setdiff(axes, wanted))))
@@ -68,9 +121,10 @@ is_in_order <- function(place, nest) {
 
 nest_text <- function(nest, extents) {
   of <- function(axis, what) if (!is.null(axis)) paste0(axis, " ", format(extents[[axis]], trim = TRUE), what)
-  outer <- setdiff(names(extents), c(nest$lane, nest$sweep, nest$components))
+  outer <- setdiff(names(extents), unlist(nest))
   paste(c(if (length(outer)) paste(paste(outer, extents[outer], collapse = " | "), "|"),
-          paste(c(of(nest$lane, " lanes"), of(nest$sweep, " sweep"), of(nest$components, " components")),
+          paste(c(of(nest$lane, " lanes"), of(nest$sweep, " sweep"), of(nest$columns, " columns"),
+                  of(nest$components, " components"), vapply(nest$inside, of, "", " inside")),
                 collapse = " x ")), collapse = " ")
 }
 
@@ -81,14 +135,17 @@ nest_text <- function(nest, extents) {
 #' measure it on your data, or to force another one.
 #'
 #' In each nest one axis is the lane, along which the processor's vectors lie; one is the sweep, which is folded; one
-#' may be the components, which are multiplied together; the engine runs once for each point of all others. All nests
-#' give the same numbers up to rounding. A product of several arrays that is found two at a time (see [reduction()]) has
-#' a nest for each of its steps, which are not listed.
+#' may be the components, which are multiplied together; one or two short ones may lie inside, where each point has them
+#' as components that are summed; two that are kept may be lane and columns, if all others lie inside. The engine runs
+#' once for each point of all others. All nests give the same numbers up to rounding. A product of several arrays that is
+#' found two at a time (see [reduction()]) has a nest for each of its steps, which are not listed.
 #'
 #' @param R a reduction of an index formula, made with `call = FALSE`
 #' @param order the names of all axes, the outermost loop first: the last is the lane, which must be one that is kept
 #'   (if any is); the folded one before it is the sweep
 #' @param components the name of a kept axis that shall be the components; by default none, where `order` is given
+#' @param inside the names of one or two folded axes that shall lie inside; by default none, where `order` is given. If
+#'   no other is folded, the axis before the lane is the columns
 #' @param measure `TRUE` runs each nest three times and adds the median
 #' @return Without `order`, a data frame with a row for each nest: `nest`, `seconds` expected of one thread, `measured`
 #'   if asked for, and `chosen`. With `order`, the reduction with that nest.
@@ -103,15 +160,15 @@ nest_text <- function(nest, extents) {
 #' schedule(R)
 #' S <- schedule(R, order = c("j", "k", "i"))
 #' all.equal(as.array(S), A %*% B)
-schedule <- function(R, order = NULL, components = NULL, measure = FALSE) {
+schedule <- function(R, order = NULL, components = NULL, inside = NULL, measure = FALSE) {
   check_flag(measure, "measure")
   if (!inherits(R, "lazy_reduction") || is.null(R$axes)) {
     abort("input", "`R` must be a reduction of an index formula, made with call = FALSE, not ", describe(R))
   }
   axes <- R$axes
   nests <- axes$nests
-  if (!is.null(order)) return(axes$again(nest_of_order(order, components, nests, axes)))
-  here <- vapply(nests, identical, NA, axes$roles[c("lane", "sweep", "components")])
+  if (!is.null(order)) return(axes$again(nest_of_order(order, components, inside, nests, axes)))
+  here <- vapply(nests, identical, NA, axes$nest)
   found <- data.frame(nest = vapply(nests, nest_text, "", axes$all), seconds = axes$seconds)
   if (measure) {
     found$measured <- vapply(nests, function(nest) {
@@ -123,19 +180,25 @@ schedule <- function(R, order = NULL, components = NULL, measure = FALSE) {
   found[order(found$seconds), , drop = FALSE]
 }
 
-nest_of_order <- function(order, components, nests, axes) {
+nest_of_order <- function(order, components, inside, nests, axes) {
   all <- names(axes$all)
   if (!is.character(order) || anyDuplicated(order) || !setequal(order, all)) {
     abort("input", "`order` names each of the axes ", paste(all, collapse = ", "), " once; not ", format_value(order))
   }
   lane <- order[length(order)]
-  sweep <- utils::tail(intersect(order[-length(order)], names(axes$folded)), 1)
-  wanted <- list(lane = lane, sweep = if (length(sweep)) sweep, components = components)
-  for (nest in nests) if (identical(nest, wanted)) {
-    nest$outer <- setdiff(order, c(nest$lane, nest$sweep, nest$components))
-    return(nest)
-  }
-  abort("unsupported", "no nest has lanes along ", lane, if (length(sweep)) c(", the sweep along ", sweep),
-        if (!is.null(components)) c(", components along ", components), "; there are:\n",
+  before <- order[-length(order)]
+  last <- function(axes) if (length(axes)) axes[length(axes)]
+  sweep <- last(setdiff(intersect(before, names(axes$folded)), inside))
+  columns <- if (is.null(sweep)) last(setdiff(before, c(inside, components)))
+  wanted <- new_nest(lane, sweep, components, columns, inside)
+  for (nest in nests) if (is_like(nest, wanted)) return(c(nest, list(outer = setdiff(order, unlist(nest)))))
+  abort("unsupported", "no nest has lanes along ", lane, if (length(sweep)) paste0(", the sweep along ", sweep),
+        if (!is.null(components)) paste0(", components along ", components),
+        if (!is.null(inside)) paste0(", ", paste(inside, collapse = " and "), " inside"), "; there are:\n",
         paste(" ", vapply(nests, nest_text, "", axes$all), collapse = "\n"))
+}
+
+# Columns where there are any: without them the axis is an outer one.
+is_like <- function(nest, wanted) {
+  identical(nest[1:3], wanted[1:3]) && setequal(nest$inside, wanted$inside) && identical(nest$columns, wanted$columns)
 }

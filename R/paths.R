@@ -3,17 +3,19 @@
 
 most_factors <- 8         # 3^8 ways to part a subset; beyond, one pass
 fewest_of_path <- 1e6     # products of a pass that is over before a path has been found
+seconds_of_product <- 1e-10  # on a path: from products of matrices of 1000
 bytes_between <- 64e6     # of what lies in between, or as much as the largest operand or the result
 
-# The sum by the cheapest path; NULL where one pass over all points is as good.
-along_path <- function(F, kept, extents, ...) {
+# The sum by the cheapest path; NULL where one pass over all points, which takes so many seconds, is as good.
+along_path <- function(F, kept, extents, seconds, ...) {
   if (type_of(F)[1] != 1 || prod(extents) < fewest_of_path) return(NULL)
   factors <- factors_of(F$formula)
   if (length(factors) < 2 || length(factors) > most_factors) return(NULL)
   tensors <- lapply(factors, new_lazy, extent = c(NA_real_, NA_real_), settings = F$settings)
   axes <- lapply(tensors, function(factor) axes_of_places(places_of_tensor(factor)))
   path <- cheapest_path(axes, kept, extents)
-  if (2 * path$cost > prod(extents) * (length(factors) - 1) || path$bytes > room_between(axes, kept, extents)) {
+  if (2 * path$cost > prod(extents) * (length(factors) - 1) || seconds_of_product * path$cost > seconds ||
+      path$bytes > room_between(axes, kept, extents)) {
     return(NULL)
   }
   walk_path(path$tree, tensors, axes, kept, ..., known = extents)

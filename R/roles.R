@@ -1,167 +1,24 @@
 # Roles: which axis of a formula of many is which of the engine's. One axis is the lane, of which each point has a
-# result; one is the sweep, which is folded; one may be the components; all others are outer axes, for each point of
-# which the engine runs once. Outer axes that are folded come last, and their states are merged.
-
-# Components that one axis may become: beyond, states no longer fit the cache.
-most_components <- 1024
-
-# The reduction of a formula with named axes, over all that are not kept.
-reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE, nest = NULL,
-                         known = NULL) {
-  row <- reduction_row(op)
-  check_flag(call, "call")
-  for (T in list(F, weight)) if (is_lazy(T) && !is.null(T$pairs)) {
-    abort("unsupported", "formulas with named axes go over all points: in place of restrict() and exclude_diag(), ",
-          "multiply by a condition, such as (i != j), or write lazy_if(i == j, Inf, ...)")
-  }
-  if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
-  operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
-  places <- lapply(operands, place_of_operand)
-  if (row$kind == "logical" && type_kind(F) != "logical") {
-    abort("kind", row$fn, "() needs a logical formula, not ", type_kind(F), " values",
-          unknown_hint(places) %or% "; write the comparison out")
-  }
-  extents <- extents_of_axes(places, known)
-  lost <- setdiff(kept, names(extents))
-  if (length(lost)) {
-    abort("shape", "axis ", lost[1], " is on the left side, but nothing on the right side varies along it")
-  }
-  if (any(extents == 0)) return(of_nothing(reduce_nothing(F, row, kept, extents, K, weight), row, places))
-  if (path && call && row$fn %in% c("sum", "mean") && is.null(weight)) {
-    found <- along_path(F, kept, extents, ...)
-    if (!is.null(found)) {
-      if (row$fn == "mean") found <- found / prod(extents[setdiff(names(extents), kept)])
-      return(named_axes(found, names_of_axes(places, kept), kept))
-    }
-  }
-  groups <- if (path && call && is.null(weight)) gathered_groups(places, kept, extents)
-  if (!is.null(groups)) {
-    found <- reduce_groups(F, operands, places, groups, kept, function(F) {
-      reduce_named(F, op, kept, K, NULL, TRUE, ..., known = extents[names(extents) != groups$axis])
-    })
-    return(if (is.list(found)) found else named_axes(found, names_of_axes(places, kept), kept))
-  }
-  traced <- any(vapply(places, function(place) is_traced(place$x), NA))
-  # Gradients at the winners are those of one component.
-  alone <- is.null(weight) && row$inputs != "value_k" && !(traced && row$saves %in% saves_of_winners) && is_by_number(F)
-  nests <- possible_nests(F, row, places, kept, extents, alone)
-  seconds <- seconds_of_nests(nests, places, extents, F)
-  roles <- roles_of(nest %or% nests[[which.min(seconds)]], F, places, kept, extents)
-  if (traced && call && row$fn == "variance" && !is.null(roles$settings$folded)) {
-    return(variance_in_two_steps(F, kept, prod(extents[roles$folded]), ..., known = extents))
-  }
-  if (traced && call && row$fn %in% names(places_only) && !is.null(roles$settings$folded)) {
-    return(reduce_at_winners(F, row, kept, extents, operands, places, K, ...))
-  }
-  to <- Map(operand_in_role, places, list(roles))
-  leaves <- lapply(to, function(operand) lazy_operand(operand)$formula)
-  again <- function(T) {
-    new_lazy(r_with_operands(list(T$formula), operands, leaves)[[1]], roles$extent, roles$settings)
-  }
-  # A mean divides at the end: the derivative of the engine's would divide by the points of two axes alone.
-  mean <- row$fn == "mean" && length(setdiff(roles$outer, kept)) > 0
-  if (mean) row <- reduction_row("sum")
-  here <- again(F)
-  at_roles <- lazy_axes(here, roles)
-  R <- reduction_of(at_roles, row$fn, roles$index, K, if (!is.null(weight)) again(weight), FALSE, ...)
-  wide <- max(width(F), if (!is.null(weight)) width(weight))
-  R$axes <- results_in_axes(roles, wide, row, if (row$inputs == "value_k") K, if (mean) prod(extents[roles$folded]))
-  if (call) return(run_reduction(R))
-  if (!identical(at_roles, here)) R$axes$written <- F$formula
-  R$axes$nests <- nests
-  R$axes$seconds <- seconds
-  R$axes$of <- list(formula = F$formula, op = if (mean) "mean" else row$fn)
-  R$axes$again <- with_nest(F, op, kept, K, weight, c(list(known = known), list(...)))
-  R
-}
-
-# The same reduction by another nest.
-with_nest <- function(F, op, kept, K, weight, settings) {
-  force(F)
-  function(nest) {
-    do.call(reduce_named, c(list(F, op, kept, K, weight, call = FALSE, nest = nest), settings), quote = TRUE)
-  }
-}
-
-# The engine's variance has a mean of its own, whose gradient knows of two axes only: this one is an array of the tape.
-variance_in_two_steps <- function(F, kept, n, ...) {
-  mean <- reduce_named(F, "mean", kept, ...)
-  axes <- lapply(kept, function(axis) list(kind = "axis", axes = axis))
-  specs <- c(axes, if (width(F) > 1 || !length(kept)) list(list(kind = "component")))
-  reduce_named((F - lazy_place(new_place(mean, specs, "mean")))^2, "sum", kept, ...) / (n - 1)
-}
-
-# A formula varies along what is reduced, be it along one point.
-lazy_axes <- function(F, roles) {
-  for (axis in strsplit(roles$index, "")[[1]]) {
-    if (has_axis(F, axis)) next
-    n <- roles$extent[axis_codes[[axis]] + 1L]
-    nothing <- lazy_operand(new_operand("nothing", axis, 1L, "integer", numeric(n)))
-    F <- if (type_kind(F) == "logical") F & nothing < 1 else F + nothing
-  }
-  F
-}
-
-# No term at all, or no result: what a fold begins with, for each point that is kept.
-reduce_nothing <- function(F, row, kept, extents, K, weight) {
-  size <- extents[kept]
-  none <- Vi(numeric(prod(size))) + Vj(numeric())
-  out <- if (row$fn == "sumsoftmaxweight") reduction(none, row$fn, weight = Vj(matrix(0, 0, width(weight))))
-         else if (row$kind == "logical") reduction(none > 0, row$fn)
-         else reduction(none, row$fn, K = K)
-  wide <- if (row$fn == "sumsoftmaxweight") 1 else width(F)
-  rearrange <- function(x) {
-    columns <- as.vector(x)
-    if (wide > 1) columns <- rep(matrix(columns, prod(size)), wide)
-    dim <- c(size, if (wide > 1) wide, K)
-    if (length(dim) <= 1) columns else array(columns, unname(dim))
-  }
-  if (is.list(out)) lapply(out, rearrange) else rearrange(out)
-}
-
-# What no number has a part in knows that it has none: its gradient is 0.
-of_nothing <- function(out, row, places) {
-  if (row$results == "index") return(out)
-  for (place in Filter(function(place) is_traced(place$x), places)) {
-    nothing <- sum(take(place$x, numeric()))
-    if (row$results == "value") out <- out + nothing else out$value <- out$value + nothing
-  }
-  out
-}
+# result; one is the sweep, which is folded, or, where nothing is swept, the columns, which are kept; one may be the
+# components; all others are outer axes, for each point of which the engine runs once. Outer axes that are folded come
+# last, and their states are merged.
 
 # --- which axis is which ----------------------------------------------------------------------------------------
 
 # What the engine is told of a nest; outer axes in the order of mention, unless the nest says which.
-roles_of <- function(nest, F, places, kept, extents) {
-  folded <- setdiff(names(extents), kept)
+roles_of <- function(nest, whole) {
+  extents <- whole$extents
+  folded <- setdiff(names(extents), whole$kept)
   outer <- nest$outer %or% setdiff(names(extents), unlist(nest))
-  outer <- c(outer[outer %in% kept], outer[!outer %in% kept])
-  folds <- length(setdiff(outer, kept))
+  outer <- c(outer[outer %in% whole$kept], outer[!outer %in% whole$kept])
+  folds <- length(setdiff(outer, whole$kept))
+  second <- nest$sweep %or% nest$columns
   extent <- function(axis) if (is.null(axis)) 1 else extents[[axis]]
-  c(nest[c("lane", "sweep", "components")],
-    list(outer = outer, kept = kept, folded = folded, extents = extents, index = if (length(kept)) "j" else "ij",
-         names = names_of_axes(places, kept), extent = as.numeric(c(extent(nest$lane), extent(nest$sweep))),
-         settings = merge_settings(F$settings, if (folds) list(folded = folds))))
+  c(nest[c("lane", "sweep", "components", "columns", "inside")],
+    list(second = second, outer = outer, kept = whole$kept, folded = folded, extents = extents,
+         index = if (length(whole$kept)) "j" else "ij", names = names_of_axes(whole$places, whole$kept),
+         extent = as.numeric(c(extent(nest$lane), extent(second))), settings = if (folds) list(folded = folds)))
 }
-
-# Each number of it is computed by itself, whatever stands beside it.
-is_by_number <- function(F) {
-  by_number <- function(formula) {
-    formula$op %in% c("Var", "Number") ||
-      formula$op %in% elementwise_ops() && all(vapply(formula$args, by_number, NA))
-  }
-  type_of(F)[1] == 1 && by_number(F$formula)
-}
-
-# Looked for once: the table of operations does not change.
-elementwise_ops <- function() {
-  if (is.null(op_forms$elementwise)) {
-    known <- kernweave_operations()
-    op_forms$elementwise <- known$name[known$form == "elementwise"]
-  }
-  op_forms$elementwise
-}
-op_forms <- new.env(parent = emptyenv())
 
 # The first array that names an axis names the results along it, a vector of row numbers among them; if none does, the
 # first array of which such a vector takes rows that have names.
@@ -195,13 +52,13 @@ named_axes <- function(x, names, kept) {
 
 # --- arrays in their roles ----------------------------------------------------------------------------------------
 
-# The operand that a place is: along the lane, the sweep, both or neither; what else it varies along are outer axes.
+# The operand that a place is: along the lane, the sweep or the columns, both or neither; what else it varies along are outer axes.
 operand_in_role <- function(place, roles) {
   axis <- axis_in_role(place, roles)
   own <- which(components_of(place))
   wide <- if (length(own)) own else roles$components
-  points <- switch(axis, i = list(roles$lane, wide), j = list(roles$sweep, wide), param = list(NULL, wide),
-                   pair = list(roles$lane, roles$sweep))
+  points <- switch(axis, i = list(roles$lane, wide), j = list(roles$second, wide), param = list(NULL, wide),
+                   pair = list(roles$lane, roles$second))
   if (is_window_of_pairs(place, roles)) {
     return(new_operand(place$name, axis, 1L, place$kind, window_of_pairs(place, roles)))
   }
@@ -218,7 +75,7 @@ operand_in_role <- function(place, roles) {
 }
 
 axis_in_role <- function(place, roles) {
-  along <- c(any(roles$lane %in% place$axes), any(roles$sweep %in% place$axes))
+  along <- c(any(roles$lane %in% place$axes), any(roles$second %in% place$axes))
   if (all(along)) "pair" else if (along[1]) "i" else if (along[2]) "j" else "param"
 }
 
@@ -242,17 +99,17 @@ is_window_of_pairs <- function(place, roles) {
   spec <- place$specs[[1]]
   alone <- length(place$specs) == 1 && identical(roles$outer, character()) && !is_traced(place$x) &&
     !is_on_device(place$x)
-  alone && spec$kind == "window" && length(spec$axes) == 2 && length(roles$sweep) == 1 &&
-    setequal(spec$axes, c(roles$lane, roles$sweep)) && spec$by[spec$axes == roles$lane] == 1
+  alone && spec$kind == "window" && length(spec$axes) == 2 && length(roles$second) == 1 &&
+    setequal(spec$axes, c(roles$lane, roles$second)) && spec$by[spec$axes == roles$lane] == 1
 }
 
 window_of_pairs <- function(place, roles) {
   spec <- place$specs[[1]]
-  apart <- spec$by[spec$axes == roles$sweep]
+  apart <- spec$by[spec$axes == roles$second]
   reach <- reach_of_window(spec, lapply(roles$extents, function(n) list(extent = n)))
   x <- place$x
   if (!identical(reach, c(1, length(x)))) x <- x[reach[1]:reach[2]]
-  structure(as.vector(x), window = as.numeric(c(roles$extents[c(roles$lane, roles$sweep)], apart)))
+  structure(as.vector(x), window = as.numeric(c(roles$extents[c(roles$lane, roles$second)], apart)))
 }
 
 # Rows that one vector of row numbers says are taken at once: what is left varies along its axis.
@@ -333,15 +190,15 @@ row_numbers_of <- function(place, k) {
 # what positions along folded axes mean.
 results_in_axes <- function(roles, wide, row, K, divide) {
   outer <- intersect(roles$outer, roles$kept)
-  lies <- c(if (length(roles$kept)) roles$lane, if (!is.null(K)) ".K", roles$components %or% ".c", outer)
+  lies <- c(if (length(roles$kept)) roles$lane, roles$columns, if (!is.null(K)) ".K", roles$components %or% ".c", outer)
   size <- c(roles$extents, .K = K, .c = wide)[lies]
   meant <- c(roles$kept, if (wide > 1) ".c", if (!is.null(K)) ".K")
   # A single component is no axis.
   list(size = unname(size), order = match(c(meant, setdiff(lies, meant)), lies), extents = unname(size[meant]),
        names = unname(c(roles$names, rep(list(NULL), length(meant) - length(roles$kept)))), results = row$results,
        engine = roles$extents[intersect(c(roles$lane, roles$sweep, roles$outer), roles$folded)],
-       folded = roles$extents[roles$folded], divide = divide, roles = roles[c("lane", "sweep", "components", "outer")],
-       kept = roles$kept, all = roles$extents)
+       folded = roles$extents[roles$folded], divide = divide,
+       roles = roles[c("lane", "sweep", "columns", "components", "inside", "outer")], kept = roles$kept, all = roles$extents)
 }
 
 in_axes <- function(out, axes) {

@@ -1,0 +1,107 @@
+# Folded axes of few points may lie inside a point: then what is summed over them is a sum over components, or a product
+# with a matrix of components, and one pass of the engine takes in all of them.
+
+most_inside <- 64  # components: a matrix of 8 x 8 for each point; more no longer lie in registers and the first cache
+
+# The ways to write a formula with one folded axis or two inside. Each with what its places are, and the extents of the
+# axes that are left.
+forms_inside <- function(whole) {
+  places <- whole$places
+  extents <- whole$extents
+  if (!whole$row$fn %in% c("sum", "mean") || !is.null(whole$weight) || !is_by_number(whole$F)) return(NULL)
+  folded <- setdiff(names(extents), whole$kept)
+  may <- Filter(function(axis) extents[[axis]] %in% 2:most_inside && may_lie_inside(axis, places), folded)
+  pairs <- if (length(may) > 1) utils::combn(may, 2, simplify = FALSE)
+  pairs <- Filter(function(axes) prod(extents[axes]) <= most_inside, pairs)
+  parts <- parted_factors(whole$F, whole$operands, places)
+  found <- lapply(c(as.list(may), pairs), function(inside) {
+    within <- if (length(inside) == 1) sum_inside(parts, inside) else bilinear_inside(parts, inside)
+    if (is.null(within)) return(NULL)
+    list(F = within, operands = operands_of(within$formula), places = places_of_tensor(within),
+         left = extents[!names(extents) %in% inside], inside = inside)
+  })
+  Filter(Negate(is.null), found)
+}
+
+# Every array has the axis once, in a dimension of its own.
+may_lie_inside <- function(axis, places) {
+  all(vapply(places, function(place) {
+    here <- vapply(place$specs, function(spec) axis %in% axes_of_specs(list(spec)), NA)
+    plain <- vapply(place$specs[here], function(spec) spec$kind == "axis", NA)
+    !any(here) || sum(here) == 1 && plain && !any(components_of(place))
+  }, NA))
+}
+
+# The factors of a formula, each with its places, as a function of the axes that shall lie inside.
+parted_factors <- function(F, operands, places) {
+  lapply(factors_of(F$formula), function(factor) {
+    own <- places[match_operands(operands_of(factor), operands)]
+    list(places = own, axes = axes_of_places(own), with = function(inside) {
+      of_places(list(formula = factor, settings = F$settings), operands, lapply(places, with_inside, inside))
+    })
+  })
+}
+
+with_inside <- function(place, inside) {
+  for (k in seq_along(place$specs)) if (identical(place$specs[[k]]$kind, "axis") && place$specs[[k]]$axes %in% inside) {
+    place$specs[[k]] <- list(kind = "component")
+  }
+  place$axes <- axes_of_specs(place$specs)
+  place
+}
+
+factors_inside <- function(parts, inside) {
+  if (length(parts)) Reduce(`*`, lapply(parts, function(part) part$with(inside)))
+}
+times_if_any <- function(a, b) if (is.null(a)) b else a * b
+
+# What lacks the axis stands before the sum.
+sum_inside <- function(parts, axis) {
+  has <- vapply(parts, function(part) axis %in% part$axes, NA)
+  times_if_any(factors_inside(parts[!has], axis), lazy_call("Sum", list(factors_inside(parts[has], axis))))
+}
+
+# u_a W_ab v_b: a matrix times a vector, and the product of two vectors; NULL for any other sum over two axes.
+bilinear_inside <- function(parts, axes) {
+  of <- vapply(parts, function(part) paste(axes[axes %in% part$axes], collapse = " "), "")
+  both <- parts[of == paste(axes, collapse = " ")]
+  order <- unique(unlist(lapply(both, order_within, axes), recursive = FALSE))
+  if (length(order) != 1 || !all(axes %in% of)) return(NULL)
+  rows <- order[[1]][1]
+  columns <- order[[1]][2]
+  product <- lazy_call("MatVecMult", list(factors_inside(both, axes), factors_inside(parts[of == columns], axes)))
+  times_if_any(factors_inside(parts[of == ""], axes), lazy_call("Sum", list(product * factors_inside(parts[of == rows], axes))))
+}
+
+# In which order the arrays of a factor have both axes: those that have one of them alone are no matrices.
+order_within <- function(part, axes) {
+  unique(lapply(Filter(function(place) any(axes %in% place$axes), part$places), function(place) {
+    intersect(unlist(lapply(place$specs, `[[`, "axes")), axes)
+  }))
+}
+
+# Operations of a formula on numbers, those on components each.
+work_of <- function(formula) {
+  if (formula$op %in% c("Var", "Number")) return(0)
+  own <- switch(formula$op, MatVecMult = formula$args[[1]]$type[1], Sum = formula$args[[1]]$type[1], formula$type[1])
+  own + sum(vapply(formula$args, work_of, 0))
+}
+
+# Each number of it is computed by itself, whatever stands beside it.
+is_by_number <- function(F) {
+  by_number <- function(formula) {
+    formula$op %in% c("Var", "Number") ||
+      formula$op %in% elementwise_ops() && all(vapply(formula$args, by_number, NA))
+  }
+  type_of(F)[1] == 1 && by_number(F$formula)
+}
+
+# Looked for once: the table of operations does not change.
+elementwise_ops <- function() {
+  if (is.null(op_forms$elementwise)) {
+    known <- kernweave_operations()
+    op_forms$elementwise <- known$name[known$form == "elementwise"]
+  }
+  op_forms$elementwise
+}
+op_forms <- new.env(parent = emptyenv())

@@ -1,0 +1,180 @@
+# The reduction of a formula with named axes: what it is told is checked, and one of the ways to find it is chosen.
+
+# The reduction over all axes that are not kept.
+reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE, nest = NULL,
+                         known = NULL) {
+  check_flag(call, "call")
+  whole <- check_named(named_parts(F, reduction_row(op), kept, K, weight, known))
+  if (any(whole$extents == 0)) return(reduce_nothing(whole))
+  nests <- nests_of(whole)
+  if (path && call && is.null(weight)) {
+    found <- by_path(whole, min(nests$seconds), ...) %or% by_groups(whole, ...)
+    if (!is.null(found)) return(found)
+  }
+  at <- if (is.null(nest)) which.min(nests$seconds) else form_of_nest(nests, nest)
+  form <- nests$forms[[nests$form[at]]]
+  nest <- nest %or% nests$all[[at]]
+  whole[names(form)] <- form
+  roles <- roles_of(nest, whole)
+  if (whole$traced && call && length(roles$settings)) {
+    found <- by_way_of_tape(whole, roles, ...)
+    if (!is.null(found)) return(found)
+  }
+  R <- reduction_by_roles(whole, roles, ...)
+  if (call) return(run_reduction(R))
+  R$axes[c("nest", "nests", "seconds")] <- list(nest[names(nest) != "outer"], nests$all, nests$seconds)
+  R$axes$of <- list(formula = F$formula, op = whole$row$fn)
+  R$axes$again <- with_nest(F, op, kept, K, weight, c(list(known = known), list(...)))
+  R
+}
+
+# What a reduction with named axes is of.
+named_parts <- function(F, row, kept, K, weight, known) {
+  if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
+  operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
+  places <- lapply(operands, place_of_operand)
+  list(F = F, row = row, kept = kept, K = K, weight = weight, operands = operands, places = places,
+       extents = extents_of_axes(places, known), traced = any(vapply(places, function(place) is_traced(place$x), NA)))
+}
+
+check_named <- function(whole) {
+  F <- whole$F
+  for (T in list(F, whole$weight)) if (is_lazy(T) && !is.null(T$pairs)) {
+    abort("unsupported", "formulas with named axes go over all points: in place of restrict() and exclude_diag(), ",
+          "multiply by a condition, such as (i != j), or write lazy_if(i == j, Inf, ...)")
+  }
+  if (whole$row$kind == "logical" && type_kind(F) != "logical") {
+    abort("kind", whole$row$fn, "() needs a logical formula, not ", type_kind(F), " values",
+          unknown_hint(whole$places) %or% "; write the comparison out")
+  }
+  lost <- setdiff(whole$kept, names(whole$extents))
+  if (length(lost)) {
+    abort("shape", "axis ", lost[1], " is on the left side, but nothing on the right side varies along it")
+  }
+  whole
+}
+
+named_whole <- function(x, whole) {
+  named_axes(x, names_of_axes(whole$places, whole$kept), whole$kept)
+}
+
+# --- ways around one pass ---------------------------------------------------------------------------------------
+
+# A product of several arrays, two at a time; NULL where one pass is as good.
+by_path <- function(whole, seconds, ...) {
+  if (!whole$row$fn %in% c("sum", "mean")) return(NULL)
+  found <- along_path(whole$F, whole$kept, whole$extents, seconds, ...)
+  if (is.null(found)) return(NULL)
+  if (whole$row$fn == "mean") found <- found / prod(whole$extents[setdiff(names(whole$extents), whole$kept)])
+  named_whole(found, whole)
+}
+
+# Every point with the rows of its own group; NULL where nothing is gained.
+by_groups <- function(whole, ...) {
+  groups <- gathered_groups(whole$places, whole$kept, whole$extents)
+  if (is.null(groups)) return(NULL)
+  own <- with_own_groups(whole, groups)
+  if (!is.null(own)) return(run_reduction(reduction_by_roles(own$whole, own$roles, ...)))
+  known <- whole$extents[names(whole$extents) != groups$axis]
+  found <- reduce_groups(whole$F, whole$operands, whole$places, groups, whole$kept, function(F) {
+    reduce_named(F, whole$row$fn, whole$kept, whole$K, NULL, TRUE, ..., known = known)
+  })
+  if (is.list(found)) found else named_whole(found, whole)
+}
+
+# Where outer axes are folded, the engine's own derivatives of some reductions know two axes only.
+by_way_of_tape <- function(whole, roles, ...) {
+  fn <- whole$row$fn
+  if (fn == "variance") {
+    return(variance_in_two_steps(whole$F, whole$kept, prod(whole$extents[roles$folded]), ..., known = whole$extents))
+  }
+  if (!fn %in% names(places_only)) return(NULL)
+  reduce_at_winners(whole$F, whole$row, whole$kept, whole$extents, whole$operands, whole$places, whole$K, ...)
+}
+
+# The engine's variance has a mean of its own, whose gradient knows of two axes only: this one is an array of the tape.
+variance_in_two_steps <- function(F, kept, n, ...) {
+  mean <- reduce_named(F, "mean", kept, ...)
+  axes <- lapply(kept, function(axis) list(kind = "axis", axes = axis))
+  specs <- c(axes, if (width(F) > 1 || !length(kept)) list(list(kind = "component")))
+  reduce_named((F - lazy_place(new_place(mean, specs, "mean")))^2, "sum", kept, ...) / (n - 1)
+}
+
+# --- one pass ---------------------------------------------------------------------------------------------------
+
+# The reduction that the engine is asked for: of operands in their roles.
+reduction_by_roles <- function(whole, roles, ...) {
+  to <- Map(operand_in_role, whole$places, list(roles))
+  leaves <- lapply(to, function(operand) lazy_operand(operand)$formula)
+  again <- function(T) {
+    formula <- r_with_operands(list(T$formula), whole$operands, leaves)[[1]]
+    new_lazy(formula, roles$extent, merge_settings(T$settings, roles$settings))
+  }
+  row <- whole$row
+  # A mean divides at the end: the derivative of the engine's would divide by the points of two axes alone.
+  mean <- row$fn == "mean" && (length(setdiff(roles$outer, roles$kept)) || length(roles$inside))
+  if (mean) row <- reduction_row("sum")
+  here <- again(whole$F)
+  at_roles <- lazy_axes(here, roles)
+  if (!is.null(roles$own)) at_roles <- restrict(at_roles, by = list(roles$own, seq_len(roles$extent[2])))
+  weight <- if (!is.null(whole$weight)) again(whole$weight)
+  R <- if (is.null(roles$columns)) reduction_of(at_roles, row$fn, roles$index, whole$K, weight, FALSE, ...)
+       else with_settings(new_reduction(list(sum_output(here$formula, "both")), here$extent, here$settings), ...)
+  wide <- max(width(whole$F), if (!is.null(weight)) width(weight))
+  divide <- if (mean) prod(whole$extents[roles$folded])
+  R$axes <- results_in_axes(roles, wide, row, if (row$inputs == "value_k") whole$K, divide)
+  if (!identical(at_roles, here)) R$axes$written <- whole$F$formula
+  R
+}
+
+# The same reduction by another nest.
+with_nest <- function(F, op, kept, K, weight, settings) {
+  force(F)
+  function(nest) {
+    do.call(reduce_named, c(list(F, op, kept, K, weight, call = FALSE, nest = nest), settings), quote = TRUE)
+  }
+}
+
+# A formula varies along what is reduced, be it along one point.
+lazy_axes <- function(F, roles) {
+  for (axis in strsplit(roles$index, "")[[1]]) {
+    if (has_axis(F, axis)) next
+    n <- roles$extent[axis_codes[[axis]] + 1L]
+    nothing <- lazy_operand(new_operand("nothing", axis, 1L, "integer", numeric(n)))
+    F <- if (type_kind(F) == "logical") F & nothing < 1 else F + nothing
+  }
+  F
+}
+
+# --- no points ----------------------------------------------------------------------------------------------------
+
+# No term at all, or no result: what a fold begins with, for each point that is kept.
+reduce_nothing <- function(whole) {
+  of_nothing(neutral_elements(whole$F, whole$row, whole$extents[whole$kept], whole$K, whole$weight), whole$row,
+             whole$places)
+}
+
+neutral_elements <- function(F, row, size, K, weight) {
+  none <- Vi(numeric(prod(size))) + Vj(numeric())
+  out <- if (row$fn == "sumsoftmaxweight") reduction(none, row$fn, weight = Vj(matrix(0, 0, width(weight))))
+         else if (row$kind == "logical") reduction(none > 0, row$fn)
+         else reduction(none, row$fn, K = K)
+  wide <- if (row$fn == "sumsoftmaxweight") 1 else width(F)
+  rearrange <- function(x) {
+    columns <- as.vector(x)
+    if (wide > 1) columns <- rep(matrix(columns, prod(size)), wide)
+    dim <- c(size, if (wide > 1) wide, K)
+    if (length(dim) <= 1) columns else array(columns, unname(dim))
+  }
+  if (is.list(out)) lapply(out, rearrange) else rearrange(out)
+}
+
+# What no number has a part in knows that it has none: its gradient is 0.
+of_nothing <- function(out, row, places) {
+  if (row$results == "index") return(out)
+  for (place in Filter(function(place) is_traced(place$x), places)) {
+    nothing <- sum(take(place$x, numeric()))
+    if (row$results == "value") out <- out + nothing else out$value <- out$value + nothing
+  }
+  out
+}
