@@ -173,11 +173,18 @@ schedule <- function(R, order = NULL, components = NULL, inside = NULL, measure 
   if (measure) {
     found$measured <- vapply(nests, function(nest) {
       S <- axes$again(nest)
-      stats::median(replicate(3, system.time(run_reduction(S))[["elapsed"]]))
+      stats::median(replicate(3, elapsed(run_reduction(S))))
     }, 0)
   }
   found$chosen <- here
   found[order(found$seconds), , drop = FALSE]
+}
+
+# proc.time() counts milliseconds, of which short runs take few.
+elapsed <- function(code) {
+  start <- as.numeric(Sys.time())
+  force(code)
+  as.numeric(Sys.time()) - start
 }
 
 nest_of_order <- function(order, components, inside, nests, axes) {

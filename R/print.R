@@ -234,13 +234,12 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' the boxes of each level, how many classes of pairs of boxes are skipped, expanded or split, the number of near pairs,
 #' their share of the work, and the error bound.
 #'
-#' For a reduction of an index formula, made with `call = FALSE`, `code = TRUE` shows C++ that computes it: a function of
-#' plain loops, without vectors, threads or copies, which a compiler takes as it is. It is not what runs here: see
-#' [schedule()] for that; it shows what an order of loops means, and times one without the package. `order` has the
-#' loops, the outermost first; an axis named twice is cut into blocks of the size in `block`. Arguments are pointers:
-#' whole numbers, the lengths of axes; the arrays as the head of the function names them, row numbers as whole numbers,
-#' all others as `double`; then the result. There is code for formulas by number, and for `sum`, `count`, `max` and
-#' `min`.
+#' For a reduction of an index formula, made with `call = FALSE`, `code = TRUE` shows C++ that computes it: a function
+#' of plain loops, without vectors, threads or copies, that a compiler takes as it is. This is not what runs here, which
+#' [schedule()] shows: it says what an order of loops means, and times one without the package. `order` has the loops,
+#' the outermost first; an axis named twice is cut into blocks of the size in `block`. Arguments are pointers: whole
+#' numbers, the lengths of axes; the arrays as the head of the function names them, row numbers as whole numbers, all
+#' others as `double`; then the result. There is code for formulas by number, and for `sum`, `count`, `max` and `min`.
 #'
 #' `dplyr::explain()` and `generics::explain()` also find these methods, in whatever order packages are attached.
 #'
