@@ -43,12 +43,12 @@ code_of_call <- function(op, args, names) {
   real <- any(vapply(args, `[[`, NA, "real"))
   if (op %in% rownames(cpp_infix)) {
     row <- cpp_infix[op, ]
-    if (op == "Divide") args[[2]] <- atom(as_double(args[[2]]))
+    if (op == "Divide" && !real) args[[2]] <- atom(as_double(args[[2]]))
     least <- if (row$binds > 5) row$binds + 0:1 else c(6, 6)
     text <- paste(bracketed(args[[1]], least[1]), row$sign, bracketed(args[[2]], least[2]))
     return(list(text = text, binds = row$binds, real = op == "Divide" || real && row$binds > 5))
   }
-  if (op == "Minus") return(list(text = paste0("-", bracketed(args[[1]], 8)), binds = 8, real = real))
+  if (op == "Minus") return(list(text = paste0("-", bracketed(args[[1]], 9)), binds = 8, real = real))
   if (op == "Select") {
     text <- paste(bracketed(args[[1]], 3), "?", as_double(args[[2]], 3), ":", as_double(args[[3]], 2))
     return(list(text = text, binds = 2, real = TRUE))

@@ -82,7 +82,7 @@ test_that("places, numbers, counters and operations of a formula are what reduct
     nest_case(s ~ A[i, k] * (i < k) / i, list(A = A), orders = orders_of(c("i", "k"))),
     nest_case(R[k] ~ holes[i, k], list(holes = holes), "max", orders_of(c("i", "k"))),
     nest_case(R[k] ~ pmin(holes[i, k], 3L) - i / (k + 1), list(holes = holes), "min", orders_of(c("i", "k"))),
-    nest_case(s ~ int[i, j] + k[t], int),
+    nest_case(s ~ int[i, j] - (k[t] - (-(-int[i, j])) * (-0.5 - k[t])) * ((i < j) / (j + 1)), int),
     nest_case(R[i] ~ ifelse(A[i, j] > 0, A[i, j]^1.5, -1e-3 - A[i, j]) - -A[i, j] / (2 * A[i, j]), list(A = A)),
     nest_case(s ~ exp(-square(A[i, j])) + log1p(abs(A[i, j])) + sqrt(A[i, j]^2) + 5 %% A[i, j] + round(7 / 3, 2) +
                 lazy_atan2(A[i, j], 2) + sign(A[i, j]) * floor(3 * A[i, j]) + relu(A[i, j]) + A[i, j] %/% 0.3 +
