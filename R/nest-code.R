@@ -107,7 +107,7 @@ statements_of_loops <- function(loops, kept, fold, result, size, value) {
 code_of_loops <- function(order, block, axes, fold) {
   names <- names_in_code(order, names(axes$all))
   value <- code_of_formula(axes$of$formula, names)
-  for (helper in fold$uses) names$helpers <- union(names$helpers, helper)
+  if (length(axes$folded)) names$helpers <- union(names$helpers, fold$uses)
   extents <- unlist(names$extents)
   kept <- extents[axes$kept]
   result <- paste0("result[", position_in_code(names$points[axes$kept], kept), "]")
