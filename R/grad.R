@@ -13,7 +13,8 @@
 #'
 #' @param f a `lazy_reduction`, from [reduction()] with `call = FALSE` or with placeholders. For an R function, which
 #'   gives a function of its arguments and of `cotangent` or `tangent`, see [gradient()]
-#' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], a list of them, or their names
+#' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], a list of them, or their names; of an index formula
+#'   the names of arrays
 #' @param cotangent numbers shaped like the result of `f`, or one number for all. If missing, 1; with `call = FALSE` it
 #'   becomes an argument of the resulting function
 #' @param tangent numbers shaped like the operand; a list of these if `wrt` is a list
@@ -32,6 +33,11 @@
 #' jvp(R, wrt = y, tangent = matrix(1, 20, 3))
 #' # the Hessian of the total, times a direction
 #' jvp(vjp(R, wrt = x, cotangent = 1, call = FALSE), wrt = x, tangent = matrix(1, 10, 3))
+#' # towards the arrays of an index formula
+#' A <- matrix(rnorm(6), 2)
+#' B <- matrix(rnorm(12), 3)
+#' C <- reduction(C[i, j] ~ A[i, k] * B[k, j], "sum", call = FALSE)
+#' vjp(C, wrt = c("A", "B"), cotangent = matrix(1, 2, 4))
 vjp <- function(f, ...) UseMethod("vjp")
 
 #' @rdname vjp
@@ -54,7 +60,7 @@ refuse_derivative <- function(f) {
 #' @export
 vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
   check_flag(call, "call")
-  refuse_axes(f)
+  if (!is.null(f$axes)) return(vjp_of_arrays(f, wrt, cotangent, call, ...))
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
@@ -70,7 +76,7 @@ vjp.lazy_reduction <- function(f, wrt, cotangent = NULL, call = TRUE, ...) {
 #' @export
 jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   check_flag(call, "call")
-  refuse_axes(f)
+  if (!is.null(f$axes)) return(jvp_of_arrays(f, wrt, tangent, call, ...))
   f <- with_settings(f, ...)
   call <- call && !length(free_operands(f))
   targets <- check_wrt(wrt, f)
@@ -82,12 +88,6 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   R <- pushed_forward(f, targets, tangents)
   R$single <- f$single
   if (call) run_reduction(R) else R
-}
-
-refuse_axes <- function(f) {
-  if (is.null(f$axes)) return(invisible())
-  abort("unsupported", "reductions of formulas with named axes have no vjp() and jvp() yet: write a function of the ",
-        "arrays and give it to gradient()")
 }
 
 # Reverse mode: the gradients of operands, a group of results for each. `cotangents`: an operand for each group of

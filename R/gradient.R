@@ -130,13 +130,17 @@ vjp.function <- function(f, wrt = NULL, ...) {
 #' @export
 jvp.function <- function(f, wrt = NULL, ...) {
   derivative_function(f, extra = alist(tangent = ), function(arguments, tangent) {
-    tape <- new_tape(tracing$depth + 1L)
-    run <- reached(deeper(traced_run(f, arguments, wrt)))
-    value <- value_of(run$result)
-    u <- watch(0 * plain_value(value), tape)
-    slope <- pairing(deeper(cotangents(run, u)), parts_given(tangent, run, "tangent"))
-    fitted_to(value, if (is_traced(slope)) pull_back(slope, 1, list(u))[[1]])
+    pushed_along(function() traced_run(f, arguments, wrt), tangent)
   })
+}
+
+pushed_along <- function(make_run, tangent) {
+  tape <- new_tape(tracing$depth + 1L)
+  run <- reached(deeper(make_run()))
+  value <- value_of(run$result)
+  u <- watch(0 * plain_value(value), tape)
+  slope <- pairing(deeper(cotangents(run, u)), parts_given(tangent, run, "tangent"))
+  fitted_to(value, if (is_traced(slope)) pull_back(slope, 1, list(u))[[1]])
 }
 
 #' Give a function its own derivative

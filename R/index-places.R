@@ -16,7 +16,9 @@ place_of_bracket <- function(expression, scope, into = NULL) {
   specs <- lapply(seq_along(parts), function(k) {
     spec_of_expression(parts[[k]], scope, list(label = label, dimension = k, names = names[k][[1]]))
   })
-  new_place(if (is.null(into)) x else as_row_numbers(x, expression, into), specs, label)
+  place <- new_place(if (is.null(into)) x else as_row_numbers(x, expression, into), specs, label)
+  place$array <- deparse1(expression[[2]])
+  place
 }
 
 # The array that is read: a variable, or a part of a list that is one.

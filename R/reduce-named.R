@@ -12,6 +12,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
     if (!is.null(found)) return(found)
   }
   at <- if (is.null(nest)) which.min(nests$seconds) else form_of_nest(nests, nest)
+  written <- whole
   form <- nests$forms[[nests$form[at]]]
   nest <- nest %or% nests$all[[at]]
   whole[names(form)] <- form
@@ -24,6 +25,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   if (call) return(run_reduction(R))
   R$axes[c("nest", "nests", "seconds")] <- list(nest[names(nest) != "outer"], nests$all, nests$seconds)
   R$axes$of <- list(formula = F$formula, op = whole$row$fn)
+  R$axes$operands <- written$operands
   R$axes$again <- with_nest(F, op, kept, K, weight, c(list(known = known), list(...)))
   R
 }
@@ -127,11 +129,14 @@ reduction_by_roles <- function(whole, roles, ...) {
   R
 }
 
-# The same reduction by another nest.
+# The same reduction by another nest, or of other arrays.
 with_nest <- function(F, op, kept, K, weight, settings) {
   force(F)
-  function(nest) {
-    do.call(reduce_named, c(list(F, op, kept, K, weight, call = FALSE, nest = nest), settings), quote = TRUE)
+  function(nest = NULL, call = FALSE, arrays = NULL, more = NULL) {
+    if (length(arrays)) F <- with_arrays(F, arrays)
+    if (length(arrays) && !is.null(weight)) weight <- with_arrays(weight, arrays)
+    settings[names(more)] <- more
+    do.call(reduce_named, c(list(F, op, kept, K, weight, call = call, nest = nest), settings), quote = TRUE)
   }
 }
 

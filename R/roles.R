@@ -23,13 +23,13 @@ roles_of <- function(nest, whole) {
 # The first array that names an axis names the results along it, a vector of row numbers among them; if none does, the
 # first array of which such a vector takes rows that have names.
 names_of_axes <- function(places, axes) {
-  sapply(axes, function(axis) names_along(places, axis) %or% names_gathered(places, axis), simplify = FALSE)
+  sapply(axes, function(axis) axis_names(places, axis) %or% names_gathered(places, axis), simplify = FALSE)
 }
 
-names_along <- function(places, axis) {
+axis_names <- function(places, axis) {
   for (place in places) for (k in seq_along(place$specs)) {
     spec <- place$specs[[k]]
-    names <- if (spec$kind == "gather") names_along(list(spec$by), axis)
+    names <- if (spec$kind == "gather") axis_names(list(spec$by), axis)
              else if (spec$kind == "axis" && spec$axes == axis) place$names[[k]]
     if (!is.null(names)) return(names)
   }

@@ -1,0 +1,86 @@
+# vjp() and jvp() of prepared reductions of named axes: the reduction as a function of its arrays, by way of the tape.
+
+vjp_of_arrays <- function(R, wrt, cotangent, call, ...) {
+  run <- run_of_arrays(R, wrt, call, ...)
+  out <- gradient_of(reached(run), cotangent_given(cotangent %or% 1, run$result), NULL)[[1]]
+  if (is_one_target(wrt)) out[[1]] else out
+}
+
+jvp_of_arrays <- function(R, wrt, tangent, call, ...) {
+  tangent <- if (is.list(tangent) && !is.data.frame(tangent)) unname(tangent) else list(tangent)
+  wanted <- if (is_one_target(wrt)) 1 else length(wrt)
+  if (is.null(tangent[[1]]) || length(tangent) != wanted) {
+    abort("shape", "`tangent`: ", sum(lengths(tangent) > 0), " given for ", counted(wanted, "array"))
+  }
+  pushed_along(function() run_of_arrays(R, wrt, call, ...), tangent)
+}
+
+is_one_target <- function(wrt) is_lazy(wrt) || !is.list(wrt) && length(wrt) == 1
+
+run_of_arrays <- function(R, wrt, call, ...) {
+  if (!call) {
+    abort("unsupported", "derivatives of formulas with named axes are computed at once; for a function of the arrays ",
+          "write one, and give it to vjp()")
+  }
+  settings <- list(...)
+  of_arrays <- function(arrays) {
+    out <- R$axes$again(call = TRUE, arrays = arrays, more = settings)
+    if (is.list(out)) out$value else out
+  }
+  run <- start_run(of_arrays, list(arrays = arrays_wanted(R, wrt)), NULL)
+  run$result <- deeper(of_arrays(run$arguments[[1]]))
+  run
+}
+
+# The arrays that `wrt` names, or of which it has the operands, by name.
+arrays_wanted <- function(R, wrt) {
+  operands <- Filter(function(operand) !operand$literal, R$axes$operands)
+  places <- lapply(operands, place_of_operand)
+  names <- vapply(places, array_of_place, "")
+  targets <- if (is_lazy(wrt)) list(wrt) else as.list(wrt)
+  if (!length(targets)) refuse_wrt(wrt)
+  at <- vapply(targets, function(one) {
+    if (is_lazy(one)) place_of_target(one, operands) else place_of_array(one, names)
+  }, 0L)
+  for (k in at) check_array_wanted(places[[k]], places[names == names[k]])
+  structure(lapply(places[at], `[[`, "x"), names = names[at])
+}
+
+refuse_wrt <- function(wrt) {
+  abort("input", "`wrt` must be the name of an array, an operand made by along(), or a list of them, not ",
+        describe(wrt))
+}
+
+place_of_target <- function(one, operands) {
+  at <- match(TRUE, vapply(operands, identical, NA, one$formula$args))
+  if (!is.na(at)) return(at)
+  abort("input", "`wrt`: the formula does not contain this operand; each call of along() makes a new one")
+}
+
+place_of_array <- function(one, names) {
+  if (!is.character(one) || length(one) != 1) refuse_wrt(one)
+  at <- match(one, names)
+  if (!is.na(at)) return(at)
+  abort("input", "`wrt`: no array is named `", one, "`; there are ", paste0("`", unique(names), "`", collapse = ", "),
+        near_hint(one, names))
+}
+
+check_array_wanted <- function(place, namesakes) {
+  name <- array_of_place(place)
+  if (place$kind == "logical") abort("no_gradient", "`", name, "` is logical: it has no gradient")
+  if (all(vapply(namesakes, function(one) identical(one$x, place$x), NA))) return(invisible())
+  abort("input", "`wrt`: ", length(namesakes), " arrays are named `", name, "`; along(name =) gives them names")
+}
+
+array_of_place <- function(place) place$array %or% place$name
+
+# A formula that reads other numbers in some of its arrays.
+with_arrays <- function(F, arrays) {
+  operands <- operands_of(F$formula)
+  places <- lapply(operands, function(operand) {
+    place <- place_of_operand(operand)
+    if (array_of_place(place) %in% names(arrays)) place$x <- arrays[[array_of_place(place)]]
+    place
+  })
+  of_places(F, operands, places)
+}
