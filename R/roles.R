@@ -143,26 +143,42 @@ permuted <- function(place, order) {
   })
 }
 
-# The places of the elements in the array, for all points of the axes.
+# The places of the elements in the array, for all points of the axes: a sum of what each axis says by itself, which is
+# found for some axes before the next, and of row numbers along several axes.
 positions_of <- function(place, order, size) {
   step <- c(1, cumprod(place$dim))
-  at <- 1
-  for (k in seq_along(place$specs)) at <- at + step[k] * (rows_of_spec(place, k, order, size) - 1)
+  whole <- if (prod(place$dim) * (2 + length(order)) <= .Machine$integer.max) as.integer else as.numeric
+  several <- vapply(place$specs, function(spec) spec$kind == "gather" && length(spec$by$axes) != 1, NA)
+  at <- whole(1 - sum(step[seq_along(place$dim)]) + constant_steps(place, step))
+  for (k in seq_along(order)) {
+    own <- whole(steps_along(place, order[[k]], size[k], step, !several))
+    at <- rep(at, length(own)) + rep(own, each = length(at))
+  }
+  for (k in which(several)) at <- at + whole(step[k]) * whole(gathered_rows(place, k, order, size))
   at
 }
 
-rows_of_spec <- function(place, k, order, size) {
-  spec <- place$specs[[k]]
-  along <- function(axis) along_dimension(which(vapply(order, identical, NA, axis)), size)
-  switch(spec$kind, axis = along(spec$axes), component = along(k), number = spec$value,
-         window = Reduce(`+`, Map(function(axis, by) by * along(axis), spec$axes, spec$by), spec$plus),
-         gather = gathered_rows(place, k, order, size))
+constant_steps <- function(place, step) {
+  along <- function(k) {
+    spec <- place$specs[[k]]
+    switch(spec$kind, number = spec$value, window = spec$plus, 0) * step[k]
+  }
+  sum(vapply(seq_along(place$specs), along, 0))
 }
 
-# The number along one dimension of each element of an array of so many.
-along_dimension <- function(k, size) {
-  before <- prod(size[seq_len(k - 1)])
-  rep(rep(seq_len(size[k]), each = before), length.out = prod(size))
+# How far each point of one axis, or component, lies in the array: of those dimensions that are `wanted`.
+steps_along <- function(place, axis, n, step, wanted) {
+  found <- numeric(n)
+  for (k in which(wanted)) {
+    spec <- place$specs[[k]]
+    if (spec$kind == "component" && identical(axis, k)) found <- found + step[k] * seq_len(n)
+    if (spec$kind == "axis" && identical(spec$axes, axis)) found <- found + step[k] * seq_len(n)
+    if (spec$kind == "window") found <- found + step[k] * sum(spec$by[spec$axes == axis]) * seq_len(n)
+    if (spec$kind == "gather" && identical(spec$by$axes, axis)) {
+      found <- found + step[k] * row_numbers_of(place, k)[positions_of(spec$by, list(axis), n)]
+    }
+  }
+  found
 }
 
 gathered_rows <- function(place, k, order, size) {
