@@ -125,7 +125,8 @@ remedy_in_brackets <- function(part) {
   if (as.character(part[[1]])[1] %in% c(":", "c", "seq", "seq_len")) {
     return("; take that part of the array before the formula")
   }
-  paste0("; other row numbers come from a vector: r <- ... before the formula, and r[", all.vars(part)[1] %or% "i",
+  axes <- all.vars(part)
+  paste0("; other row numbers come from an array: r <- ... before the formula, and r[", paste(axes, collapse = ", "),
          "] in the brackets")
 }
 
@@ -153,13 +154,25 @@ of_formula <- function(code, written, what, scope, extents, places) {
     }
     hint <- if (inherits(e, "kernweave_error_kind")) unknown_hint(places)
     if (!is.null(hint)) abort("kind", sub("; write the comparison.*", "", conditionMessage(e)), hint)
-    if (inherits(e, "kernweave_error")) return()
     wrong <- intersect(names(by_point), all.names(written))
+    remedy <- if (length(wrong)) paste0("; for each point write ", by_point[wrong[1]], " in place of ", wrong[1])
+    if (inherits(e, "kernweave_error_unsupported") && length(wrong)) {
+      abort("unsupported", what, " has ", wrong[1], " of points", remedy)
+    }
+    if (inherits(e, "kernweave_error")) return()
     abort("input", what, " cannot be evaluated as a formula: ", conditionMessage(e),
-          if (length(wrong)) paste0("; for each point write ", by_point[wrong[1]], " in place of ", wrong[1]))
+          remedy %or% function_hint(conditionCall(e), written))
   })
 }
-by_point <- c(`if` = "ifelse(test, yes, no)", `&&` = "&", `||` = "|")
+by_point <- c(`if` = "ifelse(test, yes, no)", `&&` = "&", `||` = "|", `%*%` = "sum(x[i, ] * y[j, ])",
+              is.na = "M[i, k], with M <- is.na(x) before the formula,")
+
+# Functions written in C know no formulas, and do not say so.
+function_hint <- function(call, written) {
+  name <- if (is.call(call) && is.name(call[[1]])) as.character(call[[1]])
+  if (!length(intersect(name, setdiff(all.names(written), all.vars(written))))) return("")
+  paste0(" in ", name, "(); kernweave_operations() lists what formulas are made of")
+}
 
 # Arrays of more than one number outside of brackets, by name.
 loose_arrays <- function(written, scope) {

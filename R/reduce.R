@@ -109,7 +109,9 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   if (!is.null(by)) return(reduce_by(F, op, index, by, K = K, weight = weight, call = call, drop = drop, ...))
   if (is_lazy_complex(F)) return(reduce_complex(F, op, index, K, weight, call, drop, ...))
   if (is_several(F, op)) return(reduce_several(F, op, index, K, weight, call, drop, ...))
-  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
+  if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F),
+                         if (is.character(F)) "; as.formula() makes an index formula of text"
+                         else "; make one with Vi(), Vj() or Pm()")
   check_flag(call, "call")
   make <- function() reduction_of(F, op, index, K, weight, drop, ...)
   # A weight may have a history, which is not kept.
@@ -149,11 +151,17 @@ reduction_row <- function(op) {
   }
   at <- match(op, known$fn, nomatch = match(op, known$name))
   if (is.na(at)) {
+    twin <- names_in_r[op]
     abort("unknown_op", "unknown reduction `", op, "`",
-          near_hint(op, known$fn, "; kernweave_reductions() lists what there is"))
+          if (!is.na(twin)) paste0("; did you mean `", twin, "`?")
+          else near_hint(op, known$fn, "; kernweave_reductions() lists what there is"))
   }
   lapply(known, `[`, at)
 }
+
+# What base R calls them.
+names_in_r <- c(which.min = "argmin", which.max = "argmax", var = "variance", sd = "variance", length = "count",
+                `+` = "sum", `*` = "prod", pmin = "min", pmax = "max", average = "mean", avg = "mean")
 
 # The formula that a derived reduction hands to the one behind it.
 derived_value <- function(F, row, index, ...) {

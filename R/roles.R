@@ -143,63 +143,6 @@ permuted <- function(place, order) {
   })
 }
 
-# The places of the elements in the array, for all points of the axes: a sum of what each axis says by itself, which is
-# found for some axes before the next, and of row numbers along several axes.
-positions_of <- function(place, order, size) {
-  step <- c(1, cumprod(place$dim))
-  whole <- if (prod(place$dim) * (2 + length(order)) <= .Machine$integer.max) as.integer else as.numeric
-  several <- vapply(place$specs, function(spec) spec$kind == "gather" && length(spec$by$axes) != 1, NA)
-  at <- whole(1 - sum(step[seq_along(place$dim)]) + constant_steps(place, step))
-  for (k in seq_along(order)) {
-    own <- whole(steps_along(place, order[[k]], size[k], step, !several))
-    at <- rep(at, length(own)) + rep(own, each = length(at))
-  }
-  for (k in which(several)) at <- at + whole(step[k]) * whole(gathered_rows(place, k, order, size))
-  at
-}
-
-constant_steps <- function(place, step) {
-  along <- function(k) {
-    spec <- place$specs[[k]]
-    switch(spec$kind, number = spec$value, window = spec$plus, 0) * step[k]
-  }
-  sum(vapply(seq_along(place$specs), along, 0))
-}
-
-# How far each point of one axis, or component, lies in the array: of those dimensions that are `wanted`.
-steps_along <- function(place, axis, n, step, wanted) {
-  found <- numeric(n)
-  for (k in which(wanted)) {
-    spec <- place$specs[[k]]
-    if (spec$kind == "component" && identical(axis, k)) found <- found + step[k] * seq_len(n)
-    if (spec$kind == "axis" && identical(spec$axes, axis)) found <- found + step[k] * seq_len(n)
-    if (spec$kind == "window") found <- found + step[k] * sum(spec$by[spec$axes == axis]) * seq_len(n)
-    if (spec$kind == "gather" && identical(spec$by$axes, axis)) {
-      found <- found + step[k] * row_numbers_of(place, k)[positions_of(spec$by, list(axis), n)]
-    }
-  }
-  found
-}
-
-gathered_rows <- function(place, k, order, size) {
-  row_numbers_of(place, k)[positions_of(place$specs[[k]]$by, order, size)]
-}
-
-row_numbers_of <- function(place, k) {
-  by <- place$specs[[k]]$by
-  rows <- plain_value(by$x)
-  if (anyNA(rows)) abort("value", "`", by$name, "` has NA: row numbers of `", place$name, "` are whole numbers")
-  if (any(rows != round(rows))) {
-    abort("index", "`", by$name, "` has ", format(rows[rows != round(rows)][1]), ": row numbers of `", place$name,
-          "` are whole numbers")
-  }
-  if (length(rows) && (min(rows) < 1 || max(rows) > place$dim[k])) {
-    abort("index", "`", by$name, "` has row numbers from ", min(rows), " to ", max(rows), ", but `", place$name,
-          "` has ", place$dim[k], " in dimension ", k, if (min(rows) < 1) "; they count from 1")
-  }
-  rows
-}
-
 # --- results ------------------------------------------------------------------------------------------------------
 
 # How what the engine finds becomes an array of the axes that are kept: its extents as they lie, the order of these, and
