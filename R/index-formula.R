@@ -112,12 +112,15 @@ formula_of_places <- function(expression, kept, scope, given = NULL, beside = gi
   written <- with_places(expression, found, scope)
   counted <- setdiff(names(found$counters), names(found$places))
   extents <- extents_of_axes(found$places, given)
+  computed <- names(extents)[is.na(extents)]
   extents <- c(extents, beside[setdiff(names(beside), names(extents))])
-  unknown <- setdiff(counted, names(extents))
+  if (length(beside)) extents[computed] <- beside[computed]
+  unknown <- setdiff(c(counted, computed), names(extents)[!is.na(extents)])
   if (length(unknown)) {
-    abort("shape", "nothing says how long axis ", unknown[1], " is: it stands in no brackets; say it by extents = c(",
-          unknown[1], " = ...)")
+    abort("shape", "nothing says how long axis ", unknown[1], " is: it stands alone in no brackets; say it by ",
+          "extents = c(", unknown[1], " = ...)")
   }
+  found$places <- lapply(found$places, with_rows_computed, extents, scope)
   for (axis in counted) found$places[[axis]] <- counter_place(axis, extents[[axis]])
   frame <- list2env(c(lapply(found$places, lazy_place), twins_of_points, lazy_twins_in(scope)), parent = scope)
   F <- of_formula(eval(written, frame), written, what, scope, extents, found$places)
@@ -135,9 +138,7 @@ axes_in_brackets <- function(expression) {
   if (!is.call(expression)) return(character())
   if (is_bracket(expression)) {
     return(unlist(lapply(as.list(expression)[-(1:2)], function(part) {
-      if (is_empty_place(part)) NULL
-      else if (is_bracket(part)) axes_in_brackets(part)
-      else all.vars(part)
+      axes_of_part(part)
     })))
   }
   unlist(lapply(as.list(expression)[-1], axes_in_brackets))

@@ -103,6 +103,7 @@ spec_of_expression <- function(part, scope, into) {
   if (is_bracket(part)) return(list(kind = "gather", by = place_of_bracket(part, scope, into)))
   if (is.character(part)) return(list(kind = "number", value = place_by_name(part, into)))
   sum <- linear_sum(part)
+  if (is.null(sum) && is_by_element(part)) return(computed_spec(part, scope))
   if (is.null(sum)) {
     abort("input", "in brackets stand axes, numbers, sums of both, row numbers such as g[i], or nothing; not ",
           deparse1(part), " in ", into$label, remedy_in_brackets(part))
@@ -125,9 +126,66 @@ remedy_in_brackets <- function(part) {
   if (as.character(part[[1]])[1] %in% c(":", "c", "seq", "seq_len")) {
     return("; take that part of the array before the formula")
   }
-  axes <- all.vars(part)
-  paste0("; other row numbers come from an array: r <- ... before the formula, and r[", paste(axes, collapse = ", "),
-         "] in the brackets")
+  paste0("; other row numbers come from an array: r <- ... before the formula, and r[",
+         paste(axes_of_part(part), collapse = ", "), "] in the brackets")
+}
+
+# --- row numbers that are computed, such as abs(i - j) + 1 ------------------------------------------------------
+
+# Functions that do the same for many points at once.
+by_element <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "abs", "sign", "sqrt", "floor", "ceiling", "trunc", "round",
+                "pmin", "pmax", "ifelse", "<", ">", "<=", ">=", "==", "!=", "&", "|", "!")
+
+is_by_element <- function(part) {
+  if (is.name(part) || is.numeric(part) && length(part) == 1) return(!is_empty_place(part))
+  if (!is.call(part)) return(FALSE)
+  known <- is_bracket(part) && is.name(part[[2]]) || is.name(part[[1]]) && as.character(part[[1]]) %in% by_element
+  known && all(vapply(as.list(part)[-1], is_by_element, NA))
+}
+
+axes_of_part <- function(part) {
+  if (is.name(part)) return(if (!is_empty_place(part)) as.character(part))
+  if (!is.call(part)) return(NULL)
+  unique(unlist(lapply(as.list(part)[if (is_bracket(part)) -(1:2) else -1], axes_of_part)))
+}
+
+computed_spec <- function(part, scope) {
+  axes <- axes_of_part(part)
+  if (length(axes)) return(list(kind = "computed", axes = axes, part = part))
+  list(kind = "number", value = rows_computed(part, list(), scope))
+}
+
+# What is computed becomes a gather, as soon as it is known how long the axes are.
+with_rows_computed <- function(place, extents, scope) {
+  place$specs <- lapply(place$specs, function(spec) {
+    if (spec$kind == "gather") spec$by <- with_rows_computed(spec$by, extents, scope)
+    if (spec$kind != "computed") return(spec)
+    size <- extents[spec$axes]
+    grid <- lapply(seq_along(size), along_dimension, size)
+    rows <- rows_computed(spec$part, structure(grid, names = spec$axes), scope)
+    own <- lapply(spec$axes, function(axis) list(kind = "axis", axes = axis))
+    list(kind = "gather", by = new_place(array(rows, size), own, deparse1(spec$part)))
+  })
+  place
+}
+
+rows_computed <- function(part, grid, scope) {
+  tryCatch(as.numeric(eval(part, c(grid, `[` = element_at), scope)), error = function(e) {
+    abort("index", "the row numbers ", deparse1(part), " cannot be computed: ", conditionMessage(e))
+  })
+}
+
+# x[i, j] at many points; base R leaves out what is 0, and reads a matrix as a vector.
+element_at <- function(x, ...) {
+  at <- list(...)
+  size <- extents_of(x)
+  if (length(at) != length(size)) {
+    abort("index", "an array of ", counted(length(size), "dimension"), " has ", length(at), " in brackets")
+  }
+  for (k in seq_along(at)) if (!all(at[[k]] %in% seq_len(size[k]))) {
+    abort("index", "places from ", min(at[[k]]), " to ", max(at[[k]]), " of an array that has ", size[k])
+  }
+  as.vector((if (is.factor(x)) as.integer(x) else x)[do.call(cbind, at)])
 }
 
 refuse_double_brackets <- function(expression, axes) {

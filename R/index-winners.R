@@ -90,12 +90,6 @@ at_winner_places <- function(place, winners, axes) {
   place
 }
 
-# The number along one dimension of each element of an array of so many.
-along_dimension <- function(k, size) {
-  before <- prod(size[seq_len(k - 1)])
-  rep(rep(seq_len(size[k]), each = before), length.out = prod(size))
-}
-
 window_rows <- function(spec, winners, axes) {
   along <- function(axis) winners[[axis]] %or% along_dimension(match(axis, names(axes)), axes)
   Reduce(`+`, Map(function(axis, by) by * as.vector(along(axis)), spec$axes, spec$by), spec$plus)

@@ -56,3 +56,9 @@ row_numbers_of <- function(place, k) {
   }
   rows
 }
+
+# The number along one dimension of each element of an array of so many.
+along_dimension <- function(k, size) {
+  before <- prod(size[seq_len(k - 1)])
+  rep(rep(seq_len(size[k]), each = before), length.out = prod(size))
+}

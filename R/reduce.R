@@ -24,16 +24,17 @@
 #' reduced. A name in brackets is always an axis, even if a variable has that name (`bquote()` writes the number of a
 #' variable into a formula). `x[i, ]` is a row, as a point of several components; `p[j, 1]` the first number of row j,
 #' `p[j, "height"]` that of the column of this name; `mu[g[i], a]` takes the rows that `g` says, by number, as a factor
-#' or by name; `fit$coef[k]` reads a part of a list; `A[i, i]` is the diagonal; an axis outside of brackets is its
-#' number, as in `i < j`. `y[t + s - 1]` is a window: an axis that stands nowhere alone gets the greatest length for
-#' which no window leaves its array, or the one that `extents` gives; one that also stands alone, as t in `y[t + 1] -
-#' y[t]`, has the length of that array (`y[t + 0]` leaves it to the windows). Everything else keeps its value. One kept
-#' axis gives a vector, none a number. The first array with names along an axis, `g` of `g[i]` included, names the
-#' result along it; if there is none, rows that `mu[g[i], a]` takes have the names that `mu` gives them. Positions over
-#' several axes count them in the order in which the right side mentions them, the first fastest. Sums and means of
-#' products of several arrays are found two at a time where that is less work. `weight` is then a formula, `weight = ~
-#' V[s, ]`; there is no `index`, `by`, `tol` or `drop`, and there are no placeholders. [along()] makes such formulas in
-#' programs; then `index` names the axes to reduce over. [schedule()] shows how the loops lie.
+#' or by name; `r[abs(i - j) + 1]` computes row numbers, by arithmetic, `abs()`, `floor()`, `pmin()` and their like;
+#' `fit$coef[k]` reads a part of a list; `A[i, i]` is the diagonal; an axis outside of brackets is its number, as in `i
+#' < j`. `y[t + s - 1]` is a window: an axis that stands nowhere alone gets the greatest length for which no window
+#' leaves its array, or the one that `extents` gives; one that also stands alone, as t in `y[t + 1] - y[t]`, has the
+#' length of that array (`y[t + 0]` leaves it to the windows). Everything else keeps its value. One kept axis gives a
+#' vector, none a number. The first array with names along an axis, `g` of `g[i]` included, names the result along it;
+#' if there is none, rows that `mu[g[i], a]` takes have the names that `mu` gives them. Positions over several axes
+#' count them in the order in which the right side mentions them, the first fastest. Sums and means of products of
+#' several arrays are found two at a time where that is less work. `weight` is then a formula, `weight = ~ V[s, ]`;
+#' there is no `index`, `by`, `tol` or `drop`, and there are no placeholders. [along()] makes such formulas in programs;
+#' then `index` names the axes to reduce over. [schedule()] shows how the loops lie.
 #'
 #' Several reductions of one formula, `op = c("sum", "max")`, or of several formulas over the same points,
 #' `F = list(F, G)`, take a single pass over the pairs and share common work. The result is a list named after `F`,

@@ -149,3 +149,24 @@ test_that("the first array that names an axis names the result, row numbers too,
   expect_identical(dimnames(reduction(r[a, i] ~ unname(1) * mu[g[i], a], "max")), dimnames(t(mu[g, ])))
   expect_null(rows(r[i] ~ mu[g[i], a], mu = unname(mu)))
 })
+
+test_that("row numbers that are computed are those of R: Toeplitz, seasons, shifted codes", {
+  set.seed(35)
+  r <- stats::rnorm(9)
+  v <- stats::rnorm(9)
+  y <- stats::rnorm(36)
+  season <- stats::rnorm(12)
+  g <- c(1, 3, 2, 2)
+  N <- matrix(c(5, 2, 7, 4), 2)
+  expect_equal(reduction(o[i] ~ r[abs(i - j) + 1] * v[j], "sum", extents = c(i = 9)), c(stats::toeplitz(r) %*% v))
+  expect_equal(reduction(d[t] ~ y[t] - season[(t - 1) %% 12 + 1], "sum"), y - rep(season, 3))
+  expect_equal(reduction(s ~ r[g[i] + 1] * v[i], "sum", data = list(v = v[1:4])), sum(r[g + 1] * v[1:4]))
+  expect_equal(reduction(s[i] ~ r[5 - g[i]], "max", extents = c(i = 4)), r[5 - g])
+  expect_equal(reduction(s[i, j] ~ r[(N[i, j] + 1) %/% 2] * v[i] * v[j], "sum", data = list(v = 1:2)),
+               matrix(r[(N + 1) %/% 2], 2) * outer(1:2, 1:2))
+  expect_equal(reduction(o[i] ~ v[i] * v[j], "logsumexp", weight = ~ r[abs(i - j) + 1]^2),
+               vapply(1:9, function(i) log(sum(exp(v[i] * v) * r[abs(i - 1:9) + 1]^2)), 0))
+  expect_equal(reduction(s ~ r[2^2] * v[i], "sum"), r[4] * sum(v))
+  f <- function(r) sum(reduction(o[i] ~ r[abs(i - j) + 1] * v[j] * v[i], "sum"))
+  expect_slopes(gradient(f)(r)$r, f, r, "Toeplitz")
+})

@@ -142,8 +142,17 @@ test_that("brackets that base R has, and index formulas do not, name what to wri
   expect_mistake(C[i] ~ (A)[i, k], "input", "write A[i, k]")
   expect_mistake(C[i] ~ A[i, 1:3], "input", c("1:3", "before the formula"))
   expect_mistake(C[i] ~ A[i, TRUE], "input", "empty place")
-  expect_mistake(C[t] ~ y[t * t], "input", c("t * t", "r[t]"))
-  expect_mistake(C[i, j] ~ A[i, k] * y[abs(i - j) + 1], "input", "r[i, j]")
+  expect_mistake(C[i, j] ~ A[i, k] * y[max(i, j)], "input", c("max(i, j)", "r[i, j]"))
+  expect_mistake(C[t] ~ y[t * t], "shape", c("axis t", "extents = c(t = ...)"))
+  expect_mistake(C[i, j] ~ A[i, k] * y[abs(i - j) + 1], "shape", "axis j")
+  expect_mistake(C[i] ~ A[i, k] * y[i / 2], "index", c("`i/2` has 0.5", "`y[i/2]`"))
+  expect_mistake(C[i] ~ A[i, k] * w[i^2], "index", c("from 1 to 25", "has 3 in dimension 1"))
+  expect_mistake(C[i] ~ A[i, k] * w[g[i] %% 2], "index", c("cannot be computed", "2 dimensions has 1"),
+                 data = list(g = matrix(1, 2, 2)))
+  for (place in list(quote(g[i - 1] + 1), quote(g[i + 1] + 1))) {
+    f <- eval(bquote(C[i] ~ A[i, k] * w[.(place)]))
+    expect_mistake(f, "index", c("cannot be computed", "that has 5"), data = list(g = rep(1, 5)))
+  }
   expect_mistake(C[i, j] ~ A[i, ] %*% B[j, ], "unsupported", "sum(x[i, ] * y[j, ])")
   expect_mistake(C[i] ~ ifelse(is.na(A[i, k]), 0, A[i, k]), "unsupported", "M <- is.na(x)")
   expect_mistake(C[i] ~ dnorm(A[i, k]), "input", c("in dnorm()", "kernweave_operations()"))
