@@ -82,7 +82,8 @@ spec_of_argument <- function(one, at) {
 new_place <- function(x, specs, name) {
   plain <- plain_value(x)
   if (is.data.frame(plain) || methods::is(plain, "Matrix")) {
-    abort("input", "`", name, "` is ", describe(plain), "; as.matrix() makes an array of it")
+    abort("input", "`", name, "` is ", describe(plain), "; as.matrix(", sub("\\[.*", "", name),
+          "), before the formula, makes an array of it")
   }
   numbers <- check_numbers(plain, name)
   if (length(specs) != length(extents_of(plain))) {

@@ -100,6 +100,9 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
     said <- c(index = !missing(index), by = !is.null(by), tol = !is.null(tol), drop = !missing(drop))
     return(reduce_index_formula(F, op, K, weight, call, data, extents, names(said)[said], ...))
   }
+  if (is.list(F) && !is.object(F) && any(vapply(F, inherits, NA, "formula"))) {
+    abort("input", "index formulas come one at a time: lapply(F, reduction, op) makes a list of results")
+  }
   if (is_lazy(F) && names_axes(F, index)) {
     return(reduce_named_axes(F, op, index, K, weight, call, !is.null(by) || !is.null(tol), ...))
   }

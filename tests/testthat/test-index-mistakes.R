@@ -68,7 +68,8 @@ test_that("gathers by NA or by text are mistakes", {
 
 test_that("what is no array of numbers is refused with a remedy", {
   table <- as.data.frame(A)
-  expect_mistake(C[i] ~ table[i, k], "input", c("table", "as.matrix"))
+  expect_mistake(C[i] ~ table[i, k], "input", c("table", "as.matrix(table), before"))
+  expect_error(reduction(list(C[i] ~ w[i], s ~ w[i]), "sum"), "one at a time", class = "kernweave_error_input")
   expect_mistake(C[i] ~ f[i], "input", "as.integer", data = list(f = factor(letters)))
   expect_mistake(C[i] ~ f[i], "input", "character", data = list(f = letters))
   expect_mistake(C[i] ~ f[i], "input", "list", data = list(f = list(1, 2)))
