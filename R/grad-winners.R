@@ -72,7 +72,8 @@ winners_here <- function(R, output) {
 # The row numbers of the smallest values, K of them.
 winners_of <- function(R, output) {
   kept_with(R, "winners", function() {
-    saved_operand(search_of(R, output), "index", "winner", output$keep, width = output$K, kind = "integer")
+    saved_operand(search_of(R, output), "index", "winner", output$keep, width = output$K * output$value$type[1],
+                  kind = "integer")
   })
 }
 
@@ -86,13 +87,18 @@ search_of <- function(R, output) {
 where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
 # Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
 at_listed <- function(form) {
-  if (!is.null(form$listed)) {
-    form$here <- r_apply("LessThan", list(number_formula(0), r_apply("Sum", list(form$listed), NULL)), NULL)
+  winning <- form$listed %or% if (is_by_component(form)) form$here
+  if (!is.null(winning)) {
+    form$here <- r_apply("LessThan", list(number_formula(0), r_apply("Sum", list(winning), NULL)), NULL)
   }
   form
 }
-# Each pair has the cotangents of the results that it is.
-shared_out <- function(form, g) if (is.null(form$listed)) g else r_apply("Sum", list(where_listed(form, g)), NULL)
+# Each pair has the cotangents of the results that it is; of several components, of those of which it is the winner.
+shared_out <- function(form, g) {
+  if (!is.null(form$listed)) return(r_apply("Sum", list(where_listed(form, g)), NULL))
+  if (is_by_component(form)) r_apply("Select", list(form$here, g, number_formula(0)), NULL) else g
+}
+is_by_component <- function(form) !is.null(form$here) && form$value$type[1] > 1
 
 # The formula with NaN as the smallest value there is.
 nan_first <- function(formula) {

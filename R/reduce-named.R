@@ -17,10 +17,8 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   nest <- nest %or% nests$all[[at]]
   whole[names(form)] <- form
   roles <- roles_of(nest, whole)
-  if (whole$traced && call && length(roles$settings)) {
-    found <- by_way_of_tape(whole, roles, ...)
-    if (!is.null(found)) return(found)
-  }
+  found <- if (whole$traced && call) by_way_of_tape(whole, roles, ...)
+  if (!is.null(found)) return(found)
   R <- reduction_by_roles(whole, roles, ...)
   if (call) return(run_reduction(R))
   R$axes[c("nest", "nests", "seconds")] <- list(nest[names(nest) != "outer"], nests$all, nests$seconds)
@@ -84,13 +82,14 @@ by_groups <- function(whole, ...) {
   if (is.list(found)) found else named_whole(found, whole)
 }
 
-# Where outer axes are folded, the engine's own derivatives of some reductions know two axes only.
+# The engine's own derivatives of some reductions know two axes only, and winners of one component.
 by_way_of_tape <- function(whole, roles, ...) {
   fn <- whole$row$fn
-  if (fn == "variance") {
+  folds <- length(roles$settings) > 0
+  if (fn == "variance" && folds) {
     return(variance_in_two_steps(whole$F, whole$kept, prod(whole$extents[roles$folded]), ..., known = whole$extents))
   }
-  if (!fn %in% names(places_only)) return(NULL)
+  if (!fn %in% names(places_only) || !folds && width(whole$F) == 1) return(NULL)
   reduce_at_winners(whole$F, whole$row, whole$kept, whole$extents, whole$operands, whole$places, whole$K, ...)
 }
 

@@ -103,6 +103,23 @@ test_that("every reduction has second derivatives: what its gradient saved of th
   }
 })
 
+test_that("each component of a minimum has the gradient at its own winner, towards operands of any width", {
+  b <- matrix(stats::rnorm(10), 5)
+  number <- stats::rnorm(4)
+  for (index in c("i", "j", "ij")) for (op in c("min", "max")) {
+    total <- function(F) function(X) {
+      found <- reduction(F(X), op, index = index)
+      sum(found * cos(seq_along(found)))
+    }
+    wide <- total(function(x) sin(Vi(x)) * Vj(b) + Vj(b[, 2:1]))
+    x <- matrix(stats::rnorm(8), 4)
+    expect_slopes(gradient(wide)(x)[[1]], wide, x, paste(op, index, "of two"))
+    expect_slopes(gradient(wide)(number)[[1]], wide, number, paste(op, index, "of one"))
+    curvature <- function(x) sum(gradient(wide)(x)[[1]]^2)
+    expect_slopes(gradient(curvature)(x)[[1]], curvature, x, paste(op, index, "second order"))
+  }
+})
+
 test_that("third derivatives of a logsumexp, its weight and its exponents at once", {
   u <- c(0.3, 0.7, 1.1)
   value <- function(u) log(sum(u^2 * exp(2 * u)))

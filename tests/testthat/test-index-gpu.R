@@ -25,3 +25,22 @@ test_that("formulas of any axes are on a GPU what they are on the CPU", {
                  label = paste(deparse1(formulas[[k]]), op, precision))
   }
 })
+
+test_that("axes inside a point, columns and each point's own group are on a GPU what they are on the CPU", {
+  skip_without_gpu()
+  set.seed(22)
+  x <- matrix(stats::rnorm(5000 * 5), 5000)
+  mu <- matrix(stats::rnorm(70 * 5), 70)
+  W <- array(stats::rnorm(25 * 70), c(5, 5, 70))
+  P <- array(stats::rnorm(12 * 3000), c(3, 4, 3000))
+  g <- rep(1:70, length.out = 40000)
+  own <- x[rep(1:5000, 8), ]
+  formulas <- list(q[i, k] ~ (x[i, a] - mu[k, a]) * W[a, b, k] * (x[i, b] - mu[k, b]),
+                   q[k, i] ~ abs(x[i, a] - mu[k, a]), C[i, j, b] ~ P[i, k, b] * P[j, k, b],
+                   o[i] ~ (own[i, a] - mu[g[i], a]) * W[a, b, g[i]] * (own[i, b] - mu[g[i], b]))
+  for (formula in formulas) for (precision in test_precisions()) for (op in c("sum", "mean")) {
+    expect_equal(reduction(formula, op, device = "gpu", precision = precision),
+                 reduction(formula, op, device = "cpu"), tolerance = 20 * tolerance_of(precision),
+                 label = paste(deparse1(formula), op, precision))
+  }
+})

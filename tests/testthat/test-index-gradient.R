@@ -83,7 +83,7 @@ smooth_formulas <- list(
 
 test_that("gradients of random formulas are those of the oracle", {
   skip_below("quick")
-  for (op in c("sum", "logsumexp", "prod")) for (seed in trials(16)) for (wide in c(FALSE, TRUE)) {
+  for (op in c("sum", "logsumexp", "prod", "min")) for (seed in trials(16)) for (wide in c(FALSE, TRUE)) {
     expect_index_gradient(jittered(random_index_formula(seed, most = 40, wide = wide), seed), op, seed)
   }
 })
