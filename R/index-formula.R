@@ -31,6 +31,10 @@ check_extents <- function(extents, words) {
   ok <- is.null(extents) || is.numeric(extents) && !anyDuplicated(names(extents)) && !is.null(names(extents)) &&
     all(nzchar(names(extents))) && all(is.finite(extents)) && all(extents >= 0) && all(extents == round(extents))
   if (!ok) abort("input", "`extents` are whole numbers named by axes, as in c(s = 3), not ", format_value(extents))
+  if (any(extents > .Machine$integer.max)) {
+    abort("unsupported", "axis ", names(extents)[which.max(extents)], " of ", format(max(extents)),
+          " points; there may be ", .Machine$integer.max)
+  }
   stray <- setdiff(names(extents), words)
   if (length(stray)) {
     abort("input", "`extents` tells the length of axis ", stray[1], ", which the formula does not mention",

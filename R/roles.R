@@ -91,7 +91,16 @@ in_order_of <- function(place, order, extents) {
     return(permuted(place, order))
   }
   size <- vapply(order, function(one) if (is.numeric(one)) place$dim[one] else extents[[one]], 0)
-  take(place$x, positions_of(place, order, size))
+  fitting_in_memory(take(place$x, positions_of(place, order, size)), place, size)
+}
+
+# Windows over matrices, gathers and diagonals are copied, a number for each point.
+fitting_in_memory <- function(code, place, size) {
+  withCallingHandlers(code, error = function(e) {
+    if (!grepl("cannot allocate", conditionMessage(e), fixed = TRUE)) return()
+    abort("memory", "not enough memory for the ", format(prod(size)), " numbers that `", place$name,
+          "` reads, one for each point: ", paste(size, collapse = " x "))
+  })
 }
 
 # A window over a vector, along the lane and the sweep, is no copy: pairs read the vector itself.

@@ -120,6 +120,11 @@ test_that("too many axes and results that fit nowhere are said before anything r
   expect_equal(reduction(f, "sum"), 2)
   big <- numeric(2e5)
   expect_mistake(R[i, j, k] ~ big[i] * big[j] * big[k], "memory", "8e+15")
+  expect_mistake(R[i] ~ w[i] * (k > 0), "unsupported", c("axis k", "3e+09"), extents = c(k = 3e9))
+  # More than any machine has: an array of 1e15 numbers.
+  none <- tryCatch(fitting_in_memory(numeric(1e15), list(name = "img[i + a, j]"), c(1e5, 1e5, 1e5)), error = identity)
+  expect_s3_class(none, "kernweave_error_memory")
+  expect_match(conditionMessage(none), "`img[i + a, j]` reads", fixed = TRUE)
 })
 
 test_that("an array without brackets is told which axes fit it", {
