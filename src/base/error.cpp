@@ -27,6 +27,8 @@ const char* fault_name(Fault fault) {
     case Fault::internal: return "internal";
     case Fault::time_limit: return "time_limit";
     case Fault::value: return "value";
+    case Fault::disk: return "disk";
+    case Fault::file_changed: return "file_changed";
   }
   return "internal";
 }

@@ -25,7 +25,9 @@ enum class Fault {
   indefinite,
   internal,
   time_limit,
-  value
+  value,
+  disk,
+  file_changed
 };
 
 const char* fault_name(Fault fault);

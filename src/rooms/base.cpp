@@ -4,5 +4,8 @@
 #include "base/deep_stack.cpp"
 #include "base/error.cpp"
 #include "base/library.cpp"
+#include "base/map.cpp"
+#include "base/map_posix.cpp"
+#include "base/map_windows.cpp"
 #include "base/name_hint.cpp"
 #include "base/threads.cpp"
