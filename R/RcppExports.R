@@ -229,6 +229,26 @@ r_low_rank_inverse_trace <- function(preconditioner) {
     .Call(`_kernweave_r_low_rank_inverse_trace`, preconditioner)
 }
 
+r_map <- function(file, width, offset, rows, names) {
+    .Call(`_kernweave_r_map`, file, width, offset, rows, names)
+}
+
+r_new_file <- function(part, path, bytes) {
+    .Call(`_kernweave_r_new_file`, part, path, bytes)
+}
+
+r_write_rows <- function(file, values, first, n) {
+    invisible(.Call(`_kernweave_r_write_rows`, file, values, first, n))
+}
+
+r_finish_file <- function(file) {
+    invisible(.Call(`_kernweave_r_finish_file`, file))
+}
+
+r_leave_file <- function(file) {
+    invisible(.Call(`_kernweave_r_leave_file`, file))
+}
+
 r_remove <- function(x, at, places, threads) {
     .Call(`_kernweave_r_remove`, x, at, places, threads)
 }

@@ -26,6 +26,8 @@
 #' | `not_a_distance` | a formula to approximate is not a function of one distance |
 #' | `dimension` | its points have too many components |
 #' | `tolerance` | a tolerance cannot be reached |
+#' | `file_changed` | the file of a mapped matrix was written, cut or removed since [map_points()] |
+#' | `disk` | a file cannot be written: the disk is full, or the folder not writable |
 #' | `time_limit` | the limit set by [setTimeLimit()] is reached during a computation |
 #' | `audit_failed` | recomputed rows differ by more than the tolerance |
 #' | `internal` | a bug in kernweave; please report it |
@@ -57,7 +59,7 @@ NULL
 
 error_classes <- c("input", "value", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
                    "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "singular",
-                   "not_a_distance", "dimension", "tolerance", "time_limit",
+                   "not_a_distance", "dimension", "tolerance", "file_changed", "disk", "time_limit",
                    "audit_failed", "internal")
 
 abort <- function(class, ..., call = user_call()) {
@@ -77,8 +79,11 @@ warn <- function(class, ..., call = user_call()) {
   ))
 }
 
-# The engine calls this by name (src/border.hpp).
-engine_failure <- function(class, message) abort(class, message)
+# The engine calls this by name (src/border.hpp), also where R itself looks at numbers that lie elsewhere.
+engine_failure <- function(class, message) {
+  call <- user_call()
+  abort(class, message, call = if (!identical(call[[1]], quote(engine_failure))) call)
+}
 
 # The outermost call of a function of ours: what the user typed.
 user_call <- function() {

@@ -688,6 +688,62 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_map
+SEXP r_map(SEXP file, int width, double offset, double rows, SEXP names);
+RcppExport SEXP _kernweave_r_map(SEXP fileSEXP, SEXP widthSEXP, SEXP offsetSEXP, SEXP rowsSEXP, SEXP namesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type file(fileSEXP);
+    Rcpp::traits::input_parameter< int >::type width(widthSEXP);
+    Rcpp::traits::input_parameter< double >::type offset(offsetSEXP);
+    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type names(namesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_map(file, width, offset, rows, names));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_new_file
+SEXP r_new_file(SEXP part, SEXP path, double bytes);
+RcppExport SEXP _kernweave_r_new_file(SEXP partSEXP, SEXP pathSEXP, SEXP bytesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type part(partSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type path(pathSEXP);
+    Rcpp::traits::input_parameter< double >::type bytes(bytesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_new_file(part, path, bytes));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_write_rows
+void r_write_rows(SEXP file, SEXP values, double first, double n);
+RcppExport SEXP _kernweave_r_write_rows(SEXP fileSEXP, SEXP valuesSEXP, SEXP firstSEXP, SEXP nSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type file(fileSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    r_write_rows(file, values, first, n);
+    return R_NilValue;
+END_RCPP
+}
+// r_finish_file
+void r_finish_file(SEXP file);
+RcppExport SEXP _kernweave_r_finish_file(SEXP fileSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type file(fileSEXP);
+    r_finish_file(file);
+    return R_NilValue;
+END_RCPP
+}
+// r_leave_file
+void r_leave_file(SEXP file);
+RcppExport SEXP _kernweave_r_leave_file(SEXP fileSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type file(fileSEXP);
+    r_leave_file(file);
+    return R_NilValue;
+END_RCPP
+}
 // r_remove
 SEXP r_remove(SEXP x, SEXP at, bool places, int threads);
 RcppExport SEXP _kernweave_r_remove(SEXP xSEXP, SEXP atSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
@@ -1316,6 +1372,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
     {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_low_rank_inverse_trace", (DL_FUNC) &_kernweave_r_low_rank_inverse_trace, 1},
+    {"_kernweave_r_map", (DL_FUNC) &_kernweave_r_map, 5},
+    {"_kernweave_r_new_file", (DL_FUNC) &_kernweave_r_new_file, 3},
+    {"_kernweave_r_write_rows", (DL_FUNC) &_kernweave_r_write_rows, 4},
+    {"_kernweave_r_finish_file", (DL_FUNC) &_kernweave_r_finish_file, 1},
+    {"_kernweave_r_leave_file", (DL_FUNC) &_kernweave_r_leave_file, 1},
     {"_kernweave_r_remove", (DL_FUNC) &_kernweave_r_remove, 4},
     {"_kernweave_r_insert", (DL_FUNC) &_kernweave_r_insert, 5},
     {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 5},
@@ -1364,11 +1425,13 @@ static const R_CallMethodDef CallEntries[] = {
     {NULL, NULL, 0}
 };
 
+void register_mapped_vectors(DllInfo* dll);
 void open_windows(DllInfo* dll);
 void register_resident_vectors(DllInfo* dll);
 RcppExport void R_init_kernweave(DllInfo *dll) {
     R_registerRoutines(dll, NULL, CallEntries, NULL, NULL);
     R_useDynamicSymbols(dll, FALSE);
+    register_mapped_vectors(dll);
     open_windows(dll);
     register_resident_vectors(dll);
 }

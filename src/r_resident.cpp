@@ -115,7 +115,7 @@ bool is_resident(SEXP x) {
 SEXP resident_vector(SEXPTYPE type, R_xlen_t length) { return make_resident(type, length, R_NilValue); }
 
 const double* numbers_on_host(SEXP vector) {
-  if (!is_resident(vector)) return REAL_RO(vector);
+  if (!ALTREP(vector)) return REAL_RO(vector);
   const double* numbers = nullptr;
   Rcpp::unwindProtect([&] {
     numbers = REAL_RO(vector);

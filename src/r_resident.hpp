@@ -8,7 +8,8 @@ namespace kernweave {
 // A vector of doubles or integers whose numbers a back end is about to leave in what is kept for it.
 SEXP resident_vector(SEXPTYPE type, R_xlen_t length);
 
-// A vector's numbers in R's memory, where they may first have to come: if they cannot, R's error unwinds through C++.
+// A vector's numbers in R's memory, where they may first have to come, or in a file that must not have changed
+// (r_map.cpp): if they cannot be had, R's error unwinds through C++.
 const double* numbers_on_host(SEXP vector);
 
 // Where plain items of a vector of R may be written.

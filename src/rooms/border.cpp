@@ -14,6 +14,7 @@
 #include "r_join.cpp"
 #include "r_lazy.cpp"
 #include "r_logdet.cpp"
+#include "r_map.cpp"
 #include "r_move.cpp"
 #include "r_operator.cpp"
 #include "r_options.cpp"

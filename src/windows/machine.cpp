@@ -42,6 +42,12 @@ void gpu_pretend(int count) { device::pretend(count); }
 // Gives back to the driver what the device's pool has.
 void gpu_trim() { device::open(0).trim(); }
 
+// What code does that writes where it only may read: the number that was there.
+double write_rudely(SEXP x, double value) {
+  std::swap(*REAL(x), value);
+  return value;
+}
+
 // A device that is none.
 class Elsewhere : public Copy {
  public:
@@ -110,7 +116,8 @@ std::string cloud_kernels() { return device::cloud_kernels(); }
 const WindowTable of_machine({window<instruction_sets>("instruction_sets"), window<core_quota>("core_quota"),
                           window<cuda_compile>("cuda_compile"), window<gpu_free_memory>("gpu_free_memory"),
                           window<gpu_hold>("gpu_hold"), window<gpu_pretend>("gpu_pretend"),
-                          window<gpu_trim>("gpu_trim"), window<elsewhere>("elsewhere"),
+                          window<gpu_trim>("gpu_trim"), window<write_rudely>("write_rudely"),
+                          window<elsewhere>("elsewhere"),
                           window<elsewhere_fetched>("elsewhere_fetched"), window<cloud>("cloud"),
                           window<cloud_kernels>("cloud_kernels")});
 

@@ -1,0 +1,219 @@
+# Points that lie in files: a file of doubles as a matrix (src/r_map.cpp), and the one way into such a file.
+
+#' Points in files
+#'
+#' `map_points()` gives a file of numbers as an ordinary numeric matrix that takes no memory: the operating system reads
+#' what is used, when it is used, and drops it where memory is short. So points may be larger than memory. Formulas,
+#' reductions and models take such a matrix as any other, copy nothing, and give the same numbers, bit for bit.
+#' `write_points()` makes such a file, of a matrix, a data frame, or anything that can be read by rows: a csv file, a
+#' data base, HDF5, parquet.
+#'
+#' The file holds doubles as this machine has them in memory, column after column, as R's matrices do. That is also what
+#' the packages bigmemory (file-backed, one file for all columns), ff and bigstatsr store, so `map_points()` takes their
+#' objects as they are.
+#'
+#' A mapped matrix is read-only: what changes it makes a copy in memory first, as with every value of R that has two
+#' names, and the file stays as it is. `x + 1` takes memory for its result, and so does `as.integer(x)`; so does
+#' `x[1:10, ]`, for ten rows. Objects with many rows that models make of points, such as residuals, lie in memory.
+#'
+#' Saved or sent to another process, a mapped matrix is the name of its file, not its numbers. The file must be there
+#' under the same name, or the first use is an error of class `kernweave_error_file_changed`. So is each use after the
+#' file was written again, cut or removed: size, number and time of the file are looked at before. Only a file that is
+#' cut short while a computation reads it ends R, as with every program that maps files.
+#'
+#' `read(from, to)` is called for one stretch of rows after the other, in order, and each once, so it may read on from a
+#' connection. The file gets its name when all of it is on the disk. An error in `read`, an interrupt or a full disk
+#' leaves nothing behind, and a file of that name as it was.
+#'
+#' @param file name of the file. For `map_points()` also a `big.matrix` or its descriptor, an `ff` matrix, or an `FBM`
+#' @param width number of columns: components of each point. Objects of other packages know theirs
+#' @param offset bytes to leave out at the beginning of the file: a header. A multiple of 8
+#' @param x points to write: a numeric matrix or vector, a data frame of numbers, or one of the objects that
+#'   `map_points()` takes
+#' @param n number of rows that `read` will give
+#' @param read a function of two row numbers, the first and the last, that returns these rows: a matrix or a data frame
+#'   of numbers with `width` columns, or a vector if there is one column. `NA` is allowed
+#' @param rows number of rows to ask for at a time; by default as many as take 16 MB
+#' @return A numeric matrix; from `write_points()`, the file that was written as a mapped matrix, invisibly.
+#' @seealso [Vi()] and [reduction()] to compute with it, [kernweave-conditions] for errors
+#' @concept larger than memory
+#' @concept out of core
+#' @concept memory-mapped file
+#' @concept bigmemory
+#' @concept big data
+#' @export
+#' @examples
+#' file <- tempfile(fileext = ".dbl")
+#' write_points(file, matrix(runif(3000), 1000, 3))
+#' x <- map_points(file, width = 3)
+#' dim(x)
+#' x[1:2, ]
+#' sum(exp(-sqdist(Vi(x), Vj(x))), index = "ij")
+#'
+#' # a csv file, some rows at a time
+#' csv <- tempfile(fileext = ".csv")
+#' write.csv(quakes[, 1:3], csv, row.names = FALSE)
+#' lines <- file(csv, "r")
+#' invisible(readLines(lines, 1))  # names of the columns
+#' q <- write_points(file, n = 1000, width = 3, rows = 300, read = function(from, to) {
+#'   read.csv(lines, header = FALSE, nrows = to - from + 1)
+#' })
+#' close(lines)
+#' range(q[, 3] - quakes$depth)
+#'
+#' # x was another file
+#' tryCatch(x[1, ], kernweave_error_file_changed = conditionMessage)
+#' unlink(c(file, csv))
+map_points <- function(file, width, offset = 0) {
+  stored <- if (is.object(file)) stored_matrix(file)
+  if (is.null(stored)) {
+    if (missing(width)) abort("input", "`width`, the number of columns, is not given, and the file does not say it")
+    stored <- list(path = existing_file(file), width = check_count(width, "width"), offset = check_offset(offset),
+                   rows = NA_real_)
+  } else {
+    if (!missing(width)) check_width(width, stored$width, "`file`")
+    if (!missing(offset)) abort("input", "`offset` is for files; ", describe(file), " knows where its numbers begin")
+  }
+  r_map(stored$path, stored$width, stored$offset, stored$rows, stored$names)
+}
+
+check_file_name <- function(file) {
+  ok <- is.character(file) && length(file) == 1 && !is.na(file) && nzchar(file)
+  if (!ok) abort("input", "`file` must be the name of a file, not ", describe(file))
+  path.expand(file)
+}
+
+# By its whole name, so that it is found from any folder, and by other processes.
+existing_file <- function(file) {
+  path <- check_file_name(file)
+  if (!file.exists(path)) abort("input", "there is no file `", file, "`", in_folder(path))
+  if (dir.exists(path)) abort("input", "`file`, `", file, "`, is a folder")
+  normalizePath(path)
+}
+
+# Where a name is looked for that does not say it.
+in_folder <- function(path) if (!grepl("^([/\\\\]|[A-Za-z]:)", path)) paste(" in", getwd())
+
+check_offset <- function(offset) {
+  ok <- is.numeric(offset) && length(offset) == 1 && is.finite(offset) && offset >= 0 && offset %% 8 == 0
+  if (!ok) abort("input", "`offset` must be a multiple of 8 bytes, not ", format_value(offset))
+  as.numeric(offset)
+}
+
+# --- objects of other packages -----------------------------------------------------------------------------
+
+# Where an object of another package has its numbers, if they lie in a file as ours do: path, rows, width, offset in
+# bytes, names. These packages need not be there.
+stored_matrix <- function(x) {
+  if (inherits(x, c("big.matrix", "big.matrix.descriptor"))) return(stored_big_matrix(x))
+  if (inherits(x, "ff")) return(stored_ff(x))
+  if (inherits(x, "FBM")) return(stored_fbm(x))
+  abort("input", "`file` must be the name of a file, or an object that has one, not ", describe(x))
+}
+
+refuse_stored <- function(x, holds, why) {
+  if (!isTRUE(holds)) abort("unsupported", "`file` is ", describe(x), " ", why)
+}
+needs_doubles <- "of another type than double; write_points() makes a file of it"
+
+stored_big_matrix <- function(x) {
+  d <- if (inherits(x, "big.matrix.descriptor")) x@description
+       else getExportedValue("bigmemory", "describe")(x)@description
+  refuse_stored(x, identical(d$sharedType, "FileBacked"), "that lies in memory; x[, ] gives its matrix")
+  refuse_stored(x, identical(d$type, "double"), needs_doubles)
+  refuse_stored(x, !isTRUE(d$separated), "with a file for each column; write_points() makes one file of it")
+  refuse_stored(x, d$nrow == d$totalRows, "of some rows of a file; write_points() makes a file of it")
+  names <- if (!is.null(d$rowNames) || !is.null(d$colNames)) list(d$rowNames, d$colNames)
+  list(path = existing_file(file.path(d$dirname, d$filename)), rows = d$nrow, width = as.integer(d$ncol),
+       offset = 8 * d$colOffset[1] * d$totalRows, names = names)
+}
+
+stored_ff <- function(x) {
+  physical <- attributes(attr(x, "physical"))
+  virtual <- attributes(attr(x, "virtual"))
+  extents <- virtual$Dim %or% c(virtual$Length, 1L)
+  refuse_stored(x, identical(physical$vmode, "double"), needs_doubles)
+  refuse_stored(x, length(extents) == 2 && identical(order(virtual$Dimorder %or% 1:2), 1:2) && is.null(virtual$VW),
+                "whose columns do not lie one after the other; write_points() makes a file of it")
+  list(path = existing_file(physical$filename), rows = extents[1], width = as.integer(extents[2]), offset = 0,
+       names = virtual$Dimnames)
+}
+
+stored_fbm <- function(x) {
+  refuse_stored(x, identical(names(x$type), "double"), needs_doubles)
+  list(path = existing_file(x$backingfile), rows = x$nrow, width = as.integer(x$ncol), offset = 0)
+}
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+#' @rdname map_points
+#' @export
+write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
+  path <- new_file_name(file)
+  if (is.null(read)) {
+    if (missing(x)) abort("input", "neither `x`, the points, nor `read`, a function that gives them, is given")
+    source <- rows_of_value(plain_value(x))
+    if (!missing(width)) check_width(width, source$width, "`x`")
+  } else {
+    if (!is.function(read)) abort("input", "`read` must be a function of two row numbers, not ", describe(read))
+    if (missing(n) && missing(x)) abort("input", "`n`, the number of rows that `read` will give, is not given")
+    if (missing(width)) abort("input", "`width`, the number of columns that `read` will give, is not given")
+    source <- list(n = check_extent(n), width = check_count(width, "width"), read = read, called = "read")
+  }
+  write_by_rows(path, source, if (is.null(rows)) max(1, 2^21 %/% source$width) else check_count(rows, "rows"))
+  invisible(map_points(path, source$width))
+}
+
+# The file itself where `file` is a link to one.
+new_file_name <- function(file) {
+  path <- check_file_name(file)
+  if (dir.exists(path)) abort("input", "`file`, `", file, "`, is a folder")
+  if (!dir.exists(dirname(path))) abort("input", "there is no folder `", dirname(path), "`", in_folder(path))
+  normalizePath(path, mustWork = FALSE)
+}
+
+check_width <- function(width, own, what) {
+  if (isTRUE(all.equal(width, own, check.attributes = FALSE))) return(invisible())
+  abort("shape", "`width` is ", format_value(width), ", and ", what, " has ", count_text(own, "column"))
+}
+
+# Points that are there, as what gives their rows. A type that is none of numbers is known before a file is begun.
+rows_of_value <- function(x) {
+  if (is.function(x)) abort("input", "`x` is a function: give it as `read`, with `n` and `width`")
+  extents <- if (is.null(dim(x))) c(length(x), 1) else dim(x)
+  if (length(extents) != 2) abort("shape", "`x` must be a matrix of points in rows, not ", describe(x))
+  read <- if (is.null(dim(x))) function(from, to) x[from:to] else function(from, to) x[from:to, , drop = FALSE]
+  source <- list(n = as.numeric(extents[1]), width = as.integer(extents[2]), read = read, called = "x")
+  if (source$width == 0) abort("shape", "`x` has no columns")
+  if (is.null(dim(x)) || is.data.frame(x)) as_points(utils::head(x, 1), "x")
+  source
+}
+
+write_by_rows <- function(path, source, at_once) {
+  part <- tempfile(paste0(basename(path), "-"), dirname(path), ".part")
+  written <- r_new_file(part, path, 8 * source$n * source$width)
+  on.exit(r_leave_file(written))
+  from <- 1
+  while (from <= source$n) {
+    to <- min(from + at_once - 1, source$n)
+    r_write_rows(written, rows_read(source, from, to), from, source$n)
+    from <- to + 1
+  }
+  r_finish_file(written)
+}
+
+# Rows as doubles, as many as were asked for, whoever reads them.
+rows_read <- function(source, from, to) {
+  call <- if (source$called == "x") "x"
+          else paste0("read(", paste(format(c(from, to), scientific = FALSE, trim = TRUE), collapse = ", "), ")")
+  values <- as_points(source$read(from, to), call)$values
+  refuse_batches(dim(values), call)
+  if (NROW(values) != to - from + 1) {
+    abort("shape", "`", call, "` gave ", count_text(NROW(values), "row"), ", and ", number_text(to - from + 1),
+          " were asked for")
+  }
+  if (NCOL(values) != source$width) {
+    abort("shape", "`", call, "` gave ", count_text(NCOL(values), "column"), ", and `width` is ", source$width)
+  }
+  values
+}
