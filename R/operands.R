@@ -205,6 +205,7 @@ check_numbers <- function(x, argument) {
 # What to write for data that are not numbers as they stand.
 numbers_instead <- function(x, argument) {
   argument <- sub("\\[.*", "", argument)  # of a place in brackets, its array
+  if (inherits(x, c("big.matrix", "ff", "FBM"))) return(paste0("; map_points(", argument, ") gives its matrix"))
   if (inherits(x, "dist")) return("; Vij(as.matrix(d)) takes the distances of all pairs, Vi() the points themselves")
   if (inherits(x, c("Date", "POSIXt"))) {
     return(paste0("; as.numeric(", argument, ") counts ", if (inherits(x, "Date")) "days" else "seconds"))

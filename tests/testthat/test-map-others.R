@@ -26,6 +26,8 @@ test_that("a file-backed big.matrix, its descriptor and its file are the numbers
   expect_identical(map_points(within_folder("plain.bin"), 4), m)
   expect_identical(map_points(x, 4), named)
   expect_identical(sums(map_points(x)), sums(named))
+  expect_error(Vi(x), "an object of class big.matrix; map_points(x) gives its matrix", fixed = TRUE,
+               class = "kernweave_error_input")
   columns <- bigmemory::sub.big.matrix(x, firstCol = 2, lastCol = 3)
   expect_identical(map_points(columns), columns[, ])
   expect_error(map_points(x, 3), "`width` is 3, and `file` has 4 columns", class = "kernweave_error_shape")
