@@ -48,6 +48,7 @@ bool both_on_gpu(SEXP x, SEXP y) {
 
 void read_here(SEXP x) {
   const Kept* const kept = resident(x);
+  if (!kept && ALTREP(x) && TYPEOF(x) == REALSXP) numbers_on_host(x);
   if (!kept || kept->copies.empty()) return;
   const Rcpp::Environment home = Rcpp::Environment::namespace_env("kernweave");
   const Rcpp::Function say = home["wherever"];
