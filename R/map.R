@@ -95,7 +95,7 @@ existing_file <- function(file) {
 in_folder <- function(path) if (!grepl("^([/\\\\]|[A-Za-z]:)", path)) paste(" in", getwd())
 
 check_offset <- function(offset) {
-  ok <- is.numeric(offset) && length(offset) == 1 && is.finite(offset) && offset >= 0 && offset %% 8 == 0
+  ok <- is.numeric(offset) && length(offset) == 1 && isTRUE(offset >= 0 && offset <= 2^53 && offset %% 8 == 0)
   if (!ok) abort("input", "`offset` must be a multiple of 8 bytes, not ", format_value(offset))
   as.numeric(offset)
 }
@@ -164,12 +164,12 @@ write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
   invisible(map_points(path, source$width))
 }
 
-# The file itself where `file` is a link to one.
+# By its whole name, whatever folder `read` may go to; the file itself where `file` is a link to one.
 new_file_name <- function(file) {
   path <- check_file_name(file)
   if (dir.exists(path)) abort("input", "`file`, `", file, "`, is a folder")
   if (!dir.exists(dirname(path))) abort("input", "there is no folder `", dirname(path), "`", in_folder(path))
-  normalizePath(path, mustWork = FALSE)
+  if (file.exists(path)) normalizePath(path) else file.path(normalizePath(dirname(path)), basename(path))
 }
 
 check_width <- function(width, own, what) {

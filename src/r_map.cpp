@@ -270,6 +270,7 @@ SEXP r_map(SEXP file, int width, double offset, double rows, SEXP names) {
 // [[Rcpp::export(rng = false)]]
 SEXP r_new_file(SEXP part, SEXP path, double bytes) {
   return kernweave::at_border([&] {
+    kernweave::user_check(bytes < 0x1p62, kernweave::Fault::disk, "a file of ", bytes, " bytes cannot be written");
     auto file = std::make_unique<kernweave::NewFile>(kernweave::path_from_r(STRING_ELT(part, 0)),
                                                      kernweave::path_from_r(STRING_ELT(path, 0)),
                                                      static_cast<std::int64_t>(bytes));

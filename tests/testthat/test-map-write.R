@@ -128,6 +128,7 @@ test_that("where the disk takes no more, nothing is left, by class", {
                               paste("said <- tryCatch({", says, "}, kernweave_error_disk = conditionMessage)"),
                               "list(said, list.files(folder))")
   expect_error(write_points(tempfile(), n = 2^40, width = 2^20, read = stop), class = "kernweave_error_disk")
+  expect_error(write_points(tempfile(), n = 1e300, width = 3, read = stop), class = "kernweave_error_disk")
   skip_below("all")
   folder <- tempfile("small")
   dir.create(folder)
@@ -147,6 +148,25 @@ test_that("a device or another thing that is no file is not replaced", {
   expect_error(write_points(pipe, m), "it is no file of a disk", class = "kernweave_error_disk")
   expect_error(map_points(pipe, 1), "not a file of a disk", class = "kernweave_error_input")
   unlink(pipe)
+})
+
+test_that("a name is of the folder where the call was made, and may have any letters", {
+  left <- in_folder(function(path) {
+    before <- setwd(dirname(path))
+    on.exit(setwd(before))
+    x <- write_points("x.dbl", n = 50, width = 3, read = function(from, to) {
+      setwd(tempdir())
+      rows_of_m(from, to)
+    })
+    setwd(before)
+    expect_identical(x, m)
+  })
+  expect_identical(left, "x.dbl")
+  skip_if(!l10n_info()[["UTF-8"]])
+  path <- file.path(tempdir(), "p\u00fcnkte \u03b1.dbl")
+  expect_identical(write_points(path, m), m)
+  expect_identical(unserialize(serialize(map_points(path, 3), NULL)), m)
+  unlink(path)
 })
 
 test_that("a link to a file stays one", {

@@ -230,7 +230,7 @@ test_that("files that are none of so many columns are errors that name sizes", {
   says(map_points(path, 1, offset = 64), "shape", "`offset` is 64 bytes, and the file has 56")
   says(map_points(path), "input", "`width`, the number of columns, is not given")
   for (width in list(0, -1, NA, 1.5, "a", NULL, 1:2)) says(map_points(path, width), "input", "`width` must be")
-  for (offset in list(4, -8, NA, "a", NULL)) says(map_points(path, 7, offset), "input", "`offset` must be")
+  for (offset in list(4, -8, NA, "a", NULL, Inf, 2^70)) says(map_points(path, 7, offset), "input", "`offset` must be")
   says(map_points(file.path(tempdir(), "none"), 1), "input", "there is no file `.*none`$")
   says(map_points("none", 1), "input", "there is no file `none` in ")
   says(map_points(tempdir(), 1), "input", "is a folder")
