@@ -16,8 +16,8 @@ bool plain_on_gpu(SEXP x);
 bool both_on_gpu(SEXP x, SEXP y);
 bool has_attributes(SEXP x);
 
-// Of an array that the CPU is about to read: what lies on a device comes to R for that, which is said once. What lies in
-// a file that has changed fails here, where C++ unwinds.
+// Of an array that the CPU is about to read: what lies on a device comes to R for that, which is said once. A file that
+// has changed is noticed here, where C++ unwinds.
 void read_here(SEXP x);
 
 // One call's device.
