@@ -19,7 +19,8 @@
 #' Saved or sent to another process, a mapped matrix is the name of its file, not its numbers. The file must be there
 #' under the same name, or the first use is an error of class `kernweave_error_file_changed`. So is each use after the
 #' file was written again, cut or removed: size, number and time of the file are looked at before. Only a file that is
-#' cut short while a computation reads it ends R, as with every program that maps files.
+#' cut short while a computation reads it ends R, as with every program that maps files. Windows lets nobody replace,
+#' cut or remove a file as long as a matrix maps it, until R has collected that matrix.
 #'
 #' `read(from, to)` is called for one stretch of rows after the other, in order, and each once, so it may read on from a
 #' connection. The file gets its name when all of it is on the disk. An error in `read`, an interrupt or a full disk
@@ -55,15 +56,17 @@
 #' write.csv(quakes[, 1:3], csv, row.names = FALSE)
 #' lines <- file(csv, "r")
 #' invisible(readLines(lines, 1))  # names of the columns
-#' q <- write_points(file, n = 1000, width = 3, rows = 300, read = function(from, to) {
+#' q <- write_points(tempfile(), n = 1000, width = 3, rows = 300, read = function(from, to) {
 #'   read.csv(lines, header = FALSE, nrows = to - from + 1)
 #' })
 #' close(lines)
 #' range(q[, 3] - quakes$depth)
 #'
-#' # x was another file
+#' # the file has grown
+#' at <- file(file, "ab")
+#' writeBin(c(0.1, 0.2, 0.3), at)
+#' close(at)
 #' tryCatch(x[1, ], kernweave_error_file_changed = conditionMessage)
-#' unlink(c(file, csv))
 map_points <- function(file, width, offset = 0) {
   stored <- if (is.object(file)) stored_matrix(file)
   if (is.null(stored)) {

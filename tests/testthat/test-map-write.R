@@ -14,34 +14,33 @@ in_folder <- function(code) {
 }
 
 test_that("rows come in order, each once, in blocks of any size", {
-  path <- tempfile()
   for (rows in list(1, 7, 25, 49, 50, 51, NULL)) {
     asked <- integer()
-    x <- write_points(path, n = 50, width = 3, rows = rows, read = function(from, to) {
+    x <- write_points(tempfile(), n = 50, width = 3, rows = rows, read = function(from, to) {
       asked <<- c(asked, from:to)
       rows_of_m(from, to)
     })
     expect_identical(x, m)
     expect_identical(asked, 1:50)
   }
-  expect_identical(write_points(path, 50, 3, rows_of_m), m)
+  expect_identical(write_points(tempfile(), 50, 3, rows_of_m), m)
 })
 
 test_that("matrices, vectors, data frames, integers, truths and missing values are written as doubles", {
-  path <- tempfile()
-  expect_identical(write_points(path, m), m)
-  expect_identical(write_points(path, 1:5), matrix(1:5 + 0))
-  expect_identical(write_points(path, c(a = 1, b = NA)), matrix(c(1, NA)))
-  expect_identical(write_points(path, quakes, rows = 300), unname(as.matrix(quakes)))
-  expect_identical(write_points(path, matrix(c(TRUE, NA), 1)), matrix(c(1, NA), 1))
-  expect_identical(write_points(path, Matrix::Matrix(diag(4), sparse = TRUE)), diag(4))
-  expect_identical(write_points(path, matrix(0, 0, 2)), matrix(0, 0, 2))
-  expect_identical(write_points(path, n = 0, width = 2, read = stop), matrix(0, 0, 2))
+  expect_identical(write_points(tempfile(), m), m)
+  expect_identical(write_points(tempfile(), 1:5), matrix(1:5 + 0))
+  expect_identical(write_points(tempfile(), c(a = 1, b = NA)), matrix(c(1, NA)))
+  expect_identical(write_points(tempfile(), quakes, rows = 300), unname(as.matrix(quakes)))
+  expect_identical(write_points(tempfile(), matrix(c(TRUE, NA), 1)), matrix(c(1, NA), 1))
+  expect_identical(write_points(tempfile(), Matrix::Matrix(diag(4), sparse = TRUE)), diag(4))
+  expect_identical(write_points(tempfile(), matrix(0, 0, 2)), matrix(0, 0, 2))
+  expect_identical(write_points(tempfile(), n = 0, width = 2, read = stop), matrix(0, 0, 2))
   frames <- function(from, to) data.frame(a = from:to, b = c(NaN, Inf, -Inf, NA)[from:to])
-  expect_identical(write_points(path, n = 4, width = 2, read = frames, rows = 3),
+  expect_identical(write_points(tempfile(), n = 4, width = 2, read = frames, rows = 3),
                    unname(as.matrix(frames(1, 4))))
-  expect_identical(write_points(path, n = 6, width = 1, read = function(from, to) from:to, rows = 4), matrix(1:6 + 0))
-  expect_false(withVisible(write_points(path, m))$visible)
+  one_column <- write_points(tempfile(), n = 6, width = 1, read = function(from, to) from:to, rows = 4)
+  expect_identical(one_column, matrix(1:6 + 0))
+  expect_false(withVisible(write_points(tempfile(), m))$visible)
 })
 
 test_that("a csv file is read on, some rows at a time", {

@@ -201,6 +201,7 @@ test_that("a file that was written, cut, emptied, grown, replaced or removed is 
 })
 
 test_that("a file that is mapped again after it was written has its new numbers", {
+  skip_on_os("windows")  # which replaces no mapped file
   path <- tempfile()
   old <- write_points(path, m)
   new <- write_points(path, m + 1)
@@ -211,15 +212,17 @@ test_that("a file that is mapped again after it was written has its new numbers"
 })
 
 test_that("a header is left out, and a file of no rows is a matrix of none", {
-  path <- tempfile()
-  writeBin(c(0, 0, 1:6 + 0), path)
-  expect_identical(map_points(path, 3, offset = 16), matrix(1:6 + 0, 2))
-  expect_identical(map_points(path, 2, offset = 64), matrix(0, 0, 2))
-  many <- c(seq_len(600) + 0, m)  # further than a page
-  writeBin(many, path)
-  expect_identical(map_points(path, 3, offset = 4800), m)
-  file.create(path)
-  expect_identical(map_points(path, 4), matrix(0, 0, 4))
+  numbers <- function(values) {
+    path <- tempfile()
+    writeBin(values, path)
+    path
+  }
+  few <- numbers(c(0, 0, 1:6 + 0))
+  expect_identical(map_points(few, 3, offset = 16), matrix(1:6 + 0, 2))
+  expect_identical(map_points(few, 2, offset = 64), matrix(0, 0, 2))
+  many <- numbers(c(seq_len(600) + 0, m))  # further than a page
+  expect_identical(map_points(many, 3, offset = 4800), m)
+  expect_identical(map_points(numbers(double()), 4), matrix(0, 0, 4))
 })
 
 test_that("files that are none of so many columns are errors that name sizes", {
