@@ -1,5 +1,5 @@
-# A gather that takes one of a few matrices for each point: to gather would be a matrix for every point in memory. So the
-# groups are an axis of their own, of which each point meets one; or each group of points has a formula of its own.
+# A gather that takes one of a few matrices for each point: to gather would be a matrix for every point in memory. So
+# the groups are an axis of their own, of which each point meets one; or each group of points has a formula of its own.
 
 fewest_of_group <- 200  # points of a group on average that are worth a call of their own
 fewest_gathered <- 1e6  # numbers that a gather would make

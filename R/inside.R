@@ -70,7 +70,8 @@ bilinear_inside <- function(parts, axes) {
   rows <- order[[1]][1]
   columns <- order[[1]][2]
   product <- lazy_call("MatVecMult", list(factors_inside(both, axes), factors_inside(parts[of == columns], axes)))
-  times_if_any(factors_inside(parts[of == ""], axes), lazy_call("Sum", list(product * factors_inside(parts[of == rows], axes))))
+  sum <- lazy_call("Sum", list(product * factors_inside(parts[of == rows], axes)))
+  times_if_any(factors_inside(parts[of == ""], axes), sum)
 }
 
 # In which order the arrays of a factor have both axes: those that have one of them alone are no matrices.

@@ -1,10 +1,10 @@
 # Nests: the ways in which the loops of a formula of many axes may lie, as values, what each is expected to take, and
 # the choice. The engine computes any of them.
 
-# Nanoseconds of one thread of an AMD machine with AVX-512, from the nests of six formulas: a run of outer axes, and what
-# it takes longer where points have several components; a pair, each operation of it, and each array that has a number
-# of its own for it, or one that is packed for a lane; a component of a factor, and of anything else, by its operations;
-# a number that is put in another order. Lanes are counted in strips, and a sweep costs its start.
+# Nanoseconds of one thread of an AMD machine with AVX-512, from the nests of six formulas: a run of outer axes, and
+# what it takes longer where points have several components; a pair, each operation of it, and each array that has a
+# number of its own for it, or one that is packed for a lane; a component of a factor, and of anything else, by its
+# operations; a number that is put in another order. Lanes are counted in strips, and a sweep costs its start.
 nest_prices <- list(run = 700, wide_run = 1300, pair = 0.05, operation = 0.03, matrix = 0.8, factor = 0.05,
                     component = 0.07, moved = 2)
 lanes_of_strip <- 16
@@ -47,8 +47,8 @@ form_of_nest <- function(nests, nest) {
   Position(function(one) identical(one, nest[names(nest) != "outer"]), nests$all)
 }
 
-# Of a formula with places, of which each axis can have a role. `alone`: an axis may become components; `pairs`: two that
-# are kept may be lane and columns.
+# Of a formula with places, of which each axis can have a role. `alone`: an axis may become components; `pairs`: two
+# that are kept may be lane and columns.
 possible_nests <- function(row, places, kept, extents, alone, pairs) {
   folded <- setdiff(names(extents), kept)
   # Of equal values the first in the order of mention counts: the engine folds in that order.
@@ -135,10 +135,10 @@ nest_text <- function(nest, extents) {
 #' measure it on your data, or to force another one.
 #'
 #' In each nest one axis is the lane, along which the processor's vectors lie; one is the sweep, which is folded; one
-#' may be the components, which are multiplied together; one or two short ones may lie inside, where each point has them
-#' as components that are summed; two that are kept may be lane and columns, if all others lie inside. The engine runs
-#' once for each point of all others. All nests give the same numbers up to rounding. A product of several arrays that is
-#' found two at a time (see [reduction()]) has a nest for each of its steps, which are not listed.
+#' may be the components, which are multiplied together; one or two short ones may lie inside, where each point has
+#' them as components that are summed; two that are kept may be lane and columns, if all others lie inside. The engine
+#' runs once for each point of all others. All nests give the same numbers up to rounding. A product of several arrays
+#' that is found two at a time (see [reduction()]) has a nest for each of its steps, which are not listed.
 #'
 #' @param R a reduction of an index formula, made with `call = FALSE`
 #' @param order the names of all axes, the outermost loop first: the last is the lane, which must be one that is kept

@@ -52,7 +52,8 @@ named_axes <- function(x, names, kept) {
 
 # --- arrays in their roles ----------------------------------------------------------------------------------------
 
-# The operand that a place is: along the lane, the sweep or the columns, both or neither; what else it varies along are outer axes.
+# The operand that a place is: along the lane, the sweep or the columns, both or neither; what else it varies along are
+# outer axes.
 operand_in_role <- function(place, roles) {
   axis <- axis_in_role(place, roles)
   own <- which(components_of(place))
@@ -166,7 +167,8 @@ results_in_axes <- function(roles, wide, row, K, divide) {
        names = unname(c(roles$names, rep(list(NULL), length(meant) - length(roles$kept)))), results = row$results,
        engine = roles$extents[intersect(c(roles$lane, roles$sweep, roles$outer), roles$folded)],
        folded = roles$extents[roles$folded], divide = divide,
-       roles = roles[c("lane", "sweep", "columns", "components", "inside", "outer")], kept = roles$kept, all = roles$extents)
+       roles = roles[c("lane", "sweep", "columns", "components", "inside", "outer")], kept = roles$kept,
+       all = roles$extents)
 }
 
 in_axes <- function(out, axes) {

@@ -99,5 +99,6 @@ test_that("schedule() forces what lies inside, and says what does not", {
   S <- schedule(R, order = c("a", "b", "k", "i"), inside = c("b", "a"))
   expect_identical(schedule(S)$nest[schedule(S)$chosen], "i 4000 lanes x k 61 columns x a 3 inside x b 3 inside")
   expect_equal(as.array(S), as.array(schedule(R, order = c("k", "a", "b", "i"))), tolerance = 1e-12)
-  expect_error(schedule(R, order = c("a", "b", "k", "i"), inside = "k"), "there are", class = "kernweave_error_unsupported")
+  expect_error(schedule(R, order = c("a", "b", "k", "i"), inside = "k"), "there are",
+               class = "kernweave_error_unsupported")
 })
