@@ -34,8 +34,9 @@ with_own_groups <- function(whole, groups) {
   F <- of_places(whole$F, whole$operands, places)
   whole[c("F", "operands", "places")] <- list(F, operands_of(F$formula), places_of_tensor(F))
   whole$extents <- extents_of_axes(whole$places, whole$extents)
-  all_inside <- setdiff(names(whole$extents), c(groups$axis, axis_of_groups))
-  form <- Find(function(form) setequal(form$inside, all_inside), forms_inside(whole))
+  folded <- setdiff(names(whole$extents), c(groups$axis, axis_of_groups))
+  inside <- Find(function(inside) setequal(inside, folded), sets_inside(whole))
+  form <- if (!is.null(inside)) form_inside(inside, whole)
   if (is.null(form)) return(NULL)
   whole[names(form)] <- form
   roles <- roles_of(new_nest(groups$axis, sweep = axis_of_groups, inside = form$inside), whole)

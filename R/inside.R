@@ -3,24 +3,26 @@
 
 most_inside <- 64  # components: a matrix of 8 x 8 for each point; more no longer lie in registers and the first cache
 
-# The ways to write a formula with one folded axis or two inside. Each with what its places are, and the extents of the
-# axes that are left.
-forms_inside <- function(whole) {
-  places <- whole$places
+# The ways to write a formula with one folded axis or two inside.
+forms_inside <- function(whole) Filter(Negate(is.null), lapply(sets_inside(whole), form_inside, whole))
+
+# Which axes may lie inside, alone and two at a time.
+sets_inside <- function(whole) {
   extents <- whole$extents
   if (!whole$row$fn %in% c("sum", "mean") || !is.null(whole$weight) || !is_by_number(whole$F)) return(NULL)
-  folded <- setdiff(names(extents), whole$kept)
-  may <- Filter(function(axis) extents[[axis]] %in% 2:most_inside && may_lie_inside(axis, places), folded)
+  may <- Filter(function(axis) extents[[axis]] %in% 2:most_inside && may_lie_inside(axis, whole$places),
+                setdiff(names(extents), whole$kept))
   pairs <- if (length(may) > 1) utils::combn(may, 2, simplify = FALSE)
-  pairs <- Filter(function(axes) prod(extents[axes]) <= most_inside, pairs)
-  parts <- parted_factors(whole$F, whole$operands, places)
-  found <- lapply(c(as.list(may), pairs), function(inside) {
-    within <- if (length(inside) == 1) sum_inside(parts, inside) else bilinear_inside(parts, inside)
-    if (is.null(within)) return(NULL)
-    list(F = within, operands = operands_of(within$formula), places = places_of_tensor(within),
-         left = extents[!names(extents) %in% inside], inside = inside)
-  })
-  Filter(Negate(is.null), found)
+  c(as.list(may), Filter(function(axes) prod(extents[axes]) <= most_inside, pairs))
+}
+
+# The formula with these inside, what its places are, and the extents of the axes that are left; NULL for other sums.
+form_inside <- function(inside, whole) {
+  parts <- parted_factors(whole$F, whole$operands, whole$places)
+  F <- if (length(inside) == 1) sum_inside(parts, inside) else bilinear_inside(parts, inside)
+  if (is.null(F)) return(NULL)
+  list(F = F, operands = operands_of(F$formula), places = places_of_tensor(F),
+       left = whole$extents[!names(whole$extents) %in% inside], inside = inside)
 }
 
 # Every array has the axis once, in a dimension of its own.

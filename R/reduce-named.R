@@ -6,11 +6,12 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   check_flag(call, "call")
   whole <- check_named(named_parts(F, reduction_row(op), kept, K, weight, known))
   if (any(whole$extents == 0)) return(reduce_nothing(whole))
+  around <- path && call && is.null(weight)
+  found <- if (around) by_groups(whole, ...)
+  if (!is.null(found)) return(found)
   nests <- nests_of(whole)
-  if (path && call && is.null(weight)) {
-    found <- by_path(whole, min(nests$seconds), ...) %or% by_groups(whole, ...)
-    if (!is.null(found)) return(found)
-  }
+  found <- if (around) by_path(whole, min(nests$seconds), ...)
+  if (!is.null(found)) return(found)
   at <- if (is.null(nest)) which.min(nests$seconds) else form_of_nest(nests, nest)
   written <- whole
   form <- nests$forms[[nests$form[at]]]
