@@ -325,6 +325,18 @@ r_is_on_device <- function(x) {
     .Call(`_kernweave_r_is_on_device`, x)
 }
 
+r_decide <- function(plan, data, operands, extents, settings, pairs) {
+    .Call(`_kernweave_r_decide`, plan, data, operands, extents, settings, pairs)
+}
+
+r_run_rows <- function(plan, data, operands, extents, settings, pairs, decision, rows, plainly) {
+    .Call(`_kernweave_r_run_rows`, plan, data, operands, extents, settings, pairs, decision, rows, plainly)
+}
+
+r_merge_states <- function(plan, data, operands, extents, settings, pairs, decision, states) {
+    .Call(`_kernweave_r_merge_states`, plan, data, operands, extents, settings, pairs, decision, states)
+}
+
 r_group <- function(by, threads) {
     .Call(`_kernweave_r_group`, by, threads)
 }

@@ -977,6 +977,56 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_decide
+Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs);
+RcppExport SEXP _kernweave_r_decide(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_decide(plan, data, operands, extents, settings, pairs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_run_rows
+Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly);
+RcppExport SEXP _kernweave_r_run_rows(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP rowsSEXP, SEXP plainlySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< bool >::type plainly(plainlySEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run_rows(plan, data, operands, extents, settings, pairs, decision, rows, plainly));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_merge_states
+Rcpp::List r_merge_states(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision, Rcpp::List states);
+RcppExport SEXP _kernweave_r_merge_states(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP statesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type states(statesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_merge_states(plan, data, operands, extents, settings, pairs, decision, states));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_group
 SEXP r_group(SEXP by, int threads);
 RcppExport SEXP _kernweave_r_group(SEXP bySEXP, SEXP threadsSEXP) {
@@ -1396,6 +1446,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
+    {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 6},
+    {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 9},
+    {"_kernweave_r_merge_states", (DL_FUNC) &_kernweave_r_merge_states, 8},
     {"_kernweave_r_group", (DL_FUNC) &_kernweave_r_group, 2},
     {"_kernweave_r_segment_order", (DL_FUNC) &_kernweave_r_segment_order, 3},
     {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},

@@ -65,6 +65,47 @@ Result OutputBuffer::result() {
   return r;
 }
 
+namespace {
+
+// Of rows x anything, some rows.
+template <class Number>
+void copy_rows(const Number* from, std::int64_t rows, const RowBlock::Rows& some, double columns, Number* to) {
+  for (double c = 0; c < columns; ++c, from += rows)
+    if (some.ordered)
+      for (const std::int64_t row : some.order) *to++ = from[row];
+    else to = std::copy(from + some.range.from, from + some.range.to, to);
+}
+
+SEXP rows_of(const Rcpp::RObject& all, std::int64_t rows, const RowBlock::Rows& some, std::int64_t count) {
+  if (all.isNULL()) return all;
+  const double columns = rows > 0 ? static_cast<double>(Rf_xlength(all)) / static_cast<double>(rows) : 0;
+  const Rcpp::Shield<SEXP> here(allocate(TYPEOF(all), columns * static_cast<double>(count)));
+  switch (TYPEOF(here)) {
+    case INTSXP: copy_rows(INTEGER(all), rows, some, columns, INTEGER(here)); break;
+    case REALSXP: copy_rows(REAL(all), rows, some, columns, REAL(here)); break;
+    case STRSXP:
+      for (std::int64_t k = 0; k < count; ++k)
+        SET_STRING_ELT(here, k, STRING_ELT(all, some.ordered ? some.order[static_cast<std::size_t>(k)]
+                                                             : some.range.from + k));
+      break;
+    default: internal_check(false, "rows of a result of type ", TYPEOF(here));
+  }
+  return here;
+}
+
+}  // namespace
+
+void OutputBuffer::keep_rows(const RowBlock::Rows& rows) {
+  const bool along_i = output_.keep != Keep::j;
+  std::int64_t& extent = along_i ? sizes_.i : sizes_.j;
+  const std::int64_t count = rows.ordered ? static_cast<std::int64_t>(rows.order.size()) : rows.range.size();
+  values_ = rows_of(values_, extent, rows, count);
+  numbers_ = rows_of(numbers_, extent, rows, count);
+  Rcpp::RObject& names = along_i ? names_.i : names_.j;
+  if (TYPEOF(names) == STRSXP) names = rows_of(names, extent, rows, count);
+  extent = count;
+}
+
 SEXP OutputBuffer::to_r() {
   const Results results = output_.finish.results;
   if (results == Results::value) return values_to_r();
@@ -169,6 +210,11 @@ Rcpp::List RHost::results() {
   Rcpp::List out(static_cast<R_xlen_t>(buffers_.size()));
   for (std::size_t k = 0; k < buffers_.size(); ++k) out[static_cast<R_xlen_t>(k)] = buffers_[k].to_r();
   return out;
+}
+
+Rcpp::List RHost::results(const RowBlock& block) {
+  for (std::size_t k = 0; k < buffers_.size(); ++k) buffers_[k].keep_rows(block.found[k]);
+  return results();
 }
 
 }  // namespace kernweave

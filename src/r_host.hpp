@@ -16,6 +16,8 @@ class OutputBuffer {
   OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays);
 
   Result result();  // where a back end writes
+  // Keeps these rows alone.
+  void keep_rows(const RowBlock::Rows& rows);
   SEXP to_r();
 
  private:
@@ -24,8 +26,8 @@ class OutputBuffer {
   bool numbers_fit() const;
 
   const Output& output_;
-  const Sizes sizes_;
-  const PointNames& names_;
+  Sizes sizes_;
+  PointNames names_;
   Rcpp::RObject values_;
   Rcpp::RObject numbers_;  // of rows
 };
@@ -45,6 +47,8 @@ class RHost : public Host {
   Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool stays) override;
 
   Rcpp::List results();
+  // Of some rows: these alone.
+  Rcpp::List results(const RowBlock& block);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -169,8 +169,7 @@ void BoxedPass<T>::deal_out() {
   for (const Part& part : parts_)
     for (const Range& places : {part.rows->boxed(), part.rows->others()})
       all.push_back({{part.first + places.from, part.first + places.to}, part.extent.columns});
-  const std::int64_t block = pass_.tiling.strip_rows() * kStripsOfTask;
-  units_ = std::make_unique<Units>(all, block, std::max<std::int64_t>(run_.sweep, 1));
+  units_ = std::make_unique<Units>(all, rows_of_block(), std::max<std::int64_t>(run_.sweep, 1));
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 #include "cpu/box_walk.hpp"
+#include "cpu/limits.hpp"
 #include "cpu/pass_workers.hpp"
 #include "cpu/sweep.hpp"
 #include "plan/growth.hpp"
@@ -18,7 +19,10 @@ class BoxedPass : public SpanFolder {
 
   // Sets all out for a run. No where a trial tells that all pairs are as fast.
   bool pays(const Task& task, int threads);
-  void run(const Task& task, int threads) { sweep_.run(task, threads, *units_, nullptr); }
+  // Its units are of rows in the order of trees. Once pays() was asked.
+  const Units& whole() const { return *units_; }
+  Sweep& sweep() { return sweep_; }
+  std::int64_t rows_of_block() const { return pass_.tiling.strip_rows() * kStripsOfTask; }
 
   const Pass& pass() const override { return pass_; }
   const RowShape& shape() const override { return shape_; }

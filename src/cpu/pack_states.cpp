@@ -93,18 +93,26 @@ const char* RowStates::unpack(const char* from, const RowShape& shape) {
   return from + memory_.size() * sizeof(Word);
 }
 
-std::vector<char> packed(const SweepStates& states) {
+std::vector<char> packed(const std::vector<SweepStates>& states) {
   std::vector<char> bytes;
-  add_all(states.rows, &bytes);
-  add_all(states.totals, &bytes);
+  add(static_cast<Word>(states.size()), &bytes);
+  for (const SweepStates& one : states) {
+    add_all(one.rows, &bytes);
+    add_all(one.totals, &bytes);
+  }
   return bytes;
 }
 
-SweepStates unpacked(const std::vector<char>& bytes, const RowShape& shape) {
-  SweepStates states;
-  const char* const from = take_all(bytes.data(), shape, &states.rows);
-  take_all(from, shape, &states.totals);
-  return states;
+std::vector<SweepStates> unpacked(const std::vector<char>& bytes, const std::vector<const RowShape*>& shapes) {
+  Word count = 0;
+  const char* from = take(bytes.data(), &count);
+  std::vector<SweepStates> all(static_cast<std::size_t>(count));
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const RowShape& shape = *shapes[k * shapes.size() / all.size()];
+    from = take_all(from, shape, &all[k].rows);
+    from = take_all(from, shape, &all[k].totals);
+  }
+  return all;
 }
 
 }  // namespace kernweave

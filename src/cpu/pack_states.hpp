@@ -5,7 +5,8 @@
 
 namespace kernweave {
 
-std::vector<char> packed(const SweepStates& states);
-SweepStates unpacked(const std::vector<char>& bytes, const RowShape& shape);
+// As many of each shape, one shape after the other.
+std::vector<char> packed(const std::vector<SweepStates>& states);
+std::vector<SweepStates> unpacked(const std::vector<char>& bytes, const std::vector<const RowShape*>& shapes);
 
 }  // namespace kernweave

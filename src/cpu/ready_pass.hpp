@@ -37,22 +37,15 @@ class ReadyPass : public SpanFolder {
   std::int64_t rows_of_block() const { return pass_.tiling.rows; }
   std::int64_t columns_of_split() const { return split_; }
 
-  void run(const Task& task, int threads) { sweep_.run(task, threads, whole_, nullptr); }
-  void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads) {
-    sweep_.run_all(tasks, own, threads, whole_);
+  // All pairs there are.
+  const Units& whole() const { return whole_; }
+  Sweep& sweep() { return sweep_; }
+  // The states that these columns leave in these rows.
+  std::vector<SweepStates> run_block(const std::vector<Task>& tasks, int threads, const Range& rows,
+                                     const Range& columns) {
+    const Units some = units(rows, columns);
+    return sweep_.keep(tasks, 1, threads, some, {0, some.size()}, nullptr);
   }
-  // Of restricted pairs.
-  void run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
-    sweep_.run(task, threads, units, partial);
-  }
-  // Only these rows of the results.
-  void run_rows(const Task& task, int threads, const Range& rows) {
-    sweep_.run(task, threads, units(rows, {0, job_.sweep}), nullptr);
-  }
-  SweepStates run_block(const Task& task, int threads, const Range& rows, const Range& columns) {
-    return sweep_.keep(task, threads, units(rows, columns));
-  }
-  void finish(const Task& task, std::vector<SweepStates>* parts) { sweep_.finish(task, parts); }
 
   void begin_spans(const Task& task, int threads, std::int64_t columns_met) override {
     job_.task = &task;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <memory>
 
 #include "base/error.hpp"
@@ -41,11 +42,18 @@ class TileExecutable : public Executable {
 };
 TileExecutable* TileExecutable::warm_ = nullptr;
 
-// The states of a block of the whole; its one pass has them.
+// The states of a block of the whole, of each pass and, within it, each run with results of its own.
 struct CpuStates : States {
-  explicit CpuStates(SweepStates states) : states(std::move(states)) {}
   std::vector<char> pack() const override { return packed(states); }
-  SweepStates states;
+  std::vector<SweepStates> states;
+};
+
+// What folds some of the outputs, and over which units.
+struct FoldedUnits {
+  SpanFolder* folder;
+  Sweep* sweep;
+  const Units* units;
+  SpanFolder* partial;
 };
 
 // The passes of a variant.
@@ -59,24 +67,26 @@ class Passes : public TileExecutable {
         kernel_(kernel),
         passes_(compile(plan, variant_, decision_.sizes, kernel, sizeof(T), decision_.loops)) {}
 
-  void run(const Task& task) override {
-    if (plan_.pairs == Pairs::restricted) return run_restricted(task);
-    for (const auto& pass : ready()) pass->run(task, threads(task));
-  }
+  void run(const Task& task) override { run_some(task, all_pairs(task)); }
   // Of small rectangles, and of those with rows in common, units are one list; each other has work for all threads.
   void run_all(const std::vector<Task>& tasks) override {
     const Sizes& sizes = decision_.sizes;
     const bool large = sizes.pairs() > kMostPairsOfList && sizes.folded == 0;
     if (tasks.size() == 1 || plan_.pairs == Pairs::restricted || large) return TileExecutable::run_all(tasks);
     const double all = sizes.pairs() * static_cast<double>(tasks.size());
-    for (const auto& pass : ready()) pass->run_all(tasks, sizes.kept_runs(), threads(tasks[0], all));
+    for (const FoldedUnits& f : all_pairs(tasks[0]))
+      f.sweep->run_all(tasks, sizes.kept_runs(), threads(tasks[0], all), *f.units, {0, f.units->size()}, nullptr);
   }
   // No, where a trial of one output tells that all pairs are as fast.
-  bool run_by_boxes(const Task& task) override {
+  bool boxes_pay(const Task& task) override {
     for (const auto& pass : boxed())
       if (!pass->pays(task, threads(task))) return false;
-    for (const auto& pass : boxed_) pass->run(task, threads(task));
     return true;
+  }
+  bool run_by_boxes(const Task& task) override {
+    const bool pay = boxes_pay(task);
+    if (pay) run_some(task, by_boxes());
+    return pay;
   }
   SpanFolder* folder(std::size_t k) override { return made()[k].get(); }
   void release() override {
@@ -85,25 +95,71 @@ class Passes : public TileExecutable {
     if (const auto partial = partial_.lock()) partial->release();
   }
 
+  // Of boxes rows are stretches of the trees' order.
   Grain grain() override {
-    if (passes_.size() != 1 || plan_.pairs == Pairs::restricted) return {};
-    ReadyPass<T>& pass = *ready()[0];
-    return {pass.pass().lanes_along_i, pass.rows_of_block(), pass.columns_of_split()};
+    Grain g;
+    g.everywhere = true;
+    const auto any = [&](Keep keep) {
+      const std::vector<Output>& all = variant_.outputs;
+      return std::any_of(all.begin(), all.end(), [&](const Output& o) { return o.keep == keep; });
+    };
+    g.folded = any(Keep::none);
+    if (g.folded && any(Keep::both)) {
+      g.why = "values of all pairs beside results without rows";
+      return g;
+    }
+    const bool boxes = decision_.loops.boxes != Boxes::none;
+    for (const Pass& pass : passes_) {
+      const std::int64_t of_boxes = pass.tiling.strip_rows() * kStripsOfTask;
+      g.rows = std::max(g.rows, boxes ? of_boxes : pass.tiling.rows);
+    }
+    for (const Pass& pass : passes_) g.all = std::max(g.all, first_row(pass, g.rows) + lanes(pass));
+    if (passes_.size() == 1 && plan_.pairs == Pairs::all && !boxes) g.columns = ready()[0]->columns_of_split();
+    return g;
   }
-  bool run_rows(const Task& task, const Range& rows, bool) override {
-    ready()[0]->run_rows(task, threads(task), rows);
-    return true;
+  void run_rows(const std::vector<Task>& tasks, RowBlock* block) override {
+    block->found.assign(variant_.outputs.size(), {});
+    for (const FoldedUnits& f : folded_units(tasks)) {
+      const Range some = f.units->of_rows(own_rows(f.folder->pass(), block->rows));
+      note_rows(f, some, block);
+      // Large runs one after the other, as when all rows are computed.
+      if (tasks.size() > 1 && decision_.sizes.pairs() > kMostPairsOfList && decision_.sizes.folded == 0)
+        for (const Task& task : tasks) f.sweep->run_all({task}, 1, threads(task), *f.units, some, f.partial);
+      else f.sweep->run_all(tasks, own_runs(tasks), threads(tasks), *f.units, some, f.partial);
+    }
   }
-  std::unique_ptr<States> run_block(const Task& task, const Range& rows, const Range& columns) override {
-    return std::make_unique<CpuStates>(ready()[0]->run_block(task, threads(task), rows, columns));
+  std::unique_ptr<States> run_block(const std::vector<Task>& tasks, const Range& rows, const Range& columns) override {
+    auto found = std::make_unique<CpuStates>();
+    if (columns.size() > 0) {
+      found->states = ready()[0]->run_block(tasks, threads(tasks), rows, columns);
+      return found;
+    }
+    for (const FoldedUnits& f : folded_units(tasks)) {
+      const Range some = f.units->of_rows(own_rows(f.folder->pass(), rows));
+      for (SweepStates& states : f.sweep->keep(tasks, own_runs(tasks), threads(tasks), *f.units, some, f.partial))
+        found->states.push_back(std::move(states));
+    }
+    return found;
   }
   std::unique_ptr<States> unpack(const std::vector<char>& bytes) override {
-    return std::make_unique<CpuStates>(unpacked(bytes, ready()[0]->shape()));
+    std::vector<const RowShape*> shapes;
+    if (decision_.loops.boxes != Boxes::none)
+      for (const auto& pass : boxed()) shapes.push_back(&pass->shape());
+    else
+      for (const auto& pass : ready()) shapes.push_back(&pass->shape());
+    auto found = std::make_unique<CpuStates>();
+    found->states = unpacked(bytes, shapes);
+    return found;
   }
-  void finish(const Task& task, std::vector<std::unique_ptr<States>> in_order) override {
-    std::vector<SweepStates> parts;
-    for (const auto& states : in_order) parts.push_back(std::move(static_cast<CpuStates&>(*states).states));
-    ready()[0]->finish(task, &parts);
+  void finish(const std::vector<Task>& tasks, std::vector<std::unique_ptr<States>> in_order) override {
+    const std::int64_t own = own_runs(tasks);
+    std::size_t at = 0;
+    for (const FoldedUnits& f : folded_units(tasks))
+      for (std::int64_t run = 0; run < own; ++run, ++at) {
+        std::vector<SweepStates> parts;
+        for (const auto& states : in_order) parts.push_back(std::move(static_cast<CpuStates&>(*states).states[at]));
+        f.sweep->finish(tasks[static_cast<std::size_t>(run)], &parts);
+      }
   }
 
  private:
@@ -140,14 +196,65 @@ class Passes : public TileExecutable {
     if (units_.size() <= k) units_.emplace_back(pairs.along(pass.lanes_along_i), shape, dealing);
     return units_[k];
   }
-  void run_restricted(const Task& task) {
+  // As decided; for some rows, boxes are not on trial any more.
+  std::vector<FoldedUnits> folded_units(const std::vector<Task>& tasks) {
+    if (decision_.loops.boxes == Boxes::none) return all_pairs(tasks[0]);
+    boxes_pay(tasks[0]);
+    return by_boxes();
+  }
+  std::vector<FoldedUnits> all_pairs(const Task& task) {
+    std::vector<FoldedUnits> all;
+    const bool restricted = plan_.pairs == Pairs::restricted;
     const auto partial = std::static_pointer_cast<TileExecutable>(task.restriction.partial);
     partial_ = partial;
     for (std::size_t k = 0; k < ready().size(); ++k) {
       ReadyPass<T>& pass = *ready_[k];
-      pass.run(task, threads(task), units(task.restriction, k, pass.pass()), partial ? partial->folder(k) : nullptr);
+      const Units& some = restricted ? units(task.restriction, k, pass.pass()) : pass.whole();
+      all.push_back({&pass, &pass.sweep(), &some, partial ? partial->folder(k) : nullptr});
     }
+    return all;
   }
+  std::vector<FoldedUnits> by_boxes() {
+    std::vector<FoldedUnits> all;
+    for (const auto& pass : boxed_) all.push_back({pass.get(), &pass->sweep(), &pass->whole(), nullptr});
+    return all;
+  }
+  void run_some(const Task& task, const std::vector<FoldedUnits>& all) {
+    for (const FoldedUnits& f : all) f.sweep->run(task, threads(task), *f.units, f.partial);
+  }
+
+  // Of the points of both axes, one after the other.
+  std::int64_t lanes(const Pass& pass) const { return pass.lanes_along_i ? decision_.sizes.i : decision_.sizes.j; }
+  std::int64_t first_row(const Pass& pass, std::int64_t grain) const {
+    const bool alone = std::none_of(passes_.begin(), passes_.end(), [](const Pass& p) { return p.lanes_along_i; });
+    return pass.lanes_along_i || alone ? 0 : (decision_.sizes.i + grain - 1) / grain * grain;
+  }
+  // What a pass has of these rows; the last rows go up to the end of its units.
+  Range own_rows(const Pass& pass, const Range& rows) {
+    const std::int64_t before = first_row(pass, grain().rows);
+    const Range own{std::max<std::int64_t>(rows.from - before, 0), rows.to - before};
+    if (own.to >= lanes(pass)) return {own.from < lanes(pass) ? own.from : kEnd, kEnd};
+    return {own.from, std::max(own.from, own.to)};
+  }
+  void note_rows(const FoldedUnits& f, const Range& some, RowBlock* block) const {
+    RowBlock::Rows rows{f.units->rows_of(some)};
+    if (const std::int64_t* const order = f.folder->order()) {
+      rows.ordered = true;
+      for (std::int64_t u = some.from; u < some.to; ++u)
+        if (const Unit& unit = (*f.units)[u]; unit.begins)
+          rows.order.insert(rows.order.end(), order + unit.of.from, order + unit.of.to);
+    }
+    if (f.folder->order()) block->found[static_cast<std::size_t>(f.folder->shape().parts[0].number)] = rows;
+    else
+      for (const PassOutput& o : f.folder->pass().outputs) block->found[static_cast<std::size_t>(o.number)] = rows;
+  }
+  std::int64_t own_runs(const std::vector<Task>& tasks) const {
+    return tasks.size() == 1 ? 1 : decision_.sizes.kept_runs();
+  }
+  int threads(const std::vector<Task>& tasks) const {
+    return threads(tasks[0], decision_.sizes.pairs() * static_cast<double>(tasks.size()));
+  }
+  static constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
   const Plan& plan_;
   const Decision decision_;

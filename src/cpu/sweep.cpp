@@ -28,21 +28,41 @@ void put_in_order(std::vector<StatesOfRows>* all) {
 }  // namespace
 
 void Sweep::run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
-  const TaskList list{&task, 1, 1, units, partial, false};
+  const TaskList list{&task, 1, 1, units, {0, units.size()}, {0, units.tasks()}, partial, false};
   fold_all(list, threads);
   finish_all(list);
 }
 
-void Sweep::run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units) {
+Sweep::TaskList Sweep::all_of(const std::vector<Task>& tasks, std::int64_t own, const Units& units,
+                              SpanFolder* partial) {
   const auto all = static_cast<std::int64_t>(tasks.size());
-  const TaskList list{tasks.data(), own, all / own, units, nullptr, false};
+  return {tasks.data(), own, all / own, units, {0, units.size()}, {0, units.tasks()}, partial, false};
+}
+
+void Sweep::run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
+                    const Range& some, SpanFolder* partial) {
+  TaskList list = all_of(tasks, own, units, partial);
+  list.some = some;
+  list.shares = units.tasks_with(some);
   fold_all(list, threads);
   finish_all(list);
 }
 
-SweepStates Sweep::keep(const Task& task, int threads, const Units& units) {
-  fold_all({&task, 1, 1, units, nullptr, true}, threads);
-  return {joined_rows(open_.data(), open_.data() + open_.size()), std::move(totals_)};
+std::vector<SweepStates> Sweep::keep(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
+                                     const Range& some, SpanFolder* partial) {
+  TaskList list = all_of(tasks, own, units, partial);
+  list.shares = units.tasks_from(some);
+  list.keep = true;
+  fold_all(list, threads);
+  std::vector<SweepStates> all;
+  const std::int64_t shares = list.shares.size();
+  for (std::int64_t k = 0; k < own; ++k) {
+    std::vector<StatesOfRows>* const open = open_.data() + k * shares;
+    all.push_back({joined_rows(open, open + shares), {}});
+    for (std::int64_t t = 0; t < shares && !totals_.empty(); ++t)
+      all.back().totals.push_back(std::move(totals_[static_cast<std::size_t>(k * shares + t)]));
+  }
+  return all;
 }
 
 void Sweep::finish(const Task& task, std::vector<SweepStates>* parts) {
@@ -59,9 +79,16 @@ void Sweep::finish(const Task& task, std::vector<SweepStates>* parts) {
 
 void Sweep::fold_all(const TaskList& list, int threads) {
   const Task& first = list.tasks[0];
-  full_->begin_spans(first, threads, list.count * list.together == 1 ? list.units.columns(false) : 0);
-  if (list.partial) list.partial->begin_spans(*first.restriction.task, threads, list.units.columns(true));
-  const std::int64_t shares = list.units.tasks() * list.count;
+  // Columns that were computed ahead lie in tiles that begin elsewhere than spans: of restricted pairs what all units
+  // meet decides.
+  const auto all_units = static_cast<double>(std::max<std::int64_t>(list.units.size(), 1));
+  const double part = first.restriction.pairs.map ? 1 : static_cast<double>(list.some.size()) / all_units;
+  const auto met = [&](bool partial) {
+    return static_cast<std::int64_t>(part * static_cast<double>(list.units.columns(partial)));
+  };
+  full_->begin_spans(first, threads, list.count * list.together == 1 ? met(false) : 0);
+  if (list.partial) list.partial->begin_spans(*first.restriction.task, threads, met(true));
+  const std::int64_t shares = list.shares.size() * list.count;
   open_.clear();
   open_.resize(static_cast<std::size_t>(list.keep || list.units.shared_rows() ? shares : 0));
   totals_.clear();
@@ -75,8 +102,9 @@ void Sweep::fold_all(const TaskList& list, int threads) {
 void Sweep::fold_share(int worker, std::int64_t number, const TaskList& list, const Heartbeat& beat) {
   RowStates& states = of_worker_[static_cast<std::size_t>(worker)];
   const Units& units = list.units;
-  const Task& task = list.tasks[number / units.tasks()];
-  const Range mine = units.of_task(number % units.tasks());
+  const Task& task = list.tasks[number / list.shares.size()];
+  Range mine = units.of_task(list.shares.from + number % list.shares.size());
+  mine = {std::max(mine.from, list.some.from), std::min(mine.to, list.some.to)};
   bool whole = false;
   for (std::int64_t u = mine.from; u < mine.to; ++u) {
     const Unit& unit = units[u];
@@ -124,7 +152,7 @@ bool Sweep::folds_rows() const {
 
 // What is left open of each task, and its totals.
 void Sweep::finish_all(const TaskList& list) {
-  const std::int64_t shares = list.units.tasks();
+  const std::int64_t shares = list.shares.size();
   for (std::int64_t k = 0; k < list.count; ++k) {
     const Task& task = list.tasks[k];
     std::vector<StatesOfRows>* const open = open_.empty() ? nullptr : open_.data() + k * shares;

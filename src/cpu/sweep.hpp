@@ -44,11 +44,14 @@ class Sweep {
 
   // `partial` may be null where no span is.
   void run(const Task& task, int threads, const Units& units, SpanFolder* partial);
-  // The same units for each of some tasks, in one list; so many of them have rows of their own, which those after them
-  // go on with.
-  void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units);
-  // States instead of results, for others to go on with.
-  SweepStates keep(const Task& task, int threads, const Units& units);
+  // The same units for each of some tasks, in one list, or some of them; so many tasks have rows of their own, which
+  // those after them go on with.
+  void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units, const Range& some,
+               SpanFolder* partial);
+  // States instead of results, for others to go on with: of each task that has rows of its own, what those shares of
+  // all units leave that begin with one of some.
+  std::vector<SweepStates> keep(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
+                                const Range& some, SpanFolder* partial);
   // Results from the states of all parts: by rows, and for the same rows by columns.
   void finish(const Task& task, std::vector<SweepStates>* parts);
 
@@ -57,9 +60,11 @@ class Sweep {
     const Task* tasks;
     std::int64_t count, together;  // with rows of their own; tasks of the same rows: every `count`-th
     const Units& units;
+    Range some, shares;  // of all units, those that are folded; the tasks of the list that have them
     SpanFolder* partial;
     bool keep;
   };
+  static TaskList all_of(const std::vector<Task>& tasks, std::int64_t own, const Units& units, SpanFolder* partial);
   void fold_all(const TaskList& list, int threads);
   void fold_share(int worker, std::int64_t number, const TaskList& list, const Heartbeat& beat);
   void fold(int worker, const TaskList& list, const Task& task, const Unit& unit, const Heartbeat& beat);

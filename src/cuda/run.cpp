@@ -109,13 +109,14 @@ class Passes : public Executable {
   Grain grain() override {
     if (groups_.size() != 1 || usual(&groups_[0]).pass.folds_all()) return {};
     const Pass& pass = usual(&groups_[0]).pass;
-    return {pass.group.along_i, pass.shape.block_rows, 0};
+    return {pass.all.lanes, pass.shape.block_rows};
   }
-  bool run_rows(const Task& task, const Range& rows, bool plainly) override {
+  void run_rows(const std::vector<Task>& tasks, RowBlock* block) override {
     PassGroup& g = groups_[0];
-    bool told = true;
-    with_room(task, [&](MemoryRoom room) { told = run_pass(plainly ? plain(&g) : usual(&g), task, rows, room); });
-    return told;
+    ReadyPass& pass = block->plainly ? plain(&g) : usual(&g);
+    block->found.assign(g.outputs.outputs.size(), {block->rows});
+    for (const Task& task : tasks)
+      with_room(task, [&](MemoryRoom room) { block->told = run_pass(pass, task, block->rows, room) && block->told; });
   }
 
  private:

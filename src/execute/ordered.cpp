@@ -70,20 +70,37 @@ Index Ordered::place_of_number(Keep keep, Index number) const {
   return place(true, at % sizes_.i) + place(false, at / sizes_.i) * sizes_.i + 1;
 }
 
-void Ordered::put_back(const std::vector<Output>& outputs, const std::vector<Result>& results) {
+void Ordered::put_back(const std::vector<Output>& outputs, const std::vector<Result>& results,
+                       const std::vector<RowBlock::Rows>* found) {
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Output& o = outputs[k];
-    const std::int64_t rows = kept_rows(o.keep, sizes_);
-    for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t rows = kept_rows(o.keep, sizes_), columns = o.width * o.places;
+    const auto put = [&](std::int64_t row) {
       const std::int64_t to = place_of_row(o.keep, row);
-      for (std::int64_t c = 0; c < o.width * o.places; ++c) {
+      for (std::int64_t c = 0; c < columns; ++c) {
         const auto at = static_cast<std::size_t>(row + c * rows);
         if (results[k].values) results[k].values[to + c * rows] = rooms_[k].values[at];
         if (results[k].numbers.any())
           results[k].numbers.put(to + c * rows, place_of_number(o.keep, static_cast<Index>(rooms_[k].numbers[at])));
       }
+    };
+    // Of both axes, the rows of each column.
+    const std::int64_t each = o.keep == Keep::both ? sizes_.i : rows;
+    const RowBlock::Rows all{{0, each}}, &some = found ? (*found)[k] : all;
+    for (std::int64_t before = 0; before < rows; before += each) {
+      for (std::int64_t row : some.order) put(before + row);
+      for (std::int64_t row = some.range.from; row < some.range.to && !some.ordered; ++row) put(before + row);
     }
   }
+}
+
+void Ordered::name(Keep keep, RowBlock::Rows* rows) const {
+  const bool along_i = rows_along_i(keep);
+  if (order_of(along_i).empty()) return;
+  if (!rows->ordered)
+    for (std::int64_t row = rows->range.from; row < rows->range.to; ++row) rows->order.push_back(row);
+  rows->ordered = true;
+  for (std::int64_t& row : rows->order) row = place(along_i, row);
 }
 
 }  // namespace kernweave

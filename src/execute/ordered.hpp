@@ -18,7 +18,10 @@ class Ordered {
   void arrange(PlanRun* run, std::size_t k);
   // Where results are found, and then are put from.
   std::vector<Result> room(const std::vector<Output>& outputs, const std::vector<Result>& results);
-  void put_back(const std::vector<Output>& outputs, const std::vector<Result>& results);
+  void put_back(const std::vector<Output>& outputs, const std::vector<Result>& results,
+                const std::vector<RowBlock::Rows>* found = nullptr);
+  // What rows of points in order are called in the data.
+  void name(Keep keep, RowBlock::Rows* rows) const;
 
  private:
   struct Room {
@@ -29,6 +32,8 @@ class Ordered {
     return order_of(i).empty() ? k : order_of(i)[static_cast<std::size_t>(k)];
   }
   std::int64_t place_of_row(Keep keep, std::int64_t row) const;
+  // Of outputs kept along an axis, or both, the points of its rows.
+  static bool rows_along_i(Keep keep) { return keep != Keep::j; }
   Index place_of_number(Keep keep, Index number) const;
 
   const ExistingPairs pairs_;

@@ -149,15 +149,20 @@ void Execution::run() {
   if (runs > 0) decide();
   const bool stays = runs > 0 && first_->stays() && !(ordered_ && ordered_->any());
   const std::vector<Result> results = room_for_results(stays);
-  std::vector<Task> tasks;
-  tasks.reserve(static_cast<std::size_t>(runs));
-  for (std::int64_t k = 0; k < runs; ++k)
-    if (pairs_.map) run_restricted(k, results_of(k, results));
-    else if (!after_.empty()) run_in_two_steps(k, stays, results_of(k, results));
-    else tasks.push_back(first_->task(settings_, host_, results_of(k, results), k));
-  if (!tasks.empty()) first_->run(prepared_.get(), host_, tasks);
+  if (!pairs_.map && after_.empty() && runs > 0) first_->run(prepared_.get(), host_, all_tasks(results));
+  else
+    for (std::int64_t k = 0; k < runs; ++k)
+      if (pairs_.map) run_restricted(k, results_of(k, results));
+      else run_in_two_steps(k, stays, results_of(k, results));
   const std::string news = device::news_of_cache();
   if (!news.empty()) host_->say(news);
+}
+
+std::vector<Task> Execution::all_tasks(const std::vector<Result>& results) {
+  std::vector<Task> tasks;
+  for (std::int64_t k = 0; k < sizes_.runs(); ++k)
+    tasks.push_back(first_->task(settings_, host_, results_of(k, results), k));
+  return tasks;
 }
 
 Execution::~Execution() = default;
@@ -215,6 +220,18 @@ void Execution::decide() {
   for (PlanRun* other : others()) other->schedule(device_of_others(first_->backend()));
 }
 
+// Partial spans by their own plan, which does all of it if it goes by boxes.
+Execution::Together Execution::restricted(std::int64_t run, const std::vector<Result>& here) {
+  Together all{first_.get(), {}};
+  all.tasks.push_back(first_->task(settings_, host_, here, run));
+  all.tasks[0].restriction.pairs = pairs_;
+  if (!partial_) return all;
+  all.of_partial.emplace(partial_->task(settings_, host_, here, run));
+  all.of_partial->restriction.pairs = {pairs_.map->whole, pairs_.swapped};
+  all.tasks[0].restriction.partial = partial_->executable(prepared_.get(), host_);
+  return all;
+}
+
 // Values of pairs that do not exist are 0 where every pair has its own.
 void Execution::run_restricted(std::int64_t run, const std::vector<Result>& results) {
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
@@ -222,45 +239,11 @@ void Execution::run_restricted(std::int64_t run, const std::vector<Result>& resu
     if (outputs[k].keep == Keep::both && results[k].values)
       std::fill_n(results[k].values, kept_rows(Keep::both, sizes_) * outputs[k].width * outputs[k].places, 0.0);
   const std::vector<Result> here = ordered_->any() ? ordered_->room(outputs, results) : results;
-  std::vector<Task> tasks;
-  tasks.push_back(first_->task(settings_, host_, here, run));
-  Task& task = tasks[0];
-  task.restriction.pairs = pairs_;
-  std::optional<Task> of_partial;
-  bool done = false;
-  if (partial_) {
-    of_partial.emplace(partial_->task(settings_, host_, here, run));
-    of_partial->restriction.pairs = {pairs_.map->whole, pairs_.swapped};
-    task.restriction.partial = partial_->executable(prepared_.get(), host_);
-    task.restriction.task = &*of_partial;
-    done = partial_->run_by_boxes(prepared_.get(), host_, *of_partial);
-  }
-  if (!done) first_->run(prepared_.get(), host_, tasks);
+  Together all = restricted(run, here);
+  if (partial_) all.tasks[0].restriction.task = &*all.of_partial;
+  if (!partial_ || !partial_->run_by_boxes(prepared_.get(), host_, *all.of_partial))
+    first_->run(prepared_.get(), host_, all.tasks);
   if (ordered_->any()) ordered_->put_back(outputs, results);
-}
-
-Grain Execution::grain() {
-  first_->schedule(settings_.device);
-  return after_.empty() ? first_->executable(prepared_.get(), host_)->grain() : Grain();
-}
-
-void Execution::run_blocks(const std::vector<Range>& rows, const std::vector<Range>& columns) {
-  internal_check(grain().rows > 0, "a plan that is not cut into blocks");
-  const std::vector<Result> results = room_for_results(false);
-  Executable& executable = *first_->executable(prepared_.get(), host_);
-  const Task task = first_->task(settings_, host_, results);
-  if (columns.empty()) {
-    const auto all = [&](bool plainly) {
-      return std::all_of(rows.rbegin(), rows.rend(),
-                         [&](const Range& r) { return executable.run_rows(task, r, plainly); });
-    };
-    if (!all(false)) all(true);
-    return;
-  }
-  std::vector<std::unique_ptr<States>> found;
-  for (const Range& r : rows)
-    for (const Range& c : columns) found.push_back(executable.unpack(executable.run_block(task, r, c)->pack()));
-  executable.finish(task, std::move(found));
 }
 
 // Sums of as many components as the output has are written where the output will be.
@@ -291,18 +274,18 @@ void Execution::put_sum(std::size_t k, const Result& sum) {
     if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, view);
 }
 
-void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results) {
+void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, RowBlock* block) {
   std::vector<Result> sums;
   for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
-  const auto run_one = [&](PlanRun* plan, const std::vector<Result>& to) {
-    std::vector<Task> tasks;
-    tasks.push_back(plan->task(settings_, host_, to, run));
-    plan->run(prepared_.get(), host_, tasks);
+  const auto tasks = [&](PlanRun* plan, const std::vector<Result>& to) {
+    std::vector<Task> one;
+    one.push_back(plan->task(settings_, host_, to, run));
+    return one;
   };
-  run_one(first_.get(), sums);
+  run_sum(tasks(first_.get(), sums), block);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     put_sum(k, sums[k]);
-    run_one(after_[k].get(), {results[k]});
+    run_after(k, tasks(after_[k].get(), {results[k]}), block);
   }
 }
 

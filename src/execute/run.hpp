@@ -1,6 +1,7 @@
 // A plan on data. What sizes and facts decide is decided at the first run; the next ones only compute.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 #include "execute/plan_run.hpp"
@@ -24,10 +25,15 @@ class Execution {
   void expect();
   // Results go where the host says.
   void run();
-  // The same block by block: rows of the results from border to border, in any order; with columns, by way of packed
-  // states, as if others had computed them. For plans of one step, at multiples of what grain() says.
-  void run_blocks(const std::vector<Range>& rows, const std::vector<Range>& columns);
+  // The same block by block, here or elsewhere: what borders of blocks are multiples of, and in how many rows.
   Grain grain();
+  // Some rows, to their places among all results, which have nothing else then. Which they are is found, too.
+  RowBlock run_rows(const Range& rows, bool plainly);
+  // Where no rows are kept: the states that some rows leave, of each run that is folded by itself, and results from
+  // those of all blocks in order. With columns (of one run of a plan of one step) those that they leave.
+  using PackedStates = std::vector<std::vector<char>>;
+  PackedStates run_states(const Range& rows, const Range& columns = {});
+  void finish(const std::vector<PackedStates>& in_order);
 
   // The plan whose steps run for the pairs, by which back end, and why.
   const Plan& ran() const { return first_->plan; }
@@ -56,8 +62,23 @@ class Execution {
   std::string device_of_others(const Backend& first) const;
   void agree_on_device();
   void decide();
+  // What is run as one: all runs, or one of them where pairs are restricted.
+  struct Together {
+    PlanRun* plan;
+    std::vector<Task> tasks;
+    std::optional<Task> of_partial{};
+  };
+  std::vector<Task> all_tasks(const std::vector<Result>& results);
+  Together restricted(std::int64_t run, const std::vector<Result>& here);
+  template <class Do>
+  void for_all(const std::vector<Result>& results, const Do& compute);
   void run_restricted(std::int64_t run, const std::vector<Result>& results);
-  void run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results);
+  void run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, RowBlock* block = nullptr);
+  void run_sum(const std::vector<Task>& tasks, RowBlock* block);
+  void run_after(std::size_t k, const std::vector<Task>& tasks, RowBlock* block);
+  void settle_boxes();
+  std::string why_whole();
+  void order(RowBlock* block) const;
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
   void put_sum(std::size_t k, const Result& sum);
 

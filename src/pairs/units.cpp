@@ -109,4 +109,40 @@ Range Units::of_task(std::int64_t task) const {
   return units == 0 ? Range{} : Range{task == 0 ? 0 : begin(task), begin(task + 1)};
 }
 
+Range Units::of_rows(const Range& rows) const {
+  const auto first = [&](std::int64_t row) {
+    const auto before = [](const Unit& unit, std::int64_t r) { return unit.of.from < r; };
+    return std::lower_bound(units_.begin(), units_.end(), row, before) - units_.begin();
+  };
+  const std::int64_t from = first(rows.from);
+  return {from, std::max<std::int64_t>(from, first(rows.to))};
+}
+
+Range Units::rows_of(const Range& units) const {
+  if (units.size() == 0) return {};
+  return {units_[static_cast<std::size_t>(units.from)].of.from, units_[static_cast<std::size_t>(units.to - 1)].of.to};
+}
+
+// The first task from which on it is true.
+template <class Later>
+std::int64_t Units::first_task(Later later) const {
+  std::int64_t from = 0, to = tasks_;
+  while (from < to) {
+    const std::int64_t middle = (from + to) / 2;
+    if (later(of_task(middle))) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+Range Units::tasks_with(const Range& units) const {
+  const std::int64_t from = first_task([&](const Range& mine) { return mine.to > units.from; });
+  return {from, std::max(from, first_task([&](const Range& mine) { return mine.from >= units.to; }))};
+}
+
+Range Units::tasks_from(const Range& units) const {
+  return {first_task([&](const Range& mine) { return mine.from >= units.from; }),
+          first_task([&](const Range& mine) { return mine.from >= units.to; })};
+}
+
 }  // namespace kernweave

@@ -43,6 +43,12 @@ class Units {
   std::int64_t columns(bool partial) const { return columns_[partial]; }
   // Those of a task: as much work as those of any other, up to a unit.
   Range of_task(std::int64_t task) const;
+  // Units of the rows that begin among these, and all rows of some units; tasks that have some of these units, and
+  // those that begin with one of them.
+  Range of_rows(const Range& rows) const;
+  Range rows_of(const Range& units) const;
+  Range tasks_with(const Range& units) const;
+  Range tasks_from(const Range& units) const;
   const Unit& operator[](std::int64_t unit) const { return units_[static_cast<std::size_t>(unit)]; }
   const PairSpan* begin(const Unit& unit) const { return spans_.data() + unit.first; }
   const PairSpan* end(const Unit& unit) const { return spans_.data() + unit.last; }
@@ -50,6 +56,8 @@ class Units {
  private:
   void add_block(const Range& rows, const Range& columns, std::int64_t split);
   void add_piece(const RowPiece& piece, double most);
+  template <class Later>
+  std::int64_t first_task(Later later) const;
   double work_of(const Range& rows, const PairSpan& span) const;
   double work_of(const Range& rows) const;
 

@@ -23,6 +23,7 @@
 #include "r_plan.cpp"
 #include "r_preconditioner.cpp"
 #include "r_resident.cpp"
+#include "r_rows.cpp"
 #include "r_segments.cpp"
 #include "r_sets.cpp"
 #include "r_slices.cpp"

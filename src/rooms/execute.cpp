@@ -5,4 +5,5 @@
 #include "execute/ordered.cpp"
 #include "execute/plan_run.cpp"
 #include "execute/prepared.cpp"
+#include "execute/rows.cpp"
 #include "execute/run.cpp"

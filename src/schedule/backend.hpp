@@ -70,11 +70,30 @@ class States {
   virtual std::vector<char> pack() const = 0;
 };
 
-// Where the pairs may be cut into blocks of the whole: at multiples of so many rows, points of the axis that is kept (i
-// where both are folded), and of so many columns, those of the other. 0: not along that axis.
+// Where the pairs may be cut into blocks of the whole. Rows are the points of the axis that is kept (i where both are
+// folded); of outputs kept along i and others along j, those of i, filled up to a border, then those of j.
 struct Grain {
-  bool rows_along_i = true;
-  std::int64_t rows = 0, columns = 0;
+  std::int64_t all = 0;                // rows that there are
+  std::int64_t rows = 0, columns = 0;  // borders are multiples of so many of both axes; 0: not along that axis
+  bool folded = false;                 // do blocks leave states, since an output keeps no rows?
+  bool everywhere = false;             // with restricted pairs and outer axes that are folded, too
+  std::string why{};                   // there are no such rows
+};
+
+// Some rows of the results: those to be computed, and what was found of each output.
+struct RowBlock {
+  // Some rows, in an order of their own where they have one.
+  struct Rows {
+    Range range{};
+    bool ordered = false;
+    std::vector<std::int64_t> order{};
+  };
+
+  Range rows;
+  bool plainly = false;
+  bool told = true;  // not so where rows met what the usual way cannot tell: then all rows, whoever has them, are to be
+                     // computed plainly
+  std::vector<Rows> found{};
 };
 
 // A plan made ready as decided: its code and its cut. Runs compile and look up nothing, however many there are.
@@ -91,16 +110,16 @@ class Executable {
   }
   // By boxes of points, where that is decided; no, having done nothing, where a trial tells that it does not pay.
   virtual bool run_by_boxes(const Task&) { return false; }
+  virtual bool boxes_pay(const Task&) { return false; }
 
   virtual Grain grain() { return {}; }
-  // These rows of the results, to their places among all; for outputs that keep rows. False where they met what the
-  // usual way cannot tell: then all rows, whoever has them, are to be computed plainly.
-  virtual bool run_rows(const Task&, const Range&, bool plainly) { return plainly; }
-  // The states that these columns leave in these rows.
-  virtual std::unique_ptr<States> run_block(const Task&, const Range&, const Range&) { return nullptr; }
+  // These rows of the results of all runs, to their places among all; for outputs that keep rows.
+  virtual void run_rows(const std::vector<Task>&, RowBlock*) {}
+  // The states that these columns leave in these rows; without columns, that all do.
+  virtual std::unique_ptr<States> run_block(const std::vector<Task>&, const Range&, const Range&) { return nullptr; }
   virtual std::unique_ptr<States> unpack(const std::vector<char>&) { return nullptr; }
   // Results of the whole from the states of all blocks: by rows, and for the same rows by columns.
-  virtual void finish(const Task&, std::vector<std::unique_ptr<States>>) {}
+  virtual void finish(const std::vector<Task>&, std::vector<std::unique_ptr<States>>) {}
 };
 
 class Backend {

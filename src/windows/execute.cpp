@@ -78,21 +78,23 @@ struct Dealt {
   Execution execution;
 };
 
-// Rows and columns of which borders of blocks are multiples, on which axis; 0 where there are no such blocks: for
+// Rows in all, and rows and columns of which borders of blocks are multiples; 0 where there are no such blocks: for
 // tests.
 Rcpp::NumericVector grain(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings) {
   Dealt dealt(plan, data, extents, settings);
   const Grain grain = dealt.execution.grain();
-  return Rcpp::NumericVector::create(grain.rows_along_i, static_cast<double>(grain.rows),
+  return Rcpp::NumericVector::create(static_cast<double>(grain.all), static_cast<double>(grain.rows),
                                      static_cast<double>(grain.columns));
 }
 
-// The first output of a plan, block by block: rows between borders, in any order; with borders of columns, too, through
-// states that are packed, and unpacked in order.
+// The first output of a plan, from the states of blocks of rows and columns between borders.
 Rcpp::List run_blocks(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, Rcpp::List settings,
                       Rcpp::NumericVector rows, Rcpp::NumericVector columns) {
   Dealt dealt(plan, data, extents, settings);
-  dealt.execution.run_blocks(dealt.ranges(rows), dealt.ranges(columns));
+  std::vector<Execution::PackedStates> states;
+  for (const Range& r : dealt.ranges(rows))
+    for (const Range& c : dealt.ranges(columns)) states.push_back(dealt.execution.run_states(r, c));
+  dealt.execution.finish(states);
   return Rcpp::List::create(Rcpp::_["value"] = dealt.first(dealt.host.values),
                             Rcpp::_["index"] = dealt.first(dealt.host.numbers));
 }

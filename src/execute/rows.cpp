@@ -1,0 +1,159 @@
+// Blocks of the whole: some rows of all results, or the states that they leave, computed as the whole would be.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "execute/ordered.hpp"
+#include "execute/run.hpp"
+
+namespace kernweave {
+namespace {
+
+// Values of pairs that do not exist are 0. A block of rows of a pair map may end after what was asked for.
+void clear_rows(const Range& rows, const Output& output, const Sizes& sizes, const Result& result) {
+  const std::int64_t columns = sizes.j * output.width * output.places;
+  for (std::int64_t c = 0; c < columns; ++c) std::fill_n(result.values + rows.from + c * sizes.i, rows.size(), 0.0);
+}
+
+}  // namespace
+
+// What the first step or a call of one step does.
+void Execution::run_sum(const std::vector<Task>& tasks, RowBlock* block) {
+  if (block) first_->executable(prepared_.get(), host_)->run_rows(tasks, block);
+  else first_->run(prepared_.get(), host_, tasks);
+}
+
+// A second step has borders of its own: it takes more rows than have a sum, and those have no results.
+void Execution::run_after(std::size_t k, const std::vector<Task>& tasks, RowBlock* block) {
+  PlanRun& after = *after_[k];
+  if (!block) return after.run(prepared_.get(), host_, tasks);
+  const Range& rows = block->found[k].range;
+  if (!block->told || rows.size() == 0) return;
+  const std::shared_ptr<Executable>& executable = after.executable(prepared_.get(), host_);
+  const Grain grain = executable->grain();
+  internal_check(grain.rows > 0, "a second step that is not cut into blocks");
+  const std::int64_t end = (rows.to + grain.rows - 1) / grain.rows * grain.rows;
+  RowBlock own{{rows.from / grain.rows * grain.rows, std::min(end, grain.all)}, block->plainly};
+  executable->run_rows(tasks, &own);
+  block->told = block->told && own.told;
+}
+
+// A trial is held before others are told what to do. Several runs would each have an order of their own.
+void Execution::settle_boxes() {
+  const auto settle = [&](PlanRun* run, auto pay) {
+    Decision decision = run->decision();
+    Boxes& boxes = decision.loops.boxes;
+    if (boxes == Boxes::none || (boxes == Boxes::always && sizes_.runs() == 1)) return;
+    boxes = sizes_.runs() == 1 && pay() ? Boxes::always : Boxes::none;
+    if (boxes == Boxes::none) decision.growths.clear();
+    run->take(decision, run->backend().name());
+  };
+  const std::vector<Result> nowhere(prepared_->plan.variants.back().outputs.size());
+  const auto pays = [&](PlanRun* run, const ExistingPairs& pairs) {
+    Task task = run->task(settings_, host_, nowhere);
+    task.restriction.pairs = pairs;
+    return run->executable(prepared_.get(), host_)->boxes_pay(task);
+  };
+  if (partial_) settle(partial_.get(), [&] { return pays(partial_.get(), {pairs_.map->whole, pairs_.swapped}); });
+  if (after_.empty()) settle(first_.get(), [&] { return pays(first_.get(), pairs_); });
+}
+
+// Why a call that has rows is not dealt out; empty if it is.
+std::string Execution::why_whole() {
+  if (sizes_.runs() == 0) return "there is nothing to compute";
+  if (!after_.empty() && prepared_->plan.stages->separable) return "separable: the sums are the same for all rows";
+  const Grain grain = first_->executable(prepared_.get(), host_)->grain();
+  if (!grain.why.empty()) return grain.why;
+  const bool special = pairs_.map || sizes_.folded > 0;
+  if (grain.rows == 0 || (special && !grain.everywhere))
+    return std::string("the back end ") + first_->backend().name() + " computes it as a whole";
+  if (grain.folded && !after_.empty()) return "sums over all pairs, which a second step goes on with";
+  return "";
+}
+
+Grain Execution::grain() {
+  decide();
+  settle_boxes();
+  Grain grain;
+  grain.why = why_whole();
+  if (!grain.why.empty()) return grain;
+  const bool masked = partial_ && partial_->decision().loops.boxes != Boxes::none;
+  return (masked ? *partial_ : *first_).executable(prepared_.get(), host_)->grain();
+}
+
+// With all that is computed together.
+template <class Do>
+void Execution::for_all(const std::vector<Result>& results, const Do& compute) {
+  if (!pairs_.map) return compute(Together{first_.get(), all_tasks(results)}, results);
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  for (std::int64_t run = 0; run < sizes_.runs(); ++run) {
+    const std::vector<Result> mine = results_of(run, results);
+    Together all = restricted(run, ordered_->any() ? ordered_->room(outputs, mine) : mine);
+    if (partial_) all.tasks[0].restriction.task = &*all.of_partial;
+    if (partial_ && partial_->decision().loops.boxes != Boxes::none) {
+      all.plan = partial_.get();
+      all.tasks.clear();
+      all.tasks.push_back(*all.of_partial);
+    }
+    compute(all, mine);
+  }
+}
+
+// Rows in the order of the data, of points that were put in another.
+void Execution::order(RowBlock* block) const {
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  for (std::size_t k = 0; k < outputs.size(); ++k) ordered_->name(outputs[k].keep, &block->found[k]);
+}
+
+RowBlock Execution::run_rows(const Range& rows, bool plainly) {
+  const Grain whole = grain();
+  internal_check(whole.rows > 0 && !whole.folded && 0 <= rows.from && rows.from <= rows.to && rows.to <= whole.all,
+                 "rows of a call that has others");
+  RowBlock block{rows, plainly};
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  const std::vector<Result> results = room_for_results(false);
+  if (!after_.empty())
+    for (std::int64_t run = 0; run < sizes_.runs(); ++run)
+      run_in_two_steps(run, false, results_of(run, results), &block);
+  else
+    for_all(results, [&](const Together& all, const std::vector<Result>& mine) {
+      for (std::size_t k = 0; k < outputs.size(); ++k)
+        if (pairs_.map && outputs[k].keep == Keep::both && all.tasks[0].results[k].values)
+          clear_rows({rows.from, std::min(rows.to + whole.rows, sizes_.i)}, outputs[k], sizes_,
+                     all.tasks[0].results[k]);
+      const bool told = block.told;
+      all.plan->executable(prepared_.get(), host_)->run_rows(all.tasks, &block);
+      block.told = block.told && told;
+      if (ordered_ && ordered_->any()) ordered_->put_back(outputs, mine, &block.found);
+    });
+  if (ordered_ && ordered_->any()) order(&block);
+  return block;
+}
+
+Execution::PackedStates Execution::run_states(const Range& rows, const Range& columns) {
+  const Grain whole = grain();
+  internal_check(columns.size() > 0 ? whole.columns > 0 : whole.folded, "states of a call that leaves none");
+  PackedStates found;
+  const std::vector<Result> nowhere(prepared_->plan.variants.back().outputs.size());
+  for_all(nowhere, [&](const Together& all, const std::vector<Result>&) {
+    found.push_back(all.plan->executable(prepared_.get(), host_)->run_block(all.tasks, rows, columns)->pack());
+  });
+  return found;
+}
+
+void Execution::finish(const std::vector<PackedStates>& in_order) {
+  grain();
+  std::size_t at = 0;
+  for_all(room_for_results(false), [&](const Together& all, const std::vector<Result>& mine) {
+    Executable& executable = *all.plan->executable(prepared_.get(), host_);
+    std::vector<std::unique_ptr<States>> states;
+    for (const PackedStates& block : in_order) {
+      user_check(at < block.size(), Fault::input, "blocks of another call");
+      states.push_back(executable.unpack(block[at]));
+    }
+    ++at;
+    executable.finish(all.tasks, std::move(states));
+    if (ordered_ && ordered_->any()) ordered_->put_back(prepared_->plan.variants.back().outputs, mine);
+  });
+}
+
+}  // namespace kernweave

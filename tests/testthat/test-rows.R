@@ -1,0 +1,236 @@
+# Rows of a call may be computed anywhere, a few at a time: what comes together has the bits of the plain call.
+
+# --- how a call is dealt out ---
+
+# Plan, operands and all else that the engine's doors for rows take, of a reduction.
+row_call <- function(R, precision, device = "cpu", ...) {
+  R <- lazy_set(R, device = device, precision = precision)
+  options <- kernweave:::call_options(R$settings)
+  ready <- kernweave:::prepared(R, options)
+  data <- kernweave:::operand_data(ready$operands, list(), list())
+  extent <- if (is.null(R$pairs)) R$extent else kernweave:::extent_of_call(R, data, ready$operands)
+  list(ready$plan, data, ready$operands, extent, utils::modifyList(options, list(...), keep.null = TRUE),
+       if (!is.null(R$pairs)) kernweave:::pair_argument(R$pairs, extent, precision))
+}
+decide <- function(call) do.call(kernweave:::r_decide, call)
+run_plainly <- function(call) do.call(kernweave:::r_run, call)
+
+# Borders of so many blocks, multiples of a grain: even ones, or no rows, one grain and the rest.
+borders <- function(decided, blocks) {
+  units <- ceiling(decided$rows / decided$grain)
+  at <- switch(as.character(blocks), ragged = c(0, 0, 1, units), round(seq(0, units, length.out = blocks + 1)))
+  pmin(at * decided$grain, decided$rows)
+}
+
+# Results of blocks, each by itself, put together by the rows that they say they have.
+in_rows <- function(call, decided, at, order = seq_len(length(at) - 1), of = function(k) call) {
+  parts <- vector("list", length(order))
+  for (k in order) {
+    parts[[k]] <- do.call(kernweave:::r_run_rows, c(of(k), list(decided$decision, c(at[k] + 1, at[k + 1]), FALSE)))
+  }
+  if (decided$folded) {
+    states <- lapply(parts, `[[`, "states")
+    return(do.call(kernweave:::r_merge_states, c(call, list(decided$decision, states))))
+  }
+  lapply(seq_along(parts[[1]]$results), function(output) {
+    rows <- lapply(parts, function(part) numbers_of(part$rows[[output]]))
+    together(lapply(parts, function(part) part$results[[output]]), unlist(rows))
+  })
+}
+numbers_of <- function(rows) if (is.list(rows)) rows[[1]] else seq_len(rows[2] - rows[1] + 1) + rows[1] - 1
+# Arrays of rows, or lists of value and index, as one in order of the rows.
+together <- function(parts, rows) {
+  if (is.list(parts[[1]])) {
+    return(sapply(names(parts[[1]]), function(name) together(lapply(parts, `[[`, name), rows), simplify = FALSE))
+  }
+  flat <- do.call(rbind, lapply(parts, function(part) matrix(part, nrow(part), prod(dim(part)[-1]))))
+  names <- dimnames(Filter(nrow, parts)[[1]])
+  if (!is.null(names[[1]])) names[[1]] <- unlist(lapply(parts, rownames))[order(rows)]
+  array(flat[order(rows), ], c(length(rows), dim(parts[[1]])[-1]), names)
+}
+
+expect_rows <- function(R, precision, label, blocks = list(1, 2, 3, "ragged"), ...) {
+  call <- row_call(R, precision, ...)
+  decided <- decide(call)
+  expect_gt(decided$grain, 0, label = paste(label, decided$why))
+  plain <- run_plainly(call)
+  for (some in blocks) {
+    at <- borders(decided, some)
+    order <- sample(length(at) - 1)
+    expect_identical(in_rows(call, decided, at, order), plain, label = paste(label, precision, some))
+  }
+  invisible(decided)
+}
+for_cases <- function(cases, ...) {
+  for (precision in test_precisions()) for (name in names(cases)) expect_rows(cases[[name]], precision, name, ...)
+}
+values_of_pairs <- function(F) {
+  kernweave:::new_reduction(list(kernweave:::sum_output(F$formula, "both")), F$extent, F$settings, F$pairs)
+}
+reduced <- function(F, op = "sum", ...) reduction(F, op, call = FALSE, ...)
+
+# --- calls ---
+
+test_that("every reduction has the bits of the plain call, whichever axis is kept", {
+  skip_below("quick")
+  set.seed(11)
+  x <- cloud(2003, 3)
+  y <- cloud(1009, 3, 0.1)
+  rownames(x) <- paste0("r", seq_len(nrow(x)))
+  d <- sqdist(Vi(x), Vj(y))
+  rows <- kernweave:::reduction_rows
+  for (k in seq_along(rows$fn)) for (index in c("j", "i")) {
+    row <- lapply(rows, `[`, k)
+    F <- if (row$kind == "logical" || wants_logical(row)) d < 0.3 else exp(-d)
+    weight <- if (row$name == "SumSoftMaxWeight") if (index == "j") Vj(cloud(1009, 2)) else Vi(cloud(2003, 2))
+    K <- if (row$inputs == "value_k") 3
+    R <- reduction(F, row$fn, index = index, K = K, weight = weight, call = FALSE)
+    for (precision in test_precisions()) {
+      if (row$name == row$of) expect_rows(R, precision, paste(row$fn, index), blocks = list(2, "ragged"))
+    }
+  }
+})
+
+test_that("weights of several columns, wide points and many columns are no exception", {
+  skip_below("quick")
+  set.seed(12)
+  x <- cloud(3001, 2)
+  y <- cloud(700, 2)
+  K <- exp(-sqdist(Vi(x), Vj(y)))
+  for_cases(list(
+    columns = reduced(K * Vj(cloud(700, 9))), weighed = reduced(K * Vj(cloud(700, 2))),
+    wide = reduced(exp(-sqdist(Vi(cloud(901, 50)), Vj(cloud(1200, 50))) / 50)),
+    one = reduced(exp(-sqdist(Vi(cloud(4000, 1)), Vj(cloud(100, 1))))),
+    long = reduced(exp(-sqdist(Vi(cloud(300, 2)), Vj(cloud(60013, 2)))))
+  ))
+})
+
+test_that("results of one plan that keep different axes are dealt out one after the other", {
+  skip_below("quick")
+  set.seed(13)
+  x <- Vi(cloud(2500, 3), name = "x")
+  y <- Vj(cloud(1300, 3), name = "y")
+  K <- exp(-sqdist(x, y))
+  several <- reduction(K, c("sum", "max", "argmax"), call = FALSE)
+  both <- reduction(list(K, sqdist(x, y)), c("sum", "min_argmin"), call = FALSE)
+  for_cases(list(several = several, both = both))
+  for_cases(list(gradient = vjp(reduced(K), list("x", "y"), 1, call = FALSE)))
+})
+
+test_that("values of all pairs come row by row", {
+  skip_below("quick")
+  set.seed(14)
+  x <- cloud(1500, 2)
+  y <- cloud(311, 2)
+  rownames(y) <- paste0("c", seq_len(nrow(y)))
+  for (precision in test_precisions()) {
+    K <- exp(-sqdist(Vi(x), Vj(y)))
+    expect_rows(values_of_pairs(K), precision, "values")
+    expect_rows(values_of_pairs(restrict(K, where = row_index() > col_index())), precision, "lower")
+  }
+})
+
+test_that("rows of a batch are those of each of its runs, of folded axes too", {
+  skip_below("quick")
+  set.seed(15)
+  x <- array(stats::rnorm(3000 * 2 * 3), c(3000, 2, 3))
+  y <- array(stats::rnorm(170 * 2 * 2), c(170, 2, 1, 2))
+  small <- array(stats::rnorm(1400 * 2 * 3), c(1400, 2, 3))
+  few <- array(stats::rnorm(40 * 2), c(40, 2))
+  for_cases(list(
+    sum = reduced(exp(-sqdist(Vi(x), Vj(y)))),
+    columns = reduced(sqdist(Vj(x), Vi(y)), "Kmin_argKmin", K = 3, index = "i"),
+    small = reduced(exp(-sqdist(Vi(small), Vj(few)))), near = reduced(sqdist(Vi(small), Vj(few)), "min_argmin"),
+    masked = reduced(restrict(exp(-sqdist(Vi(x), Vj(y))), where = row_index() > col_index()))
+  ))
+  for (precision in test_precisions()) {
+    expect_rows(reduced(exp(-sqdist(Vi(small), Vj(few)))), precision, "folded", folded = 1L)
+    expect_rows(reduced(exp(-sqdist(Vi(small), Vj(few))), index = "ij"), precision, "all folded", folded = 1L)
+  }
+})
+
+test_that("sums with factors of the rows are finished row by row", {
+  skip_below("quick")
+  set.seed(16)
+  x <- cloud(2600, 3)
+  K <- exp(-sqdist(Vi(x, name = "x"), Vj(cloud(1009, 3), name = "y")))
+  after <- reduced(Vi(stats::rnorm(2600)) * K * Vj(cloud(1009, 2)))
+  columns <- reduced(Vj(stats::rnorm(1009)) * K, index = "i")
+  gradient <- vjp(reduced(K), "x", matrix(stats::rnorm(2600)), call = FALSE)
+  expect_match(explain(lazy_set(after, device = "cpu"))$schedule$decision, "two steps")
+  for_cases(list(after = after, columns = columns, gradient = gradient))
+  apart <- decide(row_call(reduced(Vi(stats::rnorm(300)) * Vj(stats::rnorm(1009))), "float64"))
+  expect_identical(apart$grain, 0)
+  expect_match(apart$why, "separable")
+})
+
+test_that("restricted pairs are dealt out by blocks of their map", {
+  skip_below("quick")
+  set.seed(17)
+  m <- 2100
+  n <- 1300
+  x <- cloud(m, 3)
+  y <- cloud(n, 3)
+  d <- sqdist(Vi(x), Vj(y))
+  groups <- list(rep_len(1:4, m), rep_len(3:1, n))
+  window <- abs(row_index() - col_index()) < 200
+  by <- list(window = restrict(d, where = window), lower = restrict(d, where = row_index() > col_index()),
+             groups = restrict(d, by = groups), sorted = restrict(d, by = lapply(groups, sort)),
+             self = exclude_diag(sqdist(Vi(x), Vj(x))))
+  for (name in names(by)) for (index in c("j", "i", "ij")) {
+    for_cases(stats::setNames(list(reduced(exp(-by[[name]]), index = index),
+                                   reduced(by[[name]], "Kmin_argKmin", K = 3, index = index)),
+                              paste(name, index, c("sum", "nearest"))), blocks = list(2, 3, "ragged"))
+  }
+  for_cases(list(several = reduction(exp(-by$window), c("sum", "max", "argmax"), call = FALSE),
+                 gradient = vjp(reduced(exp(-restrict(sqdist(Vi(x, name = "x"), Vj(y)), by = groups))), "x", 1,
+                                call = FALSE)))
+})
+
+test_that("boxes of points are walked by stretches of their order", {
+  skip_below("quick")
+  set.seed(18)
+  old <- options(kernweave.boxes = TRUE)
+  on.exit(options(old))
+  x <- cloud(9001, 3)
+  y <- cloud(4003, 3)
+  d <- sqdist(Vi(x), Vj(y))
+  cases <- list(nearest = reduced(d, "Kmin_argKmin", K = 3), least = reduced(d, "min"),
+                columns = reduced(d, "argKmin", K = 2, index = "i"), near = reduced(d < 0.01, "count"),
+                several = reduction(list(d, d), c("min_argmin", "Kmin"), K = 2, call = FALSE),
+                self = reduced(exclude_diag(sqdist(Vi(x), Vj(x))), "argKmin", K = 2),
+                all = reduced(d, "min", index = "ij"),
+                groups = reduced(restrict(d, by = list(rep_len(1:2, 9001), rep_len(1:2, 4003))), "min_argmin"))
+  for (name in names(cases)) {
+    decided <- lapply(test_precisions(), expect_rows, R = cases[[name]], label = name, blocks = list(1, 3, "ragged"))
+    expect_match(through("decision", decided[[1]]$decision, decided[[1]]$decision)$text, "by boxes", label = name)
+  }
+})
+
+test_that("states of blocks become results where both axes are folded", {
+  skip_below("quick")
+  set.seed(19)
+  x <- Vi(cloud(2500, 2))
+  y <- Vj(cloud(3001, 2))
+  d <- sqdist(x, y)
+  for_cases(list(sum = reduced(exp(-d), index = "ij"), least = reduced(d, "min_argmin", index = "ij"),
+                 most = reduced(d, "argKmin", K = 4, index = "ij"), logsumexp = reduced(-d, "logsumexp", index = "ij")))
+})
+
+test_that("another process that is told what was decided computes rows with the same bits", {
+  skip_below("usual")
+  set.seed(20)
+  R <- reduced(Vi(stats::rnorm(2300)) * exp(-sqdist(Vi(cloud(2300, 3)), Vj(cloud(2000, 3)))))
+  call <- row_call(R, "float32")
+  decided <- decide(call)
+  at <- borders(decided, 2)
+  files <- replicate(2, tempfile(fileext = ".rds"))
+  saveRDS(R, files[1])
+  saveRDS(list(decided$decision, at), files[2])
+  lines <- c("library(kernweave)", sprintf("row_call <- %s", deparse1(row_call, "\n")),
+             sprintf("call <- row_call(readRDS(%s), \"float32\")", deparse(files[1])),
+             sprintf("told <- readRDS(%s)", deparse(files[2])),
+             "do.call(kernweave:::r_run_rows, c(call, list(told[[1]], c(told[[2]][2] + 1, told[[2]][3]), FALSE)))")
+  elsewhere <- in_new_process(lines)
+  expect_identical(elsewhere$results[[1]], run_plainly(call)[[1]][(at[2] + 1):at[3], , drop = FALSE])
+})
