@@ -73,6 +73,18 @@ r_threads <- function(asked) {
     .Call(`_kernweave_r_threads`, asked)
 }
 
+r_allowance <- function(asked) {
+    .Call(`_kernweave_r_allowance`, asked)
+}
+
+r_note_process <- function(worker) {
+    invisible(.Call(`_kernweave_r_note_process`, worker))
+}
+
+r_note_cores <- function(count) {
+    invisible(.Call(`_kernweave_r_note_cores`, count))
+}
+
 r_cores <- function() {
     .Call(`_kernweave_r_cores`)
 }

@@ -49,10 +49,16 @@ setting_names <- c("device", "precision", "threads")
 #' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. `"tf32"` is the same as
 #' `"float32"` so far. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
 #'
-#' By default half of the machine's cores are used, but no more than this process may have (by its affinity, a
-#' container's quota, or what a batch scheduler granted: `SLURM_CPUS_PER_TASK` and its like), within the limits of
-#' `OMP_THREAD_LIMIT` and `OMP_NUM_THREADS`, and one in a forked process. Results are identical to the bit
-#' for any number of threads.
+#' The number of threads is that of the option `kernweave.threads`, where it is set. Else it is
+#' * 1 in a worker of others: a process forked by `mclapply()`, a node of `parallel::makeCluster()`, a worker of future
+#'   or mirai. Such workers share the cores; `clusterCall(cl, options, kernweave.threads = 4)` gives each of them more,
+#' * all cores that this process was given, where someone has said how many: by its affinity (`taskset`), the quota of a
+#'   container, a batch scheduler (`SLURM_CPUS_PER_TASK`, `NSLOTS` and their like), the option `mc.cores` or `MC_CORES`
+#'   in the environment. The least of these counts,
+#' * half of the machine's cores otherwise.
+#'
+#' Limits are `OMP_THREAD_LIMIT` and, where the option is not set, `OMP_NUM_THREADS`. [kernweave_sitrep()] says how many
+#' there are and why. Results are identical to the bit for any number of threads.
 #'
 #' @eval options_rd()
 #' @return A data frame with one row per option: name, present value, meaning.
@@ -78,7 +84,7 @@ options_rd <- function() {
   c("@section Options:", "\\describe{", rows, "}")
 }
 
-option_names <- paste0("kernweave.", names(options_table))
+option_names <- c(paste0("kernweave.", names(options_table)), "mc.cores")  # that of all R, the last, is for cores
 option_twins <- paste0("KERNWEAVE_", toupper(names(options_table)))
 
 # All options as they stand, checked. Kept until one of them, or an environment twin, is changed: a small
@@ -86,7 +92,9 @@ option_twins <- paste0("KERNWEAVE_", toupper(names(options_table)))
 current_options <- function() {
   raw <- r_raw_options(option_names, option_twins)
   if (identical(raw, seen_options$raw)) return(seen_options$value)
-  value <- Map(chosen_option, names(options_table), raw[[1]], raw[[2]])
+  of_r <- length(option_names)
+  r_note_cores(cores_said(raw[[1]][[of_r]]))
+  value <- Map(chosen_option, names(options_table), raw[[1]][-of_r], raw[[2]])
   checked <- check_settings(value[setting_names])
   value[names(checked)] <- checked
   for (limit in c("max_dense_mb", "cache_mb", "gpu_mb")) value[[limit]] <- check_limit(value[[limit]], limit)
@@ -94,6 +102,12 @@ current_options <- function() {
   seen_options$raw <- raw
   seen_options$value <- value
   value
+}
+
+# What `mc.cores` says, which is not ours to refuse; -1 for nothing.
+cores_said <- function(value) {
+  said <- is.numeric(value) && length(value) == 1 && is.finite(value) && value >= 0
+  if (said) as.integer(min(value, .Machine$integer.max)) else -1L
 }
 
 check_limit <- function(mb, name) {

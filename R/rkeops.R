@@ -177,7 +177,7 @@ rkeops_use_cpu <- function(ncore = NULL) {
   if (is.character(ncore)) abort("settings", "`ncore` must be a number, not a text")
   ncore <- check_count(ncore %or% 0, "ncore", "settings", least = 0)
   instead(kernweave.device = "cpu")
-  instead(kernweave.threads = if (ncore == 0) r_cores() else ncore)
+  instead(kernweave.threads = if (ncore == 0) chosen_threads()$cores else ncore)
 }
 
 #' @rdname rkeops

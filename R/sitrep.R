@@ -2,8 +2,8 @@
 
 #' Report on this installation
 #'
-#' Shows versions, what `configure` chose at installation, devices, the number of cores used, options, and for each
-#' problem found one line with its remedy. Paste it into a bug report.
+#' Shows versions, what `configure` chose at installation, devices, how many threads are used and why, options, and for
+#' each problem found one line with its remedy. Paste it into a bug report.
 #'
 #' @return An object of class `kernweave_sitrep`.
 #' @seealso [kernweave_options()], [explain()]
@@ -24,22 +24,26 @@ kernweave_sitrep <- function() {
   asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
   report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
   wrong <- if (is.character(asked)) paste0("An option, or its environment variable KERNWEAVE_*, is wrong: ", asked)
-  report$problems <- c(problems(report), more_cores(chosen_threads(), r_cores()), wrong)
+  had <- chosen_threads()
+  report$problems <- c(problems(report), more_cores(had$threads, had$cores, had$why), wrong)
   structure(report, class = "kernweave_sitrep")
 }
 
 version_of <- function(package) as.character(utils::packageVersion(package))
 
+# Threads of a call that sets none, why so many, and the cores of this process.
 chosen_threads <- function() {
   asked <- tryCatch(option("threads"), kernweave_error = function(e) NULL)
-  r_threads(asked %or% 0L)
+  r_allowance(asked %or% 0L)
 }
 
-threads_line <- function() paste(chosen_threads(), "of", r_cores(), if (r_cores() == 1) "core" else "cores")
+threads_line <- function(had = chosen_threads()) {
+  paste0(had$threads, " of ", counted(had$cores, "core"), ", ", had$why)
+}
 
-# How to have all cores, where some rest.
-more_cores <- function(threads, cores) {
-  if (threads >= cores) return(NULL)
+# How to have all cores, where some rest. In a worker the others are its siblings'.
+more_cores <- function(threads, cores, why = "") {
+  if (threads >= cores || grepl("^in a", why)) return(NULL)
   limit <- Sys.getenv("OMP_THREAD_LIMIT")
   if (nzchar(limit) && r_threads(cores) < cores) {
     return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment limits calls to that many of ", cores, " cores."))
@@ -56,7 +60,8 @@ timed <- function(run, options, patience = 5, R = NULL) {
   on_cpu <- options$device %in% c("auto", "cpu") && !"gpu" %in% r_devices()
   if (seconds < patience || !on_cpu) return(out)
   if (is.null(seen_options$told_of_cores)) {
-    hint <- more_cores(r_threads(options$threads %or% 0L), r_cores())
+    had <- r_allowance(options$threads %or% 0L)
+    hint <- more_cores(had$threads, had$cores, had$why)
     if (length(hint)) message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
     seen_options$told_of_cores <- TRUE
   }

@@ -5,6 +5,7 @@
   fill_overlay()
   register_traced()
   register_refusals()
+  r_note_process(worker_of())
   r_set_header_folder(system.file("include", package = pkgname, lib.loc = libname))
   reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
 }
@@ -12,3 +13,18 @@
 # The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp, base/crew.cpp), and not
 # each system forgets that when the code goes: a fork would end R. Who installs the package anew starts R anew.
 .onUnload <- function(libpath) r_dismiss_threads()
+
+# What this process is a worker of already, where it shares the machine with siblings that do the same: in words, "" for
+# none. Workers are told by the code that they were started with; one that was forked before the package was loaded
+# there is known to package parallel alone. Later forks are seen by the engine.
+worker_of <- function(started = commandArgs(), forked = is_forked_already()) {
+  if (forked) return("a forked process")
+  begins <- c("a node of a cluster" = "[.](work|slave)RSOCK\\b", "a daemon of mirai" = "\\bmirai::daemon\\b")
+  is_begun <- vapply(begins, function(code) any(grepl(code, started)), NA)
+  if (any(is_begun)) names(begins)[is_begun][[1]] else ""
+}
+
+is_forked_already <- function() {
+  if (.Platform$OS.type != "unix" || !isNamespaceLoaded("parallel")) return(FALSE)
+  isTRUE(tryCatch(utils::getFromNamespace("isChild", "parallel")(), error = function(e) FALSE))
+}

@@ -221,6 +221,34 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_allowance
+Rcpp::List r_allowance(int asked);
+RcppExport SEXP _kernweave_r_allowance(SEXP askedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type asked(askedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_allowance(asked));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_note_process
+void r_note_process(std::string worker);
+RcppExport SEXP _kernweave_r_note_process(SEXP workerSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< std::string >::type worker(workerSEXP);
+    r_note_process(worker);
+    return R_NilValue;
+END_RCPP
+}
+// r_note_cores
+void r_note_cores(int count);
+RcppExport SEXP _kernweave_r_note_cores(SEXP countSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    r_note_cores(count);
+    return R_NilValue;
+END_RCPP
+}
 // r_cores
 int r_cores();
 RcppExport SEXP _kernweave_r_cores() {
@@ -1383,6 +1411,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_finish_compiling", (DL_FUNC) &_kernweave_r_finish_compiling, 0},
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
     {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 1},
+    {"_kernweave_r_allowance", (DL_FUNC) &_kernweave_r_allowance, 1},
+    {"_kernweave_r_note_process", (DL_FUNC) &_kernweave_r_note_process, 1},
+    {"_kernweave_r_note_cores", (DL_FUNC) &_kernweave_r_note_cores, 1},
     {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},

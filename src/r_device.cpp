@@ -59,6 +59,22 @@ Rcpp::List r_cache_report() {
 // [[Rcpp::export(rng = false)]]
 int r_threads(int asked) { return kernweave::allowed_threads(asked); }
 
+// The same with the reason, and the cores that this process may use.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_allowance(int asked) {
+  const kernweave::TeamSize had = kernweave::team_size(asked);
+  return Rcpp::List::create(Rcpp::_["threads"] = had.threads, Rcpp::_["why"] = had.why,
+                            Rcpp::_["cores"] = kernweave::cores());
+}
+
+// Said once, when the package is loaded: what this process is a worker of, "" for none.
+// [[Rcpp::export(rng = false)]]
+void r_note_process(std::string worker) { kernweave::note_process(worker); }
+
+// What R's option `mc.cores` is from now on, negative for nothing.
+// [[Rcpp::export(rng = false)]]
+void r_note_cores(int count) { kernweave::note_cores_of_user(count); }
+
 // [[Rcpp::export(rng = false)]]
 int r_cores() { return kernweave::cores(); }
 

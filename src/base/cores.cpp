@@ -1,8 +1,9 @@
 // Affinity by the system's call, quotas by Linux's files of control groups (both of their versions), grants by the
-// variables that schedulers set.
+// variables that schedulers and users set.
 #include "base/cores.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -49,13 +50,20 @@ bool lists(const std::string& controllers, const std::string& name) {
   return ("," + controllers + ",").find("," + name + ",") != std::string::npos;
 }
 
-// Each bounds what a job may use of this machine; not all are there.
-int cores_granted(int most) {
-  for (const char* name : {"SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NUM_PPN", "NCPUS", "LSB_DJOB_NUMPROC",
-                           "NSLOTS", "PJM_VNODE_CORE"})
-    most = std::min(most, environment_limit(name, most));
-  return most;
-}
+std::atomic<int> cores_of_user{-1};
+
+// The least of what was given; of equal gifts, the first.
+class Gifts {
+ public:
+  void add(const std::string& giver, double count) {
+    if (count >= (least_.giver.empty() ? kNoBound : least_.count)) return;
+    least_ = {static_cast<int>(std::min<double>(least_.count, std::max(1.0, std::round(count)))), giver};
+  }
+  Cores least() const { return least_; }
+
+ private:
+  Cores least_{cores_of_machine(), ""};
+};
 
 }  // namespace
 
@@ -83,10 +91,25 @@ double core_quota(const std::string& root) {
   return least;
 }
 
-int cores() {
-  static const double quota = std::max(1.0, std::round(core_quota("")));
-  const int most = cores_granted(cores_of_affinity(cores_of_machine()));
-  return static_cast<int>(std::min<double>(most, quota));
+void note_cores_of_user(int count) { cores_of_user = count; }
+
+// An affinity to all cores is nobody's word; a quota is, and so is a grant, of however many.
+Cores cores_within(double quota) {
+  Gifts gifts;
+  const int bound = cores_of_affinity(cores_of_machine());
+  if (bound < cores_of_machine()) gifts.add("the affinity of the process", bound);
+  gifts.add("the control group", quota);
+  for (const char* name : {"SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NUM_PPN", "NCPUS", "LSB_DJOB_NUMPROC",
+                           "NSLOTS", "PJM_VNODE_CORE"})
+    if (const int granted = environment_limit(name, 0)) gifts.add(name, granted);
+  if (cores_of_user >= 0) gifts.add("option mc.cores", cores_of_user);
+  else if (const int set = environment_limit("MC_CORES", 0)) gifts.add("MC_CORES", set);
+  return gifts.least();
+}
+
+Cores cores_given() {
+  static const double quota = core_quota("");
+  return cores_within(quota);
 }
 
 }  // namespace kernweave

@@ -7,9 +7,20 @@ namespace kernweave {
 // Of this machine, as far as the system tells.
 int cores_of_machine();
 
-// Those that this process may use: the machine's, within its affinity, the quota of its container and what a batch
-// scheduler granted.
-int cores();
+// Those that this process may use, and who gave it no more: its affinity, the quota of its container, a scheduler of
+// batch jobs, or the user; "" where nobody has said.
+struct Cores {
+  int count;
+  std::string giver;
+};
+Cores cores_given();
+Cores cores_within(double quota);  // the same where control groups leave so much
+
+inline int cores() { return cores_given().count; }
+
+// What the user has said in R for all that runs in parallel, option `mc.cores`; negative for nothing, while 0 means no
+// more than this process, as package future says it to its workers. The environment's MC_CORES is read here.
+void note_cores_of_user(int count);
 
 // Cores' worth of time that the control groups of this process leave it, by the files under `root`, "" for the system's
 // own; infinite where they set no bound.

@@ -22,7 +22,7 @@
 namespace kernweave {
 namespace {
 
-// A forked worker shares the machine with its siblings: parallel::mclapply() has taken the cores already.
+// parallel::mclapply() forks its workers.
 std::atomic<bool> forked{false};
 void note_fork() { forked = true; }
 
@@ -31,6 +31,24 @@ void watch_forks() {
   static const int registered = pthread_atfork(nullptr, nullptr, note_fork);
   (void)registered;
 #endif
+}
+
+// Never freed: the order in which a process takes itself down is not known.
+std::string& worker_of() {
+  static std::string* const of = new std::string;
+  return *of;
+}
+
+void limit(TeamSize* had, int most, const std::string& why) {
+  if (most < had->threads) *had = {most, why};
+}
+
+TeamSize threads_unasked() {
+  if (forked) return {1, "in a forked process"};
+  if (!worker_of().empty()) return {1, "in " + worker_of()};
+  const Cores given = cores_given();
+  if (!given.giver.empty()) return {given.count, "given by " + given.giver};
+  return {std::max(1, given.count / 2), "half of the machine's"};
 }
 
 bool under_check() {
@@ -126,14 +144,17 @@ class Team {
 
 }  // namespace
 
-int allowed_threads(int asked) {
+void note_process(const std::string& worker) {
   watch_forks();
-  if (forked && asked == 0) return 1;
-  int threads = asked > 0 ? asked : std::max(1, std::min(cores_of_machine() / 2, cores()));
-  threads = std::min(threads, environment_limit("OMP_THREAD_LIMIT", threads));
-  if (asked == 0) threads = std::min(threads, environment_limit("OMP_NUM_THREADS", threads));
-  if (under_check()) threads = std::min(threads, 2);
-  return threads;
+  worker_of() = worker;
+}
+
+TeamSize team_size(int asked) {
+  TeamSize had = asked > 0 ? TeamSize{asked, "asked for"} : threads_unasked();
+  limit(&had, environment_limit("OMP_THREAD_LIMIT", had.threads), "OMP_THREAD_LIMIT");
+  if (asked == 0) limit(&had, environment_limit("OMP_NUM_THREADS", had.threads), "OMP_NUM_THREADS");
+  if (under_check()) limit(&had, 2, "R CMD check");
+  return had;
 }
 
 void share_out(int threads, std::int64_t tasks, const std::function<void(double)>& poll,

@@ -2,12 +2,24 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace kernweave {
 
-// How many threads a call may use: what is asked for, or half of the machine's cores as far as this process may use
-// them, within the limits that the environment sets; one in a forked process.
-int allowed_threads(int asked);
+// How many threads a call may use, and why so many. What is asked for is had, within OMP_THREAD_LIMIT. Else one in a
+// worker of somebody who works in parallel already: it shares the cores with its siblings. Else all cores that this
+// process was given, or half of the machine's where nobody has said: others may sit there.
+struct TeamSize {
+  int threads;
+  std::string why;
+};
+TeamSize team_size(int asked);
+
+inline int allowed_threads(int asked) { return team_size(asked).threads; }
+
+// Said once, where the code is loaded: forks are seen from then on. `worker`: what this process is a worker of already,
+// in words; "" for none.
+void note_process(const std::string& worker);
 
 // What a worker calls now and then, some milliseconds apart: on the calling thread it looks for the user's
 // interrupt, on the others for the end that was decided there. Leaves by an exception.

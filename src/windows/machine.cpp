@@ -21,6 +21,9 @@ Rcpp::CharacterVector instruction_sets() { return Rcpp::wrap(kernweave::instruct
 // Processors that a system allows whose files lie under `root`.
 double core_quota(std::string root) { return kernweave::core_quota(root); }
 
+// Processors of this process where control groups leave so much.
+int cores_within(double quota) { return kernweave::cores_within(quota).count; }
+
 // Compiles a source for a compute capability (90 for 9.0); needs NVRTC, but no GPU.
 Rcpp::RawVector cuda_compile(std::string source, int capability) {
   const std::string code = device::compile(source, capability);
@@ -114,6 +117,7 @@ Rcpp::List cloud(Rcpp::NumericMatrix points, double step, std::vector<double> ce
 std::string cloud_kernels() { return device::cloud_kernels(); }
 
 const WindowTable of_machine({window<instruction_sets>("instruction_sets"), window<core_quota>("core_quota"),
+                          window<cores_within>("cores_within"),
                           window<cuda_compile>("cuda_compile"), window<gpu_free_memory>("gpu_free_memory"),
                           window<gpu_hold>("gpu_hold"), window<gpu_pretend>("gpu_pretend"),
                           window<gpu_trim>("gpu_trim"), window<write_rudely>("write_rudely"),

@@ -22,7 +22,7 @@ gpu_report <- function() kernweave:::r_gpu_report()
 use_instructions <- function(name = "present") kernweave:::r_use_instructions(name)
 
 # Threads that a call would take, and cores.
-threads_here <- function() as.integer(strsplit(kernweave_sitrep()$cpu[["threads"]], " of | cores?")[[1]])
+threads_here <- function() unlist(kernweave:::chosen_threads()[c("threads", "cores")], use.names = FALSE)
 
 # What is said once a session is said again.
 forget_said <- function(names = ls(said)) {

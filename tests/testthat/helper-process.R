@@ -19,3 +19,11 @@ with_variable <- function(name, value, code) {
   put(value)
   force(code)
 }
+
+# Gives nodes of a cluster on this machine, which find the package where it is here.
+with_nodes <- function(count, code) {
+  libraries <- paste(c(dirname(system.file(package = "kernweave")), .libPaths()), collapse = .Platform$path.sep)
+  nodes <- with_variable("R_LIBS", libraries, parallel::makePSOCKcluster(count))
+  on.exit(parallel::stopCluster(nodes))
+  code(nodes)
+}

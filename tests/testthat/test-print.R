@@ -129,14 +129,15 @@ test_that("functions of data show formula, variables and settings, and are calle
   expect_identical(lines_of(print(slope))[1], "<function> of `x`, `y`, `cotangent`")
 })
 
-test_that("the situation report says how many cores are used, and how to have all", {
+test_that("the situation report says how many cores are used and why, and how to have all", {
   report <- kernweave_sitrep()
-  expect_match(report$cpu[["threads"]], "^[0-9]+ of [0-9]+ cores?$")
+  expect_match(report$cpu[["threads"]], "^[0-9]+ of [0-9]+ cores?, .+")
   more_cores <- kernweave:::more_cores
   hint <- function(limit) with_variable("OMP_THREAD_LIMIT", limit, more_cores(1, 8))
   expect_match(hint(NA), "options(kernweave.threads = 8)", fixed = TRUE)
   expect_identical(hint("2"), "OMP_THREAD_LIMIT=2 in the environment limits calls to that many of 8 cores.")
   expect_null(more_cores(8, 8))
+  expect_null(more_cores(1, 8, "in a node of a cluster"))
   cores <- threads_here()[2]
   limit <- suppressWarnings(as.integer(Sys.getenv("OMP_THREAD_LIMIT")))
   with_kernweave(threads = cores, expect_identical(threads_here()[1], min(cores, limit, na.rm = TRUE)))

@@ -106,26 +106,130 @@ test_that("quotas of control groups are found, of both versions, the least of a 
   expect_equal(through("core_quota", both), 2)
 })
 
-test_that("what a scheduler granted bounds the cores, and calls take all of it", {
-  variables <- c("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NUM_PPN", "NCPUS", "LSB_DJOB_NUMPROC", "NSLOTS",
-                 "PJM_VNODE_CORE", "OMP_THREAD_LIMIT", "OMP_NUM_THREADS", "_R_CHECK_LIMIT_CORES_")
+# Code with none of the variables of the environment, and no option, that say how many cores there are.
+grants <- c("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NUM_PPN", "NCPUS", "LSB_DJOB_NUMPROC", "NSLOTS",
+            "PJM_VNODE_CORE", "MC_CORES")
+untold <- function(code) {
+  variables <- c(grants, "OMP_THREAD_LIMIT", "OMP_NUM_THREADS", "_R_CHECK_LIMIT_CORES_")
   before <- Sys.getenv(variables, NA, names = TRUE)
+  options <- options(mc.cores = NULL, kernweave.threads = NULL)
   on.exit({
+    options(options)
     Sys.unsetenv(variables)
     for (name in names(before)) if (!is.na(before[[name]])) do.call(Sys.setenv, as.list(before[name]))
   })
   Sys.unsetenv(variables)
-  cores <- r_cores()
-  threads <- r_threads(0L)
-  expect_lte(threads, cores)
-  for (name in variables[1:7]) for (granted in c("1", "2", "100000", "0", "", "many")) {
-    do.call(Sys.setenv, stats::setNames(list(granted), name))
-    count <- suppressWarnings(as.integer(granted))
-    bound <- if (is.na(count) || count == 0) cores else min(count, cores)
-    expect_identical(r_cores(), bound, label = paste(name, granted))
-    expect_identical(r_threads(0L), min(threads, bound))
-    expect_identical(r_threads(5L), 5L)
-    Sys.unsetenv(name)
+  force(code)
+}
+allowance <- function() kernweave:::chosen_threads()
+
+test_that("what a scheduler granted bounds the cores, and calls take all of it", {
+  untold({
+    free <- allowance()
+    for (name in grants) for (granted in c("1", "2", "100000", "0", "", "many")) {
+      with_variable(name, granted, {
+        count <- suppressWarnings(as.integer(granted))
+        nothing <- is.na(count) || count == 0
+        expect_identical(allowance()$cores, if (nothing) free$cores else min(count, free$cores),
+                         label = paste(name, granted))
+        expect_identical(allowance()$threads, if (nothing) free$threads else allowance()$cores)
+        if (!nothing && count < free$cores) expect_identical(allowance()$why, paste("given by", name))
+        expect_identical(r_threads(5L), 5L)
+      })
+    }
+  })
+})
+
+test_that("half of the machine's cores are taken where nobody has said, and the least where several have", {
+  untold({
+    free <- allowance()
+    skip_if(free$why != "half of the machine's", "somebody has said")
+    expect_identical(free$threads, max(1L, free$cores %/% 2L))
+    with_variable("NSLOTS", "100000", expect_identical(allowance()$threads, free$cores))
+    with_variable("NSLOTS", "2", with_variable("NCPUS", "1", expect_identical(allowance()$why, "given by NCPUS")))
+    with_variable("OMP_NUM_THREADS", "1", with_variable("NSLOTS", "2", expect_identical(allowance()$threads, 1L)))
+  })
+})
+
+test_that("mc.cores is heard as soon as it is set, 0 meaning this process alone; MC_CORES where there is no option", {
+  untold({
+    free <- allowance()
+    for (said in list(1, 0, 0L, "4", NA, -1, NULL, c(1, 2))) {
+      options(mc.cores = said)
+      heard <- is.numeric(said) && length(said) == 1 && !is.na(said) && said >= 0
+      expect_identical(allowance()[c("threads", "cores")],
+                       if (heard) list(threads = 1L, cores = 1L) else free[c("threads", "cores")])
+    }
+    options(mc.cores = 100000)
+    expect_identical(allowance()$threads, free$cores)
+    with_variable("MC_CORES", "1", {
+      expect_identical(allowance()$threads, free$cores)
+      options(mc.cores = NULL)
+      expect_identical(allowance()$threads, 1L)
+    })
+    options(mc.cores = 1)
+    expect_identical(with_kernweave(allowance()$threads, threads = 3), 3L)
+  })
+})
+
+test_that("a control group of one core gives one thread, and of half a core, too", {
+  skip_if_not(dir.exists("/proc/self"), "no control groups")
+  untold({
+    cores <- allowance()$cores
+    for (quota in c(1, 0.5)) expect_identical(through("cores_within", quota), 1L)
+    expect_identical(through("cores_within", Inf), cores)
+  })
+})
+
+test_that("one core of affinity gives one thread", {
+  skip_on_os(c("windows", "mac", "solaris"))
+  skip_if_not(nzchar(Sys.which("taskset")), "no taskset")
+  script <- tempfile(fileext = ".R")
+  writeLines(c(sprintf("library(kernweave, lib.loc = '%s')", dirname(system.file(package = "kernweave"))),
+               "cat(kernweave_sitrep()$cpu[['threads']])"), script)
+  first <- parallel::mcaffinity()[1] - 1L
+  said <- untold(system2("taskset", c("-c", first, file.path(R.home("bin"), "Rscript"), "--vanilla", script),
+                         stdout = TRUE, stderr = FALSE))
+  expect_match(said, "^1 of 1 core, ")
+})
+
+# --- workers --------------------------------------------------------------------------------------------
+
+test_that("a node of a cluster that nobody told takes one thread, and what it is told", {
+  untold(with_nodes(1, function(nodes) {
+    line <- function() parallel::clusterCall(nodes, function() kernweave::kernweave_sitrep()$cpu[["threads"]])[[1]]
+    expect_match(line(), "^1 of .*, in a node of a cluster$")
+    parallel::clusterCall(nodes, options, kernweave.threads = 3)
+    expect_match(line(), "^3 of .*, asked for$")
+    hinted <- parallel::clusterCall(nodes, function() {
+      options(kernweave.threads = NULL)
+      kernweave::kernweave_sitrep()$problems
+    })[[1]]
+    expect_false(any(grepl("Calls use", hinted)))
+    inherited <- parallel::clusterCall(nodes, function() {
+      Sys.setenv(SLURM_CPUS_PER_TASK = "2")  # as all nodes do from the process that has these cores
+      kernweave::kernweave_sitrep()$cpu[["threads"]]
+    })[[1]]
+    expect_match(inherited, "^1 of")
+  }))
+})
+
+test_that("workers are known by the code that they were started with", {
+  worker_of <- function(...) kernweave:::worker_of(c("/usr/lib/R/bin/exec/R", "--no-echo", "-e", ...), forked = FALSE)
+  expect_identical(worker_of("workRSOCK~+~<-~+~tryCatch(parallel:::.workRSOCK,~+~error=f);~+~workRSOCK()"),
+                   "a node of a cluster")
+  expect_identical(worker_of("parallel:::.slaveRSOCK()", "--args", "MASTER=localhost"), "a node of a cluster")
+  expect_identical(worker_of("mirai::daemon('tcp://localhost:5555')"), "a daemon of mirai")
+  expect_identical(worker_of("mirai::daemons(4)"), "")
+  expect_identical(kernweave:::worker_of(), "")
+})
+
+test_that("a forked process takes one thread, whether the package was loaded before the fork or is after it", {
+  skip_on_os("windows")
+  forked <- "parallel::mclapply(1:2, function(k) kernweave::kernweave_sitrep()$cpu[['threads']], mc.cores = 2)"
+  for (before in c("loadNamespace('kernweave')", "loadNamespace('parallel')")) {
+    lines <- untold(in_new_process(c(before, forked)))
+    for (line in lines) expect_match(line, "^1 of .*, in a forked process$", info = before)
   }
 })
 
