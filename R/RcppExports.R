@@ -261,6 +261,10 @@ r_leave_file <- function(file) {
     invisible(.Call(`_kernweave_r_leave_file`, file))
 }
 
+r_sum_of_bytes <- function(numbers) {
+    .Call(`_kernweave_r_sum_of_bytes`, numbers)
+}
+
 r_remove <- function(x, at, places, threads) {
     .Call(`_kernweave_r_remove`, x, at, places, threads)
 }

@@ -28,6 +28,9 @@
 #' | `tolerance` | a tolerance cannot be reached |
 #' | `file_changed` | the file of a mapped matrix was written, cut or removed since [map_points()] |
 #' | `disk` | a file cannot be written: the disk is full, or the folder not writable |
+#' | `worker_version` | a worker has another version of kernweave, or none |
+#' | `worker_lost` | all workers are lost, or a block of rows has ended three of them |
+#' | `job_changed` | a folder has the blocks of another reduction, or another process is at work there |
 #' | `time_limit` | the limit set by [setTimeLimit()] is reached during a computation |
 #' | `audit_failed` | recomputed rows differ by more than the tolerance |
 #' | `internal` | a bug in kernweave; please report it |
@@ -59,8 +62,8 @@ NULL
 
 error_classes <- c("input", "value", "shape", "kind", "syntax", "unknown_op", "index", "settings", "no_data",
                    "no_gradient", "no_device", "unsupported", "memory", "data", "indefinite", "singular",
-                   "not_a_distance", "dimension", "tolerance", "file_changed", "disk", "time_limit",
-                   "audit_failed", "internal")
+                   "not_a_distance", "dimension", "tolerance", "file_changed", "disk", "worker_version",
+                   "worker_lost", "job_changed", "time_limit", "audit_failed", "internal")
 
 abort <- function(class, ..., call = user_call()) {
   condition <- structure(
@@ -70,6 +73,9 @@ abort <- function(class, ..., call = user_call()) {
   )
   stop(condition)
 }
+
+# An error that was signalled elsewhere, signalled here.
+abort_again <- function(condition) stop(condition)
 
 # Warnings of the package: kernweave_warning_<class>.
 warn <- function(class, ..., call = user_call()) {

@@ -30,11 +30,20 @@ native_function <- function(op, width, ladder) {
 native_lazy <- function(K, width, ladder = FALSE) {
   for (operand in traced_operands(K)) refuse_traced(operand$traced)
   options <- call_options(K$settings)
+  if (!is.null(present_workers(options)) && width(K) == 1) return(product_by_workers(K))
   widths <- if (may_be_compiled(options)) compiled_rungs(width, ladder)
             else c(if (ladder) product_widths[product_widths < width], min(width, widest_product))
   list(kind = "engine", dim = as.numeric(dim(K)[1:2]), extent = as.numeric(K$extent), settings = options,
        pairs = pair_argument(K$pairs, dim(K)[1:2], options$precision),
        plans = lapply(widths, product_plan, K = K))
+}
+
+# Products that workers may share are asked of R.
+product_by_workers <- function(K) {
+  list(kind = "function", dim = as.numeric(dim(K)[1:2]), apply = function(v) {
+    product <- waiting_product(K, ncol(v))
+    unname(run_reduction(product$reduction, list(product$vector), list(v)))
+  })
 }
 
 # Sixteen columns cost little more than twice what one costs, 64 six times; more gain nothing.

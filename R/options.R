@@ -6,6 +6,7 @@ options_table <- list(
                                 "or numbers of GPUs")),
   precision = list(default = "float64", meaning = "\"float64\", \"float32\" or \"tf32\""),
   threads = list(default = NULL, meaning = "number of CPU threads; NULL lets kernweave decide"),
+  workers = list(default = NULL, meaning = "kernweave_workers() that share the rows of large results; NULL: none"),
   max_dense_mb = list(default = 1024,
                       meaning = paste("largest result of as.matrix(), par_expand(), par_move(), par_join() and knn(),",
                                       "in megabytes")),
@@ -22,7 +23,7 @@ options_table <- list(
 )
 
 # What may travel with a formula, be given to a call, or be set for a while.
-setting_names <- c("device", "precision", "threads")
+setting_names <- c("device", "precision", "threads", "workers")
 
 #' Options
 #'
@@ -169,6 +170,7 @@ check_settings <- function(settings) {
   if (!is.null(settings$precision)) one_of(settings$precision, c("float64", "float32", "tf32"), "precision", "settings")
   if (!is.null(settings$device)) settings$device <- check_device(settings$device)
   if (!is.null(settings$threads)) settings$threads <- check_count(settings$threads, "threads", "settings")
+  if (!is.null(settings$workers)) check_workers(settings$workers, settings$device)
   settings
 }
 
@@ -229,7 +231,7 @@ call_options <- function(settings) {
   options
 }
 
-#' Set device, precision or threads for a formula
+#' Set device, precision, threads or workers for a formula
 #'
 #' Attaches settings to a formula; they stay with it through every operation. Use it to compute one formula on another
 #' device or in another precision than the rest. Combining two formulas with contradictory settings is an error.
@@ -238,6 +240,7 @@ call_options <- function(settings) {
 #' @param precision `"float64"`, `"float32"` or `"tf32"`
 #' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
 #' @param threads number of CPU threads
+#' @param workers [kernweave_workers()] that share the rows of large results
 #' @return `F` with the settings.
 #' @seealso [kernweave_options()], [with_kernweave()]
 #' @export
@@ -245,13 +248,13 @@ call_options <- function(settings) {
 #' x <- matrix(runif(30), 10, 3)
 #' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), device = "reference")
 #' sum(K, index = "j")
-lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL) {
-  if (is_lazy_complex(F)) return(each_part(F, lazy_set, precision = precision, device = device, threads = threads))
+lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL, workers = NULL) {
+  if (is_lazy_complex(F)) return(each_part(F, lazy_set, precision, device, threads, workers))
   if (!inherits(F, c("lazy_tensor", "lazy_reduction", "linear_op"))) {
     abort("input", "`F` must be a lazy tensor, a lazy reduction or a linear operator, not ", describe(F))
   }
-  if (is_op(F)) return(set_op(F, precision = precision, device = device, threads = threads))
-  F <- with_settings(F, precision = precision, device = device, threads = threads)
+  if (is_op(F)) return(set_op(F, precision = precision, device = device, threads = threads, workers = workers))
+  F <- with_settings(F, precision = precision, device = device, threads = threads, workers = workers)
   if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
   F
 }
@@ -271,7 +274,7 @@ with_settings <- function(F, ...) {
 #' Evaluates `code` with other options and restores them afterwards.
 #'
 #' @param code the code to run
-#' @param ... options by their short names: `device`, `precision`, `threads`, `max_dense_mb`, `check`
+#' @param ... options by their short names: `device`, `precision`, `threads`, `workers`, `max_dense_mb`, `check`
 #' @return The value of `code`.
 #' @seealso [kernweave_options()], [lazy_set()]
 #' @export

@@ -294,11 +294,18 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
   }
   pairs <- R$pairs
   if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
-  run <- function() r_run(ready$plan, data, owners %or% ready$operands, R$extent, options, pairs)
+  run <- function() run_anywhere(R, ready, data, owners %or% ready$operands, options, pairs)
   out <- if (interactive()) timed(run, options, R = R) else run()
   if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
   if (!is.null(pairs)) out <- as_pairs_lie(R, out, data, ready$operands)
   as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R, length(batches_of(data))))
+}
+
+# By workers, where there are some and it pays, or here.
+run_anywhere <- function(R, ready, data, owners, options, pairs) {
+  w <- present_workers(options)
+  found <- if (!is.null(w)) run_spread(w, R, ready, data, owners, options, pairs)
+  found %or% r_run(ready$plan, data, owners, R$extent, options, pairs)
 }
 
 dropped <- function(result, R, batch_axes = 0) {

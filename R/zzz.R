@@ -3,6 +3,7 @@
 
 .onLoad <- function(libname, pkgname) {
   fill_overlay()
+  session$started <- format(Sys.time(), "%H:%M:%OS6")
   register_traced()
   register_refusals()
   r_note_process(worker_of())

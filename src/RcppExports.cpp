@@ -772,6 +772,16 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
+// r_sum_of_bytes
+std::string r_sum_of_bytes(SEXP numbers);
+RcppExport SEXP _kernweave_r_sum_of_bytes(SEXP numbersSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type numbers(numbersSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_sum_of_bytes(numbers));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_remove
 SEXP r_remove(SEXP x, SEXP at, bool places, int threads);
 RcppExport SEXP _kernweave_r_remove(SEXP xSEXP, SEXP atSEXP, SEXP placesSEXP, SEXP threadsSEXP) {
@@ -1458,6 +1468,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_write_rows", (DL_FUNC) &_kernweave_r_write_rows, 4},
     {"_kernweave_r_finish_file", (DL_FUNC) &_kernweave_r_finish_file, 1},
     {"_kernweave_r_leave_file", (DL_FUNC) &_kernweave_r_leave_file, 1},
+    {"_kernweave_r_sum_of_bytes", (DL_FUNC) &_kernweave_r_sum_of_bytes, 1},
     {"_kernweave_r_remove", (DL_FUNC) &_kernweave_r_remove, 4},
     {"_kernweave_r_insert", (DL_FUNC) &_kernweave_r_insert, 5},
     {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 5},

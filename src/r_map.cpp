@@ -301,3 +301,21 @@ void r_finish_file(SEXP file) {
 // The end of writing, well or not: what has no name yet is removed.
 // [[Rcpp::export(rng = false)]]
 void r_leave_file(SEXP file) { kernweave::forget<kernweave::NewFile>(file); }
+
+// A sum of the bytes of numbers, by which a job knows its data again: as 16 digits.
+// [[Rcpp::export(rng = false)]]
+std::string r_sum_of_bytes(SEXP numbers) {
+  return kernweave::at_border([&] {
+    const double* const at = kernweave::numbers_on_host(numbers);
+    std::uint64_t sum = 0xcbf29ce484222325;
+    for (R_xlen_t k = 0; k < Rf_xlength(numbers); ++k) {
+      std::uint64_t word;
+      std::memcpy(&word, at + k, sizeof word);
+      sum = (sum ^ word) * 0x100000001b3;
+      sum ^= sum >> 29;  // high bits of a number reach the low ones of the sum
+    }
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
+    return std::string(text);
+  });
+}

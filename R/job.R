@@ -1,0 +1,165 @@
+# A job: a reduction whose blocks of rows are files in a folder, so that one that was ended goes on where it was.
+
+#' Long computations that go on where they ended
+#'
+#' Computes a reduction block by block, and keeps each block in a file. If R ends before all blocks are there, call
+#' `kernweave_job()` again with the same reduction and folder: finished blocks are read, the others computed. The result
+#' is that of [as.matrix()][as.matrix.lazy_reduction], bit for bit.
+#'
+#' The folder belongs to one reduction with its data: another one is refused, and so is a second process while the first
+#' is at work. A block file that is damaged is computed again. Delete the folder when you have the result.
+#'
+#' @param R a reduction made with `call = FALSE`, of one result for each point (not of both axes)
+#' @param folder the folder for the blocks; made if it is not there
+#' @param workers [kernweave_workers()] that compute the blocks; by default this process does
+#' @return The numbers, as [reduction()] with `call = TRUE` returns them.
+#' @seealso [reduction()], [kernweave_workers()], [map_points()] for points in files
+#' @concept checkpoint
+#' @concept resume
+#' @export
+#' @examples
+#' x <- matrix(runif(3000), 1000)
+#' R <- reduction(exp(-sqdist(Vi(x), Vj(x))), "sum", call = FALSE)
+#' folder <- tempfile()
+#' s <- kernweave_job(R, folder)
+#' list.files(folder)
+#' identical(s, as.matrix(R))
+#' unlink(folder, recursive = TRUE)
+kernweave_job <- function(R, folder, workers = NULL) {
+  if (!is_reduction(R)) abort("input", "`R` must be a reduction, made with call = FALSE, not ", describe(R))
+  if (!is.character(folder) || length(folder) != 1 || is.na(folder) || !nzchar(folder)) {
+    abort("input", "`folder` must be the name of a folder, not ", format_value(folder))
+  }
+  options <- call_options(R$settings)
+  w <- if (is.null(workers)) present_workers(options) else check_workers(workers, options$device)
+  free <- free_operands(R)
+  if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; a job has all its data")
+  ready <- prepared(R, options)
+  data <- operand_data(ready$operands)
+  unlock <- lock_folder(folder)
+  on.exit(unlock())
+  found <- run_job(R, ready, data, options, folder, w)
+  out <- as_results(R, if (is.null(R$drop)) found else lapply(found, dropped, R, length(batches_of(data))))
+  if (is.null(R$axes)) out else in_axes(out, R$axes)
+}
+
+run_job <- function(R, ready, data, options, folder, w) {
+  pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
+  whole <- r_decide(ready$plan, data, ready$operands, R$extent, options, pairs)
+  if (whole$grain == 0 || whole$folded) {
+    abort("unsupported", "this reduction cannot be dealt out by rows", if (nzchar(whole$why %or% "")) ": ", whole$why)
+  }
+  job <- known_job(folder, stamp_of_job(R, data, options), whole)
+  task <- task_of(R, ready$operands, data, job$decision, options)
+  left <- setdiff(seq_along(job$blocks), finished_blocks(folder, job$blocks))
+  keep <- function(k, value) {
+    if (value$plainly) abort("unsupported", "this reduction is to be computed plainly; take precision = \"float64\"")
+    write_block(folder, left[k], value)
+  }
+  compute <- if (is.null(w)) function() {
+    for (k in seq_along(left)) {
+      keep(k, r_run_rows(ready$plan, data, ready$operands, R$extent, options, pairs, job$decision,
+                         as.numeric(job$blocks[[left[k]]]), FALSE))
+    }
+  } else function() {
+    run_blocks(w, task, job$blocks[left], store_of_job(R, ready$operands, data, task), whole$seconds, keep)
+  }
+  if (length(left)) compute()
+  bind_blocks(lapply(seq_along(job$blocks), read_block, folder = folder))
+}
+
+# --- the folder ---------------------------------------------------------------------------------------------------
+
+# What the blocks are of. Data are known by a sum of their bytes.
+stamp_of_job <- function(R, data, options) {
+  options$check <- FALSE  # changes no number
+  list(version = as.character(utils::packageVersion("kernweave")),
+       structure = r_structure(R$outputs, R$extents, plan_options(R, options))$key, extent = R$extent,
+       dim = lapply(data, extents_of), sums = vapply(data, sum_of_data, ""), pairs = !is.null(R$pairs))
+}
+
+sum_of_data <- function(x) {
+  if (is.double(x)) return(r_sum_of_bytes(x))
+  paste(vapply(list(x@x, as.double(x@i), as.double(x@p)), r_sum_of_bytes, ""), collapse = " ")  # a sparse matrix
+}
+
+# The job of the folder, decided when it was begun; a new one where there is none.
+known_job <- function(folder, stamp, whole) {
+  file <- file.path(folder, "job.rds")
+  if (file.exists(file)) {
+    job <- tryCatch(readRDS(file), error = function(e) NULL)
+    if (!is.null(job) && identical(job$stamp, stamp)) return(job)
+    abort("job_changed", "the folder ", folder, " has blocks of another reduction, or of other data; take another one")
+  }
+  each <- max(1, ceiling(whole$rows / whole$grain / max(12, whole$seconds)))
+  ends <- unique(pmin(whole$rows, whole$grain * seq_len(ceiling(whole$rows / whole$grain / each)) * each))
+  job <- list(stamp = stamp, decision = whole$decision, blocks = Map(c, c(1, ends[-length(ends)] + 1), ends))
+  save_whole(job, file)
+  job
+}
+
+block_name <- function(k) sprintf("block-%06d-", k)
+
+# A block's name has the sum of its bytes: what is cut or damaged has another.
+finished_blocks <- function(folder, blocks) {
+  files <- list.files(folder, "^block-[0-9]{6}-[0-9a-f]{32}[.]rds$", full.names = TRUE)
+  whole <- tools::md5sum(files) == sub(".*-([0-9a-f]{32})[.]rds$", "\\1", files)
+  unlink(files[!whole])
+  as.integer(sub(".*block-([0-9]{6})-.*", "\\1", files[whole]))
+}
+
+write_block <- function(folder, k, value) {
+  part <- file.path(folder, paste0(block_name(k), "new.part"))
+  save_whole(value, part)
+  file.rename(part, file.path(folder, paste0(block_name(k), tools::md5sum(part), ".rds")))
+}
+
+read_block <- function(k, folder) {
+  readRDS(list.files(folder, paste0("^", block_name(k), ".*[.]rds$"), full.names = TRUE)[1])
+}
+
+# Nothing is left where a disk is full.
+save_whole <- function(x, file) {
+  part <- paste0(file, ".part")
+  tryCatch({
+    saveRDS(x, part, compress = FALSE)
+    if (!file.rename(part, file)) abort("disk", "it cannot be renamed")
+  }, warning = function(w) disk_failed(part, w), error = function(e) disk_failed(part, e))
+}
+
+disk_failed <- function(part, condition) {
+  unlink(part)
+  abort("disk", "a file of the job cannot be written: ", conditionMessage(condition))
+}
+
+# One process at a time: a folder in the folder, since making one is atomic. That of a process that is no more is taken
+# over, if it was of this machine.
+lock_folder <- function(folder) {
+  dir.create(folder, recursive = TRUE, showWarnings = FALSE)
+  if (!dir.exists(folder)) abort("disk", "the folder ", folder, " cannot be made")
+  lock <- file.path(folder, "lock")
+  owner <- file.path(lock, "owner")
+  mine <- c(Sys.info()[["nodename"]], Sys.getpid())
+  if (!dir.create(lock, showWarnings = FALSE)) {
+    of <- tryCatch(readLines(owner), error = function(e) "", warning = function(w) "")
+    if (!is_gone(of, mine)) {
+      abort("job_changed", "process ", of[2], " on ", of[1], " is at work in ", folder, "; if it is no more, delete ",
+            lock)
+    }
+  }
+  writeLines(as.character(mine), owner)
+  function() unlink(lock, recursive = TRUE)
+}
+
+is_gone <- function(of, mine) {
+  if (length(of) < 2) return(TRUE)
+  of[1] == mine[1] && (of[2] == mine[2] || has_ended(as.integer(of[2])))
+}
+
+# Windows knows no signal that only asks. On Linux a process that was killed may have a number until somebody asks how
+# it ended.
+has_ended <- function(pid) {
+  if (.Platform$OS.type == "windows") return(FALSE)
+  state <- tryCatch(readLines(file.path("/proc", pid, "stat"), 1), error = function(e) "", warning = function(w) "")
+  !tools::pskill(pid, 0) || grepl("^[^)]*[)] Z", state)
+}

@@ -1,0 +1,143 @@
+# A reduction that is dealt out: its decision is made here, blocks of its rows are computed by workers, and put
+# together.
+
+# The results by workers, as r_run() has them; NULL where they are better computed here.
+run_spread <- function(w, R, ready, data, owners, options, pairs) {
+  whole <- r_decide(ready$plan, data, owners, R$extent, options, pairs)
+  if (whole$grain == 0 || whole$rows == 0 || !(w$always || pays(w, whole, data, options))) return(NULL)
+  task <- task_of(R, ready$operands, data, whole$decision, options)
+  store <- store_of_job(R, ready$operands, data, task)
+  blocks <- blocks_of(w, whole)
+  found <- run_blocks(w, task, blocks, store, whole$seconds)
+  if (any(vapply(found, `[[`, NA, "plainly"))) {
+    found <- run_blocks(w, replace(task, "plainly", TRUE), blocks, store, whole$seconds)
+  }
+  if (!whole$folded) return(bind_blocks(found))
+  r_merge_states(ready$plan, data, owners, R$extent, options, pairs, whole$decision, lapply(found, `[[`, "states"))
+}
+
+# What is the same for all blocks of a call.
+task_of <- function(R, operands, data, decision, options) {
+  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data), decision = decision,
+       settings = options[c("device", "precision")], plainly = FALSE)
+}
+
+# What is sent and received by one socket moves a gigabyte a second, an empty block takes 0.2 ms, a future 50; workers
+# are used where the work takes four times that.
+pays <- function(w, whole, data, options) {
+  inline <- 8 * sum(lengths(data[vapply(data, is_fresh, NA)]))
+  workers <- max(length(w$cluster), 2)
+  sending <- (inline * workers + 8 * whole$rows) / 1e9 + workers * if (w$door == "future") 0.05 else 2e-4
+  whole$seconds / r_threads(options$threads %or% 0L) > 4 * sending
+}
+
+is_fresh <- function(x) is.null(dim(x)) || ncol(x) == 1
+
+# --- what travels -----------------------------------------------------------------------------------------------
+
+# Serials are of this session. An operand has one as long as it lives; then workers are told to forget it.
+serial_of <- function(owner) {
+  if (is.null(owner$serial) || owner$serial_of != session_mark()) {
+    session$count <- (session$count %or% 0) + 1
+    owner$serial <- paste(session_mark(), session$count)
+    owner$serial_of <- session_mark()
+    reg.finalizer(owner, dropped_serial(owner$serial))
+  }
+  owner$serial
+}
+
+# Made elsewhere, or the finalizer would keep what it waits for.
+dropped_serial <- function(serial) {
+  force(serial)
+  function(owner) session$dropped <- c(session$dropped, serial)
+}
+
+serial_of_reduction <- function(R) serial_of(R$cache)
+
+# An operand's own data by serial; what is given for it travels with each task.
+data_of_tasks <- function(operands, data) {
+  sent <- function(operand, x) if (identical(operand$data, x)) list(serial = serial_of(operand)) else list(value = x)
+  Map(sent, operands, data)
+}
+
+# The reduction and the data that stay with workers, by their serials.
+store_of_job <- function(R, operands, data, task) {
+  kept <- !vapply(task$data, function(one) is.null(one$serial), NA)
+  stats::setNames(c(list(bare_reduction(R, operands)), data[kept]),
+                  c(task$job, vapply(task$data[kept], `[[`, "", "serial")))
+}
+
+# The reduction without numbers, of operands that have none, and without what was made of it here.
+bare_reduction <- function(R, operands) {
+  leaves <- lapply(operands, function(operand) {
+    bare <- new_operand(operand$name, operand$axis, operand$width, operand$kind, literal = operand$literal)
+    lazy_operand(bare)$formula
+  })
+  bare <- function(formula) if (!is.null(formula)) r_with_operands(list(formula), operands, leaves)[[1]]
+  outputs <- lapply(R$outputs, function(output) {
+    output["value"] <- list(bare(output$value))
+    output["weight"] <- list(bare(output$weight))
+    output["rows"] <- list(NULL)
+    output
+  })
+  settings <- R$settings[setdiff(names(R$settings), "workers")]
+  new_reduction(outputs, R$extent, settings, R$pairs, extents = lapply(R$extents, bare))
+}
+
+# --- blocks -------------------------------------------------------------------------------------------------------
+
+# Ranges of rows, at multiples of the grain: as many as workers, in proportion to the speed that they were seen to have,
+# and more where a block would take longer than two seconds.
+blocks_of <- function(w, whole) {
+  units <- ceiling(whole$rows / whole$grain)
+  share <- if (w$door == "future") rep(1, 16) else speeds_of(w)
+  each <- max(1, ceiling(whole$seconds / (2 * length(share))))
+  share <- rep(share / each, each)
+  ends <- unique(pmin(whole$rows, whole$grain * round(units * cumsum(share) / sum(share))))
+  ends <- ends[ends > 0]
+  Map(c, c(1, ends[-length(ends)] + 1), ends)
+}
+
+speeds_of <- function(w) {
+  seen <- w$speed[setdiff(seq_along(w$cluster), w$lost$node)]
+  if (!length(seen)) seen <- rep(1, length(w$cluster))
+  seen[is.na(seen)] <- if (all(is.na(seen))) 1 else mean(seen, na.rm = TRUE)
+  seen
+}
+
+run_blocks <- function(w, task, blocks, store, seconds, keep = NULL) {
+  tasks <- lapply(blocks, function(rows) replace(task, "rows", list(as.numeric(rows))))
+  patience <- w$patience %or% max(60, 20 * seconds / length(blocks))
+  if (w$door == "future") kept_results(by_futures(tasks, store), keep) else by_waves(w, tasks, store, patience, keep)
+}
+
+# Results of all rows from those of blocks. Of each output a block says which rows it has: a first and a last one, or a
+# list of their numbers.
+bind_blocks <- function(found) {
+  lapply(seq_along(found[[1]]$results), function(k) {
+    rows <- lapply(found, function(block) numbers_of_rows(block$rows[[k]]))
+    parts <- lapply(found, function(block) block$results[[k]])
+    if (!is.list(parts[[1]])) return(bind_rows(parts, rows))
+    fields <- stats::setNames(names(parts[[1]]), names(parts[[1]]))
+    lapply(fields, function(field) bind_rows(lapply(parts, `[[`, field), rows))
+  })
+}
+
+numbers_of_rows <- function(rows) {
+  if (is.list(rows)) rows[[1]] else if (rows[2] < rows[1]) numeric() else rows[1]:rows[2]
+}
+
+# Whatever comes after the rows lies as in each block.
+bind_rows <- function(parts, rows) {
+  dim <- dim(parts[[1]])
+  whole <- matrix(parts[[1]][NA_integer_], sum(lengths(rows)), prod(dim[-1]))
+  for (k in seq_along(parts)) whole[rows[[k]], ] <- parts[[k]]
+  names <- dimnames(parts[[1]])
+  if (!is.null(names[[1]])) {
+    names[[1]] <- character(nrow(whole))
+    for (k in seq_along(parts)) names[[1]][rows[[k]]] <- dimnames(parts[[k]])[[1]]
+  }
+  dim(whole) <- c(nrow(whole), dim[-1])
+  dimnames(whole) <- names
+  whole
+}

@@ -1,0 +1,182 @@
+# Blocks on the nodes of a cluster, one at a time to whoever is free. Nodes with sockets are spoken to in the message
+# that workers of the parallel package read, so that one that dies or stalls loses its block and nothing else; other
+# kinds (MPI, mirai) go by clusterApply().
+
+# `keep(k, value)`: what is done with what block k has found; by default it is among the results.
+by_waves <- function(w, tasks, store, patience, keep = NULL) {
+  if (!all(vapply(w$cluster, inherits, NA, c("SOCKnode", "SOCK0node")))) {
+    return(kept_results(by_apply(w, tasks, store), keep))
+  }
+  wave <- new.env(parent = emptyenv())
+  wave$w <- w
+  wave$tasks <- tasks
+  wave$store <- store
+  wave$patience <- patience
+  wave$at <- integer(length(w$cluster))      # the task each node is at; 0: none
+  wave$since <- numeric(length(w$cluster))
+  wave$tried <- integer(length(tasks))
+  wave$found <- vector("list", length(tasks))
+  wave$keep <- keep
+  wave$waiting <- seq_along(tasks)
+  # Whatever ends the call, blocks under way are waited for, and their answers read: no later call meets them.
+  on.exit(while (any(wave$at > 0)) receive_blocks(wave, 1))
+  while (length(wave$waiting) || any(wave$at > 0)) {
+    if (!length(ready_nodes(w))) make_again(wave)
+    send_blocks(wave)
+    receive_blocks(wave, 0.2)
+    if (!is.null(wave$error)) abort_again(wave$error)
+  }
+  wave$found
+}
+
+ready_nodes <- function(w) setdiff(seq_along(w$cluster), w$lost$node)
+
+send_blocks <- function(wave) {
+  w <- wave$w
+  for (node in ready_nodes(w)) {
+    if (wave$at[node] || !length(wave$waiting)) next
+    task <- wave$waiting[1]
+    wave$tried[task] <- wave$tried[task] + 1L
+    if (wave$tried[task] > 3) {
+      rows <- wave$tasks[[task]]$rows
+      abort("worker_lost", "rows ", rows[1], " to ", rows[2], " have ended three workers")
+    }
+    message <- with_store(w, node, wave$tasks[[task]], wave$store)
+    if (!send_message(w$cluster[[node]], message)) {
+      lose_node(wave, node, "died")
+      next
+    }
+    w$known[[node]] <- union(w$known[[node]], names(message$store))
+    wave$waiting <- wave$waiting[-1]
+    wave$at[node] <- task
+    wave$since[node] <- as.numeric(Sys.time())
+  }
+}
+
+# The task with what this node lacks, and what it may forget.
+with_store <- function(w, node, task, store) {
+  task$store <- store[setdiff(names(store), w$known[[node]])]
+  dropped <- session$dropped
+  if (length(dropped) > w$told[node]) task$forget <- dropped[(w$told[node] + 1):length(dropped)]
+  w$told[node] <- length(dropped)
+  task
+}
+
+send_message <- function(node, task) {
+  call <- list(fun = worker_block, args = list(task), return = TRUE, tag = NULL)
+  bytes <- serialize(list(type = "EXEC", data = call, tag = NULL), NULL, xdr = inherits(node, "SOCKnode"))
+  tryCatch({
+    for (from in seq(1, length(bytes), by = most_at_once)) {
+      writeBin(bytes[from:min(length(bytes), from + most_at_once - 1)], node$con)
+    }
+    TRUE
+  }, error = function(e) FALSE)
+}
+
+# Bytes of a write. A message written in small pieces waits 40 ms for an answer to the first; more than 2^31 are refused.
+most_at_once <- 2^30
+
+receive_blocks <- function(wave, seconds) {
+  w <- wave$w
+  busy <- which(wave$at > 0)
+  if (!length(busy)) return(invisible())
+  ready <- tryCatch(socketSelect(lapply(w$cluster[busy], `[[`, "con"), FALSE, seconds), error = function(e) TRUE)
+  for (node in busy[ready]) {
+    answer <- tryCatch(unserialize(w$cluster[[node]]$con)$value, error = function(e) NULL)
+    if (is.list(answer)) take_answer(wave, node, answer) else lose_node(wave, node, "died")
+  }
+  for (node in which(wave$at > 0)) {
+    if (as.numeric(Sys.time()) - wave$since[node] > wave$patience) lose_node(wave, node, "did not answer")
+  }
+}
+
+take_answer <- function(wave, node, answer) {
+  w <- wave$w
+  task <- wave$at[node]
+  wave$at[node] <- 0L
+  if (!is.null(answer$need)) {  # a worker that was made anew
+    w$known[[node]] <- setdiff(w$known[[node]], answer$need)
+    wave$tried[task] <- wave$tried[task] - 1L
+    wave$waiting <- c(task, wave$waiting)
+  } else if (!is.null(answer$error)) {
+    wave$error <- answer$error
+    wave$waiting <- integer()
+  } else {
+    rows <- wave$tasks[[task]]$rows
+    if (is.null(wave$keep)) wave$found[task] <- list(answer$value) else wave$keep(task, answer$value)
+    w$blocks[node] <- w$blocks[node] + 1L
+    w$bytes[node] <- answer$bytes
+    if (answer$seconds > 0.01) w$speed[node] <- (rows[2] - rows[1] + 1) / answer$seconds
+  }
+}
+
+lose_node <- function(wave, node, why) {
+  w <- wave$w
+  w$lost <- rbind(w$lost, data.frame(node = node, why = why))
+  if (wave$at[node]) wave$waiting <- c(wave$at[node], wave$waiting)
+  wave$at[node] <- 0L
+}
+
+# All are lost: a function makes the cluster anew, once.
+make_again <- function(wave) {
+  w <- wave$w
+  nodes <- paste0(w$lost$node, " (", w$lost$why, ")", collapse = ", ")
+  if (is.null(w$make) || isTRUE(wave$again)) abort("worker_lost", "all workers are lost: ", nodes)
+  wave$again <- TRUE
+  w$lost <- w$lost[0, ]
+  join_cluster(w, w$make())
+  wave$at <- integer(length(w$cluster))
+  wave$since <- numeric(length(w$cluster))
+}
+
+# Nodes without sockets: what a worker lacks, it says. A call that failed condemns the cluster, since answers may wait.
+by_apply <- function(w, tasks, store) {
+  if (length(w$lost$node)) abort("worker_lost", "the workers are lost: ", w$lost$why[1])
+  found <- vector("list", length(tasks))
+  left <- seq_along(tasks)
+  for (with in list(NULL, store)) {
+    if (!length(left)) break
+    answers <- tryCatch(parallel::clusterApply(w$cluster, lapply(tasks[left], replace, "store", list(with)),
+                                               worker_block), error = function(e) e)
+    if (inherits(answers, "error")) {
+      w$lost <- data.frame(node = seq_along(w$cluster), why = conditionMessage(answers))
+      abort("worker_lost", "the workers are lost: ", conditionMessage(answers))
+    }
+    for (k in seq_along(answers)) if (!is.null(answers[[k]]$error)) abort_again(answers[[k]]$error)
+    done <- !vapply(answers, function(answer) is.null(answer$value), NA)
+    found[left[done]] <- lapply(answers[done], `[[`, "value")
+    left <- left[!done]
+  }
+  found
+}
+
+# One future for each block, with all it needs, since who computes it is the plan's business; three tries.
+by_futures <- function(tasks, store) {
+  old <- options(future.globals.maxSize = Inf)
+  on.exit(options(old))
+  found <- vector("list", length(tasks))
+  left <- seq_along(tasks)
+  for (try in 1:3) {
+    if (!length(left)) return(found)
+    futures <- lapply(tasks[left], function(task) start_future(replace(task, "store", list(store))))
+    answers <- lapply(futures, function(future) tryCatch(future::value(future), error = identity))
+    done <- vapply(answers, is.list, NA) & !vapply(answers, inherits, NA, "error")
+    for (answer in answers[done]) if (!is.null(answer$error)) abort_again(answer$error)
+    found[left[done]] <- lapply(answers[done], `[[`, "value")
+    left <- left[!done]
+  }
+  if (!length(left)) return(found)
+  abort("worker_lost", "rows ", tasks[[left[1]]]$rows[1], " to ", tasks[[left[1]]]$rows[2], " failed three times: ",
+        conditionMessage(answers[!done][[1]]))
+}
+
+start_future <- function(task) {
+  tryCatch(future::future(work(task), globals = list(work = worker_block, task = task), packages = NULL, seed = NULL,
+                          stdout = NA, conditions = NULL), error = identity)
+}
+
+# What came all at once goes one by one to where it is kept.
+kept_results <- function(found, keep) {
+  if (!is.null(keep)) for (k in seq_along(found)) keep(k, found[[k]])
+  found
+}

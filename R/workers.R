@@ -1,0 +1,164 @@
+# Workers: R processes, on this machine or others, among which rows of large reductions are dealt out. They are those
+# of a cluster of the parallel package, or of the user's future plan(); here is who they are.
+
+#' Workers for large reductions
+#'
+#' Makes workers of the nodes of a cluster, or of your future plan. Given to a formula as the setting `workers`, by
+#' [lazy_set()] or [with_kernweave()], they share the rows of its results: reductions, products, solvers and models are
+#' computed by all of them, with the same bits as in one process. Use it for sums of 10^11 pairs and more over several
+#' machines; on one machine, threads and `device = "all"` are faster than workers.
+#'
+#' Anything that [parallel::makeCluster()] makes will do: processes on this machine or by ssh, or by `srun` in a
+#' Slurm job; make it with `useXDR = FALSE`. kernweave must be installed for each worker, in the same version. Points
+#' are sent to a worker once and stay there; a product sends its vector. A worker that dies or does not answer loses its
+#' block, which goes to another, and is left out from then on; if all are lost and `cluster` is a function, the cluster
+#' is made again once.
+#'
+#' With `"future"`, each block is a future of your [future::plan()], for long computations on clusters that have a
+#' scheduler. A future takes 50 milliseconds, so products of a solver are better served by a cluster.
+#'
+#' Whether workers are used is decided for each reduction by what it takes and what sending takes. A worker uses the
+#' cores of its host, divided among the workers there, and one GPU if there are several of both. Workers and the calling
+#' process trust each other: use them on a network of your own.
+#'
+#' @param cluster a cluster, a function without arguments that makes one, or `"future"`
+#' @param threads number of threads of each worker; by default the cores of its host, divided among its workers
+#' @param always `TRUE` uses the workers for everything that can be dealt out, be it ever so small
+#' @param patience seconds after which a block counts as lost; by default 20 times what it is expected to take, at least
+#'   60
+#' @param x workers
+#' @param ... not used
+#' @return An object of class `kernweave_workers`. `print()` shows what is known of each worker. It cannot be saved: a
+#'   formula that has been loaded is computed without.
+#' @seealso [lazy_set()], [with_kernweave()]; [kernweave_options()] for threads and GPUs of one machine
+#' @concept cluster computing
+#' @concept distributed computing
+#' @concept Slurm
+#' @concept MPI
+#' @export
+#' @examplesIf interactive()
+#' cl <- parallel::makeCluster(2, useXDR = FALSE)
+#' w <- kernweave_workers(cl)
+#' x <- matrix(runif(9e5), 3e5)
+#' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), workers = w)
+#' b <- K %*% rep(1, 3e5)
+#' w
+#' parallel::stopCluster(cl)
+kernweave_workers <- function(cluster, threads = NULL, always = FALSE, patience = NULL) {
+  check_flag(always, "always")
+  if (!is.null(threads)) threads <- check_count(threads, "threads")
+  if (!is.null(patience) && !(is.numeric(patience) && length(patience) == 1 && patience > 0)) {
+    abort("input", "`patience` is a number of seconds, not ", format_value(patience))
+  }
+  w <- new.env(parent = topenv())
+  w$make <- if (is.function(cluster)) cluster
+  w$door <- if (identical(cluster, "future")) "future" else "cluster"
+  w$session <- session_mark()
+  w$threads <- threads
+  w$always <- always
+  w$patience <- patience
+  w$lost <- data.frame(node = integer(), why = character())
+  class(w) <- "kernweave_workers"
+  if (w$door == "future") need_future() else join_cluster(w, if (is.null(w$make)) cluster else cluster())
+  w
+}
+
+# Of this process: what was made in another one, or before a fork, is none of ours.
+session_mark <- function() paste(Sys.getpid(), session$started)
+session <- new.env(parent = emptyenv())
+session$started <- ""
+
+need_future <- function() {
+  if (requireNamespace("future", quietly = TRUE)) return(invisible())
+  abort("input", "workers of a future plan need the future package: install.packages(\"future\")")
+}
+
+# A cluster is asked who its nodes are, and told their threads.
+join_cluster <- function(w, cluster) {
+  if (!inherits(cluster, "cluster") || !length(cluster)) {
+    abort("input", "`cluster` must be a cluster, as parallel::makeCluster() makes it, a function that makes one, or ",
+          "\"future\"; not ", describe(cluster))
+  }
+  check_versions(of_nodes(cluster, version_there, "kernweave"))
+  cards <- of_nodes(cluster, worker_card)
+  hosts <- vapply(cards, `[[`, "", "host")
+  w$cluster <- cluster
+  w$cards <- Map(function(card, beside, place) {
+    card$threads <- w$threads %or% max(1L, card$cores %/% beside)
+    card$gpu <- if (beside > 1 && card$gpus > 1) (place - 1L) %% card$gpus else NA
+    card
+  }, cards, as.vector(table(hosts)[hosts]), stats::ave(seq_along(hosts), hosts, FUN = seq_along))
+  parallel::clusterApply(cluster, w$cards, worker_settle)
+  # What each node has, how much of what is forgotten it was told, and what it has done.
+  w$known <- rep(list(character()), length(cluster))
+  w$told <- rep(length(session$dropped), length(cluster))
+  w$blocks <- integer(length(cluster))
+  w$bytes <- numeric(length(cluster))
+  w$speed <- rep(NA_real_, length(cluster))
+}
+
+of_nodes <- function(cluster, f, ...) {
+  tryCatch(parallel::clusterCall(cluster, f, ...), error = function(e) {
+    abort("worker_lost", "the workers do not answer: ", conditionMessage(e))
+  })
+}
+
+# Knows no package of ours, since it may not be there.
+version_there <- function(package) {
+  found <- tryCatch(as.character(utils::packageVersion(package)), error = function(e) "")
+  c(version = found, libraries = paste(.libPaths(), collapse = ", "), host = Sys.info()[["nodename"]])
+}
+environment(version_there) <- baseenv()
+
+check_versions <- function(found) {
+  here <- as.character(utils::packageVersion("kernweave"))
+  for (k in seq_along(found)) if (found[[k]][["version"]] != here) {
+    abort("worker_version", "worker ", k, " on ", found[[k]][["host"]], " has ",
+          if (nzchar(found[[k]][["version"]])) paste("kernweave", found[[k]][["version"]]) else "no kernweave",
+          " in its libraries (", found[[k]][["libraries"]], "); here is ", here)
+  }
+}
+
+#' @rdname kernweave_workers
+#' @export
+print.kernweave_workers <- function(x, ...) {
+  if (x$session != session_mark()) {
+    cat("Workers of another session: formulas that have them are computed without\n")
+  } else if (x$door == "future") {
+    cat("Workers of the future plan: one future for each block\n")
+  } else {
+    cat(counted(length(x$cluster), "worker"), if (x$always) ", used for everything that can be dealt out", "\n",
+        sep = "")
+    print(table_of_workers(x), row.names = FALSE)
+  }
+  invisible(x)
+}
+
+table_of_workers <- function(w) {
+  of <- function(field) unname(sapply(w$cards, `[[`, field))
+  state <- rep("ready", length(w$cluster))
+  state[w$lost$node] <- w$lost$why
+  data.frame(worker = seq_along(w$cluster), host = of("host"), pid = of("pid"), threads = of("threads"),
+             instructions = of("isa"), blocks = w$blocks, MB = round(w$bytes / 2^20, 1), state = state)
+}
+
+#' @export
+format.kernweave_workers <- function(x, ...) {
+  if (x$door == "future") "the future plan" else counted(length(x$cluster), "worker")
+}
+
+# Workers of a call that are of this session; NULL where there are none.
+present_workers <- function(options) {
+  w <- options$workers
+  if (!is.null(w) && identical(w$session, session_mark())) w
+}
+
+check_workers <- function(w, device) {
+  if (!inherits(w, "kernweave_workers")) {
+    abort("settings", "`workers` are made by kernweave_workers(parallel::makeCluster(...)), not ", format_value(w))
+  }
+  if (is.character(device) && grepl("^[0-9]", device)) {
+    abort("settings", "`device = ", device, "` means a GPU of this machine; workers have their own")
+  }
+  w
+}

@@ -1,0 +1,27 @@
+# Workers for tests: processes of a cluster on this machine, ended with the code that has them.
+
+with_cluster <- function(n, code, ...) {
+  cluster <- new_cluster(n)
+  on.exit(try(parallel::stopCluster(cluster), silent = TRUE))
+  code(cluster, ...)
+}
+
+new_cluster <- function(n) {
+  old <- Sys.getenv("R_LIBS", NA)
+  Sys.setenv(R_LIBS = paste(.libPaths(), collapse = ":"))
+  on.exit(if (is.na(old)) Sys.unsetenv("R_LIBS") else Sys.setenv(R_LIBS = old))
+  parallel::makePSOCKcluster(n, useXDR = FALSE, setup_strategy = "sequential")
+}
+
+with_workers <- function(n, code, ..., always = TRUE) {
+  with_cluster(n, function(cluster) code(kernweave_workers(cluster, threads = 1, always = always, ...)))
+}
+
+pid_of <- function(w, node) w$cards[[node]]$pid
+
+wait_until <- function(condition, seconds = 30) {
+  code <- substitute(condition)
+  here <- parent.frame()
+  end <- Sys.time() + seconds
+  while (!eval(code, here) && Sys.time() < end) Sys.sleep(0.05)
+}

@@ -1,0 +1,100 @@
+# Jobs: blocks in a folder, of which finished ones are read and the others computed.
+
+set.seed(6)
+x <- matrix(stats::runif(3 * 9001), ncol = 3)
+y <- matrix(stats::runif(3 * 500), ncol = 3)
+reductions <- list(
+  sum = function() reduction(exp(-sqdist(Vi(x), Vj(y))), "sum", call = FALSE),
+  nearest = function() reduction(sqdist(Vi(x), Vj(y)), "Kmin_argKmin", K = 3, call = FALSE),
+  axes = function() reduction(s[i] ~ abs(x[i, a] - y[j, a]), "sum", call = FALSE)
+)
+blocks_in <- function(folder) list.files(folder, "^block", full.names = TRUE)
+
+with_folder <- function(code) {
+  folder <- tempfile("job")
+  on.exit(unlink(folder, recursive = TRUE))
+  code(folder)
+}
+
+test_that("a job has the numbers of the call, and goes on where it ended", {
+  for (name in names(reductions)) with_folder(function(folder) {
+    R <- reductions[[name]]()
+    whole <- as.matrix(R)
+    expect_identical(kernweave_job(R, folder), whole, label = name)
+    files <- blocks_in(folder)
+    expect_gt(length(files), 5)
+    unlink(files[c(1, 3)])
+    writeBin(readBin(files[2], "raw", 60), files[2])  # cut short
+    bytes <- readBin(files[4], "raw", file.size(files[4]))
+    bytes[length(bytes) - 20] <- xor(bytes[length(bytes) - 20], as.raw(1))
+    writeBin(bytes, files[4])
+    times <- file.mtime(files[5])
+    expect_identical(kernweave_job(reductions[[name]](), folder), whole, label = name)
+    expect_identical(file.mtime(files[5]), times)  # was not computed again
+    expect_length(blocks_in(folder), length(files))
+    expect_false(dir.exists(file.path(folder, "lock")))
+  })
+})
+
+test_that("a job that was killed is finished by the next call", {
+  skip_on_os("windows")
+  with_folder(function(folder) {
+    whole <- as.matrix(reductions$sum())
+    with_cluster(1, function(cluster) {
+      parallel::clusterExport(cluster, c("x", "y"), environment(with_folder))
+      serialize(list(type = "EXEC", data = list(fun = function(folder) {
+        R <- kernweave::reduction(exp(-kernweave::sqdist(kernweave::Vi(x), kernweave::Vj(y))), "sum", call = FALSE)
+        trace <- get("write_block", asNamespace("kernweave"))
+        unlockBinding("write_block", asNamespace("kernweave"))
+        assign("write_block", function(...) {
+          trace(...)
+          if (length(list.files(folder, "^block")) == 4) tools::pskill(Sys.getpid(), tools::SIGKILL)
+        }, asNamespace("kernweave"))
+        kernweave::kernweave_job(R, folder)
+      }, args = list(folder), return = TRUE, tag = NULL), tag = NULL), cluster[[1]]$con, xdr = FALSE)
+      wait_until(length(blocks_in(folder)) == 4)
+      Sys.sleep(0.3)
+    })
+    expect_length(blocks_in(folder), 4)
+    expect_true(dir.exists(file.path(folder, "lock")))
+    before <- blocks_in(folder)
+    expect_identical(kernweave_job(reductions$sum(), folder), whole)
+    expect_true(all(before %in% blocks_in(folder)))
+  })
+})
+
+test_that("blocks of a job are shared by workers", {
+  with_workers(2, function(w) with_folder(function(folder) {
+    expect_identical(kernweave_job(reductions$sum(), folder, workers = w), as.matrix(reductions$sum()))
+    expect_identical(sum(w$blocks), length(blocks_in(folder)))
+    unlink(blocks_in(folder)[2])
+    expect_identical(kernweave_job(reductions$sum(), folder, workers = w), as.matrix(reductions$sum()))
+    expect_identical(sum(w$blocks), length(blocks_in(folder)) + 1L)
+  }))
+})
+
+test_that("another reduction, other data and a second process are refused", {
+  with_folder(function(folder) {
+    kernweave_job(reductions$sum(), folder)
+    expect_error(kernweave_job(reductions$nearest(), folder), "another", class = "kernweave_error_job_changed")
+    moved <- x + 1e-9
+    R <- reduction(exp(-sqdist(Vi(moved), Vj(y))), "sum", call = FALSE)
+    expect_error(kernweave_job(R, folder), class = "kernweave_error_job_changed")
+    dir.create(file.path(folder, "lock"))
+    writeLines(c("elsewhere", "1"), file.path(folder, "lock", "owner"))
+    expect_error(kernweave_job(reductions$sum(), folder), "process 1 on elsewhere",
+                 class = "kernweave_error_job_changed")
+  })
+})
+
+test_that("what cannot be a job is refused by class, and leaves nothing", {
+  with_folder(function(folder) {
+    expect_error(kernweave_job(1, folder), class = "kernweave_error_input")
+    expect_error(kernweave_job(reductions$sum(), NA), class = "kernweave_error_input")
+    waits <- reduction(abs(Vi(x) - Vj(dim = 3)), "sum", call = FALSE)
+    expect_error(kernweave_job(waits, folder), class = "kernweave_error_no_data")
+    both <- reduction(abs(Vi(x) - Vj(y)), "sum", index = "ij", call = FALSE)
+    expect_error(kernweave_job(both, folder), class = "kernweave_error_unsupported")
+    expect_length(blocks_in(folder), 0)
+  })
+})
