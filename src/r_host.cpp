@@ -69,14 +69,14 @@ namespace {
 
 // Of rows x anything, some rows.
 template <class Number>
-void copy_rows(const Number* from, std::int64_t rows, const RowBlock::Rows& some, double columns, Number* to) {
+void copy_rows(const Number* from, std::int64_t rows, const ResultRows::OfOutput& some, double columns, Number* to) {
   for (double c = 0; c < columns; ++c, from += rows)
     if (some.ordered)
       for (const std::int64_t row : some.order) *to++ = from[row];
     else to = std::copy(from + some.range.from, from + some.range.to, to);
 }
 
-SEXP rows_of(const Rcpp::RObject& all, std::int64_t rows, const RowBlock::Rows& some, std::int64_t count) {
+SEXP rows_of(const Rcpp::RObject& all, std::int64_t rows, const ResultRows::OfOutput& some, std::int64_t count) {
   if (all.isNULL()) return all;
   const double columns = rows > 0 ? static_cast<double>(Rf_xlength(all)) / static_cast<double>(rows) : 0;
   const Rcpp::Shield<SEXP> here(allocate(TYPEOF(all), columns * static_cast<double>(count)));
@@ -95,7 +95,7 @@ SEXP rows_of(const Rcpp::RObject& all, std::int64_t rows, const RowBlock::Rows& 
 
 }  // namespace
 
-void OutputBuffer::keep_rows(const RowBlock::Rows& rows) {
+void OutputBuffer::keep_rows(const ResultRows::OfOutput& rows) {
   const bool along_i = output_.keep != Keep::j;
   std::int64_t& extent = along_i ? sizes_.i : sizes_.j;
   const std::int64_t count = rows.ordered ? static_cast<std::int64_t>(rows.order.size()) : rows.range.size();
@@ -212,7 +212,7 @@ Rcpp::List RHost::results() {
   return out;
 }
 
-Rcpp::List RHost::results(const RowBlock& block) {
+Rcpp::List RHost::results(const ResultRows& block) {
   for (std::size_t k = 0; k < buffers_.size(); ++k) buffers_[k].keep_rows(block.found[k]);
   return results();
 }

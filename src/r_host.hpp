@@ -17,7 +17,7 @@ class OutputBuffer {
 
   Result result();  // where a back end writes
   // Keeps these rows alone.
-  void keep_rows(const RowBlock::Rows& rows);
+  void keep_rows(const ResultRows::OfOutput& rows);
   SEXP to_r();
 
  private:
@@ -48,7 +48,7 @@ class RHost : public Host {
 
   Rcpp::List results();
   // Of some rows: these alone.
-  Rcpp::List results(const RowBlock& block);
+  Rcpp::List results(const ResultRows& block);
 
  private:
   using Clock = std::chrono::steady_clock;

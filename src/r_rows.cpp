@@ -1,4 +1,5 @@
 // Blocks of a call, for whoever has all of its data and is told what was decided: some rows, or states of some rows.
+#include "base/threads.hpp"
 #include "border.hpp"
 #include "execute/run.hpp"
 #include "r_host.hpp"
@@ -34,7 +35,7 @@ Range range_from_r(const Rcpp::NumericVector& rows) {
 }
 
 // First and last row of an output, from 1, or the numbers of its rows where they do not follow each other.
-SEXP rows_to_r(const RowBlock::Rows& rows) {
+SEXP rows_to_r(const ResultRows::OfOutput& rows) {
   if (!rows.ordered)
     return Rcpp::NumericVector::create(static_cast<double>(rows.range.from + 1), static_cast<double>(rows.range.to));
   Rcpp::NumericVector numbers(static_cast<R_xlen_t>(rows.order.size()));
@@ -58,11 +59,13 @@ Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Numer
     kernweave::RCall call(plan, data, operands, extents, settings, pairs);
     const kernweave::Grain grain = call.execution.grain();
     const kernweave::Schedule schedule = call.execution.schedule();
+    // The CPU's are those of all threads.
+    const int threads = schedule.decision.backend == "cpu" ? kernweave::allowed_threads(0) : 1;
     return Rcpp::List::create(
         Rcpp::_["decision"] = kernweave::raw(kernweave::to_bytes(schedule.decision)),
         Rcpp::_["rows"] = static_cast<double>(grain.all), Rcpp::_["grain"] = static_cast<double>(grain.rows),
         Rcpp::_["folded"] = grain.folded, Rcpp::_["why"] = grain.why,
-        Rcpp::_["seconds"] = schedule.seconds, Rcpp::_["device"] = schedule.decision.backend);
+        Rcpp::_["seconds"] = schedule.seconds * threads, Rcpp::_["device"] = schedule.decision.backend);
   });
 }
 
@@ -80,10 +83,10 @@ Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Num
       for (const std::vector<char>& bytes : call.execution.run_states(range)) states.push_back(kernweave::raw(bytes));
       return Rcpp::List::create(Rcpp::_["states"] = states, Rcpp::_["plainly"] = false);
     }
-    const kernweave::RowBlock block = call.execution.run_rows(range, plainly);
+    const kernweave::ResultRows block = call.execution.run_rows(range, plainly);
     if (!block.told) return Rcpp::List::create(Rcpp::_["plainly"] = true);
     Rcpp::List found;
-    for (const kernweave::RowBlock::Rows& of_output : block.found) found.push_back(kernweave::rows_to_r(of_output));
+    for (const kernweave::ResultRows::OfOutput& of_output : block.found) found.push_back(kernweave::rows_to_r(of_output));
     return Rcpp::List::create(Rcpp::_["results"] = call.host.results(block), Rcpp::_["rows"] = found,
                               Rcpp::_["plainly"] = false);
   });

@@ -117,13 +117,15 @@ class Passes : public TileExecutable {
     if (passes_.size() == 1 && plan_.pairs == Pairs::all && !boxes) g.columns = ready()[0]->columns_of_split();
     return g;
   }
-  void run_rows(const std::vector<Task>& tasks, RowBlock* block) override {
+  void run_rows(const std::vector<Task>& tasks, ResultRows* block) override {
     block->found.assign(variant_.outputs.size(), {});
+    const Sizes& sizes = decision_.sizes;
+    const bool large = sizes.pairs() > kMostPairsOfList && sizes.folded == 0;
     for (const FoldedUnits& f : folded_units(tasks)) {
       const Range some = f.units->of_rows(own_rows(f.folder->pass(), block->rows));
       note_rows(f, some, block);
       // Large runs one after the other, as when all rows are computed.
-      if (tasks.size() > 1 && decision_.sizes.pairs() > kMostPairsOfList && decision_.sizes.folded == 0)
+      if (tasks.size() > 1 && large)
         for (const Task& task : tasks) f.sweep->run_all({task}, 1, threads(task), *f.units, some, f.partial);
       else f.sweep->run_all(tasks, own_runs(tasks), threads(tasks), *f.units, some, f.partial);
     }
@@ -236,8 +238,8 @@ class Passes : public TileExecutable {
     if (own.to >= lanes(pass)) return {own.from < lanes(pass) ? own.from : kEnd, kEnd};
     return {own.from, std::max(own.from, own.to)};
   }
-  void note_rows(const FoldedUnits& f, const Range& some, RowBlock* block) const {
-    RowBlock::Rows rows{f.units->rows_of(some)};
+  void note_rows(const FoldedUnits& f, const Range& some, ResultRows* block) const {
+    ResultRows::OfOutput rows{f.units->rows_of(some)};
     if (const std::int64_t* const order = f.folder->order()) {
       rows.ordered = true;
       for (std::int64_t u = some.from; u < some.to; ++u)

@@ -111,7 +111,7 @@ class Passes : public Executable {
     const Pass& pass = usual(&groups_[0]).pass;
     return {pass.all.lanes, pass.shape.block_rows};
   }
-  void run_rows(const std::vector<Task>& tasks, RowBlock* block) override {
+  void run_rows(const std::vector<Task>& tasks, ResultRows* block) override {
     PassGroup& g = groups_[0];
     ReadyPass& pass = block->plainly ? plain(&g) : usual(&g);
     block->found.assign(g.outputs.outputs.size(), {block->rows});

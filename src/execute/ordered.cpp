@@ -71,7 +71,7 @@ Index Ordered::place_of_number(Keep keep, Index number) const {
 }
 
 void Ordered::put_back(const std::vector<Output>& outputs, const std::vector<Result>& results,
-                       const std::vector<RowBlock::Rows>* found) {
+                       const std::vector<ResultRows::OfOutput>* found) {
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Output& o = outputs[k];
     const std::int64_t rows = kept_rows(o.keep, sizes_), columns = o.width * o.places;
@@ -86,7 +86,7 @@ void Ordered::put_back(const std::vector<Output>& outputs, const std::vector<Res
     };
     // Of both axes, the rows of each column.
     const std::int64_t each = o.keep == Keep::both ? sizes_.i : rows;
-    const RowBlock::Rows all{{0, each}}, &some = found ? (*found)[k] : all;
+    const ResultRows::OfOutput all{{0, each}}, &some = found ? (*found)[k] : all;
     for (std::int64_t before = 0; before < rows; before += each) {
       for (std::int64_t row : some.order) put(before + row);
       for (std::int64_t row = some.range.from; row < some.range.to && !some.ordered; ++row) put(before + row);
@@ -94,7 +94,7 @@ void Ordered::put_back(const std::vector<Output>& outputs, const std::vector<Res
   }
 }
 
-void Ordered::name(Keep keep, RowBlock::Rows* rows) const {
+void Ordered::name(Keep keep, ResultRows::OfOutput* rows) const {
   const bool along_i = rows_along_i(keep);
   if (order_of(along_i).empty()) return;
   if (!rows->ordered)

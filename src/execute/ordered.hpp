@@ -19,9 +19,9 @@ class Ordered {
   // Where results are found, and then are put from.
   std::vector<Result> room(const std::vector<Output>& outputs, const std::vector<Result>& results);
   void put_back(const std::vector<Output>& outputs, const std::vector<Result>& results,
-                const std::vector<RowBlock::Rows>* found = nullptr);
+                const std::vector<ResultRows::OfOutput>* found = nullptr);
   // What rows of points in order are called in the data.
-  void name(Keep keep, RowBlock::Rows* rows) const;
+  void name(Keep keep, ResultRows::OfOutput* rows) const;
 
  private:
   struct Room {

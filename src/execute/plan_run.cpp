@@ -39,6 +39,17 @@ void PlanRun::take(const Decision& decision, const std::string& device) {
   carry_out({decision, "as told", "", 0});
 }
 
+void PlanRun::settle(bool boxes) {
+  Schedule settled = chosen_;
+  Decision& d = settled.decision;
+  d.loops.boxes = boxes ? Boxes::always : Boxes::none;
+  if (!boxes) {
+    d.growths.clear();
+    settled.seconds = backend().seconds(plan, plan.variants[static_cast<std::size_t>(d.variant)], sizes, data.home());
+  }
+  carry_out(std::move(settled));
+}
+
 Decision PlanRun::decision() const {
   Decision decision = chosen_.decision;
   decision.loops.boxes = found_;

@@ -34,6 +34,8 @@ class PlanRun {
   // What could be chosen, and one that is told, here or elsewhere.
   std::vector<Schedule> candidates(const std::string& device);
   void take(const Decision& decision, const std::string& device);
+  // By boxes or not, as a trial has found.
+  void settle(bool boxes);
   // Once there is a schedule. Of boxes it says what a trial has found, if there was one.
   Decision decision() const;
   const Backend& backend() const { return backend_named(chosen_.decision.backend); }

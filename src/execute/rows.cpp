@@ -17,44 +17,40 @@ void clear_rows(const Range& rows, const Output& output, const Sizes& sizes, con
 }  // namespace
 
 // What the first step or a call of one step does.
-void Execution::run_sum(const std::vector<Task>& tasks, RowBlock* block) {
+void Execution::run_sum(const std::vector<Task>& tasks, ResultRows* block) {
   if (block) first_->executable(prepared_.get(), host_)->run_rows(tasks, block);
   else first_->run(prepared_.get(), host_, tasks);
 }
 
 // A second step has borders of its own: it takes more rows than have a sum, and those have no results.
-void Execution::run_after(std::size_t k, const std::vector<Task>& tasks, RowBlock* block) {
+void Execution::run_after(std::size_t k, const std::vector<Task>& tasks, ResultRows* block) {
   PlanRun& after = *after_[k];
   if (!block) return after.run(prepared_.get(), host_, tasks);
   const Range& rows = block->found[k].range;
   if (!block->told || rows.size() == 0) return;
   const std::shared_ptr<Executable>& executable = after.executable(prepared_.get(), host_);
   const Grain grain = executable->grain();
-  internal_check(grain.rows > 0, "a second step that is not cut into blocks");
   const std::int64_t end = (rows.to + grain.rows - 1) / grain.rows * grain.rows;
-  RowBlock own{{rows.from / grain.rows * grain.rows, std::min(end, grain.all)}, block->plainly};
+  ResultRows own{{rows.from / grain.rows * grain.rows, std::min(end, grain.all)}, block->plainly};
   executable->run_rows(tasks, &own);
   block->told = block->told && own.told;
 }
 
+bool Execution::boxes_pay(PlanRun* run, const ExistingPairs& pairs) {
+  Task task = run->task(settings_, host_, std::vector<Result>(prepared_->plan.variants.back().outputs.size()));
+  task.restriction.pairs = pairs;
+  return run->executable(prepared_.get(), host_)->boxes_pay(task);
+}
+
 // A trial is held before others are told what to do. Several runs would each have an order of their own.
 void Execution::settle_boxes() {
-  const auto settle = [&](PlanRun* run, auto pay) {
-    Decision decision = run->decision();
-    Boxes& boxes = decision.loops.boxes;
-    if (boxes == Boxes::none || (boxes == Boxes::always && sizes_.runs() == 1)) return;
-    boxes = sizes_.runs() == 1 && pay() ? Boxes::always : Boxes::none;
-    if (boxes == Boxes::none) decision.growths.clear();
-    run->take(decision, run->backend().name());
+  const bool alone = sizes_.runs() == 1;
+  const auto settle = [&](PlanRun* run, const ExistingPairs& pairs) {
+    const Boxes boxes = run->decision().loops.boxes;
+    if (boxes != Boxes::none && !(boxes == Boxes::always && alone)) run->settle(alone && boxes_pay(run, pairs));
   };
-  const std::vector<Result> nowhere(prepared_->plan.variants.back().outputs.size());
-  const auto pays = [&](PlanRun* run, const ExistingPairs& pairs) {
-    Task task = run->task(settings_, host_, nowhere);
-    task.restriction.pairs = pairs;
-    return run->executable(prepared_.get(), host_)->boxes_pay(task);
-  };
-  if (partial_) settle(partial_.get(), [&] { return pays(partial_.get(), {pairs_.map->whole, pairs_.swapped}); });
-  if (after_.empty()) settle(first_.get(), [&] { return pays(first_.get(), pairs_); });
+  if (partial_) settle(partial_.get(), {pairs_.map->whole, pairs_.swapped});
+  if (after_.empty()) settle(first_.get(), pairs_);
 }
 
 // Why a call that has rows is not dealt out; empty if it is.
@@ -66,6 +62,8 @@ std::string Execution::why_whole() {
   const bool special = pairs_.map || sizes_.folded > 0;
   if (grain.rows == 0 || (special && !grain.everywhere))
     return std::string("the back end ") + first_->backend().name() + " computes it as a whole";
+  for (const auto& after : after_)
+    if (after->executable(prepared_.get(), host_)->grain().rows == 0) return "its second step is computed as a whole";
   if (grain.folded && !after_.empty()) return "sums over all pairs, which a second step goes on with";
   return "";
 }
@@ -81,8 +79,7 @@ Grain Execution::grain() {
 }
 
 // With all that is computed together.
-template <class Do>
-void Execution::for_all(const std::vector<Result>& results, const Do& compute) {
+void Execution::for_all(const std::vector<Result>& results, const Compute& compute) {
   if (!pairs_.map) return compute(Together{first_.get(), all_tasks(results)}, results);
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   for (std::int64_t run = 0; run < sizes_.runs(); ++run) {
@@ -99,16 +96,16 @@ void Execution::for_all(const std::vector<Result>& results, const Do& compute) {
 }
 
 // Rows in the order of the data, of points that were put in another.
-void Execution::order(RowBlock* block) const {
+void Execution::order(ResultRows* block) const {
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   for (std::size_t k = 0; k < outputs.size(); ++k) ordered_->name(outputs[k].keep, &block->found[k]);
 }
 
-RowBlock Execution::run_rows(const Range& rows, bool plainly) {
+ResultRows Execution::run_rows(const Range& rows, bool plainly) {
   const Grain whole = grain();
   internal_check(whole.rows > 0 && !whole.folded && 0 <= rows.from && rows.from <= rows.to && rows.to <= whole.all,
                  "rows of a call that has others");
-  RowBlock block{rows, plainly};
+  ResultRows block{rows, plainly};
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   const std::vector<Result> results = room_for_results(false);
   if (!after_.empty())

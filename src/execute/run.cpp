@@ -274,7 +274,7 @@ void Execution::put_sum(std::size_t k, const Result& sum) {
     if (after.plan.variables[v].operand >= Variable::kResults) after.data.put(v, view);
 }
 
-void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, RowBlock* block) {
+void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, ResultRows* block) {
   std::vector<Result> sums;
   for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
   const auto tasks = [&](PlanRun* plan, const std::vector<Result>& to) {

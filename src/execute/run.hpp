@@ -1,5 +1,6 @@
 // A plan on data. What sizes and facts decide is decided at the first run; the next ones only compute.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ class Execution {
   // The same block by block, here or elsewhere: what borders of blocks are multiples of, and in how many rows.
   Grain grain();
   // Some rows, to their places among all results, which have nothing else then. Which they are is found, too.
-  RowBlock run_rows(const Range& rows, bool plainly);
+  ResultRows run_rows(const Range& rows, bool plainly);
   // Where no rows are kept: the states that some rows leave, of each run that is folded by itself, and results from
   // those of all blocks in order. With columns (of one run of a plan of one step) those that they leave.
   using PackedStates = std::vector<std::vector<char>>;
@@ -70,15 +71,16 @@ class Execution {
   };
   std::vector<Task> all_tasks(const std::vector<Result>& results);
   Together restricted(std::int64_t run, const std::vector<Result>& here);
-  template <class Do>
-  void for_all(const std::vector<Result>& results, const Do& compute);
+  using Compute = std::function<void(const Together& all, const std::vector<Result>& results)>;
+  void for_all(const std::vector<Result>& results, const Compute& compute);
   void run_restricted(std::int64_t run, const std::vector<Result>& results);
-  void run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, RowBlock* block = nullptr);
-  void run_sum(const std::vector<Task>& tasks, RowBlock* block);
-  void run_after(std::size_t k, const std::vector<Task>& tasks, RowBlock* block);
+  void run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, ResultRows* block = nullptr);
+  void run_sum(const std::vector<Task>& tasks, ResultRows* block);
+  void run_after(std::size_t k, const std::vector<Task>& tasks, ResultRows* block);
   void settle_boxes();
+  bool boxes_pay(PlanRun* run, const ExistingPairs& pairs);
   std::string why_whole();
-  void order(RowBlock* block) const;
+  void order(ResultRows* block) const;
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
   void put_sum(std::size_t k, const Result& sum);
 

@@ -81,9 +81,9 @@ struct Grain {
 };
 
 // Some rows of the results: those to be computed, and what was found of each output.
-struct RowBlock {
+struct ResultRows {
   // Some rows, in an order of their own where they have one.
-  struct Rows {
+  struct OfOutput {
     Range range{};
     bool ordered = false;
     std::vector<std::int64_t> order{};
@@ -93,7 +93,7 @@ struct RowBlock {
   bool plainly = false;
   bool told = true;  // not so where rows met what the usual way cannot tell: then all rows, whoever has them, are to be
                      // computed plainly
-  std::vector<Rows> found{};
+  std::vector<OfOutput> found{};
 };
 
 // A plan made ready as decided: its code and its cut. Runs compile and look up nothing, however many there are.
@@ -114,7 +114,7 @@ class Executable {
 
   virtual Grain grain() { return {}; }
   // These rows of the results of all runs, to their places among all; for outputs that keep rows.
-  virtual void run_rows(const std::vector<Task>&, RowBlock*) {}
+  virtual void run_rows(const std::vector<Task>&, ResultRows*) {}
   // The states that these columns leave in these rows; without columns, that all do.
   virtual std::unique_ptr<States> run_block(const std::vector<Task>&, const Range&, const Range&) { return nullptr; }
   virtual std::unique_ptr<States> unpack(const std::vector<char>&) { return nullptr; }

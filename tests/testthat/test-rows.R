@@ -1,5 +1,7 @@
 # Rows of a call may be computed anywhere, a few at a time: what comes together has the bits of the plain call.
 
+devices_of_rows <- c("cpu", if (gpu_is_ready()) "gpu")
+
 # --- how a call is dealt out ---
 
 # Plan, operands and all else that the engine's doors for rows take, of a reduction.
@@ -23,10 +25,12 @@ borders <- function(decided, blocks) {
 }
 
 # Results of blocks, each by itself, put together by the rows that they say they have.
-in_rows <- function(call, decided, at, order = seq_len(length(at) - 1), of = function(k) call) {
+in_rows <- function(call, decided, at, order, plainly = FALSE) {
   parts <- vector("list", length(order))
   for (k in order) {
-    parts[[k]] <- do.call(kernweave:::r_run_rows, c(of(k), list(decided$decision, c(at[k] + 1, at[k + 1]), FALSE)))
+    rows <- list(decided$decision, c(at[k] + 1, at[k + 1]), plainly)
+    parts[[k]] <- do.call(kernweave:::r_run_rows, c(call, rows))
+    if (parts[[k]]$plainly) return(in_rows(call, decided, at, order, TRUE))
   }
   if (decided$folded) {
     states <- lapply(parts, `[[`, "states")
@@ -49,9 +53,10 @@ together <- function(parts, rows) {
   array(flat[order(rows), ], c(length(rows), dim(parts[[1]])[-1]), names)
 }
 
-expect_rows <- function(R, precision, label, blocks = list(1, 2, 3, "ragged"), ...) {
-  call <- row_call(R, precision, ...)
+expect_rows <- function(R, precision, label, blocks = list(1, 2, 3, "ragged"), device = "cpu", ...) {
+  call <- row_call(R, precision, device, ...)
   decided <- decide(call)
+  if (device != "cpu" && decided$grain == 0) return(expect_true(nzchar(decided$why), label = label))
   expect_gt(decided$grain, 0, label = paste(label, decided$why))
   plain <- run_plainly(call)
   for (some in blocks) {
@@ -62,7 +67,9 @@ expect_rows <- function(R, precision, label, blocks = list(1, 2, 3, "ragged"), .
   invisible(decided)
 }
 for_cases <- function(cases, ...) {
-  for (precision in test_precisions()) for (name in names(cases)) expect_rows(cases[[name]], precision, name, ...)
+  for (device in devices_of_rows) for (precision in test_precisions()) for (name in names(cases)) {
+    expect_rows(cases[[name]], precision, paste(name, device), device = device, ...)
+  }
 }
 values_of_pairs <- function(F) {
   kernweave:::new_reduction(list(kernweave:::sum_output(F$formula, "both")), F$extent, F$settings, F$pairs)
@@ -85,9 +92,7 @@ test_that("every reduction has the bits of the plain call, whichever axis is kep
     weight <- if (row$name == "SumSoftMaxWeight") if (index == "j") Vj(cloud(1009, 2)) else Vi(cloud(2003, 2))
     K <- if (row$inputs == "value_k") 3
     R <- reduction(F, row$fn, index = index, K = K, weight = weight, call = FALSE)
-    for (precision in test_precisions()) {
-      if (row$name == row$of) expect_rows(R, precision, paste(row$fn, index), blocks = list(2, "ragged"))
-    }
+    if (row$name == row$of) for_cases(stats::setNames(list(R), paste(row$fn, index)), blocks = list(2, "ragged"))
   }
 })
 
@@ -215,6 +220,28 @@ test_that("states of blocks become results where both axes are folded", {
   d <- sqdist(x, y)
   for_cases(list(sum = reduced(exp(-d), index = "ij"), least = reduced(d, "min_argmin", index = "ij"),
                  most = reduced(d, "argKmin", K = 4, index = "ij"), logsumexp = reduced(-d, "logsumexp", index = "ij")))
+})
+
+test_that("no points at all, and fewer than a block has, are rows, too", {
+  set.seed(21)
+  for (sizes in list(c(0, 5), c(5, 0), c(1, 1), c(3, 700))) {
+    points <- lapply(sizes, numbers_between, 2, 0, 1)
+    d <- sqdist(Vi(points[[1]]), Vj(points[[2]]))
+    for (index in c("j", "i", "ij")) {
+      for_cases(list(sum = reduced(exp(-d), index = index), least = reduced(d, "min_argmin", index = index)),
+                blocks = list(1, "ragged"))
+    }
+  }
+})
+
+test_that("a trial of boxes is held once, by whoever decides", {
+  skip_below("quick")
+  set.seed(22)
+  x <- cloud(30000, 3)
+  decided <- decide(row_call(reduced(sqdist(Vi(x), Vj(x)), "argKmin", K = 3), "float64"))
+  expect_no_match(through("decision", decided$decision, decided$decision)$text, "trial")
+  expect_gt(decided$seconds, 0)
+  expect_identical(decided$device, "cpu")
 })
 
 test_that("another process that is told what was decided computes rows with the same bits", {
