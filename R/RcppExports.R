@@ -45,6 +45,10 @@ r_explain <- function(outputs, extents, options, data, sizes, settings, cuda, pa
     .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, settings, cuda, pairs)
 }
 
+r_fellow <- function(operand, data) {
+    .Call(`_kernweave_r_fellow`, operand, data)
+}
+
 r_devices <- function() {
     .Call(`_kernweave_r_devices`)
 }
@@ -83,10 +87,6 @@ r_note_process <- function(worker) {
 
 r_note_cores <- function(count) {
     invisible(.Call(`_kernweave_r_note_cores`, count))
-}
-
-r_cores <- function() {
-    .Call(`_kernweave_r_cores`)
 }
 
 r_compiler <- function() {
@@ -319,6 +319,10 @@ r_pair_map <- function(rule, rows, columns, single) {
 
 r_pair_counts <- function(map) {
     .Call(`_kernweave_r_pair_counts`, map)
+}
+
+r_take_place <- function(empty, made) {
+    invisible(.Call(`_kernweave_r_take_place`, empty, made))
 }
 
 r_first_neighbours <- function(at, place, first, m) {

@@ -69,7 +69,7 @@ sides_of_operands <- function(state) {
   if (is.null(state$sides)) {
     operands <- written_plan(state)$operands
     plain <- vapply(operands, function(operand) is.double(operand$data), NA)
-    state$sides <- list(if (all(plain)) r_far_sides(state$written$plan, length(operands)))
+    state$sides <- list(if (all(plain)) r_far_sides(written_plan(state)$plan, length(operands)))
   }
   sides <- state$sides[[1]]
   if (!any(sides == 3)) sides

@@ -1,7 +1,6 @@
 # Approximated kernel matrices: sums over far pairs by series of the formula, over near ones pair by pair. The operator
 # is of kind "function"; `approximated` is an environment, its state, with
 #   tensor, tol, certify      what was asked for; `all`: the formula with all of its pairs
-#   written                   the plan of that formula as it is written, and its data
 #   plan                      what is known of boxes and pairs, in C++ (`pointer`) and in R; of a sum of formulas of
 #                             different distances, the states of these (`parts`)
 #   audit                     what the first products showed: the `error`, and on how many `rows` that are not 0;
@@ -193,10 +192,12 @@ plan_of_formula <- function(state) {
              state$certify == "proof", prices_of_pairs(state), threads_of(K), gpu_of_approximation(state) %or% -1L)
 }
 
-# The plan of the formula as it is written; one of another session is made anew.
+# The plan of the formula as it is written, and its data. Kept with the formula, so that it is not saved: the data would
+# be once more.
 written_plan <- function(state) {
-  if (is.null(state$written) || is_dead(state$written$plan)) state$written <- plan_as_written(state$all)
-  state$written
+  kept <- r_kept(state$all)
+  if (is.null(kept$as_written)) kept$as_written <- plan_as_written(state$all)
+  kept$as_written
 }
 
 refuse_plan <- function(state, why) {

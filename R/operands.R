@@ -13,8 +13,28 @@ new_operand <- function(name, axis, width, kind, data = NULL, from = NULL, liter
   operand$data <- data    # a double vector or matrix; NULL for a placeholder
   operand$literal <- literal  # a number written in a formula: its name is its value
   operand$from <- from    # what computes the data, where a reduction does: list(reduction, part, flat)
+  if (is.double(data) && length(data) >= least_shared) share_data(operand, r_fellow(operand, data))
   operand
 }
+
+# Operands of one vector, as of points on both sides, have it in common, since R saves a vector as often as it is come
+# across, but an environment once. Their `data` ask that environment. Short vectors are not worth it.
+share_data <- function(operand, fellow) {
+  if (is.null(fellow)) return(invisible())
+  if (!bindingIsActive("data", fellow)) {
+    common <- new.env(hash = FALSE, parent = emptyenv())
+    common$data <- fellow$data
+    ask_for_data(fellow, as.function(list(quote(data)), common))
+  }
+  ask_for_data(operand, activeBindingFunction("data", fellow))
+}
+
+ask_for_data <- function(operand, ask) {
+  rm("data", envir = operand)
+  makeActiveBinding("data", ask, operand)
+}
+
+least_shared <- 1000
 
 # A lazy tensor that is one operand and nothing else.
 lazy_operand <- function(operand) {

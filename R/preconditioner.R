@@ -20,7 +20,8 @@
 #'   hardly depend on the kernel's parameters, and take longest to find. `rank`, `local`, `neighbours` and `seed` are
 #'   then ignored
 #' @return An object of class `kernweave_preconditioner`; `solve(P, b)` applies it. [gradient()] treats it as a
-#'   constant: it makes systems faster to solve, but has no derivative itself.
+#'   constant: it makes systems faster to solve, but has no derivative itself. Saved, or sent to another process, it is
+#'   made again there when first used, of its landmarks and neighbours, with the same bits.
 #' @seealso [solve()][solve.lazy_tensor], [logdet()]; [lowrank()] for landmarks as an operator
 #' @concept conjugate gradients
 #' @concept Vecchia approximation
@@ -73,8 +74,9 @@ supported <- function(K, ridge, support, entries = native_entries(K), started = 
   pointer <- r_preconditioner(native_support(K, ridge, support, entries))
   structure(
     list(pointer = pointer, n = length(ridge), rank = length(support$chosen), landmarks = support$chosen,
-         residual = support$residual, neighbours = NROW(support$neighbours), ridge = range(ridge), support = support,
-         traced = FALSE, seconds = proc.time()[["elapsed"]] - started),
+         residual = support$residual, neighbours = NROW(support$neighbours), K = K,
+         ridge = if (all(ridge == ridge[1])) ridge[1] else ridge, support = support, traced = FALSE,
+         seconds = proc.time()[["elapsed"]] - started),
     class = "kernweave_preconditioner"
   )
 }
@@ -83,7 +85,7 @@ supported <- function(K, ridge, support, entries = native_entries(K), started = 
 print.kernweave_preconditioner <- function(x, ...) {
   cat("<preconditioner> of ", count_text(x$n, "point"), ": ", count_text(x$rank, "landmark"),
       if (x$neighbours) paste0(", ", x$neighbours, " neighbours a point"), "\n", sep = "")
-  cat("  ridge ", paste(format(unique(x$ridge), digits = 3), collapse = " to "), ", landmarks leave ",
+  cat("  ridge ", paste(format(unique(range(x$ridge)), digits = 3), collapse = " to "), ", landmarks leave ",
       format(x$residual, digits = 3), " of the diagonal on average, built in ", format(x$seconds, digits = 2), " s\n",
       sep = "")
   invisible(x)
@@ -103,9 +105,13 @@ solve.kernweave_preconditioner <- function(a, b, ...) {
   shaped_as(r_precondition(live_pointer(a), b$values), b)
 }
 
+# One of another session is made again of what has travelled: the matrix, its ridge, and the support, which takes longest
+# to find. All copies of P share the pointer.
 live_pointer <- function(P) {
   if (is.null(P)) return(NULL)
-  if (is_dead(P$pointer)) abort("input", "the preconditioner was made in another session; make it again")
+  if (is_dead(P$pointer)) {
+    r_take_place(P$pointer, r_preconditioner(native_support(P$K, rep_len(P$ridge, P$n), P$support)))
+  }
   P$pointer
 }
 

@@ -253,8 +253,8 @@ rounding_of_traces <- 1e-6
 trace_by_systems <- function(P, u, v, rounding) {
   rest <- colSums((u - v) * v)
   known <- if (is.null(P)) 0
-  else if (P$neighbours) sum(r_inverse_weights(P$pointer)$diagonal)
-  else r_low_rank_inverse_trace(P$pointer)
+  else if (P$neighbours) sum(r_inverse_weights(live_pointer(P))$diagonal)
+  else r_low_rank_inverse_trace(live_pointer(P))
   if (is.null(P)) rest <- colSums(u * v)
   value <- known + mean(rest)
   list(value = value, se = sqrt(stats::var(rest) / length(rest) + (rounding_of_traces * value)^2 + rounding^2))

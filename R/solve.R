@@ -249,9 +249,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
     if (precondition$n != length(ridge)) {
       abort("shape", "the preconditioner is of ", precondition$n, " points, the matrix of ", length(ridge))
     }
-    # Of another session there is what it stands on, which takes longest to find.
-    return(if (is_dead(precondition$pointer)) preconditioner(kernel_tensor(K), ridge, like = precondition)
-           else precondition)
+    return(precondition)
   }
   check_flag(precondition, "precondition")
   if (!precondition) return(NULL)

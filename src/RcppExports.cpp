@@ -157,6 +157,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_fellow
+SEXP r_fellow(SEXP operand, SEXP data);
+RcppExport SEXP _kernweave_r_fellow(SEXP operandSEXP, SEXP dataSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type operand(operandSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type data(dataSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_fellow(operand, data));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_devices
 Rcpp::CharacterVector r_devices();
 RcppExport SEXP _kernweave_r_devices() {
@@ -247,15 +258,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type count(countSEXP);
     r_note_cores(count);
     return R_NilValue;
-END_RCPP
-}
-// r_cores
-int r_cores();
-RcppExport SEXP _kernweave_r_cores() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_cores());
-    return rcpp_result_gen;
 END_RCPP
 }
 // r_compiler
@@ -957,6 +959,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_take_place
+void r_take_place(SEXP empty, SEXP made);
+RcppExport SEXP _kernweave_r_take_place(SEXP emptySEXP, SEXP madeSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type empty(emptySEXP);
+    Rcpp::traits::input_parameter< SEXP >::type made(madeSEXP);
+    r_take_place(empty, made);
+    return R_NilValue;
+END_RCPP
+}
 // r_first_neighbours
 Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rcpp::IntegerVector> place, double first, int m);
 RcppExport SEXP _kernweave_r_first_neighbours(SEXP atSEXP, SEXP placeSEXP, SEXP firstSEXP, SEXP mSEXP) {
@@ -1414,6 +1426,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
     {"_kernweave_r_expect", (DL_FUNC) &_kernweave_r_expect, 5},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 8},
+    {"_kernweave_r_fellow", (DL_FUNC) &_kernweave_r_fellow, 2},
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
     {"_kernweave_r_set_header_folder", (DL_FUNC) &_kernweave_r_set_header_folder, 1},
@@ -1424,7 +1437,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_allowance", (DL_FUNC) &_kernweave_r_allowance, 1},
     {"_kernweave_r_note_process", (DL_FUNC) &_kernweave_r_note_process, 1},
     {"_kernweave_r_note_cores", (DL_FUNC) &_kernweave_r_note_cores, 1},
-    {"_kernweave_r_cores", (DL_FUNC) &_kernweave_r_cores, 0},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},
     {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
@@ -1483,6 +1495,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_sort", (DL_FUNC) &_kernweave_r_sort, 4},
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
+    {"_kernweave_r_take_place", (DL_FUNC) &_kernweave_r_take_place, 2},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_nearest_before", (DL_FUNC) &_kernweave_r_nearest_before, 3},
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},

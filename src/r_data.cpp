@@ -36,6 +36,12 @@ void forget_data(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
+// The vector of an operand, NULL of a placeholder.
+SEXP own_data(SEXP operand) {
+  static const SEXP own = Rf_install("data");
+  return own_variable(operand, own);
+}
+
 // Copies are kept only of data that are the operand's own, and long enough to be worth it. The external pointer knows
 // the vector that it was made for: once the operand has another vector, its copy is stale. The way there is weak
 // reference -> pointer -> vector. A weak reference, because it is not saved with the operand, so the numbers are not
@@ -48,9 +54,8 @@ bool was_made_for(SEXP pointer, SEXP data) {
 
 Kept* kept_by(SEXP operand, SEXP data) {
   constexpr R_xlen_t kWorthKeeping = 4096;
-  static const SEXP own = Rf_install("data"), kept = Rf_install("kept");
-  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || own_variable(operand, own) != data)
-    return nullptr;
+  static const SEXP kept = Rf_install("kept");
+  if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || own_data(operand) != data) return nullptr;
   const SEXP found = own_variable(operand, kept);
   if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && was_made_for(found, data))
     return static_cast<Kept*>(R_ExternalPtrAddr(found));
@@ -161,3 +166,27 @@ PointNames names_of(const Plan& plan, const Given& given) {
 }
 
 }  // namespace kernweave
+
+// A living operand among those last seen here that has this vector, the same one in memory; else NULL, and this operand
+// is one of those seen. None is kept alive by that.
+// [[Rcpp::export(rng = false)]]
+SEXP r_fellow(SEXP operand, SEXP data) {
+  return kernweave::at_border([&]() -> SEXP {
+    constexpr int kSeen = 8;
+    static const SEXP seen = [] {
+      const SEXP list = Rf_allocVector(VECSXP, kSeen);
+      R_PreserveObject(list);
+      return list;
+    }();
+    static int next = 0;
+    for (int k = 0; k < kSeen; ++k) {
+      const SEXP reference = VECTOR_ELT(seen, k);
+      if (TYPEOF(reference) != WEAKREFSXP) continue;
+      const SEXP other = R_WeakRefKey(reference);
+      if (TYPEOF(other) == ENVSXP && kernweave::own_data(other) == data) return other;
+    }
+    SET_VECTOR_ELT(seen, next, R_MakeWeakRef(operand, R_NilValue, R_NilValue, FALSE));
+    next = (next + 1) % kSeen;
+    return R_NilValue;
+  });
+}

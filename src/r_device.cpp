@@ -64,7 +64,7 @@ int r_threads(int asked) { return kernweave::allowed_threads(asked); }
 Rcpp::List r_allowance(int asked) {
   const kernweave::TeamSize had = kernweave::team_size(asked);
   return Rcpp::List::create(Rcpp::_["threads"] = had.threads, Rcpp::_["why"] = had.why,
-                            Rcpp::_["cores"] = kernweave::cores());
+                            Rcpp::_["cores"] = kernweave::cores_given().count);
 }
 
 // Said once, when the package is loaded: what this process is a worker of, "" for none.
@@ -74,9 +74,6 @@ void r_note_process(std::string worker) { kernweave::note_process(worker); }
 // What R's option `mc.cores` is from now on, negative for nothing.
 // [[Rcpp::export(rng = false)]]
 void r_note_cores(int count) { kernweave::note_cores_of_user(count); }
-
-// [[Rcpp::export(rng = false)]]
-int r_cores() { return kernweave::cores(); }
 
 // [[Rcpp::export(rng = false)]]
 std::string r_compiler() {

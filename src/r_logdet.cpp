@@ -72,7 +72,7 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, doubl
 Rcpp::List r_inverse_weights(SEXP preconditioner) {
   return kernweave::at_border([&] {
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
-    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
+    const Rcpp::List description = kernweave::description_behind(preconditioner);
     kernweave::solve::InverseWeights found = kernweave::solve::inverse_weights(p, p->home());
     return Rcpp::List::create(Rcpp::_["own"] = kernweave::block_to_r(found.own),
                               Rcpp::_["cross"] = kernweave::columns_to_r(std::move(found.cross)),
@@ -88,7 +88,7 @@ Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
     const kernweave::solve::Preconditioner& p = *kernweave::preconditioner_behind(preconditioner);
     auto pairs = kernweave::solve::weighted_pairs(p, static_cast<kernweave::solve::Index>(from),
                                                   static_cast<kernweave::solve::Index>(count), p.home());
-    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
+    const Rcpp::List description = kernweave::description_behind(preconditioner);
     const auto points = static_cast<double>(Rf_xlength(description["ridge"]));
     const auto places = [&](kernweave::solve::Columns column) {
       const Rcpp::RObject made = kernweave::columns_to_r(std::move(column));
@@ -106,7 +106,7 @@ Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
 Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v) {
   return kernweave::at_border([&] {
     const kernweave::solve::Preconditioner* p = kernweave::preconditioner_behind(preconditioner);
-    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
+    const Rcpp::List description = kernweave::description_behind(preconditioner);
     kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
     const auto found = kernweave::solve::low_rank_weights(&numbers, *p, kernweave::landmarks_from_r(description),
                                                           kernweave::block_from_r(v));
@@ -121,7 +121,7 @@ Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v) {
 double r_low_rank_inverse_trace(SEXP preconditioner) {
   return kernweave::at_border([&] {
     const kernweave::solve::Preconditioner* p = kernweave::preconditioner_behind(preconditioner);
-    const Rcpp::List description(R_ExternalPtrProtected(preconditioner));
+    const Rcpp::List description = kernweave::description_behind(preconditioner);
     kernweave::solve::Entries numbers = kernweave::entries_from_r(description["entries"]);
     return kernweave::solve::low_rank_inverse_trace(&numbers, *p, kernweave::landmarks_from_r(description));
   });

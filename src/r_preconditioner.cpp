@@ -57,11 +57,37 @@ solve::Preconditioner* preconditioner_behind(SEXP pointer) {
   if (Rf_isNull(pointer)) return nullptr;
   internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");
   auto* const found = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
-  found->bind(thin_from_r(R_ExternalPtrProtected(pointer)));
+  found->bind(thin_from_r(description_behind(pointer)));
   return found;
 }
 
+// Pointer -> weak reference, which is not saved -> pointer, since R_MakeWeakRef duplicates a shared value ->
+// description.
+SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& description) {
+  const Rcpp::XPtr<solve::Preconditioner> pointer(made.release(), true);
+  const Rcpp::Shield<SEXP> holder(R_MakeExternalPtr(nullptr, R_NilValue, description));
+  R_SetExternalPtrProtected(pointer, R_MakeWeakRef(pointer, holder, R_NilValue, FALSE));
+  return pointer;
+}
+
+Rcpp::List description_behind(SEXP pointer) {
+  return Rcpp::List(R_ExternalPtrProtected(R_WeakRefValue(R_ExternalPtrProtected(pointer))));
+}
+
 }  // namespace kernweave
+
+// A pointer that was saved and loaded has what another one had that was made in its place.
+// [[Rcpp::export(rng = false)]]
+void r_take_place(SEXP empty, SEXP made) {
+  kernweave::at_border([&] {
+    const Rcpp::XPtr<kernweave::solve::Preconditioner> filled(made);
+    const Rcpp::Shield<SEXP> holder(R_WeakRefValue(R_ExternalPtrProtected(made)));
+    R_SetExternalPtrAddr(empty, filled.get());
+    R_ClearExternalPtr(made);
+    R_SetExternalPtrProtected(empty, R_MakeWeakRef(empty, holder, R_NilValue, FALSE));
+    Rcpp::XPtr<kernweave::solve::Preconditioner>(empty).setDeleteFinalizer();
+  });
+}
 
 // The first m of the points in each column that come before it, column k being point first + k of the order; missing
 // ones last. `place`: the points' numbers where some are left out, which have 0.

@@ -15,6 +15,10 @@ solve::ConditioningSets neighbours_from_r(const Rcpp::List& description);
 // Where products with the columns at the landmarks are at home.
 device::Device* home_from_r(const Rcpp::List& description);
 
+// What it was made of goes with it, but into no file.
+SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& description);
+Rcpp::List description_behind(SEXP pointer);
+
 // Ready for a call: its products read the data as they lie now. Null for R's NULL.
 solve::Preconditioner* preconditioner_behind(SEXP pointer);
 

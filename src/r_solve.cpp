@@ -18,11 +18,6 @@
 namespace kernweave {
 namespace {
 
-// What the description stands on lives as long as the pointer.
-SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& description) {
-  return Rcpp::XPtr<solve::Preconditioner>(made.release(), true, R_NilValue, description);
-}
-
 const char* end_name(solve::Solution::Ending end) {
   switch (end) {
     case solve::Solution::Ending::cap: return "cap";

@@ -16,8 +16,6 @@ struct Cores {
 Cores cores_given();
 Cores cores_within(double quota);  // the same where control groups leave so much
 
-inline int cores() { return cores_given().count; }
-
 // What the user has said in R for all that runs in parallel, option `mc.cores`; negative for nothing, while 0 means no
 // more than this process, as package future says it to its workers. The environment's MC_CORES is read here.
 void note_cores_of_user(int count);

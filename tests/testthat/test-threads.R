@@ -240,6 +240,6 @@ test_that("affinity bounds the cores", {
   on.exit(parallel::mcaffinity(before))
   for (many in unique(c(1, length(before)))) {
     parallel::mcaffinity(before[seq_len(many)])
-    expect_lte(r_cores(), many)
+    expect_lte(allowance()$cores, many)
   }
 })
