@@ -48,7 +48,7 @@ together <- function(parts, rows) {
     return(sapply(names(parts[[1]]), function(name) together(lapply(parts, `[[`, name), rows), simplify = FALSE))
   }
   flat <- do.call(rbind, lapply(parts, function(part) matrix(part, nrow(part), prod(dim(part)[-1]))))
-  names <- dimnames(Filter(nrow, parts)[[1]])
+  names <- dimnames(c(Filter(nrow, parts), parts)[[1]])
   if (!is.null(names[[1]])) names[[1]] <- unlist(lapply(parts, rownames))[order(rows)]
   array(flat[order(rows), ], c(length(rows), dim(parts[[1]])[-1]), names)
 }
