@@ -105,8 +105,8 @@ solve.kernweave_preconditioner <- function(a, b, ...) {
   shaped_as(r_precondition(live_pointer(a), b$values), b)
 }
 
-# One of another session is made again of what has travelled: the matrix, its ridge, and the support, which takes longest
-# to find. All copies of P share the pointer.
+# One of another session is made again of what has travelled: the matrix, its ridge, and the support, which takes
+# longest to find. All copies of P share the pointer.
 live_pointer <- function(P) {
   if (is.null(P)) return(NULL)
   if (is_dead(P$pointer)) {

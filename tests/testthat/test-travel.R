@@ -33,7 +33,8 @@ test_that("formulas, reductions and index formulas are computed elsewhere with t
   expect_same_abroad(objects, list(
     tensor = function(K) list(K %*% (1:700 / 700), sum(t(K), index = "j"), as.matrix(K[1:3, ])),
     reduction = as.matrix, prepared = function(R) list(as.matrix(R), kernweave::vjp(R, "y", 1)),
-    restricted = function(K) K %*% rep(1, 700), several = as.matrix, index = as.matrix, waiting = function(f) f(matrix(1:6 / 7, 2))))
+    restricted = function(K) K %*% rep(1, 700), several = as.matrix, index = as.matrix,
+    waiting = function(f) f(matrix(1:6 / 7, 2))))
 })
 
 test_that("operators multiply and solve elsewhere with the bits of home", {
@@ -42,9 +43,10 @@ test_that("operators multiply and solve elsewhere with the bits of home", {
   A <- approximate(K, 1e-5)
   audited <- approximate(K, 1e-6)
   audited %*% x
-  objects <- list(ridge = K + 0.1 * identity_op(2500), approximation = A, audited = audited, ridged = A + 0.1 * identity_op(2500),
+  objects <- list(ridge = K + 0.1 * identity_op(2500), approximation = A, audited = audited,
+                  ridged = A + 0.1 * identity_op(2500),
                   crossed = approximate(kernel_gaussian(x, x[1:2000, ], scale = 0.3), 1e-5),
-                  low = lowrank(K, rank = 40), sparse = as_op(Matrix::Diagonal(3, 1:3) + 1),
+                  low = lowrank(K, rank = 40), sparse = as_op(Matrix::sparseMatrix(1:3, c(2, 3, 1), x = 1:3)),
                   block = block_op(list(list(diagonal_op(1:3), NULL), list(NULL, function_op(function(v) 2 * v, 2)))))
   of <- function(columns) eval(bquote(function(A) A %*% matrix(sin(1:.(2 * columns)), .(columns))))
   expect_same_abroad(objects, list(
@@ -100,6 +102,19 @@ test_that("fits predict elsewhere with the bits of home, and results of tests ar
   rows <- function(fit) predict(fit, cbind(c(0.2, 0.7), c(0.5, 0.1)))
   expect_same_abroad(objects, list(gp = frame, ridge = frame, rbf = rows, local = rows, kde = rows,
                                    test = function(t) list(t$statistic, t$p.value, capture.output(print(t)))))
+})
+
+test_that("fits by products predict elsewhere with their standard errors, after they have done so here, too", {
+  x <- numbers(400, 2, 13)
+  d <- data.frame(y = sin(4 * x[, 1]) + with_local_seed(14, stats::rnorm(400)) / 10, a = x[, 1], b = x[, 2])
+  by_products <- fit_control(dense_n = 0)
+  kernel <- kernel_spec("matern32", scale = 0.4)
+  gp <- gp_fit(y ~ a + b, d, kernel = kernel, variance = 1, nugget = 0.01, control = by_products)
+  ridge <- kernel_ridge(y ~ a + b, d, kernel = kernel, lambda = 0.01, control = by_products)
+  use <- function(fit) predict(fit, data.frame(a = c(0.2, 0.7), b = c(0.5, 0.1)), se.fit = TRUE)
+  expect_same_abroad(list(gp = gp, ridge = ridge), list(gp = use, ridge = use))
+  # Those that have predicted keep what they have made for it, a preconditioner: it goes along.
+  expect_same_abroad(list(gp = gp, ridge = ridge), list(gp = use, ridge = use))
 })
 
 # --- weight ---------------------------------------------------------------------------------------------------
