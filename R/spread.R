@@ -56,8 +56,15 @@ serial_of_reduction <- function(R) serial_of(R$cache)
 
 # An operand's own data by serial; what is given for it travels with each task.
 data_of_tasks <- function(operands, data) {
-  sent <- function(operand, x) if (identical(operand$data, x)) list(serial = serial_of(operand)) else list(value = x)
+  sent <- function(operand, x) {
+    if (identical(operand$data, x)) list(serial = serial_of(owner_of_data(operand))) else list(value = x)
+  }
   Map(sent, operands, data)
+}
+
+# Points of both sides have one owner.
+owner_of_data <- function(operand) {
+  if (bindingIsActive("data", operand)) environment(activeBindingFunction("data", operand)) else operand
 }
 
 # The reduction and the data that stay with workers, by their serials.

@@ -73,7 +73,8 @@ send_message <- function(node, task) {
   }, error = function(e) FALSE)
 }
 
-# Bytes of a write. A message written in small pieces waits 40 ms for an answer to the first; more than 2^31 are refused.
+# Bytes of a write. A message written in small pieces waits 40 ms for an answer to the first; more than 2^31 are
+# refused.
 most_at_once <- 2^30
 
 receive_blocks <- function(wave, seconds) {

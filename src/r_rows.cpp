@@ -86,7 +86,7 @@ Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Num
     const kernweave::ResultRows block = call.execution.run_rows(range, plainly);
     if (!block.told) return Rcpp::List::create(Rcpp::_["plainly"] = true);
     Rcpp::List found;
-    for (const kernweave::ResultRows::OfOutput& of_output : block.found) found.push_back(kernweave::rows_to_r(of_output));
+    for (const auto& of_output : block.found) found.push_back(kernweave::rows_to_r(of_output));
     return Rcpp::List::create(Rcpp::_["results"] = call.host.results(block), Rcpp::_["rows"] = found,
                               Rcpp::_["plainly"] = false);
   });

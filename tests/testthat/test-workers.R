@@ -59,6 +59,11 @@ test_that("points are sent once, a product sends its vector, and what is dropped
     task <- list(job = serial_of_reduction(product$reduction), data = data_of_tasks(ready$operands, list(x, y, b[, 1])))
     expect_lt(length(serialize(with_store(w, 1, task, list()), NULL)), 8 * 3007 + 64000)
     expect_gt(min(w$bytes), 8 * length(x))
+    S <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), workers = w)  # both sides are one matrix
+    before <- w$bytes
+    sum(S, index = "j")
+    expect_lt(max(w$bytes - before), 1.5 * 8 * length(x))
+    rm(S)
     rm(K, product, ready, task)
     gc()
     small <- lazy_set(abs(Vi(x[, 1]) - Vj(y[, 1])), workers = w)
