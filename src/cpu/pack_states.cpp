@@ -95,17 +95,22 @@ const char* RowStates::unpack(const char* from, const RowShape& shape) {
 
 std::vector<char> packed(const std::vector<SweepStates>& states) {
   std::vector<char> bytes;
+  add(Word{0}, &bytes);
   add(static_cast<Word>(states.size()), &bytes);
   for (const SweepStates& one : states) {
     add_all(one.rows, &bytes);
     add_all(one.totals, &bytes);
   }
+  const auto size = static_cast<Word>(bytes.size());
+  std::memcpy(bytes.data(), &size, sizeof size);
   return bytes;
 }
 
 std::vector<SweepStates> unpacked(const std::vector<char>& bytes, const std::vector<const RowShape*>& shapes) {
-  Word count = 0;
-  const char* from = take(bytes.data(), &count);
+  Word count = 0, size = 0;
+  if (bytes.size() >= 2 * sizeof size) take(bytes.data(), &size);
+  user_check(size > 0 && size == static_cast<Word>(bytes.size()), Fault::input, "damaged states of a block of rows");
+  const char* from = take(bytes.data() + sizeof size, &count);
   std::vector<SweepStates> all(static_cast<std::size_t>(count));
   for (std::size_t k = 0; k < all.size(); ++k) {
     const RowShape& shape = *shapes[k * shapes.size() / all.size()];

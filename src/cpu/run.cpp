@@ -159,7 +159,11 @@ class Passes : public TileExecutable {
     for (const FoldedUnits& f : folded_units(tasks))
       for (std::int64_t run = 0; run < own; ++run, ++at) {
         std::vector<SweepStates> parts;
-        for (const auto& states : in_order) parts.push_back(std::move(static_cast<CpuStates&>(*states).states[at]));
+        for (const auto& states : in_order) {
+          std::vector<SweepStates>& of_block = static_cast<CpuStates&>(*states).states;
+          user_check(at < of_block.size(), Fault::input, "states of blocks of another call");
+          parts.push_back(std::move(of_block[at]));
+        }
         f.sweep->finish(tasks[static_cast<std::size_t>(run)], &parts);
       }
   }

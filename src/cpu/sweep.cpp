@@ -57,10 +57,11 @@ std::vector<SweepStates> Sweep::keep(const std::vector<Task>& tasks, std::int64_
   std::vector<SweepStates> all;
   const std::int64_t shares = list.shares.size();
   for (std::int64_t k = 0; k < own; ++k) {
-    std::vector<StatesOfRows>* const open = open_.data() + k * shares;
-    all.push_back({joined_rows(open, open + shares), {}});
-    for (std::int64_t t = 0; t < shares && !totals_.empty(); ++t)
-      all.back().totals.push_back(std::move(totals_[static_cast<std::size_t>(k * shares + t)]));
+    SweepStates& here = all.emplace_back();
+    for (std::int64_t t = k * shares; t < (k + 1) * shares; ++t) {
+      move_to(&here.rows, &open_[static_cast<std::size_t>(t)]);
+      if (!totals_.empty()) here.totals.push_back(std::move(totals_[static_cast<std::size_t>(t)]));
+    }
   }
   return all;
 }
@@ -117,7 +118,7 @@ void Sweep::fold_share(int worker, std::int64_t number, const TaskList& list, co
     if (!totals_.empty()) add_to_total(number, unit, &states);
     if (whole && unit.ends) {
       finish_rows(task, unit.of, &states);
-    } else {
+    } else if (keeps_rows()) {
       std::vector<StatesOfRows>& open = open_[static_cast<std::size_t>(number)];
       open.push_back({unit.of, {}});
       std::swap(open.back().states, states);
@@ -144,6 +145,11 @@ void Sweep::add_to_total(std::int64_t share, const Unit& unit, RowStates* states
     if (folds_rows(p)) total.states.merge_rows(*states, unit.of.size(), p);
 }
 
+bool Sweep::keeps_rows() const {
+  for (std::size_t p = 0; p < shape().parts.size(); ++p)
+    if (!folds_rows(p)) return true;
+  return false;
+}
 bool Sweep::folds_rows() const {
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
     if (folds_rows(p)) return true;

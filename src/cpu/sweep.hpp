@@ -49,7 +49,7 @@ class Sweep {
   void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units, const Range& some,
                SpanFolder* partial);
   // States instead of results, for others to go on with: of each task that has rows of its own, what those shares of
-  // all units leave that begin with one of some.
+  // all units leave that begin with one of some. Merged later, in the order in which one sweep would.
   std::vector<SweepStates> keep(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
                                 const Range& some, SpanFolder* partial);
   // Results from the states of all parts: by rows, and for the same rows by columns.
@@ -71,6 +71,7 @@ class Sweep {
   void add_to_total(std::int64_t share, const Unit& unit, RowStates* states);
   bool folds_rows(std::size_t part) const { return shape().parts[part].output->keep == Keep::none; }
   bool folds_rows() const;
+  bool keeps_rows() const;
   void finish_all(const TaskList& list);
   static std::vector<StatesOfRows> joined_rows(std::vector<StatesOfRows>* first, std::vector<StatesOfRows>* end);
   void finish_rows(const Task& task, const Range& rows, RowStates* states);

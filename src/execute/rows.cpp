@@ -14,6 +14,13 @@ void clear_rows(const Range& rows, const Output& output, const Sizes& sizes, con
   for (std::int64_t c = 0; c < columns; ++c) std::fill_n(result.values + rows.from + c * sizes.i, rows.size(), 0.0);
 }
 
+void check_rows(const Range& rows, const Grain& whole) {
+  internal_check(whole.rows > 0, "rows of what is computed as a whole: ", whole.why);
+  const auto border = [&](std::int64_t row) { return row == whole.all || (row >= 0 && row % whole.rows == 0); };
+  internal_check(border(rows.from) && border(rows.to) && rows.from <= rows.to && rows.to <= whole.all, "rows from ",
+                 rows.from + 1, " to ", rows.to, " of ", whole.all, ", of which ", whole.rows, " belong together");
+}
+
 }  // namespace
 
 // What the first step or a call of one step does.
@@ -103,8 +110,8 @@ void Execution::order(ResultRows* block) const {
 
 ResultRows Execution::run_rows(const Range& rows, bool plainly) {
   const Grain whole = grain();
-  internal_check(whole.rows > 0 && !whole.folded && 0 <= rows.from && rows.from <= rows.to && rows.to <= whole.all,
-                 "rows of a call that has others");
+  check_rows(rows, whole);
+  internal_check(!whole.folded, "rows of a call that keeps none");
   ResultRows block{rows, plainly};
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   const std::vector<Result> results = room_for_results(false);
@@ -128,6 +135,7 @@ ResultRows Execution::run_rows(const Range& rows, bool plainly) {
 
 Execution::PackedStates Execution::run_states(const Range& rows, const Range& columns) {
   const Grain whole = grain();
+  check_rows(rows, whole);
   internal_check(columns.size() > 0 ? whole.columns > 0 : whole.folded, "states of a call that leaves none");
   PackedStates found;
   const std::vector<Result> nowhere(prepared_->plan.variants.back().outputs.size());

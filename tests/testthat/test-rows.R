@@ -71,8 +71,10 @@ for_cases <- function(cases, ...) {
     expect_rows(cases[[name]], precision, paste(name, device), device = device, ...)
   }
 }
-values_of_pairs <- function(F) {
-  kernweave:::new_reduction(list(kernweave:::sum_output(F$formula, "both")), F$extent, F$settings, F$pairs)
+# Sums that keep some axes, or both.
+values_of <- function(F, keep) {
+  outputs <- lapply(keep, function(axis) kernweave:::sum_output(F$formula, axis))
+  kernweave:::new_reduction(outputs, F$extent, F$settings, F$pairs)
 }
 reduced <- function(F, op = "sum", ...) reduction(F, op, call = FALSE, ...)
 
@@ -120,6 +122,13 @@ test_that("results of one plan that keep different axes are dealt out one after 
   both <- reduction(list(K, sqdist(x, y)), c("sum", "min_argmin"), call = FALSE)
   for_cases(list(several = several, both = both))
   for_cases(list(gradient = vjp(reduced(K), list("x", "y"), 1, call = FALSE)))
+  S <- reduced(exp(-sqdist(x, y) * Pm(0.7, name = "s")))
+  # Results without rows beside others: all are states.
+  mixed <- values_of(K, c("none", "i", "j"))
+  expect_true(decide(row_call(mixed, "float64"))$folded)
+  expect_match(decide(row_call(values_of(K, c("none", "both")), "float64"))$why, "beside results without rows")
+  for_cases(list(parameters = vjp(S, list("s", "x", "y"), 1, call = FALSE), mixed = mixed,
+                 masked = values_of(restrict(K, where = row_index() > col_index()), c("none", "i", "j"))))
 })
 
 test_that("values of all pairs come row by row", {
@@ -130,8 +139,8 @@ test_that("values of all pairs come row by row", {
   rownames(y) <- paste0("c", seq_len(nrow(y)))
   for (precision in test_precisions()) {
     K <- exp(-sqdist(Vi(x), Vj(y)))
-    expect_rows(values_of_pairs(K), precision, "values")
-    expect_rows(values_of_pairs(restrict(K, where = row_index() > col_index())), precision, "lower")
+    expect_rows(values_of(K, "both"), precision, "values")
+    expect_rows(values_of(restrict(K, where = row_index() > col_index()), "both"), precision, "lower")
   }
 })
 
@@ -146,7 +155,9 @@ test_that("rows of a batch are those of each of its runs, of folded axes too", {
     sum = reduced(exp(-sqdist(Vi(x), Vj(y)))),
     columns = reduced(sqdist(Vj(x), Vi(y)), "Kmin_argKmin", K = 3, index = "i"),
     small = reduced(exp(-sqdist(Vi(small), Vj(few)))), near = reduced(sqdist(Vi(small), Vj(few)), "min_argmin"),
-    masked = reduced(restrict(exp(-sqdist(Vi(x), Vj(y))), where = row_index() > col_index()))
+    masked = reduced(restrict(exp(-sqdist(Vi(x), Vj(y))), where = row_index() > col_index())),
+    both = reduced(restrict(exp(-sqdist(Vi(x), Vj(y))), where = row_index() > col_index()), index = "ij"),
+    after = reduced(Vi(stats::rnorm(1400)) * exp(-sqdist(Vi(small), Vj(y))))
   ))
   for (precision in test_precisions()) {
     expect_rows(reduced(exp(-sqdist(Vi(small), Vj(few)))), precision, "folded", folded = 1L)
@@ -242,6 +253,29 @@ test_that("a trial of boxes is held once, by whoever decides", {
   expect_no_match(through("decision", decided$decision, decided$decision)$text, "trial")
   expect_gt(decided$seconds, 0)
   expect_identical(decided$device, "cpu")
+})
+
+test_that("any number of threads computes the same rows", {
+  skip_below("quick")
+  set.seed(23)
+  R <- reduced(exp(-sqdist(Vi(cloud(4000, 3)), Vj(cloud(3000, 3)))))
+  for (threads in 1:2) expect_rows(R, "float32", threads, threads = threads)
+})
+
+test_that("rows that are none, and damaged states, are refused", {
+  set.seed(24)
+  d <- sqdist(Vi(cloud(2000, 2)), Vj(cloud(1000, 2)))
+  call <- row_call(reduced(d), "float64")
+  decided <- decide(call)
+  rows <- function(first, last) do.call(kernweave:::r_run_rows, c(call, list(decided$decision, c(first, last), FALSE)))
+  for (wrong in list(c(2, 2000), c(1, 2001), c(1, 5), c(2001, 1))) expect_error(rows(wrong[1], wrong[2]), "rows from")
+  call <- row_call(reduced(d, index = "ij"), "float64")
+  decided <- decide(call)
+  states <- rows(1, 2000)$states
+  merge <- function(states) do.call(kernweave:::r_merge_states, c(call, list(decided$decision, states)))
+  expect_identical(merge(list(states)), run_plainly(call))
+  expect_error(merge(list(list(states[[1]][-9]))), "damaged", class = "kernweave_error_input")
+  expect_error(merge(list(list())), class = "kernweave_error_input")
 })
 
 test_that("another process that is told what was decided computes rows with the same bits", {
