@@ -6,8 +6,7 @@ held <- new.env(parent = emptyenv())
 # What kind of process this is, for those who send it work.
 worker_card <- function() {
   list(host = Sys.info()[["nodename"]], pid = Sys.getpid(), isa = r_use_instructions("present"),
-       cores = r_allowance(0L)$cores,
-       gpus = gpus_of_machine())
+       cores = r_allowance(0L)$cores, gpus = gpus_of_machine())
 }
 
 # The driver says so without being started: GPUs are chosen before that.

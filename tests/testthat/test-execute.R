@@ -107,7 +107,7 @@ test_that("what was kept of an operand's data is forgotten when it is given othe
     F <- lazy_set(exp(-sqdist(x, y)), device = "cpu", precision = precision)
     sum(F, index = "j")
     before <- lapply(operands, `[[`, "data")
-    for (operand in operands) operand$data <- other
+    for (operand in operands) operand$data <- other + 0  # a vector of its own
     expect_equal(sum(F, index = "j"), sum(exp(-sqdist(Vi(other), Vj(other))), index = "j", device = "cpu"),
                  tolerance = 1e-4)
     for (k in seq_along(operands)) operands[[k]]$data <- before[[k]]
