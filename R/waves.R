@@ -66,7 +66,8 @@ send_message <- function(node, task) {
   call <- list(fun = worker_block, args = list(task), return = TRUE, tag = NULL)
   bytes <- serialize(list(type = "EXEC", data = call, tag = NULL), NULL, xdr = inherits(node, "SOCKnode"))
   tryCatch({
-    for (from in seq(1, length(bytes), by = most_at_once)) {
+    if (length(bytes) <= most_at_once) writeBin(bytes, node$con)
+    else for (from in seq(1, length(bytes), by = most_at_once)) {
       writeBin(bytes[from:min(length(bytes), from + most_at_once - 1)], node$con)
     }
     TRUE
