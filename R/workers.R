@@ -9,10 +9,10 @@
 #' machines; on one machine, threads and `device = "all"` are faster than workers.
 #'
 #' Anything that [parallel::makeCluster()] makes will do: processes on this machine or by ssh, or by `srun` in a
-#' Slurm job; make it with `useXDR = FALSE`. kernweave must be installed for each worker, in the same version. Points
-#' are sent to a worker once and stay there; a product sends its vector. A worker that dies or does not answer loses its
-#' block, which goes to another, and is left out from then on; if all are lost and `cluster` is a function, the cluster
-#' is made again once.
+#' Slurm job; make it with `useXDR = FALSE`. kernweave must be installed for each worker, in the same version; a worker
+#' that has none looks in the libraries of the calling process. Points are sent to a worker once and stay there; a
+#' product sends its vector. A worker that dies or does not answer loses its block, which goes to another, and is left
+#' out from then on; if all are lost and `cluster` is a function, the cluster is made again once.
 #'
 #' With `"future"`, each block is a future of your [future::plan()], for long computations on clusters that have a
 #' scheduler. A future takes 50 milliseconds, so products of a solver are better served by a cluster.
@@ -79,7 +79,7 @@ join_cluster <- function(w, cluster) {
     abort("input", "`cluster` must be a cluster, as parallel::makeCluster() makes it, a function that makes one, or ",
           "\"future\"; not ", describe(cluster))
   }
-  check_versions(of_nodes(cluster, version_there, "kernweave"))
+  check_versions(of_nodes(cluster, version_there, "kernweave", .libPaths()))
   cards <- of_nodes(cluster, worker_card)
   hosts <- vapply(cards, `[[`, "", "host")
   w$cluster <- cluster
@@ -103,9 +103,11 @@ of_nodes <- function(cluster, f, ...) {
   })
 }
 
-# Knows no package of ours, since it may not be there.
-version_there <- function(package) {
-  found <- tryCatch(as.character(utils::packageVersion(package)), error = function(e) "")
+# Knows no package of ours, since it may not be there: then this process's libraries are looked in, too.
+version_there <- function(package, libraries) {
+  version <- function() tryCatch(as.character(utils::packageVersion(package)), error = function(e) "")
+  if (!nzchar(version())) .libPaths(c(.libPaths(), libraries))
+  found <- version()
   c(version = found, libraries = paste(.libPaths(), collapse = ", "), host = Sys.info()[["nodename"]])
 }
 environment(version_there) <- baseenv()
