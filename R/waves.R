@@ -173,7 +173,8 @@ by_futures <- function(tasks, store) {
 }
 
 start_future <- function(task) {
-  tryCatch(future::future(work(task), globals = list(work = worker_block, task = task), packages = NULL, seed = NULL,
+  work <- worker_block
+  tryCatch(future::future(work(task), globals = list(work = work, task = task), packages = NULL, seed = NULL,
                           stdout = NA, conditions = NULL), error = identity)
 }
 

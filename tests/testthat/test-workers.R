@@ -15,7 +15,7 @@ calls <- list(
   `nearest points` = function() reduction(sqdist(Vi(x), Vj(y)), "Kmin_argKmin", K = 4),
   `positions along i` = function() reduction(abs(Vi(x[, 1]) - Vj(y[, 1])), "argmax", index = "i"),
   `a matrix` = function() as.matrix(sqdist(Vi(x[1:700, ]), Vj(y[1:300, ]))),
-  `both axes` = function() sum(sqrt(sqdist(Vi(x), Vj(y)))),
+  `both axes` = function() reduction(sqrt(sqdist(Vi(x), Vj(y))), "sum", index = "ij"),
   groups = function() sum(restrict(exp(-sqdist(Vi(x), Vj(y))), by = list(g, h)), index = "j"),
   batches = function() sum(abs(Vi(array(x[1:4000, ], c(1000, 3, 4))) - Vj(y)), index = "j"),
   `a gradient` = function() gradient(function(x) sum((exp(-sqdist(Vi(x), Vj(y))) %*% b[, 1])^2))(x),
@@ -116,7 +116,8 @@ test_that("where all workers are lost there is an error, or a function makes the
   end(w)
   expect_identical(lazy_set(K, workers = w) %*% b, here)
   expect_length(made, 2)
-  parallel::stopCluster(w$cluster)
+  end_cluster(made[[1]])
+  end_cluster(w$cluster)
 })
 
 test_that("errors on a worker keep their class, and the next call is answered by what it asked", {
@@ -171,7 +172,7 @@ test_that("futures of the user's plan give the same bits", {
   old <- future::plan(future::cluster, workers = cluster <- new_cluster(2))
   on.exit({
     future::plan(old)
-    parallel::stopCluster(cluster)
+    end_cluster(cluster)
   })
   w <- kernweave_workers("future", always = TRUE)
   for (name in c("a product", "nearest points", "both axes")) {
