@@ -26,45 +26,56 @@
 #' identical(s, as.matrix(R))
 #' unlink(folder, recursive = TRUE)
 kernweave_job <- function(R, folder, workers = NULL) {
-  if (!is_reduction(R)) abort("input", "`R` must be a reduction, made with call = FALSE, not ", describe(R))
   if (!is.character(folder) || length(folder) != 1 || is.na(folder) || !nzchar(folder)) {
     abort("input", "`folder` must be the name of a folder, not ", format_value(folder))
   }
-  options <- call_options(R$settings)
-  w <- if (is.null(workers)) present_workers(options) else check_workers(workers, options$device)
-  free <- free_operands(R)
-  if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; a job has all its data")
-  ready <- prepared(R, options)
-  data <- operand_data(ready$operands)
+  whole <- whole_by_rows(R)
+  w <- if (is.null(workers)) present_workers(whole$options) else check_workers(workers, whole$options$device)
   unlock <- lock_folder(folder)
   on.exit(unlock())
-  found <- run_job(R, ready, data, options, folder, w)
-  out <- as_results(R, if (is.null(R$drop)) found else lapply(found, dropped, R, length(batches_of(data))))
+  out <- finish_results(R, run_job(whole, folder, w), whole$data, whole$operands)
   if (is.null(R$axes)) out else in_axes(out, R$axes)
 }
 
-run_job <- function(R, ready, data, options, folder, w) {
+# A reduction with all its data, and what was decided of it, for those who compute it by rows.
+whole_by_rows <- function(R) {
+  if (!is_reduction(R)) abort("input", "`R` must be a reduction, made with call = FALSE, not ", describe(R))
+  free <- free_operands(R)
+  if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; here it has all its data")
+  options <- call_options(R$settings)
+  ready <- prepared(R, options)
+  data <- operand_data(ready$operands)
   pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
-  whole <- r_decide(ready$plan, data, ready$operands, R$extent, options, pairs)
-  if (whole$grain == 0 || whole$folded) {
-    abort("unsupported", "this reduction cannot be dealt out by rows", if (nzchar(whole$why %or% "")) ": ", whole$why)
+  decided <- r_decide(ready$plan, data, ready$operands, R$extent, options, pairs)
+  if (decided$grain == 0 || decided$folded) {
+    abort("unsupported", "this reduction cannot be dealt out by rows", if (nzchar(decided$why %or% "")) ": ",
+          decided$why)
   }
-  job <- known_job(folder, stamp_of_job(R, data, options), whole)
-  task <- task_of(R, ready$operands, data, job$decision, options)
+  c(list(R = R, plan = ready$plan, operands = ready$operands, data = data, options = options, pairs = pairs), decided)
+}
+
+# Rows from a first to a last one, as decided for the whole.
+rows_decided <- function(whole, rows, decision = whole$decision) {
+  told_by_rows(r_run_rows(whole$plan, whole$data, whole$operands, whole$R$extent, whole$options, whole$pairs, decision,
+                          as.numeric(rows), FALSE))
+}
+
+told_by_rows <- function(found) {
+  if (!found$plainly) return(found)
+  abort("unsupported", "this reduction is to be computed plainly; take precision = \"float64\"")
+}
+
+run_job <- function(whole, folder, w) {
+  job <- known_job(folder, stamp_of_job(whole$R, whole$data, whole$options), whole)
   left <- setdiff(seq_along(job$blocks), finished_blocks(folder, job$blocks))
-  keep <- function(k, value) {
-    if (value$plainly) abort("unsupported", "this reduction is to be computed plainly; take precision = \"float64\"")
-    write_block(folder, left[k], value)
+  if (length(left) && is.null(w)) {
+    for (k in left) write_block(folder, k, rows_decided(whole, job$blocks[[k]], job$decision))
+  } else if (length(left)) {
+    task <- task_of(whole$R, whole$operands, whole$data, job$decision, whole$options)
+    store <- store_of_job(whole$R, whole$operands, whole$data, task)
+    run_blocks(w, task, job$blocks[left], store, whole$seconds,
+               function(k, value) write_block(folder, left[k], told_by_rows(value)))
   }
-  compute <- if (is.null(w)) function() {
-    for (k in seq_along(left)) {
-      keep(k, r_run_rows(ready$plan, data, ready$operands, R$extent, options, pairs, job$decision,
-                         as.numeric(job$blocks[[left[k]]]), FALSE))
-    }
-  } else function() {
-    run_blocks(w, task, job$blocks[left], store_of_job(R, ready$operands, data, task), whole$seconds, keep)
-  }
-  if (length(left)) compute()
   bind_blocks(lapply(seq_along(job$blocks), read_block, folder = folder))
 }
 

@@ -295,9 +295,13 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
   pairs <- R$pairs
   if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
   run <- function() run_anywhere(R, ready, data, owners %or% ready$operands, options, pairs)
-  out <- if (interactive()) timed(run, options, R = R) else run()
-  if (!is.null(R$groups)) return(finish_groups(R, out, data, ready$operands))
-  if (!is.null(pairs)) out <- as_pairs_lie(R, out, data, ready$operands)
+  finish_results(R, if (interactive()) timed(run, options, R = R) else run(), data, ready$operands)
+}
+
+# Results as whoever asked for them has them, from those of the engine.
+finish_results <- function(R, out, data, operands) {
+  if (!is.null(R$groups)) return(finish_groups(R, out, data, operands))
+  if (!is.null(R$pairs)) out <- as_pairs_lie(R, out, data, operands)
   as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R, length(batches_of(data))))
 }
 

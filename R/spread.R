@@ -119,14 +119,14 @@ run_blocks <- function(w, task, blocks, store, seconds, keep = NULL) {
 }
 
 # Results of all rows from those of blocks. Of each output a block says which rows it has: a first and a last one, or a
-# list of their numbers.
-bind_blocks <- function(found) {
+# list of their numbers. `count`: rows in all, where they are not those of the blocks.
+bind_blocks <- function(found, count = NULL) {
   lapply(seq_along(found[[1]]$results), function(k) {
     rows <- lapply(found, function(block) numbers_of_rows(block$rows[[k]]))
     parts <- lapply(found, function(block) block$results[[k]])
-    if (!is.list(parts[[1]])) return(bind_rows(parts, rows))
+    if (!is.list(parts[[1]])) return(bind_rows(parts, rows, count))
     fields <- stats::setNames(names(parts[[1]]), names(parts[[1]]))
-    lapply(fields, function(field) bind_rows(lapply(parts, `[[`, field), rows))
+    lapply(fields, function(field) bind_rows(lapply(parts, `[[`, field), rows, count))
   })
 }
 
@@ -135,9 +135,9 @@ numbers_of_rows <- function(rows) {
 }
 
 # Whatever comes after the rows lies as in each block.
-bind_rows <- function(parts, rows) {
+bind_rows <- function(parts, rows, count = NULL) {
   dim <- dim(parts[[1]])
-  whole <- matrix(parts[[1]][NA_integer_], sum(lengths(rows)), prod(dim[-1]))
+  whole <- matrix(parts[[1]][NA_integer_], count %or% sum(lengths(rows)), prod(dim[-1]))
   for (k in seq_along(parts)) whole[rows[[k]], ] <- parts[[k]]
   names <- dimnames(parts[[1]])
   if (!is.null(names[[1]])) {

@@ -6,8 +6,14 @@ y <- matrix(stats::runif(3 * 500), ncol = 3)
 reductions <- list(
   sum = function() reduction(exp(-sqdist(Vi(x), Vj(y))), "sum", call = FALSE),
   nearest = function() reduction(sqdist(Vi(x), Vj(y)), "Kmin_argKmin", K = 3, call = FALSE),
-  axes = function() reduction(s[i] ~ abs(x[i, a] - y[j, a]), "sum", call = FALSE)
+  axes = function() reduction(s[i] ~ abs(x[i, a] - y[j, a]), "sum", call = FALSE),
+  groups = function() min(restrict(sqdist(Vi(x), Vj(y)), by = list(g, h)), index = "j", call = FALSE),
+  gradient = function() {
+    vjp(reduction(exp(-sqdist(Vi(x, name = "x"), Vj(y))), "sum", call = FALSE), "x", 1, call = FALSE)
+  }
 )
+g <- sample(1:7, 9001, TRUE)
+h <- sample(2:7, 500, TRUE)  # some rows have no pairs
 blocks_in <- function(folder) list.files(folder, "^block", full.names = TRUE)
 
 with_folder <- function(code) {

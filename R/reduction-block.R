@@ -1,0 +1,59 @@
+# One block of a reduction's rows, for processes that each compute their own and share what they find, as under MPI.
+
+#' Some rows of a reduction
+#'
+#' Computes one of several even blocks of the rows of a reduction, with the bits that these rows have in the whole. Use
+#' it where many processes run one script, as under MPI: each computes its own block and tells the others. If one process
+#' has the data and asks others to compute, [kernweave_workers()] are simpler.
+#'
+#' Rows sliced by hand, from formulas of some of the points, differ from the whole in the last digits; blocks do not.
+#' For that each process has all data, the same version and settings (`precision`, `device`), and processors and GPUs of
+#' one model. Borders of blocks are at multiples of some number of rows, of which blocks have as many as is even: if
+#' there are more blocks than that allows, some have no rows.
+#'
+#' @param R a reduction made with `call = FALSE`, of one result for each point (not of both axes)
+#' @param block number of the block, from 1
+#' @param of number of blocks
+#' @return What [reduction()] with `call = TRUE` returns, of the block's rows alone: a matrix, or a list of several. The
+#'   attribute `"rows"` has their numbers.
+#' @seealso [reduction()], [kernweave_workers()], [kernweave_job()]
+#' @concept MPI
+#' @concept SPMD
+#' @concept distributed computing
+#' @export
+#' @examples
+#' x <- matrix(runif(3000), 1000)
+#' R <- reduction(exp(-sqdist(Vi(x), Vj(x))), "sum", call = FALSE)
+#' s <- matrix(NA_real_, 1000, 1)
+#' for (k in 1:3) {
+#'   part <- reduction_block(R, k, of = 3)
+#'   s[attr(part, "rows"), ] <- part
+#' }
+#' identical(s, as.matrix(R))
+reduction_block <- function(R, block, of) {
+  of <- check_count(of, "of")
+  block <- check_count(block, "block")
+  if (block > of) abort("input", "`block` must be a number from 1 to `of`, which is ", of, ", not ", block)
+  whole <- whole_by_rows(R)
+  if (!is.null(R$groups) || !is.null(R$axes)) {
+    abort("unsupported", if (is.null(R$axes)) "a gradient" else "an index formula", " has no blocks of rows")
+  }
+  range <- range_of_block(whole, block, of)
+  found <- rows_decided(whole, if (range[2] < range[1]) c(1, min(whole$rows, whole$grain)) else range)
+  if (length(unique(found$rows)) > 1) abort("unsupported", "results of this reduction have other rows, each its own")
+  rows <- if (range[2] < range[1]) integer() else sort(numbers_of_rows(found$rows[[1]]))
+  # Rows elsewhere are not known: what is finished is the whole.
+  out <- finish_results(R, bind_blocks(list(found), whole$rows), whole$data, whole$operands)
+  structure(rows_among(out, rows), rows = rows)
+}
+
+rows_among <- function(x, rows) {
+  if (is.list(x)) return(lapply(x, rows_among, rows))
+  do.call(`[`, c(list(x, rows), rep(list(TRUE), max(0, length(dim(x)) - 1)), drop = FALSE))
+}
+
+# The first and the last row; one before the first where there are none.
+range_of_block <- function(whole, block, of) {
+  ends <- pmin(whole$rows, whole$grain * round(ceiling(whole$rows / whole$grain) * c(block - 1, block) / of))
+  c(ends[1] + 1, ends[2])
+}
