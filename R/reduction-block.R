@@ -2,8 +2,8 @@
 
 #' Some rows of a reduction
 #'
-#' Computes one of several even blocks of the rows of a reduction, with the bits that these rows have in the whole. Use
-#' it where many processes run one script, as under MPI: each computes its own block and tells the others. If one process
+#' Computes one of several even blocks of the rows of a reduction, with the bits that they have in the whole. Use it
+#' where many processes run one script, as under MPI: each computes its own block and tells the others. If one process
 #' has the data and asks others to compute, [kernweave_workers()] are simpler.
 #'
 #' Rows sliced by hand, from formulas of some of the points, differ from the whole in the last digits; blocks do not.
