@@ -183,8 +183,8 @@ filled_lists <- function(points, metric, counts, exclude_self) {
     most <- min(max(counts[rows], 1) + exclude_self, nrow(points$x))
     found <- nearest(list(query = points$query[rows, , drop = FALSE], x = points$x), metric, most)
     places <- neighbour_places(found$index, exclude_self, rows)
-    index <- places(found$index, seq_len(most - exclude_self))
-    value <- rooted(places(found$value, seq_len(most - exclude_self)), metric)
+    index <- unname(places(found$index, seq_len(most - exclude_self)))  # one number of a row would have its name
+    value <- rooted(unname(places(found$value, seq_len(most - exclude_self))), metric)
     for (k in seq_along(rows)) {
       here <- seq_len(counts[rows[k]])
       id[[rows[k]]] <- index[k, here]
