@@ -80,6 +80,7 @@
 #' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
 #' | clusters, and how well points lie in them | `kmeans_lazy(x, 3)`; `silhouette_lazy(x, g)` |
+#' | dense regions of any shape, and noise; outliers | `dbscan_lazy(x, eps = 1)`; `lof_lazy(x)` |
 #' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
 #' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
 #' | the optimal transport from one sample to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
@@ -105,7 +106,7 @@
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()],
-#' [kmeans_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
+#' [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
 #' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].

@@ -1,0 +1,259 @@
+# Groups by density: clusters of points with many neighbours, and how much sparser a point lies than those around it.
+
+#' Clusters of dense regions
+#'
+#' Finds the clusters of DBSCAN. A point is a core if at least `minPts` points, itself among them, are within distance
+#' `eps`; cores within `eps` of each other are in the same cluster; other points within `eps` of a core are border
+#' points, and the rest is noise. Use it for clusters of any shape, whose number is not known: memory is a few numbers
+#' per point, however many neighbours there are.
+#'
+#' A border point takes the cluster of its nearest core, and among cores at the same distance the one with the smallest
+#' row number. So unless such distances are equal, the order of the rows changes only the numbers of the clusters, which
+#' are those of their first cores. `dbscan::dbscan()` finds the same cores and clusters of cores, but gives a border
+#' point to the cluster that it visits first.
+#'
+#' For the metrics `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"` and `"haversine"`, boxes of points show
+#' that most pairs are farther apart than `eps`, and these are never computed; other metrics compute all pairs, some ten
+#' times. The bend in `plot(knn(x, k = minPts - 1))` suggests `eps`.
+#'
+#' @param x points: a matrix, a data frame or a vector, without missing values; for `print()` and `plot()` the clusters
+#' @param eps distance up to which points are neighbours, inclusive
+#' @param minPts number of points within `eps`, the point itself among them, that make a core
+#' @param metric as in [knn()]; a function of your own must be symmetric
+#' @param borderPoints assign border points to clusters? Otherwise they are noise
+#' @param object,newdata for `predict()`: the clusters, and points to be assigned to the cluster of their nearest core
+#'   within `eps`, or to noise
+#' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
+#' @return An object of class `dbscan_lazy`, which also has the class `dbscan` of the dbscan package: `cluster`, with 0
+#'   for noise, `eps`, `minPts`, `dist`, `borderPoints`, `core`, whether each point is a core, and `points`, the cores.
+#'   `predict()`: a cluster for each row, 0 for noise, `NA` where values are missing.
+#' @seealso [kmeans_lazy()] for a given number of clusters, [knn()], [lof_lazy()]
+#' @concept density-based clustering
+#' @concept DBSCAN
+#' @concept noise points
+#' @concept clusters of any shape
+#' @export
+#' @examples
+#' found <- dbscan_lazy(iris[, 1:4], eps = 0.5)
+#' found
+#' table(found$cluster, iris$Species)
+#' predict(found, iris[c(1, 42, 51), 1:4])
+#' plot(found, iris[, 1:4])
+dbscan_lazy <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE) {
+  inputs <- fit_matrix(x)
+  if (missing(eps)) abort("input", "`eps` is not given: the distance up to which points are neighbours")
+  if (!is.numeric(eps) || length(eps) != 1 || !isTRUE(eps >= 0 && is.finite(eps))) {
+    abort("value", "`eps` must be a finite number of at least 0, not ", format_value(eps))
+  }
+  minPts <- check_count(minPts, "minPts")
+  check_flag(borderPoints, "borderPoints")
+  metric <- as_metric(metric)
+  x <- strip_term(inputs$x)
+  n <- nrow(x)
+  if (minPts > n) {
+    warn("empty", "`minPts` is ", minPts, ", and there ", if (n == 1) "is 1 point" else paste("are", n, "points"),
+         ": all of them are noise")
+  }
+  core <- if (minPts > n) logical(n) else reduction(boxed_pairs(x, metric, eps), "count", drop = TRUE) >= minPts
+  cores <- x[core, , drop = FALSE]
+  cluster <- integer(n)
+  cluster[core] <- linked_groups(cores, metric, eps)
+  if (borderPoints) cluster[!core] <- cluster_of_nearest(x[!core, , drop = FALSE], cores, cluster[core], metric, eps)
+  structure(list(cluster = stats::setNames(cluster, rownames(x)), eps = eps, minPts = minPts, dist = metric$name,
+                 borderPoints = borderPoints, core = core, points = cores),
+            metric = metric, like = inputs[setdiff(names(inputs), "x")],
+            class = c("dbscan_lazy", "dbscan_fast", "dbscan"))
+}
+
+# Squares are compared, without roots.
+squared <- function(metric) if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
+squared_eps <- function(metric, eps) if (metric$name == "euclidean") eps^2 else eps
+
+within_eps <- function(metric, x, y, eps) metric_pairs(squared(metric), x, y) <= squared_eps(metric, eps)
+
+# The connected parts of what is within eps of each other, numbered by their first points. A label is the number of
+# some point of the same part, and never larger than one's own. A round gives each label the least label that its
+# points see, and follows these links to their ends; so parts grow together in pairs or more.
+linked_groups <- function(x, metric, eps) {
+  n <- nrow(x)
+  if (!n) return(integer())
+  least_seen <- least_label(x, metric, eps)
+  labels <- as.numeric(seq_len(n))
+  repeat {
+    seen <- as.vector(least_seen(labels))
+    at <- which(seen < labels)
+    if (!length(at)) break
+    at <- at[order(seen[at], decreasing = TRUE)]
+    link <- as.numeric(seq_len(n))
+    link[labels[at]] <- seen[at]  # of several numbers for a place the last one stays, which is the least
+    labels <- last_links(link)[labels]
+  }
+  match(labels, sort(unique(labels)))
+}
+
+last_links <- function(link) {
+  repeat {
+    onward <- link[link]
+    if (identical(onward, link)) return(link)
+    link <- onward
+  }
+}
+
+# A function of labels. The pairs that boxes leave are the same in all rounds.
+least_label <- function(x, metric, eps) {
+  near <- boxed_pairs(x, metric, eps)
+  if (nrow(x) > 2^24) near <- lazy_set(near, precision = "float64")  # labels are whole numbers
+  as.function(reduction(lazy_if(near, Vj(dim = 1, name = "labels"), Inf), "min", drop = TRUE))
+}
+
+# Pairs within eps, restricted to those whose boxes are: of points whose Euclidean distance is within some bound where
+# the metric's is within eps.
+boxed_pairs <- function(x, metric, eps) {
+  near <- within_eps(metric, x, x, eps)
+  places <- euclidean_places(x, metric$name, eps)
+  if (is.null(places)) return(near)
+  boxed <- sparsify(sqdist(Vi(places$x), Vj(places$x)) <= places$bound^2, tol = 0)
+  if (metric$name == "euclidean") boxed else boxed & near
+}
+
+# A little more than the bound, since both distances are rounded; of Euclidean distance the formula is the same.
+euclidean_places <- function(x, name, eps) {
+  more <- function(x, bound) list(x = x, bound = bound * (1 + 1e-6) + 1e-12 * max(abs(x)))
+  switch(name,
+         euclidean = list(x = x, bound = eps),
+         sqeuclidean = more(x, sqrt(eps)),
+         manhattan = more(x, eps),
+         chebyshev = more(x, eps * sqrt(ncol(x))),
+         haversine = more(on_sphere(x), 2 * sin(min(eps, pi) / 2)))
+}
+
+# Longitude and latitude in degrees as places on the unit sphere, whose distance is the chord.
+on_sphere <- function(x) {
+  angle <- x * pi / 180
+  cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
+}
+
+# 0 where no core is within eps.
+cluster_of_nearest <- function(at, cores, cluster, metric, eps) {
+  if (!nrow(at) || !nrow(cores)) return(integer(nrow(at)))
+  found <- nearest(list(query = at, x = cores), metric, 1)
+  inside <- found$value[, 1] <= squared_eps(metric, eps)
+  ifelse(!is.na(inside) & inside, cluster[found$index[, 1]], 0L)
+}
+
+#' @rdname dbscan_lazy
+#' @export
+predict.dbscan_lazy <- function(object, newdata = NULL, ...) {
+  refuse_more(...)
+  if (is.null(newdata)) return(object$cluster)
+  at <- points_like(newdata, attr(object, "like"), "newdata")
+  wanted <- ncol(object$points)
+  if (ncol(at) != wanted) {
+    abort("shape", "`newdata` has ", counted(ncol(at), "column"), ", and the points ", wanted,
+          row_hint(newdata, wanted))
+  }
+  check_finite(at, "newdata")
+  of_cores <- unname(object$cluster)[object$core]
+  found <- at_complete(at, function(at) {
+    cluster_of_nearest(at, object$points, of_cores, attr(object, "metric"), object$eps)
+  })
+  storage.mode(found) <- "integer"
+  found
+}
+
+#' @rdname dbscan_lazy
+#' @export
+print.dbscan_lazy <- function(x, ...) {
+  size <- table(x$cluster[x$cluster > 0])
+  cat("Density clusters of ", format(length(x$cluster), big.mark = ","), " points (", x$dist, ", eps = ",
+      format(x$eps), ", minPts = ", x$minPts, ")\n", sep = "")
+  cat("  ", counted(length(size), "cluster"), ", ", counted(format(sum(x$core), big.mark = ","), "core"), ", ",
+      counted(format(sum(x$cluster > 0 & !x$core), big.mark = ","), "border point"), ", ",
+      format(sum(x$cluster == 0), big.mark = ","), " noise\n", sep = "")
+  if (length(size)) {
+    shown <- utils::head(size, 10)
+    cat("  sizes: ", paste(names(shown), shown, sep = ": ", collapse = ", "), if (length(size) > 10) ", ...", "\n",
+        sep = "")
+  }
+  invisible(x)
+}
+
+#' @rdname dbscan_lazy
+#' @export
+summary.dbscan_lazy <- function(object, ...) object
+
+#' @rdname dbscan_lazy
+#' @param y for `plot()`: the points; without them only the cores are drawn
+#' @export
+plot.dbscan_lazy <- function(x, y = NULL, ...) {
+  draw_picture(plot_data(x, y), ...)
+  invisible(x)
+}
+
+# Two columns as they are; of more, the first two principal components.
+#' @export
+plot_data.dbscan_lazy <- function(object, points = NULL, ...) {
+  at <- object$points
+  group <- unname(object$cluster)[object$core]
+  if (!is.null(points)) {
+    at <- check_complete(points_like(points, attr(object, "like"), "y"), "y")
+    group <- unname(object$cluster)
+  }
+  at <- unname(strip_term(at))
+  if (nrow(at) != length(group) || ncol(at) != ncol(object$points)) {
+    abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),
+          " and ", counted(ncol(object$points), "column"))
+  }
+  flat <- flat_places(at, group, colnames(object$points))
+  picture(flat$labels[1], flat$labels[2],
+          points = data.frame(x = flat$at[, 1], y = flat$at[, 2], group = factor(group)))
+}
+
+flat_places <- function(at, group, names) {
+  names <- names %or% paste0("x", seq_len(ncol(at)))
+  if (ncol(at) == 1) return(list(at = cbind(at, group), labels = c(names, "cluster")))
+  if (ncol(at) == 2 || nrow(at) < 2) return(list(at = at, labels = names))
+  list(at = stats::prcomp(at)$x[, 1:2], labels = c("PC1", "PC2"))
+}
+
+#' Local outlier factors
+#'
+#' Computes how much sparser a point lies than its `k` nearest neighbours. Values near 1 are those of points within a
+#' region of even density; the larger the value, the more the point is an outlier of its neighbourhood.
+#'
+#' The reachability of a neighbour j from i is the distance between them, or that of j to its own k-th neighbour if this
+#' is larger. The density of a point is the inverse of the mean reachability of its neighbours, and its factor is the
+#' mean density of its neighbours divided by its own.
+#'
+#' `dbscan::lof(minPts = k + 1)` has the same values. Where several points are at the distance of the k-th neighbour, it
+#' takes all of them, and `lof_lazy()` those with the smallest row numbers, as [knn()] does. A point whose `k`
+#' neighbours are its copies has an infinite density: among these its factor is 1, which a message says; that of points
+#' beside them is `Inf`.
+#'
+#' @inheritParams knn
+#' @return A number for each point.
+#' @seealso [knn()], [dbscan_lazy()]
+#' @concept outlier detection
+#' @concept anomaly score
+#' @concept LOF
+#' @export
+#' @examples
+#' factor <- lof_lazy(iris[, 1:4], k = 10)
+#' head(sort(factor, decreasing = TRUE))
+#' plot(iris$Sepal.Length, iris$Sepal.Width, cex = factor)
+lof_lazy <- function(x, k = 4, metric = "euclidean") {
+  nn <- knn(x, k = k, metric = metric)
+  index <- nn$nn.index
+  if (anyNA(index)) abort("data", "`metric` leaves some points with fewer than ", counted(k, "neighbour"))
+  of_neighbours <- function(v) matrix(v[index], nrow(index))
+  reach <- pmax(nn$nn.dist, of_neighbours(nn$nn.dist[, k]))
+  density <- 1 / rowMeans(reach)
+  factor <- rowMeans(of_neighbours(density)) / density
+  among_copies <- is.nan(factor)
+  if (any(among_copies)) {
+    message(counted(format(sum(among_copies), big.mark = ","), "point"), " with as many copies as neighbours, ", k,
+            " or more: the factor is 1")
+  }
+  factor[among_copies] <- 1
+  stats::setNames(factor, rownames(index))
+}
