@@ -86,6 +86,7 @@
 #' | the optimal transport from one sample to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
 #' | principal components of a kernel | `kpca_lazy(x, k = 2)` |
 #' | a surface that interpolates, or smooths | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
+#' | how correlation falls off with distance | `variogram(z ~ x)` |
 #' | kriging, with standard errors | `predict(gp_fit(x, z, kernel = kernel_spec(scale = 1)), y, se.fit = TRUE)` |
 #' | a density; a regression curve with intervals | `kde_lazy(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
@@ -108,6 +109,8 @@
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()],
 #' [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
 #' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [sinkhorn()].
+#' [kmeans_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
+#' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].

@@ -6,8 +6,8 @@
 #' plot.
 #'
 #' @param object what [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()],
-#'   [gp_fit()], [kpca_lazy()], [kmeans_lazy()], [silhouette_lazy()], [permanova()], [sinkhorn()] or a test of the
-#'   package returned
+#'   [gp_fit()], [variogram()], [kpca_lazy()], [kmeans_lazy()], [silhouette_lazy()], [permanova()], [sinkhorn()] or a
+#'   test of the package returned
 #' @param ... arguments of the object's `plot()` that choose what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
 #' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]
@@ -49,13 +49,17 @@ geoms <- list(
     if (is.null(d$group)) ggplot2::geom_rect(drawn_by(d), d, fill = "grey85", colour = "grey40")
     else ggplot2::geom_rect(drawn_by(d, fill = "group"), d)
   },
+  origin = function(d) ggplot2::geom_blank(drawn_by(d), d),
   points = function(d) {
-    if (is.null(d$group)) ggplot2::geom_point(drawn_by(d), d, colour = "grey50")
-    else ggplot2::geom_point(drawn_by(d, colour = "group"), d)
+    more <- c(colour = if (!is.null(d$group)) "group", size = if (!is.null(d$size)) "size")
+    as_drawn <- do.call(drawn_by, c(list(d), more))
+    if (is.null(d$group)) ggplot2::geom_point(as_drawn, d, colour = "grey50") else ggplot2::geom_point(as_drawn, d)
   },
   estimates = function(d) ggplot2::geom_point(drawn_by(d), d, size = 2),
   centres = function(d) ggplot2::geom_point(drawn_by(d), d, shape = 3, size = 3),
-  curve = function(d) ggplot2::geom_line(drawn_by(d), d, na.rm = TRUE),
+  curve = function(d) {
+    ggplot2::geom_line(if (is.null(d$group)) drawn_by(d) else drawn_by(d, colour = "group"), d, na.rm = TRUE)
+  },
   spread = function(d) ggplot2::geom_segment(drawn_by(d), d, linewidth = 2, colour = "grey80"),
   intervals = function(d) ggplot2::geom_segment(drawn_by(d), d),
   arrows = function(d) {
@@ -99,3 +103,9 @@ autoplot.permanova <- function(object, ...) autoplot_picture(object, ...)
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
 autoplot.sinkhorn <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.variogram_lazy <- function(object, ...) {
+  autoplot_picture(object, ...) + ggplot2::labs(size = "pairs", colour = "direction")
+}

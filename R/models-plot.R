@@ -148,6 +148,9 @@ group_colours <- function(group, otherwise) {
   if (is.null(group)) otherwise else hcl.colors(max(nlevels(group), 2), "Dark 3")[group]
 }
 
+# The area of a point grows with its size.
+point_sizes <- function(size) if (is.null(size)) 0.5 else 0.4 + 1.6 * sqrt(size / max(size))
+
 painters <- list(
   surface = function(d, col = map_colours(), ...) {
     grid <- finer_grid(grid_matrix(d))
@@ -162,12 +165,18 @@ painters <- list(
   boxes = function(d, col = group_colours(d$group, "grey85"), border = "grey40", ...) {
     graphics::rect(d$xmin, d$ymin, d$xmax, d$ymax, col = col, border = border)
   },
-  points = function(d, col = group_colours(d$group, "grey50"), pch = 19, cex = 0.5, ...) {
+  origin = function(d) invisible(d),  # it is within the range of the axes
+  points = function(d, col = group_colours(d$group, "grey50"), pch = 19, cex = point_sizes(d$size), ...) {
     graphics::points(d$x, d$y, col = col, pch = pch, cex = cex, ...)
   },
   estimates = function(d, pch = 19, ...) graphics::points(d$x, d$y, pch = pch, ...),
   centres = function(d) graphics::points(d$x, d$y, pch = 3, cex = 1.5, lwd = 2),
-  curve = function(d, ...) graphics::lines(d$x, d$y, ...),
+  curve = function(d, col = NULL, ...) {
+    parts <- if (is.null(d$group)) list(d) else split(d, d$group)
+    for (part in parts) {
+      graphics::lines(part$x, part$y, col = col %or% group_colours(part$group, graphics::par("col"))[1], ...)
+    }
+  },
   spread = function(d) graphics::segments(d$x, d$y, d$xend, d$yend, lwd = 5, col = "grey80"),
   intervals = function(d) graphics::segments(d$x, d$y, d$xend, d$yend),
   arrows = function(d) {

@@ -1,0 +1,388 @@
+# Variograms: mean squared differences of residuals by distance, and the curve that a Gaussian process has for them.
+
+#' Empirical variogram
+#'
+#' Half the mean squared difference of pairs of observations, by classes of their distance: how spatial correlation
+#' falls off. For what [gp_fit()] returned, the curve of the fitted covariance comes with it, so that a plot shows
+#' whether the two agree.
+#'
+#' Distances are Euclidean, of the inputs on the right-hand side of the formula. Differences are those of `r`, the
+#' residuals of the trend by ordinary least squares; for a `gp_fit`, those of its trend, and of the rows that it used.
+#' The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the robust
+#' estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class holds the
+#' distances beyond its lower end up to and including its upper end; the first one also distance 0, of observations at
+#' the same place. Classes without pairs are left out. Weights of observations are not used.
+#'
+#' The curve of a fit is `nugget + variance * (1 - k(h))`. If the kernel depends on the direction and there is no
+#' `alpha`, there is a curve along each input. Kernels that are no function of the difference of two places, such as the
+#' polynomial one, have no curve. Compare the two at short distances: semivariances at long ones depend on few
+#' independent differences, and residuals of a trend vary less than the process.
+#'
+#' @section Many rows:
+#' If there are more pairs than `pairs`, those among `sqrt(2 * pairs)` of the rows are used, half of these rows chosen
+#' at random, half their nearest neighbours, so that short distances are not left without pairs. `print()` says so. The
+#' choice is always the same, and leaves the random number generator alone. All pairs (`pairs = Inf`) take time
+#' proportional to their number, and little memory.
+#'
+#' @section gstat:
+#' The result is also of class `gstatVariogram`, so that `gstat::fit.variogram()` reads it, and `gstat::variogram()` of
+#' a `gp_fit` calls this method. With the same boundaries, the numbers are those of `gstat::variogram()`, whose default
+#' cutoff differs slightly. Calls in the form of that function, with locations in a formula of their own or in a spatial
+#' object, are refused here.
+#'
+#' @param x what [gp_fit()] returned, or a formula as for that function, response ~ inputs; for methods: a variogram
+#' @param data,subset,na.action as in [gp_fit()]
+#' @param trend a one-sided formula for the trend, as in [gp_fit()]
+#' @param cutoff the largest distance; by default a third of the diagonal of the box that spans the places
+#' @param width of each class of distances
+#' @param breaks upper ends of the classes, instead of `cutoff` and `width`; a first one of 0 changes nothing
+#' @param alpha directions in degrees, clockwise from the second input (north) to the first (east), for two inputs;
+#'   `NULL` for pairs in all directions
+#' @param tol.hor how many degrees a pair may differ from a direction
+#' @param cressie use the robust estimate?
+#' @param pairs the largest number of pairs
+#' @param digits significant digits
+#' @param ... for `plot()` and `lines()`: graphical parameters; otherwise not used
+#' @return A data frame of class `c("variogram_lazy", "gstatVariogram", "data.frame")` with a row per class of distances
+#'   and direction: number of pairs `np`, mean distance `dist`, semivariance `gamma`, directions `dir.hor` and
+#'   `dir.ver` (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points with areas that grow with `np`, and for
+#'   a fit the curve; dashed lines mark the nugget and the length-scales that are below the cutoff. `lines()` adds the
+#'   curve to a plot.
+#' @references Cressie, N. and Hawkins, D. M. (1980) Robust estimation of the variogram. Mathematical Geology 12,
+#'   115-125.
+#' @seealso [gp_fit()], [autoplot-fits]
+#' @concept semivariogram
+#' @concept nugget, sill and range
+#' @concept spatial correlation
+#' @concept directional variogram
+#' @export
+#' @examples
+#' # deeper from east to west: without the trend, the variogram would have no sill
+#' variogram(depth ~ long + lat, quakes, trend = ~ long + lat, cutoff = 6)
+#' # along and across the trench
+#' plot(variogram(depth ~ long + lat, quakes, alpha = c(20, 110), tol.hor = 30))
+#' # a fit, and its curve
+#' some <- quakes[seq(1, 1000, by = 5), ]
+#' fit <- gp_fit(depth ~ long + lat, some, trend = ~ long + lat, kernel = "matern32")
+#' found <- variogram(fit)
+#' found
+#' plot(found)
+variogram <- function(x, ...) UseMethod("variogram")
+
+#' @export
+variogram.default <- function(x, ...) {
+  abort("input", "variogram() takes what gp_fit() returned, or a formula, not ", describe(x),
+        if (inherits(x, c("gstat", "Spatial", "sf"))) "; gstat::variogram() is meant")
+}
+
+#' @rdname variogram
+#' @export
+variogram.formula <- function(x, data = NULL, trend = ~ 1, subset = NULL, na.action = NULL, cutoff = NULL,
+                              width = cutoff / 15, breaks = NULL, alpha = NULL, tol.hor = 90 / max(1, length(alpha)),
+                              cressie = FALSE, pairs = 2e7, ...) {
+  refuse_gstat(x, data, names(list(...)))
+  refuse_more(...)
+  trend <- trend_variables(trend, framed(data), if (length(x) == 3) all.vars(x[[2]]))
+  found <- formula_inputs(x, data, na.action, NULL, substitute(subset), beside = trend$frame)
+  inputs <- without_constants(found$inputs)
+  points <- unname(strip_term(inputs$x))
+  y <- check_response(found$left, nrow(points))
+  if (ncol(y) > 1) abort("unsupported", "a variogram is of one response, not of ", ncol(y))
+  columns <- trend_columns(trend, found$beside, nrow(points))
+  left <- trend_residuals(columns$F, as.vector(y) - columns$offset)
+  about <- list(formula = x, trend = trend$formula, na.action = inputs$na.action, seed = fit_control()$seed)
+  variogram_of(points, left, variogram_ends(points, cutoff, if (!missing(width)) width, breaks),
+               variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
+}
+
+#' @rdname variogram
+#' @rawNamespace S3method(gstat::variogram, gp_fit)
+#' @export
+variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NULL, alpha = NULL,
+                             tol.hor = 90 / max(1, length(alpha)), cressie = FALSE, pairs = 2e7, ...) {
+  refuse_more(...)
+  points <- x$data$x
+  about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x)
+  variogram_of(points, fit_residuals(x), variogram_ends(points, cutoff, if (!missing(width)) width, breaks),
+               variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
+}
+
+# Residuals by least squares. Equal responses have equal ones where the trend is constant: the root of a difference of
+# 1e-13, where there is none, would be seen in robust estimates.
+trend_residuals <- function(F, y) {
+  if (ncol(F) == 1 && all(F == 1)) y - mean(y) else orthonormal_trend(F, y)$left
+}
+
+# Of a fit, from its response as it was given, if the fit has that.
+fit_residuals <- function(fit) {
+  rows <- fit$data$rows
+  if (is.null(fit$model)) return(fit$data$y)
+  y <- as.vector(fit$model[[1]])
+  trend_residuals(fit$regressors$F[rows, , drop = FALSE], (y - fit$regressors$offset)[rows])
+}
+
+# --- what was asked for -------------------------------------------------------------------------------------
+
+# Arguments that gstat's function has and this one has not.
+gstat_arguments <- c("locations", "cloud", "covariogram", "map", "g", "beta", "projected", "PR", "dX", "tol.ver",
+                     "boundaries", "object")
+
+refuse_gstat <- function(formula, data, more) {
+  theirs <- intersect(more, gstat_arguments)
+  spatial <- inherits(data, c("formula", "Spatial", "sf", "ST", "stars"))
+  no_places <- !length(all.vars(formula[[length(formula)]]))
+  if (!length(theirs) && !spatial && !no_places) return(invisible())
+  abort("input", "variogram() takes response ~ inputs and a data frame, the trend by itself, as in ",
+        "variogram(depth ~ long + lat, quakes, trend = ~ long); here ",
+        if (length(theirs)) paste0("`", theirs[1], "` is given")
+        else if (spatial) paste("`data` is", describe(data)) else "the right side names no inputs",
+        "; gstat::variogram() is meant", if ("boundaries" %in% theirs) ", or `breaks`")
+}
+
+# The ends of the classes of distances, from 0.
+variogram_ends <- function(x, cutoff, width, breaks) {
+  check_span(x, 1e150)
+  if (!is.null(breaks)) {
+    if (!is.null(cutoff) || !is.null(width)) abort("input", "`breaks` is given, and `cutoff` or `width`, too")
+    return(checked_breaks(breaks))
+  }
+  cutoff <- positive_number(cutoff %or% (sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2)) / 3), "cutoff")
+  width <- positive_number(width %or% (cutoff / 15), "width")
+  if (width > cutoff || cutoff / width > 1e5) {
+    abort("value", "`width` must be between a hundred-thousandth of `cutoff`, ", format(cutoff), ", and that, not ",
+          format(width))
+  }
+  inner <- width * seq_len(ceiling(cutoff / width * (1 - 1e-9)) - 1)
+  c(0, inner, cutoff)
+}
+
+checked_breaks <- function(breaks) {
+  if (!is.numeric(breaks)) abort("input", "`breaks` must be numbers, not ", describe(breaks))
+  ends <- c(0, if (isTRUE(breaks[1] == 0)) breaks[-1] else breaks)
+  if (length(ends) < 2 || !all(is.finite(ends)) || any(diff(ends) <= 0)) {
+    abort("value", "`breaks` must be increasing, positive and finite distances")
+  }
+  as.vector(ends, "double")
+}
+
+positive_number <- function(value, argument) {
+  if (is.numeric(value) && length(value) == 1 && is.finite(value) && value > 0) return(as.vector(value, "double"))
+  abort("value", "`", argument, "` must be a positive number, not ", format_value(value))
+}
+
+# Directions and how far off a pair may be, in degrees; NULL for all.
+variogram_directions <- function(x, alpha, tol) {
+  if (is.null(alpha)) {
+    if (!is.null(tol)) abort("input", "`tol.hor` is given, and no direction `alpha`")
+    return(NULL)
+  }
+  if (!is.numeric(alpha) || !length(alpha) || !all(is.finite(alpha))) {
+    abort("value", "`alpha` must be numbers of degrees, not ", format_value(alpha))
+  }
+  if (ncol(x) != 2) abort("shape", "directions (`alpha`) are for two inputs, not for ", ncol(x))
+  tol <- positive_number(tol %or% (90 / length(alpha)), "tol.hor")
+  if (tol > 90) abort("value", "`tol.hor` must be at most 90 degrees, not ", format(tol))
+  list(alpha = as.vector(alpha, "double"), tol = tol)
+}
+
+# --- pairs --------------------------------------------------------------------------------------------------
+
+variogram_of <- function(x, r, ends, directions, cressie, pairs, about) {
+  check_flag(cressie, "cressie")
+  if (!(is.numeric(pairs) && length(pairs) == 1 && isTRUE(pairs >= 1))) {
+    abort("value", "`pairs` must be a number of at least 1, or Inf, not ", format_value(pairs))
+  }
+  n <- nrow(x)
+  rows <- if (n * (n - 1) / 2 > pairs) rows_for_estimate(x, max(2, floor(sqrt(2 * pairs))), about$seed)
+  if (!is.null(rows)) {
+    x <- x[rows, , drop = FALSE]
+    r <- r[rows]
+  }
+  sums <- sums_of_pairs(x, r, ends, directions, cressie)
+  table <- do.call(rbind, Map(semivariances, sums, directions$alpha %or% 0, cressie))
+  if (!nrow(table)) {
+    abort("data", "no two rows are within ", format(max(ends)), " of each other",
+          if (!is.null(directions)) " in these directions", ": give a larger `cutoff`")
+  }
+  about <- c(about[setdiff(names(about), "fit")],
+             list(n = n, rows = length(r), cressie = cressie, ends = ends, directions = directions,
+                  fitted = if (!is.null(about$fit)) fitted_variogram(about$fit, max(ends), directions)))
+  structure(table, class = c("variogram_lazy", "gstatVariogram", "data.frame"), about = about,
+            direct = data.frame(id = factor("var1"), is.direct = TRUE), boundaries = ends[-1], pseudo = 0,
+            what = if (cressie) "Cressie's semivariance" else "semivariance")
+}
+
+# For each direction a matrix with a row for each class: how many pairs, and sums of their distances and differences.
+# Half a million pairs at a time, so that what is made of them stays in the cache.
+sums_of_pairs <- function(x, r, ends, directions, cressie) {
+  n <- nrow(x)
+  sums <- rep(list(matrix(0, length(ends) - 1, 3)), max(1, length(directions$alpha)))
+  firsts <- seq(1, n - 1, by = max(1, 5e5 %/% n))
+  begin_work("variogram()", steps = length(firsts), quicker = "a smaller `pairs`")
+  on.exit(end_work("variogram()"))
+  for (first in firsts) {
+    found <- pairs_within(x, first, min(n, first - 1 + max(1, 5e5 %/% n)), max(ends))
+    difference <- abs(r[found$i] - r[found$j])
+    difference <- if (cressie) sqrt(difference) else difference^2
+    bin <- .bincode(found$d, ends, right = TRUE, include.lowest = TRUE)
+    for (k in seq_along(sums)) {
+      chosen <- if (!is.null(directions)) in_direction(x, found, directions$alpha[k], directions$tol)
+      sums[[k]] <- sums[[k]] + class_sums(bin, found$d, difference, chosen, length(ends) - 1)
+    }
+    step_work("variogram()")
+  }
+  sums
+}
+
+# Pairs of the rows from `first` to `last` with later rows, at most so far apart.
+pairs_within <- function(x, first, last, most) {
+  m <- last - first + 1
+  D <- as.matrix(sqrt(sqdist(Vi(x[first:last, , drop = FALSE]), Vj(x[first:nrow(x), , drop = FALSE]))))
+  own <- D[, seq_len(m)]
+  own[lower.tri(matrix(own, m), diag = TRUE)] <- Inf
+  D[, seq_len(m)] <- own
+  at <- which(D <= most)
+  j <- (at - 1L) %/% m
+  list(i = at - j * m + (first - 1), j = j + first, d = D[at])
+}
+
+class_sums <- function(bin, d, difference, chosen, classes) {
+  if (!is.null(chosen)) {
+    bin <- bin[chosen]
+    d <- d[chosen]
+    difference <- difference[chosen]
+  }
+  out <- matrix(0, classes, 3)
+  if (!length(bin)) return(out)
+  out[, 1] <- tabulate(bin, classes)
+  out[out[, 1] > 0, 2:3] <- rowsum(cbind(d, difference), bin)
+  out
+}
+
+# Two observations at one place lie in every direction.
+in_direction <- function(x, found, alpha, tol) {
+  if (tol == 90) return(NULL)
+  east <- x[found$i, 1] - x[found$j, 1]
+  north <- x[found$i, 2] - x[found$j, 2]
+  unit <- direction_of(alpha)
+  which(found$d == 0 | abs(east * unit[1] + north * unit[2]) / found$d >= cos(tol * pi / 180))
+}
+direction_of <- function(alpha) c(sin(alpha * pi / 180), cos(alpha * pi / 180))
+
+semivariances <- function(sums, alpha, cressie) {
+  sums <- sums[sums[, 1] > 0, , drop = FALSE]
+  np <- sums[, 1]
+  mean <- sums[, 3] / np
+  data.frame(np = np, dist = sums[, 2] / np, gamma = if (cressie) mean^4 / (0.457 + 0.494 / np) / 2 else mean / 2,
+             dir.hor = rep(alpha, length(np)), dir.ver = numeric(length(np)),
+             id = factor(rep("var1", length(np)), levels = "var1"))
+}
+
+# --- the curve of a fit -------------------------------------------------------------------------------------
+
+# What a fit says of distances up to `most`: its parameters, and the curve, which is NULL where it is of places and not
+# of their differences.
+fitted_variogram <- function(fit, most, directions, n = 200) {
+  list(parameters = covariance_parameters(fit), nugget = fit$nugget, curve = fit_curves(fit, most, directions, n))
+}
+
+fit_curves <- function(fit, most, directions, n) {
+  D <- ncol(fit$data$x)
+  units <- if (is.null(directions)) diag(D) else t(vapply(directions$alpha, direction_of, numeric(2)))
+  labels <- if (is.null(directions)) colnames(fit$x) %or% seq_len(D) else format(directions$alpha, trim = TRUE)
+  h <- seq(0, most, length.out = n)
+  from <- range_corners(fit$data$x)
+  covariances <- lapply(from, function(corner) {
+    vapply(seq_len(nrow(units)), function(k) {
+      as.vector(as.matrix(gp_cross(fit, outer(h, units[k, ]) + rep(corner, each = n), t(corner))))
+    }, h)
+  })
+  unit <- max(abs(covariances[[1]]))
+  if (!isTRUE(max(abs(covariances[[1]] - covariances[[2]])) < 1e-6 * unit)) return(NULL)
+  gamma <- fit$nugget + rep(covariances[[1]][1, ], each = n) - covariances[[1]]
+  if (max(abs(gamma - gamma[, 1])) < 1e-8 * unit) return(data.frame(x = h, y = gamma[, 1]))
+  data.frame(x = rep(h, ncol(gamma)), y = as.vector(gamma), group = factor(rep(labels, each = n), unique(labels)))
+}
+
+# Two places at which a covariance that depends on places would differ.
+range_corners <- function(x) list(apply(x, 2, min), apply(x, 2, max))
+
+# --- print and pictures -------------------------------------------------------------------------------------
+
+#' @rdname variogram
+#' @export
+print.variogram_lazy <- function(x, digits = 4, ...) {
+  about <- attr(x, "about")
+  if (!is.null(about)) print_variogram_title(about, digits)
+  table <- as.data.frame(x)
+  if (all(table$dir.hor == 0)) table$dir.hor <- NULL
+  print(table[setdiff(names(table), c("dir.ver", "id"))], digits = digits, row.names = FALSE)
+  invisible(x)
+}
+
+#' @export
+as.data.frame.variogram_lazy <- function(x, ...) {
+  structure(unclass(x)[names(x)], row.names = attr(x, "row.names"), class = "data.frame")
+}
+
+print_variogram_title <- function(about, digits) {
+  large <- function(n) format(n, big.mark = ",")
+  cat(if (about$cressie) "Robust variogram, " else "Variogram, ",
+      if (!is.null(about$formula)) paste0(deparse1(about$formula), ", "), "trend ",
+      sub("^~", "~ ", deparse1(about$trend)), "\n  ", large(about$n), " points, ",
+      if (about$rows == about$n) "all pairs" else paste0(
+        "pairs among ", large(about$rows), " of them, half at random, half their nearest neighbours"), "\n", sep = "")
+  cat(left_out_text(about$na.action))
+  parameters <- about$fitted$parameters
+  if (is.null(parameters)) return(invisible())
+  cat("  fitted: ", paste(names(parameters), vapply(parameters, format, "", digits = digits), collapse = ", "),
+      if (is.null(about$fitted$curve)) "; no curve, as the kernel depends on places", "\n", sep = "")
+}
+
+#' @rdname variogram
+#' @export
+plot.variogram_lazy <- function(x, ...) {
+  picture <- plot_data(x)
+  draw_picture(picture, ...)
+  groups <- picture$layers$points$group %or% picture$layers$curve$group
+  if (!is.null(groups)) {
+    graphics::legend("topleft", levels(groups), title = "direction", pch = 19, bty = "n",
+                     col = group_colours(factor(levels(groups), levels(groups)), "grey50"))
+  }
+  invisible(x)
+}
+
+#' @export
+plot_data.variogram_lazy <- function(object, ...) {
+  fitted <- attr(object, "about")$fitted
+  points <- data.frame(x = object$dist, y = object$gamma, size = object$np)
+  if (length(unique(object$dir.hor)) > 1) points$group <- factor(object$dir.hor, unique(object$dir.hor))
+  scales <- fitted$parameters[grepl("scale", names(fitted$parameters))]
+  scales <- scales[scales <= max(fitted$curve$x, 0)]
+  picture("distance", "semivariance", origin = data.frame(x = 0, y = 0), points = points, curve = fitted$curve,
+          across = if (!is.null(fitted$curve)) data.frame(y = fitted$nugget),
+          upright = if (length(scales)) data.frame(x = unname(scales)))
+}
+
+#' @rdname variogram
+#' @export
+lines.variogram_lazy <- function(x, ...) {
+  curve <- attr(x, "about")$fitted$curve
+  if (is.null(curve)) abort("unsupported", "lines() draws the curve of a fit, and this variogram has none")
+  painters$curve(curve, ...)
+  invisible(x)
+}
+
+#' @rdname variogram
+#' @param which for `lines()` of a fit: the fitted function of one input, or the curve of its covariance, to the right
+#'   end of the plot
+#' @param n number of points on that curve
+#' @export
+lines.gp_fit <- function(x, which = if (ncol(x$data$x) == 1) "fit" else "variogram", n = 200, ...) {
+  which <- choice_of(which[1], c("fit", "variogram"), "which")
+  if (which == "fit") return(lines.kernweave_fit(x, ...))
+  curve <- fit_curves(x, graphics::par("usr")[2], NULL, check_count(n, "n", least = 2))
+  if (is.null(curve)) abort("unsupported", "lines() draws curves of distances, and this kernel depends on places")
+  painters$curve(curve, ...)
+  invisible(x)
+}
