@@ -108,8 +108,6 @@
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()],
 #' [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
-#' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [sinkhorn()].
-#' [kmeans_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
 #' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
