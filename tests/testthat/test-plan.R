@@ -85,8 +85,8 @@ test_that("explain() shows what a GPU is given where that is asked for", {
 test_that("options say what they are, and explain and summary cost nothing", {
   skip_below("quick")
   expect_setequal(kernweave_options()$option,
-                  paste0("kernweave.", c("device", "precision", "threads", "workers", "max_dense_mb", "cache", "cache_mb",
-                                         "gpu_mb", "progress", "check")))
+                  paste0("kernweave.", c("device", "precision", "threads", "workers", "max_dense_mb", "cache",
+                                         "cache_mb", "gpu_mb", "progress", "check")))
   big <- exp(-sqdist(Vi(matrix(0, 1e5, 3)), Vj(matrix(0, 1e5, 3))))
   took <- system.time({
     shown <- utils::capture.output(print(big), print(summary(big)), print(explain(big)))
