@@ -79,6 +79,7 @@
 #' | does a design explain distances | `permanova(x ~ g, distance = "manhattan")` |
 #' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
+#' | a class, or a mean, by the nearest rows | `predict(knn_fit(x, g), y)`; `knn_fit(x, z, k = NULL)` |
 #' | clusters, and how well points lie in them | `kmeans_lazy(x, 3)`; `silhouette_lazy(x, g)` |
 #' | dense regions of any shape, and noise; outliers | `dbscan_lazy(x, eps = 1)`; `lof_lazy(x)` |
 #' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
@@ -106,7 +107,7 @@
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
-#' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()],
+#' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()], [knn_fit()],
 #' [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
 #' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],

@@ -6,8 +6,8 @@
 #' plot.
 #'
 #' @param object what [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()],
-#'   [gp_fit()], [variogram()], [kpca_lazy()], [kmeans_lazy()], [silhouette_lazy()], [permanova()], [sinkhorn()] or a
-#'   test of the package returned
+#'   [gp_fit()], [variogram()], [kpca_lazy()], [kmeans_lazy()], [dbscan_lazy()], [knn_fit()], [silhouette_lazy()],
+#'   [permanova()], [sinkhorn()] or a test of the package returned
 #' @param ... arguments of the object's `plot()` that choose what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
 #' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]
@@ -91,6 +91,10 @@ autoplot.marginal_effects <- function(object, ...) autoplot_picture(object, ...)
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
 autoplot.kmeans_lazy <- function(object, ...) autoplot_picture(object, ...)
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.dbscan_lazy <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot

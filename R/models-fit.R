@@ -237,7 +237,7 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
   if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
-  for (name in names(given)) call[[name]] <- given[[name]]
+  for (name in names(given)) call[name] <- list(given[[name]])  # NULL, too, may be given
   if (!evaluate) return(call)
   call[[1]] <- call("::", as.name(utils::packageName()), call[[1]])  # it need not be attached
   eval(call, parent.frame())

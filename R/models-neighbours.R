@@ -33,8 +33,8 @@
 #'   `radius_nn()`: a list with lists `id` and `dist`, nearest first, and `radius`, like `dbscan::frNN()`. `nn_graph()`:
 #'   a sparse matrix of class `dgCMatrix`. `as.data.frame()` and `as.matrix()`: a row for each neighbour, with columns
 #'   `query`, `neighbour` and `distance`.
-#' @seealso [argKmin()], on which it rests; [silhouette_lazy()]; `class::knn()` for classification. If a package
-#'   attached later has its own `knn()`, write `kernweave::knn()`
+#' @seealso [argKmin()], on which it rests; [knn_fit()] for classification, [dbscan_lazy()]. If a package attached
+#'   later has its own `knn()`, write `kernweave::knn()`
 #' @concept k-nearest neighbours
 #' @concept radius search
 #' @concept fixed-radius neighbours
@@ -79,8 +79,8 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
 
 refuse_classes <- function(k, cl, ...) {
   if (is.factor(k) || !missing(cl)) {
-    abort("input", "knn() finds neighbours; to classify by them, class::knn(train, test, cl) is meant, or a vote ",
-          "as in the example of the help page")
+    abort("input", "knn() finds neighbours; to classify by them, knn_fit() is meant, or ",
+          "class::knn(train, test, cl)")
   }
 }
 

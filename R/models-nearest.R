@@ -1,0 +1,292 @@
+# Classification and regression by nearest neighbours.
+
+#' Classification and regression by nearest neighbours
+#'
+#' Predicts a factor by a vote among the `k` nearest observations, and a number by their mean. Use it as a benchmark
+#' that assumes nothing but that near observations are alike, for many rows and any distance.
+#'
+#' With `weights = "inverse"` an observation counts with the inverse of its distance; those at distance 0, if there are
+#' any, count alone. If several classes have the most votes, the one with the nearest observation is predicted, and
+#' among those at the same distance the first level: nothing is random.
+#'
+#' `fitted()` and `residuals()` leave each observation out, since it would be its own nearest neighbour; so does
+#' `predict()` without `newdata`. `criterion` is their share of errors, or the mean squared residual. With `k = NULL`
+#' the number of neighbours from 1 to 50 with the smallest criterion is taken, the least if there are several; one
+#' search finds the neighbours of all.
+#'
+#' The standard error of a mean is the standard deviation of the neighbours' responses, divided by `sqrt(k)`; with
+#' weights, its weighted form. It ignores that the neighbours lie elsewhere.
+#'
+#' @param x,y the inputs (a matrix, data frame or vector) and the response: a factor or texts for classification; a
+#'   vector, or a matrix with one column per response, for regression. Or `x` a formula
+#' @param data,subset,na.action for a formula: as in [stats::lm()]
+#' @param k number of neighbours, or `NULL` to choose it by leave-one-out cross-validation
+#' @param weights of the neighbours: `"equal"` or `"inverse"`
+#' @param metric as in [knn()]
+#' @param standardize standardise the inputs to standard deviation 1? Needs to be `FALSE` for distances of amounts or of
+#'   places on a sphere
+#' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
+#' @return An object of class `knn_fit`: `k`, `criterion`, `cv` (a data frame with the criterion for each `k`, if it was
+#'   chosen), `fitted.values`, and for numbers `residuals`. `predict()`: a factor, a matrix with the share of the votes
+#'   for each class, or numbers.
+#' @seealso [knn()] for the neighbours themselves, [local_reg()] and [kernel_ridge()] for smooth regression
+#' @concept k-nearest-neighbour classifier
+#' @concept nearest-neighbour regression
+#' @concept supervised classification
+#' @export
+#' @examples
+#' fit <- knn_fit(Species ~ ., iris, k = NULL)
+#' fit
+#' table(fitted(fit), iris$Species)
+#' predict(fit, iris[c(1, 71, 107), ], type = "prob")
+#' plot(fit)
+#' predict(knn_fit(dist ~ speed, cars), data.frame(speed = 10:12), se.fit = TRUE)
+knn_fit <- function(x, ...) UseMethod("knn_fit")
+
+#' @rdname knn_fit
+#' @export
+knn_fit.default <- function(x, y, k = 5, weights = c("equal", "inverse"), metric = "euclidean", standardize = TRUE,
+                            ...) {
+  refuse_more(...)
+  if (missing(y)) abort("input", "`y` is not given")
+  nearest_of(fit_matrix(x), y, k, weights, metric, standardize, match.call())
+}
+
+#' @rdname knn_fit
+#' @export
+knn_fit.formula <- function(x, data = NULL, k = 5, weights = c("equal", "inverse"), metric = "euclidean",
+                            standardize = TRUE, subset = NULL, na.action = NULL, ...) {
+  refuse_more(...)
+  found <- formula_inputs(x, data, na.action, NULL, substitute(subset))
+  fit <- nearest_of(found$inputs, found$left, k, weights, metric, standardize, match.call())
+  fit$formula <- x
+  fit
+}
+
+nearest_of <- function(inputs, y, k, weights, metric, standardize, call) {
+  weights <- choice_of(weights[1], c("equal", "inverse"), "weights")
+  metric <- as_metric(metric)
+  check_flag(standardize, "standardize")
+  if (standardize && metric$name %in% c("haversine", "hellinger", "braycurtis")) {
+    abort("input", "\"", metric$name, "\" has no meaning for standardized inputs: `standardize = FALSE` is needed")
+  }
+  if (standardize) inputs <- without_constants(inputs)
+  n <- nrow(inputs$x)
+  y <- classes_or_numbers(y, n)
+  if (n < 2) abort("data", "neighbours need at least 2 rows, not ", n)
+  most <- if (is.null(k)) min(50L, n - 1L) else check_count(k, "k")
+  if (most > n - 1) {
+    abort("value", "`k` is ", k, ", and each of ", counted(n, "row"), " has ", n - 1, " others to be neighbours")
+  }
+  units <- column_units(unname(strip_term(inputs$x)), rep(1, n), standardize)
+  fit <- new_fit("knn_fit", call, inputs, y = y, units = units, weighting = weights, metric = metric,
+                 standardize = standardize)
+  found <- neighbours_of(fit, most, NULL)
+  each <- loo_errors(fit, found)
+  fit$k <- if (is.null(k)) which.min(each) else most
+  fit$cv <- if (is.null(k)) data.frame(k = seq_len(most), criterion = each)
+  fit$criterion <- each[fit$k]
+  loo_values(fit, lapply(found, function(values) values[, seq_len(fit$k), drop = FALSE]))
+}
+
+# A factor, or a matrix of numbers.
+classes_or_numbers <- function(y, n) {
+  if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
+  if (!is.factor(y) && !is.character(y)) return(check_response(y, n))
+  if (length(y) != n) abort("shape", "the response has ", counted(length(y), "row"), ", and the inputs have ", n)
+  if (anyNA(y)) {
+    abort("data", "`response` has missing values in ", counted(sum(is.na(y)), "row"), ": ", first_few(which(is.na(y))))
+  }
+  as.factor(y)
+}
+
+# In units of the fit, of places or of the rows themselves, each without itself.
+neighbours_of <- function(fit, k, at) {
+  x <- scaled_columns(unname(strip_term(fit$x)), fit$units)
+  if (!is.null(at)) at <- scaled_columns(unname(strip_term(at)), fit$units)
+  found <- knn(x, at, k = k, metric = if (fit$metric$name == "own metric") fit$metric$of else fit$metric$name)
+  if (anyNA(found$nn.index)) abort("data", "`metric` leaves some points with fewer than ", counted(k, "neighbour"))
+  list(index = unname(found$nn.index), dist = unname(found$nn.dist))
+}
+
+# Observations at distance 0 count alone, if there are any.
+neighbour_weights <- function(dist, weighting) {
+  if (weighting == "equal") return(array(1, dim(dist)))
+  w <- 1 / dist
+  exact <- which(is.infinite(w[, 1]))
+  w[exact, ] <- is.infinite(w[exact, ])
+  w
+}
+
+# Of the first neighbour, the first two, and so on.
+loo_errors <- function(fit, found) {
+  w <- neighbour_weights(found$dist, fit$weighting)
+  errors <- numeric(ncol(w))
+  if (is.factor(fit$y)) {
+    votes <- NULL
+    for (place in seq_along(errors)) {
+      votes <- with_votes(votes, fit, found, w, place)
+      errors[place] <- mean(winner_of(votes) != as.integer(fit$y))
+    }
+    return(errors)
+  }
+  total <- 0
+  sums <- 0
+  for (place in seq_along(errors)) {
+    total <- total + w[, place]
+    sums <- sums + w[, place] * fit$y[found$index[, place], ]
+    errors[place] <- mean((fit$y - sums / total)^2)
+  }
+  errors
+}
+
+loo_values <- function(fit, found) {
+  if (is.factor(fit$y)) {
+    fit$fitted.values <- as_classes(winner_of(class_votes(fit, found)), fit)
+    names(fit$fitted.values) <- rownames(fit$x)
+    return(fit)
+  }
+  own <- neighbour_means(fit, found)$fit
+  fit$fitted.values <- as_response(own, fit$y, fit$x)
+  fit$residuals <- as_response(fit$y - own, fit$y, fit$x)
+  fit
+}
+
+# Standard errors of weighted means: with equal shares those of means. One neighbour tells none.
+neighbour_means <- function(fit, found) {
+  w <- neighbour_weights(found$dist, fit$weighting)
+  p <- w / rowSums(w)
+  squares <- rowSums(p^2)
+  each <- lapply(seq_len(ncol(fit$y)), function(column) {
+    values <- matrix(fit$y[found$index, column], nrow(p))
+    mean <- rowSums(p * values)
+    spread <- rowSums(p * (values - mean)^2) / (1 - squares)
+    list(fit = mean, se = sqrt(ifelse(squares < 1 - 1e-12, spread * squares, NA)))
+  })
+  lapply(list(fit = "fit", se = "se"), function(part) do.call(cbind, lapply(each, `[[`, part)))
+}
+
+# Votes with those of one more neighbour: `sum`, a column for each class, and `near`, how far its nearest one is.
+with_votes <- function(votes, fit, found, w, place) {
+  if (is.null(votes)) {
+    sum <- matrix(0, nrow(w), nlevels(fit$y), dimnames = list(NULL, levels(fit$y)))
+    votes <- list(sum = sum, near = sum + Inf)
+  }
+  at <- cbind(seq_len(nrow(w)), as.integer(fit$y)[found$index[, place]])
+  votes$sum[at] <- votes$sum[at] + w[, place]
+  votes$near[at] <- pmin(votes$near[at], found$dist[, place])
+  votes
+}
+
+class_votes <- function(fit, found) {
+  w <- neighbour_weights(found$dist, fit$weighting)
+  votes <- NULL
+  for (place in seq_len(ncol(w))) votes <- with_votes(votes, fit, found, w, place)
+  votes
+}
+
+vote_shares <- function(votes) votes$sum / rowSums(votes$sum)
+
+# Sums of the same numbers in another order are equal.
+winner_of <- function(votes) {
+  most <- do.call(pmax, lapply(seq_len(ncol(votes$sum)), function(class) votes$sum[, class]))
+  votes$near[votes$sum < most * (1 - 1e-12)] <- Inf
+  max.col(-votes$near, ties.method = "first")
+}
+
+as_classes <- function(codes, fit) factor(levels(fit$y)[codes], levels(fit$y), ordered = is.ordered(fit$y))
+
+# --- methods ------------------------------------------------------------------------------------------------
+
+#' @rdname knn_fit
+#' @param object,newdata for `predict()`: a fit, and new inputs; by default the fit's own
+#' @param type for a factor `"class"` or `"prob"`, for numbers `"response"`
+#' @param se.fit return standard errors, for numbers?
+#' @export
+predict.knn_fit <- function(object, newdata = NULL, type = NULL, se.fit = FALSE, ...) {
+  refuse_more(...)
+  known <- if (is.factor(object$y)) c("class", "prob") else "response"
+  type <- choice_of(type %or% known[1], known, "type")
+  check_flag(se.fit, "se.fit")
+  if (se.fit && type != "response") abort("unsupported", "standard errors are those of means, not of classes")
+  x <- if (is.null(newdata)) object$x else new_points(object, newdata)
+  q <- NCOL(object$y)
+  found <- at_complete(x, function(at) {
+    near <- neighbours_of(object, object$k, if (!is.null(newdata)) at)
+    switch(type, class = winner_of(class_votes(object, near)), prob = vote_shares(class_votes(object, near)),
+           response = do.call(cbind, neighbour_means(object, near)))
+  })
+  if (type == "class") {
+    classes <- as_classes(found, object)
+    names(classes) <- names(found)
+    return(if (is.null(newdata)) stats::napredict(object$na.action, classes) else classes)
+  }
+  if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
+  if (type == "prob") return(found)
+  shaped <- function(columns) {
+    part <- found[, columns, drop = FALSE]
+    if (q == 1) part[, 1] else structure(part, dimnames = list(rownames(x), colnames(object$y)))
+  }
+  if (se.fit) list(fit = shaped(seq_len(q)), se.fit = shaped(q + seq_len(q))) else shaped(seq_len(q))
+}
+
+#' @rdname knn_fit
+#' @param digits significant digits
+#' @export
+print.knn_fit <- function(x, digits = 3, ...) {
+  of_classes <- is.factor(x$y)
+  title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
+  cat("Nearest-neighbour ", if (of_classes) "classification" else "regression", ", ", title, ", ",
+      format(nrow(x$x), big.mark = ","), " points", if (of_classes) paste(" of", nlevels(x$y), "classes"), "\n",
+      sep = "")
+  cat("  k = ", x$k, if (is.null(x$cv)) " (given)" else " (leave-one-out)", ", ", x$weighting, " weights, ",
+      x$metric$name, if (x$standardize) ", standardized inputs", "\n", sep = "")
+  cat("  left out one by one: ", if (of_classes) paste(format(100 * x$criterion, digits = digits), "% errors")
+      else paste("mean squared error", format(x$criterion, digits = digits)), "\n", sep = "")
+  cat(left_out_text(x$na.action))
+  invisible(x)
+}
+
+#' @rdname knn_fit
+#' @export
+plot.knn_fit <- function(x, ...) {
+  draw_picture(plot_data(x), ...)
+  invisible(x)
+}
+
+# The criterion along k where it was chosen; else errors by class, or what was seen beside what was fitted.
+#' @export
+plot_data.knn_fit <- function(object, ...) {
+  of_classes <- is.factor(object$y)
+  label <- if (of_classes) "share of errors" else "mean squared error"
+  if (!is.null(object$cv)) {
+    return(picture("neighbours", label, curve = data.frame(x = object$cv$k, y = object$cv$criterion)))
+  }
+  if (of_classes) {
+    wrong <- tapply(object$fitted.values != object$y, object$y, mean)
+    return(bars_picture(as.vector(wrong), names(wrong), label))
+  }
+  refuse_many(ncol(object$y))
+  observed_picture(object$fitted.values, object$y, response_name(object))
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.knn_fit <- function(x, ...) x$cv %or% data.frame(k = x$k, criterion = x$criterion)
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.knn_fit <- function(x, ...) {
+  data.frame(nobs = nobs(x), k = x$k, weights = x$weighting, metric = x$metric$name, criterion = x$criterion)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.knn_fit <- function(x, data = NULL, newdata = NULL, ...) {
+  refuse_more(...)
+  out <- augmented_rows(x, data, newdata)
+  if (is.null(newdata)) x["na.action"] <- list(NULL)
+  out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
+  if (is.null(newdata) && !is.factor(x$y)) out$.resid <- unname(x$residuals)
+  out
+}
