@@ -62,6 +62,19 @@ case("permanova, 999 permutations", function() permanova(d$x ~ g, d$frame), "veg
 case("knn, k = 10", function() knn(d$x, k = 10), "FNN", function() FNN::get.knn(d$x, 10))
 case("silhouette_lazy, 20 clusters", function() silhouette_lazy(d$x, d$cl), "cluster",
      function() cluster::silhouette(d$cl, stats::dist(d$x)))
+flat <- function(n) {  # thirty neighbours each
+  set.seed(1)
+  matrix(stats::runif(2 * n, 0, sqrt(n * pi / 30)), n)
+}
+planes <- lapply(c(n, large), flat)
+for (plane in planes) {
+  case(sprintf("dbscan_lazy, 30 neighbours, %g points in the plane", nrow(plane)),
+       function() dbscan_lazy(plane, 1, 30), "dbscan", function() dbscan::dbscan(plane, 1, 30))
+  case(sprintf("lof_lazy, k = 10, %g points in the plane", nrow(plane)), function() lof_lazy(plane, 10), "dbscan",
+       function() dbscan::lof(plane, 11))
+}
+case("knn_fit, k = 5, predictions of all", function() predict(knn_fit(d$x, d$frame$g), d$x), "class",
+     function() class::knn(d$x, d$x, d$frame$g, 5))
 case("kmeans_lazy, 20 clusters, one start", function() suppressWarnings(kmeans_lazy(d$x, 20, nstart = 1)), "stats",
      function() suppressWarnings(stats::kmeans(d$x, 20, iter.max = 100, algorithm = "Lloyd")))
 case("kde_lazy, values at the points", function() fitted(kde_lazy(d$x)), "ks",

@@ -65,6 +65,14 @@ test_that("cores and their clusters are those of dbscan, and a border point's cl
     expect_identical(of_cores$cluster, dbscan::dbscan(clouds, 0.3, minPts, borderPoints = FALSE)$cluster)
   }
   expect_output(dbscan:::print.dbscan_fast(ours), "2300 objects")
+  for (unit in c(1e-100, 1e100)) {
+    expect_identical(dbscan_lazy(clouds * unit, 0.3 * unit, 8)$core, dbscan::is.corepoint(clouds, 0.3, 8))
+  }
+  far <- clouds + 1e7
+  both <- list(dbscan_lazy(far, 0.3, 8, borderPoints = FALSE), dbscan::dbscan(far, 0.3, 8, borderPoints = FALSE))
+  expect_identical(both[[1]]$cluster, both[[2]]$cluster)
+  grid <- as.matrix(expand.grid(1:30, 1:30)) / 10
+  expect_identical(dbscan_lazy(grid, 0.1, 5)$core, dbscan::is.corepoint(grid, 0.1, 5))
   expect_equal(dbscan_lazy(petals, 0.5)$cluster, dbscan::dbscan(petals, 0.5)$cluster)
 })
 
