@@ -28,7 +28,7 @@
 #' The result is also of class `gstatVariogram`, so that `gstat::fit.variogram()` reads it, and `gstat::variogram()` of
 #' a `gp_fit` calls this method. With the same boundaries, the numbers are those of `gstat::variogram()`, whose default
 #' cutoff differs slightly. Calls in the form of that function, with locations in a formula of their own or in a spatial
-#' object, are refused here.
+#' object, are refused here. If gstat is attached later than kernweave, write `kernweave::variogram()`.
 #'
 #' @param x what [gp_fit()] returned, or a formula as for that function, response ~ inputs; for methods: a variogram
 #' @param data,subset,na.action as in [gp_fit()]
@@ -216,35 +216,40 @@ variogram_of <- function(x, r, ends, directions, cressie, pairs, about) {
 # Half a million pairs at a time, so that what is made of them stays in the cache.
 sums_of_pairs <- function(x, r, ends, directions, cressie) {
   n <- nrow(x)
-  sums <- rep(list(matrix(0, length(ends) - 1, 3)), max(1, length(directions$alpha)))
-  firsts <- seq(1, n - 1, by = max(1, 5e5 %/% n))
+  classes <- length(ends) - 1
+  sums <- rep(list(matrix(0, classes, 3)), max(1, length(directions$alpha)))
+  step <- max(1, 5e5 %/% n)
+  firsts <- seq(1, n - 1, by = step)
   begin_work("variogram()", steps = length(firsts), quicker = "a smaller `pairs`")
   on.exit(end_work("variogram()"))
   for (first in firsts) {
-    found <- pairs_within(x, first, min(n, first - 1 + max(1, 5e5 %/% n)), max(ends))
-    difference <- abs(r[found$i] - r[found$j])
+    rows <- first:min(n, first - 1 + step)
+    found <- pairs_within(x, rows, max(ends))
+    difference <- of_pairs(found, rows, r, abs)
     difference <- if (cressie) sqrt(difference) else difference^2
     bin <- .bincode(found$d, ends, right = TRUE, include.lowest = TRUE)
+    offsets <- if (isTRUE(directions$tol < 90)) lapply(1:2, function(k) of_pairs(found, rows, x[, k], identity))
     for (k in seq_along(sums)) {
-      chosen <- if (!is.null(directions)) in_direction(x, found, directions$alpha[k], directions$tol)
-      sums[[k]] <- sums[[k]] + class_sums(bin, found$d, difference, chosen, length(ends) - 1)
+      chosen <- if (!is.null(offsets)) in_direction(offsets, found$d, directions$alpha[k], directions$tol)
+      sums[[k]] <- sums[[k]] + class_sums(bin, found$d, difference, chosen, classes)
     }
     step_work("variogram()")
   }
   sums
 }
 
-# Pairs of the rows from `first` to `last` with later rows, at most so far apart.
-pairs_within <- function(x, first, last, most) {
-  m <- last - first + 1
-  D <- as.matrix(sqrt(sqdist(Vi(x[first:last, , drop = FALSE]), Vj(x[first:nrow(x), , drop = FALSE]))))
-  own <- D[, seq_len(m)]
-  own[lower.tri(matrix(own, m), diag = TRUE)] <- Inf
-  D[, seq_len(m)] <- own
+# Pairs of rows with themselves and those after them, at most so far apart: numbers of a matrix, and distances.
+pairs_within <- function(x, rows, most) {
+  D <- as.matrix(sqrt(sqdist(Vi(x[rows, , drop = FALSE]), Vj(x[rows[1]:nrow(x), , drop = FALSE]))))
+  own <- D[, seq_along(rows), drop = FALSE]
+  own[lower.tri(own, diag = TRUE)] <- Inf
+  D[, seq_along(rows)] <- own
   at <- which(D <= most)
-  j <- (at - 1L) %/% m
-  list(i = at - j * m + (first - 1), j = j + first, d = D[at])
+  list(at = at, d = D[at])
 }
+
+# A function of the difference of a variable, for these pairs.
+of_pairs <- function(found, rows, v, f) as.matrix(f(Vi(v[rows]) - Vj(v[rows[1]:length(v)])))[found$at]
 
 class_sums <- function(bin, d, difference, chosen, classes) {
   if (!is.null(chosen)) {
@@ -252,20 +257,14 @@ class_sums <- function(bin, d, difference, chosen, classes) {
     d <- d[chosen]
     difference <- difference[chosen]
   }
-  out <- matrix(0, classes, 3)
-  if (!length(bin)) return(out)
-  out[, 1] <- tabulate(bin, classes)
-  out[out[, 1] > 0, 2:3] <- rowsum(cbind(d, difference), bin)
-  out
+  sums <- function(v) if (length(v)) index_add(numeric(classes), bin, v) else numeric(classes)
+  cbind(tabulate(bin, classes), sums(d), sums(difference))
 }
 
 # Two observations at one place lie in every direction.
-in_direction <- function(x, found, alpha, tol) {
-  if (tol == 90) return(NULL)
-  east <- x[found$i, 1] - x[found$j, 1]
-  north <- x[found$i, 2] - x[found$j, 2]
+in_direction <- function(offsets, d, alpha, tol) {
   unit <- direction_of(alpha)
-  which(found$d == 0 | abs(east * unit[1] + north * unit[2]) / found$d >= cos(tol * pi / 180))
+  which(abs(offsets[[1]] * unit[1] + offsets[[2]] * unit[2]) >= cos(tol * pi / 180) * d)
 }
 direction_of <- function(alpha) c(sin(alpha * pi / 180), cos(alpha * pi / 180))
 
@@ -315,7 +314,7 @@ print.variogram_lazy <- function(x, digits = 4, ...) {
   about <- attr(x, "about")
   if (!is.null(about)) print_variogram_title(about, digits)
   table <- as.data.frame(x)
-  if (all(table$dir.hor == 0)) table$dir.hor <- NULL
+  if (is.null(about$directions) && all(table$dir.hor == 0)) table$dir.hor <- NULL
   print(table[setdiff(names(table), c("dir.ver", "id"))], digits = digits, row.names = FALSE)
   invisible(x)
 }
