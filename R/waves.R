@@ -14,12 +14,12 @@ by_waves <- function(w, tasks, store, patience, keep = NULL) {
   wave$patience <- patience
   wave$at <- integer(length(w$cluster))      # the task each node is at; 0: none
   wave$since <- numeric(length(w$cluster))
+  wave$speaking <- 0L  # the node that a message is written to or read from
   wave$tried <- integer(length(tasks))
   wave$found <- vector("list", length(tasks))
   wave$keep <- keep
   wave$waiting <- seq_along(tasks)
-  # Whatever ends the call, blocks under way are waited for, and their answers read: no later call meets them.
-  on.exit(while (any(wave$at > 0)) receive_blocks(wave, 1))
+  on.exit(end_wave(wave))
   while (length(wave$waiting) || any(wave$at > 0)) {
     if (!length(ready_nodes(w))) make_again(wave)
     send_blocks(wave)
@@ -27,6 +27,21 @@ by_waves <- function(w, tasks, store, patience, keep = NULL) {
     if (!is.null(wave$error)) abort_again(wave$error)
   }
   wave$found
+}
+
+# Whatever ends the call, blocks under way are waited for, and their answers read: no later call meets them. A node that
+# was interrupted in the middle of a message is lost, and all that are waited for where the user interrupts again.
+end_wave <- function(wave) {
+  if (wave$speaking) lose_node(wave, wave$speaking, "was interrupted")
+  if (!any(wave$at > 0)) return(invisible())
+  on.exit(for (node in which(wave$at > 0)) lose_node(wave, node, "was interrupted"))
+  patient <- as.numeric(Sys.time()) + 2
+  while (any(wave$at > 0)) {
+    receive_blocks(wave, 0.2)
+    if (as.numeric(Sys.time()) < patient || !any(wave$at > 0)) next
+    message("Waiting for ", counted(sum(wave$at > 0), "block"), " under way; interrupt again to leave these workers out")
+    patient <- Inf
+  }
 }
 
 ready_nodes <- function(w) setdiff(seq_along(w$cluster), w$lost$node)
@@ -42,14 +57,14 @@ send_blocks <- function(wave) {
       abort("worker_lost", "rows ", rows[1], " to ", rows[2], " have ended three workers")
     }
     message <- with_store(w, node, wave$tasks[[task]], wave$store)
-    if (!send_message(w$cluster[[node]], message)) {
+    suspendInterrupts(if (spoken_to(wave, node, send_message(w$cluster[[node]], message))) {
+      w$known[[node]] <- union(w$known[[node]], names(message$store))
+      wave$waiting <- wave$waiting[-1]
+      wave$at[node] <- task
+      wave$since[node] <- as.numeric(Sys.time())
+    } else {
       lose_node(wave, node, "died")
-      next
-    }
-    w$known[[node]] <- union(w$known[[node]], names(message$store))
-    wave$waiting <- wave$waiting[-1]
-    wave$at[node] <- task
-    wave$since[node] <- as.numeric(Sys.time())
+    })
   }
 }
 
@@ -84,12 +99,29 @@ receive_blocks <- function(wave, seconds) {
   if (!length(busy)) return(invisible())
   ready <- tryCatch(socketSelect(lapply(w$cluster[busy], `[[`, "con"), FALSE, seconds), error = function(e) TRUE)
   for (node in busy[ready]) {
-    answer <- tryCatch(unserialize(w$cluster[[node]]$con)$value, error = function(e) NULL)
-    if (is.list(answer)) take_answer(wave, node, answer) else lose_node(wave, node, "died")
+    suspendInterrupts({
+      answer <- spoken_to(wave, node, read_message(w$cluster[[node]]))
+      if (is.list(answer)) take_answer(wave, node, answer) else lose_node(wave, node, "died")
+    })
   }
   for (node in which(wave$at > 0)) {
     if (as.numeric(Sys.time()) - wave$since[node] > wave$patience) lose_node(wave, node, "did not answer")
   }
+}
+
+read_message <- function(node) tryCatch(unserialize(node$con)$value, error = function(e) NULL)
+
+# R hears the user while it waits for a socket, be interrupts suspended or not. So a node is remembered while a message is
+# written or read; one that stands still in the middle of it is given up after the same patience.
+spoken_to <- function(wave, node, message) {
+  con <- wave$w$cluster[[node]]$con
+  before <- socketTimeout(con)
+  wave$speaking <- node
+  socketTimeout(con, min(before, max(1, ceiling(wave$patience))))
+  force(message)
+  socketTimeout(con, before)
+  wave$speaking <- 0L
+  message
 }
 
 take_answer <- function(wave, node, answer) {
@@ -114,9 +146,22 @@ take_answer <- function(wave, node, answer) {
 
 lose_node <- function(wave, node, why) {
   w <- wave$w
+  silence(w$cluster[[node]]$con)
+  wave$speaking <- 0L
   w$lost <- rbind(w$lost, data.frame(node = node, why = why))
   if (wave$at[node]) wave$waiting <- c(wave$at[node], wave$waiting)
   wave$at[node] <- 0L
+}
+
+# What a lost node may still answer must not be read by anybody, so its connection is closed. The cluster knows that by
+# its number: one that takes all and says nothing gets it, and not whatever is opened next.
+silence <- function(con) {
+  number <- as.integer(con)
+  if (!tryCatch(is.null(close(con)), error = function(e) FALSE)) return(invisible())
+  opened <- list(file(nullfile(), "wb"))
+  while (as.integer(opened[[1]]) < number) opened <- c(list(file(nullfile(), "wb")), opened)
+  for (other in opened[-1]) close(other)
+  session$silent <- c(session$silent, opened[1])
 }
 
 # All are lost: a function makes the cluster anew, once.
@@ -131,25 +176,35 @@ make_again <- function(wave) {
   wave$since <- numeric(length(w$cluster))
 }
 
-# Nodes without sockets: what a worker lacks, it says. A call that failed condemns the cluster, since answers may wait.
+# Nodes without sockets: what a worker lacks, it says. A call that failed or was interrupted condemns the cluster, since
+# answers may wait; a function makes it anew.
 by_apply <- function(w, tasks, store) {
-  if (length(w$lost$node)) abort("worker_lost", "the workers are lost: ", w$lost$why[1])
+  if (length(w$lost$node)) {
+    if (is.null(w$make)) abort("worker_lost", "the workers are lost: ", w$lost$why[1])
+    w$lost <- w$lost[0, ]
+    join_cluster(w, w$make())
+  }
   found <- vector("list", length(tasks))
   left <- seq_along(tasks)
   for (with in list(NULL, store)) {
     if (!length(left)) break
-    answers <- tryCatch(parallel::clusterApply(w$cluster, lapply(tasks[left], replace, "store", list(with)),
-                                               worker_block), error = function(e) e)
-    if (inherits(answers, "error")) {
-      w$lost <- data.frame(node = seq_along(w$cluster), why = conditionMessage(answers))
-      abort("worker_lost", "the workers are lost: ", conditionMessage(answers))
-    }
+    answers <- apply_once(w, lapply(tasks[left], replace, "store", list(with)))
     for (k in seq_along(answers)) if (!is.null(answers[[k]]$error)) abort_again(answers[[k]]$error)
     done <- !vapply(answers, function(answer) is.null(answer$value), NA)
     found[left[done]] <- lapply(answers[done], `[[`, "value")
     left <- left[!done]
   }
   found
+}
+
+apply_once <- function(w, tasks) {
+  w$lost <- data.frame(node = seq_along(w$cluster), why = "was interrupted")
+  answers <- tryCatch(parallel::clusterApply(w$cluster, tasks, worker_block), error = function(e) {
+    w$lost$why <- conditionMessage(e)
+    abort("worker_lost", "the workers are lost: ", conditionMessage(e))
+  })
+  w$lost <- w$lost[0, ]
+  answers
 }
 
 # One future for each block, with all it needs, since who computes it is the plan's business; three tries.
