@@ -5,12 +5,13 @@
 #' Methods for `tidy()`, `glance()` and `augment()` of the generics package, which broom also exports. Use them to
 #' collect results of several fits, or to plot fitted values with the data.
 #'
-#' `tidy()` has a row for each bandwidth, component, coefficient or effect; `glance()` one row for the fit. `augment()`
-#' adds fitted values to the data: to [model.frame()] if the fit was made from a formula, otherwise to the inputs and
-#' the `response`.
+#' `tidy()` has a row for each bandwidth, component, coefficient, effect or class of distances; `glance()` one row for
+#' the fit. `augment()` adds fitted values to the data: to [model.frame()] if the fit was made from a formula, otherwise
+#' to the inputs and the `response`.
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
 #'   [gp_fit()], [knn_fit()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
+#'   [gp_fit()], [variogram()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
 #'   [test][kernweave_test]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
 #'   `na.action` left out are dropped
@@ -114,6 +115,10 @@ tidy.permanova <- function(x, ...) {
   data.frame(term = rownames(x), df = x$Df, sumsq = x$SumOfSqs, r.squared = x$R2, statistic = x$F,
              p.value = x[["Pr(>F)"]])
 }
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.variogram_lazy <- function(x, ...) as.data.frame(x)
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy

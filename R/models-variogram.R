@@ -38,7 +38,8 @@
 #' @param breaks upper ends of the classes, instead of `cutoff` and `width`; a first one of 0 changes nothing
 #' @param alpha directions in degrees, clockwise from the second input (north) to the first (east), for two inputs;
 #'   `NULL` for pairs in all directions
-#' @param tol.hor how many degrees a pair may differ from a direction
+#' @param tol.hor how many degrees at most a pair may differ from a direction; gstat leaves it to rounding whether pairs
+#'   that differ by just so much belong to it
 #' @param cressie use the robust estimate?
 #' @param pairs the largest number of pairs
 #' @param digits significant digits
@@ -261,10 +262,11 @@ class_sums <- function(bin, d, difference, chosen, classes) {
   cbind(tabulate(bin, classes), sums(d), sums(difference))
 }
 
-# Two observations at one place lie in every direction.
+# Two observations at one place lie in every direction. Those at the very angle belong to it, as the diagonals of a grid
+# to both its axes, whatever rounding says.
 in_direction <- function(offsets, d, alpha, tol) {
   unit <- direction_of(alpha)
-  which(abs(offsets[[1]] * unit[1] + offsets[[2]] * unit[2]) >= cos(tol * pi / 180) * d)
+  which(abs(offsets[[1]] * unit[1] + offsets[[2]] * unit[2]) >= (cos(tol * pi / 180) - 1e-12) * d)
 }
 direction_of <- function(alpha) c(sin(alpha * pi / 180), cos(alpha * pi / 180))
 

@@ -79,6 +79,17 @@ test_that("twins are at distance 0, constant responses have none, and classes wi
   expect_identical(in_nowhere(plot(level)), level)
 })
 
+test_that("pairs at the very angle and the very end of a class belong to it", {
+  grid <- expand.grid(a = 1:6, b = 1:6)
+  grid$y <- sin(grid$a) + cos(2 * grid$b)
+  along <- variogram(y ~ a + b, grid, breaks = c(1, 1.5), alpha = c(0, 90, 45), tol.hor = 45)
+  expect_identical(along$np, c(30, 50, 30, 50, 60, 25))  # diagonals of both kinds in 0 and 90, of one in 45
+  expect_identical(variogram(y ~ a + b, grid, alpha = 20, tol.hor = 90)$np, variogram(y ~ a + b, grid)$np)
+  far <- transform(grid, a = 5e6 + 100 * a, b = 3e5 + 100 * b)
+  expect_equal(variogram(y ~ a + b, far, trend = ~ a, cutoff = 300)$gamma,
+               variogram(y ~ a + b, grid, trend = ~ a, cutoff = 3)$gamma, tolerance = 1e-12)
+})
+
 test_that("rows without a value are left out, and rows of a subset are looked for in the data", {
   gaps <- few
   gaps$depth[3] <- NA
@@ -166,8 +177,12 @@ test_that("pictures are drawn by both systems, with the curves of fits", {
     expect_error(lines(variogram(depth ~ long + lat, few)), "has none", class = "kernweave_error_unsupported")
   })
   expect_identical(nrow(found[1:3, ]), 3L)
-  expect_output(print(found[1:3, ], digits = 2), "np +dist +gamma *\n")
-  expect_output(print(found), "np +dist +gamma +dir.hor *\n")
+  expect_output(print(found[1:3, ], digits = 2), "np +dist +gamma +dir.hor *\n")
+  expect_output(print(variogram(fit)), "np +dist +gamma *\n")
+  skip_if_not_installed("generics")
+  tidied <- generics::tidy(found)
+  expect_identical(class(tidied), "data.frame")
+  expect_identical(tidied$gamma, found$gamma)
   skip_if_not_installed("ggplot2")
   drawn <- ggplot2::autoplot(found)
   expect_identical(drawn$labels$size, "pairs")
