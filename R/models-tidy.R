@@ -10,8 +10,7 @@
 #' to the inputs and the `response`.
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
-#'   [gp_fit()], [knn_fit()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
-#'   [gp_fit()], [variogram()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
+#'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
 #'   [test][kernweave_test]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
 #'   `na.action` left out are dropped
