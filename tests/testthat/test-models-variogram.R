@@ -79,6 +79,15 @@ test_that("twins are at distance 0, constant responses have none, and classes wi
   expect_identical(in_nowhere(plot(level)), level)
 })
 
+test_that("classes are looked up as a search finds them, whatever their widths", {
+  d <- with_local_seed(2, stats::runif(1e5))
+  for (ends in list(c(0, 0:7 / 7 + 1e-9), c(0, 1e-7, 1), 0:5000 / 5000, c(0, 1e-130, 3e-130))) {
+    most <- max(ends)
+    at <- c(d * most, ends, ends * (1 - 2^-53), pmin(ends * (1 + 2^-52), most))
+    expect_identical(classes_of(at, ends, class_cells(ends)), findInterval(at, c(-1, ends[-1]), left.open = TRUE))
+  }
+})
+
 test_that("pairs at the very angle and the very end of a class belong to it", {
   grid <- expand.grid(a = 1:6, b = 1:6)
   grid$y <- sin(grid$a) + cos(2 * grid$b)

@@ -1,0 +1,110 @@
+# What variograms show: the curve that a fit has for them, prints, pictures.
+
+# --- the curve of a fit -------------------------------------------------------------------------------------
+
+# What a fit says of distances up to `most`: its parameters, and the curve, which is NULL where it is of places and not
+# of their differences.
+fitted_variogram <- function(fit, most, directions, n = 200) {
+  list(parameters = covariance_parameters(fit), nugget = fit$nugget, curve = fit_curves(fit, most, directions, n))
+}
+
+fit_curves <- function(fit, most, directions, n) {
+  D <- ncol(fit$data$x)
+  units <- if (is.null(directions)) diag(D) else t(vapply(directions$alpha, direction_of, numeric(2)))
+  labels <- if (is.null(directions)) colnames(fit$x) %or% seq_len(D) else format(directions$alpha, trim = TRUE)
+  h <- seq(0, most, length.out = n)
+  from <- range_corners(fit$data$x)
+  covariances <- lapply(from, function(corner) {
+    vapply(seq_len(nrow(units)), function(k) {
+      as.vector(as.matrix(gp_cross(fit, outer(h, units[k, ]) + rep(corner, each = n), t(corner))))
+    }, h)
+  })
+  unit <- max(abs(covariances[[1]]))
+  if (!isTRUE(max(abs(covariances[[1]] - covariances[[2]])) < 1e-6 * unit)) return(NULL)
+  gamma <- fit$nugget + rep(covariances[[1]][1, ], each = n) - covariances[[1]]
+  if (max(abs(gamma - gamma[, 1])) < 1e-8 * unit) return(data.frame(x = h, y = gamma[, 1]))
+  data.frame(x = rep(h, ncol(gamma)), y = as.vector(gamma), group = factor(rep(labels, each = n), unique(labels)))
+}
+
+# Two places at which a covariance that depends on places would differ.
+range_corners <- function(x) list(apply(x, 2, min), apply(x, 2, max))
+
+# --- print and pictures -------------------------------------------------------------------------------------
+
+#' @rdname variogram
+#' @export
+print.variogram_lazy <- function(x, digits = 4, ...) {
+  about <- attr(x, "about")
+  if (!is.null(about)) print_variogram_title(about, digits)
+  table <- as.data.frame(x)
+  if (is.null(about$directions) && all(table$dir.hor == 0)) table$dir.hor <- NULL
+  print(table[setdiff(names(table), c("dir.ver", "id"))], digits = digits, row.names = FALSE)
+  invisible(x)
+}
+
+#' @export
+as.data.frame.variogram_lazy <- function(x, ...) {
+  structure(unclass(x)[names(x)], row.names = attr(x, "row.names"), class = "data.frame")
+}
+
+print_variogram_title <- function(about, digits) {
+  large <- function(n) format(n, big.mark = ",")
+  cat(if (about$cressie) "Robust variogram, " else "Variogram, ",
+      if (!is.null(about$formula)) paste0(deparse1(about$formula), ", "), "trend ",
+      sub("^~", "~ ", deparse1(about$trend)), "\n  ", large(about$n), " points, ",
+      if (about$rows == about$n) "all pairs" else paste0(
+        "pairs among ", large(about$rows), " of them, half at random, half their nearest neighbours"), "\n", sep = "")
+  cat(left_out_text(about$na.action))
+  parameters <- about$fitted$parameters
+  if (is.null(parameters)) return(invisible())
+  cat("  fitted: ", paste(names(parameters), vapply(parameters, format, "", digits = digits), collapse = ", "),
+      if (is.null(about$fitted$curve)) "; no curve, as the kernel depends on places", "\n", sep = "")
+}
+
+#' @rdname variogram
+#' @export
+plot.variogram_lazy <- function(x, ...) {
+  picture <- plot_data(x)
+  draw_picture(picture, ...)
+  groups <- picture$layers$points$group %or% picture$layers$curve$group
+  if (!is.null(groups)) {
+    graphics::legend("topleft", levels(groups), title = "direction", pch = 19, bty = "n",
+                     col = group_colours(factor(levels(groups), levels(groups)), "grey50"))
+  }
+  invisible(x)
+}
+
+#' @export
+plot_data.variogram_lazy <- function(object, ...) {
+  fitted <- attr(object, "about")$fitted
+  points <- data.frame(x = object$dist, y = object$gamma, size = object$np)
+  if (length(unique(object$dir.hor)) > 1) points$group <- factor(object$dir.hor, unique(object$dir.hor))
+  scales <- fitted$parameters[grepl("scale", names(fitted$parameters))]
+  scales <- scales[scales <= max(fitted$curve$x, 0)]
+  picture("distance", "semivariance", origin = data.frame(x = 0, y = 0), points = points, curve = fitted$curve,
+          across = if (!is.null(fitted$curve)) data.frame(y = fitted$nugget),
+          upright = if (length(scales)) data.frame(x = unname(scales)))
+}
+
+#' @rdname variogram
+#' @export
+lines.variogram_lazy <- function(x, ...) {
+  curve <- attr(x, "about")$fitted$curve
+  if (is.null(curve)) abort("unsupported", "lines() draws the curve of a fit, and this variogram has none")
+  painters$curve(curve, ...)
+  invisible(x)
+}
+
+#' @rdname variogram
+#' @param which for `lines()` of a fit: the fitted function of one input, or the curve of its covariance, to the right
+#'   end of the plot
+#' @param n number of points on that curve
+#' @export
+lines.gp_fit <- function(x, which = if (ncol(x$data$x) == 1) "fit" else "variogram", n = 200, ...) {
+  which <- choice_of(which[1], c("fit", "variogram"), "which")
+  if (which == "fit") return(lines.kernweave_fit(x, ...))
+  curve <- fit_curves(x, graphics::par("usr")[2], NULL, check_count(n, "n", least = 2))
+  if (is.null(curve)) abort("unsupported", "lines() draws curves of distances, and this kernel depends on places")
+  painters$curve(curve, ...)
+  invisible(x)
+}
