@@ -122,7 +122,8 @@ finished_blocks <- function(folder, blocks) {
 write_block <- function(folder, k, value) {
   part <- file.path(folder, paste0(block_name(k), "new.part"))
   save_whole(value, part)
-  file.rename(part, file.path(folder, paste0(block_name(k), tools::md5sum(part), ".rds")))
+  whole <- file.path(folder, paste0(block_name(k), tools::md5sum(part), ".rds"))
+  if (!file.rename(part, whole)) abort("disk", "a file of the job cannot be renamed to ", whole)
 }
 
 read_block <- function(k, folder) {
@@ -152,14 +153,20 @@ lock_folder <- function(folder) {
   owner <- file.path(lock, "owner")
   mine <- c(Sys.info()[["nodename"]], Sys.getpid())
   if (!dir.create(lock, showWarnings = FALSE)) {
+    if (!dir.exists(lock)) abort("disk", "nothing can be written in the folder ", folder)
     of <- tryCatch(readLines(owner), error = function(e) "", warning = function(w) "")
     if (!is_gone(of, mine)) {
       abort("job_changed", "process ", of[2], " on ", of[1], " is at work in ", folder, "; if it is no more, delete ",
             lock)
     }
   }
-  writeLines(as.character(mine), owner)
-  function() unlink(lock, recursive = TRUE)
+  unlock <- function() unlink(lock, recursive = TRUE)
+  cannot <- function(condition) {
+    unlock()
+    disk_failed(owner, condition)
+  }
+  tryCatch(writeLines(as.character(mine), owner), warning = cannot, error = cannot)
+  unlock
 }
 
 is_gone <- function(of, mine) {

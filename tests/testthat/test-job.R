@@ -104,3 +104,34 @@ test_that("what cannot be a job is refused by class, and leaves nothing", {
     expect_length(blocks_in(folder), 0)
   })
 })
+
+test_that("a job whose disk is full is an error by class, leaves nothing half-written, and goes on with more room", {
+  skip_on_os(c("windows", "mac"))
+  folder <- tempfile("disk")
+  dir.create(folder)
+  mount <- function(...) suppressWarnings(system2("mount", c(...), stdout = FALSE, stderr = FALSE))
+  if (mount("-t", "tmpfs", "-o", "size=512k", "tmpfs", folder) != 0) skip("a small disk cannot be made here")
+  on.exit({
+    system2("umount", folder)
+    unlink(folder, recursive = TRUE)
+  })
+  wide <- matrix(stats::runif(500 * 12), 500)
+  R <- reduction(exp(-sqdist(Vi(x), Vj(y))) * Vj(wide), "sum", call = FALSE)
+  job <- file.path(folder, "job")
+  expect_error(kernweave_job(R, job), class = "kernweave_error_disk")
+  expect_gt(length(blocks_in(job)), 0)
+  expect_length(list.files(job, "part$"), 0)
+  expect_false(dir.exists(file.path(job, "lock")))
+  before <- blocks_in(job)
+  expect_identical(unname(tools::md5sum(before)), sub(".*-([0-9a-f]{32})[.]rds$", "\\1", before))
+  mount("-o", "remount,size=8m", folder)
+  expect_identical(kernweave_job(R, job), as.matrix(R))
+  expect_true(all(before %in% blocks_in(job)))
+})
+
+test_that("a folder in which nothing can be written is an error by class", {
+  with_folder(function(folder) {
+    file.create(folder)
+    expect_error(kernweave_job(reductions$sum(), file.path(folder, "job")), class = "kernweave_error_disk")
+  })
+})
