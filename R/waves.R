@@ -39,7 +39,7 @@ end_wave <- function(wave) {
   while (any(wave$at > 0)) {
     receive_blocks(wave, 0.2)
     if (as.numeric(Sys.time()) < patient || !any(wave$at > 0)) next
-    message("Waiting for ", counted(sum(wave$at > 0), "block"), " under way; interrupt again to leave these workers out")
+    message("Waiting for ", counted(sum(wave$at > 0), "block"), " under way; interrupt again to leave out the workers")
     patient <- Inf
   }
 }
@@ -111,8 +111,8 @@ receive_blocks <- function(wave, seconds) {
 
 read_message <- function(node) tryCatch(unserialize(node$con)$value, error = function(e) NULL)
 
-# R hears the user while it waits for a socket, be interrupts suspended or not. So a node is remembered while a message is
-# written or read; one that stands still in the middle of it is given up after the same patience.
+# R hears the user while it waits for a socket, be interrupts suspended or not. So a node is remembered while a message
+# is written or read; one that stands still in the middle of it is given up after the same patience.
 spoken_to <- function(wave, node, message) {
   con <- wave$w$cluster[[node]]$con
   before <- socketTimeout(con)

@@ -150,3 +150,38 @@ test_that("what a worker says after its patience is read by nobody, and the clus
     expect_true(has_ended(pid_of(w, 3)))
   })
 })
+
+long_job <- quote({
+  set.seed(7)
+  x <- matrix(runif(60000), 20000)
+  y <- matrix(runif(30000), 10000)
+  options(kernweave.threads = 1)
+  R <- reduction(exp(-sqdist(Vi(x), Vj(y))), "sum", call = FALSE)
+  kernweave_job(R, file.path(folder, "job"))
+})
+
+test_that("a job killed at any moment goes on where it was", {
+  skip_on_os("windows")
+  skip_below("usual")
+  set.seed(7)
+  x <- matrix(stats::runif(60000), 20000)
+  y <- matrix(stats::runif(30000), 10000)
+  R <- reduction(exp(-sqdist(Vi(x), Vj(y))), "sum", call = FALSE)
+  blocks <- function(job) list.files(job, "^block.*rds$")
+  dir.create(job <- tempfile("job"))
+  on.exit(unlink(job, recursive = TRUE))
+  for (k in seq_len(by_tier(2, 3, 10))) {
+    before <- blocks(job)
+    with_process(long_job, function(folder, pid) {
+      file.symlink(job, file.path(folder, "job"))
+      wait_until(dir.exists(file.path(job, "lock")) || has_ended(pid))
+      Sys.sleep(0.01 + (k * 13) %% 10 / 50)
+      tools::pskill(pid, tools::SIGKILL)
+      wait_until(has_ended(pid))
+      unlink(file.path(folder, "job"))
+    })
+    expect_true(all(before %in% blocks(job)))
+  }
+  expect_identical(kernweave_job(R, job), as.matrix(R))
+  expect_length(list.files(job, "part$|^lock"), 0)
+})
