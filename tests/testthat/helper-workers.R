@@ -16,7 +16,7 @@ end_cluster <- function(cluster) {
 
 # CRAN's checks allow two.
 new_cluster <- function(n) {
-  if (nzchar(Sys.getenv("_R_CHECK_LIMIT_CORES_"))) n <- min(n, 2)
+  if (few_processes()) n <- min(n, 2)
   old <- Sys.getenv("R_LIBS", NA)
   Sys.setenv(R_LIBS = paste(.libPaths(), collapse = ":"))
   on.exit(if (is.na(old)) Sys.unsetenv("R_LIBS") else Sys.setenv(R_LIBS = old))
@@ -26,6 +26,9 @@ new_cluster <- function(n) {
 with_workers <- function(n, code, ..., always = TRUE) {
   with_cluster(n, function(cluster) code(kernweave_workers(cluster, threads = 1, always = always, ...)))
 }
+
+few_processes <- function() nzchar(Sys.getenv("_R_CHECK_LIMIT_CORES_"))
+skip_with_few_processes <- function() testthat::skip_if(few_processes(), "no more than two processes are allowed")
 
 pid_of <- function(w, node) w$cards[[node]]$pid
 

@@ -74,6 +74,7 @@ interrupted <- quote({
 })
 
 test_that("after an interrupt at any moment the next call is right, and never one behind", {
+  skip_with_few_processes()
   skip_on_os("windows")
   skip_below("usual")
   old <- Sys.getenv("R_LIBS", NA)
@@ -101,6 +102,7 @@ test_that("after an interrupt at any moment the next call is right, and never on
 })
 
 test_that("a worker that is killed in the middle of a block loses it and nothing else", {
+  skip_with_few_processes()
   skip_on_os("windows")
   here <- K %*% b
   with_workers(3, function(w) {
@@ -117,6 +119,7 @@ test_that("a worker that is killed in the middle of a block loses it and nothing
 })
 
 test_that("a block that ends three workers is an error that names its rows, and the fourth lives", {
+  skip_with_few_processes()
   skip_on_os("windows")
   with_workers(4, function(w) {
     on_rows(w$cluster, function(R, task) {
@@ -132,6 +135,7 @@ test_that("a block that ends three workers is an error that names its rows, and 
 })
 
 test_that("what a worker says after its patience is read by nobody, and the cluster can be stopped", {
+  skip_with_few_processes()
   skip_on_os("windows")
   here <- K %*% b
   with_cluster(3, function(cluster) {
@@ -161,6 +165,7 @@ long_job <- quote({
 })
 
 test_that("a job killed at any moment goes on where it was", {
+  skip_with_few_processes()
   skip_on_os("windows")
   skip_below("usual")
   set.seed(7)
