@@ -66,7 +66,7 @@ told_by_rows <- function(found) {
 }
 
 run_job <- function(whole, folder, w) {
-  job <- known_job(folder, stamp_of_job(whole$R, whole$data, whole$options), whole)
+  job <- known_job(folder, stamp_of_job(whole$R, whole$operands, whole$data, whole$options), whole)
   left <- setdiff(seq_along(job$blocks), finished_blocks(folder, job$blocks))
   if (length(left) && is.null(w)) {
     for (k in left) write_block(folder, k, rows_decided(whole, job$blocks[[k]], job$decision))
@@ -82,11 +82,26 @@ run_job <- function(whole, folder, w) {
 # --- the folder ---------------------------------------------------------------------------------------------------
 
 # What the blocks are of. Data are known by a sum of their bytes.
-stamp_of_job <- function(R, data, options) {
+stamp_of_job <- function(R, operands, data, options) {
   options$check <- FALSE  # changes no number
   list(version = as.character(utils::packageVersion("kernweave")),
        structure = r_structure(R$outputs, R$extents, plan_options(R, options))$key, extent = R$extent,
-       dim = lapply(data, extents_of), sums = vapply(data, sum_of_data, ""), pairs = !is.null(R$pairs))
+       dim = lapply(data, extents_of), sums = vapply(data, sum_of_data, ""),
+       pairs = if (!is.null(R$pairs)) stamp_of_pairs(R$pairs, extent_of_call(R, data, operands)))
+}
+
+# Which pairs there are: orders and rectangles of points, a pattern, a condition with its data.
+stamp_of_pairs <- function(pairs, extent) {
+  extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
+  extent[is.na(extent)] <- 1
+  parts <- rule_parts(pairs$rule, extent)
+  pattern <- if (isS4(parts$pattern)) c(parts$pattern@i, parts$pattern@p) else parts$pattern
+  numbers <- list(parts$order_i, parts$order_j, unlist(parts$rectangles), pattern)
+  where <- if (!is.null(parts$where)) {
+    c(formula_text(parts$where, 100000L, 15),
+      vapply(operands_of(parts$where), function(operand) sum_of_data(as.double(operand$data)), ""))
+  }
+  c(pairs$swapped, vapply(lapply(numbers, as.double), r_sum_of_bytes, ""), where)
 }
 
 sum_of_data <- function(x) {
@@ -104,7 +119,7 @@ known_job <- function(folder, stamp, whole) {
   }
   each <- max(1, ceiling(whole$rows / whole$grain / max(12, whole$seconds)))
   ends <- unique(pmin(whole$rows, whole$grain * seq_len(ceiling(whole$rows / whole$grain / each)) * each))
-  job <- list(stamp = stamp, decision = whole$decision, blocks = Map(c, c(1, ends[-length(ends)] + 1), ends))
+  job <- list(stamp = stamp, decision = whole$decision, blocks = ranges_up_to(ends))
   save_whole(job, file)
   job
 }

@@ -37,10 +37,9 @@ is_fresh <- function(x) is.null(dim(x)) || ncol(x) == 1
 
 # Serials are of this session. An operand has one as long as it lives; then workers are told to forget it.
 serial_of <- function(owner) {
-  if (is.null(owner$serial) || owner$serial_of != session_mark()) {
+  if (is.null(owner$serial) || !startsWith(owner$serial, session_mark())) {
     session$count <- (session$count %or% 0) + 1
     owner$serial <- paste(session_mark(), session$count)
-    owner$serial_of <- session_mark()
     reg.finalizer(owner, dropped_serial(owner$serial))
   }
   owner$serial
@@ -101,9 +100,11 @@ blocks_of <- function(w, whole) {
   each <- max(1, ceiling(whole$seconds / (2 * length(share))))
   share <- rep(share / each, each)
   ends <- unique(pmin(whole$rows, whole$grain * round(units * cumsum(share) / sum(share))))
-  ends <- ends[ends > 0]
-  Map(c, c(1, ends[-length(ends)] + 1), ends)
+  ranges_up_to(ends[ends > 0])
 }
+
+# First and last rows, from the last ones.
+ranges_up_to <- function(ends) Map(c, c(1, ends[-length(ends)] + 1), ends)
 
 speeds_of <- function(w) {
   seen <- w$speed[setdiff(seq_along(w$cluster), w$lost$node)]

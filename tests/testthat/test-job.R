@@ -87,6 +87,15 @@ test_that("another reduction, other data and a second process are refused", {
     moved <- x + 1e-9
     R <- reduction(exp(-sqdist(Vi(moved), Vj(y))), "sum", call = FALSE)
     expect_error(kernweave_job(R, folder), class = "kernweave_error_job_changed")
+    unlink(folder, recursive = TRUE)
+    K <- exp(-sqdist(Vi(x), Vj(y)))
+    grouped <- function(g) reduction(restrict(K, by = list(g, rep(1:5, 100))), "sum", call = FALSE)
+    g <- rep_len(1:5, 9001)
+    expect_identical(kernweave_job(grouped(g), folder), as.matrix(grouped(g)))
+    expect_identical(kernweave_job(grouped(g), folder), as.matrix(grouped(g)))
+    expect_error(kernweave_job(grouped(rev(g)), folder), "another", class = "kernweave_error_job_changed")
+    unlink(folder, recursive = TRUE)
+    kernweave_job(reductions$sum(), folder)
     dir.create(file.path(folder, "lock"))
     writeLines(c("elsewhere", "1"), file.path(folder, "lock", "owner"))
     expect_error(kernweave_job(reductions$sum(), folder), "process 1 on elsewhere",
