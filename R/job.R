@@ -95,18 +95,18 @@ stamp_of_pairs <- function(pairs, extent) {
   extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
   extent[is.na(extent)] <- 1
   parts <- rule_parts(pairs$rule, extent)
-  pattern <- if (isS4(parts$pattern)) c(parts$pattern@i, parts$pattern@p) else parts$pattern
-  numbers <- list(parts$order_i, parts$order_j, unlist(parts$rectangles), pattern)
+  numbers <- list(parts$order_i, parts$order_j, unlist(parts$rectangles), parts$pattern)
   where <- if (!is.null(parts$where)) {
-    c(formula_text(parts$where, 100000L, 15),
-      vapply(operands_of(parts$where), function(operand) sum_of_data(as.double(operand$data)), ""))
+    c(formula_text(parts$where, 100000L, 15), vapply(operands_of(parts$where), function(o) sum_of_data(o$data), ""))
   }
-  c(pairs$swapped, vapply(lapply(numbers, as.double), r_sum_of_bytes, ""), where)
+  c(pairs$swapped, vapply(numbers, sum_of_data, ""), where)
 }
 
+# Values of a sparse matrix say by an attribute where they stand, those of a window how columns overlap.
 sum_of_data <- function(x) {
-  if (is.double(x)) return(r_sum_of_bytes(x))
-  paste(vapply(list(x@x, as.double(x@i), as.double(x@p)), r_sum_of_bytes, ""), collapse = " ")  # a sparse matrix
+  numbers <- c(list(x), Filter(is.numeric, attr(x, "sparse")), list(attr(x, "window")))
+  sums <- vapply(numbers, function(one) r_sum_of_bytes(if (is.double(one)) one else as.double(one)), "")
+  paste(sums, collapse = " ")
 }
 
 # The job of the folder, decided when it was begun; a new one where there is none.

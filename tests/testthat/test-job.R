@@ -94,6 +94,17 @@ test_that("another reduction, other data and a second process are refused", {
     expect_identical(kernweave_job(grouped(g), folder), as.matrix(grouped(g)))
     expect_identical(kernweave_job(grouped(g), folder), as.matrix(grouped(g)))
     expect_error(kernweave_job(grouped(rev(g)), folder), "another", class = "kernweave_error_job_changed")
+    # Sparse matrices of the same values at other places, as pairs and as data.
+    S <- Matrix::sparseMatrix(1:500, 1:500, x = 1, dims = c(9001, 500))
+    moved <- S[9001:1, ]
+    restricted <- function(S) reduction(restrict(K, where = S != 0), "sum", call = FALSE)
+    product <- function(S) reduction(Vij(S) * Vj(y[, 1]), "sum", call = FALSE)
+    for (of in list(restricted, product)) {
+      unlink(folder, recursive = TRUE)
+      expect_identical(kernweave_job(of(S), folder), as.matrix(of(S)))
+      expect_identical(kernweave_job(of(S), folder), as.matrix(of(S)))
+      expect_error(kernweave_job(of(moved), folder), "another", class = "kernweave_error_job_changed")
+    }
     unlink(folder, recursive = TRUE)
     kernweave_job(reductions$sum(), folder)
     dir.create(file.path(folder, "lock"))
