@@ -177,6 +177,10 @@ r_far_truncated <- function(plan, data, operands, extents, tol, relative, thread
     .Call(`_kernweave_r_far_truncated`, plan, data, operands, extents, tol, relative, threads)
 }
 
+r_far_near <- function(pointer) {
+    .Call(`_kernweave_r_far_near`, pointer)
+}
+
 r_far_from_themselves <- function(pointer) {
     .Call(`_kernweave_r_far_from_themselves`, pointer)
 }
@@ -243,6 +247,10 @@ r_low_rank_inverse_trace <- function(preconditioner) {
 
 r_map <- function(file, width, offset, rows, names) {
     .Call(`_kernweave_r_map`, file, width, offset, rows, names)
+}
+
+r_is_mapped <- function(x) {
+    .Call(`_kernweave_r_is_mapped`, x)
 }
 
 r_new_file <- function(part, path, bytes) {
@@ -355,6 +363,10 @@ r_run_rows <- function(plan, data, operands, extents, settings, pairs, decision,
 
 r_merge_states <- function(plan, data, operands, extents, settings, pairs, decision, states) {
     .Call(`_kernweave_r_merge_states`, plan, data, operands, extents, settings, pairs, decision, states)
+}
+
+r_rows_of_whole <- function(whole, count, from, rows) {
+    .Call(`_kernweave_r_rows_of_whole`, whole, count, from, rows)
 }
 
 r_group <- function(by, threads) {

@@ -71,7 +71,7 @@ run_job <- function(whole, folder, w) {
   if (length(left) && is.null(w)) {
     for (k in left) write_block(folder, k, rows_decided(whole, job$blocks[[k]], job$decision))
   } else if (length(left)) {
-    task <- task_of(whole$R, whole$operands, whole$data, job$decision, whole$options)
+    task <- task_of(whole$R, whole$operands, whole$data, replace(whole, "decision", list(job$decision)), whole$options)
     store <- store_of_job(whole$R, whole$operands, whole$data, task)
     run_blocks(w, task, job$blocks[left], store, whole$seconds,
                function(k, value) write_block(folder, left[k], told_by_rows(value)))

@@ -5,7 +5,7 @@
 run_spread <- function(w, R, ready, data, owners, options, pairs) {
   whole <- r_decide(ready$plan, data, owners, R$extent, options, pairs)
   if (whole$grain == 0 || whole$rows == 0 || !(w$always || pays(w, whole, data, options))) return(NULL)
-  task <- task_of(R, ready$operands, data, whole$decision, options)
+  task <- task_of(R, ready$operands, data, whole, options)
   store <- store_of_job(R, ready$operands, data, task)
   blocks <- blocks_of(w, whole)
   found <- run_blocks(w, task, blocks, store, whole$seconds)
@@ -17,8 +17,9 @@ run_spread <- function(w, R, ready, data, owners, options, pairs) {
 }
 
 # What is the same for all blocks of a call.
-task_of <- function(R, operands, data, decision, options) {
-  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data), decision = decision,
+task_of <- function(R, operands, data, whole, options) {
+  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, whole$by_rows), decision = whole$decision,
+       pairs = if (!is.null(R$pairs)) list(serial = serial_of(R$pairs$rule), swapped = R$pairs$swapped),
        settings = options[c("device", "precision")], plainly = FALSE)
 }
 
@@ -53,24 +54,63 @@ dropped_serial <- function(serial) {
 
 serial_of_reduction <- function(R) serial_of(R$cache)
 
-# An operand's own data by serial; what is given for it travels with each task.
-data_of_tasks <- function(operands, data) {
-  sent <- function(operand, x) {
-    if (identical(operand$data, x)) list(serial = serial_of(owner_of_data(operand))) else list(value = x)
+# An operand's own data by serial, a block's rows of them alone where nothing reads others (`by_rows`); what is given for
+# it travels with each task.
+data_of_tasks <- function(operands, data, by_rows) {
+  sent <- function(operand, x, by_rows) {
+    if (!identical(operand$data, x)) return(list(value = x))
+    list(serial = serial_of(owner_of_data(operand)), by_rows = by_rows && is_dense(x))
   }
-  Map(sent, operands, data)
+  found <- Map(sent, operands, data, by_rows)
+  wholly <- vapply(Filter(function(one) isFALSE(one$by_rows), found), `[[`, "", "serial")
+  lapply(found, function(one) if (isTRUE(one$serial %in% wholly)) replace(one, "by_rows", FALSE) else one)
 }
+
+# Numbers and no more, in memory: a mapped file travels as its name.
+is_dense <- function(x) is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames")) && !r_is_mapped(x)
 
 # Points of both sides have one owner.
 owner_of_data <- function(operand) {
   if (bindingIsActive("data", operand)) environment(activeBindingFunction("data", operand)) else operand
 }
 
-# The reduction and the data that stay with workers, by their serials.
+# What stays with workers, by serial: the reduction, its pairs, data.
 store_of_job <- function(R, operands, data, task) {
   kept <- !vapply(task$data, function(one) is.null(one$serial), NA)
-  stats::setNames(c(list(bare_reduction(R, operands)), data[kept]),
-                  c(task$job, vapply(task$data[kept], `[[`, "", "serial")))
+  serials <- c(task$job, task$pairs$serial, vapply(task$data[kept], `[[`, "", "serial"))
+  stats::setNames(c(list(bare_reduction(R, operands)), if (!is.null(R$pairs)) list(bare_rule(R$pairs$rule)),
+                    data[kept]), serials)
+}
+
+# What must be there for a task, by key: a serial, or a serial and the rows that are read of its data.
+needs_of <- function(task) {
+  of_data <- lapply(Filter(function(one) !is.null(one$serial), task$data), function(one) {
+    list(serial = one$serial, rows = if (one$by_rows) task$rows)
+  })
+  needs <- c(list(list(serial = task$job)), if (!is.null(task$pairs)) list(task$pairs["serial"]), of_data)
+  names(needs) <- vapply(needs, key_of, "")
+  needs[!duplicated(names(needs))]
+}
+
+key_of <- function(need) paste(c(need$serial, need$rows), collapse = " ")
+
+# The task with what it needs and a worker does not have.
+with_store <- function(task, store, known = character()) {
+  needs <- needs_of(task)
+  task$store <- lapply(needs[setdiff(names(needs), known)], function(need) {
+    x <- store[[need$serial]]
+    if (is.null(need$rows)) return(c(need, list(value = x)))
+    rows <- seq(need$rows[1], need$rows[2])
+    c(need, list(count = NROW(x), value = unname(if (is.matrix(x)) x[rows, , drop = FALSE] else x[rows])))
+  })
+  task
+}
+
+# Near pairs of an approximation are listed for those who do not have it.
+bare_rule <- function(rule) {
+  said <- rule$said
+  if (typeof(said$ranges$rectangles) == "externalptr") said$ranges$rectangles <- r_far_near(said$ranges$rectangles)
+  new_pairs(said)$rule
 }
 
 # The reduction without numbers, of operands that have none, and without what was made of it here.
@@ -87,7 +127,7 @@ bare_reduction <- function(R, operands) {
     output
   })
   settings <- R$settings[setdiff(names(R$settings), "workers")]
-  new_reduction(outputs, R$extent, settings, R$pairs, extents = lapply(R$extents, bare))
+  new_reduction(outputs, R$extent, settings, extents = lapply(R$extents, bare))
 }
 
 # --- blocks -------------------------------------------------------------------------------------------------------
@@ -96,7 +136,7 @@ bare_reduction <- function(R, operands) {
 # and more where a block would take longer than two seconds.
 blocks_of <- function(w, whole) {
   units <- ceiling(whole$rows / whole$grain)
-  share <- if (w$door == "future") rep(1, 16) else speeds_of(w)
+  share <- if (w$door == "future") rep(1, 16) else shares_of(w)
   each <- max(1, ceiling(whole$seconds / (2 * length(share))))
   share <- rep(share / each, each)
   ends <- unique(pmin(whole$rows, whole$grain * round(units * cumsum(share) / sum(share))))
@@ -106,8 +146,16 @@ blocks_of <- function(w, whole) {
 # First and last rows, from the last ones.
 ranges_up_to <- function(ends) Map(c, c(1, ends[-length(ends)] + 1), ends)
 
+# In proportion to speeds, which differ a little from call to call: workers keep their rows as long as that is little.
+shares_of <- function(w) {
+  speeds <- speeds_of(w)
+  speeds <- speeds / sum(speeds)
+  if (length(w$shares) != length(speeds) || any(abs(log(speeds / w$shares)) > log(1.25))) w$shares <- speeds
+  w$shares
+}
+
 speeds_of <- function(w) {
-  seen <- w$speed[setdiff(seq_along(w$cluster), w$lost$node)]
+  seen <- w$speed[ready_nodes(w)]
   if (!length(seen)) seen <- rep(1, length(w$cluster))
   seen[is.na(seen)] <- if (all(is.na(seen))) 1 else mean(seen, na.rm = TRUE)
   seen

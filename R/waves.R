@@ -10,6 +10,7 @@ by_waves <- function(w, tasks, store, patience, keep = NULL) {
   wave <- new.env(parent = emptyenv())
   wave$w <- w
   wave$tasks <- tasks
+  wave$needs <- lapply(tasks, function(task) names(needs_of(task)))
   wave$store <- store
   wave$patience <- patience
   wave$at <- integer(length(w$cluster))      # the task each node is at; 0: none
@@ -50,16 +51,16 @@ send_blocks <- function(wave) {
   w <- wave$w
   for (node in ready_nodes(w)) {
     if (wave$at[node] || !length(wave$waiting)) next
-    task <- wave$waiting[1]
+    task <- task_for(wave, node)
     wave$tried[task] <- wave$tried[task] + 1L
     if (wave$tried[task] > 3) {
       rows <- wave$tasks[[task]]$rows
       abort("worker_lost", "rows ", rows[1], " to ", rows[2], " have ended three workers")
     }
-    message <- with_store(w, node, wave$tasks[[task]], wave$store)
+    message <- with_news(w, node, with_store(wave$tasks[[task]], wave$store, w$known[[node]]))
     suspendInterrupts(if (spoken_to(wave, node, send_message(w$cluster[[node]], message))) {
       w$known[[node]] <- union(w$known[[node]], names(message$store))
-      wave$waiting <- wave$waiting[-1]
+      wave$waiting <- setdiff(wave$waiting, task)
       wave$at[node] <- task
       wave$since[node] <- as.numeric(Sys.time())
     } else {
@@ -68,9 +69,14 @@ send_blocks <- function(wave) {
   }
 }
 
-# The task with what this node lacks, and what it may forget.
-with_store <- function(w, node, task, store) {
-  task$store <- store[setdiff(names(store), w$known[[node]])]
+# The next task, or one whose data this node has.
+task_for <- function(wave, node) {
+  there <- vapply(wave$needs[wave$waiting], function(keys) all(keys %in% wave$w$known[[node]]), NA)
+  wave$waiting[c(which(there), 1)[1]]
+}
+
+# The task with what this node may forget.
+with_news <- function(w, node, task) {
   dropped <- session$dropped
   if (length(dropped) > w$told[node]) task$forget <- dropped[(w$told[node] + 1):length(dropped)]
   w$told[node] <- length(dropped)
@@ -186,9 +192,9 @@ by_apply <- function(w, tasks, store) {
   }
   found <- vector("list", length(tasks))
   left <- seq_along(tasks)
-  for (with in list(NULL, store)) {
+  for (supplied in list(identity, function(task) with_store(task, store))) {
     if (!length(left)) break
-    answers <- apply_once(w, lapply(tasks[left], replace, "store", list(with)))
+    answers <- apply_once(w, lapply(tasks[left], supplied))
     for (k in seq_along(answers)) if (!is.null(answers[[k]]$error)) abort_again(answers[[k]]$error)
     done <- !vapply(answers, function(answer) is.null(answer$value), NA)
     found[left[done]] <- lapply(answers[done], `[[`, "value")
@@ -215,7 +221,7 @@ by_futures <- function(tasks, store) {
   left <- seq_along(tasks)
   for (try in 1:3) {
     if (!length(left)) return(found)
-    futures <- lapply(tasks[left], function(task) start_future(replace(task, "store", list(store))))
+    futures <- lapply(tasks[left], function(task) start_future(with_store(task, store)))
     answers <- lapply(futures, function(future) tryCatch(future::value(future), error = identity))
     done <- vapply(answers, is.list, NA) & !vapply(answers, inherits, NA, "error")
     for (answer in answers[done]) if (!is.null(answer$error)) abort_again(answer$error)

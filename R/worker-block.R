@@ -1,48 +1,99 @@
 # What a worker does: it holds data and reductions under serials, and computes rows of a whole that was decided
 # elsewhere.
 
+# By serial an environment: `value`, `bytes`; `whole`, or the keys of the `rows` that are there; `used`, when it was
+# last.
 held <- new.env(parent = emptyenv())
+# The most bytes to hold, and the number of the last task.
+holding <- new.env(parent = emptyenv())
 
 # What kind of process this is, for those who send it work.
 worker_card <- function() {
   list(host = Sys.info()[["nodename"]], pid = Sys.getpid(), isa = r_use_instructions("present"),
-       cores = r_allowance(0L)$cores, gpus = gpus_of_machine())
+       cores = r_allowance(0L)$cores, gpus = gpus_of_machine(), memory = memory_of_machine())
 }
 
 # The driver says so without being started: GPUs are chosen before that.
 gpus_of_machine <- function() length(list.files("/proc/driver/nvidia/gpus"))
 
-# Threads, and the GPU that is this worker's among several on its host.
+# Bytes, or those that a control group allows; not known outside Linux.
+memory_of_machine <- function() {
+  first <- function(file) suppressWarnings(tryCatch(readLines(file, 1), error = function(e) character()))
+  all <- 1024 * as.numeric(gsub("[^0-9]", "", first("/proc/meminfo")))
+  allowed <- c(first("/sys/fs/cgroup/memory.max"), first("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+  min(all, suppressWarnings(as.numeric(allowed)), Inf, na.rm = TRUE)
+}
+
+# Threads, the GPU that is this worker's among several on its host, and the bytes that it holds at most.
 worker_settle <- function(said) {
   options(kernweave.threads = said$threads)
   if (!is.na(said$gpu) && !nzchar(Sys.getenv("CUDA_VISIBLE_DEVICES"))) Sys.setenv(CUDA_VISIBLE_DEVICES = said$gpu)
+  holding$most <- said$most_bytes
   invisible()
 }
 
 # `task`: the serial of a reduction, one for each of its operands' data or these data; what is sent with it is kept,
-# what nobody needs any more is forgotten. The answer is a list: `need`, serials that are not here; or `value`, the
+# what nobody needs any more is forgotten. The answer is a list: `need`, keys of what is not here; or `value`, the
 # results of the rows; or `error`.
 worker_block <- function(task) {
   rm(list = intersect(task$forget, names(held)), envir = held)
-  for (serial in names(task$store)) assign(serial, task$store[[serial]], envir = held)
-  serials <- c(task$job, unlist(lapply(task$data, `[[`, "serial")))
-  need <- setdiff(serials, names(held))
+  lapply(task$store, hold)
+  needs <- needs_of(task)
+  need <- names(needs)[!vapply(needs, is_held, NA)]
   if (length(need)) return(list(need = need))
+  make_room(vapply(needs, `[[`, "", "serial"))
   start <- proc.time()[["elapsed"]]
-  found <- tryCatch(list(value = rows_of_whole(held[[task$job]], task)), kernweave_error = function(e) {
+  found <- tryCatch(list(value = rows_of_whole(held[[task$job]]$value, task)), kernweave_error = function(e) {
     e$call <- NULL
     list(error = e)
   })
   c(found, list(seconds = proc.time()[["elapsed"]] - start, bytes = held_bytes()))
 }
 
-held_bytes <- function() sum(vapply(as.list(held), function(x) if (is.numeric(x)) 8 * length(x) else 0, 0))
+# Rows go to their place among all, of which no others are read.
+hold <- function(sent) {
+  entry <- held[[sent$serial]] %or% list2env(list(bytes = 0, whole = FALSE), parent = emptyenv())
+  if (is.null(sent$rows)) {
+    entry$value <- sent$value
+    entry$whole <- TRUE
+    entry$bytes <- memory_of(sent$value)
+  } else if (!entry$whole) {
+    entry$value <- r_rows_of_whole(entry$value, sent$count, sent$rows[1], sent$value)
+    entry$rows <- c(entry$rows, key_of(sent))
+    entry$bytes <- entry$bytes + memory_of(sent$value)
+  }
+  assign(sent$serial, entry, envir = held)
+}
+
+is_held <- function(need) {
+  entry <- held[[need$serial]]
+  !is.null(entry) && (entry$whole || key_of(need) %in% entry$rows)
+}
+
+memory_of <- function(x) {
+  if (is.double(x)) return(if (r_is_mapped(x)) 0 else 8 * length(x))
+  if (is.environment(x)) as.numeric(utils::object.size(x$said)) else 0
+}
+
+held_bytes <- function() sum(vapply(as.list(held), `[[`, 0, "bytes"))
+
+# Over the most that may be held, what was not used for longest goes; who asks for it again is told that it is not here.
+make_room <- function(used) {
+  holding$tasks <- (holding$tasks %or% 0) + 1
+  for (serial in used) held[[serial]]$used <- holding$tasks
+  others <- setdiff(names(held), used)
+  for (serial in others[order(vapply(others, function(serial) held[[serial]]$used, 0))]) {
+    if (held_bytes() <= (holding$most %or% Inf)) break
+    rm(list = serial, envir = held)
+  }
+}
 
 rows_of_whole <- function(R, task) {
   options <- call_options(R$settings)
   options[names(task$settings)] <- task$settings
+  if (!is.null(task$pairs)) R$pairs <- list(rule = held[[task$pairs$serial]]$value, swapped = task$pairs$swapped)
   ready <- prepared(R, options)
-  data <- lapply(task$data, function(one) if (is.null(one$serial)) one$value else held[[one$serial]])
+  data <- lapply(task$data, function(one) if (is.null(one$serial)) one$value else held[[one$serial]]$value)
   pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
   r_run_rows(ready$plan, data, ready$operands, R$extent, options, pairs, task$decision, task$rows, task$plainly)
 }

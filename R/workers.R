@@ -11,7 +11,10 @@
 #' Anything that [parallel::makeCluster()] makes will do: processes on this machine or by ssh, or by `srun` in a
 #' Slurm job; make it with `useXDR = FALSE`. kernweave must be installed for each worker, in the same version; a worker
 #' that has none looks in the libraries of the calling process. Points are sent to a worker once and stay there; a
-#' product sends its vector. A worker that dies or does not answer loses its block, which goes to another, and is left
+#' product sends its vector; of points that are on the side of the results alone, such as new places of a prediction, a
+#' worker gets those that it computes. A worker holds points up to half of the memory of its host, divided among the
+#' workers there, or `options(kernweave.worker_mb = )` as it is here when they join; what was not used for longest is
+#' sent again when it is. A worker that dies or does not answer loses its block, which goes to another, and is left
 #' out from then on; if all are lost and `cluster` is a function, the cluster is made again once.
 #'
 #' With `"future"`, each block is a future of your [future::plan()], for long computations on clusters that have a
@@ -82,10 +85,12 @@ join_cluster <- function(w, cluster) {
   check_versions(of_nodes(cluster, version_there, "kernweave", .libPaths()))
   cards <- of_nodes(cluster, worker_card)
   hosts <- vapply(cards, `[[`, "", "host")
+  most <- getOption("kernweave.worker_mb")
   w$cluster <- cluster
   w$cards <- Map(function(card, beside, place) {
     card$threads <- w$threads %or% max(1L, card$cores %/% beside)
     card$gpu <- if (beside > 1 && card$gpus > 1) (place - 1L) %% card$gpus else NA
+    card$most_bytes <- if (is.null(most)) card$memory / 2 / beside else 2^20 * most
     card
   }, cards, as.vector(table(hosts)[hosts]), stats::ave(seq_along(hosts), hosts, FUN = seq_along))
   parallel::clusterApply(cluster, w$cards, worker_settle)

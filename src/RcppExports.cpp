@@ -517,6 +517,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_far_near
+Rcpp::List r_far_near(SEXP pointer);
+RcppExport SEXP _kernweave_r_far_near(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_near(pointer));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_far_from_themselves
 Rcpp::IntegerVector r_far_from_themselves(SEXP pointer);
 RcppExport SEXP _kernweave_r_far_from_themselves(SEXP pointerSEXP) {
@@ -729,6 +739,16 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type names(namesSEXP);
     rcpp_result_gen = Rcpp::wrap(r_map(file, width, offset, rows, names));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_is_mapped
+bool r_is_mapped(SEXP x);
+RcppExport SEXP _kernweave_r_is_mapped(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_is_mapped(x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1074,6 +1094,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type states(statesSEXP);
     rcpp_result_gen = Rcpp::wrap(r_merge_states(plan, data, operands, extents, settings, pairs, decision, states));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_rows_of_whole
+SEXP r_rows_of_whole(SEXP whole, double count, double from, SEXP rows);
+RcppExport SEXP _kernweave_r_rows_of_whole(SEXP wholeSEXP, SEXP countSEXP, SEXP fromSEXP, SEXP rowsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< double >::type count(countSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_rows_of_whole(whole, count, from, rows));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1459,6 +1492,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_orders", (DL_FUNC) &_kernweave_r_far_orders, 1},
     {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
     {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 7},
+    {"_kernweave_r_far_near", (DL_FUNC) &_kernweave_r_far_near, 1},
     {"_kernweave_r_far_from_themselves", (DL_FUNC) &_kernweave_r_far_from_themselves, 1},
     {"_kernweave_r_far_bounds", (DL_FUNC) &_kernweave_r_far_bounds, 3},
     {"_kernweave_r_far_device", (DL_FUNC) &_kernweave_r_far_device, 1},
@@ -1476,6 +1510,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_low_rank_inverse_trace", (DL_FUNC) &_kernweave_r_low_rank_inverse_trace, 1},
     {"_kernweave_r_map", (DL_FUNC) &_kernweave_r_map, 5},
+    {"_kernweave_r_is_mapped", (DL_FUNC) &_kernweave_r_is_mapped, 1},
     {"_kernweave_r_new_file", (DL_FUNC) &_kernweave_r_new_file, 3},
     {"_kernweave_r_write_rows", (DL_FUNC) &_kernweave_r_write_rows, 4},
     {"_kernweave_r_finish_file", (DL_FUNC) &_kernweave_r_finish_file, 1},
@@ -1504,6 +1539,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 6},
     {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 9},
     {"_kernweave_r_merge_states", (DL_FUNC) &_kernweave_r_merge_states, 8},
+    {"_kernweave_r_rows_of_whole", (DL_FUNC) &_kernweave_r_rows_of_whole, 4},
     {"_kernweave_r_group", (DL_FUNC) &_kernweave_r_group, 2},
     {"_kernweave_r_segment_order", (DL_FUNC) &_kernweave_r_segment_order, 3},
     {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},

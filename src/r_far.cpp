@@ -156,6 +156,12 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
   });
 }
 
+// The near pairs of an approximation, in the order of its boxes, for another process: ends of rectangles.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List r_far_near(SEXP pointer) {
+  return kernweave::at_border([&] { return kernweave::near_to_r(kernweave::approximation_behind(pointer).near()); });
+}
+
 // The points on both sides whose pair with themselves is none of the near ones: places from 1.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector r_far_from_themselves(SEXP pointer) {

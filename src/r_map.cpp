@@ -266,6 +266,10 @@ SEXP r_map(SEXP file, int width, double offset, double rows, SEXP names) {
   });
 }
 
+// Are these the numbers of a mapped file, as they lie there?
+// [[Rcpp::export(rng = false)]]
+bool r_is_mapped(SEXP x) { return ALTREP(x) && R_altrep_inherits(x, kernweave::mapped_class); }
+
 // A file that is being written, as `part` until it is finished.
 // [[Rcpp::export(rng = false)]]
 SEXP r_new_file(SEXP part, SEXP path, double bytes) {

@@ -51,7 +51,8 @@ Rcpp::RawVector raw(const std::vector<char>& bytes) { return Rcpp::RawVector(byt
 
 // What is decided of a call and how it may be dealt out: bytes of the decision; rows in all (points of the kept axis,
 // of i where both are folded; of outputs kept along i and others along j, those of both); the number of which borders
-// of blocks are multiples, or 0 and the reason why not; do blocks leave states; seconds of one thread.
+// of blocks are multiples, or 0 and the reason why not; of which operands a block reads its own rows only; do blocks
+// leave states; seconds of one thread.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings,
                     SEXP pairs) {
@@ -64,7 +65,7 @@ Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Numer
     return Rcpp::List::create(
         Rcpp::_["decision"] = kernweave::raw(kernweave::to_bytes(schedule.decision)),
         Rcpp::_["rows"] = static_cast<double>(grain.all), Rcpp::_["grain"] = static_cast<double>(grain.rows),
-        Rcpp::_["folded"] = grain.folded, Rcpp::_["why"] = grain.why,
+        Rcpp::_["by_rows"] = call.execution.read_by_rows(), Rcpp::_["folded"] = grain.folded, Rcpp::_["why"] = grain.why,
         Rcpp::_["seconds"] = schedule.seconds * threads, Rcpp::_["device"] = schedule.decision.backend);
   });
 }
@@ -109,5 +110,22 @@ Rcpp::List r_merge_states(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp:
     }
     call.execution.finish(blocks);
     return call.host.results();
+  });
+}
+
+// Some rows put into a matrix of so many, or, where that is NULL, into a new one. Nothing but its rows is ever read of
+// it, and the memory of others is never touched, so it takes none.
+// [[Rcpp::export(rng = false)]]
+SEXP r_rows_of_whole(SEXP whole, double count, double from, SEXP rows) {
+  return kernweave::at_border([&]() -> SEXP {
+    const R_xlen_t some = Rf_isMatrix(rows) ? Rf_nrows(rows) : Rf_xlength(rows), all = static_cast<R_xlen_t>(count);
+    const R_xlen_t columns = some == 0 ? 0 : Rf_xlength(rows) / some, first = static_cast<R_xlen_t>(from) - 1;
+    Rcpp::Shield<SEXP> place(Rf_isNull(whole) ? Rf_allocVector(REALSXP, all * columns) : whole);
+    kernweave::internal_check(Rf_xlength(place) == all * columns && first + some <= all, "rows of another matrix");
+    for (R_xlen_t c = 0; c < columns; ++c)
+      std::copy_n(REAL_RO(rows) + c * some, some, REAL(place) + c * all + first);
+    if (Rf_isMatrix(rows) && Rf_isNull(whole))
+      Rf_setAttrib(place, R_DimSymbol, Rcpp::IntegerVector::create(static_cast<int>(all), static_cast<int>(columns)));
+    return place;
   });
 }

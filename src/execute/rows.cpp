@@ -85,6 +85,38 @@ Grain Execution::grain() {
   return (masked ? *partial_ : *first_).executable(prepared_.get(), host_)->grain();
 }
 
+std::vector<PlanRun*> Execution::steps() const {
+  std::vector<PlanRun*> all = others();
+  all.push_back(first_.get());
+  return all;
+}
+
+// Not where points are in an order of their own (boxes, restricted pairs), where a step takes more rows than a block
+// has, or where results are kept along both axes; and not row numbers, which are looked at before.
+std::vector<bool> Execution::read_by_rows() {
+  const Grain whole = grain();
+  std::vector<bool> alone(operands_.size(), false);
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  const auto along = [&](Keep keep) {
+    return std::any_of(outputs.begin(), outputs.end(), [&](const Output& o) { return o.keep == keep; });
+  };
+  if (whole.rows == 0 || pairs_.map || (along(Keep::i) && along(Keep::j))) return alone;
+  const Axis axis = along(Keep::j) ? Axis::j : Axis::i;
+  for (std::size_t k = 0; k < alone.size(); ++k) alone[k] = operands_[k].outer.empty();
+  for (PlanRun* run : steps()) {
+    const bool more = whole.rows % run->executable(prepared_.get(), host_)->grain().rows != 0;
+    if (more || run->decision().loops.boxes != Boxes::none) return std::vector<bool>(alone.size(), false);
+    for (std::size_t v = 0; v < run->plan.variables.size(); ++v) {
+      const Variable& variable = run->plan.variables[v];
+      if (!has_operand(variable) || variable.operand >= Variable::kResults) continue;
+      if (variable.axis != axis || !run->plan.direct[v]) alone[static_cast<std::size_t>(variable.operand)] = false;
+    }
+    for (const GatherBound& bound : run->plan.gathers)
+      alone[static_cast<std::size_t>(run->plan.variables[static_cast<std::size_t>(bound.rows)].operand)] = false;
+  }
+  return alone;
+}
+
 // With all that is computed together.
 void Execution::for_all(const std::vector<Result>& results, const Compute& compute) {
   if (!pairs_.map) return compute(Together{first_.get(), all_tasks(results)}, results);

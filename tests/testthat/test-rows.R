@@ -29,7 +29,7 @@ in_rows <- function(call, decided, at, order, plainly = FALSE) {
   parts <- vector("list", length(order))
   for (k in order) {
     rows <- list(decided$decision, c(at[k] + 1, at[k + 1]), plainly)
-    parts[[k]] <- do.call(kernweave:::r_run_rows, c(call, rows))
+    parts[[k]] <- do.call(kernweave:::r_run_rows, c(with_rows_only(call, decided, rows[[2]]), rows))
     if (parts[[k]]$plainly) return(in_rows(call, decided, at, order, TRUE))
   }
   if (decided$folded) {
@@ -40,6 +40,16 @@ in_rows <- function(call, decided, at, order, plainly = FALSE) {
     rows <- lapply(parts, function(part) numbers_of(part$rows[[output]]))
     together(lapply(parts, function(part) part$results[[output]]), unlist(rows))
   })
+}
+# NaN stands in all rows that a block is said not to read.
+with_rows_only <- function(call, decided, rows) {
+  others <- function(x) setdiff(seq_len(NROW(x)), seq_len(rows[2] - rows[1] + 1) + rows[1] - 1)
+  mine <- decided$by_rows & vapply(call[[2]], is.double, NA)
+  call[[2]][mine] <- lapply(call[[2]][mine], function(x) {
+    if (is.matrix(x)) x[others(x), ] <- NaN else x[others(x)] <- NaN
+    x
+  })
+  call
 }
 numbers_of <- function(rows) if (is.list(rows)) rows[[1]] else seq_len(rows[2] - rows[1] + 1) + rows[1] - 1
 # Arrays of rows, or lists of value and index, as one in order of the rows.
@@ -58,6 +68,7 @@ expect_rows <- function(R, precision, label, blocks = list(1, 2, 3, "ragged"), d
   decided <- decide(call)
   if (device != "cpu" && decided$grain == 0) return(expect_true(nzchar(decided$why), label = label))
   expect_gt(decided$grain, 0, label = paste(label, decided$why))
+  rows_only$cases <- rows_only$cases + any(decided$by_rows)
   plain <- run_plainly(call)
   for (some in blocks) {
     at <- borders(decided, some)
@@ -77,6 +88,10 @@ values_of <- function(F, keep) {
   kernweave:::new_reduction(outputs, F$extent, F$settings, F$pairs)
 }
 reduced <- function(F, op = "sum", ...) reduction(F, op, call = FALSE, ...)
+
+# How many cases had an operand of which blocks read their rows only.
+rows_only <- new.env()
+rows_only$cases <- 0
 
 # --- calls ---
 
@@ -294,4 +309,9 @@ test_that("another process that is told what was decided computes rows with the 
              "do.call(kernweave:::r_run_rows, c(call, list(told[[1]], c(told[[2]][2] + 1, told[[2]][3]), FALSE)))")
   elsewhere <- in_new_process(lines)
   expect_identical(elsewhere$results[[1]], run_plainly(call)[[1]][(at[2] + 1):at[3], , drop = FALSE])
+})
+
+test_that("blocks of most calls read their own rows only of points on that side", {
+  skip_below("quick")
+  expect_gt(rows_only$cases, 100)
 })

@@ -56,9 +56,11 @@ test_that("points are sent once, a product sends its vector, and what is dropped
     expect_identical(w$known, known)  # nothing that stays was sent again
     product <- waiting_product(K, 1L)
     ready <- prepared(product$reduction)
-    task <- list(job = serial_of_reduction(product$reduction), data = data_of_tasks(ready$operands, list(x, y, b[, 1])))
-    expect_lt(length(serialize(with_store(w, 1, task, list()), NULL)), 8 * 3007 + 64000)
-    expect_gt(min(w$bytes), 8 * length(x))
+    task <- list(job = serial_of_reduction(product$reduction), rows = c(1, 2048),
+                 data = data_of_tasks(ready$operands, list(x, y, b[, 1]), c(TRUE, FALSE, FALSE)))
+    expect_lt(length(serialize(with_store(task, list(), names(needs_of(task))), NULL)), 8 * 3007 + 64000)
+    expect_gt(min(w$bytes), 8 * length(y))
+    expect_lt(sum(w$bytes), 8 * (length(x) + 2 * length(y)) + 1000)  # each has its own rows of x
     S <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), workers = w)  # both sides are one matrix
     before <- w$bytes
     sum(S, index = "j")
@@ -69,6 +71,31 @@ test_that("points are sent once, a product sends its vector, and what is dropped
     small <- lazy_set(abs(Vi(x[, 1]) - Vj(y[, 1])), workers = w)
     sum(small, index = "j")
     expect_lt(max(w$bytes), 8 * length(x))
+  })
+})
+
+test_that("a worker holds no more than it may, and is sent again what it let go", {
+  old <- options(kernweave.worker_mb = 0.1)
+  on.exit(options(old))
+  with_workers(2, function(w) {
+    far <- lapply(1:3, function(k) lazy_set(exp(-sqdist(Vi(x), Vj(y))) * k, workers = w))
+    far[[2]] <- lazy_set(exp(-sqdist(Vi(x + 1), Vj(y + 1))), workers = w)
+    here <- list(exp(-sqdist(Vi(x), Vj(y))) %*% b, exp(-sqdist(Vi(x + 1), Vj(y + 1))) %*% b)
+    for (k in c(1, 2, 1, 2)) expect_identical(far[[k]] %*% b, here[[k]])
+    expect_lt(max(w$bytes), 8 * (length(y) + length(x)))  # what one call needs
+  })
+})
+
+test_that("near pairs of an approximation are dealt out, and lie in the order of its boxes", {
+  set.seed(9)
+  x <- matrix(stats::runif(12000), ncol = 2)
+  b <- matrix(stats::rnorm(12000), ncol = 2)
+  K <- exp(-sqrt(sqdist(Vi(x), Vj(x))))
+  with_workers(2, function(w) {
+    A <- approximate(lazy_set(K, workers = w), tol = 1e-8)
+    expect_identical(A %*% b, approximate(K, tol = 1e-8) %*% b)
+    expect_true(all(w$blocks > 0))
+    expect_identical(as.vector(solve(A, b[, 1], ridge = 1)), as.vector(solve(approximate(K, tol = 1e-8), b[, 1], ridge = 1)))
   })
 })
 
