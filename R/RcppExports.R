@@ -357,8 +357,8 @@ r_decide <- function(plan, data, operands, extents, settings, pairs) {
     .Call(`_kernweave_r_decide`, plan, data, operands, extents, settings, pairs)
 }
 
-r_run_rows <- function(plan, data, operands, extents, settings, pairs, decision, rows, plainly) {
-    .Call(`_kernweave_r_run_rows`, plan, data, operands, extents, settings, pairs, decision, rows, plainly)
+r_run_rows <- function(plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns = NULL) {
+    .Call(`_kernweave_r_run_rows`, plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns)
 }
 
 r_merge_states <- function(plan, data, operands, extents, settings, pairs, decision, states) {

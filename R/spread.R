@@ -5,22 +5,31 @@
 run_spread <- function(w, R, ready, data, owners, options, pairs) {
   whole <- r_decide(ready$plan, data, owners, R$extent, options, pairs)
   if (whole$grain == 0 || whole$rows == 0 || !(w$always || pays(w, whole, data, options))) return(NULL)
-  task <- task_of(R, ready$operands, data, whole, options)
+  dealt <- if (is_flat(w, whole)) "columns" else "rows"
+  task <- task_of(R, ready$operands, data, whole, options, dealt)
   store <- store_of_job(R, ready$operands, data, task)
-  blocks <- blocks_of(w, whole)
+  blocks <- blocks_of(w, whole, dealt)
   found <- run_blocks(w, task, blocks, store, whole$seconds)
   if (any(vapply(found, `[[`, NA, "plainly"))) {
     found <- run_blocks(w, replace(task, "plainly", TRUE), blocks, store, whole$seconds)
   }
-  if (!whole$folded) return(bind_blocks(found))
+  if (!whole$folded && dealt == "rows") return(bind_blocks(found))
   r_merge_states(ready$plan, data, owners, R$extent, options, pairs, whole$decision, lapply(found, `[[`, "states"))
 }
 
-# What is the same for all blocks of a call.
-task_of <- function(R, operands, data, whole, options) {
-  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, whole$by_rows), decision = whole$decision,
+# Has a call fewer blocks of rows than it takes to busy all workers, and more of columns?
+is_flat <- function(w, whole) {
+  count <- function(all, grain) if (grain == 0) 0 else ceiling(all / grain)
+  rows <- count(whole$rows, whole$grain)
+  !whole$folded && rows < 2 * length(shares_of(w)) && count(whole$columns[1], whole$columns[2]) > rows
+}
+
+# What is the same for all blocks of a call, whose rows or columns are dealt out.
+task_of <- function(R, operands, data, whole, options, dealt = "rows") {
+  apart <- whole[[c(rows = "by_rows", columns = "by_columns")[[dealt]]]]
+  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, apart), decision = whole$decision,
        pairs = if (!is.null(R$pairs)) list(serial = serial_of(R$pairs$rule), swapped = R$pairs$swapped),
-       settings = options[c("device", "precision")], plainly = FALSE)
+       settings = options[c("device", "precision")], plainly = FALSE, dealt = dealt, rows = c(1, whole$rows))
 }
 
 # What is sent and received by one socket moves a gigabyte a second, an empty block takes 0.2 ms, a future 50; workers
@@ -54,16 +63,16 @@ dropped_serial <- function(serial) {
 
 serial_of_reduction <- function(R) serial_of(R$cache)
 
-# An operand's own data by serial, a block's rows of them alone where nothing reads others (`by_rows`); what is given for
-# it travels with each task.
-data_of_tasks <- function(operands, data, by_rows) {
-  sent <- function(operand, x, by_rows) {
+# An operand's own data by serial, those of a block's points alone where nothing reads others (`apart`); what is given
+# for it travels with each task.
+data_of_tasks <- function(operands, data, apart) {
+  sent <- function(operand, x, apart) {
     if (!identical(operand$data, x)) return(list(value = x))
-    list(serial = serial_of(owner_of_data(operand)), by_rows = by_rows && is_dense(x))
+    list(serial = serial_of(owner_of_data(operand)), apart = apart && is_dense(x))
   }
-  found <- Map(sent, operands, data, by_rows)
-  wholly <- vapply(Filter(function(one) isFALSE(one$by_rows), found), `[[`, "", "serial")
-  lapply(found, function(one) if (isTRUE(one$serial %in% wholly)) replace(one, "by_rows", FALSE) else one)
+  found <- Map(sent, operands, data, apart)
+  wholly <- vapply(Filter(function(one) isFALSE(one$apart), found), `[[`, "", "serial")
+  lapply(found, function(one) if (isTRUE(one$serial %in% wholly)) replace(one, "apart", FALSE) else one)
 }
 
 # Numbers and no more, in memory: a mapped file travels as its name.
@@ -82,10 +91,10 @@ store_of_job <- function(R, operands, data, task) {
                     data[kept]), serials)
 }
 
-# What must be there for a task, by key: a serial, or a serial and the rows that are read of its data.
+# What must be there for a task, by key: a serial, or a serial and the rows of its data that are read.
 needs_of <- function(task) {
   of_data <- lapply(Filter(function(one) !is.null(one$serial), task$data), function(one) {
-    list(serial = one$serial, rows = if (one$by_rows) task$rows)
+    list(serial = one$serial, rows = if (one$apart) task[[task$dealt]])
   })
   needs <- c(list(list(serial = task$job)), if (!is.null(task$pairs)) list(task$pairs["serial"]), of_data)
   names(needs) <- vapply(needs, key_of, "")
@@ -132,14 +141,16 @@ bare_reduction <- function(R, operands) {
 
 # --- blocks -------------------------------------------------------------------------------------------------------
 
-# Ranges of rows, at multiples of the grain: as many as workers, in proportion to the speed that they were seen to have,
-# and more where a block would take longer than two seconds.
-blocks_of <- function(w, whole) {
-  units <- ceiling(whole$rows / whole$grain)
+# Ranges of rows or columns, at multiples of the grain: as many as workers, in proportion to the speed that they were
+# seen to have, and more where a block would take longer than two seconds.
+blocks_of <- function(w, whole, dealt = "rows") {
+  all <- if (dealt == "rows") whole$rows else whole$columns[1]
+  grain <- if (dealt == "rows") whole$grain else whole$columns[2]
+  units <- ceiling(all / grain)
   share <- if (w$door == "future") rep(1, 16) else shares_of(w)
   each <- max(1, ceiling(whole$seconds / (2 * length(share))))
   share <- rep(share / each, each)
-  ends <- unique(pmin(whole$rows, whole$grain * round(units * cumsum(share) / sum(share))))
+  ends <- unique(pmin(all, grain * round(units * cumsum(share) / sum(share))))
   ranges_up_to(ends[ends > 0])
 }
 
@@ -162,7 +173,7 @@ speeds_of <- function(w) {
 }
 
 run_blocks <- function(w, task, blocks, store, seconds, keep = NULL) {
-  tasks <- lapply(blocks, function(rows) replace(task, "rows", list(as.numeric(rows))))
+  tasks <- lapply(blocks, function(block) replace(task, task$dealt, list(as.numeric(block))))
   patience <- w$patience %or% max(60, 20 * seconds / length(blocks))
   if (w$door == "future") kept_results(by_futures(tasks, store), keep) else by_waves(w, tasks, store, patience, keep)
 }

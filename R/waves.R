@@ -54,8 +54,7 @@ send_blocks <- function(wave) {
     task <- task_for(wave, node)
     wave$tried[task] <- wave$tried[task] + 1L
     if (wave$tried[task] > 3) {
-      rows <- wave$tasks[[task]]$rows
-      abort("worker_lost", "rows ", rows[1], " to ", rows[2], " have ended three workers")
+      abort("worker_lost", text_of_block(wave$tasks[[task]]), " have ended three workers")
     }
     message <- with_news(w, node, with_store(wave$tasks[[task]], wave$store, w$known[[node]]))
     suspendInterrupts(if (spoken_to(wave, node, send_message(w$cluster[[node]], message))) {
@@ -68,6 +67,9 @@ send_blocks <- function(wave) {
     })
   }
 }
+
+block_of <- function(task) task[[task$dealt]]
+text_of_block <- function(task) paste(task$dealt, block_of(task)[1], "to", block_of(task)[2])
 
 # The next task, or one whose data this node has.
 task_for <- function(wave, node) {
@@ -142,11 +144,11 @@ take_answer <- function(wave, node, answer) {
     wave$error <- answer$error
     wave$waiting <- integer()
   } else {
-    rows <- wave$tasks[[task]]$rows
+    block <- block_of(wave$tasks[[task]])
     if (is.null(wave$keep)) wave$found[task] <- list(answer$value) else wave$keep(task, answer$value)
     w$blocks[node] <- w$blocks[node] + 1L
     w$bytes[node] <- answer$bytes
-    if (answer$seconds > 0.01) w$speed[node] <- (rows[2] - rows[1] + 1) / answer$seconds
+    if (answer$seconds > 0.01) w$speed[node] <- (block[2] - block[1] + 1) / answer$seconds
   }
 }
 
@@ -229,8 +231,7 @@ by_futures <- function(tasks, store) {
     left <- left[!done]
   }
   if (!length(left)) return(found)
-  abort("worker_lost", "rows ", tasks[[left[1]]]$rows[1], " to ", tasks[[left[1]]]$rows[2], " failed three times: ",
-        conditionMessage(answers[!done][[1]]))
+  abort("worker_lost", text_of_block(tasks[[left[1]]]), " failed three times: ", conditionMessage(answers[!done][[1]]))
 }
 
 start_future <- function(task) {

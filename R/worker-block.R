@@ -95,5 +95,6 @@ rows_of_whole <- function(R, task) {
   ready <- prepared(R, options)
   data <- lapply(task$data, function(one) if (is.null(one$serial)) one$value else held[[one$serial]]$value)
   pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
-  r_run_rows(ready$plan, data, ready$operands, R$extent, options, pairs, task$decision, task$rows, task$plainly)
+  r_run_rows(ready$plan, data, ready$operands, R$extent, options, pairs, task$decision, task$rows, task$plainly,
+             task$columns)
 }

@@ -1063,8 +1063,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_run_rows
-Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly);
-RcppExport SEXP _kernweave_r_run_rows(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP rowsSEXP, SEXP plainlySEXP) {
+Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly, SEXP columns);
+RcppExport SEXP _kernweave_r_run_rows(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP rowsSEXP, SEXP plainlySEXP, SEXP columnsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
@@ -1076,7 +1076,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< bool >::type plainly(plainlySEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run_rows(plan, data, operands, extents, settings, pairs, decision, rows, plainly));
+    Rcpp::traits::input_parameter< SEXP >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run_rows(plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1537,7 +1538,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 6},
-    {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 9},
+    {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 10},
     {"_kernweave_r_merge_states", (DL_FUNC) &_kernweave_r_merge_states, 8},
     {"_kernweave_r_rows_of_whole", (DL_FUNC) &_kernweave_r_rows_of_whole, 4},
     {"_kernweave_r_group", (DL_FUNC) &_kernweave_r_group, 2},

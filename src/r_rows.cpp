@@ -51,8 +51,9 @@ Rcpp::RawVector raw(const std::vector<char>& bytes) { return Rcpp::RawVector(byt
 
 // What is decided of a call and how it may be dealt out: bytes of the decision; rows in all (points of the kept axis,
 // of i where both are folded; of outputs kept along i and others along j, those of both); the number of which borders
-// of blocks are multiples, or 0 and the reason why not; of which operands a block reads its own rows only; do blocks
-// leave states; seconds of one thread.
+// of blocks are multiples, or 0 and the reason why not; do blocks leave states; columns in all, and of which number
+// borders are multiples there, or 0; of which operands a block reads its own rows only, or columns; seconds of one
+// thread.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings,
                     SEXP pairs) {
@@ -65,23 +66,29 @@ Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Numer
     return Rcpp::List::create(
         Rcpp::_["decision"] = kernweave::raw(kernweave::to_bytes(schedule.decision)),
         Rcpp::_["rows"] = static_cast<double>(grain.all), Rcpp::_["grain"] = static_cast<double>(grain.rows),
-        Rcpp::_["by_rows"] = call.execution.read_by_rows(), Rcpp::_["folded"] = grain.folded, Rcpp::_["why"] = grain.why,
+        Rcpp::_["folded"] = grain.folded, Rcpp::_["why"] = grain.why,
+        Rcpp::_["columns"] = Rcpp::NumericVector::create(grain.all_columns, grain.columns),
+        Rcpp::_["by_rows"] = call.execution.read_by_rows(), Rcpp::_["by_columns"] = call.execution.read_by_columns(),
         Rcpp::_["seconds"] = schedule.seconds * threads, Rcpp::_["device"] = schedule.decision.backend);
   });
 }
 
 // Rows from the first to the last, by number. Results of these rows alone, and which they are: a first and a last one
 // for each output, or a list of their numbers. `plainly`: these rows cannot be told in the usual way, and all are to be
-// computed with `plainly` set. Where no rows are kept, the states that they leave, a list of bytes.
+// computed with `plainly` set. Where no rows are kept, the states that they leave, a list of bytes; and so of rows in
+// some columns, unless `columns` is NULL.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings,
-                      SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly) {
+                      SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly,
+                      SEXP columns = R_NilValue) {
   return kernweave::at_border([&] {
     kernweave::RCall call(plan, data, operands, extents, settings, pairs, decision);
     const kernweave::Range range = kernweave::range_from_r(rows);
-    if (call.execution.grain().folded) {
+    const bool some = !Rf_isNull(columns);
+    if (some || call.execution.grain().folded) {
+      const kernweave::Range across = some ? kernweave::range_from_r(columns) : kernweave::Range{};
       Rcpp::List states;
-      for (const std::vector<char>& bytes : call.execution.run_states(range)) states.push_back(kernweave::raw(bytes));
+      for (const std::vector<char>& bytes : call.execution.run_states(range, across)) states.push_back(kernweave::raw(bytes));
       return Rcpp::List::create(Rcpp::_["states"] = states, Rcpp::_["plainly"] = false);
     }
     const kernweave::ResultRows block = call.execution.run_rows(range, plainly);

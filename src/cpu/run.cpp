@@ -114,7 +114,10 @@ class Passes : public TileExecutable {
       g.rows = std::max(g.rows, boxes ? of_boxes : pass.tiling.rows);
     }
     for (const Pass& pass : passes_) g.all = std::max(g.all, first_row(pass, g.rows) + lanes(pass));
-    if (passes_.size() == 1 && plan_.pairs == Pairs::all && !boxes) g.columns = ready()[0]->columns_of_split();
+    if (passes_.size() == 1 && plan_.pairs == Pairs::all && !boxes) {
+      g.columns = ready()[0]->columns_of_split();
+      g.all_columns = passes_[0].lanes_along_i ? decision_.sizes.j : decision_.sizes.i;
+    }
     return g;
   }
   void run_rows(const std::vector<Task>& tasks, ResultRows* block) override {

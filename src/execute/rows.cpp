@@ -82,40 +82,47 @@ Grain Execution::grain() {
   grain.why = why_whole();
   if (!grain.why.empty()) return grain;
   const bool masked = partial_ && partial_->decision().loops.boxes != Boxes::none;
-  return (masked ? *partial_ : *first_).executable(prepared_.get(), host_)->grain();
-}
-
-std::vector<PlanRun*> Execution::steps() const {
-  std::vector<PlanRun*> all = others();
-  all.push_back(first_.get());
-  return all;
+  grain = (masked ? *partial_ : *first_).executable(prepared_.get(), host_)->grain();
+  if (!after_.empty() || sizes_.runs() != 1 || keeps(Keep::both)) grain.columns = 0;
+  return grain;
 }
 
 // Not where points are in an order of their own (boxes, restricted pairs), where a step takes more rows than a block
 // has, or where results are kept along both axes; and not row numbers, which are looked at before.
-std::vector<bool> Execution::read_by_rows() {
+std::vector<bool> Execution::read_along(Axis axis) {
   const Grain whole = grain();
-  std::vector<bool> alone(operands_.size(), false);
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
-  const auto along = [&](Keep keep) {
-    return std::any_of(outputs.begin(), outputs.end(), [&](const Output& o) { return o.keep == keep; });
-  };
-  if (whole.rows == 0 || pairs_.map || (along(Keep::i) && along(Keep::j))) return alone;
-  const Axis axis = along(Keep::j) ? Axis::j : Axis::i;
+  const std::vector<bool> none(operands_.size(), false);
+  if (whole.rows == 0 || pairs_.map) return none;
+  std::vector<bool> alone(operands_.size());
   for (std::size_t k = 0; k < alone.size(); ++k) alone[k] = operands_[k].outer.empty();
-  for (PlanRun* run : steps()) {
+  std::vector<PlanRun*> steps = others();
+  steps.push_back(first_.get());
+  for (PlanRun* run : steps) {
     const bool more = whole.rows % run->executable(prepared_.get(), host_)->grain().rows != 0;
-    if (more || run->decision().loops.boxes != Boxes::none) return std::vector<bool>(alone.size(), false);
-    for (std::size_t v = 0; v < run->plan.variables.size(); ++v) {
-      const Variable& variable = run->plan.variables[v];
-      if (!has_operand(variable) || variable.operand >= Variable::kResults) continue;
-      if (variable.axis != axis || !run->plan.direct[v]) alone[static_cast<std::size_t>(variable.operand)] = false;
-    }
-    for (const GatherBound& bound : run->plan.gathers)
-      alone[static_cast<std::size_t>(run->plan.variables[static_cast<std::size_t>(bound.rows)].operand)] = false;
+    if (more || run->decision().loops.boxes != Boxes::none) return none;
+    const std::vector<Variable>& variables = run->plan.variables;
+    const auto is_read = [&](std::size_t v, bool elsewhere) {
+      const int operand = variables[v].operand;
+      if (has_operand(variables[v]) && operand < Variable::kResults && elsewhere)
+        alone[static_cast<std::size_t>(operand)] = false;
+    };
+    for (std::size_t v = 0; v < variables.size(); ++v) is_read(v, variables[v].axis != axis || !run->plan.direct[v]);
+    for (const GatherBound& bound : run->plan.gathers) is_read(static_cast<std::size_t>(bound.rows), true);
   }
   return alone;
 }
+
+bool Execution::keeps(Keep keep) const {
+  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
+  return std::any_of(outputs.begin(), outputs.end(), [&](const Output& o) { return o.keep == keep; });
+}
+
+std::vector<bool> Execution::read_by_rows() {
+  if (keeps(Keep::i) && keeps(Keep::j)) return std::vector<bool>(operands_.size(), false);
+  return read_along(keeps(Keep::j) ? Axis::j : Axis::i);
+}
+
+std::vector<bool> Execution::read_by_columns() { return read_along(keeps(Keep::j) ? Axis::i : Axis::j); }
 
 // With all that is computed together.
 void Execution::for_all(const std::vector<Result>& results, const Compute& compute) {

@@ -28,8 +28,9 @@ class Execution {
   void run();
   // The same block by block, here or elsewhere: what borders of blocks are multiples of, and in how many rows.
   Grain grain();
-  // Of each operand: does a block read of it the rows that it computes, and no others?
+  // Of each operand: does a block of rows read of it these rows, and no others? A block of columns, these columns?
   std::vector<bool> read_by_rows();
+  std::vector<bool> read_by_columns();
   // Some rows, to their places among all results, which have nothing else then. Which they are is found, too.
   ResultRows run_rows(const Range& rows, bool plainly);
   // Where no rows are kept: the states that some rows leave, of each run that is folded by itself, and results from
@@ -82,7 +83,8 @@ class Execution {
   void settle_boxes();
   bool boxes_pay(PlanRun* run, const ExistingPairs& pairs);
   std::string why_whole();
-  std::vector<PlanRun*> steps() const;
+  bool keeps(Keep keep) const;
+  std::vector<bool> read_along(Axis axis);
   void order(ResultRows* block) const;
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
   void put_sum(std::size_t k, const Result& sum);

@@ -56,7 +56,7 @@ test_that("points are sent once, a product sends its vector, and what is dropped
     expect_identical(w$known, known)  # nothing that stays was sent again
     product <- waiting_product(K, 1L)
     ready <- prepared(product$reduction)
-    task <- list(job = serial_of_reduction(product$reduction), rows = c(1, 2048),
+    task <- list(job = serial_of_reduction(product$reduction), dealt = "rows", rows = c(1, 2048),
                  data = data_of_tasks(ready$operands, list(x, y, b[, 1]), c(TRUE, FALSE, FALSE)))
     expect_lt(length(serialize(with_store(task, list(), names(needs_of(task))), NULL)), 8 * 3007 + 64000)
     expect_gt(min(w$bytes), 8 * length(y))
@@ -86,6 +86,22 @@ test_that("a worker holds no more than it may, and is sent again what it let go"
   })
 })
 
+test_that("where there are few rows, columns are dealt out, and a worker has its own", {
+  skip_below("quick")
+  set.seed(6)
+  far <- matrix(stats::runif(3e5), ncol = 3)
+  flat <- exp(-sqdist(Vi(x[1:50, ]), Vj(far)))
+  with_workers(2, function(w) {
+    for (op in c("sum", "logsumexp", "argKmin")) {
+      K <- if (op == "argKmin") 3
+      R <- function(...) reduction(lazy_set(flat, ...), op, K = K)
+      expect_identical(R(workers = w), R(), label = op)
+    }
+    expect_true(all(w$blocks > 1))
+    expect_lt(sum(w$bytes), 1.1 * 8 * length(far) + 1e4)
+  })
+})
+
 test_that("near pairs of an approximation are dealt out, and lie in the order of its boxes", {
   set.seed(9)
   x <- matrix(stats::runif(12000), ncol = 2)
@@ -95,7 +111,8 @@ test_that("near pairs of an approximation are dealt out, and lie in the order of
     A <- approximate(lazy_set(K, workers = w), tol = 1e-8)
     expect_identical(A %*% b, approximate(K, tol = 1e-8) %*% b)
     expect_true(all(w$blocks > 0))
-    expect_identical(as.vector(solve(A, b[, 1], ridge = 1)), as.vector(solve(approximate(K, tol = 1e-8), b[, 1], ridge = 1)))
+    solved <- function(A) as.vector(solve(A, b[, 1], ridge = 1))
+    expect_identical(solved(A), solved(approximate(K, tol = 1e-8)))
   })
 })
 
