@@ -9,9 +9,10 @@ native_approximation <- function(state, width, ladder = FALSE) {
   }
   near <- if (plan$near_pairs > 0) near_pairs(state, plan)
   in_order <- is.null(near) || near$in_order
-  list(kind = "far", pointer = plan$pointer, near = if (!is.null(near)) native_lazy(near$F, width, ladder),
-       in_order = in_order, diagonal = plan$diagonal, threads = threads_of(state$tensor),
-       near_share = near_share(state, plan), device = (if (in_order) gpu_of_approximation(state)) %or% -1L)
+  gpu <- if (in_order) gpu_of_approximation(state)
+  list(kind = "far", pointer = plan$pointer, in_order = in_order, diagonal = plan$diagonal,
+       near = if (!is.null(near)) native_lazy(near$F, width, ladder, here = !is.null(gpu)),
+       threads = threads_of(state$tensor), near_share = near_share(state, plan), device = gpu %or% -1L)
 }
 
 # The same for iterations, whose products nobody looks at one by one: audited before.

@@ -26,11 +26,12 @@ native_function <- function(op, width, ladder) {
   audited_approximation(state, width, ladder)
 }
 
-# Products of a lazy tensor, of which each column has one for each component: a plan for each number of columns.
-native_lazy <- function(K, width, ladder = FALSE) {
+# Products of a lazy tensor, of which each column has one for each component: a plan for each number of columns. `here`:
+# on the GPU of what stands beside it, and not by workers.
+native_lazy <- function(K, width, ladder = FALSE, here = FALSE) {
   for (operand in traced_operands(K)) refuse_traced(operand$traced)
   options <- call_options(K$settings)
-  if (!is.null(present_workers(options)) && width(K) == 1) return(product_by_workers(K))
+  if (!here && !is.null(present_workers(options)) && width(K) == 1) return(product_by_workers(K))
   widths <- if (may_be_compiled(options)) compiled_rungs(width, ladder)
             else c(if (ladder) product_widths[product_widths < width], min(width, widest_product))
   list(kind = "engine", dim = as.numeric(dim(K)[1:2]), extent = as.numeric(K$extent), settings = options,

@@ -29,7 +29,8 @@ task_of <- function(R, operands, data, whole, options, dealt = "rows") {
   apart <- whole[[c(rows = "by_rows", columns = "by_columns")[[dealt]]]]
   list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, apart), decision = whole$decision,
        pairs = if (!is.null(R$pairs)) list(serial = serial_of(R$pairs$rule), swapped = R$pairs$swapped),
-       settings = options[c("device", "precision")], plainly = FALSE, dealt = dealt, rows = c(1, whole$rows))
+       settings = options[c("device", "precision")], plainly = FALSE, dealt = dealt, rows = c(1, whole$rows),
+       count = if (dealt == "rows") whole$rows else whole$columns[1])
 }
 
 # What is sent and received by one socket moves a gigabyte a second, an empty block takes 0.2 ms, a future 50; workers
@@ -38,7 +39,8 @@ pays <- function(w, whole, data, options) {
   inline <- 8 * sum(lengths(data[vapply(data, is_fresh, NA)]))
   workers <- max(length(w$cluster), 2)
   sending <- (inline * workers + 8 * whole$rows) / 1e9 + workers * if (w$door == "future") 0.05 else 2e-4
-  whole$seconds / r_threads(options$threads %or% 0L) > 4 * sending
+  threads <- if (whole$device == "cpu") r_threads(options$threads %or% 0L) else 1
+  whole$seconds / threads > 4 * sending
 }
 
 is_fresh <- function(x) is.null(dim(x)) || ncol(x) == 1
@@ -91,14 +93,23 @@ store_of_job <- function(R, operands, data, task) {
                     data[kept]), serials)
 }
 
-# What must be there for a task, by key: a serial, or a serial and the rows of its data that are read.
+# What must be there for a task, by key: a serial, or a serial and some rows of its data.
 needs_of <- function(task) {
   of_data <- lapply(Filter(function(one) !is.null(one$serial), task$data), function(one) {
-    list(serial = one$serial, rows = if (one$apart) task[[task$dealt]])
+    if (!one$apart) return(list(one["serial"]))
+    lapply(cells_of(task[[task$dealt]], task$count), function(rows) list(serial = one$serial, rows = rows))
   })
-  needs <- c(list(list(serial = task$job)), if (!is.null(task$pairs)) list(task$pairs["serial"]), of_data)
+  needs <- c(list(list(serial = task$job)), if (!is.null(task$pairs)) list(task$pairs["serial"]),
+             unlist(unname(of_data), recursive = FALSE))
   names(needs) <- vapply(needs, key_of, "")
   needs[!duplicated(names(needs))]
+}
+
+# Points are sent by the cell, 64 of all: where borders of blocks move, few are sent again.
+cells_of <- function(range, count) {
+  each <- ceiling(count / 64)
+  k <- seq((range[1] - 1) %/% each, (range[2] - 1) %/% each)
+  Map(c, k * each + 1, pmin((k + 1) * each, count))
 }
 
 key_of <- function(need) paste(c(need$serial, need$rows), collapse = " ")
@@ -110,7 +121,7 @@ with_store <- function(task, store, known = character()) {
     x <- store[[need$serial]]
     if (is.null(need$rows)) return(c(need, list(value = x)))
     rows <- seq(need$rows[1], need$rows[2])
-    c(need, list(count = NROW(x), value = unname(if (is.matrix(x)) x[rows, , drop = FALSE] else x[rows])))
+    c(need, list(count = task$count, value = unname(if (is.matrix(x)) x[rows, , drop = FALSE] else x[rows])))
   })
   task
 }

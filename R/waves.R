@@ -68,8 +68,8 @@ send_blocks <- function(wave) {
   }
 }
 
-block_of <- function(task) task[[task$dealt]]
-text_of_block <- function(task) paste(task$dealt, block_of(task)[1], "to", block_of(task)[2])
+range_of_task <- function(task) task[[task$dealt]]
+text_of_block <- function(task) paste(task$dealt, range_of_task(task)[1], "to", range_of_task(task)[2])
 
 # The next task, or one whose data this node has.
 task_for <- function(wave, node) {
@@ -144,12 +144,18 @@ take_answer <- function(wave, node, answer) {
     wave$error <- answer$error
     wave$waiting <- integer()
   } else {
-    block <- block_of(wave$tasks[[task]])
+    block <- range_of_task(wave$tasks[[task]])
     if (is.null(wave$keep)) wave$found[task] <- list(answer$value) else wave$keep(task, answer$value)
     w$blocks[node] <- w$blocks[node] + 1L
     w$bytes[node] <- answer$bytes
-    if (answer$seconds > 0.01) w$speed[node] <- (block[2] - block[1] + 1) / answer$seconds
+    note_speed(w, node, block[2] - block[1] + 1, answer$seconds)
   }
+}
+
+# What takes less than a tenth of a second tells little; and a worker is not another one at once.
+note_speed <- function(w, node, points, seconds) {
+  if (seconds < 0.1) return(invisible())
+  w$speed[node] <- mean(c(w$speed[node], points / seconds), na.rm = TRUE)
 }
 
 lose_node <- function(wave, node, why) {

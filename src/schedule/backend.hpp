@@ -73,11 +73,12 @@ class States {
 // Where the pairs may be cut into blocks of the whole. Rows are the points of the axis that is kept (i where both are
 // folded); of outputs kept along i and others along j, those of i, filled up to a border, then those of j.
 struct Grain {
-  std::int64_t all = 0, all_columns = 0;  // rows that there are; columns, where blocks may have borders there
-  std::int64_t rows = 0, columns = 0;     // borders are multiples of so many of both axes; 0: not along that axis
-  bool folded = false;                    // do blocks leave states, since an output keeps no rows?
-  bool everywhere = false;                // with restricted pairs and outer axes that are folded, too
-  std::string why{};                      // there are no such rows
+  std::int64_t all = 0;                // rows that there are
+  std::int64_t rows = 0, columns = 0;  // borders are multiples of so many of both axes; 0: not along that axis
+  std::int64_t all_columns = 0;        // columns that there are, where they have borders
+  bool folded = false;                 // do blocks leave states, since an output keeps no rows?
+  bool everywhere = false;             // with restricted pairs and outer axes that are folded, too
+  std::string why{};                   // there are no such rows
 };
 
 // Some rows of the results: those to be computed, and what was found of each output.

@@ -56,11 +56,11 @@ test_that("points are sent once, a product sends its vector, and what is dropped
     expect_identical(w$known, known)  # nothing that stays was sent again
     product <- waiting_product(K, 1L)
     ready <- prepared(product$reduction)
-    task <- list(job = serial_of_reduction(product$reduction), dealt = "rows", rows = c(1, 2048),
+    task <- list(job = serial_of_reduction(product$reduction), dealt = "rows", rows = c(1, 2048), count = 4001,
                  data = data_of_tasks(ready$operands, list(x, y, b[, 1]), c(TRUE, FALSE, FALSE)))
     expect_lt(length(serialize(with_store(task, list(), names(needs_of(task))), NULL)), 8 * 3007 + 64000)
     expect_gt(min(w$bytes), 8 * length(y))
-    expect_lt(sum(w$bytes), 8 * (length(x) + 2 * length(y)) + 1000)  # each has its own rows of x
+    expect_lt(sum(w$bytes), 8 * (1.1 * length(x) + 2 * length(y)))  # each has its own rows of x
     S <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), workers = w)  # both sides are one matrix
     before <- w$bytes
     sum(S, index = "j")
@@ -98,7 +98,7 @@ test_that("where there are few rows, columns are dealt out, and a worker has its
       expect_identical(R(workers = w), R(), label = op)
     }
     expect_true(all(w$blocks > 1))
-    expect_lt(sum(w$bytes), 1.1 * 8 * length(far) + 1e4)
+    expect_lt(sum(w$bytes), 1.6 * 8 * length(far))  # borders of blocks move with speeds
   })
 })
 
