@@ -20,9 +20,14 @@
 #' @param se_tol double the number of probes until the standard error is below this
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
+#' @param along symmetric matrices in whose directions derivatives are wanted: a list of lazy tensors over the same
+#'   points, of what [approximate()] made of these, or of numbers, one per point, for diagonal matrices
 #' @param x,logarithm,... as in [base::determinant()]
 #' @return A number of class `kernweave_estimate`, which prints its standard error; `determinant()` returns base R's
-#'   list. For a formula with batches, one number per batch, with standard errors in the attribute `se`.
+#'   list. For a formula with batches, one number per batch, with standard errors in the attribute `se`. With `along`
+#'   an attribute of that name is a list: the derivatives, traces of the inverse times each matrix, as `value`, and what
+#'   each probe says of them as the rows of `each`, whose spread is their noise. That needs the neighbours of a
+#'   preconditioner, and a default one then has them.
 #' @seealso [solve()][solve.lazy_tensor], [preconditioner()], [trace_estimate()], [kernweave_estimate] for the number
 #' @concept determinant
 #' @concept Gaussian process likelihood
@@ -33,7 +38,7 @@
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 1.5)
 #' logdet(K, ridge = 0.01)
 logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method = c("auto", "dense", "lanczos"),
-                   precondition = TRUE, rank = NULL, local = TRUE) {
+                   precondition = TRUE, rank = NULL, local = if (length(along)) "always" else TRUE, along = list()) {
   if (is_op(K)) {
     own <- kernel_and_ridge(K)
     if (is.null(own)) return(logdet_of_op(with_ridge(K, check_ridge(ridge, square_extent(K)))))
@@ -41,6 +46,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
     K <- own$K
   }
   if (is_lazy(K) && has_batches(K)) {
+    if (length(along)) abort("unsupported", "`along` is for one matrix, not for batches")
     return(logdet_batches(K, ridge = ridge, probes = probes, seed = seed, se_tol = se_tol, method = method,
                           precondition = precondition, rank = rank, local = local))
   }
@@ -50,6 +56,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   method <- check_method(method, c("auto", "dense", "lanczos"))
   if (method == "dense" || method == "auto" && n <= small_system) K <- kernel_tensor(K)
   if (is_traced_system(kernel_tensor(K), ridge)) {
+    if (length(along)) abort("no_gradient", "derivatives `along` matrices have no gradient")
     return(logdet_node(K, ridge, probes, seed, method, precondition, rank, local))
   }
   ridge <- check_ridge(ridge, n)
@@ -57,16 +64,57 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   if (n == 0) return(estimate(0, 0))
   if (method == "dense" || method == "auto" && n <= small_system) {
     root <- dense_root(K, ridge)  # by itself: S4 dispatch on an argument that fails would hide the class of its error
-    return(estimate(2 * sum(log(diag(root))), 0))
+    return(with_slopes(estimate(2 * sum(log(diag(root))), 0), dense_slopes(along, root)))
   }
   seed <- check_seed(seed)
   P <- chosen_preconditioner(precondition, K, ridge, rank, local)
-  found <- logdet_by_probes(K, ridge, P, probes, seed)
+  by_probes <- function() logdet_by_probes(K, ridge, P, probes, seed, vectors = length(along) > 0)
+  found <- by_probes()
   while (!is.null(se_tol) && found$se > se_tol && probes < 4096) {
     probes <- 2L * probes
-    found <- logdet_by_probes(K, ridge, P, probes, seed)
+    found <- by_probes()
   }
-  estimate(found$value, found$se, probes = probes, steps = max(found$steps), bracket = found$bracket)
+  value <- estimate(found$value, found$se, probes = probes, steps = max(found$steps), bracket = found$bracket)
+  with_slopes(value, slopes_by_probes(along, P, found))
+}
+
+with_slopes <- function(value, slopes) structure(value, along = slopes)
+
+dense_slopes <- function(along, root) {
+  if (!length(along)) return(NULL)
+  inverse <- chol2inv(root)
+  one <- function(B) if (is.numeric(B)) sum(diag(inverse) * B) else sum(inverse * as.matrix(kernel_tensor(B)))
+  value <- vapply(along, one, 0)
+  list(value = value, each = matrix(value, 2, length(along), byrow = TRUE))
+}
+
+# What gradient() has for cotangents of operands (logdet_node()) for given matrices, and probe by probe.
+slopes_by_probes <- function(along, P, found) {
+  if (!length(along)) return(NULL)
+  if (!is.null(P) && !P$neighbours) {
+    abort("input", "derivatives along matrices need a preconditioner with neighbours, as of local = \"always\"")
+  }
+  left <- if (is.null(P)) found$u else found$u - found$v
+  product <- function(B) if (is.numeric(B)) B * found$v else unname(as.matrix(B %*% found$v))
+  each <- vapply(along, function(B) colSums(left * product(B)), numeric(ncol(left)))
+  each <- each + rep(if (is.null(P)) 0 else traces_of_inverse(P, along), each = nrow(each))
+  list(value = colMeans(each), each = each)
+}
+
+# Traces of P^-1 times matrices, for a preconditioner of two parts.
+traces_of_inverse <- function(P, along) {
+  W <- r_inverse_weights(live_pointer(P))
+  diagonal <- vapply(along, is.numeric, NA)
+  out <- numeric(length(along))
+  out[diagonal] <- vapply(along[diagonal], function(B) sum(W$diagonal * B), 0)
+  of_pairs <- lapply(along[!diagonal], kernel_tensor)
+  if (!length(of_pairs)) return(out)
+  sums <- vapply(of_pairs, function(B) sum(unlist(sums_at_landmarks(B, W, call = TRUE))), 0)
+  for (points in some_at_a_time(length(W$order), pairs_at_once)) {
+    pairs <- r_weighted_pairs(P$pointer, points[1] - 1, length(points))
+    sums <- sums + vapply(of_pairs, function(B) sum(sum_of_pairs(B, pairs, call = TRUE)), 0)
+  }
+  replace(out, which(!diagonal), sums)
 }
 
 check_wanted_error <- function(se_tol) {

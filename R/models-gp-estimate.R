@@ -5,7 +5,7 @@ gp_estimate <- function(model, rows) {
   part <- model_rows(model, rows)
   bounds <- gp_bounds(part)
   start <- gp_start(part, bounds)
-  found <- c(gp_climb(part, start, bounds), list(model = part, bounds = bounds))
+  found <- if (part$dense) gp_climb(part, start, bounds) else gp_settled(part, start, bounds)
   if (!is.finite(found$state$value)) {
     abort("singular", "the covariance matrix is not positive definite at any start: a nugget, or another kernel, ",
           "would make it so")
@@ -15,8 +15,48 @@ gp_estimate <- function(model, rows) {
          format(found$decrement^2 / 2, digits = 2), ": give `start` or bounds in fit_control(), fix a parameter, or ",
          "raise `max_iter`")
   }
+  found <- c(found, list(model = part, bounds = bounds))
   warn_of_bounds(found, bounds)
   found
+}
+
+# By products: few probes and a looser tolerance climb, and from where these end all probes take one step, or more where
+# they say so. Where they tell the score to a fifth of a standard error only, twice as many do so again, once.
+gp_settled <- function(model, theta, bounds) {
+  found <- gp_climb(climbing(model), theta, bounds, later = 3)
+  for (twice in c(FALSE, TRUE)) {
+    if (!is.finite(found$state$value)) return(found)
+    if (twice) model$control$probes <- 2 * model$control$probes
+    last <- gp_climb(model, next_theta(found$state, model, bounds), bounds, near = found$state)
+    found <- replace(last, "steps", found$steps + 1 + last$steps)
+    if (!isTRUE(found$noise > most_noise)) return(found)
+  }
+  warn("convergence", "the score is known to ", format(found$noise, digits = 2), " standard errors only, by ",
+       model$control$probes, " random vectors: more `probes` of fit_control() would tell estimates better")
+  found
+}
+
+most_noise <- 0.2
+probes_of_climb <- 4
+
+climbing <- function(model) {
+  if (model$dense) return(model)
+  model$control$probes <- max(2, min(probes_of_climb, model$control$probes))
+  model$loose <- 2.5
+  model
+}
+
+next_theta <- function(at, model, bounds) {
+  within_bounds(at$theta + damped_step(at$information, at$score, free_directions(at, model, bounds), 0), model, bounds)
+}
+
+# How far the noise of the score moves an estimate, in its standard errors.
+noise_of <- function(at, model, bounds) {
+  k <- length(at$score)
+  Z <- free_directions(at, model, bounds)
+  covariance <- matrix(apply(diag(k), 2, function(e) damped_step(at$information, e, Z, 0)), k)
+  moved <- diag(covariance %*% at$score_noise %*% covariance) / diag(covariance)
+  sqrt(max(0, moved[diag(covariance) > 0]))
 }
 
 # Up to so many rows, all pairs take no longer than an approximation of them.
@@ -126,7 +166,7 @@ gp_start <- function(model, bounds) {
   }
   n <- nrow(model$x)
   few <- model_rows(model, rows_for_estimate(model$x, max(300, ceiling(n / 8)), model$control$seed))
-  if (n > 8 * 300) return(gp_climb(few, gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
+  if (n > 8 * 300) return(gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
   few$dense <- TRUE
   grid <- gp_grid(few, theta, bounds)
   if (!length(grid)) return(theta)
@@ -193,33 +233,42 @@ within_bounds <- function(theta, model, bounds) {
 }
 
 # Steps of the average information, as long as a trust region allows, and from the fifth on with what the scores have
-# told of the curvature since. The end is where the score is within `goal` standard errors of nought, or gets no nearer
-# for the noise it has by products.
-gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05) {
-  at <- gp_state(model, theta)
+# told of the curvature since. The end is where the score is within `goal` standard errors of nought, or within twice
+# the noise it has by products, or gets no nearer for that. `near`: a state whose preconditioner and solutions may
+# serve. `later`: so many states' work comes after, where that is known.
+gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05, near = NULL,
+                     later = NA) {
+  begun <- proc.time()[["elapsed"]]
+  at <- gp_state(model, theta, near)
   H <- at$information
   before <- Inf
   mu <- 0
   most <- min(model$control$max_iter, if (model$dense) 100 else 30)
   out <- function(converged, steps) {
-    list(state = at, steps = steps, converged = converged, decrement = decrement_of(at, at$information, model, bounds))
+    list(state = at, steps = steps, converged = converged, decrement = decrement_of(at, at$information, model, bounds),
+         noise = noise_of(at, model, bounds))
   }
   if (!is.finite(at$value)) return(list(state = at, steps = 0, converged = FALSE, decrement = Inf))
   for (step in seq_len(most)) {
     away <- decrement_of(at, H, model, bounds)
+    enough <- if (model$dense) goal else max(goal, 2 * noise_of(at, model, bounds))
     if (model$control$verbose) tell_step(step, at, away)
     step_work("gp_fit()", paste0(format(nrow(model$x), big.mark = ","), " rows, step ", step, ", ",
-                                 format(away, digits = 2), " standard errors from the maximum"))
-    if (away < goal || !model$dense && away < 3 * goal && away > before / 2) return(out(TRUE, step - 1))
+                                 format(away, digits = 2), " s.e. from the maximum"),
+              left = (proc.time()[["elapsed"]] - begun) / step * (later + steps_left(away, enough)))
+    if (away < enough || !model$dense && away < 3 * enough && away > before / 2) return(out(TRUE, step - 1))
     before <- away
     found <- gp_step(model, at, H, mu, bounds)
-    if (is.null(found)) return(out(decrement_of(at, at$information, model, bounds) < max(0.1, goal), step))
+    if (is.null(found)) return(out(decrement_of(at, at$information, model, bounds) < max(0.1, enough), step))
     H <- if (step < 5) found$at$information else secant(H, found$at$theta - at$theta, at$score - found$at$score)
     at <- found$at
     mu <- found$mu
   }
   out(FALSE, most)
 }
+
+# Steps divide the distance by some five.
+steps_left <- function(away, enough) max(0, ceiling(log(away / enough) / log(5)))
 
 tell_step <- function(step, at, away) {
   numbers <- paste(names(at$theta), vapply(exp(at$theta), format, "", digits = 4), collapse = ", ")

@@ -57,21 +57,23 @@ named_parameters <- function(numbers) {
   Map(function(number, k) Pm(number, name = paste0("p", k)), numbers, seq_along(numbers))
 }
 
-# The derivatives of the kernel in its free parameters, by parameter and as components of one lazy tensor, and for each
-# component which row of the layout it belongs to.
+# The derivatives of A by the logarithms of the kernel's free parameters: of each row of the layout that is one, a lazy
+# tensor in `of`, which the number in `by` multiplies.
 gp_slopes <- function(model, values) {
   layout <- model$layout
-  free <- unique(layout$name[layout$part == "kernel"])
-  if (!length(free)) return(NULL)
+  mine <- layout$part == "kernel"
+  free <- unique(layout$name[mine])
+  if (!length(free)) return(list(of = list(), by = numeric()))
   numbers <- gp_numbers(model, values)
   operands <- named_parameters(numbers[free])
   K <- gp_pairs(model, replace(numbers, free, operands))
-  rows <- lapply(free, function(name) {
-    mine <- which(layout$part == "kernel" & layout$name == name)
-    mine[column_of_parameter(model, name, length(mine))]
+  of <- lapply(free, function(name) {
+    slope <- lazy_gradient(K, operands[[name]])
+    rows <- which(layout$name[mine] == name)
+    columns <- column_of_parameter(model, name, length(rows))
+    lapply(seq_along(rows), function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
   })
-  each <- unname(lapply(operands, function(p) lazy_gradient(K, p)))
-  list(each = each, tensor = do.call(c, each), row = unlist(rows))
+  list(of = do.call(c, of), by = values$variance * exp(gp_theta(values, layout)[mine]))
 }
 
 # --- systems ------------------------------------------------------------------------------------------------
@@ -92,25 +94,21 @@ dense_gp_system <- function(model, values) {
   derivatives <- function() {
     inverse <- chol2inv(root)
     slopes <- dense_gp_slopes(model, values)
-    list(kernel = vapply(slopes, function(B) sum(inverse * B), 0), nugget = sum(diag(inverse) * noise),
-         applied = function(u) lapply(slopes, function(B) B %*% u))
+    of_noise <- sum(diag(inverse) * noise)
+    traces <- c(length(noise) - of_noise, vapply(slopes, function(B) sum(inverse * B), 0), of_noise)
+    list(traces = traces, each = rbind(traces, traces), applied = function(u) lapply(slopes, function(B) B %*% u))
   }
   list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives, root = root,
        forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
        solve = function(b, ...) backsolve(root, backsolve(root, b, transpose = TRUE)))
 }
 
-# Derivatives by the logarithms of the kernel's parameters, as matrices.
 dense_gp_slopes <- function(model, values) {
   slopes <- gp_slopes(model, values)
-  by <- values$variance * exp(gp_theta(values, model$layout))
-  lapply(which(model$layout$part == "kernel"), function(row) {
-    parts <- lapply(which(slopes$row == row), function(c) as.matrix(slopes$tensor[, , c]))
-    by[[row]] * unname(Reduce(`+`, parts))
-  })
+  Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
 }
 
-# By products: the trace of A^-1 A_k is the derivative of the log-determinant, which gradient() estimates with the noise
+# By products: the trace of A^-1 A_k is the derivative of the log-determinant, which logdet() estimates with the noise
 # of what the preconditioner leaves, and not of the whole. One preconditioner serves all that is asked of the matrix.
 lazy_gp_system <- function(model, values, near) {
   noise <- values$nugget / model$w
@@ -128,7 +126,9 @@ lazy_gp_system <- function(model, values, near) {
     report <- solve_report(x)
     structure(matrix(as.vector(x), nrow(b)), residual = max(report$residual), converged = report$converged)
   }
-  of_logdet <- function(...) logdet(..., control$probes, control$seed, method = "lanczos", precondition = P)
+  of_logdet <- function(A, ...) {
+    logdet(A, noise, control$probes, control$seed, method = "lanczos", precondition = P, ...)
+  }
   # Residuals of approximated products do not fall below what these are off by, which solve() tells.
   forms <- function(sides, solved) {
     found <- forms_by_products(function(x) matrix(as.vector(products$A %*% x), nrow(x)), noise, sides, solved)
@@ -136,34 +136,30 @@ lazy_gp_system <- function(model, values, near) {
     found
   }
   list(logdet = NULL, noise = noise, solve = solved, forms = forms, preconditioner = found, products = products,
-       value = function() on_definite(products, noise, function(A) of_logdet(A, noise)),
+       value = function(se_tol = NULL) on_definite(products, noise, function(A) of_logdet(A, se_tol = se_tol)),
        derivatives = function() on_definite(products, noise, function(A) {
-         model$control <- products$control
-         lazy_gp_derivatives(model, values, of_logdet)
+         lazy_gp_derivatives(A, gp_slopes(model, values), noise, products$control, of_logdet)
        }))
 }
 
 # Settings with the tolerance that a covariance bears.
 gp_tolerance <- function(model, values) {
   size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
-  tolerable(model$control, values$nugget / model$w, size(), length(model$y))
+  tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1)
 }
 
-# The most landmarks of approximated fits of so many rows that others have more: beside neighbours each costs a thousand
-# operations a row, and as many as other systems of a million rows have took nine tenths of a fit. With 100 standard
-# errors of log-determinants were four times as large (30 000 rows in the plane).
-most_beside_neighbours <- 300L
-rows_of_more <- 50000
+# Of approximated fits: beside neighbours each landmark costs a hundred operations a row and more.
+landmarks_beside_neighbours <- 100L
 
-# The preconditioner, and the values for which its landmarks and neighbours were found. Where all of these are within a
-# factor of two they stay, so that probes make of both states one function, whose noise does not jump.
+# The preconditioner, always of landmarks and neighbours, since log-determinants are estimated to within what it leaves,
+# and the values for which these were found. Where all of these are within a factor of two they stay, so that probes
+# make of both states one function, whose noise does not jump.
 gp_preconditioner <- function(K, noise, control, values, near) {
   before <- near$preconditioner
   if (!is.null(before) && identical(near$values, values)) return(before)
   if (is.null(before) || any(abs(log(unlist(before$values) / unlist(values))) > log(2), na.rm = TRUE)) {
-    many <- is_approximated(dim(K), control) && nrow(K) > rows_of_more
-    rank <- control$rank %or% if (many) most_beside_neighbours
-    return(list(P = preconditioner(K, noise, rank = rank), values = values))
+    rank <- control$rank %or% if (is_approximated(dim(K), control)) landmarks_beside_neighbours
+    return(list(P = preconditioner(K, noise, rank = rank, local = "always"), values = values))
   }
   list(P = preconditioner(K, noise, like = before$P), values = before$values)
 }
@@ -173,44 +169,15 @@ quietly_solved <- function(value) {
   withCallingHandlers(value, kernweave_warning_convergence = function(w) invokeRestart("muffleWarning"))
 }
 
-lazy_gp_derivatives <- function(model, values, of_logdet) {
-  layout <- model$layout
-  mine <- layout$part == "kernel"
-  theta <- gp_theta(values, layout)
-  traced <- function(kernel, nugget) {
-    K <- values$variance * gp_pairs(model, traced_numbers(model, values, kernel))
-    of_logdet(fit_products(K, model$control), exp(nugget) / model$w)
-  }
-  noisy <- values$nugget > 0
-  wrt <- c(if (any(mine)) "kernel", if (noisy) "nugget")
-  found <- if (length(wrt)) value_and_gradient(traced, wrt)(theta[mine], if (noisy) log(values$nugget) else -Inf)
-  slopes <- gp_slopes(model, values)
-  by <- values$variance * exp(theta[mine])
-  # Each has its own series; else one pass over the pairs has them all.
-  parts <- if (is_approximated(rep(nrow(model$x), 2), model$control)) slopes$each else list(slopes$tensor)
-  applied <- function(u) {
-    each <- lapply(seq_len(ncol(u)), function(k) {
-      do.call(cbind, lapply(parts, fit_sums, u[, k], "j", model$control))
-    })
-    lapply(seq_along(by), function(j) {
-      columns <- slopes$row == which(mine)[j]
-      by[[j]] * vapply(each, function(product) rowSums(product[, columns, drop = FALSE]), numeric(nrow(u)))
-    })
-  }
-  list(logdet = found$value, kernel = as.vector(found$gradient$kernel),
-       nugget = if (noisy) found$gradient$nugget else 0,
-       applied = if (any(mine)) applied else function(u) list())
-}
-
-# Numbers of the kernel by their logarithms, which may be traced.
-traced_numbers <- function(model, values, logarithms) {
-  layout <- model$layout[model$layout$part == "kernel", ]
-  numbers <- gp_numbers(model, values)
-  for (name in unique(layout$name)) {
-    at <- which(layout$name == name)
-    numbers[[name]] <- exp(logarithms[at[column_of_parameter(model, name, length(at))]])
-  }
-  numbers
+# Traces of the variance are not n less those of the noise, though they add up to it: what probes say of variance and
+# scale cancels along the ridge of both, where the likelihood is flat and n points' noise would be twenty times as much.
+lazy_gp_derivatives <- function(A, slopes, noise, control, of_logdet) {
+  of <- lapply(slopes$of, fit_products, control)
+  by <- c(1, slopes$by, 1)
+  logdet <- of_logdet(A, along = c(list(A), of, list(noise)))
+  found <- attr(logdet, "along")
+  list(logdet = logdet, traces = by * found$value, each = found$each * rep(by, each = nrow(found$each)),
+       applied = function(u) Map(function(B, by) by * matrix(as.vector(B %*% u), nrow(u)), of, slopes$by))
 }
 
 # --- the likelihood -----------------------------------------------------------------------------------------
@@ -277,8 +244,10 @@ gp_state <- function(model, theta, near = NULL) {
   if (is.null(weights)) return(list(theta = theta, values = values, value = -Inf))
   slopes <- unless_indefinite_gp(system$derivatives())
   if (is.null(slopes)) return(list(theta = theta, values = values, value = -Inf))
-  value <- gp_log_likelihood(model, system$logdet %or% slopes$logdet %or% system$value(), weights)
-  c(list(theta = theta, values = values, value = value, weights = weights, preconditioner = system$preconditioner),
+  logdet <- system$logdet %or% slopes$logdet
+  c(list(theta = theta, values = values, value = gp_log_likelihood(model, logdet, weights),
+         se = (attr(logdet, "se") %or% 0) / 2, weights = weights, preconditioner = system$preconditioner,
+         control = system$products$control),
     gp_score(model, values, system, weights, slopes))
 }
 
@@ -303,10 +272,9 @@ gp_score <- function(model, values, system, weights, slopes) {
     switch(layout$part[k], variance = A_u - of_noise, nugget = of_noise,
            of_kernel[[sum(layout$part[seq_len(k)] == "kernel")]])
   })
-  traces <- unlist(lapply(seq_len(nrow(layout)), function(k) {
-    switch(layout$part[k], variance = n - slopes$nugget, nugget = slopes$nugget,
-           slopes$kernel[sum(layout$part[seq_len(k)] == "kernel")])
-  }))
+  of <- 1 + cumsum(layout$part == "kernel")
+  of <- ifelse(layout$part == "variance", 1, ifelse(layout$part == "nugget", length(slopes$traces), of))
+  noise <- stats::cov(slopes$each[, of, drop = FALSE]) / (4 * nrow(slopes$each))
   forms <- vapply(products, function(B) colSums(u * B), numeric(1 + p))
   forms <- matrix(forms, 1 + p)
   beside <- if (is_reml(model)) colSums(forms[-1, , drop = FALSE]) else 0
@@ -314,6 +282,6 @@ gp_score <- function(model, values, system, weights, slopes) {
   solved <- system$solve(W, tol = max(model$control$tol, tol_of_information))
   information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
   dimnames(information) <- list(layout$label, layout$label)
-  list(score = stats::setNames((forms[1, ] - traces + beside) / 2, layout$label),
-       information = (information + t(information)) / 2)
+  list(score = stats::setNames((forms[1, ] - slopes$traces[of] + beside) / 2, layout$label),
+       information = (information + t(information)) / 2, score_noise = noise)
 }

@@ -38,6 +38,7 @@
 #' @param method how `predict()` finds standard errors, see below
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
 #'   are found
+#' @param se_tol for `logLik()` beyond `dense_n` rows: double the number of probes until the standard error is below it
 #' @param nsim,seed as in [stats::simulate()]
 #' @param conditional draw from the posterior (given the data), or from the prior?
 #' @param noise draw observations, with noise, or the process without noise?
@@ -130,12 +131,12 @@ check_level <- function(level) {
 
 #' @rdname gp_fit-methods
 #' @export
-logLik.gp_fit <- function(object, ...) {
+logLik.gp_fit <- function(object, se_tol = NULL, ...) {
   model <- object$data
   found <- object$log_likelihood
-  if (is.null(found)) {
+  if (is.null(found) || isTRUE(found$se > se_tol)) {
     system <- gp_system(model, model$values, list(preconditioner = object$kept$preconditioner, values = model$values))
-    found <- gp_value(model, NULL, system, gp_weights(model, system))
+    found <- gp_value(model, system, gp_weights(model, system), if (!is.null(se_tol)) 2 * se_tol)
   }
   structure(found$value, nall = length(model$y), nobs = gp_rows(model), df = length(coef(object)) + nrow(model$layout),
             std.error = found$se, class = "logLik")

@@ -23,6 +23,11 @@
 #' from a fit to one eighth of the rows (half chosen at random, half their nearest neighbours), itself started the same
 #' way; the full likelihood is then evaluated only two to four times.
 #'
+#' Beyond `control$dense_n` rows the gradient of the likelihood is an estimate, by four random probes while the
+#' likelihood is climbed, and by all `probes` of [fit_control()] at the end. The element `convergence$noise` of the fit
+#' is the standard deviation of what this does to an estimate, in standard errors of that: typically less than a tenth.
+#' If it is more than 0.2, twice as many probes are used, and if that is not enough there is a warning.
+#'
 #' Length-scales stay between a tenth of the shortest distance and ten times the diameter of the points (with `ard =
 #' TRUE`, 100 times the range of the variable). The nugget stays above 1e-8 of the variance or, if products are
 #' approximated, above 1e-10 times the number of rows of it, if that is more. If an estimate ends on a bound, you get a
@@ -34,9 +39,9 @@
 #' process is then fitted to all rows. `logLik()` is that of all rows, computed when you ask for it.
 #'
 #' With `control = fit_control(approximate = TRUE)`, the likelihood, the linear systems and the means from `predict()`
-#' use [approximate()]: a million points in two dimensions take minutes. Standard errors of predictions are then by the
-#' observations nearest to each place, see [predict.gp_fit()]. Estimates on a subset of at most 20 000 rows, and
-#' simulations, still use exact products.
+#' use [approximate()], with a tolerance that follows the nugget: a million points in two dimensions take minutes.
+#' Standard errors of predictions are then by the observations nearest to each place, see [predict.gp_fit()]. Estimates
+#' on a subset of at most 20 000 rows, and simulations, still use exact products.
 #'
 #' @section Likelihoods:
 #' `logLik()` is that of [nlme::gls()]. Its restricted likelihood leaves out the term in `log|F'F|`, so do not compare
@@ -256,44 +261,53 @@ gp_fitted <- function(model, settings) {
   estimate <- if (nrow(model$layout)) gp_estimate(model, rows)
   if (!is.null(estimate)) model$values <- estimate$state$values
   given <- model$control$approximate
-  all <- length(rows) == length(model$y)
-  weights <- if (all) estimate$state$weights
-  system <- if (is.null(weights) || !model$dense && all) gp_system(model, model$values, if (all) estimate$state)
-  if (is.null(weights)) weights <- if (!is.null(system)) gp_weights(model, system)
-  if (is.null(weights)) {
-    abort("singular", "the covariance matrix is not positive definite; a nugget would make it so")
-  }
-  value <- if (all && !is.null(estimate) || model$dense) gp_value(model, estimate, system, weights)
-  if (!model$dense) model$control <- system$products$control
+  at <- if (length(rows) == length(model$y)) estimate$state
+  if (is.null(at)) at <- gp_state_given(model)
+  weights <- at$weights
+  if (!model$dense) model$control["approximate"] <- list(at$control$approximate)
   tell_of_tolerance(given, model$control, length(model$y))
   if (isFALSE(weights$converged)) warn_of_residual(model, weights$residual)
-  kept <- list2env(list(preconditioner = system$preconditioner), parent = emptyenv())
-  list(model = model, weights = weights, value = value, estimate = estimate, estimated_on = length(rows), kept = kept,
+  kept <- list2env(list(preconditioner = at$preconditioner), parent = emptyenv())
+  list(model = model, weights = weights, value = if (!is.null(at$value)) at[c("value", "se")], estimate = estimate,
+       estimated_on = length(rows), kept = kept,
        convergence = list(iterations = estimate$steps %or% 0, converged = estimate$converged %or% TRUE,
-                          residual = weights$residual, trend = weights$inaccuracy,
+                          residual = weights$residual, trend = weights$inaccuracy, noise = estimate$noise,
                           seconds = proc.time()[["elapsed"]] - started,
                           tolerance = if (!model$dense && !is.null(given)) model$control$approximate))
 }
 
-# About a hundred products a state, and three states where all rows have a say.
+# What a state has that is wanted of given numbers; the likelihood is found when it is asked for, but of a factor.
+gp_state_given <- function(model) {
+  system <- gp_system(model, model$values)
+  weights <- if (!is.null(system)) gp_weights(model, system)
+  if (is.null(weights)) {
+    abort("singular", "the covariance matrix is not positive definite; a nugget would make it so")
+  }
+  c(list(weights = weights, preconditioner = system$preconditioner, control = system$products$control),
+    if (model$dense) gp_value(model, system, weights))
+}
+
+# About a hundred products a state, and three states where all rows have a say; by series fewer.
 expected_of_gp <- function(model, settings) {
-  if (model$dense || !is.null(model$control$approximate)) return(0)
-  K <- gp_pairs(model, gp_numbers(model, model$values))
-  expected_seconds(K, model$y, if (asks_all_rows(model, settings)) 300 else 30)
+  all <- asks_all_rows(model, settings)
+  if (model$dense) return(0)
+  K <- model$values$variance * gp_pairs(model, gp_numbers(model, model$values))
+  series <- is_approximated(dim(K), model$control)
+  products <- fit_products(K, gp_tolerance(model, model$values))
+  expected_seconds(products, model$y, if (!all) 30 else if (series) 600 else 300)
 }
 
 asks_all_rows <- function(model, settings) nrow(model$layout) && settings$estimate_on >= length(model$y)
 
 quicker_gp <- function(model, settings) {
   ways <- c(if (asks_all_rows(model, settings)) "`estimate_on = 2000`",
-            if (is.null(model$control$approximate) && ncol(model$x) <= 3) "control = fit_control(approximate = 1e-6)")
+            if (is.null(model$control$approximate) && ncol(model$x) <= 3) "control = fit_control(approximate = TRUE)")
   if (length(ways)) paste(ways, collapse = " or ")
 }
 
 # The logarithm of the likelihood with its standard error.
-gp_value <- function(model, estimate, system, weights) {
-  if (model$dense && !is.null(estimate) && is.null(system)) return(list(value = estimate$state$value, se = 0))
-  logdet <- system$logdet %or% system$value()
+gp_value <- function(model, system, weights, se_tol = NULL) {
+  logdet <- system$logdet %or% system$value(se_tol)
   list(value = gp_log_likelihood(model, logdet, weights), se = (attr(logdet, "se") %or% 0) / 2)
 }
 

@@ -92,12 +92,12 @@ least_ridge <- function(tol, size, n) 0.4 * n * tol * size
 
 tolerances <- c(least = 1e-12, grid = 1e-6, most = 1e-4)
 
-# Settings with the tolerance that a system bears; one that is given is the most.
-tolerable <- function(control, ridge, size, n) {
+# Settings with the tolerance that a system bears, or so many times that; one that is given is the most.
+tolerable <- function(control, ridge, size, n, times = 1) {
   if (!is_approximated(c(n, n), control)) return(control)
   rule <- tolerance_for(ridge, size, n)
   if (!isTRUE(rule >= tolerances[["least"]])) abort_tolerance(n, min(ridge) / size, rule)
-  control$approximate <- min(rule, limit_of(control), tolerances[["most"]])
+  control$approximate <- min(times * rule, limit_of(control), tolerances[["most"]])
   control
 }
 

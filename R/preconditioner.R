@@ -8,12 +8,13 @@
 #' It has two parts. *Landmarks*, points chosen by randomly pivoted Cholesky, approximate the smooth part of the matrix.
 #' The remainder is handled by a *sparse approximate inverse factor* (as in Vecchia's approximation): each point depends
 #' on its nearest neighbours, those with the largest correlation among the points before it in a random order. If
-#' landmarks alone leave less than the ridge, as for smooth kernels, there are no neighbours.
+#' landmarks alone leave less than the ridge, as for smooth kernels, there are no neighbours: solutions need none, but
+#' estimates of log-determinants gain from them, and `local = "always"` has them.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite
 #' @param ridge a number, or one per point, added to the diagonal
 #' @param rank number of landmarks; by default up to 1000, chosen such that building costs no more than a few products
-#' @param local use neighbours if landmarks are not sufficient?
+#' @param local use neighbours if landmarks are not sufficient (`TRUE`), never (`FALSE`), or `"always"`?
 #' @param neighbours number of neighbours per point
 #' @param seed a whole number; the same seed and matrix give the same preconditioner
 #' @param like a preconditioner of another matrix with as many points. Its landmarks and neighbours are reused: they
@@ -40,7 +41,9 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   traced <- is_traced_system(K, ridge)
   K <- as_masked(lazy_set(plain_tensor(untruncated(K)), precision = "float64"), "a preconditioner")
   ridge <- check_ridge(plain_value(ridge), n)
-  check_flag(local, "local")
+  if (!any(vapply(list(TRUE, FALSE, "always"), identical, NA, local))) {
+    abort("input", "`local` must be TRUE, FALSE or \"always\", not ", format_value(local))
+  }
   check_entries(K)
   started <- proc.time()[["elapsed"]]
   seed <- check_seed(seed)
@@ -58,7 +61,8 @@ found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, 
   expect_thin_products(K, rank)
   found <- if (is.null(rank)) default_landmarks(K, entries, diagonal, min(ridge), seed)
            else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), length(diagonal)), seed)
-  if (local && found$residual > min(ridge)) two_parts(K, found, diagonal, neighbours, seed) else found
+  wanted <- if (is.character(local)) length(found$chosen) < length(diagonal) else local && found$residual > min(ridge)
+  if (wanted) two_parts(K, found, diagonal, neighbours, seed) else found
 }
 
 support_of <- function(P, n) {

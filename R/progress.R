@@ -10,20 +10,22 @@ working$clock <- function() proc.time()[["elapsed"]]
 begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
   if (!is.null(working$now)) return(invisible())
   force(expected)  # where that fails, nothing has begun
-  working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, within = 0, note = NULL,
-                               said = FALSE, shown = FALSE, begun = now(), next_look = now() + 2,
-                               signal = progressr_signal(steps)), parent = emptyenv())
+  working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, within = 0,
+                               note = NULL, left = NA, said = FALSE, shown = FALSE, begun = now(),
+                               next_look = now() + 2, signal = progressr_signal(steps)), parent = emptyenv())
   say_expected(working$now, expected)
 }
 
 is_working <- function(what) identical(working$now$what, what)
 
-step_work <- function(what, note = NULL) {
+# `left`: seconds, where whoever works knows better than a count of steps.
+step_work <- function(what, note = NULL, left = NA) {
   if (!is_working(what)) return(invisible())
   work <- working$now
   work$count <- work$count + 1
   work$within <- 0
   work$note <- note
+  work$left <- left
   if (!is.null(work$signal)) work$signal(message = note %or% what)
   show_work(work)
 }
@@ -53,12 +55,12 @@ show_work <- function(work) {
   work$next_look <- now() + 0.5
   spent <- now() - work$begun
   done <- share_of_work(work)
-  left <- if (isTRUE(done > 0)) spent / done - spent
+  left <- if (isTRUE(done > 0)) spent / done - spent else if (isTRUE(work$left >= 0)) work$left
   say_expected(work, spent + (left %or% 0))
   if (!shows_progress()) return(invisible())
-  far <- if (!is.null(left)) paste0(round(100 * done), " %, about ", in_words(left), " to go")
-         else paste0(c(work$note, in_words(spent)), collapse = ", ")
-  show_line(work$what, ": ", far)
+  far <- c(if (isTRUE(done > 0)) paste(round(100 * done), "%") else work$note,
+           if (is.null(left)) in_words(spent) else paste("about", in_words(left), "to go"))
+  show_line(work$what, ": ", paste(far, collapse = ", "))
   work$shown <- TRUE
 }
 

@@ -173,22 +173,24 @@ through_low_rank <- function(system, P, v, g, ridges) {
   lapply(c(of_operands, list(if (ridges == 1) sum(W$diagonal) else W$diagonal)), `*`, g)
 }
 
-through_landmarks <- function(system, W) {
+through_landmarks <- function(system, W) lapply(sums_at_landmarks(system$K, W), through_sum, system = system)
+
+sums_at_landmarks <- function(K, W, call = FALSE) {
   S <- W$landmarks
   if (!length(S)) return(list())
-  rows <- take_points(system$K, S, "i", "landmarks")
-  list(through_sum(system, sum_of_weighted(of_few_pairs(take_points(rows, S, "j", "landmarks")), W$own)),
-       through_sum(system, sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross)))
+  rows <- take_points(K, S, "i", "landmarks")
+  list(sum_of_weighted(of_few_pairs(take_points(rows, S, "j", "landmarks")), W$own, call),
+       sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross, call))
 }
 
-sum_of_weighted <- function(K, weights) reduction(K * Vij(weights), "sum", index = "ij", call = FALSE)
+sum_of_weighted <- function(K, weights, call = FALSE) reduction(K * Vij(weights), "sum", index = "ij", call = call)
 
 # Listed entries of K, weighed.
-sum_of_pairs <- function(K, pairs) {
+sum_of_pairs <- function(K, pairs, call = FALSE) {
   at <- function(places, name) lazy_operand(new_operand(name, "i", 1L, "integer", places))$formula
   K <- as_masked(K, "entries")
   entries <- r_apply("Take", list(K$formula, at(pairs$rows, "rows")), 0L)
   entries <- r_apply("Take", list(entries, at(pairs$columns, "columns")), 1L)
   entries <- new_lazy(entries, c(as.numeric(length(pairs$rows)), NA), K$settings)
-  reduction(Vi(pairs$weights) * entries, "sum", index = "i", call = FALSE)
+  reduction(Vi(pairs$weights) * entries, "sum", index = "i", call = call)
 }

@@ -177,3 +177,53 @@ test_that("landmarks and neighbours may be those of another matrix, whose number
   few <- kernel_gaussian(x[1:9, ])
   expect_error(preconditioner(few, 1, like = first), "600 points", class = "kernweave_error_shape")
 })
+
+test_that("neighbours are there always if they are asked for so, and make log-determinants more precise", {
+  skip_below("quick")
+  set.seed(3)
+  x <- matrix(stats::runif(1200), 600)
+  for (case in list(list(nu = 1.5, ridge = 0.1), list(nu = 0.5, ridge = 0.1), list(nu = 1.5, ridge = 0.01))) {
+    K <- kernel_matern(x, scale = 0.3, nu = case$nu)
+    exact <- logdet(K, case$ridge, method = "dense")
+    few <- logdet(K, case$ridge, 32, seed = 1, method = "lanczos", rank = 100, local = FALSE)
+    both <- logdet(K, case$ridge, 32, seed = 1, method = "lanczos", rank = 100, local = "always")
+    expect_lt(attr(both, "se"), 0.3 * attr(few, "se"), label = case$ridge)
+    expect_lt(abs(both - exact), 4 * attr(both, "se") + 1e-8)
+  }
+  smooth <- kernel_gaussian(x)
+  expect_identical(preconditioner(smooth, 0.1)$neighbours, 0L)
+  P <- preconditioner(smooth, 0.1, rank = 20, local = "always")
+  expect_identical(P$neighbours, 30L)
+  expect_lt(max(abs(solve(smooth, x, ridge = 0.1, precondition = P, method = "cg", tol = 1e-9) -
+                      solve(as.matrix(smooth) + diag(0.1, 600), x))), 1e-6)
+  expect_identical(preconditioner(kernel_gaussian(x[1:20, ]), 0.1, rank = 20, local = "always")$neighbours, 0L)
+  expect_error(preconditioner(smooth, 1, local = "never"), "`local`.*\"always\"", class = "kernweave_error_input")
+})
+
+test_that("derivatives of log-determinants along matrices are traces, which probes tell to within their noise", {
+  skip_below("quick")
+  set.seed(4)
+  n <- 500
+  x <- matrix(stats::runif(2 * n), n)
+  noise <- stats::runif(n, 0.05, 0.2)
+  K <- kernel_matern(x, scale = 0.3, nu = 1.5)
+  B <- kernel_gaussian(x, scale = 0.5)
+  along <- list(B, noise, K)
+  inverse <- solve(as.matrix(K) + diag(noise))
+  wanted <- c(sum(inverse * as.matrix(B)), sum(diag(inverse) * noise), sum(inverse * as.matrix(K)))
+  expect_equal(attr(logdet(K, noise, method = "dense", along = along), "along")$value, wanted, tolerance = 1e-9)
+  ways <- list(list(K = K, along = along), list(K = approximate(K, 1e-6), along = list(approximate(B, 1e-6), noise, K)))
+  for (way in ways) for (precondition in c(TRUE, FALSE)) {
+    found <- attr(do.call(logdet, c(way, list(ridge = noise, probes = 64, seed = 1, method = "lanczos", rank = 30,
+                                              precondition = precondition))), "along")
+    expect_equal(found$value, colMeans(found$each))
+    se <- apply(found$each, 2, stats::sd) / 8
+    expect_lt(max(abs(found$value - wanted) / (se + 1e-3)), 4, label = paste(class(way$K)[1], precondition))
+    if (precondition) expect_lt(max(se / wanted), 0.02)
+  }
+  P <- preconditioner(B, 0.1)
+  expect_error(logdet(B, 0.1, method = "lanczos", precondition = P, along = along), "local = \"always\"",
+               class = "kernweave_error_input")
+  expect_error(gradient(function(r) logdet(K, r, method = "lanczos", along = along))(0.1), "`along`",
+               class = "kernweave_error_no_gradient")
+})

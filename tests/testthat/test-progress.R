@@ -172,3 +172,16 @@ test_that("exact standard errors of approximated fits say how long they take bef
                  "are from all pairs: about .* for 3 places; .*simulate")
   expect_silent(predict(fit, x[1:3, ]))
 })
+
+test_that("whoever knows better than a count of steps says how long it will take", {
+  options <- options(kernweave.progress = TRUE)
+  on.exit(options(options))
+  text <- shown(by_hand(30, 1, function(wait) {
+    begin_work("work", quicker = "a smaller `n`")
+    wait()
+    step_work("work", "step 1, 2.4 s.e. from the maximum", left = 200)
+    end_work("work")
+  }))
+  expect_match(text, "takes about 4 minutes in all; a smaller `n` would be quicker", fixed = TRUE)
+  expect_match(text, "step 1, 2.4 s.e. from the maximum, about 3 minutes to go", fixed = TRUE)
+})
