@@ -75,7 +75,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
     found <- by_probes()
   }
   value <- estimate(found$value, found$se, probes = probes, steps = max(found$steps), bracket = found$bracket)
-  with_slopes(value, slopes_by_probes(along, P, found))
+  structure(with_slopes(value, slopes_by_probes(along, P, found)), each = found$each)
 }
 
 with_slopes <- function(value, slopes) structure(value, along = slopes)
@@ -134,8 +134,8 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, vectors = FALSE) {
   value <- forms$logdet + mean(each)
   bracket <- n * mean(forms$bracket)
   se <- sqrt(stats::var(each) / probes + bracket^2 + used$rounding^2 + (rounding_of_logs * (abs(value) + n))^2)
-  list(value = value, se = se, bracket = bracket, steps = forms$steps, u = forms$u, v = forms$v,
-       rounding = used$rounding)
+  list(value = value, se = se, each = forms$logdet + each, bracket = bracket, steps = forms$steps, u = forms$u,
+       v = forms$v, rounding = used$rounding)
 }
 
 # float32 products are used where on random signs they are off by less than a hundredth of the ridge, and what they may

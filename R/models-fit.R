@@ -238,9 +238,12 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
   for (name in names(given)) call[name] <- list(given[[name]])  # NULL, too, may be given
-  if (!evaluate) return(call)
+  if (evaluate) evaluated_fit(call, parent.frame()) else call
+}
+
+evaluated_fit <- function(call, frame) {
   call[[1]] <- call("::", as.name(utils::packageName()), call[[1]])  # it need not be attached
-  eval(call, parent.frame())
+  eval(call, frame)
 }
 
 #' @rdname kernweave_fit

@@ -160,6 +160,7 @@ given_bounds <- function(control, layout) {
 # of them ends, which starts likewise: a sixty-fourth of the work for each step, and most steps are made there.
 gp_start <- function(model, bounds) {
   theta <- within_bounds(gp_theta(model$values, model$layout), model, bounds)
+  if (model$values$variance == 0) return(theta)
   if (!is.null(model$control$start)) {
     given <- given_bounds(list(lower = model$control$start), model$layout)$lower
     return(within_bounds(ifelse(is.finite(given), given, theta), model, bounds))

@@ -82,7 +82,16 @@ gp_slopes <- function(model, values) {
 # A^-1 A_k of the kernel's parameters and of the nugget, and the products A_k u. NULL where it is not definite.
 # `near`: a state of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) {
+  if (values$variance == 0) return(linear_gp_system(model, values))
   if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values, near)
+}
+
+# Of the noise alone.
+linear_gp_system <- function(model, values) {
+  noise <- values$nugget / model$w
+  list(logdet = sum(log(noise)), noise = noise, solve = function(b, ...) b / noise,
+       forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
+       derivatives = function() list(kernel = numeric(), nugget = length(noise), applied = function(u) list()))
 }
 
 dense_gp_system <- function(model, values) {

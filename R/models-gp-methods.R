@@ -79,7 +79,8 @@ coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
 
 # All of them, those that were given, too.
 covariance_parameters <- function(fit) {
-  layout <- gp_layout(fit$data$values, c("variance", names(fit$data$values$kernel), "nugget"), term_labels(fit))
+  kernel <- if (fit$variance > 0) names(fit$data$values$kernel)
+  layout <- gp_layout(fit$data$values, c("variance", kernel, "nugget"), term_labels(fit))
   exp(gp_theta(fit$data$values, layout))
 }
 
@@ -190,7 +191,8 @@ print_gp_title <- function(x) {
   model <- x$data
   n <- length(model$y)
   kernel <- if (is.null(kernel_parts(x$kernel)$op)) kernel_parts(x$kernel)$title else format(x$kernel)
-  cat("Gaussian process, ", kernel, ", ", x$method, ", ", format(n, big.mark = ","), " points, ",
+  title <- if (x$variance > 0) paste0("Gaussian process, ", kernel) else "Linear model"
+  cat(title, ", ", x$method, ", ", format(n, big.mark = ","), " points, ",
       how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ",
       sub("^~", "~ ", deparse1(x$trend$formula)), "\n", sep = "")

@@ -79,6 +79,7 @@ say_exact_errors <- function(object, x) {
 dense_gp_variance <- function(object, x) {
   model <- object$data
   kept <- object$kept
+  if (object$variance == 0) return(numeric(nrow(x)))
   if (is.null(kept$root)) kept$root <- gp_system(model, model$values)$root
   explained <- in_row_blocks(nrow(x), function(rows) {
     k <- unname(as.matrix(gp_cross(object, model$x, x[rows, , drop = FALSE])))

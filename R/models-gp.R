@@ -13,7 +13,9 @@
 #'
 #' @section Parameters:
 #' `variance` and `nugget` are estimated if `NULL`, and fixed if you give a number. With `nugget = 0` the process
-#' interpolates the data. `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale`
+#' interpolates the data; with `variance = 0` there is none, and the fit is the linear model of the trend.
+#'
+#' `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale`
 #' (length-scale, or range) without a value, and those named in `estimate`; `ard = TRUE` gives each variable its own
 #' length-scale. If the kernel has a `variance` other than 1, it is fixed at that value, as if you had given it here. In
 #' a sum of kernels whose variances are all free, these are estimated, and the overall variance is 1.
@@ -125,11 +127,14 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control) 
   check_control(control, series = TRUE)
   check_order(kernel, 0, "Gaussian processes")
   one <- function(v) is.numeric(v) && length(v) == 1 && is.finite(v)
-  if (!is.null(variance) && !(one(variance) && variance > 0)) {
-    abort("value", "`variance` must be a positive number, or NULL to be estimated, not ", format_value(variance))
+  if (!is.null(variance) && !(one(variance) && variance >= 0)) {
+    abort("value", "`variance` must be 0 or more, or NULL to be estimated, not ", format_value(variance))
   }
   if (!is.null(nugget) && !(one(nugget) && nugget >= 0)) {
     abort("value", "`nugget` must be 0 or more, or NULL to be estimated, not ", format_value(nugget))
+  }
+  if (identical(as.numeric(variance), 0) && identical(as.numeric(nugget), 0)) {
+    abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
   if (!identical(estimate_on, Inf)) estimate_on <- check_count(estimate_on, "estimate_on", least = 3)
   c(gp_variance(kernel, variance), list(nugget = nugget, estimate_on = estimate_on, control = control,
@@ -179,13 +184,22 @@ gp_model <- function(inputs, y, trend, settings, weights) {
                 R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
                 rows = which(heavy))
+  none <- identical(as.numeric(settings$variance), 0)
+  if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
   spread <- max(spread_of(model), 1e-300)
   numbers <- gp_start_numbers(settings, model, spread)
   model$values <- list(variance = settings$variance %or% spread, kernel = numbers$values,
-                       nugget = settings$nugget %or% (spread / 10))
-  free <- c(if (is.null(settings$variance)) "variance", numbers$free, if (is.null(settings$nugget)) "nugget")
+                       nugget = settings$nugget %or% if (none) linear_variance(model) else spread / 10)
+  free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free,
+            if (is.null(settings$nugget)) "nugget")
   model$layout <- gp_layout(model$values, free, term_labels(inputs))
   model
+}
+
+# The estimate where there is no process, which is that of a linear model.
+linear_variance <- function(model) {
+  weights <- gp_weights(model, linear_gp_system(model, list(nugget = 1)))
+  max(weights$form / gp_rows(model), 1e-300)
 }
 
 term_labels <- function(inputs) {
@@ -357,7 +371,10 @@ bounded_labels <- function(estimate) {
 gp_kriged <- function(fit, at) as.vector(gp_products(fit, at, fit$alpha))
 
 # Products of the covariances of places and data with columns.
-gp_products <- function(fit, at, x) fit_products(gp_cross(fit, at), fit$control) %*% x
+gp_products <- function(fit, at, x) {
+  if (fit$variance == 0) return(matrix(0, nrow(at), NCOL(x)))
+  fit_products(gp_cross(fit, at), fit$control) %*% x
+}
 
 gp_cross <- function(fit, at, to = fit$data$x) {
   fit$variance * do.call(fit$data$kernel, c(list(Vi(at), Vj(to)), gp_numbers(fit$data, fit$data$values)))

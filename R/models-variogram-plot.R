@@ -20,9 +20,9 @@ fit_curves <- function(fit, most, directions, n) {
     }, h)
   })
   unit <- max(abs(covariances[[1]]))
-  if (!isTRUE(max(abs(covariances[[1]] - covariances[[2]])) < 1e-6 * unit)) return(NULL)
+  if (!isTRUE(max(abs(covariances[[1]] - covariances[[2]])) <= 1e-6 * unit)) return(NULL)
   gamma <- fit$nugget + rep(covariances[[1]][1, ], each = n) - covariances[[1]]
-  if (max(abs(gamma - gamma[, 1])) < 1e-8 * unit) return(data.frame(x = h, y = gamma[, 1]))
+  if (max(abs(gamma - gamma[, 1])) <= 1e-8 * unit) return(data.frame(x = h, y = gamma[, 1]))
   data.frame(x = rep(h, ncol(gamma)), y = as.vector(gamma), group = factor(rep(labels, each = n), unique(labels)))
 }
 

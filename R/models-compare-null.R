@@ -1,0 +1,198 @@
+# Where chi-square does not hold: the exact null distribution of a variance by eigenvalues, and refits to simulated
+# responses; terms dropped and added.
+
+# Of a process whose kernel is known, beside none: the likelihood ratio is the largest over lambda, the ratio of
+# variance to nugget, of sums of squares of normals weighed by eigenvalues mu of the kernel where the trend is projected
+# out, and xi of the kernel itself.
+by_eigenvalues <- function(small, large, ratio, seed, draws = 10000) {
+  drawn <- privately(seed %or% large$control$seed %or% 1, exact_null(small, large, draws))
+  list(p = share_as_large(drawn, ratio),
+       note = paste0("p-value from ", format(draws, big.mark = ","), " draws of the exact null distribution"))
+}
+
+# Ratios below a thousandth are 0, which estimates on a bound are by no more than that.
+share_as_large <- function(drawn, ratio) {
+  drawn <- drawn[!is.na(drawn)]
+  (1 + sum(pmax(drawn, 1e-3) >= max(ratio, 1e-3))) / (length(drawn) + 1)
+}
+
+exact_null <- function(small, large, draws) {
+  model <- large$data
+  n <- length(model$y)
+  root <- sqrt(model$w)
+  K <- root * t(root * unname(as.matrix(gp_pairs(model, gp_numbers(model, model$values)))))
+  F <- root * large$regressors$F[model$rows, , drop = FALSE]
+  p <- ncol(F)
+  apart <- if (p) qr.Q(qr(F), complete = TRUE)[, -seq_len(p), drop = FALSE] else diag(n)
+  mu <- eigen(crossprod(apart, K %*% apart), symmetric = TRUE, only.values = TRUE)$values
+  xi <- if (is_reml(model)) mu else eigen(K, symmetric = TRUE, only.values = TRUE)$values
+  keep <- mu > 1e-10 * mu[1]
+  of <- list(mu = mu[keep], xi = xi[xi > 1e-10 * xi[1]], left = n - p - sum(keep),
+             q = p - ncol(small$regressors$F))
+  known <- !"nugget" %in% model$layout$part
+  each <- diff(round(seq(0, draws, length.out = 1 + ceiling(draws * length(mu) / 1e6))))
+  unlist(lapply(each, drawn_ratios, of, gp_rows(model), known))
+}
+
+# So many draws; `known`: is the nugget?
+drawn_ratios <- function(draws, of, rows, known) {
+  squares <- matrix(stats::rchisq(draws * length(of$mu), 1), draws)
+  left <- if (of$left > 0) stats::rchisq(draws, of$left) else 0
+  more <- if (of$q > 0) stats::rchisq(draws, of$q) else 0
+  all <- rowSums(squares) + left
+  lambda <- exp(seq(log(1e-4), log(1e10), length.out = 200)) / of$mu[1]
+  shrunk <- squares %*% (1 / (1 + outer(of$mu, lambda))) + left
+  logs <- colSums(log1p(outer(of$xi, lambda)))
+  gain <- if (known) all - shrunk else rows * log(all / shrunk)
+  best <- pmax(apply(gain - rep(logs, each = draws), 1, max), 0)
+  best + if (known) more else rows * log1p(more / all)
+}
+
+# --- simulated responses --------------------------------------------------------------------------------------
+
+by_bootstrap <- function(small, large, ratio, R, seed) {
+  if (!small$data$dense || !large$data$dense) {
+    abort("unsupported", "test = \"boot\" refits ", 2 * R, " times, for up to ", large$control$dense_n, " rows of ",
+          "fit_control(dense_n = ), and there are ", length(large$data$y))
+  }
+  begin_work("anova()", steps = R, quicker = "a smaller `R`",
+             expected = R * (small$convergence$seconds / 3 + large$convergence$seconds))
+  on.exit(end_work("anova()"))
+  drawn <- bootstrap_ratios(small, large, R, seed)
+  lost <- sum(is.na(drawn))
+  list(p = share_as_large(drawn, ratio),
+       note = paste0("p-value from ", R - lost, " responses simulated by the smaller fit",
+                            if (lost) paste0("; ", lost, " more could not be fitted")))
+}
+
+bootstrap_ratios <- function(small, large, R, seed) {
+  y <- small$fitted.values + small$residuals
+  inside <- nesting(small, large)$kind == "inside"
+  small$na.action <- NULL
+  drawn <- as.matrix(simulate(small, R, seed = seed, conditional = FALSE))
+  vapply(seq_len(R), function(k) {
+    step_work("anova()", paste("refit", k))
+    new <- ifelse(is.finite(drawn[, k]), drawn[, k], as.vector(y))  # rows of weight 0 stay
+    each <- c(refitted_value(small, new), refitted_value(large, new, from = inside))
+    if (!isTRUE(diff(each) >= 0)) each[2] <- max(-Inf, each[2], refitted_value(large, new, !inside), na.rm = TRUE)
+    if (all(is.finite(each))) 2 * diff(each) else NA_real_
+  }, 0)
+}
+
+# The likelihood of a fit to another response, NA where there is none: from its own estimates, or from many starts, as
+# where one of these is at a bound. Without a process the likelihood of one has several tops, of which estimates of
+# another response found not always the highest.
+refitted_value <- function(fit, y, from = TRUE) {
+  model <- fit$data
+  fit$control[c("tol", "max_iter")] <- list(1e-2, 40)  # to a hundredth of a standard error
+  start <- if (from && nrow(model$layout) && !length(fit$at_bound)) exp(gp_theta(model$values, model$layout))
+  value <- function() {
+    tryCatch(as.numeric(logLik(refitted(fit, y, start = start))), kernweave_error = function(e) NA_real_)
+  }
+  suppressMessages(withCallingHandlers(value(), kernweave_warning = function(w) invokeRestart("muffleWarning")))
+}
+
+# --- terms ----------------------------------------------------------------------------------------------------
+
+#' @rdname compare-fits
+#' @importFrom stats drop1
+#' @export
+drop1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
+  refuse_more(...)
+  test <- choice_of(test[1], c("Chisq", "none"), "test")
+  terms <- if (missing(scope)) droppable_terms(object) else dropped_terms(object, scope)
+  inputs <- if (missing(scope)) droppable_inputs(object)
+  if (!length(c(terms, inputs))) {
+    abort("input", "the trend ", trend_text(object), " has no terms to drop, and the kernel no inputs with ",
+          "scales of their own")
+  }
+  object <- by_likelihood(object, "drop1()")
+  where <- fit_frame(object, parent.frame())
+  trends <- lapply(terms, function(term) call_of_trend(object, paste(". ~ . -", term)))
+  kernels <- lapply(inputs, function(input) {
+    stats::update(object, stats::as.formula(paste(". ~ . -", input)), evaluate = FALSE)
+  })
+  fits <- lapply(c(trends, kernels), evaluated_fit, where)
+  term_table(object, fits, c(terms, sprintf("scale.%s", inputs)), -1, test, "Single term deletions")
+}
+
+#' @rdname compare-fits
+#' @importFrom stats add1
+#' @export
+add1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
+  refuse_more(...)
+  test <- choice_of(test[1], c("Chisq", "none"), "test")
+  if (missing(scope)) abort("input", "`scope` is not given: the terms to try, as in add1(fit, ~ . + mag)")
+  terms <- if (is.character(scope)) scope
+           else stats::add.scope(object$trend$terms, changed_trend(object, scope))
+  if (!length(terms)) abort("input", "`scope` has no term that the trend has not")
+  object <- by_likelihood(object, "add1()")
+  where <- fit_frame(object, parent.frame())
+  fits <- lapply(terms, function(term) evaluated_fit(call_of_trend(object, paste(". ~ . +", term)), where))
+  term_table(object, fits, terms, 1, test, "Single term additions")
+}
+
+by_likelihood <- function(object, what) {
+  if (object$method == "ML") return(object)
+  message("kernweave: ", what, " refits by maximum likelihood, since restricted likelihoods of different trends are ",
+          "not comparable")
+  refitted(object, method = "ML")
+}
+
+# Where a fit's call finds its variables, as for add1() of other fits.
+fit_frame <- function(object, frame) if (is.null(object$formula)) frame else environment(object$formula)
+
+changed_trend <- function(object, change) {
+  change <- stats::as.formula(change)
+  if (length(change) == 2) change <- stats::as.formula(call("~", quote(.), change[[2]]))
+  stats::update.formula(object$trend$formula, change[-2])
+}
+
+call_of_trend <- function(object, change) {
+  call <- object$call
+  call$trend <- changed_trend(object, change)
+  call
+}
+
+droppable_terms <- function(object) stats::drop.scope(object$trend$terms)
+
+dropped_terms <- function(object, scope) {
+  known <- attr(object$trend$terms, "term.labels")
+  terms <- if (is.character(scope)) scope else attr(stats::terms(stats::as.formula(scope)), "term.labels")
+  unknown <- setdiff(terms, known)
+  if (length(unknown)) {
+    abort("input", "the trend has no term `", unknown[1], "`", near_hint(unknown[1], known, there_are(known)))
+  }
+  terms
+}
+
+# Inputs of a formula that have scales of their own, which are estimated.
+droppable_inputs <- function(object) {
+  parts <- kernel_parts(object$data$kernel)
+  own <- parts$ard && is.null(parts$op) && "scale" %in% object$data$layout$name && object$variance > 0
+  if (own && !is.null(object$formula) && length(object$names) > 1) object$names
+}
+
+# As stats::drop1() has it, with no p-value where a scale would be infinite.
+term_table <- function(object, fits, labels, sign, test, heading) {
+  for (k in seq_along(fits)) refuse_other_data(object, fits[[k]], c("the fit", labels[k]))
+  values <- lapply(c(list(object), fits), logLik)
+  pairs <- lapply(fits, function(fit) if (sign < 0) list(fit, object) else list(object, fit))
+  df <- vapply(values, attr, 0, "df")
+  table <- data.frame(Df = c(NA, sign * (df[-1] - df[1])), AIC = vapply(values, stats::AIC, 0),
+                      row.names = c("<none>", labels))
+  found <- lapply(seq_along(pairs), function(k) {
+    both <- if (sign < 0) values[c(k + 1, 1)] else values[c(1, k + 1)]
+    ratio <- likelihood_ratio(pairs[[k]][[1]], pairs[[k]][[2]], both)
+    c(ratio, by_theory(pairs[[k]][[1]], pairs[[k]][[2]], ratio, table$Df[k + 1], NULL))
+  })
+  if (test != "none") {
+    table$LRT <- c(NA, vapply(found, `[[`, 0, "ratio"))
+    table[["Pr(>Chi)"]] <- c(NA, vapply(found, `[[`, 0, "p"))
+  }
+  notes <- unlist(lapply(seq_along(found), function(k) {
+    if (!is.null(found[[k]]$note)) paste0(labels[k], ": ", found[[k]]$note)
+  }))
+  structure(table, heading = c(heading, paste0("\nTrend: ", trend_text(object)), notes),
+            class = c("anova", "data.frame"))
+}

@@ -1,0 +1,291 @@
+# Gaussian processes compared by their likelihoods: chi-square where its theory holds, and what stands in where a
+# parameter is on its bound.
+
+#' Compare Gaussian process fits
+#'
+#' `anova()` compares fits by likelihood ratios: is the trend real, does each input need its own scale, is there a
+#' process at all? `drop1()` and `add1()` refit with one term less or more.
+#'
+#' Fits are compared in the order given, each with the one before. Both must have the same response, rows and weights.
+#' Restricted likelihoods of different trends are not comparable: such fits are refitted by maximum likelihood, with a
+#' message.
+#'
+#' The chi-square distribution holds if the smaller model is inside the larger one: terms of the trend, a parameter
+#' given in one and estimated in the other, one scale instead of one per input (`ard = TRUE`). It is an approximation
+#' for many rows: with few rows, or a trend as smooth as the process, tests of trends reject somewhat too often.
+#'
+#' @section On the bound:
+#' A variance or nugget of 0 is on the bound of its range. The likelihood ratio is then neither chi-square nor the
+#' 50:50 mixture of textbooks, since the observations of one process are not independent. If the parameters of the
+#' kernel are given in the larger fit and the matrix is dense, the exact null distribution of the variance is simulated
+#' from eigenvalues (Crainiceanu and Ruppert, 2004). Otherwise the p-value is `NA`, and `test = "boot"` gives one: it
+#' simulates `R` responses from the smaller fit, refits both, and counts how often their statistic is as large.
+#'
+#' The same holds for models that are not inside each other, such as two kernels: compare their AIC or [elpd()], or
+#' bootstrap with the smaller one as the null hypothesis.
+#'
+#' @section Many rows:
+#' Beyond `control$dense_n` rows both likelihoods take the same random probes and the same preconditioner, so that much
+#' of their error cancels. The column `se` has the standard error of `L.Ratio`; if it is more than 0.5 the p-value is
+#' `NA`, and more `probes` of [fit_control()] help.
+#'
+#' @param object,... fits by [gp_fit()]
+#' @param test `"Chisq"` for p-values where theory has them, `"boot"` for a parametric bootstrap, `"none"`
+#' @param R number of simulated responses
+#' @param seed for simulated p-values: a number makes them reproducible; the exact null distribution has the seed of
+#'   [fit_control()] if there is none
+#' @param scope terms to drop, or to add: a formula for the trend, or a vector of terms. By default `drop1()` tries all
+#'   terms of the trend and, if each input has its own scale, all inputs of the kernel
+#' @return A data frame of class `anova`: for `anova()` a row per fit with columns as in `nlme::anova.lme()`, `df`,
+#'   `AIC`, `BIC`, `logLik`, `Test`, `L.Ratio` and `p-value`; for `drop1()` and `add1()` a row per term, with `Df`,
+#'   `AIC`, `LRT` and `Pr(>Chi)`. The attribute `notes` says where a p-value comes from, or why there is none.
+#' @references Crainiceanu, C. M. and Ruppert, D. (2004) Likelihood ratio tests in linear mixed models with one variance
+#'   component. Journal of the Royal Statistical Society B 66, 165-185.
+#' @seealso [gp_fit()], [elpd()], [cross_validate()]
+#' @concept likelihood ratio test
+#' @concept model comparison
+#' @concept parametric bootstrap
+#' @concept is there spatial correlation
+#' @name compare-fits
+#' @examples
+#' some <- quakes[seq(1, 1000, by = 12), ]
+#' fit <- gp_fit(depth ~ long + lat, some, trend = ~ long + mag, kernel = "matern32", method = "ML")
+#' anova(update(fit, trend = ~ long), fit)
+#' drop1(fit)
+#' # is there a process at all? Its scale is given, so the null distribution is exact
+#' near <- update(fit, kernel = kernel_spec("matern32", scale = 3))
+#' anova(update(near, variance = 0), near)
+NULL
+
+#' @rdname compare-fits
+#' @importFrom stats anova
+#' @export
+anova.gp_fit <- function(object, ..., test = c("Chisq", "boot", "none"), R = 199, seed = NULL) {
+  test <- choice_of(test[1], c("Chisq", "boot", "none"), "test")
+  R <- check_count(R, "R")
+  if (!is.null(seed)) seed <- check_count(seed, "seed", least = 0)
+  fits <- checked_fits(list(object, ...), fit_texts(substitute(list(object, ...))))
+  fits <- comparable_fits(fits)
+  values <- lapply(fits, logLik)
+  table <- data.frame(Model = seq_along(fits), df = vapply(values, attr, 0, "df"), AIC = vapply(values, stats::AIC, 0),
+                      BIC = vapply(values, stats::BIC, 0), logLik = vapply(values, as.numeric, 0),
+                      row.names = names(fits))
+  tests <- lapply(seq_along(fits)[-1], function(k) {
+    compared_fits(fits[k - 1:0], c(k - 1, k), values[k - 1:0], test, R, seed)
+  })
+  column <- function(name, none) c(none, vapply(tests, `[[`, none, name))
+  table$Test <- column("label", "")
+  table$L.Ratio <- column("ratio", NA_real_)
+  if (any(vapply(values, attr, 0, "std.error") > 0)) table$se <- column("se", NA_real_)
+  if (test != "none") table[["p-value"]] <- column("p", NA_real_)
+  about <- paste0(seq_along(fits), ": ", vapply(fits, fit_about, ""))
+  title <- paste0("Gaussian processes by ", fits[[1]]$method, ", ", counted_rows(fits[[1]]))
+  structure(table, heading = c(title, about),
+            notes = unlist(lapply(tests, `[[`, "note")), class = c("gp_anova", "anova", "data.frame"))
+}
+
+fit_about <- function(fit) {
+  kernel <- if (fit$variance > 0) format(update(fit$data$kernel, variance = 1)) else "no process"
+  paste0(kernel, ", trend ", trend_text(fit))
+}
+
+trend_text <- function(fit) sub("^~ *", "~ ", deparse1(fit$trend$formula))
+
+counted_rows <- function(fit) counted(format(length(fit$data$y), big.mark = ","), "row")
+
+# What the fits were called, where that is short enough for a row.
+fit_texts <- function(call) {
+  texts <- vapply(as.list(call)[-1], deparse1, "")
+  given <- names(texts) %or% rep("", length(texts))
+  long <- nchar(texts) > 16
+  texts[long] <- paste("model", seq_along(texts))[long]
+  make.unique(unname(ifelse(nzchar(given) & given != "object", given, texts)))
+}
+
+# Fits of the same response, rows and weights, by their names.
+checked_fits <- function(fits, names, class = "gp_fit", what = "anova() compares fits of gp_fit()") {
+  names(fits) <- names
+  for (k in seq_along(fits)) {
+    if (!inherits(fits[[k]], class)) abort("input", what, ", and `", names[k], "` is ", describe(fits[[k]]))
+    if (k > 1) refuse_other_data(fits[[1]], fits[[k]], names[c(1, k)])
+  }
+  if (length(fits) > 1 || class[1] != "gp_fit") return(fits)
+  abort("input", "anova() compares two fits or more; drop1() tests the terms of one, and summary() has their errors")
+}
+
+refuse_other_data <- function(a, b, names) {
+  differ <- function(what, ...) abort("input", "`", names[1], "` and `", names[2], "` have different ", what, ...)
+  rows <- vapply(list(a, b), function(fit) nrow(fit$x), 0L)
+  if (rows[1] != rows[2]) differ("rows, ", rows[1], " and ", rows[2], ": fit both to the rows complete for both")
+  if (!identical(unname(c(a$na.action)), unname(c(b$na.action)))) {
+    differ("rows, as `na.action` left out others: fit both to the rows complete for both")
+  }
+  unit <- function(fit) as.numeric(fit$weights %or% rep(1, rows[1]))
+  if (!isTRUE(all.equal(unit(a), unit(b)))) differ("weights")
+  y <- lapply(list(a, b), function(fit) unname(as.matrix(fit$fitted.values + fit$residuals)))
+  if (!isTRUE(all.equal(y[[1]], y[[2]], tolerance = 1e-10))) differ("responses")
+}
+
+# Restricted likelihoods are of one trend; else, and beside maximum likelihood, all are refitted by that.
+comparable_fits <- function(fits) {
+  methods <- vapply(fits, `[[`, "", "method")
+  trend <- function(fit) list(unname(fit$regressors$F), unname(fit$regressors$offset))
+  same <- all(vapply(fits, function(fit) isTRUE(all.equal(trend(fit), trend(fits[[1]]))), NA))
+  if (all(methods == "ML") || all(methods == "REML") && same) return(fits)
+  message("kernweave: fits are refitted by maximum likelihood, since restricted likelihoods ",
+          if (same) "and likelihoods differ" else "of different trends are not comparable")
+  lapply(fits, function(fit) if (fit$method == "ML") fit else refitted(fit, method = "ML"))
+}
+
+# A fit again, to another response, by another method or from a start: a fit of the rows it has.
+refitted <- function(fit, y = fit$fitted.values + fit$residuals, method = fit$method, start = NULL) {
+  free <- fit$data$layout$part
+  control <- fit$control
+  control$start <- start %or% control$start
+  settings <- list(kernel = fit$data$kernel, variance = if (!"variance" %in% free) fit$variance,
+                   nugget = if (!"nugget" %in% free) fit$nugget, control = control, method = method,
+                   estimate_on = if (fit$estimated_on < length(fit$data$y)) fit$estimated_on else Inf)
+  inputs <- fit[c("x", "terms", "model", "xlevels", "na.action", "names", "constant", "columns", "variables")]
+  call <- fit$call
+  call$method <- method
+  again <- gp_of(inputs, y, c(fit$regressors, fit$trend), settings, fit$weights, call)
+  again$formula <- fit$formula
+  again
+}
+
+# --- two fits -------------------------------------------------------------------------------------------------
+
+# Two fits, of numbers `at` in the table, with their likelihoods: label, ratio with its error, p, and a note.
+compared_fits <- function(fits, at, values, test, R, seed) {
+  df <- vapply(values, attr, 0, "df")
+  out <- list(label = "", ratio = NA_real_, se = NA_real_, p = NA_real_, note = NULL)
+  label <- paste(at[1], "vs", at[2])
+  if (df[1] == df[2]) {
+    if (test != "none") out$note <- paste0(label, ": as many parameters in both, so no test; compare AIC or elpd()")
+    return(out)
+  }
+  by <- order(df)
+  found <- likelihood_ratio(fits[[by[1]]], fits[[by[2]]], values[by])
+  out[c("label", "ratio", "se")] <- list(label, found$ratio, found$se)
+  if (test == "none") return(out)
+  tested <- if (test == "boot") by_bootstrap(fits[[by[1]]], fits[[by[2]]], found$ratio, R, seed)
+            else by_theory(fits[[by[1]]], fits[[by[2]]], found, diff(df[by]), seed)
+  if (!is.null(tested$note)) tested$note <- paste0(label, ": ", tested$note)
+  replace(out, names(tested), tested)
+}
+
+# Twice the difference of the logarithms; by products those of both fits by the same probes and landmarks.
+likelihood_ratio <- function(small, large, values) {
+  if (small$data$dense && large$data$dense) {
+    return(list(ratio = 2 * (as.numeric(values[[2]]) - as.numeric(values[[1]])), se = 0))
+  }
+  landmarks <- large$kept$preconditioner$P %or% small$kept$preconditioner$P
+  each <- lapply(list(small, large), likelihood_by_probes, landmarks)
+  apart <- 2 * (each[[2]] - each[[1]])
+  list(ratio = mean(apart), se = stats::sd(apart) / sqrt(length(apart)))
+}
+
+# The likelihood of a fit by each probe.
+likelihood_by_probes <- function(fit, landmarks) {
+  model <- fit$data
+  near <- list(preconditioner = if (!is.null(landmarks)) list(P = landmarks, values = fit$data$values))
+  system <- gp_system(model, model$values, near)
+  weights <- gp_weights(model, system)
+  logdet <- system$logdet %or% system$value()
+  each <- attr(logdet, "each") %or% rep(as.numeric(logdet), model$control$probes)
+  vapply(each, function(value) gp_log_likelihood(model, value, weights), 0)
+}
+
+# A p-value where theory has one: list(p, note).
+by_theory <- function(small, large, found, df, seed) {
+  relation <- nesting(small, large)
+  if (relation$kind == "exact") return(by_eigenvalues(small, large, found$ratio, seed))
+  if (relation$kind != "inside") return(list(p = NA_real_, note = paste0("no p-value, as ", relation$why)))
+  if (isTRUE(found$se >= 0.5)) {
+    return(list(p = NA_real_, note = paste0("no p-value, as the standard error of L.Ratio is 0.5 or more; more ",
+                                            "`probes` of fit_control() would reduce it")))
+  }
+  list(p = stats::pchisq(max(found$ratio, 0), df, lower.tail = FALSE))
+}
+
+# Is the smaller model "inside" the larger one's parameters, or on their "bound", where for some there is an "exact"
+# null distribution, or is it something "else"? `why` there is no p-value.
+nesting <- function(small, large) {
+  else_why <- function(...) list(kind = "else", why = paste0(..., ": compare AIC or elpd()"))
+  of_kernel <- kernel_nesting(small, large)
+  if (of_kernel == "else") return(else_why("neither kernel has the other inside its parameters"))
+  if (!trend_inside(small, large)) return(else_why("the trend of the smaller model is not inside that of the larger"))
+  bound <- c(of_kernel[of_kernel != "inside"], dropped_parts(small, large))
+  if ("else" %in% bound) return(else_why("a parameter given in the larger model has another value in the smaller"))
+  if (!length(bound)) return(list(kind = "inside"))
+  if (identical(bound, "the variance") && has_exact_null(large)) return(list(kind = "exact"))
+  list(kind = "bound", why = paste0(paste(bound, collapse = " and "), " of the smaller model is on its bound, where ",
+                                    "chi-square does not hold; test = \"boot\" refits simulated data"))
+}
+
+has_exact_null <- function(large) large$data$dense && !any(large$data$layout$part == "kernel")
+
+# Variances of 0 that the larger model estimates; "else" where it has another number.
+dropped_parts <- function(small, large) {
+  one <- function(part) {
+    free <- vapply(list(small, large), function(fit) part %in% fit$data$layout$part, NA)
+    value <- c(small[[part]], large[[part]])
+    if (!free[2] && (free[1] || !isTRUE(all.equal(value[1], value[2])))) return("else")
+    if (free[2] && !free[1] && value[1] == 0) paste("the", part)
+  }
+  c(one("variance"), one("nugget"))
+}
+
+trend_inside <- function(small, large) {
+  F <- large$regressors$F
+  beside <- cbind(small$regressors$F, small$regressors$offset - large$regressors$offset)
+  left <- if (ncol(F)) qr.resid(qr(F), beside) else beside
+  all(sqrt(colSums(left^2)) <= 1e-8 * sqrt(pmax(colSums(beside^2), 1e-300)))
+}
+
+# Of the kernels: "inside", "else", or what is on its bound.
+kernel_nesting <- function(small, large) {
+  if (small$variance == 0) return("inside")
+  kernels <- lapply(list(small, large), function(fit) kernel_parts(fit$data$kernel))
+  x <- lapply(list(small, large), function(fit) unname(strip_term(fit$x)))
+  if (!identical(x[[1]], x[[2]])) {
+    fewer <- all(colnames(small$x) %in% colnames(large$x)) && kernels[[2]]$ard && same_form(kernels[[1]], kernels[[2]])
+    return(if (isTRUE(fewer)) "the scale of an input" else "else")
+  }
+  if (identical(kernels[[2]]$op, "+") && any(vapply(kernels[[2]]$of, function(part) {
+    same_form(kernels[[1]], kernel_parts(part))
+  }, NA))) return("the variance of a part of the kernel")
+  fewer <- kernels[[1]]$ard && !kernels[[2]]$ard && ncol(x[[1]]) > 1
+  if (fewer || !same_form(kernels[[1]], kernels[[2]])) return("else")
+  names <- names(large$data$values$kernel)
+  free <- lapply(list(small, large), function(fit) names %in% fit$data$layout$name)
+  same <- mapply(function(a, b) isTRUE(all.equal(rep_len(a, length(b)), b)), small$data$values$kernel[names],
+                 large$data$values$kernel[names])
+  if (all(free[[2]] | !free[[1]] & same)) "inside" else "else"
+}
+
+# Are two kernels one function of their parameters?
+same_form <- function(a, b) {
+  if (!identical(a$op, b$op) || !identical(a$name, b$name) || !identical(a$fun, b$fun)) return(FALSE)
+  is.null(a$op) || all(mapply(function(k, l) same_form(kernel_parts(k), kernel_parts(l)), a$of, b$of))
+}
+
+# --- print ----------------------------------------------------------------------------------------------------
+
+#' @rdname compare-fits
+#' @param x what `anova()` returned
+#' @param digits significant digits
+#' @export
+print.gp_anova <- function(x, digits = 4, ...) {
+  cat(attr(x, "heading"), "", sep = "\n")
+  table <- as.data.frame(unclass(x), row.names = row.names(x), check.names = FALSE)
+  numbers <- vapply(table, is.numeric, NA) & !names(table) %in% c("Model", "df")
+  table[numbers] <- lapply(names(table)[numbers], function(name) {
+    each <- if (name == "p-value") format.pval(table[[name]], digits = digits - 1, eps = 1e-4)
+            else formatC(table[[name]], digits = if (name == "L.Ratio") digits else digits + 2, format = "fg")
+    ifelse(is.na(table[[name]]), "", each)
+  })
+  print(table, right = TRUE)
+  for (note in attr(x, "notes")) writeLines(strwrap(note, 0.95 * getOption("width"), exdent = 2))
+  invisible(x)
+}
