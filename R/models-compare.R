@@ -64,7 +64,11 @@ anova.gp_fit <- function(object, ..., test = c("Chisq", "boot", "none"), R = 199
   test <- choice_of(test[1], c("Chisq", "boot", "none"), "test")
   R <- check_count(R, "R")
   if (!is.null(seed)) seed <- check_count(seed, "seed", least = 0)
-  fits <- checked_fits(list(object, ...), fit_texts(substitute(list(object, ...))))
+  if (!...length()) {
+    abort("input", "anova() compares two fits or more; drop1() tests the terms of one, and summary() has their errors")
+  }
+  fits <- checked_fits(list(object, ...), fit_texts(substitute(list(object, ...))), "gp_fit",
+                       "anova() compares fits of gp_fit()")
   fits <- comparable_fits(fits)
   values <- lapply(fits, logLik)
   table <- data.frame(Model = seq_along(fits), df = vapply(values, attr, 0, "df"), AIC = vapply(values, stats::AIC, 0),
@@ -103,14 +107,13 @@ fit_texts <- function(call) {
 }
 
 # Fits of the same response, rows and weights, by their names.
-checked_fits <- function(fits, names, class = "gp_fit", what = "anova() compares fits of gp_fit()") {
+checked_fits <- function(fits, names, class, what) {
   names(fits) <- names
   for (k in seq_along(fits)) {
     if (!inherits(fits[[k]], class)) abort("input", what, ", and `", names[k], "` is ", describe(fits[[k]]))
     if (k > 1) refuse_other_data(fits[[1]], fits[[k]], names[c(1, k)])
   }
-  if (length(fits) > 1 || class[1] != "gp_fit") return(fits)
-  abort("input", "anova() compares two fits or more; drop1() tests the terms of one, and summary() has their errors")
+  fits
 }
 
 refuse_other_data <- function(a, b, names) {

@@ -163,7 +163,7 @@ gp_start <- function(model, bounds) {
   if (model$values$variance == 0) return(theta)
   if (!is.null(model$control$start)) {
     given <- given_bounds(list(lower = model$control$start), model$layout)$lower
-    return(within_bounds(ifelse(is.finite(given), given, theta), model, bounds))
+    return(within_bounds(replace(theta, is.finite(given), given[is.finite(given)]), model, bounds))
   }
   n <- nrow(model$x)
   few <- model_rows(model, rows_for_estimate(model$x, max(300, ceiling(n / 8)), model$control$seed))

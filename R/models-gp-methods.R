@@ -34,7 +34,7 @@
 #'   the nugget
 #' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `residuals()`: observed minus fitted
 #'   values, `"pearson"` residuals (divided by the standard deviation of the noise), or `"loo"`, observed values minus
-#'   their prediction from all others with the covariance parameters fixed, for up to `control$dense_n` rows
+#'   their prediction from all others with the covariance parameters fixed, see [rstandard.gp_fit()]
 #' @param method how `predict()` finds standard errors, see below
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
 #'   are found
@@ -153,21 +153,8 @@ residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...
     if (object$nugget == 0) abort("unsupported", "without a nugget there is no noise to divide residuals by")
     left <- left / sqrt(object$nugget / (object$weights %or% 1))
   }
-  if (type == "loo") left[object$data$rows] <- loo_residuals(object)
+  if (type == "loo") return(loo_residuals(object))
   stats::naresid(object$na.action, left)
-}
-
-# (P y)_i / P_ii, where the trend is estimated without the row, too.
-loo_residuals <- function(fit) {
-  model <- fit$data
-  n <- length(model$y)
-  if (!model$dense) {
-    abort("unsupported", "leaving one out needs a dense matrix, for up to ", model$control$dense_n, " rows of ",
-          "fit_control(dense_n = ), and there are ", n)
-  }
-  system <- gp_system(model, model$values)
-  weights <- gp_weights(model, system)
-  weights$alpha / (diag(system$solve(diag(n))) - rowSums(weights$U^2))
 }
 
 # --- print --------------------------------------------------------------------------------------------------

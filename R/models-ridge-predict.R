@@ -84,3 +84,34 @@ confint.kernel_ridge <- function(object, ...) {
   abort("unsupported", "intervals for the weights of observations are of no use; confint(marginal_effects(fit)) has ",
         "those of effects, predict(interval = ) those of the curve")
 }
+
+refuse_many_of <- function(object, what) {
+  if (ncol(object$data$y) > 1) abort("unsupported", what, " of one response, not of ", ncol(object$data$y))
+}
+
+#' @rdname kernel_ridge
+#' @importFrom stats logLik
+#' @export
+logLik.kernel_ridge <- function(object, ...) {
+  refuse_more(...)
+  refuse_many_of(object, "a likelihood is")
+  w <- object$data$w
+  n <- length(w)
+  structure(-n / 2 * (log(2 * pi * object$sigma2) + 1) + sum(log(w)) / 2, df = object$edf + 1, nobs = n,
+            class = "logLik")
+}
+
+#' @rdname kernel_ridge
+#' @param nsim,seed for `simulate()`: as in [stats::simulate()]
+#' @export
+simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
+  refuse_more(...)
+  refuse_many_of(object, "draws are")
+  nsim <- check_count(nsim, "nsim")
+  mean <- fitted(object)
+  n <- length(mean)
+  noise <- object$sigma / sqrt(stats::naresid(object$na.action, object$weights %or% rep(1, nrow(object$x))))
+  drawn <- with_state(seed, matrix(mean + noise * stats::rnorm(n * nsim), n))
+  structure(as.data.frame(structure(drawn$value, dimnames = list(names(mean), paste0("sim_", seq_len(nsim))))),
+            seed = drawn$mark)
+}

@@ -26,6 +26,9 @@
 #' of the points. `sigma2` is the mean squared residual. Standard errors from `predict()` ignore the bias of the
 #' estimate.
 #'
+#' `logLik()` is the normal likelihood of the residuals, with `edf + 1` degrees of freedom as in mgcv, so that `AIC()`
+#' works; that `lambda` was chosen is not counted. `simulate()` adds noise to the fitted values.
+#'
 #' @section Many rows:
 #' Beyond `control$dense_n` rows `edf` is an estimate, with its standard error in `edf_se`. With a given `lambda` it
 #' uses four random probes if these give it to within 0.5 %, and `control$probes` otherwise. With `probes = 0` it is not

@@ -1,0 +1,82 @@
+# Log predictive densities of observations that are left out, and fits compared by them.
+
+#' Expected log predictive density, leaving one out
+#'
+#' Sums the log densities of all observations, each predicted from all others. Of two fits the one with the larger sum
+#' predicts new observations better; unlike a likelihood ratio this compares any two models of the same response.
+#'
+#' The density of an observation is normal, with the mean and standard deviation that the fit has without it: see
+#' [rstandard.gp_fit()]. Covariance parameters and `lambda` are those of all observations, so the sum is slightly too
+#' large, the more so the more parameters were estimated. The standard error is `sqrt(n)` times the standard deviation
+#' of the terms. Of several fits the difference to the best one has the standard error of the paired differences, which
+#' is often much smaller than those of the sums.
+#'
+#' @param object,... fits by [gp_fit()] or [kernel_ridge()], of the same response
+#' @return An object of class `elpd`: `elpd`, its standard error `se`, and `pointwise`, the terms. Of several fits a
+#'   data frame of class `elpd_differences`, the best fit first, with columns `elpd_diff`, `se_diff`, `elpd` and `se`,
+#'   and the terms as the attribute `pointwise`.
+#' @references Vehtari, A., Gelman, A. and Gabry, J. (2017) Practical Bayesian model evaluation using leave-one-out
+#'   cross-validation and WAIC. Statistics and Computing 27, 1413-1432.
+#' @seealso [anova.gp_fit()] for likelihood ratios, [cross_validate()] to leave out groups of observations
+#' @concept leave-one-out cross-validation
+#' @concept model comparison
+#' @concept log score
+#' @export
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
+#' smooth <- gp_fit(accel ~ times, MASS::mcycle, kernel = "gaussian")
+#' rough <- update(smooth, kernel = "matern12")
+#' elpd(smooth)
+#' elpd(smooth, rough, ridge = kernel_ridge(accel ~ times, MASS::mcycle))
+elpd <- function(object, ...) UseMethod("elpd")
+
+#' @rdname elpd
+#' @export
+elpd.gp_fit <- function(object, ...) {
+  if (!...length()) return(one_elpd(object))
+  fits <- checked_fits(list(object, ...), fit_texts(substitute(list(object, ...))), c("gp_fit", "kernel_ridge"),
+                       "elpd() compares fits of gp_fit() and kernel_ridge()")
+  elpd_differences(lapply(fits, one_elpd))
+}
+
+#' @rdname elpd
+#' @export
+elpd.kernel_ridge <- elpd.gp_fit
+
+one_elpd <- function(fit) {
+  found <- influence_of(fit)
+  if (ncol(found$loo) > 1) refuse_many_of(fit, "elpd() is")
+  names <- rownames(as.matrix(fit$residuals))[heavy_of(fit)]
+  pointwise <- stats::setNames(stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE), names)
+  structure(list(elpd = sum(pointwise), se = error_of_sum(pointwise), pointwise = pointwise, local = found$local),
+            class = "elpd")
+}
+
+error_of_sum <- function(terms) sqrt(length(terms)) * stats::sd(terms)
+
+elpd_differences <- function(each) {
+  terms <- vapply(each, `[[`, each[[1]]$pointwise, "pointwise")
+  table <- data.frame(elpd = vapply(each, `[[`, 0, "elpd"), se = vapply(each, `[[`, 0, "se"), row.names = names(each))
+  best <- which.max(table$elpd)
+  table <- cbind(elpd_diff = table$elpd - table$elpd[best], se_diff = apply(terms - terms[, best], 2, error_of_sum),
+                 table)
+  structure(table[order(-table$elpd), ], pointwise = terms, class = c("elpd_differences", "data.frame"))
+}
+
+#' @rdname elpd
+#' @param x what `elpd()` returned
+#' @param digits digits after the point
+#' @export
+print.elpd <- function(x, digits = 1, ...) {
+  cat("Expected log predictive density, leaving one out of ", format(length(x$pointwise), big.mark = ","), ": ",
+      formatC(x$elpd, digits, format = "f"), " (se ", formatC(x$se, digits, format = "f"), ")\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname elpd
+#' @export
+print.elpd_differences <- function(x, digits = 1, ...) {
+  cat("Expected log predictive densities, leaving one out of ", format(nrow(attr(x, "pointwise")), big.mark = ","),
+      ", the best fit first\n", sep = "")
+  print(round(as.data.frame(unclass(x), row.names = row.names(x)), digits))
+  invisible(x)
+}
