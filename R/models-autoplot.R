@@ -23,8 +23,8 @@ autoplot_picture <- function(object, ...) {
   picture <- plot_data(object, ...)
   drawn <- ggplot2::ggplot()
   for (kind in names(picture$layers)) drawn <- drawn + geoms[[kind]](picture$layers[[kind]])
-  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = NULL,
-                                fill = picture$zlab)
+  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = picture$glab,
+                                fill = picture$zlab %or% picture$glab)
   for (axis in c("x", "y")) {
     scale <- getExportedValue("ggplot2", paste0("scale_", axis, "_continuous"))
     texts <- picture$ticks[[axis]]
@@ -55,6 +55,11 @@ geoms <- list(
     as_drawn <- do.call(drawn_by, c(list(d), more))
     if (is.null(d$group)) ggplot2::geom_point(as_drawn, d, colour = "grey50") else ggplot2::geom_point(as_drawn, d)
   },
+  map = function(d) {
+    colours <- ggplot2::scale_fill_gradientn(colours = diverging_colours(), limits = about_zero(d$z))
+    list(ggplot2::geom_point(drawn_by(d, fill = "z"), d, shape = 21, colour = "grey50", size = 2), colours)
+  },
+  labels = function(d) ggplot2::geom_text(drawn_by(d, label = "label"), d, vjust = -0.6, size = 3),
   estimates = function(d) ggplot2::geom_point(drawn_by(d), d, size = 2),
   centres = function(d) ggplot2::geom_point(drawn_by(d), d, shape = 3, size = 3),
   curve = function(d) {

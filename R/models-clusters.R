@@ -101,6 +101,7 @@ plot_data.silhouette_lazy <- function(object, ...) {
   texts[ceiling(ends - table(group) / 2)] <- paste0(levels(group), "\n", format(means, digits = 2))
   bars <- bars_picture(widths, texts, "silhouette width", paste("mean", format(mean(widths), digits = 3)))
   bars$layers$boxes$group <- group[sorted]
+  bars$glab <- "cluster"
   bars
 }
 
@@ -327,5 +328,5 @@ plot_data.kmeans_lazy <- function(object, points = NULL, ...) {
     names <- c(names, "cluster")
   }
   picture(names[1], names[2], points = data.frame(x = at[, 1], y = at[, 2], group = factor(group)),
-          centres = data.frame(x = centers[, 1], y = centers[, 2]))
+          centres = data.frame(x = centers[, 1], y = centers[, 2]), glab = "cluster")
 }

@@ -206,7 +206,7 @@ plot_data.dbscan_lazy <- function(object, points = NULL, ...) {
   }
   flat <- flat_places(at, group, colnames(object$points))
   picture(flat$labels[1], flat$labels[2],
-          points = data.frame(x = flat$at[, 1], y = flat$at[, 2], group = factor(group)))
+          points = data.frame(x = flat$at[, 1], y = flat$at[, 2], group = factor(group)), glab = "cluster")
 }
 
 flat_places <- function(at, group, names) {

@@ -155,11 +155,12 @@ residuals.kernweave_fit <- function(object, type = "response", ...) {
 }
 
 #' @rdname kernweave_fit
-#' @param y for `qqnorm()`: a fit, whose residuals are plotted
+#' @param y for `qqnorm()`: a fit, whose residuals are plotted; of a [gp_fit()] or [kernel_ridge()] those of
+#'   [rstandard()]
 #' @importFrom stats qqnorm
 #' @export
 qqnorm.kernweave_fit <- function(y, ...) {
-  left <- residuals(y)
+  left <- if (inherits(y, c("gp_fit", "kernel_ridge"))) rstandard(y) else residuals(y)
   if (is.null(left)) abort("unsupported", "a fit of class ", class(y)[1], " has no residuals")
   refuse_many(NCOL(left), "qqnorm()")
   stats::qqnorm(left, ...)

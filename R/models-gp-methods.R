@@ -42,7 +42,8 @@
 #' @param nsim,seed as in [stats::simulate()]
 #' @param conditional draw from the posterior (given the data), or from the prior?
 #' @param noise draw observations, with noise, or the process without noise?
-#' @param which coefficients of the trend, or covariance parameters; for `plot()` the fit, or its standard error
+#' @param which coefficients of the trend, or covariance parameters; for `plot()` the fit, its standard error, the
+#'   variogram of the residuals of the trend with the curve of the fit, or numbers from 1 to 6, see [plot_fit]
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
 #' @param n for `plot()` with one or two inputs: grid points along each. `simulate()` has no `n`, but `nsim`

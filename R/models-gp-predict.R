@@ -149,14 +149,16 @@ with_state <- function(seed, drawn) {
 
 #' @rdname gp_fit-methods
 #' @export
-plot.gp_fit <- function(x, which = c("fit", "se"), n = NULL, level = 0.95, ...) {
-  draw_picture(plot_data(x, which, n, level), ...)
+plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else draw_picture(plot_data(x, which, n, level), ...)
   invisible(x)
 }
 
 #' @export
-plot_data.gp_fit <- function(object, which = c("fit", "se"), n = NULL, level = 0.95, ...) {
-  which <- choice_of(which[1], c("fit", "se"), "which")
+plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
+  if (is.numeric(which)) return(diagnostic_picture(object, which))
+  which <- choice_of(which[1], c("fit", "se", "variogram"), "which")
+  if (which == "variogram") return(plot_data(variogram(object)))
   D <- ncol(object$x)
   axes <- plot_axes(object$x, check_count(n %or% c(200, 40)[min(D, 2)], "n", least = 2))
   places <- if (D <= 2) grid_places(object, axes)

@@ -1,11 +1,11 @@
 # Pictures of fits and tests: plot_data() says what there is to see, and base graphics draw it.
 
 # A picture: layers, which are data frames named by what they are and drawn in their order, and the texts of the axes.
-# Columns are called as ggplot2 calls them. `zlab`: what the colours of a surface mean; `ticks`: texts at 1, 2, ... of
-# an axis, none where they are empty; `log`: as in plot().
-picture <- function(xlab, ylab, ..., zlab = NULL, main = NULL, ticks = list(), log = "") {
+# Columns are called as ggplot2 calls them. `zlab`: what the colours of a surface or map mean; `glab`: what groups are;
+# `ticks`: texts at 1, 2, ... of an axis, none where they are empty; `log`: as in plot().
+picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, main = NULL, ticks = list(), log = "") {
   layers <- list(...)
-  list(layers = layers[!vapply(layers, is.null, NA)], xlab = xlab, ylab = ylab, zlab = zlab, main = main,
+  list(layers = layers[!vapply(layers, is.null, NA)], xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, main = main,
        ticks = ticks, log = log)
 }
 
@@ -68,7 +68,7 @@ fitted_curve <- function(fit) {
 # --- base graphics ------------------------------------------------------------------------------------------
 
 # What `...` says of colours and symbols is said of the layer the picture is of.
-main_layers <- c("surface", "boxes", "points", "estimates", "curve")
+main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
 
 draw_picture <- function(picture, ...) {
@@ -90,13 +90,18 @@ draw_picture <- function(picture, ...) {
   }
   styled <- intersect(main_layers, names(layers))[1]
   for (kind in names(layers)) {
-    style <- if (kind == styled) given[intersect(layer_styles, names(given))]
+    style <- if (identical(kind, styled)) given[intersect(layer_styles, names(given))]
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
   }
   if (!is.null(layers$surface)) colour_key(layers$surface$z, given$col %or% map_colours(), picture$zlab)
+  if (!is.null(layers$map)) colour_key(about_zero(layers$map$z), given$col %or% diverging_colours(), picture$zlab)
 }
 
 map_colours <- function() hcl.colors(64, "YlOrRd", rev = TRUE)
+diverging_colours <- function() hcl.colors(63, "Blue-Red 3")
+
+# The ends of colours whose middle is 0.
+about_zero <- function(z) c(-1, 1) * max(abs(z[is.finite(z)]), 0)
 
 # A strip of the colours with their numbers, in the right margin as it is, so that par(mfrow = ) and what is drawn
 # afterwards keep their places.
@@ -169,6 +174,12 @@ painters <- list(
   points = function(d, col = group_colours(d$group, "grey50"), pch = 19, cex = point_sizes(d$size), ...) {
     graphics::points(d$x, d$y, col = col, pch = pch, cex = cex, ...)
   },
+  map = function(d, col = diverging_colours(), pch = 21, cex = 0.9, ...) {
+    ends <- about_zero(d$z)
+    k <- if (ends[2] > 0) ceiling((d$z - ends[1]) / diff(ends) * length(col)) else length(col) / 2
+    graphics::points(d$x, d$y, pch = pch, cex = cex, col = "grey50", bg = col[pmax(k, 1)])
+  },
+  labels = function(d) graphics::text(d$x, d$y, d$label, pos = 3, cex = 0.75, xpd = NA),
   estimates = function(d, pch = 19, ...) graphics::points(d$x, d$y, pch = pch, ...),
   centres = function(d) graphics::points(d$x, d$y, pch = 3, cex = 1.5, lwd = 2),
   curve = function(d, col = NULL, ...) {

@@ -298,16 +298,19 @@ print.summary.kernel_ridge <- function(x, digits = 4, ...) {
 
 #' @rdname kernel_ridge
 #' @param which for `plot()`: residuals against fitted values; the criterion along the penalties; marginal effects with
-#'   the quartiles of the pointwise effects; or, with one input, the fitted curve
+#'   the quartiles of the pointwise effects; with one input, the fitted curve; the variogram of the residuals; or
+#'   numbers from 1 to 6, see [plot_fit]
 #' @export
-plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects", "curve"), ...) {
-  draw_picture(plot_data(x, which), ...)
+plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects", "curve", "variogram"), ...) {
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else draw_picture(plot_data(x, which), ...)
   invisible(x)
 }
 
 #' @export
-plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects", "curve"), ...) {
-  which <- choice_of(which[1], c("fitted", "gcv", "effects", "curve"), "which")
+plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects", "curve", "variogram"), ...) {
+  if (is.numeric(which)) return(diagnostic_picture(object, which))
+  which <- choice_of(which[1], c("fitted", "gcv", "effects", "curve", "variogram"), "which")
+  if (which == "variogram") return(plot_data(residual_variogram(object)))
   if (which == "curve") return(ridge_curve(object))
   if (which == "effects") return(plot_data(marginal_effects(object)))
   if (which == "fitted") {

@@ -347,5 +347,5 @@ plot_data.sinkhorn <- function(object, most = 200, ...) {
   all <- do.call(rbind, clouds)
   group <- factor(rep(c("x", "y"), vapply(clouds, nrow, 0L)))
   picture(names[1], names[2], arrows = data.frame(x = from[, 1], y = from[, 2], xend = to[, 1], yend = to[, 2]),
-          points = data.frame(x = all[, 1], y = all[, 2], group = group))
+          points = data.frame(x = all[, 1], y = all[, 2], group = group), glab = "sample")
 }

@@ -1,0 +1,154 @@
+# Pictures that tell what is wrong with a fit: residuals, quantiles, spread, influence, predictions that leave a row
+# out, and where residuals lie.
+
+#' Diagnostic plots of fits
+#'
+#' `plot(fit, which = 1:6)` for [gp_fit()] and [kernel_ridge()] draws the pictures of [stats::plot.lm()], and two more
+#' for data with places. `plot(fit, which = "variogram")` shows whether residuals still resemble their neighbours.
+#'
+#' 1. Residuals against fitted values, with a smooth line: is something left of the mean?
+#' 2. Normal quantiles of [rstandard()][rstandard.gp_fit()], with a line through the quartiles.
+#' 3. The square root of their absolute values against fitted values: is the noise the same everywhere?
+#' 4. Cook's distances, the largest three with their names.
+#' 5. Each observation as predicted from all others, against its fitted value: where they are apart, the fit follows the
+#'    observation.
+#' 6. With two inputs a map of residuals, blue below 0 and red above; with one input residuals against that.
+#'
+#' Of more than 5000 observations 5000 are drawn, at even distances; the title says so. Lines are of all of them.
+#' More arguments are those of [graphics::plot()], for each picture. The fit is returned, invisibly.
+#'
+#' @seealso [fit-influence], [variogram()]; [autoplot-fits] for the same pictures by ggplot2
+#' @concept residual plots
+#' @concept model checking
+#' @name plot_fit
+#' @examples
+#' some <- quakes[seq(1, 1000, by = 8), ]
+#' fit <- gp_fit(depth ~ long + lat, some, trend = ~ long, kernel = "matern32")
+#' old <- par(mfrow = c(2, 3))
+#' plot(fit, which = 1:6)
+#' par(old)
+#' plot(fit, which = "variogram")
+NULL
+
+# Each after the other; where a screen has too few panels for them, it waits, as plot.lm() does.
+draw_diagnostics <- function(fit, which, ...) {
+  which <- checked_pictures(which)
+  if (length(which) > 1 && ncol(fit$x) > 2 && 6 %in% which) {
+    message("kernweave: a map of residuals is of one or two inputs, and is left out")
+    which <- setdiff(which, 6)
+  }
+  if (prod(graphics::par("mfcol")) < length(which) && grDevices::dev.interactive()) {
+    old <- grDevices::devAskNewPage(TRUE)
+    on.exit(grDevices::devAskNewPage(old))
+  }
+  for (one in which) draw_picture(diagnostic_picture(fit, one), ...)
+}
+
+checked_pictures <- function(which) {
+  if (length(which) && all(which %in% 1:6)) return(which)
+  abort("value", "`which` must be numbers from 1 to 6, or a name, not ", format_value(which))
+}
+
+diagnostic_picture <- function(fit, which) {
+  which <- checked_pictures(which)
+  if (length(which) > 1) abort("input", "one picture at a time: `which` has ", length(which), " numbers")
+  refuse_many(NCOL(fit$residuals))
+  switch(which, spread_picture(fit), quantile_picture(fit), scale_picture(fit), cook_picture(fit), loo_picture(fit),
+         residual_map(fit))
+}
+
+most_drawn <- 5000
+
+# Which of n are drawn, and a title that says so.
+drawn_of <- function(n) unique(round(seq(1, n, length.out = min(n, most_drawn))))
+
+drawn_title <- function(title, n) {
+  if (n <= most_drawn) return(title)
+  paste0(title, " (", format(most_drawn, big.mark = ","), " of ", format(n, big.mark = ",", trim = TRUE), " drawn)")
+}
+
+# Numbers against numbers with a smooth line of all of them.
+smoothed_picture <- function(x, y, xlab, ylab, main, ...) {
+  known <- is.finite(x) & is.finite(y)
+  x <- unname(x[known])
+  y <- unname(y[known])
+  line <- stats::lowess(x, y)
+  line <- data.frame(x = line$x, y = line$y)[!duplicated(line$x), ]
+  rows <- drawn_of(length(x))
+  picture(xlab, ylab, points = data.frame(x = x[rows], y = y[rows]),
+          curve = data.frame(line, row.names = NULL)[drawn_of(nrow(line)), ], ..., main = drawn_title(main, length(x)))
+}
+
+spread_picture <- function(fit) {
+  smoothed_picture(fit$fitted.values, fit$residuals, "fitted", "residual", "Residuals and fitted values",
+                   across = data.frame(y = 0))
+}
+
+quantile_picture <- function(fit) {
+  found <- sort(unname(rstandard_of(fit)))
+  at <- stats::qnorm(stats::ppoints(length(found)))
+  quartiles <- stats::quantile(found, c(0.25, 0.75), names = FALSE)
+  slope <- diff(quartiles) / (2 * stats::qnorm(0.75))
+  rows <- drawn_of(length(found))
+  picture("normal quantile", "standardized residual", points = data.frame(x = at[rows], y = found[rows]),
+          line = data.frame(intercept = mean(quartiles), slope = slope),
+          main = drawn_title("Normal quantiles", length(found)))
+}
+
+scale_picture <- function(fit) {
+  found <- rstandard_of(fit)
+  smoothed_picture(fit$fitted.values, sqrt(abs(found)), "fitted", "sqrt(|standardized residual|)", "Scale and location")
+}
+
+# Of the rows that the fit used, whatever its na.action.
+rstandard_of <- function(fit) {
+  fit["na.action"] <- list(NULL)
+  as.vector(rstandard(fit))
+}
+
+cook_picture <- function(fit) {
+  names <- case.names(fit, full = TRUE)
+  fit["na.action"] <- list(NULL)
+  found <- as.vector(cooks.distance(fit))
+  if (!any(is.finite(found))) {
+    abort("unsupported", "Cook's distances are not known where there is no noise (`nugget` 0)")
+  }
+  n <- length(found)
+  largest <- utils::head(order(-found), 3)
+  rows <- if (n <= most_drawn) seq_len(n) else sort(utils::head(order(-found), most_drawn))
+  picture("observation", "Cook's distance", main = drawn_title("Cook's distances", n),
+          intervals = data.frame(x = rows, y = 0, xend = rows, yend = found[rows]),
+          labels = data.frame(x = largest, y = found[largest], label = names[largest]))
+}
+
+loo_picture <- function(fit) {
+  fit["na.action"] <- list(NULL)
+  y <- as.vector(fit$fitted.values + fit$residuals)
+  rows <- drawn_of(length(y))
+  both <- data.frame(x = as.vector(fit$fitted.values), y = y - as.vector(residuals(fit, type = "loo")))
+  picture("fitted", "predicted from all others", points = both[rows, ], line = data.frame(intercept = 0, slope = 1),
+          main = drawn_title("Left out, and fitted", length(y)))
+}
+
+residual_map <- function(fit) {
+  x <- unname(strip_term(fit$x))
+  labels <- colnames(fit$x) %or% fit$names
+  left <- as.vector(fit$residuals)
+  if (ncol(x) == 1) {
+    return(smoothed_picture(x[, 1], left, labels[1], "residual", "Residuals and input", across = data.frame(y = 0)))
+  }
+  if (ncol(x) > 2) abort("unsupported", "a map of residuals is of one or two inputs; this fit has ", ncol(x))
+  rows <- drawn_of(nrow(x))
+  rows <- rows[order(abs(left[rows]))]  # the largest on top
+  picture(labels[1], labels[2], map = data.frame(x = x[rows, 1], y = x[rows, 2], z = left[rows]), zlab = "residual",
+          main = drawn_title("Residuals on the map", nrow(x)))
+}
+
+# The variogram of a ridge regression's residuals, in the units of its inputs.
+residual_variogram <- function(fit) {
+  refuse_many(NCOL(fit$residuals))
+  rows <- heavy_of(fit)
+  x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
+  about <- list(formula = fit$formula, trend = ~ 0, na.action = fit$na.action, seed = fit$control$seed)
+  variogram_of(x, as.vector(fit$residuals)[rows], variogram_ends(x, NULL, NULL, NULL), NULL, FALSE, 2e7, about)
+}
