@@ -14,6 +14,8 @@
 #' | `op` | result | of no items |
 #' |---|---|---|
 #' | `"sum"` | integer for integers, unless one sum is too large, as for [sum()]; otherwise double | 0 |
+#' | `"count"` | how many items there are, of any type; with `na.rm = TRUE`, how many are not missing | 0 |
+#' | `"var"` | variance as by [stats::var()], in two passes; `NA` of one item | `NA` |
 #' | `"prod"`, `"mean"`, `"logsumexp"` | double | 1, `NaN`, `-Inf` |
 #' | `"min"`, `"max"`, `"range"` | as `x`; double if infinite | `Inf`, `-Inf`, both |
 #' | `"any"`, `"all"` | logical, of logical values or integers | `FALSE`, `TRUE` |
@@ -23,7 +25,8 @@
 #' and `"argmax"` always do, as [which.min()] does.
 #'
 #' With segments, the items of a matrix are its rows: each column is reduced separately, as by [rowsum()]. Without
-#' segments, they are its numbers, as for [sum()].
+#' segments, they are its numbers, as for [sum()]. Of a data frame each column is reduced separately, with its own type
+#' and class; the result is a data frame with a row per segment (`"range"` has two columns for each).
 #'
 #' Dates and times keep their class if the result is a date or time (`"min"`, `"max"`, `"range"`, `"mean"`), and so do
 #' ordered factors. Sums agree with [sum()] to rounding, and are identical to the bit for any number of threads.
@@ -38,15 +41,15 @@
 #' `init`. A result that is not a number is `NA` if a missing item came before it; comparisons with missing items are
 #' `FALSE`, as in all formulas.
 #'
-#' @param x a vector of numbers or logical values, or a matrix of them
+#' @param x a vector of numbers or logical values, a matrix of them, or a data frame of such columns
 #' @param op the operator: a name from the table, or a formula of `.x` and `.y`, see below
 #' @param segments segments made by [par_segments()]; `NULL` reduces all items to one number
-#' @param init the value each segment starts with, in front of its items; not for `"mean"`, `"range"`, `"argmin"` and
-#'   `"argmax"`
+#' @param init the value each segment starts with, in front of its items; not for `"mean"`, `"range"`, `"argmin"`,
+#'   `"argmax"`, `"count"` and `"var"`
 #' @param na.rm leave out missing values?
 #' @param check test on triples of items whether your own operator is associative? If not, it is an error
-#' @return A vector with one number per segment, named by its label; for a matrix, a matrix with one row per segment.
-#'   `"range"` gives two columns (two numbers without segments; for a matrix, an array).
+#' @return A vector with one number per segment, named by its label; for a matrix or a data frame, the same with one row
+#'   per segment. `"range"` gives two columns (two numbers without segments; for a matrix, an array).
 #' @seealso [par_segments()], [par_scan()]; [reduction()] for formulas of pairs
 #' @concept group by
 #' @concept aggregate
@@ -58,6 +61,7 @@
 #' par_reduce(c(3, 1, 2, 2), "range")
 #' by_group <- par_segments(by = iris$Species)
 #' par_reduce(as.matrix(iris[1:4]), "mean", by_group)
+#' par_reduce(iris[1:4], "var", by_group)
 #' par_reduce(iris$Sepal.Length, "argmax", by_group)
 #' # compound interest: (1 + x) (1 + y) - 1
 #' par_reduce(c(0.02, 0.03, 0.01), ~ .x + .y + .x * .y, check = TRUE)
@@ -66,8 +70,11 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
   given(list(x), environment())
   check_flag(na.rm, "na.rm")
   check_flag(check, "check")
+  if (!is_own_operator(op)) op <- one_of(op, c(array_operators, "count", "var"), "op")
+  if (is.data.frame(x)) return(reduced_columns(x, op, segments, init, na.rm, check))
   if (is_own_operator(op)) return(reduce_by_own(x, op, segments, init, na.rm, check))
-  op <- one_of(op, array_operators, "op")
+  if (op == "count") return(counted_items(x, segments, init, na.rm))
+  if (op == "var") return(variances(x, segments, init, na.rm))
   items <- array_items(x, op)
   segments <- check_segments(segments, x)
   init <- check_init(init, op)
@@ -81,6 +88,47 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
 
 array_operators <- c("sum", "prod", "min", "max", "range", "mean", "any", "all", "argmin", "argmax", "logsumexp")
 
+# A data frame of what its columns come to.
+reduced_columns <- function(x, op, segments, init, na.rm, check) {
+  if (identical(op, "range")) {
+    check_init(init, op)
+    ends <- lapply(c("min", "max"), function(end) reduced_columns(x, end, segments, NULL, na.rm, check))
+    both <- do.call(cbind, ends)[order(rep(seq_along(x), 2))]
+    return(stats::setNames(both, paste0(rep(names(x), each = 2), c(".min", ".max"))))
+  }
+  segments <- check_segments(segments, x) %or% one_segment(nrow(x))
+  found <- Map(function(column, name) {
+    about <- function(e) abort_again(replace(e, "message", paste0("column `", name, "`: ", conditionMessage(e))))
+    out <- withCallingHandlers(par_reduce(column, op, segments, init, na.rm, check), kernweave_error = about)
+    if (is.null(dim(out))) unname(out) else `rownames<-`(out, NULL)
+  }, unclass(x), names(x))
+  labels <- as.character(names(segments))
+  rows <- if (length(labels) && !anyNA(labels) && !anyDuplicated(labels)) labels else .set_row_names(length(segments))
+  structure(found, names = names(x), row.names = rows, class = "data.frame")
+}
+
+# How many items there are, or how many of them are there.
+counted_items <- function(x, segments, init, na.rm) {
+  check_init(init, "count")
+  if (is_traced(x) || is.null(x) || !is.atomic(x)) abort("input", "`x` must be a vector or matrix, not ", describe(x))
+  there <- if (na.rm) !is.na(x) else r_dress(rep(TRUE, length(x)), attributes(x)[c("dim", "dimnames")])
+  par_reduce(there, "sum", segments)
+}
+
+# About the mean of each segment, in a second pass.
+variances <- function(x, segments, init, na.rm) {
+  check_init(init, "var")
+  array_items(x, "var")
+  means <- par_reduce(x, "mean", segments, na.rm = na.rm)
+  counts <- par_reduce(x, "count", segments, na.rm = na.rm)
+  if (!is.null(segments)) {
+    of_item <- unclass(segments)$codes %or% rep.int(seq_along(segments), lengths(segments))
+    centre <- if (is.matrix(means)) means[of_item, , drop = FALSE] else unname(means)[of_item]
+  } else centre <- means
+  out <- par_reduce((x - centre)^2, "sum", segments, na.rm = na.rm) / pmax(counts - 1, 0)
+  replace(out, counts < 2, NA)
+}
+
 check_segments <- function(segments, x) {
   if (is.null(segments)) return(NULL)
   check_segments_of(segments, if (length(dim(x)) == 2) nrow(x) else length(x), "x")
@@ -90,7 +138,8 @@ one_segment <- function(n) new_segments(as_count(c(0, n)))
 
 check_init <- function(init, op) {
   if (is.null(init)) return(NULL)
-  if (op %in% c("mean", "range", "argmin", "argmax")) abort("unsupported", "\"", op, "\" takes no `init`")
+  without <- c("mean", "range", "argmin", "argmax", "count", "var")
+  if (op %in% without) abort("unsupported", "\"", op, "\" takes no `init`")
   if (!(is.numeric(init) || is.logical(init)) || is.object(init) || length(init) != 1) {
     abort("input", "`init` must be a number, not ", describe(init))
   }
@@ -103,7 +152,7 @@ array_items <- function(x, op) {
   if (is_traced(x)) abort("no_gradient", "array functions have no derivative: `x` is ", describe(x))
   kept <- class_kept(x, op)
   if (is.na(kept)) {
-    named <- if (op %in% array_operators) paste0("\"", op, "\"") else op
+    named <- if (op %in% c(array_operators, "var")) paste0("\"", op, "\"") else op
     abort("input", named, " of ", describe(x), " has no meaning; ",
           if (is.factor(x)) "as.integer() gives its codes" else "unclass() gives its numbers")
   }

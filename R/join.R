@@ -4,7 +4,7 @@
 #'
 #' Finds the pairs of rows whose keys are equal, in parallel, as [merge()] does. `par_join(x, y)` returns row numbers;
 #' `par_join(x, y, by = "key")` returns a table of two data frames: the keys, the other columns of `x` and those of `y`,
-#' with `.x` and `.y` appended to names that both have. Neither table need be sorted.
+#' with `suffixes` appended to names that both have. Neither table need be sorted.
 #'
 #' ```
 #'            1    2    3    4               inner  left  right  outer
@@ -32,6 +32,7 @@
 #' @param na does a missing key `"match"` another one, or `"never"`?
 #' @param by names of the key columns of two data frames, to get a table; `c(v = "w")` if column `v` of `x` corresponds
 #'   to column `w` of `y`
+#' @param suffixes two texts, appended to names of other columns that both data frames have
 #' @return A list of two vectors of row numbers, `x` and `y`; NA for no match. With `by`, a data frame.
 #' @seealso [merge()], [match()], [par_order()]
 #' @concept merge data frames
@@ -46,11 +47,14 @@
 #' right <- data.frame(id = c("b", "a"), day = c(2, 1), width = c(7, 8))
 #' par_join(left, right, "left", by = c("id", "day"))
 #' par_join(left, data.frame(name = "b", age = 3), by = c(id = "name"))
-par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("match", "never"), by = NULL) {
+par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("match", "never"), by = NULL,
+                     suffixes = c(".x", ".y")) {
   given(list(x, y), environment())
   type <- if (missing(type)) "inner" else one_of(type, c("inner", "left", "right", "outer"), "type")
   na <- if (missing(na)) "match" else one_of(na, c("match", "never"), "na")
-  if (!is.null(by)) return(joined_table(x, y, type, na, key_names(by, x, y)))
+  if (!is.null(by)) {
+    return(joined_table(x, y, type, na, key_names(by, x, y), check_suffixes(suffixes)))
+  }
   if (is_table(x) && is_table(y)) check_column_order(x, y)
   x <- table_columns(x, "x")
   y <- table_columns(y, "y")
@@ -77,7 +81,7 @@ join_keys <- function(x, y, x_label, y_label) {
 # Columns of the same names in another order, or data frames of other names, are a slip that would match what does not
 # belong together.
 check_column_order <- function(x, y) {
-  frames <- is.data.frame(x) && is.data.frame(y) && length(x) == length(y)
+  frames <- is.data.frame(x) && is.data.frame(y) && length(x) && length(y)
   x <- names(x)
   y <- names(y)
   if (identical(x, y)) return(invisible())
@@ -87,8 +91,12 @@ check_column_order <- function(x, y) {
     abort("input", "columns are matched by position, and those of `x` and `y` are the same in another order: ",
           of_both)
   }
-  if (frames) abort("input", "the key columns of `x` and `y` have different names, ", of_both, "; say which ",
-                    "correspond, as in by = c(", x[x != y][1], " = \"", y[x != y][1], "\")")
+  if (!frames) return(invisible())
+  common <- intersect(x, y)
+  other <- c(x = setdiff(x, y)[1], y = setdiff(y, x)[1])
+  how <- c(if (length(common)) paste0("those of both are by = ", deparse1(common)),
+           if (!anyNA(other)) paste0("say which correspond, as in by = c(", other[1], " = \"", other[2], "\")"))
+  abort("input", "the key columns of `x` and `y` have different names, ", of_both, "; ", paste(how, collapse = ", or "))
 }
 
 # --- tables --------------------------------------------------------------------------------------------------------
@@ -118,7 +126,15 @@ known_columns <- function(wanted, table, argument) {
   if (anyDuplicated(wanted)) abort("input", "`by` names `", wanted[anyDuplicated(wanted)], "` twice")
 }
 
-joined_table <- function(x, y, type, na, by) {
+check_suffixes <- function(suffixes) {
+  ok <- is.character(suffixes) && length(suffixes) == 2 && !anyNA(suffixes)
+  if (!ok || suffixes[1] == suffixes[2]) {
+    abort("input", "`suffixes` must be two different texts, not ", if (ok) "one twice" else describe(suffixes))
+  }
+  suffixes
+}
+
+joined_table <- function(x, y, type, na, by, suffixes) {
   keys <- list(x = unclass(x)[by$x], y = unclass(y)[by$y])
   rows <- par_join(keys$x, stats::setNames(keys$y, by$x), type, na)
   alone <- which(is.na(rows$x))
@@ -129,8 +145,8 @@ joined_table <- function(x, y, type, na, by) {
   rest_y <- lapply(unclass(y)[setdiff(names(y), by$y)], rows_of_column, rows$y)
   both <- intersect(names(rest_x), names(rest_y))
   behind <- function(names, some, what) ifelse(names %in% some, paste0(names, what), names)
-  names(rest_x) <- behind(names(rest_x), both, ".x")
-  names(rest_y) <- behind(names(rest_y), c(both, by$x), ".y")
+  names(rest_x) <- behind(names(rest_x), both, suffixes[1])
+  names(rest_y) <- behind(names(rest_y), c(both, by$x), suffixes[2])
   structure(c(stats::setNames(own, by$x), rest_x, rest_y), row.names = .set_row_names(length(rows$x)),
             class = "data.frame")
 }

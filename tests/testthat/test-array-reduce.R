@@ -121,6 +121,42 @@ test_that("sums of integers are exact, and doubles where they are too large, as 
   expect_identical(par_reduce(many), 100000L)
 })
 
+test_that("counts and variances are those of length() and var(), of each segment", {
+  set.seed(6)
+  for (round in trials(20)) for (kind in kinds_of_lengths) {
+    lengths <- random_lengths(kind)
+    s <- par_segments(lengths = lengths)
+    x <- 1e6 + random_items(sum(lengths), sample(c("double", "integer", "logical"), 1), missing = round %% 2 == 0)
+    na.rm <- round %% 4 == 0
+    here <- lapply(places_in(lengths), function(at) if (na.rm) x[at][!is.na(x[at])] else x[at])
+    expect_identical(par_reduce(x, "count", s, na.rm = na.rm), lengths(here), label = kind)
+    expect_equal(par_reduce(x, "var", s, na.rm = na.rm), vapply(here, function(v) as.double(var(c(v))), 0))
+  }
+  by <- sample(c("b", "a", NA), 40, TRUE)
+  m <- cbind(u = runif(40), v = 1e8 + runif(40))
+  expected <- rbind(a = diag(var(m[which(by == "a"), ])), b = diag(var(m[which(by == "b"), ])))
+  expect_equal(par_reduce(m, "var", par_segments(by = by))[1:2, ], expected, tolerance = 1e-7)
+  expect_identical(par_reduce(c("a", NA), "count", na.rm = TRUE), 1L)
+  expect_identical(par_reduce(m, "count"), 80L)
+  expect_equal(par_reduce(m, "var"), var(c(m)))
+})
+
+test_that("of a data frame each column is reduced by itself", {
+  x <- data.frame(n = c(1L, NA, 3L, 4L), yes = c(TRUE, FALSE, NA, FALSE), day = as.Date("2025-03-01") + 0:3)
+  s <- par_segments(by = c("v", "u", "v", "u"))
+  expect_identical(par_reduce(x, "max", s, na.rm = TRUE),
+                   data.frame(n = 4:3, yes = 0:1, day = x$day[4:3], row.names = c("u", "v")))
+  expect_identical(par_reduce(x, "range", na.rm = TRUE)[c("n.min", "n.max", "day.max")],
+                   data.frame(n.min = 1L, n.max = 4L, day.max = x$day[4]))
+  expect_identical(par_reduce(x[1:2], ~ pmin(.x, .y), s)$n, unname(par_reduce(x$n, ~ pmin(.x, .y), s)))
+  expect_equal(par_reduce(iris[1:4], "var", par_segments(by = iris$Species)),
+               data.frame(aggregate(iris[1:4], iris["Species"], var), row.names = 1))
+  expect_identical(dim(par_reduce(x[0, ], "count")), c(1L, 3L))
+  expect_error(par_reduce(iris, "mean"), "column `Species`: \"mean\" of an object of class factor",
+               class = "kernweave_error_input", fixed = TRUE)
+  expect_error(par_reduce(x, "sum", par_segments(lengths = 3)), "of 3 items", class = "kernweave_error_shape")
+})
+
 test_that("what cannot be reduced is refused by name", {
   refused <- function(code, class, message) {
     expect_error(code, message, class = paste0("kernweave_error_", class), fixed = TRUE)
@@ -136,6 +172,7 @@ test_that("what cannot be reduced is refused by name", {
   refused(par_reduce(Sys.Date(), "sum"), "input", "\"sum\" of an object of class Date")
   refused(par_reduce(c(0, 1), "any"), "kind", "needs logical values")
   refused(par_reduce(1, "mean", init = 1), "unsupported", "\"mean\" takes no `init`")
+  refused(par_reduce(1, "var", init = 1), "unsupported", "\"var\" takes no `init`")
   refused(par_reduce(1, "sum", init = "a"), "input", "`init` must be a number")
   refused(gradient(function(x) par_reduce(x))(1:3 / 2), "no_gradient", "no derivative")
 })

@@ -167,3 +167,35 @@ test_that("keys of two names, of days and of matrices beside them are joined, an
   error(par_join(x, y, by = 1), "`by` must be names of columns")
   error(par_join(x, y, by = c(v = "v")), "`x$v` is characters, `y$v` is numbers")
 })
+
+test_that("suffixes, factors of other levels, list columns and times of other zones are those of merge()", {
+  x <- data.frame(k = factor(c("b", "a", "c")), v = 1:3)
+  x$l <- list(1, "b", NULL)[1:3]
+  y <- data.frame(k = factor(c("d", "a"), levels = c("d", "a")), v = 4:5)
+  found <- par_join(x, y, "outer", by = "k", suffixes = c("_1", "_2"))
+  expect_identical(names(found), c("k", "v_1", "l", "v_2"))
+  expect_identical(found$k, factor(c("b", "a", "c", "d")))
+  expect_identical(found$l, c(x$l, list(NULL)))
+  at <- as.POSIXct(c("2025-06-01 10:00", "2025-06-01 11:00"), tz = "UTC")
+  there <- data.frame(t = structure(rev(at), tzone = "America/New_York"), w = 1:2)
+  found <- par_join(data.frame(t = at, v = 1:2), there, by = "t")
+  expect_identical(found, data.frame(t = at, v = 1:2, w = 2:1))
+  error <- function(code, says) expect_error(code, says, fixed = TRUE, class = "kernweave_error_input")
+  error(par_join(x, y, by = "k", suffixes = "a"), "`suffixes` must be two different texts")
+  error(par_join(x, y, by = "k", suffixes = c("a", "a")), "one twice")
+  error(par_join(data.frame(id = 1, a = 2, b = 3), data.frame(b = 2, id = 1)), "by = c(\"id\", \"b\")")
+  error(par_join(data.frame(k = 1), data.frame(k = I(list(2))), by = "k"), "")
+})
+
+test_that("tables are joined in a tenth of the time of merge() with a time among the keys, in half of it by texts", {
+  skip_below("usual")
+  set.seed(5)
+  n <- 2e5
+  x <- data.frame(k = sprintf("id%06d", sample.int(n)), t = as.POSIXct("2025-01-01", tz = "UTC") + seq_len(n))
+  y <- x[sample.int(n, n / 2), ]
+  seconds <- function(code) sum(system.time(code)[1:2])
+  for (by in list("k", c("k", "t"))) {
+    ours <- min(replicate(3, with_kernweave(seconds(par_join(x, y, by = by)), threads = 1)))
+    expect_lt(ours / seconds(merge(x, y, by = by, sort = FALSE)), if (length(by) == 1) 0.5 else 0.1)
+  }
+})
