@@ -77,6 +77,7 @@
 #' | are variables dependent, in any way | `dcor_test(x, z)`; `hsic_test(x, z)` |
 #' | does a sample come from a density | `ksd_test(z, score = function(z) -z)` |
 #' | does a design explain distances | `permanova(x ~ g, distance = "manhattan")` |
+#' | which of several groups differ | `pairwise_test(x, g, energy_test, null = "moments")` |
 #' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
 #' | a class, or a mean, by the nearest rows | `predict(knn_fit(x, g), y)`; `knn_fit(x, z, k = NULL)` |
@@ -108,9 +109,10 @@
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
-#' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [knn()], [knn_fit()],
-#' [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()], [kde_lazy()], [local_reg()],
-#' [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()], [sinkhorn()].
+#' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [pairwise_test()],
+#' [knn()], [knn_fit()], [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()],
+#' [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()],
+#' [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].

@@ -219,7 +219,7 @@ formula_sample <- function(formula, data, na.action, strata, subset) {
   x <- complete_points(sides$left, "left side")
   sample <- grouped(x, sides$right[[1]], names(sides$right), "; groups stand on the right, the variables on the left")
   check_group_sizes(sample, names(sides$right), turned_text(formula))
-  sample$dropped <- sides$dropped
+  sample[c("left", "dropped")] <- sides[c("left", "dropped")]
   sample$strata <- strata_of(strata, data, environment(formula), subset, sides$dropped)
   sample
 }

@@ -5,13 +5,13 @@
 #' Methods for `tidy()`, `glance()` and `augment()` of the generics package, which broom also exports. Use them to
 #' collect results of several fits, or to plot fitted values with the data.
 #'
-#' `tidy()` has a row for each bandwidth, component, coefficient, effect or class of distances; `glance()` one row for
-#' the fit. `augment()` adds fitted values to the data: to [model.frame()] if the fit was made from a formula, otherwise
-#' to the inputs and the `response`.
+#' `tidy()` has a row for each bandwidth, component, coefficient, effect, pair of groups or class of distances;
+#' `glance()` one row for the fit. `augment()` adds fitted values to the data: to [model.frame()] if the fit was made
+#' from a formula, otherwise to the inputs and the `response`.
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
-#'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()] or [permanova()] returned, or a
-#'   [test][kernweave_test]
+#'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()], [permanova()] or [pairwise_test()]
+#'   returned, or a [test][kernweave_test]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
 #'   `na.action` left out are dropped
 #' @param newdata new places, instead of the fit's own

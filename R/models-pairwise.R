@@ -1,0 +1,124 @@
+# Which groups differ? A test of two samples for each pair of groups, with p-values adjusted for their number.
+
+#' Tests of all pairs of groups
+#'
+#' Runs a two-sample test for each pair of groups, and adjusts the p-values, as [pairwise.t.test()] does for means. Use
+#' it after a test of all groups, such as [energy_test()], has found that they differ, to see which ones.
+#'
+#' Each pair has its own test, on the rows of the two groups alone; a length-scale that the test chooses is chosen from
+#' these. With permutations the smallest p-value is `1 / (R + 1)` before the adjustment, which multiplies it by up to
+#' the number of pairs: `R` should be large enough for that, or `null = "moments"` be used.
+#'
+#' @param x the points, a row each: a matrix, data frame or vector; or a formula, with the variables on the left and the
+#'   groups on the right
+#' @param g the group of each row
+#' @param test [energy_test()], [mmd_test()], [permanova()], or your own function of `x`, `groups` and more that returns
+#'   an `htest`
+#' @param p.adjust.method as in [stats::p.adjust()]
+#' @param data,subset,na.action for a formula: as in [stats::lm()]
+#' @param strata labels; rows are permuted only within strata. For a formula, looked for in `data` first
+#' @param ... more arguments of the test, such as `R`, `null`, `kernel` or `distance`
+#' @return An object of class `pairwise.htest`: a list of `method`, `data.name`, `p.value` (a triangular matrix of
+#'   adjusted p-values), `p.adjust.method`, and `statistic`, a matrix like `p.value`.
+#' @seealso [two-samples], [permanova()]
+#' @concept post hoc test
+#' @concept multiple comparisons
+#' @concept pairwise permutation test
+#' @export
+#' @examples
+#' set.seed(1)
+#' pairwise_test(iris[, 1:4], iris$Species, null = "moments")
+#' pairwise_test(cbind(mpg, wt) ~ cyl, data = mtcars, test = permanova, R = 199)$p.value
+pairwise_test <- function(x, ...) UseMethod("pairwise_test")
+
+#' @rdname pairwise_test
+#' @export
+pairwise_test.default <- function(x, g, test = energy_test, p.adjust.method = "holm", strata = NULL, ...) {
+  name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(g)))
+  if (inherits(x, "dist")) abort("input", "`x` is a `dist` object; the points themselves are wanted")
+  if (missing(g)) abort("input", "`g`, the group of each row, is not given")
+  sample <- grouped(complete_points(x, "x"), g, "g")
+  sample$left <- x
+  check_group_sizes(sample, "g", "`x` has the variables, `g` their groups")
+  pairs_of_groups(sample, test, p.adjust.method, strata, name, ...)
+}
+
+#' @rdname pairwise_test
+#' @export
+pairwise_test.formula <- function(x, data = NULL, test = energy_test, p.adjust.method = "holm", strata = NULL,
+                                  subset = NULL, na.action = NULL, ...) {
+  sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
+  out <- pairs_of_groups(sample, test, p.adjust.method, sample$strata, deparse1(x), ...)
+  out$na.action <- sample$dropped
+  out
+}
+
+pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
+  method <- choice_of(p.adjust.method, stats::p.adjust.methods, "p.adjust.method")
+  test <- pair_test(test)
+  labels <- sample$labels
+  g <- length(labels)
+  if (length(strata) && length(strata) != length(sample$codes)) {
+    abort("shape", "`strata` has ", counted(length(strata), "label"), " for ", counted(length(sample$codes), "row"))
+  }
+  if (g > 50) message(g, " groups have ", format(g * (g - 1) / 2, big.mark = ","), " pairs, and as many tests")
+  statistic <- matrix(NA_real_, g - 1, g - 1, dimnames = list(labels[-1], labels[-g]))
+  methods <- NULL
+  begin_work("pairwise_test()", steps = g * (g - 1) / 2)
+  on.exit(end_work("pairwise_test()"))
+  p_of <- function(i, j) {
+    rows <- which(sample$codes == i | sample$codes == j)
+    x <- if (is.null(dim(sample$left))) sample$left[rows] else sample$left[rows, , drop = FALSE]
+    found <- test(x, labels[sample$codes[rows]], strata[rows], ...)
+    step_work("pairwise_test()", paste(labels[c(j, i)], collapse = " and "))
+    statistic[i - 1, j] <<- found$statistic
+    methods <<- union(methods, found$method)
+    found$p.value
+  }
+  p <- stats::pairwise.table(p_of, labels, method)
+  structure(list(method = plural_method(methods), data.name = name, p.value = p, p.adjust.method = method,
+                 statistic = statistic, sizes = stats::setNames(tabulate(sample$codes, g), labels)),
+            class = c("pairwise_test", "pairwise.htest"))
+}
+
+# What is asked of a test: p-value, statistic and method, of points, groups and strata.
+pair_test <- function(test) {
+  if (!is.function(test)) abort("input", "`test` must be a function such as energy_test, not ", describe(test))
+  if (identical(test, permanova)) {
+    return(function(x, groups, strata, ...) {
+      table <- permanova(x ~ groups, strata = strata, ...)
+      list(p.value = table[["Pr(>F)"]][1], statistic = table$F[1], method = "permanova")
+    })
+  }
+  function(x, groups, strata, ...) {
+    found <- if (is.null(strata)) test(x, groups = groups, ...) else test(x, groups = groups, strata = strata, ...)
+    if (!inherits(found, "htest") || !is.numeric(found$p.value) || length(found$p.value) != 1) {
+      abort("input", "`test` must return an `htest`, with a p-value, not ", describe(found))
+    }
+    list(p.value = found$p.value, statistic = c(unname(found$statistic), NA)[1], method = found$method)
+  }
+}
+
+# "energy tests of equal distributions"
+plural_method <- function(methods) {
+  kinds <- unique(sub(" \\(.*", "", methods))
+  kinds <- ifelse(kinds == "permanova", kinds, sub("\\btest\\b", "tests", paste0(tolower(substr(kinds, 1, 1)),
+                                                                               substring(kinds, 2))))
+  paste(kinds, collapse = ", ")
+}
+
+#' @export
+print.pairwise_test <- function(x, ...) {
+  NextMethod()
+  cat("groups: ", sizes_text(x$sizes), "\n", left_out_text(x$na.action), sep = "")
+  invisible(x)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.pairwise_test <- function(x, ...) {
+  refuse_more(...)
+  at <- which(lower.tri(x$p.value, TRUE), arr.ind = TRUE)
+  data.frame(group1 = rownames(x$p.value)[at[, 1]], group2 = colnames(x$p.value)[at[, 2]], statistic = x$statistic[at],
+             p.value = x$p.value[at])
+}
