@@ -1,0 +1,96 @@
+# Fits as other packages want them: caret's description of a model, the reference grids of emmeans.
+
+#' Fits for the caret and emmeans packages
+#'
+#' `caret_model()` describes [gp_fit()], [kernel_ridge()] or [knn_fit()] to `caret::train()`, for resampling and the
+#' choice of tuning parameters. `emmeans::emmeans()` and other functions of that package take the trend of a [gp_fit()].
+#'
+#' `kernel_ridge()` is tuned over `lambda` and `scale`, `knn_fit()` over `k`; where the grid has 0, the fit chooses
+#' for itself. `gp_fit()` estimates its parameters and has none to tune. Further arguments of `train()`, such as
+#' `kernel`, `trend`, `metric` or `control`, are handed to the fit by `caret_model()`. caret codes factors of a formula
+#' as 0 and 1 before a fit sees them.
+#'
+#' Marginal means are those of the trend, with its generalised least squares covariance matrix and infinite degrees of
+#' freedom. A [kernel_ridge()] has no coefficients of which there could be such means: [marginal_effects()] has its
+#' slopes and contrasts.
+#'
+#' @param model `"gp_fit"`, `"kernel_ridge"` or `"knn_fit"`
+#' @param ... arguments of that function, the same in each fit
+#' @return A list, for the argument `method` of `caret::train()`.
+#' @seealso [kernel_ridge()], [knn_fit()], [gp_fit()], [marginal_effects()]
+#' @concept caret package
+#' @concept emmeans package
+#' @concept estimated marginal means
+#' @concept hyperparameter tuning
+#' @export
+#' @examplesIf requireNamespace("caret", quietly = TRUE)
+#' set.seed(1)
+#' found <- caret::train(dist ~ speed, cars, method = caret_model("kernel_ridge", kernel = "matern32"),
+#'                       tuneGrid = expand.grid(lambda = c(0.1, 1), scale = c(1, 2)),
+#'                       trControl = caret::trainControl("cv", number = 5))
+#' found$bestTune
+caret_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), ...) {
+  model <- choice_of(model[1], c("gp_fit", "kernel_ridge", "knn_fit"), "model")
+  more <- list(...)
+  known <- names(formals(get(paste0(model, ".default"), asNamespace("kernweave"))))
+  taken <- c("x", "y", "...", if (model != "knn_fit") "weights")
+  check_parameter_names(names(more) %or% rep("", length(more)), setdiff(known, taken), model)
+  tuned <- list(gp_fit = character(), kernel_ridge = c("lambda", "scale"), knn_fit = "k")[[model]]
+  list(label = model, library = "kernweave", type = c("Regression", if (model == "knn_fit") "Classification"),
+       parameters = caret_parameters(tuned), grid = function(x, y, len = NULL, search = "grid") {
+         caret_grid(model, x, len)
+       },
+       fit = function(x, y, wts, param, lev, last, classProbs, ...) {
+         caret_fit(model, x, y, wts, param, c(more, list(...)))
+       },
+       predict = function(modelFit, newdata, submodels = NULL) unname(stats::predict(modelFit, newdata)),
+       prob = if (model == "knn_fit") function(modelFit, newdata, submodels = NULL) {
+         as.data.frame(stats::predict(modelFit, newdata, type = "prob"))
+       },
+       sort = function(x) if (length(tuned)) x[do.call(order, lapply(x[tuned], `-`)), , drop = FALSE] else x)
+}
+
+# caret wants at least one.
+caret_parameters <- function(tuned) {
+  if (!length(tuned)) return(data.frame(parameter = "parameter", class = "character", label = "none"))
+  data.frame(parameter = tuned, class = "numeric", label = tuned)
+}
+
+caret_grid <- function(model, x, len) {
+  len <- max(1, len %or% 3)
+  if (model == "gp_fit") return(data.frame(parameter = "none"))
+  if (model == "knn_fit") return(data.frame(k = unique(pmin(2 * seq_len(len) + 3, NROW(x) - 1))))
+  if (len == 1) return(data.frame(lambda = 0, scale = 0))
+  about <- median_scale(scale(as_inputs(x)))
+  expand.grid(lambda = 10^seq(-2, 0.5, length.out = len), scale = about * 2^seq(-1, 1, length.out = len))
+}
+
+caret_fit <- function(model, x, y, wts, param, more) {
+  chosen <- lapply(param, function(value) if (value != 0) value)
+  if (model == "knn_fit") return(do.call(knn_fit, c(list(x, y, k = chosen$k), more)))
+  if (model == "gp_fit") return(do.call(gp_fit, c(list(x, y, weights = wts), more)))
+  if (!is.null(chosen$scale)) more$kernel <- update(kernel_spec(more$kernel %or% "gaussian"), scale = chosen$scale)
+  do.call(kernel_ridge, c(list(x, y, lambda = chosen$lambda, weights = wts), more))
+}
+
+# --- emmeans -----------------------------------------------------------------------------------------------
+
+#' @exportS3Method emmeans::recover_data
+recover_data.gp_fit <- function(object, data = NULL, ...) {
+  if (is.null(object$terms)) data <- data %or% trend_data(object$x, object$names)
+  emmeans::recover_data(object$call, stats::delete.response(object$trend$terms), object$na.action, data = data, ...)
+}
+
+#' @exportS3Method emmeans::emm_basis
+emm_basis.gp_fit <- function(object, trms, xlev, grid, ...) {
+  frame <- stats::model.frame(trms, grid, na.action = stats::na.pass, xlev = xlev)
+  X <- stats::model.matrix(trms, frame, contrasts.arg = object$trend$contrasts)
+  list(X = X, bhat = unname(coef(object)), nbasis = matrix(NA), V = vcov(object), dffun = function(k, dfargs) Inf,
+       dfargs = list(), misc = emmeans::.std.link.labels(object$family, list()))
+}
+
+# emmeans takes a text for an error.
+#' @exportS3Method emmeans::recover_data
+recover_data.kernel_ridge <- function(object, ...) {
+  "a kernel ridge regression has no coefficients to average; marginal_effects() has its slopes and contrasts"
+}
