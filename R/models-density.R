@@ -124,20 +124,15 @@ euclidean_places <- function(x, name, eps) {
          sqeuclidean = more(x, sqrt(eps)),
          manhattan = more(x, eps),
          chebyshev = more(x, eps * sqrt(ncol(x))),
-         haversine = more(on_sphere(x), 2 * sin(min(eps, pi) / 2)))
-}
-
-# Longitude and latitude in degrees as places on the unit sphere, whose distance is the chord.
-on_sphere <- function(x) {
-  angle <- x * pi / 180
-  cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
+         chordal = more(on_sphere(x, earth_radius), eps),
+         haversine = more(on_sphere(x, 1), 2 * sin(min(eps, pi) / 2)))
 }
 
 # 0 where no core is within eps.
 cluster_of_nearest <- function(at, cores, cluster, metric, eps) {
   if (!nrow(at) || !nrow(cores)) return(integer(nrow(at)))
   found <- nearest(list(query = at, x = cores), metric, 1)
-  inside <- found$value[, 1] <= squared_eps(metric, eps)
+  inside <- found$value[, 1] <= if (metric$name == "chordal") eps^2 else squared_eps(metric, eps)
   ifelse(!is.na(inside) & inside, cluster[found$index[, 1]], 0L)
 }
 

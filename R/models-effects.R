@@ -43,6 +43,10 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
     abort("input", "`object` must be what kernel_ridge() returned, not ", describe(object))
   }
   if (ncol(object$data$y) > 1) abort("unsupported", "effects are those of one response, not of ", ncol(object$data$y))
+  if (length(object$units$x$rule$pair)) {
+    abort("unsupported", "effects of places on a sphere are not defined: a degree of longitude has no length of its ",
+          "own")
+  }
   check_flag(se, "se")
   wanted <- effect_rows(object)
   if (!is.null(variables)) wanted <- wanted[wanted$term %in% known_terms(variables, wanted$term), , drop = FALSE]

@@ -33,10 +33,12 @@ places_at_once <- 2^15
 nearest_observations <- function(object, x, m) {
   model <- object$data
   scale <- first_scale(kernel_parts(model$kernel), gp_numbers(model, model$values))
-  each <- is.numeric(scale) && length(scale) == ncol(x)
-  in_scales <- if (each) function(x) x / rep(scale, each = nrow(x)) else identity
+  columns <- first_part(kernel_parts(model$kernel))$columns %or% seq_len(ncol(x))
+  each <- is.numeric(scale) && length(scale) == length(columns)
+  in_scales <- function(x) x[, columns, drop = FALSE] / if (each) rep(scale, each = nrow(x)) else 1
   by_boxes <- function(x, y) lazy_set(sqdist(x, y), device = "cpu")
-  knn(in_scales(model$x), in_scales(x), k = m, metric = if (ncol(x) <= most_axes_of_boxes) by_boxes else "euclidean")
+  knn(in_scales(model$x), in_scales(x), k = m,
+      metric = if (length(columns) <= most_axes_of_boxes) by_boxes else "euclidean")
 }
 
 # The scale among the kernel's numbers, that of the first of several.

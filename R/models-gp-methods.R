@@ -178,7 +178,8 @@ print.gp_fit <- function(x, digits = 4, ...) {
 print_gp_title <- function(x) {
   model <- x$data
   n <- length(model$y)
-  kernel <- if (is.null(kernel_parts(x$kernel)$op)) kernel_parts(x$kernel)$title else format(x$kernel)
+  parts <- kernel_parts(x$kernel)
+  kernel <- if (is.null(parts$op)) paste0(parts$title, places_text(parts)) else format(x$kernel)
   title <- if (x$variance > 0) paste0("Gaussian process, ", kernel) else "Linear model"
   cat(title, ", ", x$method, ", ", format(n, big.mark = ","), " points, ",
       how_solved(n, model$control), "\n  ",

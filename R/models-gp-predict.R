@@ -47,7 +47,8 @@ at_gp_places <- function(object, newdata, f) {
   rownames(all) <- rownames(x)
   found <- at_complete(all, function(at) {
     at <- unname(at)
-    f(at[, seq_len(D), drop = FALSE], at[, D + seq_len(p), drop = FALSE], at[, D + p + 1])
+    x <- model_points(object$data$rule, at[, seq_len(D), drop = FALSE])
+    f(x, at[, D + seq_len(p), drop = FALSE], at[, D + p + 1])
   })
   if (own) stats::napredict(object$na.action, found) else found
 }
@@ -166,9 +167,10 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   response <- response_name(object)
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) return(observed_picture(object$fitted.values, observed, response))
-  if (D == 2 && which == "fit") return(surface_picture(axes, predict(object, places), object$data$x, labels, response))
+  seen <- unname(strip_term(object$x))[object$data$rows, , drop = FALSE]
+  if (D == 2 && which == "fit") return(surface_picture(axes, predict(object, places), seen, labels, response))
   found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level)
-  if (D == 2) return(surface_picture(axes, found$se.fit, object$data$x, labels, "standard error"))
+  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error"))
   if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
   curve_picture(axes[[1]], found$fit[, 1], object$x, observed, labels, response, found$fit[, 2:3])
 }
@@ -177,6 +179,11 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
 grid_places <- function(fit, axes) {
   variables <- if (is.null(fit$terms)) fit$names else all.vars(input_terms(fit))
   needed <- all.vars(fit$trend$terms)
+  if (identical(variables, fit$places$name) && !length(needed)) {
+    grid <- data.frame(row.names = seq_len(prod(lengths(axes))))
+    grid[[variables]] <- unname(as.matrix(expand.grid(axes)))
+    return(grid)
+  }
   if (length(variables) != length(axes) || length(fit$xlevels) || !all(needed %in% variables)) return(NULL)
   grid <- stats::setNames(expand.grid(axes), variables)
   if (isTRUE(all.equal(unname(strip_term(new_points(fit, grid))), unname(as.matrix(grid))))) grid

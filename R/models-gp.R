@@ -60,7 +60,7 @@
 #' by neighbours, in microseconds to milliseconds per place.
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` a formula, whose right
-#'   side names the inputs of the kernel
+#'   side names the inputs of the kernel. Of points of the sf package it may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend
 #' @param kernel a positive definite kernel, as in [kernel_spec()]
@@ -114,9 +114,12 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "matern52", var
                            control = fit_control(), ...) {
   refuse_more(...)
   settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control)
+  placed <- sf_formula(x, data)
+  x <- placed$formula
+  data <- placed$data
   trend <- trend_variables(trend, framed(data), if (length(x) == 3) all.vars(x[[2]]))
   found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset), beside = trend$frame)
-  inputs <- found$inputs
+  inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
   fit <- gp_of(inputs, found$left, columns, settings, inputs$weights, match.call())
   fit$formula <- x
@@ -165,11 +168,13 @@ scaled_by_parts <- function(parts, free, top = TRUE) {
 }
 
 gp_of <- function(inputs, y, trend, settings, weights, call) {
-  inputs <- without_constants(inputs)
+  placed <- placed_inputs(settings$kernel, inputs)
+  settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
+  if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   y <- check_response(y, nrow(inputs$x))
   if (ncol(y) > 1) abort("unsupported", "a Gaussian process has one response, not ", ncol(y))
   weights <- fit_weights(weights, nrow(inputs$x))
-  model <- gp_model(inputs, as.vector(y), trend, settings, weights)
+  model <- gp_model(placed$inputs, as.vector(y), trend, settings, weights)
   check_gp_data(model, settings, inputs)
   found <- gp_fitted(model, settings)
   gp_object(found, inputs, y, trend, settings, weights, call)
@@ -183,7 +188,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   model <- list(x = x, y = basis$left, size = sum(y^2), w = weights[heavy] %or% rep(1, nrow(x)), Q = basis$Q,
                 R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
-                rows = which(heavy))
+                 rows = which(heavy), rule = settings$rule)
   none <- identical(as.numeric(settings$variance), 0)
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
   spread <- max(spread_of(model), 1e-300)
@@ -221,7 +226,7 @@ gp_start_numbers <- function(settings, model, spread) {
     else if (!grepl("scale$", name)) 1
     else if (is.null(parts$op) && parts$ard) {
       vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
-    } else start_scale(model$x)
+    } else start_scale(kernel_points(part_of_parameter(parts, name), model$x))
   }
   list(values = values, free = free)
 }
@@ -249,7 +254,7 @@ check_gp_data <- function(model, settings, inputs) {
           "10 rows for each")
   }
   spans <- apply(model$x, 2, function(v) diff(range(v)))
-  if (scales == 1 && max(spans) > 10 * min(spans)) {
+  if (scales == 1 && is.null(settings$rule) && max(spans) > 10 * min(spans)) {
     message("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
             ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
   }
@@ -354,7 +359,8 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * fit$alpha
   all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
-  if (length(light)) all[light] <- all[light] + gp_kriged(fit, unname(strip_term(inputs$x))[light, , drop = FALSE])
+  at <- unname(model_points(model$rule, strip_term(inputs$x)))[light, , drop = FALSE]
+  if (length(light)) all[light] <- all[light] + gp_kriged(fit, at)
   fit[c("fitted.values", "residuals")] <- lapply(list(all, as.vector(y) - all), as_response, y, inputs$x)
   fit
 }

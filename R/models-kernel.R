@@ -18,6 +18,21 @@
 #' A parameter may also be a lazy tensor, `k(x, scale = Pm(1, name = "s"))`, or depend on the argument of a function
 #' that [gradient()] differentiates.
 #'
+#' @section Places and other inputs:
+#' With `metric = "chordal"` the inputs are longitudes and latitudes in degrees, in this order, and distances are
+#' chords, straight through a sphere of this `radius`, in whose unit the `scale` is; by default the earth's, in
+#' kilometres. Every kernel of a distance stays positive definite so. A chord is shorter than the great circle, by 0.5 %
+#' at 20 degrees. Great circles themselves (`"haversine"`) are for `"matern12"` alone, because other kernels of them are
+#' not positive definite. With a `metric`, inputs are never standardised.
+#'
+#' `of` names the inputs that a kernel is of, in [gp_fit()] and [kernel_ridge()]. In a model of space and time
+#' `kernel_spec(metric = "chordal", of = c("long", "lat")) * kernel_spec(of = "day")` is separable, `+` is the sum, and
+#' both together are the product-sum model. One distance of all inputs, with a scale for each (`ard = TRUE`), is the
+#' metric model.
+#'
+#' The formula of [gp_fit()] and [kernel_ridge()] may name the geometry of points of the sf package, or have 1 on its
+#' right side. If these are longitudes and latitudes, `metric` is `"chordal"`, and a message says so.
+#'
 #' @param kernel a name: `"gaussian"`, `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
 #'   `"cauchy"`, `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
 #'   `"thin_plate"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale` and of any other
@@ -28,6 +43,9 @@
 #' @param ard give each variable its own length-scale (automatic relevance determination)? The columns of one factor or
 #'   one matrix share theirs
 #' @param estimate names of the parameters to estimate
+#' @param metric distance between the inputs; `"chordal"` and `"haversine"` are on a sphere, see below
+#' @param radius of the sphere
+#' @param of names of the inputs that the kernel is of; `NULL` for all
 #' @param object,x for methods: a kernel
 #' @param which `"all"` parameters, or only those that are `"free"`, to be estimated
 #' @param unconstrained for `coef()`: return the logarithms of the free parameters? For `update()`: these logarithms, as
@@ -52,7 +70,10 @@
 #' # your own kernel
 #' bumps <- function(x, y, scale = 1, height = 1) height * kernel_cauchy(x, y, scale)^2
 #' kernel_spec(bumps, height = 3)
-kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, estimate = "scale") {
+#' # degrees, by distances in kilometres
+#' as.matrix(kernel_spec("matern32", scale = 500, metric = "chordal")(cbind(c(0, 5, 10), c(50, 50, 50))))
+kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, estimate = "scale",
+                        metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088, of = NULL) {
   if (is_kernel(kernel)) return(kernel)
   check_flag(ard, "ard")
   known <- if (!is.function(kernel)) named_kernel(kernel)
@@ -64,7 +85,8 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
   new_kernel(c(known[c("name", "title", "fun")],
-               list(parameters = parameters, free = free_parameters(parameters, estimate), ard = ard)))
+               list(parameters = parameters, free = free_parameters(parameters, estimate), ard = ard),
+               kernel_places(known, if (!missing(metric)) metric, radius, of)))
 }
 
 kernel_aliases <- c(exponential = "matern12", laplacian = "matern12")
@@ -131,8 +153,8 @@ free_parameters <- function(parameters, estimate) {
   names(parameters)[names(parameters) %in% free]
 }
 
-# `parts`: name, title, fun (of one's own kernels), parameters, free, ard; of a sum or product op and of, two kernels,
-# and keys, the names of their parameters in them.
+# `parts`: name, title, fun (of one's own kernels), parameters, free, ard, and what kernel_places() has; in a fit the
+# numbers of its columns; of a sum or product op and of, two kernels, and keys, the names of their parameters in them.
 new_kernel <- function(parts) {
   force(parts)
   k <- function(x, y = NULL, ...) kernel_value(parts, x, y, list(...))
@@ -149,9 +171,12 @@ kernel_value <- function(parts, x, y, given) {
   if (length(waiting)) {
     abort("no_data", "`", waiting[1], "` of the kernel has no number yet; update(k, ", waiting[1], " = ) sets one")
   }
+  if (!is.null(y)) y <- kernel_points(parts, y)
+  x <- kernel_points(parts, x)
   if (!is.null(parameters$scale)) parameters$scale <- scale_of_columns(parameters$scale, x)
   others <- parameters[setdiff(names(parameters), "variance")]
-  value <- if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
+  value <- if (identical(parts$metric, "haversine")) great_circle_value(x, y, parameters$scale, parts$radius)
+           else if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
            else own_value(parts$fun, x, y, others)
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
   if (identical(parameters$variance, 1)) value else parameters$variance * value
@@ -319,7 +344,7 @@ kernel_text <- function(k) {
   parts <- kernel_parts(k)
   variance <- parts$parameters$variance
   times <- if (is.null(variance)) "variance x " else if (!identical(variance, 1)) paste0(shown(variance), " x ")
-  if (is.null(parts$op)) return(paste0(times, parts$title, parameter_text(parts)))
+  if (is.null(parts$op)) return(paste0(times, parts$title, parameter_text(parts), places_text(parts)))
   filled <- lapply(1:2, function(k) {
     keys <- parts$keys[[k]]
     inner <- kernel_parts(parts$of[[k]])

@@ -10,8 +10,11 @@ metric_rows <- list(
   cosine = function(x, y) cosine(x, y),
   hellinger = function(x, y) hellinger(x, y),
   haversine = function(x, y) haversine(x, y),
+  chordal = function(x, y) sqrt(sqdist(x, y)),
   braycurtis = function(x, y) manhattan(x, y) / sum(x + y)
 )
+# In kilometres.
+earth_radius <- 6371.0088
 metric_aliases <- c(bray = "braycurtis", "bray-curtis" = "braycurtis", maximum = "chebyshev")
 
 # A name, or a function of lazy points, as list(name, of = function(x, y)).
@@ -32,6 +35,10 @@ as_metric <- function(metric, argument = "metric") {
 metric_pairs <- function(metric, x, y = x) {
   if (metric$name %in% c("braycurtis", "hellinger")) check_amounts(metric$name, x, y)
   if (metric$name == "braycurtis") check_not_empty(x)
+  if (metric$name == "chordal") {
+    x <- on_sphere(x, earth_radius)
+    y <- on_sphere(y, earth_radius)
+  }
   D <- metric$of(Vi(strip_term(x)), Vj(strip_term(y)))
   if (is_lazy(D) && width(D) == 1) return(D)
   abort("input", "`metric` must give a lazy tensor of one component, not ", describe(D))

@@ -24,7 +24,7 @@
 #' @param weights of the neighbours: `"equal"` or `"inverse"`
 #' @param metric as in [knn()]
 #' @param standardize standardise the inputs to standard deviation 1? Needs to be `FALSE` for distances of amounts or of
-#'   places on a sphere
+#'   places on a sphere, as it is by default for the geometry of points of the sf package
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
 #' @return An object of class `knn_fit`: `k`, `criterion`, `cv` (a data frame with the criterion for each `k`, if it was
 #'   chosen), `fitted.values`, and for numbers `residuals`. `predict()`: a factor, a matrix with the share of the votes
@@ -57,8 +57,16 @@ knn_fit.default <- function(x, y, k = 5, weights = c("equal", "inverse"), metric
 knn_fit.formula <- function(x, data = NULL, k = 5, weights = c("equal", "inverse"), metric = "euclidean",
                             standardize = TRUE, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
-  found <- formula_inputs(x, data, na.action, NULL, substitute(subset))
-  fit <- nearest_of(found$inputs, found$left, k, weights, metric, standardize, match.call())
+  placed <- sf_formula(x, data)
+  x <- placed$formula
+  found <- formula_inputs(x, placed$data, na.action, NULL, substitute(subset))
+  inputs <- c(found$inputs, list(places = placed$places))
+  if (!is.null(placed$places) && missing(standardize)) standardize <- FALSE
+  if (isTRUE(placed$places$longlat) && missing(metric)) {
+    metric <- "chordal"
+    tell_of_chords(earth_radius)
+  }
+  fit <- nearest_of(inputs, found$left, k, weights, metric, standardize, match.call())
   fit$formula <- x
   fit
 }
@@ -67,7 +75,7 @@ nearest_of <- function(inputs, y, k, weights, metric, standardize, call) {
   weights <- choice_of(weights[1], c("equal", "inverse"), "weights")
   metric <- as_metric(metric)
   check_flag(standardize, "standardize")
-  if (standardize && metric$name %in% c("haversine", "hellinger", "braycurtis")) {
+  if (standardize && metric$name %in% c("haversine", "chordal", "hellinger", "braycurtis")) {
     abort("input", "\"", metric$name, "\" has no meaning for standardized inputs: `standardize = FALSE` is needed")
   }
   if (standardize) inputs <- without_constants(inputs)

@@ -19,13 +19,14 @@
 #' separates dense from sparse regions, as for DBSCAN. For `radius_nn()` it draws the number of neighbours of each
 #' point.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values; a factor has one column per level
+#' @param x points: a matrix, a data frame or a vector, without missing values; a factor has one column per level. Or
+#'   points of the sf package: if these are longitudes and latitudes, distances are `"chordal"`
 #' @param query points whose neighbours are wanted; by default all of `x`. Columns are matched by name if both have
 #'   names
 #' @param k number of neighbours
 #' @param metric `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`, `"hellinger"`,
-#'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, angle in radians), or a function of two lazy
-#'   points
+#'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, angle in radians), `"chordal"` (the same,
+#'   distance in kilometres straight through the earth, and quicker), or a function of two lazy points
 #' @param exclude_self exclude point i of `x` from the neighbours of point i of `query`?
 #' @param radius distance up to which points are neighbours, inclusive
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
@@ -58,13 +59,14 @@
 knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is.null(query), ...) {
   refuse_classes(k, ...)
   refuse_more(...)
-  points <- neighbour_points(x, query, exclude_self)
+  given <- sf_neighbours(x, query, metric)
+  points <- neighbour_points(given$x, given$query, exclude_self)
   k <- check_count(k, "k")
   n <- nrow(points$x)
   if (k > n - exclude_self) {
     abort("value", "`k` is ", k, ", and there are ", counted(max(0, n - exclude_self), "point"), " to be neighbours")
   }
-  metric <- as_metric(metric)
+  metric <- as_metric(given$metric)
   # One more than is wanted tells whether the last place was tied; another is for the point itself.
   found <- nearest(points, metric, min(n, k + exclude_self + 1))
   places <- neighbour_places(found$index, exclude_self)
@@ -105,10 +107,11 @@ neighbour_points <- function(x, query, exclude_self) {
 # Squared distances have the same order, and are quicker: values are still to be rooted().
 nearest <- function(points, metric, K) {
   quicker <- if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
+  if (metric$name == "chordal") quicker$of <- metric_rows$sqeuclidean
   Kmin_argKmin(metric_pairs(quicker, points$query, points$x), K = K)
 }
 
-rooted <- function(values, metric) if (metric$name == "euclidean") sqrt(values) else values
+rooted <- function(values, metric) if (metric$name %in% c("euclidean", "chordal")) sqrt(values) else values
 
 # What takes some places out of what was found. Without `exclude_self` as they stand; else each row without its own
 # number, or without its last place where that is not there. A restricted distance may have fewer pairs than places:
@@ -149,8 +152,9 @@ radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_sel
   if (!is.numeric(radius) || length(radius) != 1 || !isTRUE(radius >= 0)) {
     abort("value", "`radius` must be a number of at least 0, not ", format_value(radius))
   }
-  points <- neighbour_points(x, query, exclude_self)
-  metric <- as_metric(metric)
+  given <- sf_neighbours(x, query, metric)
+  points <- neighbour_points(given$x, given$query, exclude_self)
+  metric <- as_metric(given$metric)
   euclidean <- metric$name == "euclidean"
   D <- metric_pairs(if (euclidean) as_metric("sqeuclidean") else metric, points$query, points$x)
   within <- D <= if (euclidean) radius^2 else radius

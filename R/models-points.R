@@ -47,6 +47,7 @@ new_points <- function(object, newdata) {
   if (is.null(object$terms)) {
     x <- points_like(newdata, object, "newdata")
   } else {
+    newdata <- places_like(newdata, object$places)
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
     refuse_absent(object$variables, newdata)
     made <- function() stats::model.frame(input_terms(object), newdata, na.action = stats::na.pass)

@@ -41,7 +41,7 @@
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops its search for `lambda` early: fix `lambda` to compare the two.
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with one column per
-#'   response); or `x` a formula
+#'   response); or `x` a formula. Data may be points of the sf package, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param kernel a positive definite kernel, as in [kernel_spec()]
 #' @param lambda the penalty: a positive number; several numbers, to choose the best of them; `NULL` or `"gcv"` for
@@ -84,8 +84,10 @@ kernel_ridge.default <- function(x, y, kernel = "gaussian", lambda = NULL, stand
 kernel_ridge.formula <- function(x, data = NULL, kernel = "gaussian", lambda = NULL, standardize = TRUE, weights = NULL,
                                  subset = NULL, na.action = NULL, control = fit_control(), ...) {
   refuse_more(...)
-  found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset))
-  inputs <- found$inputs
+  placed <- sf_formula(x, data)
+  x <- placed$formula
+  found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset))
+  inputs <- c(found$inputs, list(places = placed$places))
   fit <- ridge_of(inputs, found$left, kernel_spec(kernel), lambda, standardize, inputs$weights, control,
                   match.call())
   fit$formula <- x
@@ -98,16 +100,19 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   check_order(kernel, 0, "ridge regressions")
   check_penalty(lambda)
   terms <- attr(inputs$x, "term")
-  inputs <- without_constants(inputs)
+  placed <- placed_inputs(kernel, inputs)
+  kernel <- placed$kernel
+  if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   terms <- inputs$names[unique(if (is.null(inputs$constant)) terms else terms[!inputs$constant])]
   y <- check_response(y, nrow(inputs$x))
   weights <- fit_weights(weights, nrow(inputs$x))
   used <- heavy_rows(unname(strip_term(inputs$x)), unname(y), weights)
   if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))
   if (length(lambda) != 1 || !is.numeric(lambda)) refuse_constant(used$y)
-  to <- list(x = column_units(used$x, used$w, standardize), y = column_units(used$y, used$w, standardize))
+  to <- list(x = column_units(used$x, used$w, standardize, placed$rule),
+             y = column_units(used$y, used$w, standardize))
   part <- list(x = scaled_columns(used$x, to$x), y = scaled_columns(used$y, to$y), w = used$w)
-  kernel <- ridge_kernel(kernel, structure(part$x, term = attr(inputs$x, "term")))
+  kernel <- ridge_kernel(kernel, structure(part$x, term = attr(placed$inputs$x, "term")))
   K <- kernel_pairs(kernel, part$x)
   exact <- nrow(K) > control$dense_n && is.null(control$approximate)
   # Some 40 products for a solution and its degrees of freedom, ten times as many along a curve of penalties.
@@ -147,7 +152,14 @@ with_residuals <- function(fit, y, used) {
 
 # --- units, kernels, penalties ------------------------------------------------------------------------------
 
-column_units <- function(x, w, standardize) {
+# Those of model points, where a rule says how these are made of inputs.
+column_units <- function(x, w, standardize, rule = NULL) {
+  if (!is.null(rule)) {
+    to <- column_units(model_points(rule, x), w, standardize)
+    to$centre[rule$fixed] <- 0
+    to$width[rule$fixed] <- 1
+    return(c(to, list(rule = rule)))
+  }
   if (!standardize) return(list(centre = rep(0, ncol(x)), width = rep(1, ncol(x))))
   n <- nrow(x)
   centre <- colSums(w * x) / sum(w)
@@ -158,12 +170,14 @@ column_units <- function(x, w, standardize) {
 
 is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
 
+is_standardized <- function(fit) fit$standardize && any(!(fit$units$x$rule$fixed %or% FALSE))
+
 refuse_constant <- function(y) {
   if (!all(is_constant(y))) return(invisible())
   abort("data", "the response is constant, in all ", nrow(y), " rows: no `lambda` is better than another")
 }
 
-scaled_columns <- function(x, to) t((t(x) - to$centre) / to$width)
+scaled_columns <- function(x, to) t((t(model_points(to$rule, x)) - to$centre) / to$width)
 
 # Scales that are open: products of points need none, others have one at which the kernel varies most.
 ridge_kernel <- function(k, x) {
@@ -271,7 +285,8 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
   cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
-      how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel), if (x$standardize) ", of standardized inputs",
+      how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel),
+      if (is_standardized(x)) ", of standardized inputs",
       "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not computed" else short(x$edf),
       if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"), "   R2 ", short(x$r.squared),
       "   sigma ", short(x$sigma), "\n", sep = "")
@@ -282,7 +297,7 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
 #' @rdname kernel_ridge
 #' @export
 summary.kernel_ridge <- function(object, ...) {
-  effects <- if (ncol(object$data$y) == 1) marginal_effects(object)
+  effects <- if (ncol(object$data$y) == 1 && !length(object$units$x$rule$pair)) marginal_effects(object)
   structure(list(fit = object, effects = effects), class = "summary.kernel_ridge")
 }
 

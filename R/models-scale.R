@@ -86,6 +86,7 @@ maxvar_scale <- function(x, kernel = "gaussian") {
 with_scale <- function(k, x) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) return(with_scales(k, x))
+  x <- kernel_points(parts, x)
   if (!is.null(parts$parameters$scale) || !"scale" %in% names(parts$parameters)) return(k)
   term <- attr(x, "term") %or% seq_len(ncol(x))
   if (!parts$ard) return(update(k, scale = median_scale(x)))
@@ -93,8 +94,10 @@ with_scale <- function(k, x) {
 }
 
 with_scales <- function(k, x) {
-  parameters <- kernel_parts(k)$parameters
+  parts <- kernel_parts(k)
+  parameters <- parts$parameters
   open <- names(parameters)[vapply(parameters, is.null, NA) & grepl("scale", names(parameters))]
   if (!length(open)) return(k)
-  do.call(update, c(list(k), stats::setNames(rep(list(median_scale(x)), length(open)), open)))
+  each <- lapply(open, function(name) median_scale(kernel_points(part_of_parameter(parts, name), x)))
+  do.call(update, c(list(k), stats::setNames(each, open)))
 }

@@ -82,6 +82,7 @@ augment.local_reg <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
 
 # The rows that were fitted, those that were complete whatever the na.action, or those of new data.
 augmented_rows <- function(x, data, newdata) {
+  if (inherits(newdata, c("sf", "sfc"))) return(sf::st_sf(newdata))
   if (!is.null(newdata)) return(data.frame(newdata, check.names = FALSE))
   if (!is.null(data)) return(rows_of_fit(x, data))
   if (!is.null(x$terms)) return(structure(x$model, terms = NULL, na.action = NULL))

@@ -1,0 +1,268 @@
+# Places: points on a sphere, points of the sf package, kernels of some of the inputs.
+
+# --- kernels of places ------------------------------------------------------------------------------------------
+
+place_metrics <- c("euclidean", "chordal", "haversine")
+
+# What a kernel keeps of its places: `metric` or NULL, `radius`, and `terms`, the names of its inputs or NULL for all.
+kernel_places <- function(known, metric, radius, of) {
+  if (!is.null(metric)) metric <- choice_of(metric[1], place_metrics, "metric")
+  radius <- positive_number(radius, "radius")
+  if (!is.null(of) && !(is.character(of) && length(of) && !anyNA(of) && !anyDuplicated(of))) {
+    abort("input", "`of` must be names of inputs, each once, not ", describe(of))
+  }
+  row <- if (is.null(known$fun)) kernel_rows[[known$name]]
+  spherical <- !is.null(metric) && metric != "euclidean"
+  if (spherical && is.null(known$fun) && is.null(row$of_square)) {
+    abort("unsupported", "`metric` is for kernels of a distance, and ", known$title, " is none")
+  }
+  if (identical(metric, "haversine") && known$name != "matern12") {
+    abort("unsupported", known$title, " by great circles (\"haversine\") is not positive definite, \"matern12\" is; ",
+          "metric = \"chordal\" is for all kernels")
+  }
+  list(metric = metric, radius = radius, terms = of)
+}
+
+is_spherical <- function(parts) !is.null(parts$metric) && parts$metric != "euclidean"
+
+# Longitudes and latitudes in degrees as points in space: of numbers a matrix, of a lazy tensor another.
+on_sphere <- function(x, radius) {
+  n <- if (is_lazy(x)) width(x) else NCOL(x)
+  if (n != 2) refuse_sphere(n)
+  if (is_lazy(x)) {
+    angle <- x * (pi / 180)
+    long <- angle[, , 1]
+    lat <- angle[, , 2]
+    return(c(cos(lat) * cos(long), cos(lat) * sin(long), sin(lat)) * radius)
+  }
+  x <- matrix(as.numeric(as.matrix(x)), ncol = 2, dimnames = list(rownames(x), NULL))
+  beyond <- which(abs(x[, 2]) > 90)
+  if (length(beyond)) {
+    abort("data", "the second column must be latitudes, from -90 to 90, and row ", first_few(beyond), " has ",
+          format(x[beyond[1], 2]), "; the first are longitudes")
+  }
+  angle <- x * (pi / 180)
+  radius * cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
+}
+
+# The points that a kernel is of, among all: of a fit by number, else by name, and on the sphere.
+kernel_points <- function(parts, x) {
+  known <- !is.null(parts$columns) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$columns)
+  if (known) return(picked_columns(x, parts$columns))
+  if (!is.null(parts$terms)) {
+    if (is_lazy(x)) abort("input", "`of` of a kernel names columns, and lazy points have none: give the data")
+    x <- as_inputs(x, "x")
+    x <- x[, known_inputs(parts$terms, colnames(x)), drop = FALSE]
+  }
+  if (!is_spherical(parts) || is_lazy(x) && width(x) == 3) return(x)
+  structure(on_sphere(x, parts$radius), term = if (!is_lazy(x)) c(1L, 1L, 1L))
+}
+
+picked_columns <- function(x, columns) {
+  if (is_lazy(x)) return(if (width(x) == length(columns)) x else x[, , columns])
+  term <- attr(x, "term")[columns]
+  x <- as.matrix(x)[, columns, drop = FALSE]
+  if (length(term)) structure(x, term = match(term, unique(term))) else x
+}
+
+known_inputs <- function(wanted, known) {
+  unknown <- setdiff(wanted, known)
+  if (length(unknown)) {
+    abort("input", "a kernel is `of` the input `", unknown[1], "`, which is not there", near_hint(unknown[1], known))
+  }
+  match(wanted, known)
+}
+
+# exp(-d / scale) of the great-circle distance d, which is a function of the chord.
+great_circle_value <- function(x, y, scale, radius) {
+  half <- -kernel_energy(x, y, scale = 2 * radius)
+  exp(-2 * radius * asin(clamp(half, 0, 1)) / scale)
+}
+
+places_text <- function(parts) {
+  paste0(if (!is.null(parts$terms)) paste0(", of ", paste(parts$terms, collapse = " and ")),
+         if (is_spherical(parts)) {
+           paste0(if (parts$metric == "chordal") ", by chords" else ", by great circles", " of a sphere of radius ",
+                  format(parts$radius, digits = 8))
+         })
+}
+
+# The part of a sum or product that has a parameter.
+part_of_parameter <- function(parts, name) {
+  if (is.null(parts$op)) return(parts)
+  side <- if (name %in% names(parts$keys[[1]])) 1 else 2
+  part_of_parameter(kernel_parts(parts$of[[side]]), parts$keys[[side]][[name]])
+}
+
+# --- inputs as a kernel wants them ------------------------------------------------------------------------------
+
+# What a fit's inputs become: list(kernel, inputs, rule), a kernel that knows its columns by number, and the rule by
+# which model points are made of inputs: `pair`, the columns of longitudes and latitudes, and `rest`, the others that a
+# kernel is of; `fixed`, which model points stay in their units. Without places and `of` all is as it was, and the rule
+# is NULL.
+placed_inputs <- function(kernel, inputs) {
+  places <- inputs$places
+  if (isTRUE(places$longlat)) kernel <- with_chords(kernel, places$name)
+  parts <- leaf_parts(kernel)
+  if (is.null(places) && all(vapply(parts, function(p) is.null(p$metric) && is.null(p$terms), NA))) {
+    return(list(kernel = kernel, inputs = inputs))
+  }
+  of <- attr(inputs$x, "term")
+  names <- term_labels(inputs)
+  taken <- lapply(parts, columns_of_part, of, names)
+  absent <- setdiff(seq_along(of), unlist(taken))
+  if (length(absent)) abort("input", "no kernel is `of` the input `", names[of[absent[1]]], "`")
+  geometry <- which(of == match(places$name, names, 0L))
+  pair <- sphere_columns(parts, taken, places, geometry)
+  rest <- lapply(seq_along(parts), function(k) if (is_spherical(parts[[k]])) setdiff(taken[[k]], pair) else taken[[k]])
+  rest <- sort(unique(unlist(rest)))
+  metric <- unlist(taken[!vapply(lapply(parts, `[[`, "metric"), is.null, NA)])
+  sphere <- length(pair) > 0
+  rule <- list(pair = pair, rest = rest, radius = if (sphere) Find(is_spherical, parts)$radius,
+               fixed = c(logical(3 * sphere) | sphere, rest %in% c(metric, geometry)))
+  term <- c(rep(0L, 3 * sphere), of[rest])
+  labels <- c(if (sphere) paste(unique(names[of[pair]]), collapse = ":"), names[unique(of[rest])])
+  inputs$x <- structure(model_points(rule, inputs$x), term = match(term, unique(term)))
+  inputs$names <- labels
+  columns <- function(part) {
+    at <- columns_of_part(part, of, names)
+    own <- is_spherical(part)
+    part$columns <- c(if (own) 1:3, 3L * sphere + match(if (own) setdiff(at, pair) else at, rest))
+    part
+  }
+  list(kernel = map_leaves(kernel, columns), inputs = inputs, rule = rule)
+}
+
+# Inputs as points of the model.
+model_points <- function(rule, x) {
+  if (is.null(rule)) return(x)
+  x <- unname(strip_term(x))
+  rest <- x[, rule$rest, drop = FALSE]
+  if (length(rule$pair)) cbind(on_sphere(x[, rule$pair, drop = FALSE], rule$radius), rest) else rest
+}
+
+# The kernels that a sum or product is made of.
+leaf_parts <- function(kernel) {
+  parts <- kernel_parts(kernel)
+  if (is.null(parts$op)) list(parts) else do.call(c, lapply(parts$of, leaf_parts))
+}
+
+# A kernel with its leaves changed.
+map_leaves <- function(kernel, change) {
+  parts <- kernel_parts(kernel)
+  if (is.null(parts$op)) return(new_kernel(change(parts)))
+  parts$of <- lapply(parts$of, map_leaves, change)
+  new_kernel(parts)
+}
+
+columns_of_part <- function(part, of, names) {
+  terms <- if (is.null(part$terms)) seq_along(names) else known_inputs(part$terms, names)
+  unlist(lapply(terms, function(one) which(of == one)))
+}
+
+# Longitude and latitude among the columns, the same for all kernels that take them.
+sphere_columns <- function(parts, taken, places, geometry) {
+  spherical <- vapply(parts, is_spherical, NA)
+  if (!any(spherical)) return(integer())
+  if (isFALSE(places$longlat)) {
+    abort("input", "the places are in the projected coordinates of ", crs_text(places$crs), ", and metric = \"",
+          Find(is_spherical, parts)$metric, "\" is of longitudes and latitudes")
+  }
+  pairs <- lapply(taken[spherical], function(at) {
+    own <- if (length(geometry)) intersect(at, geometry) else at
+    if (length(own) != 2) refuse_sphere(length(own))
+    own
+  })
+  radii <- vapply(parts[spherical], `[[`, 0, "radius")
+  if (length(unique(pairs)) > 1 || length(unique(radii)) > 1) {
+    abort("unsupported", "kernels of places on a sphere must have the same columns and radius")
+  }
+  pairs[[1]]
+}
+
+refuse_sphere <- function(n) {
+  abort("shape", "places on a sphere have two columns, longitude and latitude, not ", n, "; kernel_spec(of = ) names ",
+        "them among others")
+}
+
+# --- points of sf -----------------------------------------------------------------------------------------------
+
+# A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1.
+sf_formula <- function(formula, data) {
+  if (!inherits(data, "sf")) return(list(formula = formula, data = data))
+  name <- attr(data, "sf_column")
+  if (inherits(formula, "formula") && identical(formula[[length(formula)]], 1)) {
+    formula[[length(formula)]] <- as.name(name)
+  }
+  named <- name %in% all.vars(formula[[length(formula)]])
+  if (!named) return(list(formula = formula, data = sf::st_drop_geometry(data)))
+  list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
+}
+
+about_places <- function(x, name = "geometry") {
+  list(name = name, crs = sf::st_crs(x), longlat = sf::st_is_longlat(x))
+}
+
+# The variables of sf data, with the places as a matrix of this name.
+place_frame <- function(x, name) {
+  geometry <- sf::st_geometry(x)
+  out <- if (inherits(x, "sf")) as.data.frame(sf::st_drop_geometry(x))
+         else as.data.frame(matrix(0, length(geometry), 0))
+  out[[name]] <- place_matrix(geometry)
+  out
+}
+
+place_matrix <- function(geometry) {
+  if (!inherits(geometry, "sfc_POINT")) {
+    kind <- sub("^sfc_", "", class(geometry)[1])
+    abort("data", "places must be points, not ", tolower(kind), " geometries; sf::st_centroid() or ",
+          "sf::st_point_on_surface() makes them")
+  }
+  out <- unname(sf::st_coordinates(geometry)[, 1:2, drop = FALSE])
+  out[is.nan(out)] <- NA
+  colnames(out) <- if (isTRUE(sf::st_is_longlat(geometry))) c("longitude", "latitude") else c("X", "Y")
+  out
+}
+
+# New places of a fit, or of neighbours, in the coordinates of its own.
+places_like <- function(newdata, places, argument = "newdata", beside = "the fit") {
+  if (is.null(places) || !inherits(newdata, c("sf", "sfc"))) return(newdata)
+  crs <- sf::st_crs(newdata)
+  if (crs != places$crs) {
+    abort("data", "`", argument, "` is in the coordinates of ", crs_text(crs), ", and ", beside, " in those of ",
+          crs_text(places$crs), "; sf::st_transform() turns one into the other")
+  }
+  place_frame(newdata, places$name)
+}
+
+# Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes.
+sf_neighbours <- function(x, query, metric) {
+  if (!inherits(x, c("sf", "sfc"))) return(list(x = x, query = query, metric = metric))
+  places <- about_places(x)
+  if (isTRUE(places$longlat) && identical(metric, "euclidean")) {
+    metric <- "chordal"
+    tell_of_chords(earth_radius)
+  }
+  query <- places_like(query, places, "query", "`x`")
+  list(x = place_matrix(sf::st_geometry(x)), query = if (is.data.frame(query)) query[[places$name]] else query,
+       metric = metric)
+}
+
+tell_of_chords <- function(radius) {
+  message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
+          format(radius, digits = 8), ", by metric = \"chordal\"")
+}
+
+crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input %or% "an unnamed system"
+
+# Longitudes and latitudes are points on a sphere to each kernel of them that has no metric.
+with_chords <- function(kernel, name) {
+  changed <- NULL
+  out <- map_leaves(kernel, function(part) {
+    if (!is.null(part$metric) || !is.null(part$terms) && !name %in% part$terms) return(part)
+    changed <<- part$radius
+    replace(part, "metric", "chordal")
+  })
+  if (!is.null(changed)) tell_of_chords(changed)
+  out
+}
