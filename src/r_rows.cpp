@@ -79,8 +79,7 @@ Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Numer
 // some columns, unless `columns` is NULL.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings,
-                      SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly,
-                      SEXP columns = R_NilValue) {
+                      SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly, SEXP columns = R_NilValue) {
   return kernweave::at_border([&] {
     kernweave::RCall call(plan, data, operands, extents, settings, pairs, decision);
     const kernweave::Range range = kernweave::range_from_r(rows);
@@ -88,7 +87,8 @@ Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Num
     if (some || call.execution.grain().folded) {
       const kernweave::Range across = some ? kernweave::range_from_r(columns) : kernweave::Range{};
       Rcpp::List states;
-      for (const std::vector<char>& bytes : call.execution.run_states(range, across)) states.push_back(kernweave::raw(bytes));
+      for (const std::vector<char>& bytes : call.execution.run_states(range, across))
+        states.push_back(kernweave::raw(bytes));
       return Rcpp::List::create(Rcpp::_["states"] = states, Rcpp::_["plainly"] = false);
     }
     const kernweave::ResultRows block = call.execution.run_rows(range, plainly);

@@ -109,10 +109,7 @@ class Passes : public Executable {
   Grain grain() override {
     if (groups_.size() != 1 || usual(&groups_[0]).pass.folds_all()) return {};
     const Pass& pass = usual(&groups_[0]).pass;
-    Grain g;
-    g.all = pass.all.lanes;
-    g.rows = pass.shape.block_rows;
-    return g;
+    return {pass.all.lanes, pass.shape.block_rows};
   }
   void run_rows(const std::vector<Task>& tasks, ResultRows* block) override {
     PassGroup& g = groups_[0];
