@@ -183,19 +183,18 @@ likelihood_ratio <- function(small, large, values) {
     return(list(ratio = 2 * (as.numeric(values[[2]]) - as.numeric(values[[1]])), se = 0))
   }
   landmarks <- large$kept$preconditioner$P %or% small$kept$preconditioner$P
-  each <- lapply(list(small, large), likelihood_by_probes, landmarks)
+  each <- lapply(list(small, large), function(fit) likelihood_by_probes(fit$data, landmarks))
   apart <- 2 * (each[[2]] - each[[1]])
   list(ratio = mean(apart), se = stats::sd(apart) / sqrt(length(apart)))
 }
 
-# The likelihood of a fit by each probe.
-likelihood_by_probes <- function(fit, landmarks) {
-  model <- fit$data
-  near <- list(preconditioner = if (!is.null(landmarks)) list(P = landmarks, values = fit$data$values))
+# The likelihood of a model by each probe, with landmarks of another; one number where it is exact.
+likelihood_by_probes <- function(model, landmarks) {
+  near <- list(preconditioner = if (!is.null(landmarks)) list(P = landmarks, values = model$values))
   system <- gp_system(model, model$values, near)
   weights <- gp_weights(model, system)
   logdet <- system$logdet %or% system$value()
-  each <- attr(logdet, "each") %or% rep(as.numeric(logdet), model$control$probes)
+  each <- attr(logdet, "each") %or% as.numeric(logdet)
   vapply(each, function(value) gp_log_likelihood(model, value, weights), 0)
 }
 

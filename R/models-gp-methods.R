@@ -35,7 +35,8 @@
 #' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `residuals()`: observed minus fitted
 #'   values, `"pearson"` residuals (divided by the standard deviation of the noise), or `"loo"`, observed values minus
 #'   their prediction from all others with the covariance parameters fixed, see [rstandard.gp_fit()]
-#' @param method how `predict()` finds standard errors, see below
+#' @param method how `predict()` finds standard errors, see below; for `confint()`, by standard errors or by
+#'   [profile()][profile.gp_fit()]
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
 #'   are found
 #' @param se_tol for `logLik()` beyond `dense_n` rows: double the number of probes until the standard error is below it
@@ -107,9 +108,12 @@ vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
 
 #' @rdname gp_fit-methods
 #' @export
-confint.gp_fit <- function(object, parm, level = 0.95, ...) {
+confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profile"), ...) {
   refuse_more(...)
   check_level(level)
+  if (choice_of(method[1], c("wald", "profile"), "method") == "profile") {
+    return(confint(profile(object, if (!missing(parm)) parm, min(0.01, 1 - level)), level = level))
+  }
   z <- stats::qnorm((1 + level) / 2)
   logs <- log(covariance_parameters(object))[colnames(object$information)]
   half <- z * sqrt(diag(vcov(object, "covariance")))

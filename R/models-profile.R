@@ -1,0 +1,279 @@
+# Profile likelihoods of Gaussian processes: each parameter held along a grid, the others at their best there.
+
+#' Profile likelihoods of Gaussian process parameters
+#'
+#' `profile()` holds each parameter at values to both sides of its estimate, and maximises the likelihood over all
+#' others. `confint(fit, method = "profile")` gives the intervals that follow: they need not be symmetric, even on the
+#' log scale, and are more reliable than standard errors if few rows tell a parameter.
+#'
+#' Covariance parameters are profiled on the log scale, trend coefficients (of fits by maximum likelihood) as they are.
+#' The grid is at 0.5, 1, 1.5, 2 and 2.6 standard errors, and goes on until the signed root of twice the fall of the
+#' log likelihood is beyond the normal quantile of `alpha / 2`, or the parameter at its bound. An interval that is still open
+#' at a bound ends at 0 or `Inf`: a variance or nugget of 0, or a scale longer than the data can tell, is not refuted.
+#'
+#' If a value on the grid has a larger likelihood than the fit, the fit starts again from there, with a message.
+#'
+#' Beyond `control$dense_n` rows likelihoods have errors. The same random probes make them cancel in differences; if the
+#' standard error of a difference is still 0.1 or more you get a warning of class `kernweave_warning_approximate`.
+#'
+#' @param fitted,object what [gp_fit()] returned; for `confint()` and `plot()` what `profile()` returned
+#' @param which,parm names or numbers of parameters, as in `confint(fit)`; by default all
+#' @param alpha the profile reaches to intervals of level `1 - alpha`
+#' @param maxpts most values to each side of the estimate
+#' @param level confidence level
+#' @param x what `profile()` returned
+#' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
+#' @return `profile()`: a list of class `profile.gp_fit` with a data frame per parameter, as from [stats::profile()] of
+#'   a [glm()]: `z`, the signed root, and `par.vals`, all parameters. `confint()`: a matrix.
+#' @seealso [confint.gp_fit()]
+#' @concept likelihood-based confidence intervals
+#' @name profile-fits
+#' @examplesIf requireNamespace("MASS", quietly = TRUE)
+#' fit <- gp_fit(accel ~ times, MASS::mcycle, method = "ML")
+#' shape <- profile(fit, c("scale", "nugget"))
+#' confint(shape)
+#' confint(fit, c("scale", "nugget"))
+#' plot(shape)
+NULL
+
+#' @rdname profile-fits
+#' @importFrom stats profile
+#' @export
+profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...) {
+  refuse_more(...)
+  check_level(alpha)
+  maxpts <- check_count(maxpts, "maxpts")
+  labels <- profiled_labels(fitted, which)
+  begin_work("profile()", steps = length(labels), quicker = "fewer parameters in `which`")
+  on.exit(end_work("profile()"))
+  top <- stats::qnorm(1 - alpha / 2)
+  found <- profiles_of(fitted, labels, top, maxpts, strict = TRUE)
+  for (try in 1:2) {
+    if (is.null(found$better)) break
+    again <- suppressWarnings(refitted(fitted, start = found$better$start), classes = "kernweave_warning")
+    gain <- as.numeric(logLik(again)) - as.numeric(logLik(fitted))
+    if (gain > 1e-4) {
+      message("kernweave: with `", found$better$label, "` at ", format(found$better$at, digits = 4), " the likelihood ",
+              "is larger than at the estimates; the fit starts again from there, and is better by ",
+              format(gain, digits = 3))
+      fitted <- again
+    }
+    found <- profiles_of(fitted, labels, top, maxpts, strict = gain > 1e-4 && try == 1)
+  }
+  tell_of_noise(found)
+  structure(found, original.fit = fitted, class = c("profile.gp_fit", "profile"))
+}
+
+# A profile for each parameter or, where that is `strict`, what is `better` than the fit.
+profiles_of <- function(fitted, labels, top, maxpts, strict) {
+  out <- list()
+  for (label in labels) {
+    step_work("profile()", label)
+    out[[label]] <- profile_of(fitted, label, top, maxpts, strict)
+    if (!is.null(out[[label]]$better)) return(list(better = c(out[[label]]$better, label = label)))
+  }
+  out
+}
+
+# Names of estimated parameters, checked; trend coefficients have profiles where they are parameters of the likelihood.
+profiled_labels <- function(fit, which) {
+  known <- c(fit$data$layout$label, if (fit$method == "ML") names(coef(fit)))
+  if (is.null(which)) return(known)
+  if (is.numeric(which) && all(which %in% seq_along(known))) return(known[which])
+  unknown <- setdiff(which, known)
+  if (!length(unknown)) return(which)
+  if (unknown[1] %in% names(coef(fit))) {
+    abort("unsupported", "a restricted likelihood has no trend in it, and no profile of `", unknown[1], "`: fit with ",
+          "method = \"ML\"")
+  }
+  abort("input", "there is no estimated parameter `", unknown[1], "`", near_hint(unknown[1], known, there_are(known)))
+}
+
+# One parameter: values and roots to both sides, or `better` where one is above the fit.
+profile_of <- function(fit, label, top, maxpts, strict) {
+  held <- held_parameter(fit, label)
+  sides <- lapply(c(-1, 1), function(side) profile_side(held, side, top, maxpts, strict))
+  better <- Filter(Negate(is.null), lapply(sides, `[[`, "better"))
+  if (length(better)) return(list(better = better[[1]]))
+  rows <- function(side) side$table
+  lower <- rows(sides[[1]])
+  table <- rbind(lower[rev(seq_len(nrow(lower))), , drop = FALSE], c(0, 0, held$estimates), rows(sides[[2]]))
+  out <- data.frame(z = table[, "z"])
+  out$par.vals <- table[, -(1:2), drop = FALSE]
+  structure(out, bounded = c(sides[[1]]$bounded, sides[[2]]$bounded), se = max(table[, "se"]), log = held$log)
+}
+
+# What is held: its estimate on the scale where it moves, a standard error, bounds, and at(value), the state there.
+held_parameter <- function(fit, label) {
+  model <- fit$data
+  beta <- coef(fit)
+  covariance <- exp(gp_theta(model$values, model$layout))
+  inner <- label %in% names(covariance)
+  bounds <- if (nrow(model$layout)) gp_bounds(model)
+  k <- match(label, names(if (inner) covariance else beta))
+  se <- if (inner) sqrt(vcov(fit, "covariance")[k, k]) else sqrt(fit$vcov[k, k])
+  estimate <- if (inner) log(covariance[[k]]) else beta[[k]]
+  base <- likelihood_by_probes(model, fit$kept$preconditioner$P)
+  list(label = label, log = inner, estimate = estimate, se = if (is.na(se)) 1 else se, base = base,
+       ends = if (inner) c(lower_bounds(log(covariance), model, bounds)[k], bounds$upper[k]) else c(-Inf, Inf),
+       estimates = c(covariance, if (fit$method == "ML") beta),
+       at = if (inner) function(value, near) hold_covariance(fit, k, value, near, bounds)
+            else function(value, near) hold_coefficient(fit, k, value, near, bounds))
+}
+
+# Away from the estimate by steps in standard errors, each state from the one before.
+profile_side <- function(held, side, top, maxpts, strict) {
+  steps <- c(0.5, 1, 1.5, 2, 2.6, 2.6 + cumsum(0.8 * 1.3^(0:maxpts)))[seq_len(maxpts)]
+  table <- matrix(numeric(), 0, 2 + length(held$estimates), dimnames = list(NULL, c("z", "se", names(held$estimates))))
+  near <- NULL
+  end <- held$ends[(side + 3) / 2]
+  if (is.finite(end)) steps[maxpts] <- Inf
+  for (step in steps) {
+    value <- held$estimate + side * step * held$se
+    bounded <- side * (value - end) >= 0
+    if (bounded) value <- end
+    if (abs(value - held$estimate) < 1e-6) break
+    near <- held$at(value, near)
+    fall <- difference_of_values(held$base, near$value)
+    if (strict && fall$value < -max(1e-4, 3 * fall$se)) {
+      return(list(better = list(at = if (held$log) exp(value) else value, start = near$start)))
+    }
+    z <- side * sqrt(2 * max(fall$value, 0))
+    table <- rbind(table, c(z, fall$se, near$estimates[names(held$estimates)]))
+    if (abs(z) > top || bounded) break
+  }
+  list(table = table, bounded = side * (held$estimate - end) >= -1e-6 || nrow(table) && bounded)
+}
+
+# --- the likelihood where something is held -------------------------------------------------------------------
+
+difference_of_values <- function(a, b) {
+  each <- a - b
+  list(value = mean(each), se = if (length(each) > 1) stats::sd(each) / sqrt(length(each)) else 0)
+}
+
+# The others at their best: a climb from the state before.
+held_state <- function(fit, model, bounds, near) {
+  if (nrow(model$layout)) {
+    start <- near$theta %or% gp_theta(model$values, model$layout)
+    found <- gp_climb(model, within_bounds(start, model, bounds), bounds)$state
+    model$values <- found$values
+    theta <- found$theta
+  } else theta <- numeric()
+  estimates <- exp(gp_theta(model$values, fit$data$layout))
+  list(theta = theta, model = model, value = likelihood_by_probes(model, fit$kept$preconditioner$P), start = estimates)
+}
+
+hold_covariance <- function(fit, k, value, near, bounds) {
+  model <- fit$data
+  model$values <- gp_values(model$values, model$layout[k, ], value)
+  model$layout <- model$layout[-k, ]
+  state <- held_state(fit, model, without_bound(bounds, k), near)
+  c(state, list(estimates = c(state$start, stats::setNames(trend_at(state$model), names(coef(fit))))))
+}
+
+without_bound <- function(bounds, k) {
+  each <- c("lower", "upper", "apart", "given")
+  replace(bounds, each, lapply(bounds[each], `[`, -k))
+}
+
+# The trend's coefficients at a model's values.
+trend_at <- function(model) {
+  if (!ncol(model$Q)) return(numeric())
+  weights <- gp_weights(model, gp_system(model, model$values))
+  as.vector(backsolve(model$R, model$b + weights$b))
+}
+
+# A coefficient is held by what is left of the response without its column.
+hold_coefficient <- function(fit, k, value, near, bounds) {
+  model <- fit$data
+  F <- fit$regressors$F[model$rows, , drop = FALSE]
+  y <- (fit$fitted.values + fit$residuals - fit$regressors$offset)[model$rows]
+  basis <- orthonormal_trend(F[, -k, drop = FALSE], as.vector(y) - F[, k] * value)
+  model[c("y", "Q", "R", "log_R", "b")] <- basis[c("left", "Q", "R", "log_R", "b")]
+  state <- held_state(fit, model, bounds, near)
+  beta <- replace(coef(fit), k, value)
+  beta[-k] <- trend_at(state$model)
+  c(state, list(estimates = c(state$start, beta)))
+}
+
+tell_of_noise <- function(out) {
+  noise <- max(0, vapply(out, attr, 0, "se"))
+  if (noise < 0.1) return(invisible())
+  warn("approximate", "differences of likelihoods have standard errors up to ", format(noise, digits = 2),
+       "; more `probes` of fit_control() would give smoother profiles")
+}
+
+# --- intervals and pictures -----------------------------------------------------------------------------------
+
+#' @rdname profile-fits
+#' @export
+confint.profile.gp_fit <- function(object, parm = names(object), level = 0.95, ...) {
+  refuse_more(...)
+  check_level(level)
+  if (is.numeric(parm)) parm <- names(object)[parm]
+  unknown <- setdiff(parm, names(object))
+  if (length(unknown)) abort("input", "there is no profile of `", unknown[1], "`", near_hint(unknown[1], names(object)))
+  ends <- c(1 - level, 1 + level) / 2
+  out <- t(vapply(parm, function(name) profile_ends(object[[name]], name, stats::qnorm(ends)), numeric(2)))
+  dimnames(out) <- list(parm, paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
+  out
+}
+
+# Where a monotone spline through the roots passes the quantiles; beyond a bound 0, or infinite.
+profile_ends <- function(table, name, quantiles) {
+  log <- attr(table, "log")
+  value <- table$par.vals[, name]
+  curve <- root_curve(table, name)
+  range <- range(table$z)
+  found <- curve(pmin(pmax(quantiles, range[1]), range[2]))
+  if (log) found <- exp(found)
+  beyond <- c(quantiles[1] < range[1], quantiles[2] > range[2])
+  open <- if (log) c(0, Inf) else c(-Inf, Inf)
+  ifelse(beyond, ifelse(attr(table, "bounded"), open, NA), found)
+}
+
+# The parameter, on the scale where it moves, as a function of the root.
+root_curve <- function(table, name) {
+  value <- table$par.vals[, name]
+  if (attr(table, "log")) value <- log(value)
+  kept <- !duplicated(table$z)
+  z <- table$z[kept]
+  if (length(z) < 2) return(function(at) rep(value[1], length(at)))
+  stats::splinefun(z, value[kept], method = if (is.unsorted(z)) "natural" else "hyman")
+}
+
+#' @rdname profile-fits
+#' @export
+plot.profile.gp_fit <- function(x, ...) {
+  count <- length(x)
+  if (count > 1 && prod(graphics::par("mfrow")) == 1) {
+    rows <- ceiling(sqrt(count))
+    old <- graphics::par(mfrow = c(ceiling(count / rows), rows))
+    on.exit(graphics::par(old))
+  }
+  for (name in names(x)) draw_picture(plot_data(x, name), ...)
+  invisible(x)
+}
+
+# The signed root, and lines where intervals of 95 % end. `which`: of which parameter.
+#' @export
+plot_data.profile.gp_fit <- function(object, which = names(object)[1], ...) {
+  table <- object[[which]]
+  z <- seq(min(table$z), max(table$z), length.out = 200)
+  at <- root_curve(table, which)(z)
+  log <- attr(table, "log")
+  picture(which, "signed root", points = data.frame(x = table$par.vals[, which], y = table$z),
+          curve = data.frame(x = if (log) exp(at) else at, y = z),
+          across = data.frame(y = stats::qnorm(c(0.025, 0.975))),
+          upright = data.frame(x = table$par.vals[table$z == 0, which][1]), log = if (log) "x" else "")
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.profile.gp_fit <- function(x, conf.level = 0.95, ...) {
+  ends <- confint(x, level = conf.level)
+  estimates <- vapply(names(x), function(name) x[[name]]$par.vals[x[[name]]$z == 0, name][[1]], 0)
+  data.frame(term = names(x), estimate = unname(estimates), conf.low = unname(ends[, 1]),
+             conf.high = unname(ends[, 2]))
+}
