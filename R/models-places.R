@@ -73,10 +73,11 @@ known_inputs <- function(wanted, known) {
   match(wanted, known)
 }
 
-# exp(-d / scale) of the great-circle distance d, which is a function of the chord.
+# exp(-d / scale) of the great-circle distance d, which is a function of the chord, and has a series where nothing is
+# cut off: a trifle keeps antipodes below 1, whatever is rounded.
 great_circle_value <- function(x, y, scale, radius) {
-  half <- -kernel_energy(x, y, scale = 2 * radius)
-  exp(-2 * radius * asin(clamp(half, 0, 1)) / scale)
+  half <- -kernel_energy(x, y, scale = 2 * radius * (1 + 4 * .Machine$double.eps))
+  exp(-2 * radius * asin(half) / scale)
 }
 
 places_text <- function(parts) {
