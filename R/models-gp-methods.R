@@ -27,6 +27,12 @@
 #' too, as with `nmax` of `gstat::krige()`. It is not checked. It needs no linear system of all data, but its mean is
 #' that of fewer.
 #'
+#' @section Blocks:
+#' With `block`, predictions are of means over blocks (block kriging): rectangles about `newdata`, by 4 nodes of Gauss
+#' and Legendre along each side, as in gstat; the nodes whose offsets are the rows of a matrix, all of the same weight;
+#' or polygons, by some 64 nodes of a grid in each. Covariances and the regressors of the trend are averaged over the
+#' nodes. The noise is not part of such a mean. Sides and offsets are in the units of the inputs.
+#'
 #' @param object,x what [gp_fit()] returned
 #' @param newdata new places; by default the fit's own
 #' @param se.fit return standard errors?
@@ -40,6 +46,8 @@
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
 #'   are found
 #' @param se_tol for `logLik()` beyond `dense_n` rows: double the number of probes until the standard error is below it
+#' @param block lengths of the sides of blocks, one for each input; a matrix of offsets; or `list(polygons = )`, of
+#'   the sf package and without `newdata`
 #' @param nsim,seed as in [stats::simulate()]
 #' @param conditional draw from the posterior (given the data), or from the prior?
 #' @param noise draw observations, with noise, or the process without noise?
@@ -56,6 +64,7 @@
 #' @concept kriging prediction and standard error
 #' @concept posterior mean and variance
 #' @concept local kriging
+#' @concept block kriging
 #' @concept conditional simulation
 #' @concept leave-one-out residuals
 #' @concept confidence intervals of covariance parameters

@@ -4,7 +4,7 @@
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
                            level = 0.95, type = c("response", "trend"), method = c("auto", "exact", "local"),
-                           neighbours = 60, ...) {
+                           neighbours = 60, block = NULL, ...) {
   refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "trend"), "type")
@@ -15,6 +15,9 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
     abort("input", "the trend has a confidence interval; a prediction is that of type = \"response\"")
   }
   check_flag(se.fit, "se.fit")
+  if (!is.null(block)) {
+    return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
+  }
   errors <- se.fit || interval != "none"
   local <- method == "local" && type == "response"
   if (is.null(newdata) && !errors && type == "response" && !local) return(fitted(object))

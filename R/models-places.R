@@ -228,12 +228,16 @@ place_matrix <- function(geometry) {
 # New places of a fit, or of neighbours, in the coordinates of its own.
 places_like <- function(newdata, places, argument = "newdata", beside = "the fit") {
   if (is.null(places) || !inherits(newdata, c("sf", "sfc"))) return(newdata)
+  check_crs(newdata, places, argument, beside)
+  place_frame(newdata, places$name)
+}
+
+check_crs <- function(newdata, places, argument, beside) {
   crs <- sf::st_crs(newdata)
   if (crs != places$crs) {
     abort("data", "`", argument, "` is in the coordinates of ", crs_text(crs), ", and ", beside, " in those of ",
           crs_text(places$crs), "; sf::st_transform() turns one into the other")
   }
-  place_frame(newdata, places$name)
 }
 
 # Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes.
