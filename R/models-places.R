@@ -242,6 +242,7 @@ check_crs <- function(newdata, places, argument, beside) {
 
 # Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes.
 sf_neighbours <- function(x, query, metric) {
+  check_given(x, "x")
   if (!inherits(x, c("sf", "sfc"))) return(list(x = x, query = query, metric = metric))
   places <- about_places(x)
   if (isTRUE(places$longlat) && identical(metric, "euclidean")) {
