@@ -263,10 +263,16 @@ sigma.kernweave_fit <- function(object, ...) {
 #' @importFrom stats deviance
 #' @export
 deviance.kernweave_fit <- function(object, ...) {
+  if (!is.null(object$deviance)) return(object$deviance)
   if (is.null(object[["residuals"]])) abort("unsupported", "a fit of class ", class(object)[1], " has no residuals")
   squares <- (object$weights %or% 1) * object[["residuals"]]^2
   if (is.matrix(squares)) colSums(squares) else sum(squares)
 }
+
+#' @rdname kernweave_fit
+#' @importFrom stats family
+#' @export
+family.kernweave_fit <- function(object, ...) object$family %or% stats::gaussian()
 
 # Rows of weight 0 take no part.
 fit_weights <- function(weights, n) {

@@ -42,7 +42,11 @@ column_of_parameter <- function(model, name, n) {
   if (each) model$term else seq_len(n)
 }
 
-gp_pairs <- function(model, numbers) do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers))
+# `root`: of weights by which the matrix is multiplied on both sides.
+gp_pairs <- function(model, numbers) {
+  K <- do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers))
+  if (is.null(model$root)) K else Vi(model$root) * K * Vj(model$root)
+}
 
 gp_numbers <- function(model, values) {
   numbers <- values$kernel
@@ -80,7 +84,8 @@ gp_slopes <- function(model, values) {
 # A^-1 A_k of the kernel's parameters and of the nugget, and the products A_k u. NULL where it is not definite.
 # `near`: a state of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) {
-  if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values, near)
+  if (!is.null(model$family)) weighed_gp_system(model, values, near)
+  else if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values, near)
 }
 
 dense_gp_system <- function(model, values) {
@@ -93,7 +98,7 @@ dense_gp_system <- function(model, values) {
     inverse <- chol2inv(root)
     slopes <- dense_gp_slopes(model, values)
     list(kernel = vapply(slopes, function(B) sum(inverse * B), 0), nugget = sum(diag(inverse) * noise),
-         applied = function(u) lapply(slopes, function(B) B %*% u))
+         diagonal = diag(inverse), applied = function(u) lapply(slopes, function(B) B %*% u))
   }
   list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives, root = root,
        forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
@@ -264,6 +269,7 @@ is_reml <- function(model) model$method == "REML"
 gp_rows <- function(model) length(model$y) - is_reml(model) * ncol(model$Q)
 
 gp_log_likelihood <- function(model, logdet, weights) {
+  if (!is.null(model$family)) return(laplace_likelihood(model, logdet, weights))
   more <- if (is_reml(model)) weights$logdet_trend else 0
   -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2
 }
@@ -271,6 +277,7 @@ gp_log_likelihood <- function(model, logdet, weights) {
 # Value, score and average information at logarithms theta; -Inf where the matrix is not definite. Solutions begin at
 # those of a state that is near.
 gp_state <- function(model, theta, near = NULL) {
+  if (!is.null(model$family)) return(laplace_state(model, theta, near))
   values <- gp_values(model$values, model$layout, theta)
   system <- unless_indefinite_gp(gp_system(model, values, near))
   weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system, near$weights$solved))
@@ -315,5 +322,5 @@ gp_score <- function(model, values, system, weights, slopes) {
   information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
   dimnames(information) <- list(layout$label, layout$label)
   list(score = stats::setNames((forms[1, ] - traces + beside) / 2, layout$label),
-       information = (information + t(information)) / 2)
+       information = (information + t(information)) / 2, along = W)
 }

@@ -27,14 +27,24 @@
 #' too, as with `nmax` of `gstat::krige()`. It is not checked. It needs no linear system of all data, but its mean is
 #' that of fewer.
 #'
+#' @section Responses that are not normal:
+#' `type = "link"` is the linear predictor, whose posterior is taken as normal, and `"response"` its inverse link, with
+#' the ends of the link's interval and a standard error by the delta method. `"mean"` is the posterior mean of the
+#' inverse link, with its standard deviation: what one expects of the response, larger than `"response"` for counts and
+#' nearer to one half for probabilities. For gaussian fits all three are the same. `interval = "prediction"` has
+#' quantiles of the response over the posterior of the linear predictor; a binomial response has none. `simulate(noise =
+#' TRUE)` draws responses, otherwise their means. Residuals of type `"loo"` are approximate: the mode without a row is
+#' one step from that with it.
+#'
 #' @param object,x what [gp_fit()] returned
 #' @param newdata new places; by default the fit's own
 #' @param se.fit return standard errors?
 #' @param interval,level `"confidence"` for the process, or `"prediction"` for an observation of weight 1, which adds
 #'   the nugget
-#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `residuals()`: observed minus fitted
-#'   values, `"pearson"` residuals (divided by the standard deviation of the noise), or `"loo"`, observed values minus
-#'   their prediction from all others with the covariance parameters fixed, for up to `control$dense_n` rows
+#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below. For
+#'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
+#'   noise), or `"loo"`, observed values minus their prediction from all others with the covariance parameters fixed,
+#'   for up to `control$dense_n` rows; of families also `"deviance"` and `"working"`, as for [glm()]
 #' @param method how `predict()` finds standard errors, see below
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
 #'   are found
@@ -78,7 +88,10 @@ coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
 
 # All of them, those that were given, too.
 covariance_parameters <- function(fit) {
-  layout <- gp_layout(fit$data$values, c("variance", names(fit$data$values$kernel), "nugget"), term_labels(fit))
+  family <- fit$data$family
+  noise <- if (is.null(family)) "nugget"
+  layout <- gp_layout(fit$data$values, c("variance", names(fit$data$values$kernel), noise), term_labels(fit))
+  if (!is.null(family$phi)) layout <- with_phi(layout, family)
   exp(gp_theta(fit$data$values, layout))
 }
 
@@ -145,6 +158,7 @@ logLik.gp_fit <- function(object, ...) {
 #' @export
 residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...) {
   refuse_more(...)
+  if (!is.null(object$data$family)) return(family_residuals(object, type))
   type <- choice_of(type[1], c("response", "pearson", "loo"), "type")
   left <- object$residuals
   if (type == "pearson") {
@@ -159,13 +173,15 @@ residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...
 loo_residuals <- function(fit) {
   model <- fit$data
   n <- length(model$y)
-  if (!model$dense) {
-    abort("unsupported", "leaving one out needs a dense matrix, for up to ", model$control$dense_n, " rows of ",
-          "fit_control(dense_n = ), and there are ", n)
-  }
+  if (!model$dense) refuse_loo(model)
   system <- gp_system(model, model$values)
   weights <- gp_weights(model, system)
   weights$alpha / (diag(system$solve(diag(n))) - rowSums(weights$U^2))
+}
+
+refuse_loo <- function(model) {
+  abort("unsupported", "leaving one out needs a dense matrix, for up to ", model$control$dense_n, " rows of ",
+        "fit_control(dense_n = ), and there are ", length(model$y))
 }
 
 # --- print --------------------------------------------------------------------------------------------------
@@ -189,7 +205,7 @@ print_gp_title <- function(x) {
   model <- x$data
   n <- length(model$y)
   kernel <- if (is.null(kernel_parts(x$kernel)$op)) kernel_parts(x$kernel)$title else format(x$kernel)
-  cat("Gaussian process, ", kernel, ", ", x$method, ", ", format(n, big.mark = ","), " points, ",
+  cat("Gaussian process, ", kernel, ", ", family_text(x), x$method, ", ", format(n, big.mark = ","), " points, ",
       how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ",
       sub("^~", "~ ", deparse1(x$trend$formula)), "\n", sep = "")

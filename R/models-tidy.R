@@ -215,7 +215,8 @@ tidy.gp_fit <- function(x, conf.level = 0.95, ...) {
 glance.gp_fit <- function(x, ...) {
   value <- logLik(x)
   data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
-             BIC = stats::BIC(value), sigma2 = x$variance, nugget = x$nugget, iterations = x$convergence$iterations,
+             BIC = stats::BIC(value), sigma2 = x$variance, nugget = x$nugget, deviance = stats::deviance(x),
+             null.deviance = x$null.deviance %or% NA_real_, iterations = x$convergence$iterations,
              residual = x$convergence$residual)
 }
 
