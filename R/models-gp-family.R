@@ -146,7 +146,7 @@ laplace_mode <- function(model, values, near = NULL) {
       if (is.null(near$e)) break
       return(laplace_mode(model, values, near[c("preconditioner", "values")]))
     }
-    done <- abs(new$joint - at$joint) <= 1e-10 * (1 + abs(new$joint))
+    done <- abs(new$joint - at$joint) <= (if (model$dense) 1e-10 else 1e-9) * (1 + abs(new$joint))
     at <- new
     near <- list(preconditioner = found$system$preconditioner, values = values, e = near$e)
     solved <- found$weights$solved
@@ -172,7 +172,7 @@ newton_step <- function(model, at, found) {
   working <- found$model
   alpha <- found$weights$alpha
   trend <- as.vector(working$Q %*% found$weights$b)
-  f <- working$y - trend - alpha / working$w
+  f <- if (model$dense) working$y - trend - alpha / working$w else as.vector(found$system$product(alpha))
   if (is.null(at$f)) {
     new <- mode_point(model, alpha, trend, f)
     return(if (is.finite(new$joint)) new)
@@ -212,7 +212,7 @@ weighed_gp_system <- function(model, values, near) {
   of_B <- system
   system$noise <- values$nugget / model$w
   system$solve <- function(b, tol = model$control$tol, start = NULL) {
-    root * of_B$solve(root * b, tol = tol, start = if (!is.null(start)) start / root)
+    root * of_B$solve(root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / root)
   }
   system$forms <- function(sides, solved) of_B$forms(root * sides, solved / root)
   system$product <- function(x) matrix(as.vector(of_B$products$A %*% (x / root)), NROW(x)) / root
@@ -232,7 +232,7 @@ predictor_variance <- function(at, slopes) {
   of_trend <- if (is_reml(at$model)) rowSums(at$weights$U^2) else 0
   own <- slopes$diagonal %or% {
     signs <- private_signs(length(W), max(2, at$model$control$probes), at$model$control$seed %or% 1)
-    rowMeans(signs * at$system$solve(sqrt(W) * signs, tol = 1e-3)) * sqrt(W)
+    rowMeans(signs * at$system$solve(signs / sqrt(W), tol = 1e-3)) * sqrt(W)
   }
   (1 - (own - of_trend) / W) / W
 }
@@ -271,7 +271,7 @@ laplace_score <- function(layout, at, slopes) {
   of_trend <- function(x) backsolve(weights$C, crossprod(model$Q, x), transpose = TRUE)
   p <- ncol(model$Q)
   u <- s - solved + as.vector(weights$U %*% (crossprod(weights$U, K_s) - if (p) of_trend(s) else 0))
-  score <- found$score - as.vector(crossprod(found$along, u)) / 2
+  score <- if (!is.null(found)) found$score - as.vector(crossprod(found$along, u)) / 2
   if (nrow(layout) == nrow(model$layout)) return(list(score = score, information = found$information))
   moved <- as.vector(at$system$product(u))
   if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
