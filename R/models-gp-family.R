@@ -132,11 +132,19 @@ mode_point <- function(model, alpha, trend, f) {
   list(alpha = alpha, trend = trend, f = f, e = e, joint = density - sum(alpha * f) / 2)
 }
 
+# Where the mode of a state that is near moves to, to first order.
+mode_near <- function(model, values, near) {
+  by <- gp_theta(values, model$layout) - near$theta
+  list(e = if (max(abs(by), 0) < 1) as.vector(near$e + near$moves %*% by) else near$e, joint = -Inf)
+}
+
 # Newton's steps, each a system of generalised least squares, halved until they do not lower what is to be largest. The
-# log-density is concave, so that there is one mode. The system is made once more at the end, of the curvature there.
+# log-density is concave, so that there is one mode. A step of less than 1e-3 leaves some 1e-6, and the system is made
+# once more at the end, of the curvature there.
 laplace_mode <- function(model, values, near = NULL) {
   model$family$value <- values$phi %or% model$family$value
-  at <- if (is.null(near$e)) mode_start(model) else list(e = near$e, joint = -Inf)
+  if (model$dense) model$K <- dense_gp_covariance(model, values)
+  at <- if (is.null(near$e)) mode_start(model) else mode_near(model, values, near)
   solved <- near$weights$solved
   for (step in 1:100) {
     found <- laplace_system(model, values, at$e, near, solved)
@@ -146,17 +154,22 @@ laplace_mode <- function(model, values, near = NULL) {
       if (is.null(near$e)) break
       return(laplace_mode(model, values, near[c("preconditioner", "values")]))
     }
-    done <- abs(new$joint - at$joint) <= (if (model$dense) 1e-10 else 1e-9) * (1 + abs(new$joint))
+    change <- max(abs(new$e - at$e))
+    gain <- abs(new$joint - at$joint) / (1 + abs(new$joint))
+    done <- change < 1e-3 || isTRUE(gain <= if (model$dense) 1e-10 else 1e-9)
     at <- new
     near <- list(preconditioner = found$system$preconditioner, values = values, e = near$e)
     solved <- found$weights$solved
     if (done) break
   }
   if (is.null(new) || !done) tell_of_mode(step)
-  near$values <- NULL  # the preconditioner is that of this curvature
-  found <- laplace_system(model, values, at$e, near, solved)
+  if (change > 1e-8 || !model$dense) {
+    near$values <- NULL  # the preconditioner is that of this curvature
+    found <- laplace_system(model, values, at$e, near, solved)
+  }
   if (is.null(found)) return(NULL)
   found$model$joint <- at$joint
+  found$model$K <- NULL
   c(found, list(values = values, e = at$e, preconditioner = found$system$preconditioner))
 }
 
@@ -272,7 +285,9 @@ laplace_score <- function(layout, at, slopes) {
   p <- ncol(model$Q)
   u <- s - solved + as.vector(weights$U %*% (crossprod(weights$U, K_s) - if (p) of_trend(s) else 0))
   score <- if (!is.null(found)) found$score - as.vector(crossprod(found$along, u)) / 2
-  if (nrow(layout) == nrow(model$layout)) return(list(score = score, information = found$information))
+  moves <- if (!is.null(found)) found$solved - weights$U %*% crossprod(weights$U, found$along)
+  moves <- cbind(moves, matrix(0, length(s), nrow(layout) - nrow(model$layout))) / model$w
+  if (nrow(layout) == nrow(model$layout)) return(list(score = score, information = found$information, moves = moves))
   moved <- as.vector(at$system$product(u))
   if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
   by_phi <- lapply(model$family$of_phi(y, model$e, model$family$value), `*`, a)
@@ -282,5 +297,5 @@ laplace_score <- function(layout, at, slopes) {
   if (length(known)) information[known, known] <- found$information
   information[nrow(layout), nrow(layout)] <- sum(by_phi$l^2)
   dimnames(information) <- list(layout$label, layout$label)
-  list(score = stats::setNames(c(score, of_phi), layout$label), information = information)
+  list(score = stats::setNames(c(score, of_phi), layout$label), information = information, moves = moves)
 }

@@ -88,9 +88,13 @@ gp_system <- function(model, values, near = NULL) {
   else if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values, near)
 }
 
+dense_gp_covariance <- function(model, values) {
+  values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
+}
+
 dense_gp_system <- function(model, values) {
   noise <- values$nugget / model$w
-  A <- values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
+  A <- model$K %or% dense_gp_covariance(model, values)
   diag(A) <- diag(A) + noise
   root <- tryCatch(chol.default(A), error = function(e) NULL)
   if (is.null(root) || any(!is.finite(root))) return(NULL)
@@ -322,5 +326,5 @@ gp_score <- function(model, values, system, weights, slopes) {
   information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
   dimnames(information) <- list(layout$label, layout$label)
   list(score = stats::setNames((forms[1, ] - traces + beside) / 2, layout$label),
-       information = (information + t(information)) / 2, along = W)
+       information = (information + t(information)) / 2, along = W, solved = solved)
 }
