@@ -99,10 +99,12 @@ family_start <- function(family, response) {
 # Beyond it exponentials are no numbers.
 most_predictor <- 700
 
+bounded_predictor <- function(e) pmin(pmax(e, -most_predictor), most_predictor)
+
 # The Gaussian model at a linear predictor, as wide as that may be.
 working_model <- function(model, values, e) {
   model$family$value <- values$phi %or% model$family$value
-  e <- pmin(pmax(e, -most_predictor), most_predictor)
+  e <- bounded_predictor(e)
   found <- model$family$slopes(model$response[, "y"], e, model$family$value)
   a <- model$response[, "a"]
   model$w <- pmax(a * found$W, 1e-300)
@@ -118,7 +120,7 @@ mode_start <- function(model) {
   y <- model$response[, "y"]
   a <- model$response[, "a"]
   offset <- model$response[, "offset"]
-  level <- link$linkfun(sum(a * y) / sum(a)) - link$linkfun(sum(a * link$linkinv(offset)) / sum(a))
+  level <- link$linkfun(sum(a * y) / sum(a)) - sum(a * offset) / sum(a)
   trend <- as.vector(model$Q %*% crossprod(model$Q, rep(level, length(y))))
   mode_point(model, alpha = 0 * y, trend = trend, f = 0 * y)
 }
@@ -127,8 +129,7 @@ mode_start <- function(model) {
 mode_point <- function(model, alpha, trend, f) {
   response <- model$response
   e <- response[, "offset"] + trend + f
-  bounded <- pmin(pmax(e, -most_predictor), most_predictor)
-  density <- sum(model$family$log_density(response[, "y"], bounded, model$family$value, response[, "a"]))
+  density <- sum(model$family$log_density(response[, "y"], bounded_predictor(e), model$family$value, response[, "a"]))
   list(alpha = alpha, trend = trend, f = f, e = e, joint = density - sum(alpha * f) / 2)
 }
 

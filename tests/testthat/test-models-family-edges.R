@@ -30,8 +30,9 @@ test_that("places that separate two classes give a warning and a fit", {
 
 test_that("an offset that is not on the link's scale is told of", {
   q$exposure <- 3000
-  expect_warning(counts(trend = ~ offset(exposure), variance = 1, data = q), "offset",
+  expect_warning(chances(many ~ long + lat, q, trend = ~ 0 + offset(exposure)), "offset",
                  class = "kernweave_warning_boundary")
+  expect_equal(fitted(counts(trend = ~ offset(exposure), variance = 1, data = q)), fitted(counts(variance = 1)))
 })
 
 test_that("classes, trials and weights may be said in several ways", {
