@@ -2,16 +2,15 @@
 
 # "response" is the inverse link of the link's prediction, with errors by the delta method and the link's ends; "mean"
 # is the mean of the inverse link, with its standard deviation.
-family_prediction <- function(object, newdata, se.fit, interval, level, type, method, neighbours) {
+# `link(errors)`: that prediction, with errors or without.
+family_prediction <- function(object, link, se.fit, interval, level, type) {
   family <- object$data$family
   if (interval == "prediction" && is.null(family$below)) {
     abort("unsupported", "a prediction interval of a binomial response is 0, 1 or both; interval = \"confidence\" is ",
           "that of its probability")
   }
   errors <- se.fit || interval != "none"
-  if (is.null(newdata) && !errors && type == "response" && method != "local") return(fitted(object))
-  found <- predict.gp_fit(object, newdata, se.fit = errors || type == "mean", type = "link", method = method,
-                          neighbours = neighbours)
+  found <- link(errors || type == "mean")
   link <- if (is.list(found)) found$fit else found
   scale <- object$family
   if (type == "response") {
@@ -67,9 +66,13 @@ family_residuals <- function(object, type) {
   left <- switch(type, response = object$residuals, pearson = (y - mean) * sqrt(a / object$family$variance(mean)),
                  deviance = sign(y - mean) * sqrt(pmax(object$family$dev.resids(y, mean, rep_len(a, length(y))), 0)),
                  working = (y - mean) / object$family$mu.eta(object$linear.predictors),
-                 loo = replace(object$residuals, object$data$rows,
-                               y[object$data$rows] - object$family$linkinv(loo_predictor(object)$mean)))
+                 loo = y - object$family$linkinv(object$left_out %or% left_out_predictor(object)))
   stats::naresid(object$na.action, stats::setNames(left, names(mean)))
+}
+
+left_out_predictor <- function(object) {
+  if (inherits(object, "kernel_ridge")) refuse_loo(list(control = object$control, y = object$alpha))
+  replace(object$linear.predictors, object$data$rows, loo_predictor(object)$mean)
 }
 
 # Mean and variance of each row's linear predictor after all others.
@@ -77,8 +80,14 @@ loo_predictor <- function(object) {
   model <- object$data
   if (!model$dense) refuse_loo(model)
   system <- gp_system(model, model$values)
-  at <- list(model = model, system = system, weights = gp_weights(model, system))
-  v <- predictor_variance(at, list(diagonal = rowSums(backsolve(system$root, diag(length(model$y)))^2)))
+  loo_of(list(model = model, system = system, weights = gp_weights(model, system)))
+}
+
+inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
+
+loo_of <- function(at) {
+  model <- at$model
+  v <- predictor_variance(at, list(diagonal = inverse_diagonal(at$system)))
   response <- model$response
   g <- response[, "a"] * model$family$slopes(response[, "y"], model$e, model$family$value)$g
   left <- 1 - v * model$w

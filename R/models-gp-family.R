@@ -49,14 +49,21 @@ nugget_of_family <- function(nugget) {
 # Beside what other fits have, the linear predictor and the family as R has it; responses are on their own scale.
 with_family <- function(fit, response, offset) {
   family <- fit$data$family
-  fit$family <- family$base(family$value)
   fit$linear.predictors <- fit$fitted.values
-  mean <- stats::setNames(fit$family$linkinv(as.vector(fit$linear.predictors)), names(fit$linear.predictors))
-  fit[c("fitted.values", "residuals")] <- list(mean, response$y - mean)
-  fit["weights"] <- list(if (any(response$a != 1)) response$a)
+  fit <- on_response_scale(fit, response, offset)
   fit$nugget <- 0
   fit$dispersion <- if (is.null(family$phi)) 1 else if (family$phi == "shape") 1 / family$value else family$value
   fit$sigma <- if (identical(family$phi, "shape")) sqrt(fit$dispersion) else 1
+  fit
+}
+
+# What linear predictors make of a fit.
+on_response_scale <- function(fit, response, offset) {
+  family <- fit$data$family
+  fit$family <- family$base(family$value)
+  mean <- stats::setNames(fit$family$linkinv(as.vector(fit$linear.predictors)), names(fit$linear.predictors))
+  fit[c("fitted.values", "residuals")] <- list(mean, response$y - mean)
+  fit["weights"] <- list(if (any(response$a != 1)) response$a)
   fit$deviance <- sum(fit$family$dev.resids(response$y, mean, response$a))
   fit$null.deviance <- null_deviance(fit$family, response, offset)
   fit
@@ -135,8 +142,8 @@ mode_point <- function(model, alpha, trend, f) {
 
 # Where the mode of a state that is near moves to, to first order.
 mode_near <- function(model, values, near) {
-  by <- gp_theta(values, model$layout) - near$theta
-  list(e = if (max(abs(by), 0) < 1) as.vector(near$e + near$moves %*% by) else near$e, joint = -Inf)
+  by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
+  list(e = if (length(by) && max(abs(by)) < 1) as.vector(near$e + near$moves %*% by) else near$e, joint = -Inf)
 }
 
 # Newton's steps, each a system of generalised least squares, halved until they do not lower what is to be largest. The

@@ -17,7 +17,10 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   check_flag(se.fit, "se.fit")
   if (!is.null(object$data$family)) {
     if (type %in% c("response", "mean")) {
-      return(family_prediction(object, newdata, se.fit, interval, level, type, method, neighbours))
+      link <- function(errors) {
+        predict.gp_fit(object, newdata, errors, type = "link", method = method, neighbours = neighbours)
+      }
+      return(family_prediction(object, link, se.fit, interval, level, type))
     }
     if (interval == "prediction") abort("input", "a prediction interval is that of type = \"response\"")
   }

@@ -184,7 +184,8 @@ tidy.marginal_effects <- function(x, ...) {
 #' @exportS3Method generics::glance
 glance.kernel_ridge <- function(x, ...) {
   data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, r.squared = x$r.squared[1],
-             gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], df.residual = x$df.residual)
+             gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], deviance = sum(stats::deviance(x)),
+             null.deviance = x$null.deviance %or% NA_real_, df.residual = x$df.residual)
 }
 
 #' @rdname tidy-fits
