@@ -20,6 +20,8 @@
 #' @param newdata points over which effects are averaged; by default those of the fit, with its weights
 #' @param se compute standard errors and tests?
 #' @param level confidence level of `conf.low` and `conf.high`
+#' @param type for a fit with a `family`: effects on the linear predictor, or on the mean of the response. The latter
+#'   are the former times the slope of the inverse link at each point, which standard errors take as known
 #' @return A data frame of class `marginal_effects`: `term`, `contrast`, `estimate`, `std.error`, `statistic`,
 #'   `p.value`, `conf.low`, `conf.high`, and the quartiles of the pointwise effects, `q25`, `q50`, `q75`. The attribute
 #'   `pointwise` has the effect at each point, one column per row of the data frame; `width` is the factor `plot()`
@@ -38,7 +40,8 @@
 #' plot(found)
 #' # the effect of weight, car by car
 #' head(attr(found, "pointwise")[, "wt"])
-marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE, level = 0.95) {
+marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE, level = 0.95,
+                             type = c("link", "response")) {
   if (!inherits(object, "kernel_ridge")) {
     abort("input", "`object` must be what kernel_ridge() returned, not ", describe(object))
   }
@@ -48,16 +51,20 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
           "own")
   }
   check_flag(se, "se")
+  scale <- if (choice_of(type[1], c("link", "response"), "type") == "response") object$family
   wanted <- effect_rows(object)
   if (!is.null(variables)) wanted <- wanted[wanted$term %in% known_terms(variables, wanted$term), , drop = FALSE]
   places <- effect_places(object, newdata)
-  found <- lapply(seq_len(nrow(wanted)), function(k) contrast_effect(object, places, wanted, k))
+  found <- lapply(seq_len(nrow(wanted)), function(k) contrast_effect(object, places, wanted, k, scale))
   slopes <- which(!nzchar(wanted$high))
-  if (length(slopes)) found[slopes] <- slope_effects(object, places, wanted$column[slopes])
+  if (length(slopes)) found[slopes] <- slope_effects(object, places, wanted$column[slopes], scale)
   pointwise <- vapply(found, `[[`, numeric(nrow(places$x)), "at")
   pointwise <- matrix(pointwise, nrow(places$x), dimnames = list(places$names, wanted$label))
   out <- data.frame(term = wanted$term, contrast = wanted$contrast, estimate = colSums(places$w * pointwise))
-  if (se) out <- with_tests(out, object, vapply(found, `[[`, numeric(nrow(object$data$x)), "w"), level)
+  if (se) {
+    w <- vapply(found, `[[`, numeric(nrow(object$data$x)), "w")
+    out <- with_tests(out, object, w, level, vapply(found, function(one) one$intercept %or% 0, 0))
+  }
   quartiles <- apply(pointwise, 2, stats::quantile, c(0.25, 0.5, 0.75))
   out[c("q25", "q50", "q75")] <- t(quartiles)
   rownames(out) <- wanted$label
@@ -126,23 +133,30 @@ effect_places <- function(fit, newdata) {
 }
 
 # Derivatives by columns at each place, and of each mean the weights of alpha in it.
-slope_effects <- function(fit, places, columns) {
+slope_effects <- function(fit, places, columns, scale = NULL) {
   unit <- fit$units$y$width / fit$units$x$width
   P <- Vi(places$x)
   slopes <- lazy_gradient(kernel_pairs(fit$kernel, P, fit$data$x), P)
-  at <- fit_sums(slopes, fit$alpha, "j", fit$control)
-  w <- fit_sums(slopes, places$w, "i", fit$control)
+  by <- if (is.null(scale)) 1 else scale$mu.eta(ridge_values(fit, places$x)[, 1])
+  at <- by * fit_sums(slopes, fit$alpha, "j", fit$control)
+  w <- fit_sums(slopes, by * places$w, "i", fit$control)
   lapply(columns, function(d) list(at = at[, d] * unit[d], w = w[, d] * unit[d]))
 }
 
-contrast_effect <- function(fit, places, wanted, k) {
+contrast_effect <- function(fit, places, wanted, k, scale = NULL) {
   if (!nzchar(wanted$high[k])) return(NULL)
   ends <- lapply(contrast_ends(fit, places$raw, wanted[k, ]), scaled_columns, fit$units$x)
   pairs <- lapply(ends, function(x) fit_products(kernel_pairs(fit$kernel, x, fit$data$x), fit$control))
   unit <- fit$units$y$width
-  at <- unname(pairs$high %*% fit$alpha) - unname(pairs$low %*% fit$alpha)
-  w <- unname(t(pairs$high) %*% places$w) - unname(t(pairs$low) %*% places$w)
-  list(at = as.vector(at) * unit, w = as.vector(w) * unit)
+  values <- lapply(pairs, function(K) as.vector(K %*% fit$alpha))
+  if (!is.null(scale)) {
+    e <- lapply(values, `+`, fit$units$y$centre)
+    values <- lapply(e, scale$linkinv)
+    slopes <- lapply(e, scale$mu.eta)
+  }
+  by <- if (is.null(scale)) list(high = places$w, low = places$w) else lapply(slopes, `*`, places$w)
+  w <- as.vector(t(pairs$high) %*% by$high) - as.vector(t(pairs$low) %*% by$low)
+  list(at = (values$high - values$low) * unit, w = w * unit, intercept = sum(by$high) - sum(by$low))
 }
 
 # The same rows with one level, or value, and with the other.
@@ -162,9 +176,9 @@ replace_column <- function(x, column, value) {
   x
 }
 
-with_tests <- function(out, fit, w, level) {
+with_tests <- function(out, fit, w, level, intercept) {
   check_level(level)
-  out$std.error <- functional_se(fit, matrix(w, nrow(fit$data$x)))[, 1] / fit$units$y$width
+  out$std.error <- functional_se(fit, matrix(w, nrow(fit$data$x)), intercept)[, 1] / fit$units$y$width
   out$statistic <- out$estimate / out$std.error
   out$p.value <- 2 * stats::pnorm(-abs(out$statistic))
   half <- stats::qnorm((1 + level) / 2) * out$std.error

@@ -122,7 +122,8 @@ new_fit <- function(class, call, inputs, ...) {
 #' [sinkhorn()] and [energy_test()].
 #'
 #' @param object,x,formula a fit
-#' @param type of residuals: only `"response"`, the observed minus the fitted values; [gp_fit()] has others
+#' @param type of residuals: only `"response"`, the observed minus the fitted values; [gp_fit()] has others, and so have
+#'   fits with a `family`
 #' @param ... for `update()`: arguments to change; for `lines()` and `qqnorm()`: arguments of [graphics::lines()] and
 #'   [stats::qqnorm()]
 #' @return One number per observation; for `update()` a fit; for `terms()` and similar, what they return for [lm()].
@@ -150,6 +151,7 @@ fitted.kernweave_fit <- function(object, ...) stats::napredict(object$na.action,
 #' @export
 residuals.kernweave_fit <- function(object, type = "response", ...) {
   refuse_more(...)
+  if (!is.null(object$family)) return(family_residuals(object, type))
   choice_of(type, "response", "type")
   stats::naresid(object$na.action, object[["residuals"]])
 }
@@ -267,10 +269,16 @@ sigma.kernweave_fit <- function(object, ...) {
 #' @importFrom stats deviance
 #' @export
 deviance.kernweave_fit <- function(object, ...) {
+  if (!is.null(object$deviance)) return(object$deviance)
   if (is.null(object[["residuals"]])) abort("unsupported", "a fit of class ", class(object)[1], " has no residuals")
   squares <- (object$weights %or% 1) * object[["residuals"]]^2
   if (is.matrix(squares)) colSums(squares) else sum(squares)
 }
+
+#' @rdname kernweave_fit
+#' @importFrom stats family
+#' @export
+family.kernweave_fit <- function(object, ...) object$family %or% stats::gaussian()
 
 # Rows of weight 0 take no part.
 fit_weights <- function(weights, n) {

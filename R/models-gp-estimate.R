@@ -71,6 +71,7 @@ model_rows <- function(model, rows) {
   model$x <- model$x[rows, , drop = FALSE]
   model$y <- model$y[rows]
   model$w <- model$w[rows]
+  model$response <- model$response[rows, , drop = FALSE]
   model$Q <- qr.Q(q)
   model$log_R <- model$log_R + sum(log(abs(diag(qr.R(q)))))
   model$dense <- length(rows) <= model$control$dense_n
@@ -90,6 +91,9 @@ rows_for_estimate <- function(x, most, seed) {
 
 # --- bounds and starts --------------------------------------------------------------------------------------
 
+# Of a linear predictor: a standard deviation of 100.
+most_variance <- 1e4
+
 # Scales between a tenth of the shortest distance and ten times the diameter; variances by the spread of the response.
 gp_bounds <- function(model) {
   layout <- model$layout
@@ -98,8 +102,9 @@ gp_bounds <- function(model) {
   spread <- log(spread_of(model))
   start <- gp_theta(model$values, layout)
   least <- c(variance = 1e-6, nugget = 1e-12)[layout$part]
-  lower <- ifelse(layout$part == "kernel", start - log(1e3), spread + log(least))
-  upper <- ifelse(layout$part == "kernel", start + log(1e3), spread + log(1e8))
+  alone <- layout$part %in% c("kernel", "phi")
+  lower <- ifelse(alone, start - log(1e3), spread + log(least))
+  upper <- ifelse(alone, start + log(1e3), if (is.null(model$family)) spread + log(1e8) else log(most_variance))
   scales <- grep("scale$", layout$name)
   apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
   if (length(scales)) {
@@ -179,7 +184,7 @@ gp_grid <- function(model, theta, bounds) {
   layout <- model$layout
   scales <- grep("scale$", layout$name)
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
-  ratios <- if (any(layout$part == "nugget")) c(1e-3, 0.1, 1) else NA
+  ratios <- if (any(layout$part == "nugget")) c(1e-3, 0.1, 1) else if (is.null(model$family)) NA else c(0.1, 0.3, 1)
   places <- expand.grid(by = by, ratio = ratios)
   starts <- lapply(seq_len(nrow(places)), function(k) {
     at <- theta
@@ -198,6 +203,10 @@ profiled <- function(model, theta, ratio, bounds) {
   spread <- spread_of(model)
   if (length(v)) theta[v] <- log(spread)
   if (length(g)) theta[g] <- log(ratio * if (length(v)) spread else model$values$variance)
+  if (!is.null(model$family)) {
+    theta[v] <- theta[v] + log(ratio)
+    return(gp_state(model, within_bounds(theta, model, bounds))[c("theta", "value")])
+  }
   both <- length(v) && (length(g) || model$values$nugget == 0)
   values <- gp_values(model$values, layout, theta)
   system <- gp_system(model, values)
@@ -233,10 +242,10 @@ within_bounds <- function(theta, model, bounds) {
   pmax(theta, lower_bounds(theta, model, bounds))
 }
 
-# Steps of the average information, as long as a trust region allows, and from the fifth on with what the scores have
-# told of the curvature since. The end is where the score is within `goal` standard errors of nought, or within twice
-# the noise it has by products, or gets no nearer for that. `near`: a state whose preconditioner and solutions may
-# serve. `later`: so many states' work comes after, where that is known.
+# Steps of the average information, as long as a trust region allows, and from the fifth on, of families from the third,
+# with what the scores have told of the curvature since. The end is where the score is within `goal` standard errors of
+# nought, or within twice the noise it has by products, or gets no nearer for that. `near`: a state whose preconditioner
+# and solutions may serve. `later`: so many states' work comes after, where that is known.
 gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05, near = NULL,
                      later = NA) {
   begun <- proc.time()[["elapsed"]]
@@ -245,6 +254,7 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
   before <- Inf
   mu <- 0
   most <- min(model$control$max_iter, if (model$dense) 100 else 30)
+  first <- if (is.null(model$family)) 5 else 3
   out <- function(converged, steps) {
     list(state = at, steps = steps, converged = converged, decrement = decrement_of(at, at$information, model, bounds),
          noise = noise_of(at, model, bounds))
@@ -261,7 +271,8 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
     before <- away
     found <- gp_step(model, at, H, mu, bounds)
     if (is.null(found)) return(out(decrement_of(at, at$information, model, bounds) < max(0.1, enough), step))
-    H <- if (step < 5) found$at$information else secant(H, found$at$theta - at$theta, at$score - found$at$score)
+    H <- if (step < first) found$at$information
+         else secant(H, found$at$theta - at$theta, at$score - found$at$score)
     at <- found$at
     mu <- found$mu
   }
@@ -363,6 +374,8 @@ meaning_of_bound <- function(row, high, below, model) {
   } else if (row$part == "nugget" && !high && nugget_floor(model) > 1e-8) {
     paste0("that is the smallest that approximated products can resolve with ",
            format(length(model$y), big.mark = ","), " rows; give `nugget`, or `estimate_on`")
+  } else if (row$part == "phi" || !is.null(model$family) && row$part == "variance" && high) {
+    meaning_of_family_bound(row, high, model$family)
   } else if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
   else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
   else if (!grepl("scale$", row$name)) "the data do not determine it"

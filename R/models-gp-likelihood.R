@@ -42,7 +42,11 @@ column_of_parameter <- function(model, name, n) {
   if (each) model$term else seq_len(n)
 }
 
-gp_pairs <- function(model, numbers) do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers))
+# `root`: of weights by which the matrix is multiplied on both sides.
+gp_pairs <- function(model, numbers) {
+  K <- do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers))
+  if (is.null(model$root)) K else Vi(model$root) * K * Vj(model$root)
+}
 
 gp_numbers <- function(model, values) {
   numbers <- values$kernel
@@ -83,20 +87,26 @@ gp_slopes <- function(model, values) {
 # `near`: a state of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) {
   if (values$variance == 0) return(linear_gp_system(model, values))
+  if (!is.null(model$family)) return(weighed_gp_system(model, values, near))
   if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values, near)
+}
+
+dense_gp_covariance <- function(model, values) {
+  values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
 }
 
 # Of the noise alone.
 linear_gp_system <- function(model, values) {
   noise <- values$nugget / model$w
+  traces <- c(0, length(noise))
   list(logdet = sum(log(noise)), noise = noise, solve = function(b, ...) b / noise,
        forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
-       derivatives = function() list(kernel = numeric(), nugget = length(noise), applied = function(u) list()))
+       derivatives = function() list(traces = traces, each = rbind(traces, traces), applied = function(u) list()))
 }
 
 dense_gp_system <- function(model, values) {
   noise <- values$nugget / model$w
-  A <- values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
+  A <- model$K %or% dense_gp_covariance(model, values)
   diag(A) <- diag(A) + noise
   root <- tryCatch(chol.default(A), error = function(e) NULL)
   if (is.null(root) || any(!is.finite(root))) return(NULL)
@@ -105,7 +115,8 @@ dense_gp_system <- function(model, values) {
     slopes <- dense_gp_slopes(model, values)
     of_noise <- sum(diag(inverse) * noise)
     traces <- c(length(noise) - of_noise, vapply(slopes, function(B) sum(inverse * B), 0), of_noise)
-    list(traces = traces, each = rbind(traces, traces), applied = function(u) lapply(slopes, function(B) B %*% u))
+    list(traces = traces, each = rbind(traces, traces), diagonal = diag(inverse),
+         applied = function(u) lapply(slopes, function(B) B %*% u))
   }
   list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives, root = root,
        forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
@@ -240,6 +251,7 @@ is_reml <- function(model) model$method == "REML"
 gp_rows <- function(model) length(model$y) - is_reml(model) * ncol(model$Q)
 
 gp_log_likelihood <- function(model, logdet, weights) {
+  if (!is.null(model$family)) return(laplace_likelihood(model, logdet, weights))
   more <- if (is_reml(model)) weights$logdet_trend else 0
   -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2
 }
@@ -247,6 +259,7 @@ gp_log_likelihood <- function(model, logdet, weights) {
 # Value, score and average information at logarithms theta; -Inf where the matrix is not definite. Solutions begin at
 # those of a state that is near.
 gp_state <- function(model, theta, near = NULL) {
+  if (!is.null(model$family)) return(laplace_state(model, theta, near))
   values <- gp_values(model$values, model$layout, theta)
   system <- unless_indefinite_gp(gp_system(model, values, near))
   weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system, near$weights$solved))
@@ -292,5 +305,5 @@ gp_score <- function(model, values, system, weights, slopes) {
   information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
   dimnames(information) <- list(layout$label, layout$label)
   list(score = stats::setNames((forms[1, ] - slopes$traces[of] + beside) / 2, layout$label),
-       information = (information + t(information)) / 2, score_noise = noise)
+       information = (information + t(information)) / 2, score_noise = noise, along = W, solved = solved)
 }

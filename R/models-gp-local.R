@@ -58,10 +58,10 @@ local_process <- function(object, x, m, y = NULL, trend = NULL) {
     at <- x[rows, , drop = FALSE]
     near <- nearest_observations(object, at, min(m, n))
     both <- rbind(model$x, at)
-    found <- conditional(gp_cross(object, both, both), y, seen = seq_len(n), ridge = object$nugget / model$w,
+    found <- conditional(gp_cross(object, both, both), y, seen = seq_len(n), ridge = model$values$nugget / model$w,
                          trend = if (!is.null(trend)) rbind(model$Q, trend[rows, , drop = FALSE]),
                          neighbours = near$nn.index)
-    cbind(found$mean, found$variance, known = object$nugget == 0 & near$nn.dist[, 1] == 0, deparse.level = 0)
+    cbind(found$mean, found$variance, known = model$values$nugget == 0 & near$nn.dist[, 1] == 0, deparse.level = 0)
   }))
 }
 
@@ -127,7 +127,7 @@ local_weights <- function(object, x, k) {
     S <- near[place, ]
     own <- model$x[S, , drop = FALSE]
     A <- unname(as.matrix(gp_cross(object, own, own)))
-    weights <- solve(A + diag(object$nugget / model$w[S] + 1e-8 * diag(A), length(S)), k[S, place])
+    weights <- solve(A + diag(model$values$nugget / model$w[S] + 1e-8 * diag(A), length(S)), k[S, place])
     k[, place] <- replace(numeric(nrow(k)), S, weights)
   }
   k

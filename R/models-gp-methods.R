@@ -33,14 +33,24 @@
 #' or polygons, by some 64 nodes of a grid in each. Covariances and the regressors of the trend are averaged over the
 #' nodes. The noise is not part of such a mean. Sides and offsets are in the units of the inputs.
 #'
+#' @section Responses that are not normal:
+#' `type = "link"` is the linear predictor, whose posterior is taken as normal, and `"response"` its inverse link, with
+#' the ends of the link's interval and a standard error by the delta method. `"mean"` is the posterior mean of the
+#' inverse link, with its standard deviation: what one expects of the response, larger than `"response"` for counts and
+#' nearer to one half for probabilities. For gaussian fits all three are the same. `interval = "prediction"` has
+#' quantiles of the response over the posterior of the linear predictor; a binomial response has none. `simulate(noise =
+#' TRUE)` draws responses, otherwise their means. Residuals of type `"loo"` are approximate: the mode without a row is
+#' one step from that with it.
+#'
 #' @param object,x what [gp_fit()] returned
 #' @param newdata new places; by default the fit's own
 #' @param se.fit return standard errors?
 #' @param interval,level `"confidence"` for the process, or `"prediction"` for an observation of weight 1, which adds
 #'   the nugget
-#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `residuals()`: observed minus fitted
-#'   values, `"pearson"` residuals (divided by the standard deviation of the noise), or `"loo"`, observed values minus
-#'   their prediction from all others with the covariance parameters fixed, see [rstandard.gp_fit()]
+#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below. For
+#'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
+#'   noise), or `"loo"`, observed values minus their prediction from all others with the covariance parameters fixed, see
+#'   [rstandard.gp_fit()]; of families also `"deviance"` and `"working"`, as for [glm()]
 #' @param method how `predict()` finds standard errors, see below; for `confint()`, by standard errors or by
 #'   [profile()][profile.gp_fit()]
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
@@ -90,8 +100,10 @@ coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
 
 # All of them, those that were given, too.
 covariance_parameters <- function(fit) {
+  family <- fit$data$family
   kernel <- if (fit$variance > 0) names(fit$data$values$kernel)
-  layout <- gp_layout(fit$data$values, c("variance", kernel, "nugget"), term_labels(fit))
+  layout <- gp_layout(fit$data$values, c("variance", kernel, if (is.null(family)) "nugget"), term_labels(fit))
+  if (!is.null(family$phi)) layout <- with_phi(layout, family)
   exp(gp_theta(fit$data$values, layout))
 }
 
@@ -161,6 +173,7 @@ logLik.gp_fit <- function(object, se_tol = NULL, ...) {
 #' @export
 residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...) {
   refuse_more(...)
+  if (!is.null(object$data$family)) return(family_residuals(object, type))
   type <- choice_of(type[1], c("response", "pearson", "loo"), "type")
   left <- object$residuals
   if (type == "pearson") {
@@ -194,7 +207,7 @@ print_gp_title <- function(x) {
   parts <- kernel_parts(x$kernel)
   kernel <- if (is.null(parts$op)) paste0(parts$title, places_text(parts)) else format(x$kernel)
   title <- if (x$variance > 0) paste0("Gaussian process, ", kernel) else "Linear model"
-  cat(title, ", ", x$method, ", ", format(n, big.mark = ","), " points, ",
+  cat(title, ", ", family_text(x), x$method, ", ", format(n, big.mark = ","), " points, ",
       how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ",
       sub("^~", "~ ", deparse1(x$trend$formula)), "\n", sep = "")

@@ -3,11 +3,11 @@
 #' @rdname gp_fit-methods
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
-                           level = 0.95, type = c("response", "trend"), method = c("auto", "exact", "local"),
-                           neighbours = 60, block = NULL, ...) {
+                           level = 0.95, type = c("response", "link", "mean", "trend"),
+                           method = c("auto", "exact", "local"), neighbours = 60, block = NULL, ...) {
   refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
-  type <- choice_of(type[1], c("response", "trend"), "type")
+  type <- choice_of(type[1], c("response", "link", "mean", "trend"), "type")
   method <- choice_of(method[1], c("auto", "exact", "local"), "method")
   neighbours <- check_count(neighbours, "neighbours")
   check_level(level)
@@ -18,9 +18,19 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   if (!is.null(block)) {
     return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
   }
+  if (!is.null(object$data$family)) {
+    if (type %in% c("response", "mean")) {
+      link <- function(errors) {
+        predict.gp_fit(object, newdata, errors, type = "link", method = method, neighbours = neighbours)
+      }
+      return(family_prediction(object, link, se.fit, interval, level, type))
+    }
+    if (interval == "prediction") abort("input", "a prediction interval is that of type = \"response\"")
+  }
+  if (type %in% c("link", "mean")) type <- "response"
   errors <- se.fit || interval != "none"
   local <- method == "local" && type == "response"
-  if (is.null(newdata) && !errors && type == "response" && !local) return(fitted(object))
+  if (is.null(newdata) && !errors && type == "response" && !local) return(fitted_link(object))
   by <- if (errors && type == "response" && !local) errors_by_neighbours(object, method, neighbours)
   found <- at_gp_places(object, newdata, function(x, F, offset) {
     beside <- as.vector(F %*% coef(object)) + offset
@@ -100,8 +110,12 @@ new_regressors <- function(model, F) F %*% inverse_root(model$R)
 gp_conditional <- function(object, x, trend, y = object$data$y, ..., tol = min(100 * object$control$tol, 1e-2)) {
   model <- object$data
   both <- rbind(model$x, x)
+  W <- if (is.null(model$family)) 1 else model$w  # the system is that of B
+  by <- rep(sqrt(W), length.out = length(model$y))
+  if (!is.null(trend)) trend[seq_along(by), ] <- by * trend[seq_along(by), ]
   quietly_solved(conditional(
-    gp_cross(object, both, both), y, seen = seq_along(model$y), ridge = object$nugget / model$w, trend = trend, ...,
+    weighed_pairs(gp_cross(object, both, both), c(by^2, rep(1, nrow(x)))), if (!is.null(y)) by * y,
+    seen = seq_along(by), ridge = model$values$nugget * W / model$w, trend = trend, ...,
     tol = tol, solver = if (model$dense) "dense" else "cg", maxit = object$control$max_iter,
     precondition = object$kept$preconditioner$P %or% TRUE, rank = object$control$rank
   ))
@@ -119,6 +133,7 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   drawn <- with_state(seed, at_gp_places(object, newdata, function(x, F, offset) {
     weights <- if (is.null(newdata)) object$weights
     draws <- if (conditional) draws_after(object, x, F, offset, nsim) else draws_before(object, x, F, offset, nsim)
+    if (!is.null(object$data$family)) return(family_draws(object, draws, noise, weights))
     if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
   }))
   names <- list(rownames(drawn$value), paste0("sim_", seq_len(nsim)))

@@ -59,6 +59,20 @@
 #' newdata = map), 1, sd)` are the standard errors of a large map to within 7 %. Beyond 20 000 rows standard errors are
 #' by neighbours, in microseconds to milliseconds per place.
 #'
+#' @section Responses that are not normal:
+#' With a `family` other than `gaussian()`, `eta = F b + f` is the linear predictor: the inverse link of it is the mean
+#' of the response, given the process. There is no nugget, since the family is the noise. A binomial response is a
+#' factor of two levels, of which the first is failure, a logical, 0 and 1, `cbind(successes, failures)`, or shares of
+#' `weights` trials. Counts with different exposures take `trend = ~ offset(log(exposure))`; counts that vary more than
+#' Poisson's take `"negbin"`. The `shape` of Gamma and the `size` of `"negbin"` are estimated with the other
+#' parameters; `fit_control(start = c(shape = 5))` starts them.
+#'
+#' The process is integrated out by Laplace's approximation at the mode of `eta`. With `"REML"` the trend is integrated
+#' out, too, and the likelihood is that of `mgcv::gam(method = "REML")`; with `"ML"` the trend is at the mode, as in
+#' `lme4::glmer()`. For 0/1 data with few rows the approximation makes the variance of the process too small. If places
+#' separate the two classes, the variance grows without bound: it then ends at 10 000, with a warning of class
+#' `kernweave_warning_boundary`.
+#'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` a formula, whose right
 #'   side names the inputs of the kernel. Of points of the sf package it may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
@@ -66,14 +80,19 @@
 #' @param kernel a positive definite kernel, as in [kernel_spec()]
 #' @param variance,nugget a number, or `NULL` to estimate it
 #' @param method `"REML"` or `"ML"`
-#' @param weights of the observations: an observation has noise variance `nugget / weight`
+#' @param weights of the observations: an observation has noise variance `nugget / weight`. Of a binomial response
+#'   the numbers of trials, of other families prior weights, by which log-densities are multiplied
 #' @param estimate_on number of rows on which to estimate the covariance parameters; must exceed the number of these
 #'   parameters plus the number of trend columns
 #' @param control settings from [fit_control()]
+#' @param family the distribution of the response: `gaussian()`, `binomial()` with link `"logit"` or `"probit"`,
+#'   `poisson()`, `Gamma("log")`, or negative binomial, `"negbin"` with an estimated size or
+#'   `MASS::negative.binomial(size)` with a given one
 #' @param ... not used
 #' @return An object of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
 #'   `alpha` (the solution of the linear system for the response less the trend), and `information` (the average
-#'   information matrix of the log parameters).
+#'   information matrix of the log parameters). With a `family` other than `gaussian()`, also `linear.predictors`,
+#'   `dispersion`, `deviance` and `null.deviance`.
 #' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
 #' @seealso [predict.gp_fit()] for its methods; [kernel_ridge()] to choose a penalty by cross-validation,
 #'   [conditional()] for a known covariance
@@ -83,6 +102,9 @@
 #' @concept variogram
 #' @concept nugget, sill and range
 #' @concept length-scale hyperparameter
+#' @concept spatial generalised linear mixed model
+#' @concept Gaussian process classification
+#' @concept counts, logistic and Poisson kriging
 #' @export
 #' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- gp_fit(accel ~ times, MASS::mcycle, method = "ML")
@@ -93,15 +115,19 @@
 #' some <- quakes[seq(1, 1000, by = 8), ]
 #' map <- gp_fit(depth ~ long + lat, some, trend = ~ long + lat, kernel = "matern32")
 #' summary(map)
+#' # counts, and the probability of a large one
+#' counts <- gp_fit(stations ~ long + lat, some, kernel = kernel_spec("matern32", scale = 4), family = "negbin")
+#' predict(counts, some[1:2, ], interval = "prediction")
 gp_fit <- function(x, ...) UseMethod("gp_fit")
 
 #' @rdname gp_fit
 #' @export
 gp_fit.default <- function(x, y, trend = ~ 1, kernel = "matern52", variance = NULL, nugget = NULL,
-                           method = c("REML", "ML"), weights = NULL, estimate_on = Inf, control = fit_control(), ...) {
+                           method = c("REML", "ML"), weights = NULL, estimate_on = Inf, control = fit_control(),
+                           family = gaussian(), ...) {
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
-  settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control)
+  settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   inputs <- fit_matrix(x)
   found <- trend_variables(trend, trend_data(x, inputs$names))
   gp_of(inputs, y, trend_columns(found, found$frame, nrow(inputs$x)), settings, weights, match.call())
@@ -111,9 +137,9 @@ gp_fit.default <- function(x, y, trend = ~ 1, kernel = "matern52", variance = NU
 #' @export
 gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "matern52", variance = NULL, nugget = NULL,
                            method = c("REML", "ML"), weights = NULL, subset = NULL, na.action = NULL, estimate_on = Inf,
-                           control = fit_control(), ...) {
+                           control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
-  settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control)
+  settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   placed <- sf_formula(x, data)
   x <- placed$formula
   data <- placed$data
@@ -126,7 +152,7 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "matern52", var
   fit
 }
 
-gp_settings <- function(kernel, variance, nugget, method, estimate_on, control) {
+gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family = NULL) {
   check_control(control, series = TRUE)
   check_order(kernel, 0, "Gaussian processes")
   one <- function(v) is.numeric(v) && length(v) == 1 && is.finite(v)
@@ -136,11 +162,14 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control) 
   if (!is.null(nugget) && !(one(nugget) && nugget >= 0)) {
     abort("value", "`nugget` must be 0 or more, or NULL to be estimated, not ", format_value(nugget))
   }
-  if (identical(as.numeric(variance), 0) && identical(as.numeric(nugget), 0)) {
+  none <- identical(as.numeric(variance), 0)
+  if (none && identical(as.numeric(nugget), 0)) {
     abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
+  if (none && !is.null(family)) abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
+  if (!is.null(family)) nugget <- nugget_of_family(nugget)
   if (!identical(estimate_on, Inf)) estimate_on <- check_count(estimate_on, "estimate_on", least = 3)
-  c(gp_variance(kernel, variance), list(nugget = nugget, estimate_on = estimate_on, control = control,
+  c(gp_variance(kernel, variance), list(nugget = nugget, estimate_on = estimate_on, control = control, family = family,
     method = choice_of(method[1], c("REML", "ML"), "method")))
 }
 
@@ -171,6 +200,7 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   placed <- placed_inputs(settings$kernel, inputs)
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
+  if (!is.null(settings$family)) return(gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call))
   y <- check_response(y, nrow(inputs$x))
   if (ncol(y) > 1) abort("unsupported", "a Gaussian process has one response, not ", ncol(y))
   weights <- fit_weights(weights, nrow(inputs$x))
@@ -281,13 +311,17 @@ gp_fitted <- function(model, settings) {
   if (!is.null(estimate)) model$values <- estimate$state$values
   given <- model$control$approximate
   at <- if (length(rows) == length(model$y)) estimate$state
+  if (!is.null(model$family)) {
+    at <- mode_of_all(model, at)
+    model <- at$model
+  }
   if (is.null(at)) at <- gp_state_given(model)
   weights <- at$weights
   if (!model$dense) model$control["approximate"] <- list(at$control$approximate)
   tell_of_tolerance(given, model$control, length(model$y))
   if (isFALSE(weights$converged)) warn_of_residual(model, weights$residual)
   kept <- list2env(list(preconditioner = at$preconditioner), parent = emptyenv())
-  list(model = model, weights = weights, value = if (!is.null(at$value)) at[c("value", "se")], estimate = estimate,
+  list(model = model, weights = weights, value = if (!is.null(at[["value"]])) at[c("value", "se")], estimate = estimate,
        estimated_on = length(rows), kept = kept,
        convergence = list(iterations = estimate$steps %or% 0, converged = estimate$converged %or% TRUE,
                           residual = weights$residual, trend = weights$inaccuracy, noise = estimate$noise,

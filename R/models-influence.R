@@ -84,6 +84,7 @@ cooks.distance.kernel_ridge <- cooks.distance.gp_fit
 #' @export
 residuals.kernel_ridge <- function(object, type = c("response", "loo"), ...) {
   refuse_more(...)
+  if (!is.null(object$family)) return(family_residuals(object, type))
   type <- choice_of(type[1], c("response", "loo"), "type")
   if (type == "loo") return(loo_residuals(object))
   stats::naresid(object$na.action, object$residuals)
@@ -113,6 +114,10 @@ heavy_of <- function(fit) if (is.null(fit$weights)) seq_len(nrow(fit$x)) else wh
 # P_ii, `square` (P W^-1 P)_ii, the leverage, the residual where it is left out, alpha_i / P_ii, and the deviation of
 # that. A process has the variance 1 / P_ii there, a ridge regression that of a sum of noises.
 influence_of <- function(fit, squares = !inherits(fit, "gp_fit")) {
+  if (!is.null(fit$family)) {
+    abort("unsupported", "leverages and densities of rows that are left out are built for family = gaussian(); ",
+          "residuals(type = \"loo\") are there for all families")
+  }
   process <- as_process(fit)
   found <- inverse_parts(process, squares)
   ridge <- process$nugget

@@ -6,9 +6,12 @@ ridge_values <- function(fit, at) {
   t(t(values) * fit$units$y$width + fit$units$y$centre)
 }
 
-# Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response.
-functional_se <- function(fit, w) {
-  outer(sqrt(colSums(ridge_solved(fit, w)^2 / fit$data$w)), fit$sigma)
+# Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response. Of
+# families the intercept is `level` times in each.
+functional_se <- function(fit, w, level = 0) {
+  v <- ridge_solved(fit, w)
+  if (!is.null(fit$family)) v <- with_intercept(fit, v, level)
+  outer(sqrt(colSums(v^2 / fit$data$w)), fit$sigma)
 }
 
 # Solutions by the factor, or with the preconditioner, that the first of them made.
@@ -26,7 +29,7 @@ ridge_solved <- function(fit, w) {
 
 ridge_se <- function(fit, at) {
   do.call(rbind, in_row_blocks(nrow(at), function(rows) {
-    functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))))
+    functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))), level = 1)
   }))
 }
 
@@ -34,11 +37,19 @@ ridge_se <- function(fit, at) {
 #' @param object,newdata for `predict()`: a fit, and new inputs; by default the fit's own
 #' @param se.fit return standard errors?
 #' @param interval,level as in [stats::predict.lm()]
+#' @param type for a `family`: means of the response, or the linear predictor
 #' @export
 predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
-                                 interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
+                                 interval = c("none", "confidence", "prediction"), level = 0.95,
+                                 type = c("response", "link"), ...) {
   refuse_more(...)
+  type <- choice_of(type[1], c("response", "link"), "type")
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  if (!is.null(object$family) && type == "response") {
+    check_level(level)
+    link <- function(errors) predict.kernel_ridge(object, newdata, errors, type = "link")
+    return(family_prediction(object, link, se.fit, interval, level, type))
+  }
   q <- ncol(object$data$y)
   if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
@@ -55,6 +66,7 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
   fit <- shaped(seq_len(q))
   if (!errors) return(fit)
   se <- shaped(q + seq_len(q))
+  if (!is.null(object$family)) object$df.residual <- Inf
   if (interval != "none") fit <- with_interval(fit, se, object, interval, level)
   if (!se.fit) return(fit)
   list(fit = fit, se.fit = se, df = object$df.residual, residual.scale = object$sigma)
@@ -72,7 +84,8 @@ vcov.kernel_ridge <- function(object, ...) {
   }
   if (ncol(object$data$y) > 1) abort("unsupported", "covariances are those of one response")
   inverse <- ridge_solved(object, diag(n))
-  object$sigma2 / object$units$y$width^2 * inverse %*% (t(inverse) / object$data$w)
+  if (!is.null(object$family)) inverse <- with_intercept(object, inverse, 0)
+  (object$sigma / object$units$y$width)^2 * inverse %*% (t(inverse) / object$data$w)
 }
 
 #' @rdname kernel_ridge

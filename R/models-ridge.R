@@ -38,6 +38,14 @@
 #' number of points rather than pairs. The grid of penalties then stops at the smallest that the approximation can
 #' resolve, and `gcv` has an attribute `note` that says so; a smaller `approximate` extends the grid.
 #'
+#' @section Responses that are not normal:
+#' With a `family` other than `gaussian()` the fit minimises minus the log-likelihood plus `lambda / 2` times the
+#' squared norm of the function, which with a free intercept is the linear predictor: kernel logistic regression. If
+#' `lambda` is `NULL` or `"loo"`, 17 values are compared, from the largest on until the criterion rises: the deviance of
+#' rows that are left out, to first order, or, beyond `control$dense_n` rows, the deviance plus twice `edf`, for Gamma
+#' generalised cross-validation. `r.squared` is the share of the null deviance that is explained, and standard errors
+#' are those of the working response. There is no `sigma2`.
+#'
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops its search for `lambda` early: fix `lambda` to compare the two.
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with one column per
@@ -49,6 +57,8 @@
 #' @param standardize standardise the inputs and the response?
 #' @param weights of the observations, whose variance is proportional to 1 / weight
 #' @param control settings from [fit_control()]
+#' @param family the distribution of the response, as for [gp_fit()]; of a negative binomial the size is to be given, as
+#'   in `MASS::negative.binomial(2)`
 #' @param ... not used
 #' @return An object of class `kernel_ridge`: `alpha`, `lambda`, `edf` (the trace of the smoother matrix) and its
 #'   standard error `edf_se`, `gcv` (a data frame with the GCV score and the `criterion` along the penalties),
@@ -72,29 +82,29 @@ kernel_ridge <- function(x, ...) UseMethod("kernel_ridge")
 #' @rdname kernel_ridge
 #' @export
 kernel_ridge.default <- function(x, y, kernel = "gaussian", lambda = NULL, standardize = TRUE, weights = NULL,
-                                 control = fit_control(), ...) {
+                                 control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
   inputs <- fit_matrix(x)
-  ridge_of(inputs, y, kernel_spec(kernel), lambda, standardize, weights, control, match.call())
+  ridge_of(inputs, y, kernel_spec(kernel), lambda, standardize, weights, control, match.call(), as_family(family))
 }
 
 #' @rdname kernel_ridge
 #' @export
 kernel_ridge.formula <- function(x, data = NULL, kernel = "gaussian", lambda = NULL, standardize = TRUE, weights = NULL,
-                                 subset = NULL, na.action = NULL, control = fit_control(), ...) {
+                                 subset = NULL, na.action = NULL, control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
   placed <- sf_formula(x, data)
   x <- placed$formula
   found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset))
   inputs <- c(found$inputs, list(places = placed$places))
   fit <- ridge_of(inputs, found$left, kernel_spec(kernel), lambda, standardize, inputs$weights, control,
-                  match.call())
+                  match.call(), as_family(family))
   fit$formula <- x
   fit
 }
 
-ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, call) {
+ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, call, family = NULL) {
   check_control(control, series = TRUE)
   check_flag(standardize, "standardize")
   check_order(kernel, 0, "ridge regressions")
@@ -104,6 +114,9 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   kernel <- placed$kernel
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   terms <- inputs$names[unique(if (is.null(inputs$constant)) terms else terms[!inputs$constant])]
+  if (!is.null(family)) {
+    return(ridge_of_family(inputs, placed, y, terms, lambda, standardize, weights, control, call, family))
+  }
   y <- check_response(y, nrow(inputs$x))
   weights <- fit_weights(weights, nrow(inputs$x))
   used <- heavy_rows(unname(strip_term(inputs$x)), unname(y), weights)
@@ -284,12 +297,13 @@ loo_curve <- function(B, y, ridges) {
 print.kernel_ridge <- function(x, digits = 4, ...) {
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
-  cat("Kernel ridge regression, ", title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
+  cat("Kernel ridge regression, ", family_text(x), title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
       how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel),
       if (is_standardized(x)) ", of standardized inputs",
       "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not computed" else short(x$edf),
-      if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"), "   R2 ", short(x$r.squared),
-      "   sigma ", short(x$sigma), "\n", sep = "")
+      if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"),
+      if (is.null(x$family)) paste0("   R2 ", short(x$r.squared), "   sigma ", short(x$sigma))
+      else paste0("   deviance ", short(x$deviance), " (explained ", short(100 * x$r.squared), " %)"), "\n", sep = "")
   cat(left_out_text(x$na.action))
   invisible(x)
 }
@@ -343,6 +357,8 @@ ridge_curve <- function(object) {
   refuse_many(ncol(object$data$y))
   x <- unname(strip_term(object$x))
   at <- matrix(plot_axes(x, 200)[[1]])
-  curve_picture(at[, 1], ridge_values(object, scaled_columns(at, object$units$x)), x,
+  values <- ridge_values(object, scaled_columns(at, object$units$x))
+  if (!is.null(object$family)) values <- object$family$linkinv(values[, 1])
+  curve_picture(at[, 1], values, x,
                 object$fitted.values + object$residuals, colnames(object$x) %or% object$names, response_name(object))
 }

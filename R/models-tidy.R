@@ -185,7 +185,8 @@ tidy.marginal_effects <- function(x, ...) {
 #' @exportS3Method generics::glance
 glance.kernel_ridge <- function(x, ...) {
   data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, r.squared = x$r.squared[1],
-             gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], df.residual = x$df.residual)
+             gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], deviance = sum(stats::deviance(x)),
+             null.deviance = x$null.deviance %or% NA_real_, df.residual = x$df.residual)
 }
 
 #' @rdname tidy-fits
@@ -216,7 +217,8 @@ tidy.gp_fit <- function(x, conf.level = 0.95, ...) {
 glance.gp_fit <- function(x, ...) {
   value <- logLik(x)
   data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
-             BIC = stats::BIC(value), sigma2 = x$variance, nugget = x$nugget, iterations = x$convergence$iterations,
+             BIC = stats::BIC(value), sigma2 = x$variance, nugget = x$nugget, deviance = stats::deviance(x),
+             null.deviance = x$null.deviance %or% NA_real_, iterations = x$convergence$iterations,
              residual = x$convergence$residual)
 }
 

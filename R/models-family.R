@@ -1,0 +1,242 @@
+# Families of responses: the log-density of an observation as a function of its linear predictor, and its derivatives.
+# A table, and what users may give to name a row of it.
+
+# Of a row: `title` and `link`; `phi`, the name of its further parameter, if it has one; `log_density`, and `slopes`,
+# the derivatives g, W = -g' and W' by the linear predictor e; `of_phi`, those of the log-density, g and W by log phi.
+# `base`: the family as R has it. `mean(m, v)`: of the inverse link of N(m, v), if that is known; `draw` and `below`,
+# random numbers and distribution function of mean m. `y` is a share of `a` trials, or a response of prior weight a, by
+# which derivatives are multiplied where they are used.
+family_rows <- list(
+  logit = list(
+    title = "binomial", link = "logit", phi = NULL, base = function(k) stats::binomial("logit"),
+    log_density = function(y, e, k, a) {
+      log_choose(a, y) + a * (y * stats::plogis(e, log.p = TRUE) + (1 - y) * stats::plogis(-e, log.p = TRUE))
+    },
+    slopes = function(y, e, k) {
+      W <- stats::plogis(e) * stats::plogis(-e)
+      list(g = y * stats::plogis(-e) - (1 - y) * stats::plogis(e), W = W, W_e = -W * tanh(e / 2))
+    }
+  ),
+  probit = list(
+    title = "binomial", link = "probit", phi = NULL, base = function(k) stats::binomial("probit"),
+    log_density = function(y, e, k, a) {
+      log_choose(a, y) + a * (y * stats::pnorm(e, log.p = TRUE) + (1 - y) * stats::pnorm(-e, log.p = TRUE))
+    },
+    slopes = function(y, e, k) {
+      of <- function(e) {
+        r <- exp(stats::dnorm(e, log = TRUE) - stats::pnorm(e, log.p = TRUE))
+        list(r = r, W = r * (e + r), W_e = r * (1 - (e + r)^2 - r * (e + r)))
+      }
+      high <- of(e)
+      low <- of(-e)
+      list(g = y * high$r - (1 - y) * low$r, W = y * high$W + (1 - y) * low$W,
+           W_e = y * high$W_e - (1 - y) * low$W_e)
+    },
+    mean = function(m, v) stats::pnorm(m / sqrt(1 + v))
+  ),
+  poisson = list(
+    title = "poisson", link = "log", phi = NULL, base = function(k) stats::poisson(),
+    log_density = function(y, e, k, a) a * (y * e - exp(e) - lgamma(y + 1)),
+    slopes = function(y, e, k) list(g = y - exp(e), W = exp(e), W_e = exp(e)),
+    draw = function(n, m, k, a) stats::rpois(n, m),
+    below = function(q, m, k) stats::ppois(q, m)
+  ),
+  Gamma = list(
+    title = "Gamma", link = "log", phi = "shape", base = function(k) stats::Gamma("log"),
+    log_density = function(y, e, k, a) a * (k * log(k) - lgamma(k) + (k - 1) * log(y) - k * e - k * y * exp(-e)),
+    slopes = function(y, e, k) {
+      r <- y * exp(-e)
+      list(g = k * (r - 1), W = k * r, W_e = -k * r)
+    },
+    of_phi = function(y, e, k) {
+      r <- y * exp(-e)
+      list(l = k * (log(k) + 1 - digamma(k) - e + log(y) - r), g = k * (r - 1), W = k * r)
+    },
+    draw = function(n, m, k, a) stats::rgamma(n, shape = a * k, scale = m / (a * k)),
+    below = function(q, m, k) stats::pgamma(q, shape = k, scale = m / k)
+  ),
+  # p = m / (k + m) and q = 1 - p: as logistic functions they never overflow.
+  negbin = list(
+    title = "negative binomial", link = "log", phi = "size", base = function(k) negative_binomial(k),
+    log_density = function(y, e, k, a) {
+      log_q <- stats::plogis(log(k) - e, log.p = TRUE)
+      a * (lgamma(y + k) - lgamma(k) - lgamma(y + 1) + k * log_q + y * stats::plogis(e - log(k), log.p = TRUE))
+    },
+    slopes = function(y, e, k) {
+      p <- stats::plogis(e - log(k))
+      q <- stats::plogis(log(k) - e)
+      list(g = y * q - k * p, W = (y + k) * p * q, W_e = (y + k) * p * q * (q - p))
+    },
+    of_phi = function(y, e, k) {
+      p <- stats::plogis(e - log(k))
+      q <- stats::plogis(log(k) - e)
+      list(l = k * (digamma(y + k) - digamma(k) + stats::plogis(log(k) - e, log.p = TRUE) + 1) - (y + k) * q,
+           g = p * (y * q - k * p), W = p * q * (y + 2 * k - 2 * q * (y + k)))
+    },
+    draw = function(n, m, k, a) stats::rnbinom(n, size = k, mu = m),
+    below = function(q, m, k) stats::pnbinom(q, size = k, mu = m)
+  )
+)
+
+log_choose <- function(a, y) lgamma(a + 1) - lgamma(a * y + 1) - lgamma(a * (1 - y) + 1)
+
+# As MASS has it, of a size that is known.
+negative_binomial <- function(size) {
+  log <- stats::poisson()
+  deviances <- function(y, mu, wt) {
+    2 * wt * (y * log(pmax(y, 1) / mu) - (y + size) * log((y + size) / (mu + size)))
+  }
+  structure(list(family = paste0("Negative Binomial(", format(size, digits = 4), ")"), link = "log",
+                 linkfun = log$linkfun, linkinv = log$linkinv, mu.eta = log$mu.eta, valideta = log$valideta,
+                 validmu = log$validmu, variance = function(mu) mu + mu^2 / size, dev.resids = deviances,
+                 initialize = log$initialize,
+                 aic = function(y, n, mu, wt, dev) -2 * sum(wt * stats::dnbinom(y, size, mu = mu, log = TRUE))),
+            class = "family")
+}
+
+# --- what users give ------------------------------------------------------------------------------------------
+
+# A row of the table, with `value`, the further parameter, and whether it is `given`; NULL for gaussian().
+as_family <- function(family) {
+  if (is.function(family)) family <- family()
+  if (identical(family, "negbin")) return(c(family_rows$negbin, list(value = 1, given = FALSE)))
+  if (identical(family, "gaussian") || identical(family, "binomial") || identical(family, "poisson")) {
+    family <- get(family, asNamespace("stats"))()
+  }
+  if (!inherits(family, "family")) refuse_family(describe(family))
+  name <- sub("\\(.*", "", family$family)
+  if (name == "Negative Binomial" && family$link == "log") {
+    return(c(family_rows$negbin, list(value = get(".Theta", environment(family$variance)), given = TRUE)))
+  }
+  if (name == "gaussian" && family$link == "identity") return(NULL)
+  row <- Find(function(row) row$title == name && row$link == family$link, family_rows)
+  if (is.null(row)) refuse_family(paste0(family$family, "(\"", family$link, "\")"))
+  c(row, list(value = if (!is.null(row$phi)) 1, given = is.null(row$phi)))
+}
+
+refuse_family <- function(what) {
+  abort("unsupported", "`family` must be gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
+        "Gamma(\"log\"), \"negbin\", or negative.binomial(size) of MASS, not ", what)
+}
+
+# --- responses ------------------------------------------------------------------------------------------------
+
+# The response as a number for each row, and `a`, trials or prior weights.
+family_response <- function(family, y, weights, n) {
+  trials <- is.null(family$draw)
+  if (NROW(y) != n && !inherits(y, "formula")) {
+    abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
+  }
+  if (trials) return(binomial_response(y, fit_weights(weights, n), n))
+  y <- check_response(y, n)
+  if (ncol(y) > 1) abort("unsupported", "the family ", family$title, " has one response, not ", ncol(y))
+  y <- as.vector(y)
+  refuse_rows <- function(bad, what) {
+    if (any(bad)) {
+      abort("data", "the response of ", family$title, " must be ", what, ": row ", which(bad)[1], " is ",
+            format(y[bad][1]), if (sum(bad) > 1) paste0(", one of ", sum(bad), " such rows"))
+    }
+  }
+  if (family$title == "Gamma") refuse_rows(y <= 0, "more than 0")
+  else {
+    refuse_rows(y < 0 | y != round(y), "whole numbers, 0 or more")
+    if (all(y == 0)) abort("data", "all counts are 0, in rows 1 to ", n, ": there is nothing to estimate")
+  }
+  list(y = y, a = fit_weights(weights, n) %or% rep(1, n))
+}
+
+# Of two classes, 0 and 1, shares of `weights` trials, or counts of successes and failures.
+binomial_response <- function(y, weights, n) {
+  a <- weights %or% rep(1, n)
+  if (is.data.frame(y)) y <- as.matrix(y)
+  if (is.character(y)) y <- factor(y)
+  if (is.factor(y)) y <- classes_as_numbers(y)
+  if (NCOL(y) == 2) return(counts_of_trials(y, a))
+  y <- as.vector(check_response(y, n))
+  wrong <- which(y < 0 | y > 1)
+  if (length(wrong)) {
+    abort("data", "a binomial response must be a factor of two levels, 0 and 1, shares of `weights` trials, or ",
+          "cbind(successes, failures): row ", wrong[1], " is ", format(y[wrong[1]]))
+  }
+  broken <- which(abs(a * y - round(a * y)) > 1e-6 & a > 0)
+  if (length(broken)) {
+    abort("data", "shares times `weights`, the trials, must be whole numbers: row ", broken[1], " is ",
+          format(y[broken[1]]), " of ", format(a[broken[1]]))
+  }
+  refuse_one_class(y[a > 0])
+  list(y = y, a = a)
+}
+
+classes_as_numbers <- function(y) {
+  levels <- levels(y)
+  if (length(levels) > 2) {
+    third <- which(y == levels[3])
+    where <- if (length(third)) paste("first in row", third[1]) else "in no row"
+    abort("data", "a binomial response has two classes, and this has ", length(levels), ", the third, `", levels[3],
+          "`, ", where, ": multinomial is not built; one against the rest, as in I(class == \"", levels[1], "\"), is")
+  }
+  as.numeric(y != levels[1])
+}
+
+counts_of_trials <- function(y, a) {
+  y <- check_response(y, nrow(y))
+  wrong <- which(rowSums(y < 0 | y != round(y)) > 0)
+  if (length(wrong)) {
+    abort("data", "successes and failures must be whole numbers, 0 or more: row ", wrong[1], " is ",
+          format(y[wrong[1], 1]), " and ", format(y[wrong[1], 2]))
+  }
+  all <- rowSums(y)
+  share <- ifelse(all > 0, y[, 1] / all, 0)
+  refuse_one_class(share[a * all > 0])
+  list(y = unname(share), a = unname(a * all))
+}
+
+refuse_one_class <- function(y) {
+  if (length(y) && (all(y == 0) || all(y == 1))) {
+    abort("data", "all ", length(y), " rows have the same class, ", if (y[1] == 1) "the second" else "the first",
+          ", from row 1 on: there is nothing to estimate")
+  }
+}
+
+# --- moments and quantiles over the linear predictor ----------------------------------------------------------------
+
+# Nodes and weights of integrals over the standard normal distribution, of its Jacobi matrix.
+normal_nodes <- function(count = 15) {
+  J <- diag(0, count)
+  off <- cbind(seq_len(count - 1), seq_len(count)[-1])
+  J[off] <- J[off[, 2:1]] <- sqrt(seq_len(count - 1))
+  e <- eigen(J, symmetric = TRUE)
+  list(x = e$values, w = e$vectors[1, ]^2)
+}
+
+# Mean and standard deviation of the inverse link of N(m, v).
+mean_over_link <- function(family, m, v) {
+  if (family$link == "log") {
+    mean <- exp(m + v / 2)
+    return(list(mean = mean, sd = mean * sqrt(expm1(v))))
+  }
+  nodes <- normal_nodes()
+  at <- family$base(family$value)$linkinv(outer(sqrt(v), nodes$x) + m)
+  at <- matrix(at, length(m))
+  mean <- if (is.null(family$mean)) as.vector(at %*% nodes$w) else family$mean(m, v)
+  list(mean = mean, sd = sqrt(as.vector((at - mean)^2 %*% nodes$w)))
+}
+
+# Quantiles of observations whose linear predictor is N(m, v), by bisection on the logarithm; whole numbers of counts.
+mixture_quantile <- function(family, p, m, v) {
+  nodes <- normal_nodes()
+  means <- exp(pmin(outer(sqrt(v), nodes$x) + m, 700))
+  below <- function(q) as.vector(matrix(family$below(q, means, family$value), length(m)) %*% nodes$w)
+  low <- rep(-700, length(m))
+  high <- rep(700, length(m))
+  for (step in 1:60) {
+    middle <- (low + high) / 2
+    over <- below(exp(middle)) >= p
+    high[over] <- middle[over]
+    low[!over] <- middle[!over]
+  }
+  out <- exp(high)
+  if (family$title == "Gamma") return(out)
+  whole <- pmax(ceiling(out * (1 - 1e-9)), 0)
+  ifelse(below(rep(0, length(m))) >= p, 0, whole)
+}

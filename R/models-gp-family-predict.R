@@ -1,0 +1,105 @@
+# Gaussian processes behind responses that are not normal: predictions, draws and residuals on the response's scale.
+
+# "response" is the inverse link of the link's prediction, with errors by the delta method and the link's ends; "mean"
+# is the mean of the inverse link, with its standard deviation.
+# `link(errors)`: that prediction, with errors or without.
+family_prediction <- function(object, link, se.fit, interval, level, type) {
+  family <- object$data$family
+  if (interval == "prediction" && is.null(family$below)) {
+    abort("unsupported", "a prediction interval of a binomial response is 0, 1 or both; interval = \"confidence\" is ",
+          "that of its probability")
+  }
+  errors <- se.fit || interval != "none"
+  found <- link(errors || type == "mean")
+  link <- if (is.list(found)) found$fit else found
+  scale <- object$family
+  if (type == "response") {
+    fit <- scale$linkinv(link)
+    se <- if (errors) abs(scale$mu.eta(link)) * found$se.fit
+  } else {
+    mean <- mean_over_link(family, link, found$se.fit^2)
+    fit <- mean$mean
+    se <- mean$sd
+  }
+  fit <- stats::setNames(as.vector(fit), names(link))
+  if (interval != "none") fit <- family_interval(object, fit, link, found$se.fit, interval, level)
+  if (!se.fit) return(fit)
+  structure(list(fit = fit, se.fit = stats::setNames(as.vector(se), names(link)), df = Inf,
+                 residual.scale = object$sigma), local = attr(found, "local"))
+}
+
+family_interval <- function(object, fit, link, se, interval, level) {
+  tails <- c(1 - level, 1 + level) / 2
+  known <- which(!is.na(link))
+  ends <- vapply(tails, function(p) {
+    out <- rep(NA_real_, length(link))
+    out[known] <- if (interval == "confidence") object$family$linkinv(link[known] + stats::qnorm(p) * se[known])
+                  else mixture_quantile(object$data$family, p, link[known], se[known]^2)
+    out
+  }, numeric(length(link)))
+  ends <- matrix(ends, length(link))
+  cbind(fit = fit, lwr = ends[, 1], upr = ends[, 2])
+}
+
+# The linear predictor at the fit's own rows, which is what others fit.
+fitted_link <- function(object) {
+  if (is.null(object$data$family)) fitted(object) else stats::napredict(object$na.action, object$linear.predictors)
+}
+
+# Observations, or their means, of drawn linear predictors.
+family_draws <- function(object, draws, noise, weights) {
+  family <- object$data$family
+  mean <- object$family$linkinv(pmin(draws, most_predictor))
+  if (!noise) return(matrix(mean, nrow(draws)))
+  a <- rep(weights %or% rep(1, nrow(draws)), ncol(draws))
+  found <- if (is.null(family$draw)) stats::rbinom(length(draws), round(a), mean) / pmax(a, 1)
+           else family$draw(length(draws), as.vector(mean), family$value, a)
+  matrix(found, nrow(draws))
+}
+
+# As glm() has them. Leaving one out keeps the covariance, and is one Newton step back from the mode.
+family_residuals <- function(object, type) {
+  type <- choice_of(type[1], c("response", "pearson", "deviance", "working", "loo"), "type")
+  mean <- object$fitted.values
+  a <- object$weights %or% 1
+  y <- mean + object$residuals
+  left <- switch(type, response = object$residuals, pearson = (y - mean) * sqrt(a / object$family$variance(mean)),
+                 deviance = sign(y - mean) * sqrt(pmax(object$family$dev.resids(y, mean, rep_len(a, length(y))), 0)),
+                 working = (y - mean) / object$family$mu.eta(object$linear.predictors),
+                 loo = y - object$family$linkinv(object$left_out %or% left_out_predictor(object)))
+  stats::naresid(object$na.action, stats::setNames(left, names(mean)))
+}
+
+left_out_predictor <- function(object) {
+  if (inherits(object, "kernel_ridge")) refuse_loo(list(control = object$control, y = object$alpha))
+  replace(object$linear.predictors, object$data$rows, loo_predictor(object)$mean)
+}
+
+refuse_loo <- function(model) {
+  abort("unsupported", "leaving one out of a fit with a family needs a dense matrix, for up to ", model$control$dense_n,
+        " rows of fit_control(dense_n = ), and there are ", length(model$y))
+}
+
+# Mean and variance of each row's linear predictor after all others.
+loo_predictor <- function(object) {
+  model <- object$data
+  if (!model$dense) refuse_loo(model)
+  system <- gp_system(model, model$values)
+  loo_of(list(model = model, system = system, weights = gp_weights(model, system)))
+}
+
+inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
+
+loo_of <- function(at) {
+  model <- at$model
+  v <- predictor_variance(at, list(diagonal = inverse_diagonal(at$system)))
+  response <- model$response
+  g <- response[, "a"] * model$family$slopes(response[, "y"], model$e, model$family$value)$g
+  left <- 1 - v * model$w
+  list(mean = model$e - v * g / left, variance = v / left)
+}
+
+family_text <- function(fit) {
+  family <- fit$data$family
+  if (!is.null(family)) paste0(family$title, " (", family$link, "), ")
+}

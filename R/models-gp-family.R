@@ -1,0 +1,319 @@
+# Gaussian processes behind responses that are not normal: Laplace's approximation. At the mode of the linear predictor
+# e all is a Gaussian system: the working response e + g / W has noise 1 / W, where g and W are the derivatives of the
+# log-density and of -g. With S = K + 1 / W and B = 1 + W^1/2 K W^1/2 its determinant is that of B, over that of W.
+#
+# A model of a family has, beside what others have, `family`, whose `value` is its further parameter, and `response`, a
+# matrix of y, a and the offset. At a mode `y` is the working response less the offset, `w` is W, the nugget is 1, and
+# `e` is the linear predictor; `joint` is the log-density less half of g' f, f the process.
+
+family_model <- function(inputs, response, trend, settings) {
+  family <- settings$family
+  model <- gp_model(inputs, family_start(family, response), trend, settings, response$a)
+  model$y <- model$y + as.vector(model$Q %*% model$b)
+  model$b <- 0 * model$b
+  model$family <- family
+  model$response <- cbind(y = response$y, a = response$a, offset = trend$offset)[model$rows, , drop = FALSE]
+  if (is.null(family$phi)) return(model)
+  model$values$phi <- if (family$given) family$value else min(max(2 / spread_of(model), 0.5), 50)
+  if (!family$given) model$layout <- with_phi(model$layout, family)
+  model
+}
+
+with_phi <- function(layout, family) {
+  rbind(layout, data.frame(label = family$phi, part = "phi", name = family$phi, index = 1))
+}
+
+# As gp_of(); `placed`, the inputs as the kernel takes them.
+gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
+  response <- family_response(settings$family, y, weights, nrow(inputs$x))
+  model <- family_model(placed, response, trend, settings)
+  check_gp_data(model, settings, inputs)
+  found <- gp_fitted(model, settings)
+  if (any(abs(found$model$e) >= most_predictor)) {
+    warn("boundary", "linear predictors are beyond ", most_predictor, ": an offset may be on the wrong scale, that of ",
+         "the response, where its ", found$model$family$link, " is wanted")
+  }
+  start <- as.matrix(family_start(settings$family, response))
+  with_family(gp_object(found, inputs, start, trend, settings, response$a, call), response, trend$offset)
+}
+
+# The family is the noise.
+nugget_of_family <- function(nugget) {
+  if (!is.null(nugget) && nugget != 0) {
+    abort("unsupported", "`nugget` is for gaussian() alone: other families are the noise; overdispersed counts take ",
+          "family = \"negbin\"")
+  }
+  1
+}
+
+# Beside what other fits have, the linear predictor and the family as R has it; responses are on their own scale.
+with_family <- function(fit, response, offset) {
+  family <- fit$data$family
+  fit$linear.predictors <- fit$fitted.values
+  fit <- on_response_scale(fit, response, offset)
+  fit$nugget <- 0
+  fit$dispersion <- if (is.null(family$phi)) 1 else if (family$phi == "shape") 1 / family$value else family$value
+  fit$sigma <- if (identical(family$phi, "shape")) sqrt(fit$dispersion) else 1
+  fit
+}
+
+# What linear predictors make of a fit.
+on_response_scale <- function(fit, response, offset) {
+  family <- fit$data$family
+  fit$family <- family$base(family$value)
+  mean <- stats::setNames(fit$family$linkinv(as.vector(fit$linear.predictors)), names(fit$linear.predictors))
+  fit[c("fitted.values", "residuals")] <- list(mean, response$y - mean)
+  fit["weights"] <- list(if (any(response$a != 1)) response$a)
+  fit$deviance <- sum(fit$family$dev.resids(response$y, mean, response$a))
+  fit$null.deviance <- null_deviance(fit$family, response, offset)
+  fit
+}
+
+# Of a model with a mean alone.
+null_deviance <- function(family, response, offset) {
+  heavy <- response$a > 0
+  fitted <- suppressWarnings(stats::glm.fit(rep(1, sum(heavy)), response$y[heavy], response$a[heavy],
+                                            offset = offset[heavy], family = family))
+  fitted$deviance
+}
+
+# The mode of all rows, if estimates are not on these.
+mode_of_all <- function(model, state) {
+  if (is.null(state)) state <- unless_indefinite_gp(laplace_mode(model, model$values))
+  if (is.null(state)) {
+    abort("singular", "the system of the mode is not positive definite: another kernel, or a smaller `variance`, ",
+          "would make it so")
+  }
+  if (is.null(state[["value"]]) && model$dense) state <- c(state, gp_value(state$model, state$system, state$weights))
+  state
+}
+
+meaning_of_family_bound <- function(row, high, family) {
+  if (row$part == "variance") {
+    return(if (family$title == "binomial") "places decide the response: probabilities are 0 or 1"
+           else "the data do not determine it; give `variance`")
+  }
+  if (!high) return("the data do not determine it")
+  if (row$name == "size") "counts are no more spread than Poisson's; family = poisson() has no `size`"
+  else "the process explains all of the response"
+}
+
+# Linear predictors that follow the response.
+family_start <- function(family, response) {
+  if (family$title == "Gamma") return(log(response$y))
+  if (family$link == "log") return(log(response$y + 0.1))
+  family$base()$linkfun((response$a * response$y + 0.5) / (response$a + 1))
+}
+
+# --- the mode -------------------------------------------------------------------------------------------------
+
+# Beyond it exponentials are no numbers.
+most_predictor <- 700
+
+bounded_predictor <- function(e) pmin(pmax(e, -most_predictor), most_predictor)
+
+# The Gaussian model at a linear predictor, as wide as that may be.
+working_model <- function(model, values, e) {
+  model$family$value <- values$phi %or% model$family$value
+  e <- bounded_predictor(e)
+  found <- model$family$slopes(model$response[, "y"], e, model$family$value)
+  a <- model$response[, "a"]
+  model$w <- pmax(a * found$W, 1e-300)
+  model$y <- e - model$response[, "offset"] + a * found$g / model$w
+  model$e <- e
+  model$values <- values
+  model
+}
+
+# Where Newton's steps begin: at the mean, with no process; `near`, a state of the same rows, is nearer.
+mode_start <- function(model) {
+  link <- model$family$base(model$family$value)
+  y <- model$response[, "y"]
+  a <- model$response[, "a"]
+  offset <- model$response[, "offset"]
+  level <- link$linkfun(sum(a * y) / sum(a)) - sum(a * offset) / sum(a)
+  trend <- as.vector(model$Q %*% crossprod(model$Q, rep(level, length(y))))
+  mode_point(model, alpha = 0 * y, trend = trend, f = 0 * y)
+}
+
+# A point: solution, trend and process, and what is to be made largest.
+mode_point <- function(model, alpha, trend, f) {
+  response <- model$response
+  e <- response[, "offset"] + trend + f
+  density <- sum(model$family$log_density(response[, "y"], bounded_predictor(e), model$family$value, response[, "a"]))
+  list(alpha = alpha, trend = trend, f = f, e = e, joint = density - sum(alpha * f) / 2)
+}
+
+# Where the mode of a state that is near moves to, to first order.
+mode_near <- function(model, values, near) {
+  by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
+  list(e = if (length(by) && max(abs(by)) < 1) as.vector(near$e + near$moves %*% by) else near$e, joint = -Inf)
+}
+
+# Newton's steps, each a system of generalised least squares, halved until they do not lower what is to be largest. The
+# log-density is concave, so that there is one mode. A step of less than 1e-3 leaves some 1e-6, and the system is made
+# once more at the end, of the curvature there.
+laplace_mode <- function(model, values, near = NULL) {
+  model$family$value <- values$phi %or% model$family$value
+  if (model$dense) model$K <- dense_gp_covariance(model, values)
+  at <- if (is.null(near$e)) mode_start(model) else mode_near(model, values, near)
+  solved <- near$weights$solved
+  for (step in 1:100) {
+    found <- laplace_system(model, values, at$e, near, solved)
+    if (is.null(found)) return(NULL)
+    new <- newton_step(model, at, found)
+    if (is.null(new)) {
+      if (is.null(near$e)) break
+      return(laplace_mode(model, values, near[c("preconditioner", "values")]))
+    }
+    change <- max(abs(new$e - at$e))
+    gain <- abs(new$joint - at$joint) / (1 + abs(new$joint))
+    done <- change < 1e-3 || isTRUE(gain <= if (model$dense) 1e-10 else 1e-9)
+    at <- new
+    near <- list(preconditioner = found$system$preconditioner, values = values, e = near$e)
+    solved <- found$weights$solved
+    if (done) break
+  }
+  if (is.null(new) || !done) tell_of_mode(step)
+  if (change > 1e-8 || !model$dense) {
+    near$values <- NULL  # the preconditioner is that of this curvature
+    found <- laplace_system(model, values, at$e, near, solved)
+  }
+  if (is.null(found)) return(NULL)
+  found$model$joint <- at$joint
+  found$model$K <- NULL
+  c(found, list(values = values, e = at$e, preconditioner = found$system$preconditioner,
+                control = found$system$products$control))
+}
+
+laplace_system <- function(model, values, e, near, solved) {
+  model <- working_model(model, values, e)
+  system <- gp_system(model, values, near)
+  weights <- if (!is.null(system)) gp_weights(model, system, solved)
+  if (!is.null(weights)) list(model = model, system = system, weights = weights)
+}
+
+# NULL where twenty halves are not better. A first step from a state that is near has nothing to be compared with.
+newton_step <- function(model, at, found) {
+  working <- found$model
+  alpha <- found$weights$alpha
+  trend <- as.vector(working$Q %*% found$weights$b)
+  f <- if (model$dense) working$y - trend - alpha / working$w else as.vector(found$system$product(alpha))
+  if (is.null(at$f)) {
+    new <- mode_point(model, alpha, trend, f)
+    return(if (is.finite(new$joint)) new)
+  }
+  for (t in 2^-(0:20)) {
+    new <- mode_point(model, (1 - t) * at$alpha + t * alpha, (1 - t) * at$trend + t * trend, (1 - t) * at$f + t * f)
+    if (isTRUE(new$joint >= at$joint - 1e-9 * (1 + abs(at$joint)))) return(new)
+  }
+  NULL
+}
+
+tell_of_mode <- function(steps) {
+  warn("convergence", "the mode of the linear predictor was not reached in ", counted(steps, "step"),
+       ": fewer rows, or a given `scale` or `variance`, would help")
+}
+
+# --- systems --------------------------------------------------------------------------------------------------
+
+# As gp_system(), with the determinant of B and products of the covariance. By products systems are those of B, whose
+# ridge is 1 however small W is.
+weighed_gp_system <- function(model, values, near) {
+  root <- sqrt(model$w)
+  if (model$dense) {
+    system <- dense_gp_system(model, values)
+    if (is.null(system)) return(NULL)
+    system$logdet <- system$logdet + sum(log(model$w))
+    system$product <- function(x) crossprod(system$root, system$root %*% x) - system$noise * x
+    return(system)
+  }
+  inner <- model
+  inner$root <- root
+  inner$w <- rep(1, length(root))
+  changed <- near$preconditioner$W
+  if (!is.null(changed) && mean(abs(log(changed / model$w))) > 0.2) near$values <- NULL
+  system <- lazy_gp_system(inner, values, near)
+  if (is.null(system$preconditioner$W) || is.null(near$values)) system$preconditioner$W <- model$w
+  of_B <- system
+  system$noise <- values$nugget / model$w
+  system$solve <- function(b, tol = model$control$tol, start = NULL) {
+    root * of_B$solve(root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / root)
+  }
+  system$forms <- function(sides, solved) of_B$forms(root * sides, solved / root)
+  system$product <- function(x) matrix(as.vector(of_B$products$A %*% (x / root)), NROW(x)) / root
+  system$derivatives <- function() {
+    found <- of_B$derivatives()
+    applied <- found$applied
+    found$applied <- function(u) lapply(applied(u / root), function(x) x / root)
+    found
+  }
+  system
+}
+
+# The diagonal of Cov(e) = 1/W - P / W^2, of the factor, or of random signs; by maximum likelihood without the trend's
+# part.
+predictor_variance <- function(at, slopes) {
+  W <- at$model$w
+  of_trend <- if (is_reml(at$model)) rowSums(at$weights$U^2) else 0
+  own <- slopes$diagonal %or% {
+    signs <- private_signs(length(W), max(2, at$model$control$probes), at$model$control$seed %or% 1)
+    rowMeans(signs * at$system$solve(signs / sqrt(W), tol = 1e-3)) * sqrt(W)
+  }
+  (1 - (own - of_trend) / W) / W
+}
+
+# --- value and score --------------------------------------------------------------------------------------------
+
+laplace_likelihood <- function(model, logdet, weights) {
+  of_trend <- if (is_reml(model)) weights$logdet_trend - ncol(model$Q) * log(2 * pi) else 0
+  model$joint - (as.numeric(logdet) + of_trend) / 2
+}
+
+# As gp_state().
+laplace_state <- function(model, theta, near = NULL) {
+  values <- gp_values(model$values, model$layout, theta)
+  none <- list(theta = theta, values = values, value = -Inf)
+  at <- unless_indefinite_gp(laplace_mode(model, values, near))
+  slopes <- if (!is.null(at)) unless_indefinite_gp(at$system$derivatives())
+  if (is.null(slopes)) return(none)
+  logdet <- at$system$logdet %or% slopes$logdet
+  c(list(theta = theta, value = laplace_likelihood(at$model, logdet, at$weights), se = (attr(logdet, "se") %or% 0) / 2),
+    at[c("values", "weights", "preconditioner", "e", "model", "control")],
+    laplace_score(model$layout, at, slopes))
+}
+
+# The Gaussian score and information of the working response, and what curvature adds as the mode moves: u is P s / W.
+laplace_score <- function(layout, at, slopes) {
+  model <- at$model
+  weights <- at$weights
+  model$layout <- layout[layout$part != "phi", ]
+  found <- if (nrow(model$layout)) gp_score(model, at$values, at$system, weights, slopes)
+  V <- predictor_variance(at, slopes)
+  y <- model$response[, "y"]
+  a <- model$response[, "a"]
+  s <- V * a * model$family$slopes(y, model$e, model$family$value)$W_e
+  K_s <- as.vector(at$system$product(s))
+  solved <- as.vector(at$system$solve(K_s))
+  of_trend <- function(x) backsolve(weights$C, crossprod(model$Q, x), transpose = TRUE)
+  p <- ncol(model$Q)
+  u <- s - solved + as.vector(weights$U %*% (crossprod(weights$U, K_s) - if (p) of_trend(s) else 0))
+  score <- if (!is.null(found)) found$score - as.vector(crossprod(found$along, u)) / 2
+  moves <- if (!is.null(found)) found$solved - weights$U %*% crossprod(weights$U, found$along)
+  moves <- cbind(moves, matrix(0, length(s), nrow(layout) - nrow(model$layout))) / model$w
+  if (nrow(layout) == nrow(model$layout)) {
+    return(list(score = score, information = found$information, score_noise = found$score_noise, moves = moves))
+  }
+  moved <- as.vector(at$system$product(u))
+  if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
+  by_phi <- lapply(model$family$of_phi(y, model$e, model$family$value), `*`, a)
+  of_phi <- sum(by_phi$l) - sum(V * by_phi$W + moved * by_phi$g) / 2
+  information <- noise <- diag(0, nrow(layout))
+  known <- seq_len(nrow(model$layout))
+  if (length(known)) information[known, known] <- found$information
+  if (length(known)) noise[known, known] <- found$score_noise
+  information[nrow(layout), nrow(layout)] <- sum(by_phi$l^2)
+  dimnames(information) <- list(layout$label, layout$label)
+  list(score = stats::setNames(c(score, of_phi), layout$label), information = information, score_noise = noise,
+       moves = moves)
+}
