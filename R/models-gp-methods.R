@@ -49,8 +49,8 @@
 #'   the nugget
 #' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
-#'   noise), or `"loo"`, observed values minus their prediction from all others with the covariance parameters fixed, see
-#'   [rstandard.gp_fit()]; of families also `"deviance"` and `"working"`, as for [glm()]
+#'   noise), or `"loo"`, observed values minus their prediction from all others with the covariance parameters fixed,
+#'   see [rstandard.gp_fit()]; of families also `"deviance"` and `"working"`, as for [glm()]
 #' @param method how `predict()` finds standard errors, see below; for `confint()`, by standard errors or by
 #'   [profile()][profile.gp_fit()]
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means

@@ -1,0 +1,90 @@
+# The model of a Gaussian process: its data without the trend, numbers to begin with, and what these must be.
+
+gp_model <- function(inputs, y, trend, settings, weights) {
+  heavy <- (weights %or% rep(1, length(y))) > 0
+  y <- unname(y - trend$offset)[heavy]
+  basis <- orthonormal_trend(trend$F[heavy, , drop = FALSE], y)
+  x <- unname(strip_term(inputs$x))[heavy, , drop = FALSE]
+  model <- list(x = x, y = basis$left, size = sum(y^2), w = weights[heavy] %or% rep(1, nrow(x)), Q = basis$Q,
+                R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
+                method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
+                 rows = which(heavy), rule = settings$rule)
+  none <- identical(as.numeric(settings$variance), 0)
+  if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
+  spread <- max(spread_of(model), 1e-300)
+  numbers <- gp_start_numbers(settings, model, spread)
+  model$values <- list(variance = settings$variance %or% spread, kernel = numbers$values,
+                       nugget = settings$nugget %or% if (none) linear_variance(model) else spread / 10)
+  free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free,
+            if (is.null(settings$nugget)) "nugget")
+  model$layout <- gp_layout(model$values, free, term_labels(inputs))
+  model
+}
+
+# The estimate where there is no process, which is that of a linear model.
+linear_variance <- function(model) {
+  weights <- gp_weights(model, linear_gp_system(model, list(nugget = 1)))
+  max(weights$form / gp_rows(model), 1e-300)
+}
+
+term_labels <- function(inputs) {
+  if (length(inputs$names) == max(attr(inputs$x, "term"))) return(inputs$names)
+  colnames(inputs$x) %or% seq_len(ncol(inputs$x))
+}
+
+# The kernel's parameters, those that are open at a start: scales at the median distance, of each variable for `ard`.
+gp_start_numbers <- function(settings, model, spread) {
+  parts <- kernel_parts(settings$kernel)
+  values <- parts$parameters[setdiff(names(parts$parameters), "variance")]
+  free <- setdiff(parts$free, "variance")
+  if (identical(parts$name, "linear") && is.null(values$scale) && is.null(settings$variance)) {
+    values["scale"] <- 1
+    free <- setdiff(free, "scale")
+  }
+  for (name in names(values)[vapply(values, is.null, NA)]) {
+    values[[name]] <- if (grepl("variance$", name)) spread / 2
+    else if (!grepl("scale$", name)) 1
+    else if (is.null(parts$op) && parts$ard) {
+      vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
+    } else start_scale(kernel_points(part_of_parameter(parts, name), model$x))
+  }
+  list(values = values, free = free)
+}
+
+start_scale <- function(x) {
+  tryCatch(median_scale(x), kernweave_error_data = function(e) {
+    sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2)) / 3
+  })
+}
+
+check_gp_data <- function(model, settings, inputs) {
+  n <- length(model$y)
+  if (nrow(model$layout) && spread_of(model) <= (450 * .Machine$double.eps)^2 * model$size / n) {
+    abort("data", "apart from the trend the response is constant, in all ", n, " rows: there is nothing to estimate")
+  }
+  twins <- if (identical(as.numeric(settings$nugget), 0)) coincident_rows(model$x)
+  if (length(twins)) {
+    abort("data", "rows ", model$rows[twins[1]], " and ", model$rows[twins[2]], " coincide, and the nugget is 0; ",
+          "estimate the nugget (`nugget = NULL`)")
+  }
+  check_estimate_on(model, settings$estimate_on)
+  scales <- sum(model$layout$name == "scale")
+  if (scales > 20 && n < 10 * scales) {
+    abort("data", n, " rows are too few to estimate ", scales, " scales, one for each variable: give ard = FALSE, or ",
+          "10 rows for each")
+  }
+  spans <- apply(model$x, 2, function(v) diff(range(v)))
+  if (scales == 1 && is.null(settings$rule) && max(spans) > 10 * min(spans)) {
+    message("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
+            ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
+  }
+}
+
+# Rows that leave no degree of freedom beside what is estimated.
+check_estimate_on <- function(model, rows) {
+  estimated <- nrow(model$layout)
+  least <- estimated + ncol(model$Q) + 1
+  if (!estimated || rows >= min(least, length(model$y))) return(invisible())
+  abort("value", "`estimate_on` must be at least ", least, ", not ", rows, ": the covariance has ",
+        counted(estimated, "parameter"), ", and the trend ", counted(ncol(model$Q), "column"))
+}
