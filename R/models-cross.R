@@ -1,0 +1,257 @@
+# Cross-validation of fits by folds: random ones, labels, or blocks of places; exact without refits where a matrix is
+# factored.
+
+#' Cross-validation of fits
+#'
+#' Leaves out fold after fold of the observations and predicts them from all others. Use it to compare any two models
+#' of the same response, or to learn how well one predicts far from its data.
+#'
+#' With `refit = FALSE` what was chosen from all data is kept: covariance parameters, `lambda`, the bandwidth or `k`.
+#' Nothing is refitted then for [gp_fit()] and [kernel_ridge()] of up to `control$dense_n` rows: the residuals of a
+#' fold are `solve(P[S, S], alpha[S])`, exactly. With `refit = TRUE` these are chosen again in each fold, which counts
+#' their uncertainty, too; the scale of a ridge regression's kernel stays.
+#'
+#' Random folds flatter models of places: what is left out has close neighbours that are not. `by = "place"` leaves out
+#' blocks, clusters of the inputs by [kmeans_lazy()], each input divided by its standard deviation; these errors are
+#' those of predictions where there are no data nearby.
+#'
+#' @param fit what [gp_fit()], [kernel_ridge()], [local_reg()] or [knn_fit()] returned
+#' @param folds number of folds, or a vector with a label for each observation, such as a year
+#' @param by `NULL` for random folds, or `"place"` for blocks
+#' @param refit choose covariance parameters, `lambda`, bandwidth or `k` again in each fold?
+#' @param seed for the folds: a number makes them reproducible
+#' @return A data frame of class `cross_validate` with a row per observation: `.fold`; `.fitted`, its prediction; `.se`,
+#'   the standard deviation of the observation about that; `.resid`; and `.lpd`, its log predictive density, or the
+#'   logarithm of the share of votes of its class. Rows of weight 0 are not in it. `summary()` has the root mean squared
+#'   error, mean absolute error (for classes the share of errors) and sum of `.lpd` by fold.
+#' @seealso [elpd()] and `residuals(fit, type = "loo")`, which leave out one observation at a time
+#' @concept k-fold cross-validation
+#' @concept spatial cross-validation
+#' @concept prediction error
+#' @export
+#' @examples
+#' some <- quakes[seq(1, 1000, by = 5), ]
+#' fit <- gp_fit(depth ~ long + lat, some, kernel = "matern32")
+#' cross_validate(fit, seed = 1)
+#' # far from other data errors are larger
+#' cross_validate(fit, by = "place", seed = 1)
+cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NULL) {
+  if (!inherits(fit, c("gp_fit", "kernel_ridge", "local_reg", "knn_fit"))) {
+    abort("input", "`fit` must be what gp_fit(), kernel_ridge(), local_reg() or knn_fit() returned, not ",
+          describe(fit))
+  }
+  check_flag(refit, "refit")
+  y <- response_of(fit)
+  if (!is.factor(y) && ncol(y) > 1) abort("unsupported", "cross-validation is of one response, not of ", ncol(y))
+  rows <- heavy_of(fit)
+  labels <- fold_labels(fit, rows, folds, by, seed)
+  each <- split(seq_along(rows), labels)
+  exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && as_process(fit)$data$dense
+  begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`")
+  on.exit(end_work("cross_validate()"))
+  found <- if (exact) exact_folds(fit, each) else lapply(each, function(out) {
+    step_work("cross_validate()", paste("fold of", counted(length(out), "row")))
+    predicted_fold(fit, rows[-out], rows[out], refit)
+  })
+  table <- do.call(rbind, unname(found))[order(unlist(each)), , drop = FALSE]
+  observed <- if (is.factor(y)) y[rows] else unname(y[rows, 1])
+  table <- if (is.factor(y)) classes_left_out(table, observed) else numbers_left_out(table, observed)
+  rownames(table) <- case.names(fit)
+  structure(data.frame(.fold = labels, table), title = fold_title(fit, each, by, refit, exact),
+            class = c("cross_validate", "data.frame"))
+}
+
+response_of <- function(fit) {
+  if (inherits(fit, "knn_fit")) return(if (is.factor(fit$y)) fit$y else as.matrix(fit$y))
+  as.matrix(fit$fitted.values + fit$residuals)
+}
+
+numbers_left_out <- function(table, y) {
+  left <- y - table[, 1]
+  data.frame(.fitted = table[, 1], .se = table[, 2], .resid = left,
+             .lpd = stats::dnorm(left, 0, table[, 2], log = TRUE))
+}
+
+# Of classes: columns are shares of votes.
+classes_left_out <- function(table, y) {
+  best <- factor(colnames(table)[max.col(table, "first")], levels(y))
+  data.frame(.fitted = best, .lpd = log(table[cbind(seq_along(y), match(y, colnames(table)))]), .wrong = best != y)
+}
+
+fold_title <- function(fit, each, by, refit, exact) {
+  paste0("Cross-validation of a ", class(fit)[1], ", ", counted(length(each), "fold"),
+         if (!is.null(by)) " by place", if (refit) ", all chosen again in each" else if (exact) ", without refits")
+}
+
+# --- folds ----------------------------------------------------------------------------------------------------
+
+# A factor with a label for each of the rows.
+fold_labels <- function(fit, rows, folds, by, seed) {
+  n <- length(rows)
+  if (!is.null(by)) by <- choice_of(by, "place", "by")
+  if (length(folds) > 1) {
+    if (!is.null(by)) abort("input", "`folds` are labels, and `by` is given, too")
+    return(checked_labels(fit, rows, folds))
+  }
+  folds <- check_count(folds, "folds", least = 2)
+  if (folds > n) abort("value", "`folds` is ", folds, ", and there are ", counted(n, "row"))
+  x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
+  factor(with_state(seed, if (is.null(by)) sample(rep_len(seq_len(folds), n)) else place_blocks(x, folds))$value)
+}
+
+place_blocks <- function(x, folds) {
+  units <- column_units(x, rep(1, nrow(x)), TRUE)
+  unname(kmeans_lazy(scaled_columns(x, units), folds)$cluster)
+}
+
+checked_labels <- function(fit, rows, folds) {
+  n <- nrow(fit$x)
+  dropped <- length(fit$na.action)
+  if (dropped && length(folds) == n + dropped) folds <- folds[-fit$na.action]
+  if (length(folds) != n) {
+    abort("shape", "`folds` has ", counted(length(folds), "label"), " for ", counted(n, "row"))
+  }
+  folds <- factor(folds[rows])
+  if (anyNA(folds)) abort("data", "`folds` has missing labels")
+  if (nlevels(folds) < 2) abort("data", "`folds` has one label alone, and nothing would be left to fit to")
+  folds
+}
+
+# --- without refits -------------------------------------------------------------------------------------------
+
+# With P as in influence_of(): what a fold S leaves is (P_SS)^-1 alpha_S, with that matrix for its covariance; that of
+# a ridge regression is of sums of noises.
+exact_folds <- function(fit, each) {
+  process <- as_process(fit)
+  model <- process$data
+  system <- gp_system(model, model$values)
+  P <- if (process$variance > 0) chol2inv(system$root) else diag(1 / system$noise, length(model$y))
+  P <- P - tcrossprod(process$U)
+  rows <- heavy_of(fit)
+  y <- response_of(fit)[rows, 1]
+  lapply(each, function(S) {
+    step_work("cross_validate()", NULL)
+    inner <- P[S, S, drop = FALSE]
+    root <- tryCatch(chol(inner), error = function(e) NULL)
+    if (is.null(root) || any(diag(root)^2 < 1e-10 * diag(inner))) {
+      abort("data", "without a fold of ", counted(length(S), "row"), " the trend is not determined; take smaller folds")
+    }
+    inverse <- chol2inv(root)
+    left <- inverse %*% process$alpha[S, 1]
+    by_noise <- if (!inherits(fit, "gp_fit")) inverse %*% P[S, , drop = FALSE]
+    variance <- if (is.null(by_noise)) diag(inverse) else fit$sigma2 * as.vector(by_noise^2 %*% (1 / model$w))
+    cbind(y[S] - as.vector(left), sqrt(variance))
+  })
+}
+
+# --- with refits ----------------------------------------------------------------------------------------------
+
+# A fold predicted by a fit to the other rows: means and deviations of observations, or shares of votes.
+predicted_fold <- function(fit, kept, out, refit) {
+  part <- suppressMessages(withCallingHandlers(refit_to(fit, kept, refit),
+                                               kernweave_warning = function(w) invokeRestart("muffleWarning")))
+  x <- strip_term(fit$x)[out, , drop = FALSE]
+  if (inherits(fit, "knn_fit")) {
+    if (is.factor(fit$y)) return(predict(part, x, type = "prob"))
+    return(cbind(as.vector(predict(part, x)), NA))
+  }
+  w <- (fit$weights %or% rep(1, nrow(fit$x)))[out]
+  if (inherits(fit, "gp_fit")) part$regressors <- list(F = fit$regressors$F[out, , drop = FALSE],
+                                                       offset = fit$regressors$offset[out])
+  part$x <- inputs_of_rows(fit, out, part$constant)
+  found <- suppressMessages(predict(part, se.fit = TRUE))
+  cbind(as.vector(found$fit), sqrt(as.vector(found$se.fit)^2 + part$sigma[1]^2 / w))
+}
+
+inputs_of_rows <- function(fit, rows, constant = NULL) {
+  x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
+  if (is.null(constant)) return(structure(x, term = attr(fit$x, "term")))
+  term <- attr(fit$x, "term")[!constant]
+  structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
+}
+
+# The same model of some rows, of points rather than of a formula.
+refit_to <- function(fit, rows, refit) {
+  inputs <- list(x = inputs_of_rows(fit, rows), names = fit$names)
+  weights <- fit$weights[rows]
+  y <- response_of(fit)
+  y <- if (is.factor(y)) y[rows] else y[rows, , drop = FALSE]
+  if (inherits(fit, "knn_fit")) {
+    k <- if (refit && !is.null(fit$cv)) NULL else min(fit$k, length(rows) - 1)
+    metric <- if (fit$metric$name == "own metric") fit$metric$of else fit$metric$name
+    return(nearest_of(fit_matrix(strip_term(fit$x)[rows, , drop = FALSE]), y, k, fit$weighting, metric,
+                      fit$standardize, fit$call))
+  }
+  if (inherits(fit, "local_reg")) {
+    h <- if (refit && fit$method != "given") fit$method else fit$bandwidth
+    return(local_of(inputs, y, fit$degree, h, weights, fit_control(), fit$call))
+  }
+  if (inherits(fit, "kernel_ridge")) {
+    lambda <- if (refit) chosen_again(fit) else fit$lambda
+    return(ridge_of(inputs, y, fit$kernel, lambda, fit$standardize, weights, fit$control, fit$call))
+  }
+  refit_process(fit, inputs, y, rows, weights, refit)
+}
+
+# The `lambda` that a ridge regression was asked for.
+chosen_again <- function(fit) {
+  switch(fit$method, given = fit$lambda, `the best given` = fit$gcv$lambda,
+         `leave-one-out cross-validation` = "loo", NULL)
+}
+
+refit_process <- function(fit, inputs, y, rows, weights, refit) {
+  free <- if (refit) fit$data$layout$part
+  settings <- list(kernel = if (refit) fit$data$kernel else fit$kernel,
+                   variance = if (!"variance" %in% free) fit$variance, nugget = if (!"nugget" %in% free) fit$nugget,
+                   estimate_on = Inf, control = fit$control, method = fit$method)
+  if (refit && fit$estimated_on < length(fit$data$y)) settings$estimate_on <- min(fit$estimated_on, length(rows))
+  trend <- fit$trend
+  trend$F <- fit$regressors$F[rows, , drop = FALSE]
+  trend$offset <- fit$regressors$offset[rows]
+  gp_of(inputs, y, trend, settings, weights, fit$call)
+}
+
+# --- print ----------------------------------------------------------------------------------------------------
+
+#' @rdname cross_validate
+#' @param object,x what `cross_validate()` returned
+#' @param ... not used
+#' @export
+summary.cross_validate <- function(object, ...) {
+  refuse_more(...)
+  one <- function(part) {
+    errors <- if (is.null(part$.wrong)) c(rmse = sqrt(mean(part$.resid^2)), mae = mean(abs(part$.resid)))
+              else c(errors = mean(part$.wrong))
+    c(n = nrow(part), errors, elpd = sum(part$.lpd))
+  }
+  whole <- structure(object, class = "data.frame")
+  parts <- c(split(whole, whole$.fold), list(all = whole))
+  as.data.frame(do.call(rbind, lapply(parts, one)))
+}
+
+#' @rdname cross_validate
+#' @param digits significant digits
+#' @export
+print.cross_validate <- function(x, digits = 4, ...) {
+  table <- summary(x)
+  cat(attr(x, "title"), "\n", sep = "")
+  last <- table[nrow(table), ]
+  cat("  ", paste(names(last)[-1], vapply(last[-1], format, "", digits = digits), collapse = ", "),
+      if (!anyNA(x$.lpd)) paste0(" (se ", format(error_of_sum(x$.lpd), digits = 2), ")"), "\n", sep = "")
+  if (nrow(table) <= 21) print(table[-nrow(table), ], digits = digits)
+  invisible(x)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.cross_validate <- function(x, ...) {
+  table <- summary(x)
+  data.frame(fold = rownames(table), table, row.names = NULL)[-nrow(table), ]
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.cross_validate <- function(x, ...) {
+  table <- summary(x)
+  data.frame(folds = nrow(table) - 1, table[nrow(table), ], elpd.se = error_of_sum(x$.lpd), row.names = NULL)
+}
