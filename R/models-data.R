@@ -31,7 +31,8 @@ variable_columns <- function(v, name, levels = NULL) {
   if (inherits(v, c("Date", "POSIXct", "difftime"))) v <- as.numeric(v)
   if (is.data.frame(v)) v <- inputs_of_frame(v, name)
   if (!is.numeric(v) && !is.logical(v) || length(dim(v)) > 2) {
-    abort("input", "`", name, "` must be numbers, a factor or texts, not ", describe(v))
+    abort("input", "`", name, "` must be numbers, a factor or texts, not ", describe(v),
+          if (inherits(v, "sfc")) "; sf::st_coordinates() has its numbers, and formulas of gp_fit() take it as it is")
   }
   columns <- if (is.matrix(v)) v else matrix(v, ncol = 1, dimnames = list(names(v), name))
   if (!ncol(columns)) abort("shape", "`", name, "` has no columns")

@@ -71,6 +71,15 @@ test_that("sums of great circles and chords are approximated as those of one dis
   expect_equal(c(series %*% b), c(K %*% b), tolerance = 1e-5)
 })
 
+test_that("inputs with a metric are not standardised, and others are", {
+  both <- kernel_spec(metric = "euclidean", of = c("long", "lat")) * kernel_spec(of = "mag")
+  fit <- kernel_ridge(depth ~ long + mag + lat, spots, kernel = both, lambda = 1)
+  expect_identical(fit$units$x$width, c(1, sd(spots$mag), 1))
+  expect_equal(predict(fit, spots[3:5, ]), fitted(fit)[3:5])
+  expect_output(print(fit), "of standardized inputs")
+  expect_output(print(kernel_ridge(depth ~ long + lat, spots, kernel = chord, lambda = 1)), "6371.0088\n")
+})
+
 test_that("points of sf give the numbers of their coordinates, and stay sf", {
   skip_without_peer("sf")
   places <- map()
@@ -88,6 +97,7 @@ test_that("points of sf give the numbers of their coordinates, and stay sf", {
                                                             kernel = kernel_spec(metric = "chordal"))$alpha))
   expect_identical(ridge$units$x$width, rep(1, 3))
   expect_output(print(summary(ridge)), "by chords")
+  expect_error(kernel_ridge(places, spots$depth), "sf::st_coordinates()", class = "kernweave_error_input", fixed = TRUE)
   projected <- sf::st_transform(places, 3857)
   xy <- data.frame(spots, sf::st_coordinates(projected))
   expect_identical(fitted(fixed(depth ~ 1, projected, kernel_spec(scale = 3e5))),
