@@ -17,6 +17,7 @@ gp_estimate <- function(model, rows) {
   }
   found <- c(found, list(model = part, bounds = bounds))
   warn_of_bounds(found, bounds)
+  if (!is.null(model$family)) found$state$information <- observed_information(part, found$state)
   found
 }
 

@@ -317,3 +317,18 @@ laplace_score <- function(layout, at, slopes) {
   list(score = stats::setNames(c(score, of_phi), layout$label), information = information, score_noise = noise,
        moves = moves)
 }
+
+# What the score falls by as each parameter moves, where that is an information; else that of the steps, which does not
+# see that curvature moves with the mode, nor what the further parameter shares with the others.
+observed_information <- function(model, at) {
+  own <- sqrt(diag(at$information))
+  by <- ifelse(own > 0, (if (model$dense) 1e-3 else 0.2) / own, 0)
+  found <- vapply(seq_along(by), function(k) {
+    if (!by[k]) return(at$information[, k])
+    moved <- gp_state(model, replace(at$theta, k, at$theta[[k]] + by[k]), at)
+    if (is.finite(moved$value)) (at$score - moved$score) / by[k] else at$information[, k]
+  }, at$score)
+  found <- matrix(found, length(by), dimnames = dimnames(at$information))
+  found <- (found + t(found)) / 2
+  if (is.null(tryCatch(chol.default(found), error = function(e) NULL))) at$information else found
+}

@@ -91,8 +91,8 @@
 #' @param ... not used
 #' @return An object of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
 #'   `alpha` (the solution of the linear system for the response less the trend), and `information` (the average
-#'   information matrix of the log parameters). With a `family` other than `gaussian()`, also `linear.predictors`,
-#'   `dispersion`, `deviance` and `null.deviance`.
+#'   information matrix of the log parameters; the observed one with a family other than `gaussian()`). With such a
+#'   family also `linear.predictors`, `dispersion`, `deviance` and `null.deviance`.
 #' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
 #' @seealso [predict.gp_fit()] for its methods; [kernel_ridge()] to choose a penalty by cross-validation,
 #'   [conditional()] for a known covariance

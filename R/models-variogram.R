@@ -102,6 +102,10 @@ variogram.formula <- function(x, data = NULL, trend = ~ 1, subset = NULL, na.act
 variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NULL, alpha = NULL,
                              tol.hor = 90 / max(1, length(alpha)), cressie = FALSE, pairs = 2e7, ...) {
   refuse_more(...)
+  if (!is.null(x$family)) {
+    abort("unsupported", "the covariance of a family other than gaussian() is that of the linear predictor, which is ",
+          "not observed; variogram(response ~ inputs, data) is that of the response")
+  }
   points <- x$data$x
   about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x)
   variogram_of(points, fit_residuals(x), variogram_ends(points, cutoff, if (!missing(width)) width, breaks),

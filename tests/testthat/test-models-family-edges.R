@@ -15,6 +15,7 @@ test_that("mistakes are errors that name what would help", {
   refused(gp_fit(stations ~ long + lat, q, family = Gamma()), "unsupported", "Gamma\\(\"log\"\\)")
   refused(gp_fit(stations ~ long + lat, q, family = "tweedie"), "unsupported", "binomial")
   refused(counts(nugget = 1), "unsupported", "negbin")
+  refused(variogram(counts(variance = 1)), "unsupported", "linear predictor")
   refused(gp_fit(I(stations - 20) ~ long + lat, q, family = poisson), "data", "row [0-9]+ is -")
   refused(gp_fit(I(stations > 0) ~ long + lat, q, family = binomial), "data", "same class")
   refused(gp_fit(factor(round(mag)) ~ long + lat, q, family = binomial), "data", "one against the rest")
@@ -72,6 +73,22 @@ test_that("exposure is an offset of its logarithm, and moves the intercept alone
   expect_equal(coef(exposed), coef(plain) - log(10))
   expect_equal(fitted(exposed), fitted(plain))
   expect_equal(predict(exposed, q[1, ]), predict(plain, q[1, ]))
+})
+
+test_that("intervals of level 90 % hold the linear predictor of counts in 87 to 93 % of places", {
+  skip_below("all")
+  held <- vapply(1:60, function(seed) {
+    set.seed(seed)
+    d <- data.frame(a = runif(200), b = runif(200))
+    D <- dense_distance(d) * sqrt(3) / 0.3
+    e <- 1.8 + drop(crossprod(chol(0.5 * (1 + D) * exp(-D) + 1e-10 * diag(200)), rnorm(200)))
+    d$y <- rpois(200, exp(e))
+    fit <- suppressWarnings(gp_fit(y ~ a + b, d, kernel = "matern32", family = poisson))
+    found <- predict(fit, type = "link", interval = "confidence", level = 0.9)
+    mean(e >= found[, 2] & e <= found[, 3])
+  }, 0)
+  expect_gt(mean(held), 0.87)
+  expect_lt(mean(held), 0.93)
 })
 
 test_that("negative binomial of a given size keeps it, and of a large one is Poisson", {

@@ -57,6 +57,15 @@ test_that("gradients are limits of differences, by REML and ML, with weights, of
   }
 })
 
+test_that("standard errors are of the curvature of the likelihood", {
+  skip_if_not_installed("numDeriv")
+  for (name in c("Gamma", "negbin")) {
+    model <- fits[[name]]$data
+    H <- numDeriv::hessian(function(theta) gp_state_at(model, theta)$value, gp_theta_of(model))
+    expect_equal(unname(vcov(fits[[name]], "covariance")), solve(-H), tolerance = 1e-3, label = name)
+  }
+})
+
 test_that("estimates, linear predictors and their errors are those of mgcv", {
   tops <- c(binomial = -134.4029205, poisson = -1062.14640, Gamma = -1190.628994, negbin = -849.9798313)
   for (name in names(fits)) expect_equal(as.numeric(logLik(fits[[name]])), tops[[name]], tolerance = 1e-6, label = name)

@@ -22,6 +22,7 @@ test_that("modes, likelihoods and scores by products are the dense ones", {
     lazy <- utils::modifyList(model, list(dense = FALSE, control = fit_control(dense_n = 0)))
     by_products <- gp_state_at(lazy)
     expect_equal(by_products$e, by_factor$e, tolerance = 1e-5, label = name)
+    expect_equal(vcov(fit, "covariance"), vcov(dense, "covariance"), tolerance = 0.1)
     se <- logLik(fit)
     expect_lt(abs(by_products$value - by_factor$value), 3 * attr(se, "std.error") + 1e-3, label = name)
     off <- solve(by_factor$information, by_products$score - by_factor$score)
