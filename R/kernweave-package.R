@@ -96,8 +96,8 @@
 #'
 #' @seealso
 #' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
-#' `vignette("kriging")` for Gaussian processes, `vignette("two-samples")` for tests,
-#' `vignette("fitting")` for maximum likelihood and gradients of functions.
+#' `vignette("kriging")` for Gaussian processes, `vignette("trend")` to compare and check them,
+#' `vignette("two-samples")` for tests, `vignette("fitting")` for maximum likelihood and gradients of functions.
 #'
 #' On the package's site and in its source there are articles, too. Tests: "Dependence beyond correlation",
 #' "Communities and distances", "Goodness of fit by Stein". Regression, densities, maps: "Densities and curves",

@@ -80,12 +80,14 @@ bootstrap_ratios <- function(small, large, R, seed) {
 }
 
 # The likelihood of a fit to another response, NA where there is none: from its own estimates, or from many starts, as
-# where one of these is at a bound. Without a process the likelihood of one has several tops, of which estimates of
-# another response found not always the highest.
+# where one of these is at a bound; a nugget there leaves it by a tenth of the variance. Without a process the
+# likelihood of one has several tops, of which estimates of another response found not always the highest.
 refitted_value <- function(fit, y, from = TRUE) {
   model <- fit$data
   fit$control[c("tol", "max_iter")] <- list(1e-2, 40)  # to a hundredth of a standard error
-  start <- if (from && nrow(model$layout) && !length(fit$at_bound)) exp(gp_theta(model$values, model$layout))
+  inner <- !length(setdiff(fit$at_bound, "nugget"))
+  start <- if (from && nrow(model$layout) && inner) exp(gp_theta(model$values, model$layout))
+  if (!is.null(start) && "nugget" %in% fit$at_bound) start["nugget"] <- max(start["nugget"], fit$variance / 10)
   value <- function() {
     tryCatch(as.numeric(logLik(refitted(fit, y, start = start))), kernweave_error = function(e) NA_real_)
   }

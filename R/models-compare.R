@@ -284,7 +284,8 @@ print.gp_anova <- function(x, digits = 4, ...) {
   numbers <- vapply(table, is.numeric, NA) & !names(table) %in% c("Model", "df")
   table[numbers] <- lapply(names(table)[numbers], function(name) {
     each <- if (name == "p-value") format.pval(table[[name]], digits = digits - 1, eps = 1e-4)
-            else formatC(table[[name]], digits = if (name == "L.Ratio") digits else digits + 2, format = "fg")
+            else if (name %in% c("L.Ratio", "se")) vapply(table[[name]], format, "", digits = digits)
+            else formatC(table[[name]], digits = 2, format = "f")
     ifelse(is.na(table[[name]]), "", each)
   })
   print(table, right = TRUE)
