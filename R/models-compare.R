@@ -292,3 +292,10 @@ print.gp_anova <- function(x, digits = 4, ...) {
   for (note in attr(x, "notes")) writeLines(strwrap(note, 0.95 * getOption("width"), exdent = 2))
   invisible(x)
 }
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.gp_anova <- function(x, ...) {
+  data.frame(model = row.names(x), df = x$df, AIC = x$AIC, BIC = x$BIC, logLik = x$logLik, statistic = x$L.Ratio,
+             p.value = x[["p-value"]] %or% NA_real_)
+}

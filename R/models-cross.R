@@ -242,6 +242,13 @@ print.cross_validate <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
+# Some of the rows or columns are a data frame as others are.
+#' @export
+`[.cross_validate` <- function(x, ...) {
+  out <- NextMethod()
+  if (is.data.frame(out)) structure(out, class = "data.frame", title = NULL) else out
+}
+
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.cross_validate <- function(x, ...) {

@@ -80,3 +80,9 @@ print.elpd_differences <- function(x, digits = 1, ...) {
   print(round(as.data.frame(unclass(x), row.names = row.names(x)), digits))
   invisible(x)
 }
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.elpd_differences <- function(x, ...) {
+  data.frame(model = row.names(x), as.data.frame(unclass(x)), row.names = NULL)
+}

@@ -33,7 +33,7 @@
 #' @name fit-influence
 #' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- gp_fit(accel ~ times, MASS::mcycle)
-#' head(cbind(hatvalues(fit), rstandard(fit), cooks.distance(fit)))
+#' head(cbind(hat = hatvalues(fit), rstandard = rstandard(fit), cook = cooks.distance(fit)))
 #' # the observation that the others predict worst
 #' MASS::mcycle[which.max(abs(rstandard(fit))), ]
 #' sqrt(mean(residuals(fit, type = "loo")^2))

@@ -245,6 +245,18 @@ root_curve <- function(table, name) {
 }
 
 #' @rdname profile-fits
+#' @param digits significant digits
+#' @export
+print.profile.gp_fit <- function(x, digits = 4, ...) {
+  cat("Profile likelihoods of a Gaussian process by ", attr(x, "original.fit")$method, "; intervals of 95 %\n", sep = "")
+  ends <- confint(x)
+  print(ends, digits = digits)
+  open <- rownames(ends)[ends[, 1] == 0 & vapply(x, attr, NA, "log") | is.infinite(ends[, 2])]
+  if (length(open)) cat("Still open at a bound, so that they end at 0 or Inf: ", toString(open), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname profile-fits
 #' @export
 plot.profile.gp_fit <- function(x, ...) {
   count <- length(x)

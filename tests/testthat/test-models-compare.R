@@ -20,6 +20,9 @@ test_that("anova() of trends equals that of nlme::gls()", {
   expect_equal(found$AIC, theirs$AIC, tolerance = 1e-6)
   expect_identical(found$Test, c("", "1 vs 2"))
   expect_output(print(found), "2: Matern 1/2.*trend ~ long \\+ mag.*1 vs 2")
+  if (requireNamespace("generics", quietly = TRUE)) {
+    expect_equal(generics::tidy(found)$p.value, found[["p-value"]])
+  }
   none <- anova(fit, update(fit, trend = ~ 1), test = "none")
   expect_null(none[["p-value"]])
   expect_equal(none$L.Ratio[2], found$L.Ratio[2])

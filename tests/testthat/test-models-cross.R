@@ -80,6 +80,8 @@ test_that("folds are random, labels, or blocks of places", {
   expect_identical(nlevels(blocks$.fold), 5L)
   within <- stats::var(some$lat[-7] - stats::ave(some$lat[-7], blocks$.fold))
   expect_lt(within, stats::var(some$lat) / 2)
+  expect_identical(class(utils::head(blocks)), "data.frame")
+  expect_identical(blocks[, ".resid"], blocks$.resid)
   expect_output(print(blocks), "5 folds by place, without refits\n  rmse .*elpd .*\\(se ")
   table <- summary(blocks)
   expect_equal(table["all", "rmse"], sqrt(mean(blocks$.resid^2)))

@@ -117,6 +117,9 @@ test_that("elpd() sums normal log densities, and compares fits by pairs", {
   apart <- terms[, rownames(table)[2]] - terms[, rownames(table)[1]]
   expect_equal(table$elpd_diff[2], sum(apart))
   expect_equal(table$se_diff[2], sqrt(132) * stats::sd(apart))
+  if (requireNamespace("generics", quietly = TRUE)) {
+    expect_equal(generics::tidy(table)$elpd, table$elpd)
+  }
   expect_output(print(found), "leaving one out of 132: -6")
   expect_output(print(table), "elpd_diff se_diff")
   expect_error(elpd(curve, gp_fit(dist ~ speed, cars)), "different rows", class = "kernweave_error_input")

@@ -70,6 +70,7 @@ test_that("an interval that is open at a bound ends at 0 or Inf", {
   ends <- confint(noise, c("variance", "scale"), method = "profile")
   expect_equal(ends[, 1], c(variance = 0, scale = 0))
   expect_equal(ends["scale", 2], Inf)
+  expect_output(print(profile(noise, "scale")), "by ML.*open at a bound.*: scale")
   smooth <- suppressWarnings(gp_fit(1:30, sin(1:30 / 4)))
   expect_equal(confint(smooth, "nugget", method = "profile")[1, 1], 0)
 })
