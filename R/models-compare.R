@@ -200,6 +200,10 @@ likelihood_by_probes <- function(model, landmarks) {
 
 # A p-value where theory has one: list(p, note).
 by_theory <- function(small, large, found, df, seed) {
+  if (is_of_some(small) || is_of_some(large)) {
+    return(list(p = NA_real_, note = paste0("no p-value, as parameters were estimated on some of the rows, where the ",
+                                            "likelihood of all is not largest; estimate_on = Inf takes all")))
+  }
   relation <- nesting(small, large)
   if (relation$kind == "exact") return(by_eigenvalues(small, large, found$ratio, seed))
   if (relation$kind != "inside") return(list(p = NA_real_, note = paste0("no p-value, as ", relation$why)))
@@ -209,6 +213,9 @@ by_theory <- function(small, large, found, df, seed) {
   }
   list(p = stats::pchisq(max(found$ratio, 0), df, lower.tail = FALSE))
 }
+
+# Were parameters estimated on some of the rows?
+is_of_some <- function(fit) nrow(fit$data$layout) && fit$estimated_on < length(fit$data$y)
 
 # Is the smaller model "inside" the larger one's parameters, or on their "bound", where for some there is an "exact"
 # null distribution, or is it something "else"? `why` there is no p-value.

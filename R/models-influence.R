@@ -148,8 +148,8 @@ inverse_parts <- function(process, squares) {
   kept <- process$kept
   key <- if (squares) "inverse_squares" else "inverse"
   if (is.null(kept[[key]])) {
-    begin_work("leave-one-out residuals")
-    on.exit(end_work("leave-one-out residuals"))
+    begin_work("leaving one out")
+    on.exit(end_work("leaving one out"))
     kept[[key]] <- found_inverse_parts(process, squares)
   }
   kept[[key]]
@@ -185,7 +185,8 @@ local_inverse_parts <- function(process, system, squares) {
     abort("unsupported", "beyond ", process$control$dense_n, " rows of fit_control(dense_n = ) leaving one out is by ",
           "neighbours, and this kernel has no distance")
   }
-  audit <- audited_left_out(process, system)
+  if (is.null(process$kept$left_out)) process$kept$left_out <- audited_left_out(process, system)
+  audit <- process$kept$left_out
   m <- audit$neighbours
   found <- list(own = 1 / variance_left_out(process, m), local = audit)
   if (squares) {
@@ -228,7 +229,7 @@ audited_left_out <- function(process, system) {
   rows <- privately(process$control$seed %or% 1, sort(sample.int(n, min(n, audit_places))))
   sides <- matrix(0, n, length(rows))
   sides[cbind(rows, seq_along(rows))] <- 1
-  step_work("leave-one-out residuals", paste("an audit at", length(rows), "rows"))
+  step_work("leaving one out", paste("an audit at", length(rows), "rows"))
   exact <- 1 / diag(system$forms(sides, system$solve(sides, tol = tol_of_audit))$value)
   m <- min(60, n - 1)
   repeat {

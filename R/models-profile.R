@@ -44,6 +44,10 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
   refuse_more(...)
   check_level(alpha)
   maxpts <- check_count(maxpts, "maxpts")
+  if (is_of_some(fitted)) {
+    abort("unsupported", "parameters were estimated on ", fitted$estimated_on, " of ", length(fitted$data$y), " rows, ",
+          "and the likelihood of all is not largest there; update(fit, estimate_on = Inf) takes all")
+  }
   labels <- profiled_labels(fitted, which)
   begin_work("profile()", steps = length(labels), quicker = "fewer parameters in `which`")
   on.exit(end_work("profile()"))
@@ -248,7 +252,8 @@ root_curve <- function(table, name) {
 #' @param digits significant digits
 #' @export
 print.profile.gp_fit <- function(x, digits = 4, ...) {
-  cat("Profile likelihoods of a Gaussian process by ", attr(x, "original.fit")$method, "; intervals of 95 %\n", sep = "")
+  cat("Profile likelihoods of a Gaussian process by ", attr(x, "original.fit")$method, ", intervals of 95 %\n",
+      sep = "")
   ends <- confint(x)
   print(ends, digits = digits)
   open <- rownames(ends)[ends[, 1] == 0 & vapply(x, attr, NA, "log") | is.infinite(ends[, 2])]
