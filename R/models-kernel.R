@@ -229,7 +229,7 @@ check_span <- function(x, most) {
 ignores_place <- function(k) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) return(parts$op == "+" && all(vapply(parts$of, ignores_place, NA)))
-  is.null(parts$fun) && parts$name != "polynomial"
+  is.null(parts$fun) && parts$name != "polynomial" && !is_spherical(parts)
 }
 
 # One scale for each term of the points becomes one for each of its columns.

@@ -45,10 +45,12 @@ on_sphere <- function(x, radius) {
   radius * cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
 }
 
-# The points that a kernel is of, among all: of a fit by number, else by name, and on the sphere.
+# The points that a kernel is of, among all: by name, by number among model points, which have no names, and on the
+# sphere.
 kernel_points <- function(parts, x) {
-  known <- !is.null(parts$columns) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$columns)
-  if (known) return(picked_columns(x, parts$columns))
+  named <- !is_lazy(x) && !is.null(parts$terms) && all(parts$terms %in% colnames(x))
+  wide <- !is.null(parts$columns) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$columns)
+  if (wide && !named) return(picked_columns(x, parts$columns))
   if (!is.null(parts$terms)) {
     if (is_lazy(x)) abort("input", "`of` of a kernel names columns, and lazy points have none: give the data")
     x <- as_inputs(x, "x")

@@ -71,7 +71,7 @@ maxvar_scale <- function(x, kernel = "gaussian") {
   x <- complete_points(x, "x")
   k <- kernel_spec(kernel)
   n <- nrow(x)
-  about <- median_scale(x)
+  about <- median_scale(kernel_points(kernel_parts(k), x))
   negative_variance <- function(log_scale) {
     K <- k(x, scale = exp(log_scale))
     own <- as.vector(diag(K))

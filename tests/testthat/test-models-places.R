@@ -71,6 +71,22 @@ test_that("sums of great circles and chords are approximated as those of one dis
   expect_equal(c(series %*% b), c(K %*% b), tolerance = 1e-5)
 })
 
+test_that("tests, scales and components by chords are those of points in space", {
+  P <- kernweave:::on_sphere(lonlat, earth)
+  by_chords <- kernel_spec("matern32", metric = "chordal")
+  high <- spots$mag > 4.6
+  expect_equal(mmd_test(lonlat, groups = high, kernel = by_chords, R = 1)$statistic,
+               mmd_test(P, groups = high, kernel = "matern32", R = 1)$statistic)
+  expect_equal(mmd_test(lonlat, groups = high, kernel = kernel_spec(of = "lat"), R = 1)$statistic,
+               mmd_test(lonlat[, "lat"], groups = high, R = 1)$statistic)
+  expect_equal(hsic_test(lonlat, high, kernel = by_chords, kernel_y = "gaussian", R = 1)$statistic,
+               hsic_test(P, high, kernel = "matern32", kernel_y = "gaussian", R = 1)$statistic)
+  expect_equal(maxvar_scale(lonlat, by_chords), maxvar_scale(P, "matern32"))
+  expect_equal(kpca_lazy(lonlat, k = 2, kernel = by_chords)$values, kpca_lazy(P, k = 2, kernel = "matern32")$values)
+  fit <- fixed(depth ~ long + lat, spots, kernel_spec("matern32", scale = 3, of = c("lat", "long")))
+  expect_equal(as.matrix(fit$kernel(lonlat[, 2:1])), as.matrix(kernel_spec("matern32", scale = 3)(lonlat)))
+})
+
 test_that("inputs with a metric are not standardised, and others are", {
   both <- kernel_spec(metric = "euclidean", of = c("long", "lat")) * kernel_spec(of = "mag")
   fit <- kernel_ridge(depth ~ long + mag + lat, spots, kernel = both, lambda = 1)
