@@ -36,8 +36,8 @@ metric_pairs <- function(metric, x, y = x) {
   if (metric$name %in% c("braycurtis", "hellinger")) check_amounts(metric$name, x, y)
   if (metric$name == "braycurtis") check_not_empty(x)
   if (metric$name == "chordal") {
+    y <- on_sphere(y, earth_radius)  # first: it may stand for x
     x <- on_sphere(x, earth_radius)
-    y <- on_sphere(y, earth_radius)
   }
   D <- metric$of(Vi(strip_term(x)), Vj(strip_term(y)))
   if (is_lazy(D) && width(D) == 1) return(D)

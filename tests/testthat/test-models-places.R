@@ -81,6 +81,8 @@ test_that("tests, scales and components by chords are those of points in space",
                mmd_test(lonlat[, "lat"], groups = high, R = 1)$statistic)
   expect_equal(hsic_test(lonlat, high, kernel = by_chords, kernel_y = "gaussian", R = 1)$statistic,
                hsic_test(P, high, kernel = "matern32", kernel_y = "gaussian", R = 1)$statistic)
+  expect_equal(silhouette_lazy(lonlat, high, metric = "chordal"), silhouette_lazy(P, high), ignore_attr = TRUE)
+  expect_equal(permanova(lonlat ~ high, distance = "chordal", R = 1)$F, permanova(P ~ high, R = 1)$F)
   expect_equal(maxvar_scale(lonlat, by_chords), maxvar_scale(P, "matern32"))
   expect_equal(kpca_lazy(lonlat, k = 2, kernel = by_chords)$values, kpca_lazy(P, k = 2, kernel = "matern32")$values)
   fit <- fixed(depth ~ long + lat, spots, kernel_spec("matern32", scale = 3, of = c("lat", "long")))
