@@ -12,11 +12,11 @@
 #' are those of their first cores. `dbscan::dbscan()` finds the same cores and clusters of cores, but gives a border
 #' point to the cluster that it visits first.
 #'
-#' For the metrics `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"` and `"haversine"`, boxes of points show
-#' that most pairs are farther apart than `eps`, and these are never computed; other metrics compute all pairs, some ten
-#' times. The bend in `plot(knn(x, k = minPts - 1))` suggests `eps`.
+#' For the metrics `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"chordal"` and `"haversine"`, boxes of
+#' points show that most pairs are farther apart than `eps`, and these are never computed; other metrics compute all
+#' pairs, some ten times. The bend in `plot(knn(x, k = minPts - 1))` suggests `eps`.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values; for `print()` and `plot()` the clusters
+#' @param x points, as in [knn()]; for `print()` and `plot()` the clusters
 #' @param eps distance up to which points are neighbours, inclusive
 #' @param minPts number of points within `eps`, the point itself among them, that make a core
 #' @param metric as in [knn()]; a function of your own must be symmetric
@@ -40,14 +40,15 @@
 #' predict(found, iris[c(1, 42, 51), 1:4])
 #' plot(found, iris[, 1:4])
 dbscan_lazy <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE) {
-  inputs <- fit_matrix(x)
+  given <- sf_neighbours(x, NULL, metric)
+  inputs <- c(fit_matrix(given$x), list(places = given$places))
   if (missing(eps)) abort("input", "`eps` is not given: the distance up to which points are neighbours")
   if (!is.numeric(eps) || length(eps) != 1 || !isTRUE(eps >= 0 && is.finite(eps))) {
     abort("value", "`eps` must be a finite number of at least 0, not ", format_value(eps))
   }
   minPts <- check_count(minPts, "minPts")
   check_flag(borderPoints, "borderPoints")
-  metric <- as_metric(metric)
+  metric <- as_metric(given$metric)
   x <- strip_term(inputs$x)
   n <- nrow(x)
   if (minPts > n) {
@@ -141,7 +142,8 @@ cluster_of_nearest <- function(at, cores, cluster, metric, eps) {
 predict.dbscan_lazy <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
-  at <- points_like(newdata, attr(object, "like"), "newdata")
+  like <- attr(object, "like")
+  at <- points_like(place_numbers(newdata, like$places, "newdata"), like, "newdata")
   wanted <- ncol(object$points)
   if (ncol(at) != wanted) {
     abort("shape", "`newdata` has ", counted(ncol(at), "column"), ", and the points ", wanted,

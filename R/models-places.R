@@ -251,9 +251,14 @@ sf_neighbours <- function(x, query, metric) {
     metric <- "chordal"
     tell_of_chords(earth_radius)
   }
-  query <- places_like(query, places, "query", "`x`")
-  list(x = place_matrix(sf::st_geometry(x)), query = if (is.data.frame(query)) query[[places$name]] else query,
-       metric = metric)
+  list(x = place_matrix(sf::st_geometry(x)), query = place_numbers(query, places, "query"), metric = metric,
+       places = places)
+}
+
+# Points of sf beside others as a matrix; anything else as it is.
+place_numbers <- function(x, places, argument) {
+  if (is.null(places) || !inherits(x, c("sf", "sfc"))) return(x)
+  places_like(x, places, argument, "`x`")[[places$name]]
 }
 
 tell_of_chords <- function(radius) {

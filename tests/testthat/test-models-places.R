@@ -151,6 +151,9 @@ test_that("neighbours of sf are by chords, or in the projected plane", {
   lof <- suppressMessages(lof_lazy(places))
   expect_equal(lof, lof_lazy(P), ignore_attr = TRUE)
   by_chords <- dbscan_lazy(lonlat, eps = 100, minPts = 4, metric = "chordal")
+  of_sf <- suppressMessages(dbscan_lazy(places, eps = 100, minPts = 4))
+  expect_identical(of_sf$cluster, by_chords$cluster, ignore_attr = TRUE)
+  expect_identical(predict(of_sf, places[1:9, ]), predict(by_chords, lonlat[1:9, ]), ignore_attr = TRUE)
   expect_identical(by_chords$cluster, dbscan_lazy(P, eps = 100, minPts = 4)$cluster, ignore_attr = TRUE)
 })
 
