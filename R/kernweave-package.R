@@ -91,6 +91,7 @@
 #' | how correlation falls off with distance | `variogram(z ~ x)` |
 #' | kriging, with standard errors | `predict(gp_fit(x, z, kernel = kernel_spec(scale = 1)), y, se.fit = TRUE)` |
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |
+#' | counts, or classes, instead of numbers | `gp_fit(x, round(z), family = poisson)`; `?gp_fit` |
 #' | a density; a regression curve with intervals | `kde_lazy(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
 #'
@@ -101,10 +102,11 @@
 #'
 #' On the package's site and in its source there are articles, too. Tests: "Dependence beyond correlation",
 #' "Communities and distances", "Goodness of fit by Stein". Regression, densities, maps: "Densities and curves",
-#' "What moves house prices", "Your own kernel", "Points on a map". Neighbours, clusters, transport: "Neighbours and
-#' clusters", "Moving mass". Large data: "Sums over far more points", "Solving large kernel systems". Groups,
-#' conditions and blocks of pairs: "Which pairs exist". Sorting, joining and grouping: "Arrays in parallel". For those
-#' who know KeOps: "Coming from rkeops and KeOps". New operations: "Adding an operation or a reduction".
+#' "What moves house prices", "Your own kernel", "Points on a map", "Counts and yes-no on a map". Neighbours, clusters,
+#' transport: "Neighbours and clusters", "Moving mass". Large data: "Sums over far more points", "Solving large kernel
+#' systems". Groups, conditions and blocks of pairs: "Which pairs exist". Sorting, joining and grouping: "Arrays in
+#' parallel". For those who know KeOps: "Coming from rkeops and KeOps". New operations: "Adding an operation or a
+#' reduction".
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].

@@ -276,6 +276,10 @@ gp_value <- function(model, system, weights, se_tol = NULL) {
 }
 
 warn_of_residual <- function(model, residual) {
+  if (!is.null(model$family)) {
+    return(warn("convergence", "the system of the mode was solved to a residual of ", format(residual, digits = 2),
+                ", not ", format(model$control$tol), ": raise `rank` or `max_iter` of fit_control()"))
+  }
   ratio <- model$values$nugget / model$values$variance
   warn("convergence", "the system was solved to a residual of ", format(residual, digits = 2), ", not ",
        format(model$control$tol), ", with nugget / variance ", format(ratio, digits = 2),
