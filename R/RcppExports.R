@@ -237,6 +237,10 @@ r_weighted_pairs <- function(preconditioner, from, count) {
     .Call(`_kernweave_r_weighted_pairs`, preconditioner, from, count)
 }
 
+r_sums_of_pairs <- function(preconditioner, matrices) {
+    .Call(`_kernweave_r_sums_of_pairs`, preconditioner, matrices)
+}
+
 r_low_rank_weights <- function(preconditioner, v) {
     .Call(`_kernweave_r_low_rank_weights`, preconditioner, v)
 }

@@ -107,14 +107,10 @@ traces_of_inverse <- function(P, along) {
   diagonal <- vapply(along, is.numeric, NA)
   out <- numeric(length(along))
   out[diagonal] <- vapply(along[diagonal], function(B) sum(W$diagonal * B), 0)
-  of_pairs <- lapply(along[!diagonal], kernel_tensor)
+  of_pairs <- lapply(along[!diagonal], function(B) lazy_set(kernel_tensor(B), precision = "float64"))
   if (!length(of_pairs)) return(out)
   sums <- vapply(of_pairs, function(B) sum(unlist(sums_at_landmarks(B, W, call = TRUE))), 0)
-  for (points in some_at_a_time(length(W$order), pairs_at_once)) {
-    pairs <- r_weighted_pairs(P$pointer, points[1] - 1, length(points))
-    sums <- sums + vapply(of_pairs, function(B) sum(sum_of_pairs(B, pairs, call = TRUE)), 0)
-  }
-  replace(out, which(!diagonal), sums)
+  replace(out, which(!diagonal), sums + r_sums_of_pairs(P$pointer, lapply(of_pairs, native_entries)))
 }
 
 check_wanted_error <- function(se_tol) {

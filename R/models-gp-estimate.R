@@ -21,10 +21,10 @@ gp_estimate <- function(model, rows) {
   found
 }
 
-# By products: few probes and a looser tolerance climb, and from where these end all probes take one step, or more where
-# they say so. Where they tell the score to a fifth of a standard error only, twice as many do so again, once.
+# By products: few probes and a looser tolerance climb to within three standard errors of the maximum, and from there
+# all probes go on. Where they tell the score to a fifth of a standard error only, twice as many take one more step.
 gp_settled <- function(model, theta, bounds) {
-  found <- gp_climb(climbing(model), theta, bounds, later = 3)
+  found <- gp_climb(climbing(model), theta, bounds, goal = 3, later = 3)
   for (twice in c(FALSE, TRUE)) {
     if (!is.finite(found$state$value)) return(found)
     if (twice) model$control$probes <- 2 * model$control$probes
@@ -60,8 +60,8 @@ noise_of <- function(at, model, bounds) {
   sqrt(max(0, moved[diag(covariance) > 0]))
 }
 
-# Up to so many rows, all pairs take no longer than an approximation of them.
-many_points <- 20000
+# Up to so many of more rows, where a factor's time is near, estimates are by all pairs.
+few_rows <- 3000
 
 model_rows <- function(model, rows) {
   if (length(rows) == length(model$y)) return(model)
@@ -76,7 +76,7 @@ model_rows <- function(model, rows) {
   model$Q <- qr.Q(q)
   model$log_R <- model$log_R + sum(log(abs(diag(qr.R(q)))))
   model$dense <- length(rows) <= model$control$dense_n
-  if (length(rows) <= many_points) model$control$approximate <- NULL
+  if (length(rows) <= few_rows) model$control$approximate <- NULL
   model
 }
 

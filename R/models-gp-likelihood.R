@@ -277,8 +277,9 @@ unless_indefinite_gp <- function(value) {
   tryCatch(value, kernweave_error_indefinite = function(e) NULL, kernweave_error_value = function(e) NULL)
 }
 
-# Steps and standard errors are off by less than these solutions.
-tol_of_information <- 1e-3
+# Forms of solutions that begin at nought are off by squares of residuals: at 50 000 points standard errors were known
+# to 2e-3 with 0.01, to 1e-4 with 0.003.
+tol_of_information <- 5e-3
 
 # Products of the derivatives with alpha and U give the forms of the score, and with one more system the information:
 # those of the variance are A less the noise, of which A alpha and A U are known.

@@ -15,6 +15,9 @@ errors_by_neighbours <- function(object, method, neighbours) {
   object$kept$audits[[key]]
 }
 
+# Up to so many rows a place takes a second or so by all pairs.
+many_points <- 20000
+
 # Does the kernel, or its first part, fall with a distance? One's own are taken to; the audit says whether they do.
 has_distance <- function(kernel) {
   parts <- first_part(kernel_parts(kernel))

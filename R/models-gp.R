@@ -43,7 +43,7 @@
 #' With `control = fit_control(approximate = TRUE)`, the likelihood, the linear systems and the means from `predict()`
 #' use [approximate()], with a tolerance that follows the nugget: a million points in two dimensions take minutes.
 #' Standard errors of predictions are then by the observations nearest to each place, see [predict.gp_fit()]. Estimates
-#' on a subset of at most 20 000 rows, and simulations, still use exact products.
+#' on a subset of at most 3000 rows, and simulations, still use exact products.
 #'
 #' @section Likelihoods:
 #' `logLik()` is that of [nlme::gls()]. Its restricted likelihood leaves out the term in `log|F'F|`, so do not compare

@@ -213,7 +213,28 @@ two_parts <- function(K, found, diagonal, neighbours, seed) {
   some <- neighbours + ceiling(neighbours / 4)  # of which landmarks are one in eight where there are few points
   nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), some)
              else kept_neighbours(points, K$settings, order, some, seed)
-  c(found, without_landmarks(order, nearest, found$chosen, neighbours))
+  c(found, near_together(points, without_landmarks(order, nearest, found$chosen, neighbours)))
+}
+
+# The points of an order with near ones together, and the sequence that it was: factors then read what lies together.
+near_together <- function(points, sets) {
+  n <- length(sets$order)
+  if (is.null(points)) return(c(sets, list(sequence = as.numeric(seq_len(n)))))
+  along <- order(cell_codes(points[sets$order, , drop = FALSE]))
+  place <- integer(n)
+  place[along] <- seq_len(n)
+  at <- sets$neighbours[, along, drop = FALSE]
+  at[] <- place[at]
+  list(order = sets$order[along], neighbours = at, sequence = as.numeric(place))
+}
+
+# Numbers of cells, a thousand along each of three axes, with the bits of all axes in turns.
+cell_codes <- function(points) {
+  axes <- lapply(seq_len(min(3, ncol(points))), function(axis) points[, axis])
+  cells <- lapply(axes, function(v) floor(1023 * (v - min(v)) / max(diff(range(v)), .Machine$double.xmin)))
+  code <- numeric(nrow(points))
+  for (bit in 2^(9:0)) for (cell in cells) code <- 2 * code + (cell %/% bit) %% 2
+  code
 }
 
 # Landmarks are taken out of the order, and are nobody's neighbours; so many of the others are left.
@@ -320,7 +341,8 @@ native_entries <- function(K) {
 native_support <- function(K, ridge, support, entries = native_entries(K)) {
   c(list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L,
          shift = if (is.null(support$neighbours)) ridge + max(support$residual, 1e-14)),
-    list(landmarks = support$chosen, order = support$order, neighbours = support$neighbours),
+    list(landmarks = support$chosen, order = support$order, neighbours = support$neighbours,
+         sequence = support$sequence),
     thin_products(K, support$chosen, support$order))
 }
 

@@ -186,11 +186,11 @@ sums_at_landmarks <- function(K, W, call = FALSE) {
 sum_of_weighted <- function(K, weights, call = FALSE) reduction(K * Vij(weights), "sum", index = "ij", call = call)
 
 # Listed entries of K, weighed.
-sum_of_pairs <- function(K, pairs, call = FALSE) {
+sum_of_pairs <- function(K, pairs) {
   at <- function(places, name) lazy_operand(new_operand(name, "i", 1L, "integer", places))$formula
   K <- as_masked(K, "entries")
   entries <- r_apply("Take", list(K$formula, at(pairs$rows, "rows")), 0L)
   entries <- r_apply("Take", list(entries, at(pairs$columns, "columns")), 1L)
   entries <- new_lazy(entries, c(as.numeric(length(pairs$rows)), NA), K$settings)
-  reduction(Vi(pairs$weights) * entries, "sum", index = "i", call = call)
+  reduction(Vi(pairs$weights) * entries, "sum", index = "i", call = FALSE)
 }

@@ -707,6 +707,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_sums_of_pairs
+Rcpp::NumericVector r_sums_of_pairs(SEXP preconditioner, Rcpp::List matrices);
+RcppExport SEXP _kernweave_r_sums_of_pairs(SEXP preconditionerSEXP, SEXP matricesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type matrices(matricesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_sums_of_pairs(preconditioner, matrices));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_low_rank_weights
 Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v);
 RcppExport SEXP _kernweave_r_low_rank_weights(SEXP preconditionerSEXP, SEXP vSEXP) {
@@ -1508,6 +1519,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
+    {"_kernweave_r_sums_of_pairs", (DL_FUNC) &_kernweave_r_sums_of_pairs, 2},
     {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
     {"_kernweave_r_low_rank_inverse_trace", (DL_FUNC) &_kernweave_r_low_rank_inverse_trace, 1},
     {"_kernweave_r_map", (DL_FUNC) &_kernweave_r_map, 5},

@@ -1,4 +1,6 @@
 // R's way to log-determinants: quadratic forms of random probes, and what derivatives read of preconditioners.
+#include <list>
+
 #include "border.hpp"
 #include "r_preconditioner.hpp"
 #include "r_resident.hpp"
@@ -98,6 +100,35 @@ Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
     return Rcpp::List::create(Rcpp::_["rows"] = places(std::move(pairs.rows)),
                               Rcpp::_["columns"] = places(std::move(pairs.columns)),
                               Rcpp::_["weights"] = kernweave::columns_to_r(std::move(pairs.weights)));
+  });
+}
+
+// Sums of the entries of matrices over all pairs of neighbours, weighed so: matrix by matrix where pairs are listed, of
+// some points at a time.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector r_sums_of_pairs(SEXP preconditioner, Rcpp::List matrices) {
+  return kernweave::at_border([&] {
+    kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
+    const Rcpp::List description = kernweave::description_behind(preconditioner);
+    const auto points = static_cast<kernweave::solve::Index>(Rf_xlength(description["order"]));
+    const auto most = static_cast<double>(Rf_xlength(description["ridge"]));
+    std::list<kernweave::solve::Entries> entries;
+    for (R_xlen_t k = 0; k < matrices.size(); ++k) entries.push_back(kernweave::entries_from_r(matrices[k]));
+    Rcpp::NumericVector sums(matrices.size());
+    const kernweave::solve::Index at_once = p->home() ? 16384 : 2048;  // some 500 pairs each
+    for (kernweave::solve::Index from = 0; from < points; from += at_once) {
+      kernweave::poll_r(0.0);
+      const auto pairs = kernweave::solve::weighted_pairs(*p, from, std::min(at_once, points - from), p->home());
+      for (const auto* places : {&pairs.rows, &pairs.columns})
+        if (places->device()) places->kept()->range = kernweave::ValueRange{1, most};
+      double* sum = sums.begin();
+      for (kernweave::solve::Entries& matrix : entries) {
+        kernweave::solve::Columns numbers;
+        matrix.pairs(pairs.rows, pairs.columns, &numbers);
+        *sum++ += dots(pairs.weights, numbers, matrix.threads())[0];
+      }
+    }
+    return sums;
   });
 }
 

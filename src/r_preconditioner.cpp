@@ -42,7 +42,9 @@ solve::RowIndices landmarks_from_r(const Rcpp::List& description) {
 
 solve::ConditioningSets neighbours_from_r(const Rcpp::List& description) {
   const Rcpp::IntegerMatrix at = description["neighbours"];
-  solve::ConditioningSets neighbours{Rcpp::as<solve::RowIndices>(description["order"]), {}};
+  solve::ConditioningSets neighbours{Rcpp::as<solve::RowIndices>(description["order"]), {}, {}};
+  for (const double place : Rcpp::as<solve::RowIndices>(description["sequence"]))
+    neighbours.sequence.push_back(static_cast<int>(place) - 1);
   neighbours.at.resize(at.nrow(), at.ncol());
   for (R_xlen_t k = 0; k < at.size(); ++k) neighbours.at.data()[k] = at[k] == NA_INTEGER ? -1 : at[k] - 1;
   return neighbours;

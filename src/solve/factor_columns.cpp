@@ -16,9 +16,12 @@ constexpr double kShareOfMemory = 0.5;         // that is free on a device, for 
 constexpr Index kRowsOfBlock = 32;             // of a landmarks' factor that are solved with at once
 constexpr double kVarianceOfRounding = 1e-14;  // of a point's variance, is rounding
 
+// By rows, which the factor's inner products are of.
+using ByRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
 // The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. Duplicate points are
 // skipped: given the points before them, their variance is zero. False where S is not positive definite.
-bool last_column(Block* s, double* u, Index slots) {
+bool last_column(ByRows* s, double* u, Index slots) {
   const Index n = s->rows();
   std::vector<bool> out(static_cast<std::size_t>(n), false);
   for (Index j = 0; j < n; ++j) {
@@ -135,7 +138,8 @@ class Builder {
   void fill(Index point, const double* numbers) {
     const std::vector<Index> all = of_.pairs.conditioning_set(point);
     const auto n = static_cast<Index>(all.size());
-    Block s(n, n), w(rank_, n);
+    ByRows s(n, n);
+    Block w(rank_, n);
     for (Index a = 0; a < n; ++a) {
       for (Index b = 0; b <= a; ++b) s(a, b) = *numbers++;
       s(a, a) += of_.ridge[all[static_cast<std::size_t>(a)]];

@@ -20,7 +20,7 @@ class LandmarkVecchia : public Preconditioner {
                   device::Device* home, int threads, const Poll& poll)
       : landmarks_(std::move(landmarks)),
         of_landmarks_(rows_at(landmarks_)),
-        factor_(std::move(neighbours.at), threads),
+        factor_(std::move(neighbours.at), std::move(neighbours.sequence), threads),
         pairs_(std::move(neighbours.order), factor_, threads),
         rest_(pairs_.rows()),
         threads_(threads) {
@@ -44,9 +44,12 @@ class LandmarkVecchia : public Preconditioner {
     const Block inverse = cholesky_.solve(Block::Identity(rank(), rank()));
     thin_.from->multiply(Columns(Block(-inverse)).sent_to(home), &columns_);
     rows_to_points(columns_, nullptr, &many_, threads_);
+    columns_ = Columns();  // a number for each landmark and point: no more of them at once than need be
     factor_.from_left(many_, false, &next_);
+    many_ = Columns();
     found.own = inverse + forms_of_points(next_, threads_);
     factor_.from_left(next_, true, &found.cross);
+    next_ = Columns();
     multiply_by(&found.cross, 2);
     for (Index k = 0; k < rank(); ++k) found.diagonal[of_landmarks_.at[static_cast<std::size_t>(k)]] = found.own(k, k);
     return found;

@@ -6,11 +6,12 @@
 
 namespace kernweave::solve {
 
-// Conditioning sets of Vecchia's approximation: for each point that is no landmark, in an order that is to be random,
-// neighbours among those before it.
+// Conditioning sets of Vecchia's approximation: for each point that is no landmark, neighbours among those before it in
+// a sequence that is to be random.
 struct ConditioningSets {
-  RowIndices order;  // the points
-  Slots at;      // a column for each: places in the order
+  RowIndices order;           // the points, near ones together
+  Slots at;                   // a column for each: places in the order
+  std::vector<int> sequence;  // the same, place by place
 };
 
 // The numbers of P^-1 where the trace of P^-1 dA reads them: dA[S, S] times `own`, dA[S, R] times `cross`, the diagonal

@@ -4,6 +4,35 @@
 #include <algorithm>
 
 namespace kernweave::solve {
+namespace {
+
+// Rows that a column is summed up for in registers.
+constexpr Index kRowsAtOnce = 8;
+
+// The sum over `count` entries of values times columns of x, rows `Rows` from `x` on.
+template <Index Rows>
+void add_columns(const double* x, Index stride, const double* values, const int* at, Index count, double* y) {
+  double sums[Rows];
+  for (Index r = 0; r < Rows; ++r) sums[r] = y[r];
+  for (Index e = 0; e < count; ++e) {
+    if (at[e] < 0) continue;
+    const double value = values[e];
+    const double* const from = x + stride * at[e];
+    for (Index r = 0; r < Rows; ++r) sums[r] += value * from[r];
+  }
+  for (Index r = 0; r < Rows; ++r) y[r] = sums[r];
+}
+
+void add_columns(const Block& x, const double* values, const int* at, Index count, double* y) {
+  Index from = 0;
+  for (; from + kRowsAtOnce <= x.rows(); from += kRowsAtOnce)
+    add_columns<kRowsAtOnce>(x.data() + from, x.rows(), values, at, count, y + from);
+  for (; from + 2 <= x.rows(); from += 2)
+    add_columns<2>(x.data() + from, x.rows(), values, at, count, y + from);
+  if (from < x.rows()) add_columns<1>(x.data() + from, x.rows(), values, at, count, y + from);
+}
+
+}  // namespace
 
 void SparseFactor::index_rows() {
   const auto n = static_cast<std::size_t>(points());
@@ -64,17 +93,14 @@ void SparseFactor::from_left(const Columns& given, bool transposed, Columns* out
   }
   const Block& x = given.block();
   Block* const y = out->here();
-  const auto by_column = [&](Index i) {
-    y->col(i) = values_(most(), i) * x.col(i);
-    for (Index s = 0; s < most(); ++s)
-      if (at_(s, i) >= 0) y->col(i) += values_(s, i) * x.col(at_(s, i));
-  };
-  const auto by_row = [&](Index i) {
-    y->col(i) = values_(most(), i) * x.col(i);
-    for (std::size_t e = begin(i); e < begin(i + 1); ++e) y->col(i) += row_values_[e] * x.col(columns_[e]);
-  };
   each_piece(points(), x.rows() * (most() + 1), threads_, [&](Index first, Index last, Index) {
-    for (Index i = first; i < last; ++i) transposed ? by_row(i) : by_column(i);
+    for (Index i = first; i < last; ++i) {
+      double* const to = y->col(i).data();
+      y->col(i) = values_(most(), i) * x.col(i);
+      if (!transposed) add_columns(x, values_.col(i).data(), at_.col(i).data(), most(), to);
+      else add_columns(x, row_values_.data() + begin(i), columns_.data() + begin(i),
+                       static_cast<Index>(begin(i + 1) - begin(i)), to);
+    }
   });
 }
 
@@ -88,7 +114,7 @@ Vector SparseFactor::squares_of_rows() const {
 }
 
 void SparseFactor::solve_from_left(Block* x) const {
-  for (Index i = 0; i < points(); ++i) {
+  for (const Index i : sequence_) {
     for (Index s = 0; s < most(); ++s)
       if (at_(s, i) >= 0) x->col(i) -= values_(s, i) * x->col(at_(s, i));
     x->col(i) /= values_(most(), i);

@@ -1,5 +1,6 @@
 // A sparse upper triangular inverse Cholesky factor (Vecchia): the column of a point has a few slots above the
-// diagonal, its neighbours among the points before it.
+// diagonal, its neighbours among the points before it. Columns lie in an order of their own, near ones together, so
+// that what they read of each other does, too.
 #pragma once
 #include <vector>
 #include "solve/columns.hpp"
@@ -12,8 +13,12 @@ using Slots = Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>;
 
 class SparseFactor {
  public:
-  SparseFactor(Slots at, int threads)
-      : at_(std::move(at)), values_(Block::Zero(at_.rows() + 1, at_.cols())), threads_(threads) {}
+  // `sequence`: the columns so that the points before one come before it.
+  SparseFactor(Slots at, std::vector<int> sequence, int threads)
+      : at_(std::move(at)),
+        sequence_(std::move(sequence)),
+        values_(Block::Zero(at_.rows() + 1, at_.cols())),
+        threads_(threads) {}
 
   Index points() const { return at_.cols(); }
   Index most() const { return at_.rows(); }
@@ -46,6 +51,7 @@ class SparseFactor {
   std::size_t begin(Index row) const { return static_cast<std::size_t>(starts_[static_cast<std::size_t>(row)]); }
 
   const Slots at_;
+  const std::vector<int> sequence_;
   Block values_;
   const int threads_;
   std::vector<long long> starts_;

@@ -135,7 +135,7 @@ test_that("a path of ridges is known within its errors, which are large where pr
 test_that("Gaussian processes by series are those by pairs", {
   skip_below("quick")
   series_everywhere()
-  held("many_points", 200, environment())
+  held("few_rows", 200, environment())
   data <- mapped(600, 2)
   control <- function(tol) by_series(tol, start = c(variance = 1, scale = 0.5, nugget = 0.04), probes = 8)
   for (on in c(200, Inf)) {
@@ -259,4 +259,21 @@ test_that("the tolerance of a Gaussian process follows its nugget, which has a l
   expect_warning(low <- smooth(TRUE), "smallest that approximated products can resolve with 600 rows; give `nugget`",
                  class = "kernweave_warning_boundary")
   expect_equal(low$nugget, 6e-8, tolerance = 1e-6)
+})
+
+test_that("estimates of many rows by series are those by all pairs", {
+  skip_below("all")
+  set.seed(3)
+  x <- matrix(stats::runif(40000), 20000)
+  wave <- function(k) cos(x %*% (stats::rnorm(2) / sqrt(stats::rgamma(1, 1.5, 1.5)) / 0.1) + 2 * pi * stats::runif(1))
+  y <- 2 * x[, 1] + rowSums(vapply(1:200, wave, numeric(20000))) / 10 + stats::rnorm(20000) / 3
+  fits <- lapply(list(NULL, TRUE), function(tol) {
+    gp_fit(x, y, trend = ~ x1, kernel = "matern32", control = fit_control(approximate = tol))
+  })
+  se <- sqrt(diag(vcov(fits[[1]], "covariance")))
+  expect_lt(max(abs(log(coef(fits[[2]], "covariance") / coef(fits[[1]], "covariance"))) / se), 0.1)
+  expect_equal(sqrt(diag(vcov(fits[[2]], "covariance"))), se, tolerance = 0.02)
+  expect_lt(max(abs(coef(fits[[2]]) - coef(fits[[1]])) / sqrt(diag(vcov(fits[[1]])))), 0.1)
+  error <- sqrt(attr(logLik(fits[[1]]), "std.error")^2 + attr(logLik(fits[[2]]), "std.error")^2)
+  expect_lt(abs(logLik(fits[[2]]) - logLik(fits[[1]])), 4 * error)
 })
