@@ -6,7 +6,8 @@
 #' predicts new observations better; unlike a likelihood ratio this compares any two models of the same response.
 #'
 #' The density of an observation is normal, with the mean and standard deviation that the fit has without it: see
-#' [rstandard.gp_fit()]. Covariance parameters and `lambda` are those of all observations, so the sum is slightly too
+#' [rstandard.gp_fit()]. With a `family` of [gp_fit()] it is the density of the family, over the normal distribution
+#' that the linear predictor has without the observation, by Laplace's approximation. Covariance parameters and `lambda` are those of all observations, so the sum is slightly too
 #' large, the more so the more parameters were estimated. The standard error is `sqrt(n)` times the standard deviation
 #' of the terms. Of several fits the difference to the best one has the standard error of the paired differences, which
 #' is often much smaller than those of the sums.
@@ -43,10 +44,13 @@ elpd.gp_fit <- function(object, ...) {
 elpd.kernel_ridge <- elpd.gp_fit
 
 one_elpd <- function(fit) {
-  found <- influence_of(fit)
-  if (ncol(found$loo) > 1) refuse_many_of(fit, "elpd() is")
   names <- rownames(as.matrix(fit$residuals))[heavy_of(fit)]
-  pointwise <- stats::setNames(stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE), names)
+  found <- if (is_gp_family(fit)) list(terms = family_densities(fit)) else influence_of(fit)
+  if (is.null(found$terms)) {
+    if (ncol(found$loo) > 1) refuse_many_of(fit, "elpd() is")
+    found$terms <- stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE)
+  }
+  pointwise <- stats::setNames(found$terms, names)
   structure(list(elpd = sum(pointwise), se = error_of_sum(pointwise), pointwise = pointwise, local = found$local),
             class = "elpd")
 }

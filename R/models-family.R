@@ -222,6 +222,15 @@ mean_over_link <- function(family, m, v) {
   list(mean = mean, sd = sqrt(as.vector((at - mean)^2 %*% nodes$w)))
 }
 
+# Logarithms of densities of observations whose linear predictor is N(m, v).
+mixture_density <- function(family, y, a, m, v) {
+  nodes <- normal_nodes()
+  each <- vapply(nodes$x, function(x) family$log_density(y, m + sqrt(v) * x, family$value, a), numeric(length(y)))
+  each <- matrix(each, length(y))
+  most <- apply(each, 1, max)
+  most + log(as.vector(exp(each - most) %*% nodes$w))
+}
+
 # Quantiles of observations whose linear predictor is N(m, v), by bisection on the logarithm; whole numbers of counts.
 mixture_quantile <- function(family, p, m, v) {
   nodes <- normal_nodes()

@@ -88,6 +88,15 @@ loo_predictor <- function(object) {
   loo_of(list(model = model, system = system, weights = gp_weights(model, system)))
 }
 
+is_gp_family <- function(fit) inherits(fit, "gp_fit") && !is.null(fit$family)
+
+# Logarithms of densities of the rows, each after all others.
+family_densities <- function(fit) {
+  response <- fit$data$response
+  found <- loo_predictor(fit)
+  mixture_density(fit$data$family, response[, "y"], response[, "a"], found$mean, found$variance)
+}
+
 inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
 
 loo_of <- function(at) {

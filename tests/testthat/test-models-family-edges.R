@@ -110,3 +110,22 @@ test_that("fits are made again, saved and on some of the rows", {
   expect_identical(part$estimated_on, 60L)
   expect_equal(as.numeric(logLik(part)), as.numeric(logLik(counts(variance = part$variance))))
 })
+
+test_that("elpd() is of densities over the linear predictor, and tells a useful covariate from noise", {
+  set.seed(4)
+  n <- 60
+  d <- data.frame(x = sort(stats::runif(n)), noise = stats::rnorm(n))
+  d$y <- stats::rpois(n, exp(1 + sin(6 * d$x)))
+  fit <- gp_fit(y ~ x, d, kernel = kernel_spec("matern52", scale = 0.3), variance = 0.5, family = poisson)
+  found <- elpd(fit)
+  refits <- vapply(1:5, function(i) {
+    without <- update(fit, data = d[-i, ])
+    eta <- predict(without, d[i, ], se.fit = TRUE, type = "link")
+    of <- function(e) stats::dpois(d$y[i], exp(e)) * stats::dnorm(e, eta$fit, eta$se.fit)
+    log(stats::integrate(of, eta$fit - 8 * eta$se.fit, eta$fit + 8 * eta$se.fit)$value)
+  }, 0)
+  expect_equal(unname(found$pointwise[1:5]), refits, tolerance = 0.03)
+  table <- elpd(fit, flat = gp_fit(y ~ noise, d, kernel = fit$kernel, variance = 0.5, family = poisson))
+  expect_identical(rownames(table)[1], "fit")
+  expect_error(elpd(kernel_ridge(y ~ x, d, lambda = 1, family = poisson)), class = "kernweave_error_unsupported")
+})
