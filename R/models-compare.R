@@ -110,7 +110,9 @@ fit_texts <- function(call) {
 checked_fits <- function(fits, names, class, what) {
   names(fits) <- names
   for (k in seq_along(fits)) {
-    if (!inherits(fits[[k]], class)) abort("input", what, ", and `", names[k], "` is ", describe(fits[[k]]))
+    if (!inherits(fits[[k]], class)) {
+      abort("input", what, ", and `", names[k], "` is ", describe(fits[[k]]), near_hint(names[k], c("test", "seed")))
+    }
     if (k > 1) refuse_other_data(fits[[1]], fits[[k]], names[c(1, k)])
   }
   fits

@@ -60,6 +60,7 @@ test_that("restricted likelihoods of different trends are refitted, and other da
   expect_match(conditionMessage(refused(update(fit, subset = 1:40))), "different rows, 84 and 40")
   expect_match(conditionMessage(refused(update(fit, stations ~ .))), "different responses")
   expect_match(conditionMessage(refused(update(fit, weights = stations))), "different weights")
+  expect_match(conditionMessage(refused(fit, tst = "boot")), "did you mean `test`")
   expect_match(conditionMessage(refused()), "two fits or more; drop1")
   expect_match(conditionMessage(refused(stats::lm(depth ~ long, some))), "compares fits of gp_fit")
 })
