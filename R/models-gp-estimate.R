@@ -51,13 +51,14 @@ next_theta <- function(at, model, bounds) {
   within_bounds(at$theta + damped_step(at$information, at$score, free_directions(at, model, bounds), 0), model, bounds)
 }
 
-# How far the noise of the score moves an estimate, in its standard errors.
+# How far the noise of the score moves an estimate, in its standard errors; of those that are known to a factor of e, as
+# scales of inputs that do not matter are not.
 noise_of <- function(at, model, bounds) {
   k <- length(at$score)
   Z <- free_directions(at, model, bounds)
   covariance <- matrix(apply(diag(k), 2, function(e) damped_step(at$information, e, Z, 0)), k)
   moved <- diag(covariance %*% at$score_noise %*% covariance) / diag(covariance)
-  sqrt(max(0, moved[diag(covariance) > 0]))
+  sqrt(max(0, moved[diag(covariance) > 0 & diag(covariance) < 1]))
 }
 
 # Up to so many of more rows, where a factor's time is near, estimates are by all pairs.
