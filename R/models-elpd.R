@@ -7,10 +7,10 @@
 #'
 #' The density of an observation is normal, with the mean and standard deviation that the fit has without it: see
 #' [rstandard.gp_fit()]. With a `family` of [gp_fit()] it is the density of the family, over the normal distribution
-#' that the linear predictor has without the observation, by Laplace's approximation. Covariance parameters and `lambda` are those of all observations, so the sum is slightly too
-#' large, the more so the more parameters were estimated. The standard error is `sqrt(n)` times the standard deviation
-#' of the terms. Of several fits the difference to the best one has the standard error of the paired differences, which
-#' is often much smaller than those of the sums.
+#' that the linear predictor has without the observation, by Laplace's approximation. Covariance parameters and `lambda`
+#' are those of all observations, so the sum is slightly too large, the more so the more parameters were estimated. The
+#' standard error is `sqrt(n)` times the standard deviation of the terms. Of several fits the difference to the best one
+#' has the standard error of the paired differences, which is often much smaller than those of the sums.
 #'
 #' @param object,... fits by [gp_fit()] or [kernel_ridge()], of the same response
 #' @return An object of class `elpd`: `elpd`, its standard error `se`, and `pointwise`, the terms. Of several fits a
