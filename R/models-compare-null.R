@@ -66,7 +66,7 @@ by_bootstrap <- function(small, large, ratio, R, seed) {
 }
 
 bootstrap_ratios <- function(small, large, R, seed) {
-  y <- small$fitted.values + small$residuals
+  y <- response_of(small)
   inside <- nesting(small, large)$kind == "inside"
   small$na.action <- NULL
   drawn <- as.matrix(simulate(small, R, seed = seed, conditional = FALSE))

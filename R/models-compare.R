@@ -127,7 +127,7 @@ refuse_other_data <- function(a, b, names) {
   }
   unit <- function(fit) as.numeric(fit$weights %or% rep(1, rows[1]))
   if (!isTRUE(all.equal(unit(a), unit(b)))) differ("weights")
-  y <- lapply(list(a, b), function(fit) unname(as.matrix(fit$fitted.values + fit$residuals)))
+  y <- lapply(list(a, b), function(fit) unname(response_of(fit)))
   if (!isTRUE(all.equal(y[[1]], y[[2]], tolerance = 1e-10))) differ("responses")
 }
 
@@ -143,13 +143,14 @@ comparable_fits <- function(fits) {
 }
 
 # A fit again, to another response, by another method or from a start: a fit of the rows it has.
-refitted <- function(fit, y = fit$fitted.values + fit$residuals, method = fit$method, start = NULL) {
+refitted <- function(fit, y = response_of(fit), method = fit$method, start = NULL) {
   free <- fit$data$layout$part
   control <- fit$control
   control$start <- start %or% control$start
   settings <- list(kernel = fit$data$kernel, variance = if (!"variance" %in% free) fit$variance,
                    nugget = if (!"nugget" %in% free) fit$nugget, control = control, method = method,
                    estimate_on = if (fit$estimated_on < length(fit$data$y)) fit$estimated_on else Inf)
+  settings <- with_family_of(settings, fit, free)
   inputs <- fit[c("x", "terms", "model", "xlevels", "na.action", "names", "constant", "columns", "variables")]
   call <- fit$call
   call$method <- method

@@ -41,12 +41,16 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
           describe(fit))
   }
   check_flag(refit, "refit")
+  if (!is.null(fit$family) && !is_gp_family(fit)) {
+    abort("unsupported", "of kernel_ridge() with a family, residuals(type = \"loo\") leave rows out; folds are built for ",
+          "gp_fit(family = )")
+  }
   y <- response_of(fit)
   if (!is.factor(y) && ncol(y) > 1) abort("unsupported", "cross-validation is of one response, not of ", ncol(y))
   rows <- heavy_of(fit)
   labels <- fold_labels(fit, rows, folds, by, seed)
   each <- split(seq_along(rows), labels)
-  exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && as_process(fit)$data$dense
+  exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && is.null(fit$family) && as_process(fit)$data$dense
   begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`")
   on.exit(end_work("cross_validate()"))
   found <- if (exact) exact_folds(fit, each) else lapply(each, function(out) {
@@ -55,7 +59,9 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   })
   table <- do.call(rbind, unname(found))[order(unlist(each)), , drop = FALSE]
   observed <- if (is.factor(y)) y[rows] else unname(y[rows, 1])
-  table <- if (is.factor(y)) classes_left_out(table, observed) else numbers_left_out(table, observed)
+  table <- if (is.factor(y)) classes_left_out(table, observed)
+           else if (is_gp_family(fit)) family_left_out(fit, table, observed, rows)
+           else numbers_left_out(table, observed)
   rownames(table) <- case.names(fit)
   structure(data.frame(.fold = labels, table), title = fold_title(fit, each, by, refit, exact),
             class = c("cross_validate", "data.frame"))
@@ -63,13 +69,22 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
 
 response_of <- function(fit) {
   if (inherits(fit, "knn_fit")) return(if (is.factor(fit$y)) fit$y else as.matrix(fit$y))
-  as.matrix(fit$fitted.values + fit$residuals)
+  if (is_gp_family(fit)) as.matrix(family_observed(fit)) else as.matrix(fit$fitted.values + fit$residuals)
 }
 
 numbers_left_out <- function(table, y) {
   left <- y - table[, 1]
   data.frame(.fitted = table[, 1], .se = table[, 2], .resid = left,
              .lpd = stats::dnorm(left, 0, table[, 2], log = TRUE))
+}
+
+# Of families columns are of the linear predictor, and results of the response and its mean.
+family_left_out <- function(fit, table, y, rows) {
+  family <- fit$data$family
+  a <- (fit$weights %or% rep(1, nrow(fit$x)))[rows]
+  mean <- mean_over_link(family, table[, 1], table[, 2]^2)
+  data.frame(.fitted = mean$mean, .se = mean$sd, .resid = y - mean$mean,
+             .lpd = mixture_density(family, y, a, table[, 1], table[, 2]^2))
 }
 
 # Of classes: columns are shares of votes.
@@ -159,6 +174,10 @@ predicted_fold <- function(fit, kept, out, refit) {
   if (inherits(fit, "gp_fit")) part$regressors <- list(F = fit$regressors$F[out, , drop = FALSE],
                                                        offset = fit$regressors$offset[out])
   part$x <- inputs_of_rows(fit, out, part$constant)
+  if (is_gp_family(fit)) {
+    found <- suppressMessages(predict(part, se.fit = TRUE, type = "link"))
+    return(cbind(as.vector(found$fit), as.vector(found$se.fit)))
+  }
   found <- suppressMessages(predict(part, se.fit = TRUE))
   cbind(as.vector(found$fit), sqrt(as.vector(found$se.fit)^2 + part$sigma[1]^2 / w))
 }
@@ -208,7 +227,7 @@ refit_process <- function(fit, inputs, y, rows, weights, refit) {
   trend <- fit$trend
   trend$F <- fit$regressors$F[rows, , drop = FALSE]
   trend$offset <- fit$regressors$offset[rows]
-  gp_of(inputs, y, trend, settings, weights, fit$call)
+  gp_of(inputs, y, trend, with_family_of(settings, fit, free), weights, fit$call)
 }
 
 # --- print ----------------------------------------------------------------------------------------------------

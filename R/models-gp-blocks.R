@@ -2,6 +2,10 @@
 
 # Predictions of means over blocks, as predict() has those of places. The nugget is noise, and averages to nothing.
 predict_blocks <- function(object, newdata, block, se.fit, interval, level, type, method, neighbours) {
+  if (!is.null(object$family) && type %in% c("response", "mean")) {
+    abort("unsupported", "with a family, means over blocks are of the linear predictor: type = \"link\"")
+  }
+  if (type != "trend") type <- "response"
   if (interval == "prediction") {
     abort("input", "the mean over a block has no noise to predict: interval = \"confidence\" is its own")
   }

@@ -108,6 +108,9 @@ refuse_many_of <- function(object, what) {
 logLik.kernel_ridge <- function(object, ...) {
   refuse_more(...)
   refuse_many_of(object, "a likelihood is")
+  if (!is.null(object$family)) {
+    abort("unsupported", "a likelihood of kernel_ridge() is built for family = gaussian(); `deviance` is there for all")
+  }
   w <- object$data$w
   n <- length(w)
   structure(-n / 2 * (log(2 * pi * object$sigma2) + 1) + sum(log(w)) / 2, df = object$edf + 1, nobs = n,
@@ -121,6 +124,7 @@ simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
   refuse_more(...)
   refuse_many_of(object, "draws are")
   nsim <- check_count(nsim, "nsim")
+  if (!is.null(object$family)) return(family_simulated(object, nsim, seed))
   mean <- fitted(object)
   n <- length(mean)
   noise <- object$sigma / sqrt(stats::naresid(object$na.action, object$weights %or% rep(1, nrow(object$x))))
