@@ -16,7 +16,15 @@ namespace {
 
 using Jobs = std::vector<std::unique_ptr<PassRun>>;
 
-std::vector<Range> rows_of_devices(const Pass& pass, const Range& rows, std::size_t devices) {
+// Whole blocks of the pass: who asks for rows may know borders of another one alone, as of tensor cores where these met
+// what they cannot tell.
+Range whole_blocks(const Pass& pass, const Range& rows) {
+  const std::int64_t each = pass.shape.block_rows;
+  return {rows.from / each * each, std::min(ceiling(rows.to, each) * each, pass.all.lanes)};
+}
+
+std::vector<Range> rows_of_devices(const Pass& pass, const Range& asked, std::size_t devices) {
+  const Range rows = whole_blocks(pass, asked);
   const std::int64_t blocks = ceiling(rows.size(), pass.shape.block_rows);
   return pieces(rows, ceiling(blocks, static_cast<std::int64_t>(devices)) * pass.shape.block_rows);
 }
