@@ -8,9 +8,9 @@
 #'
 #' Covariance parameters are profiled on the log scale, trend coefficients (of fits by maximum likelihood) as they are.
 #' The grid is at 0.5, 1, 1.5, 2 and 2.6 standard errors, and goes on until the signed root of twice the fall of the
-#' log likelihood is beyond the normal quantile of `alpha / 2`, or the parameter at its bound. An interval that is still
-#' open at a bound ends at 0 or `Inf`: a variance or nugget of 0, or a scale longer than the data can tell, is not
-#' refuted.
+#' log likelihood is beyond the normal quantile of `alpha / 2`, or the parameter at its bound; a step is halved where that
+#' root goes up by more than 1. An interval that is still open at a bound ends at 0 or `Inf`: a variance or nugget of 0,
+#' or a scale longer than the data can tell, is not refuted.
 #'
 #' If a value on the grid has a larger likelihood than the fit, the fit starts again from there, with a message.
 #'
@@ -133,25 +133,54 @@ held_parameter <- function(fit, label) {
 # Away from the estimate by steps in standard errors, each state from the one before.
 profile_side <- function(held, side, top, maxpts, strict) {
   steps <- c(0.5, 1, 1.5, 2, 2.6, 2.6 + cumsum(0.8 * 1.3^(0:maxpts)))[seq_len(maxpts)]
-  table <- matrix(numeric(), 0, 2 + length(held$estimates), dimnames = list(NULL, c("z", "se", names(held$estimates))))
-  near <- NULL
   end <- held$ends[(side + 3) / 2]
   if (is.finite(end)) steps[maxpts] <- Inf
+  bounded <- side * (held$estimate - end) >= -1e-6
+  found <- list(list(value = held$estimate, z = 0))
   for (step in steps) {
     value <- held$estimate + side * step * held$se
     bounded <- side * (value - end) >= 0
     if (bounded) value <- end
     if (abs(value - held$estimate) < 1e-6) break
-    near <- held$at(value, near)
-    fall <- difference_of_values(held$base, near$value)
-    if (strict && fall$value < -max(1e-4, 3 * fall$se)) {
-      return(list(better = list(at = if (held$log) exp(value) else value, start = near$start)))
-    }
-    z <- side * sqrt(2 * max(fall$value, 0))
-    table <- rbind(table, c(z, fall$se, near$estimates[names(held$estimates)]))
-    if (abs(z) > top || bounded) break
+    last <- profile_state(held, side, value, found[[length(found)]]$near, strict)
+    if (!is.null(last$better)) return(last)
+    found <- c(found, list(last))
+    if (abs(last$z) > top || bounded) break
   }
-  list(table = table, bounded = side * (held$estimate - end) >= -1e-6 || nrow(table) && bounded)
+  found <- without_gaps(held, side, found, top, strict)
+  if (!is.null(found$better)) return(found)
+  none <- matrix(numeric(), 0, 2 + length(held$estimates), dimnames = list(NULL, c("z", "se", names(held$estimates))))
+  list(table = do.call(rbind, c(list(none), lapply(found[-1], `[[`, "row"))), bounded = bounded)
+}
+
+# Where a parameter is held at a value: its root, a row of the table, and the state `near`; or `better` than the fit.
+profile_state <- function(held, side, value, near, strict) {
+  near <- held$at(value, near)
+  fall <- difference_of_values(held$base, near$value)
+  if (strict && fall$value < -max(1e-4, 3 * fall$se)) {
+    return(list(better = list(at = if (held$log) exp(value) else value, start = near$start)))
+  }
+  z <- side * sqrt(2 * max(fall$value, 0))
+  list(value = value, z = z, near = near, row = c(z, fall$se, near$estimates[names(held$estimates)]))
+}
+
+# Steps are halved where the root goes up by more than 1 before it is past `top`: a standard error may be much too large
+# for a curve through what it has as steps. They are of many lengths then, and a spline needs them closer. Twelve
+# halvings, as the root may jump from one top of the likelihood to another.
+without_gaps <- function(held, side, found, top, strict) {
+  most <- 1
+  for (halving in 1:12) {
+    z <- abs(vapply(found, `[[`, 0, "z"))
+    gaps <- diff(z) * (utils::head(z, -1) < top)
+    k <- which.max(gaps)
+    if (!length(gaps) || gaps[k] <= most) break
+    most <- 0.5
+    value <- (found[[k]]$value + found[[k + 1]]$value) / 2
+    middle <- profile_state(held, side, value, found[[k]]$near %or% found[[k + 1]]$near, strict)
+    if (!is.null(middle$better)) return(middle)
+    found <- append(found, list(middle), k)
+  }
+  found
 }
 
 # --- the likelihood where something is held -------------------------------------------------------------------

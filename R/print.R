@@ -282,7 +282,8 @@ explain.default <- function(x, ...) {
   own <- match(paste0("package:", utils::packageName()), places, nomatch = length(places))
   for (place in utils::tail(places, -own)) {
     other <- get0("explain", as.environment(place), mode = "function", inherits = FALSE)
-    if (!is.null(other)) return(other(x, ...))
+    # It looks for methods where it is called from: here, it would come back to this one.
+    if (!is.null(other)) return(do.call(other, list(x, ...), quote = TRUE, envir = globalenv()))
   }
   abort("input", "`x` must be a lazy tensor, a lazy reduction or what approximate() returned, not ", describe(x),
         "; see Vi() and Vj()")

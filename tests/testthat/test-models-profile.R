@@ -102,3 +102,17 @@ test_that("given parameters and products do, and mistakes say what to do", {
   expect_error(confint(profile(fit, "nugget"), "scale"), "no profile of `scale`", class = "kernweave_error_input")
   expect_error(confint(fit, method = "boot"), class = "kernweave_error_input")
 })
+
+test_that("an interval ends where the likelihood says, also where standard errors are of no use", {
+  skip_below("quick")
+  flat <- gp_fit(depth ~ long + lat, quakes[seq(1, 1000, by = 5), ], trend = ~ long + mag, kernel = "matern12")
+  expect_gt(sqrt(vcov(flat, "covariance")["variance", "variance"]), 3)
+  shape <- profile(flat, "variance")
+  z <- shape$variance$z
+  expect_lt(max(diff(z)[abs(z[-1]) < 2.5]), 1)
+  top <- as.numeric(logLik(attr(shape, "original.fit")))
+  for (end in confint(shape)) {
+    fall <- 2 * (top - as.numeric(logLik(suppressWarnings(update(flat, variance = end)))))
+    expect_lt(abs(sqrt(fall) - 1.96), 0.1)
+  }
+})

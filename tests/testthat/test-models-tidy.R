@@ -93,3 +93,19 @@ test_that("explain() of what is not ours is left to the function that it stands 
   on.exit(detach("another package", character.only = TRUE))
   expect_identical(explain(1), "another")
 })
+
+test_that("explain() of what nobody knows is the error of who is asked, in each order of attaching", {
+  skip_if_not_installed("dplyr")
+  said <- function(packages) {
+    lines <- c(sprintf("suppressPackageStartupMessages(library(%s))", packages), "explain.known <- function(x, ...) 'its'",
+               "one <- function(x) tryCatch(explain(x), error = conditionMessage)",
+               "c(one(data.frame(a = 1)), one(structure(1, class = 'zz')), one(structure(1, class = 'known')))")
+    in_new_process(lines)
+  }
+  for (packages in list(c("dplyr", "kernweave"), c("kernweave", "dplyr"))) {
+    found <- said(packages)
+    expect_match(found[1:2], "no applicable method for 'explain'")
+    expect_identical(found[3], "its")
+  }
+  expect_match(said("kernweave")[1], "must be a lazy tensor")
+})
