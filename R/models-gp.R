@@ -116,11 +116,13 @@
 #' map <- gp_fit(depth ~ long + lat, some, trend = ~ long + lat, kernel = "matern32")
 #' summary(map)
 #' # counts, and the probability of a large one
-#' counts <- gp_fit(stations ~ long + lat, some, kernel = kernel_spec("matern32", scale = 4), family = "negbin")
+#' of_stations <- kernel_spec("matern32", scale = 4)
+#' counts <- gp_fit(stations ~ long + lat, some, trend = ~ mag, kernel = of_stations, family = poisson)
 #' predict(counts, some[1:2, ], interval = "prediction")
 gp_fit <- function(x, ...) UseMethod("gp_fit")
 
 #' @rdname gp_fit
+#' @importFrom stats gaussian
 #' @export
 gp_fit.default <- function(x, y, trend = ~ 1, kernel = "matern52", variance = NULL, nugget = NULL,
                            method = c("REML", "ML"), weights = NULL, estimate_on = Inf, control = fit_control(),

@@ -71,7 +71,8 @@
 #' bumps <- function(x, y, scale = 1, height = 1) height * kernel_cauchy(x, y, scale)^2
 #' kernel_spec(bumps, height = 3)
 #' # degrees, by distances in kilometres
-#' as.matrix(kernel_spec("matern32", scale = 500, metric = "chordal")(cbind(c(0, 5, 10), c(50, 50, 50))))
+#' places <- cbind(c(0, 5, 10), c(50, 50, 50))
+#' as.matrix(kernel_spec("matern32", scale = 500, metric = "chordal")(places))
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, estimate = "scale",
                         metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088, of = NULL) {
   if (is_kernel(kernel)) return(kernel)
