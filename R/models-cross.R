@@ -42,8 +42,8 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   }
   check_flag(refit, "refit")
   if (!is.null(fit$family) && !is_gp_family(fit)) {
-    abort("unsupported", "of kernel_ridge() with a family, residuals(type = \"loo\") leave rows out; folds are built for ",
-          "gp_fit(family = )")
+    abort("unsupported", "of kernel_ridge() with a family, residuals(type = \"loo\") leave rows out; folds are built ",
+          "for gp_fit(family = )")
   }
   y <- response_of(fit)
   if (!is.factor(y) && ncol(y) > 1) abort("unsupported", "cross-validation is of one response, not of ", ncol(y))

@@ -8,9 +8,9 @@
 #'
 #' Covariance parameters are profiled on the log scale, trend coefficients (of fits by maximum likelihood) as they are.
 #' The grid is at 0.5, 1, 1.5, 2 and 2.6 standard errors, and goes on until the signed root of twice the fall of the
-#' log likelihood is beyond the normal quantile of `alpha / 2`, or the parameter at its bound; a step is halved where that
-#' root goes up by more than 1. An interval that is still open at a bound ends at 0 or `Inf`: a variance or nugget of 0,
-#' or a scale longer than the data can tell, is not refuted.
+#' log likelihood is beyond the normal quantile of `alpha / 2`, or the parameter at its bound; a step is halved where
+#' that root goes up by more than 1. An interval that is still open at a bound ends at 0 or `Inf`: a variance or nugget
+#' of 0, or a scale longer than the data can tell, is not refuted.
 #'
 #' If a value on the grid has a larger likelihood than the fit, the fit starts again from there, with a message.
 #'

@@ -97,7 +97,8 @@ test_that("explain() of what is not ours is left to the function that it stands 
 test_that("explain() of what nobody knows is the error of who is asked, in each order of attaching", {
   skip_if_not_installed("dplyr")
   said <- function(packages) {
-    lines <- c(sprintf("suppressPackageStartupMessages(library(%s))", packages), "explain.known <- function(x, ...) 'its'",
+    lines <- c(sprintf("suppressPackageStartupMessages(library(%s))", packages),
+               "explain.known <- function(x, ...) 'its'",
                "one <- function(x) tryCatch(explain(x), error = conditionMessage)",
                "c(one(data.frame(a = 1)), one(structure(1, class = 'zz')), one(structure(1, class = 'known')))")
     in_new_process(lines)
