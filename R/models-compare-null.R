@@ -86,7 +86,7 @@ refitted_value <- function(fit, y, from = TRUE) {
   model <- fit$data
   fit$control[c("tol", "max_iter")] <- list(1e-2, 40)  # to a hundredth of a standard error
   inner <- !length(setdiff(fit$at_bound, "nugget"))
-  start <- if (from && nrow(model$layout) && inner) exp(gp_theta(model$values, model$layout))
+  start <- if (from && nrow(model$layout) && inner) gp_estimates(model$values, model$layout)
   if (!is.null(start) && "nugget" %in% fit$at_bound) start["nugget"] <- max(start["nugget"], fit$variance / 10)
   value <- function() {
     tryCatch(as.numeric(logLik(refitted(fit, y, start = start))), kernweave_error = function(e) NA_real_)

@@ -11,8 +11,9 @@
 #' message.
 #'
 #' The chi-square distribution holds if the smaller model is inside the larger one: terms of the trend, a parameter
-#' given in one and estimated in the other, one scale instead of one per input (`ard = TRUE`). It is an approximation
-#' for many rows: with few rows, or a trend as smooth as the process, tests of trends reject somewhat too often.
+#' given in one and estimated in the other, one scale instead of one per input (`ard = TRUE`) or of one along each of
+#' two axes (`aniso = TRUE`, on 2 degrees of freedom). It is an approximation for many rows: with few rows, or a trend
+#' as smooth as the process, tests of trends reject somewhat too often.
 #'
 #' @section On the bound:
 #' A variance or nugget of 0 is on the bound of its range. The likelihood ratio is then neither chi-square nor the
@@ -267,12 +268,17 @@ kernel_nesting <- function(small, large) {
   if (identical(kernels[[2]]$op, "+") && any(vapply(kernels[[2]]$of, function(part) {
     same_form(kernels[[1]], kernel_parts(part))
   }, NA))) return("the variance of a part of the kernel")
+  turning <- is_turning(large$data$values)
   fewer <- kernels[[1]]$ard && !kernels[[2]]$ard && ncol(x[[1]]) > 1
-  if (fewer || !same_form(kernels[[1]], kernels[[2]])) return("else")
+  if (fewer && !turning || !same_form(kernels[[1]], kernels[[2]])) return("else")
   names <- names(large$data$values$kernel)
+  if (turning) names <- setdiff(names, c("scale", "turn"))
+  else if (is_aniso(kernels[[1]]) != is_aniso(kernels[[2]]) || is_turning(small$data$values)) return("else")
   free <- lapply(list(small, large), function(fit) names %in% fit$data$layout$name)
-  same <- mapply(function(a, b) isTRUE(all.equal(rep_len(a, length(b)), b)), small$data$values$kernel[names],
-                 large$data$values$kernel[names])
+  same <- vapply(names, function(name) {
+    b <- large$data$values$kernel[[name]]
+    isTRUE(all.equal(rep_len(small$data$values$kernel[[name]], length(b)), b))
+  }, NA)
   if (all(free[[2]] | !free[[1]] & same)) "inside" else "else"
 }
 

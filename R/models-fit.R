@@ -42,7 +42,7 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
   if (!is.null(rank)) check_count(rank, "rank")
   check_series(approximate)
   for (bound in list(lower, upper, start)) {
-    if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0))) {
+    if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0 | grepl("^turn", names(bound) %or% "")))) {
       abort("value", "`lower`, `upper` and `start` must be positive numbers, not ", format_value(bound))
     }
   }

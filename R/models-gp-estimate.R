@@ -105,8 +105,9 @@ gp_bounds <- function(model) {
   start <- gp_theta(model$values, layout)
   least <- c(variance = 1e-6, nugget = 1e-12)[layout$part]
   alone <- layout$part %in% c("kernel", "phi")
-  lower <- ifelse(alone, start - log(1e3), spread + log(least))
-  upper <- ifelse(alone, start + log(1e3), if (is.null(model$family)) spread + log(1e8) else log(most_variance))
+  far <- log(ifelse(layout$link == "log", 1e3, 100))  # of turns a ratio
+  lower <- ifelse(alone, start - far, spread + log(least))
+  upper <- ifelse(alone, start + far, if (is.null(model$family)) spread + log(1e8) else log(most_variance))
   scales <- grep("scale$", layout$name)
   apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
   if (length(scales)) {
@@ -152,7 +153,10 @@ given_bounds <- function(control, layout) {
     out <- rep(none, nrow(layout))
     if (is.null(bound)) return(out)
     names <- names(bound) %or% if (length(bound) == 1) "scale" else layout$label[layout$name == "scale"]
-    for (k in seq_along(bound)) out[layout$label == names[k] | layout$name == names[k]] <- log(bound[[k]])
+    for (k in seq_along(bound)) {
+      mine <- layout$label == names[k] | layout$name == names[k]
+      out[mine] <- in_link(rep(bound[[k]], sum(mine)), layout[mine, ])
+    }
     unknown <- setdiff(names, c(layout$label, layout$name))
     if (length(unknown)) {
       abort("input", "fit_control() has a bound of `", unknown[1], "`, which is not estimated",
@@ -187,10 +191,12 @@ gp_grid <- function(model, theta, bounds) {
   scales <- grep("scale$", layout$name)
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
   ratios <- if (any(layout$part == "nugget")) c(1e-3, 0.1, 1) else if (is.null(model$family)) NA else c(0.1, 0.3, 1)
-  places <- expand.grid(by = by, ratio = ratios)
+  turns <- which(layout$name == "turn")
+  places <- expand.grid(by = by, ratio = ratios, turn = if (length(turns)) seq_len(nrow(turns_to_try)) else 1)
   starts <- lapply(seq_len(nrow(places)), function(k) {
     at <- theta
     at[scales] <- at[scales] + places$by[k]
+    if (length(turns)) at[turns] <- turns_to_try[places$turn[k], ]
     profiled(model, within_bounds(at, model, bounds), places$ratio[k], bounds)
   })
   values <- vapply(starts, `[[`, 0, "value")
@@ -265,7 +271,7 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
   for (step in seq_len(most)) {
     away <- decrement_of(at, H, model, bounds)
     enough <- if (model$dense) goal else max(goal, 2 * noise_of(at, model, bounds))
-    if (model$control$verbose) tell_step(step, at, away)
+    if (model$control$verbose) tell_step(step, at, away, model$layout)
     step_work("gp_fit()", paste0(format(nrow(model$x), big.mark = ","), " rows, step ", step, ", ",
                                  format(away, digits = 2), " s.e. from the maximum"),
               left = (proc.time()[["elapsed"]] - begun) / step * (later + steps_left(away, enough)))
@@ -284,8 +290,8 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
 # Steps divide the distance by some five.
 steps_left <- function(away, enough) max(0, ceiling(log(away / enough) / log(5)))
 
-tell_step <- function(step, at, away) {
-  numbers <- paste(names(at$theta), vapply(exp(at$theta), format, "", digits = 4), collapse = ", ")
+tell_step <- function(step, at, away, layout) {
+  numbers <- paste(names(at$theta), vapply(out_of_link(at$theta, layout), format, "", digits = 4), collapse = ", ")
   message("step ", step, ": logLik ", format(at$value, digits = 10), ", ", format(away, digits = 2),
           " standard errors from the maximum, ", numbers)
 }
@@ -364,8 +370,8 @@ warn_of_bounds <- function(found, bounds) {
   for (k in which(if (any(vanished)) vanished else low | high)) {
     meaning <- if (bounds$given[k]) "the bound of fit_control()"
                else meaning_of_bound(found$model$layout[k, ], high[k], below, found$model)
-    warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(exp(at$theta[k]), digits = 3), ": ",
-         meaning)
+    number <- out_of_link(at$theta, found$model$layout)[k]
+    warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(number, digits = 3), ": ", meaning)
   }
 }
 
@@ -380,8 +386,9 @@ meaning_of_bound <- function(row, high, below, model) {
     meaning_of_family_bound(row, high, model$family)
   } else if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
   else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
+  else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
   else if (!grepl("scale$", row$name)) "the data do not determine it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
-  else if (row$label != row$name) "the response does not depend on this variable"
+  else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
   else "it is not identified: something as smooth as the trend explains what is left"
 }

@@ -20,7 +20,7 @@ family_model <- function(inputs, response, trend, settings) {
 }
 
 with_phi <- function(layout, family) {
-  rbind(layout, data.frame(label = family$phi, part = "phi", name = family$phi, index = 1))
+  rbind(layout, data.frame(label = family$phi, part = "phi", name = family$phi, index = 1, link = "log"))
 }
 
 # As gp_of(); `placed`, the inputs as the kernel takes them.

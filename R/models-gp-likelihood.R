@@ -3,31 +3,43 @@
 # A model has the points `x`, their `term`, the response `y`, weights `w`, the trend `Q` with orthonormal columns and
 # `log_R`, the logarithm of the determinant of what was divided out of it; a kernel of variance 1, `method`, `control`,
 # and `layout`, a data frame of what is estimated: `label`, `part` ("variance", "kernel", "nugget"), `name` and `index`
-# of the parameter. Values are list(variance, kernel, nugget); what is estimated is positive, by logarithms.
+# of the parameter, and its `link`, "log" of what is positive, else "identity". Values are list(variance, kernel,
+# nugget); theta are parameters in their links.
 
 gp_layout <- function(values, free, term_labels) {
   rows <- lapply(intersect(names(values$kernel), free), function(name) {
     n <- length(values$kernel[[name]])
-    more <- if (n == 1) "" else if (name == "scale" && n == length(term_labels)) paste0(".", term_labels)
-            else paste0(".", seq_len(n))
-    data.frame(label = paste0(name, more), part = "kernel", name = name, index = seq_len(n))
+    more <- if (name == "scale" && is_turning(values)) ".mean" else if (n == 1) ""
+            else if (name == "scale" && n == length(term_labels)) paste0(".", term_labels)
+            else paste0(".", names(values$kernel[[name]]) %or% seq_len(n))
+    data.frame(label = paste0(name, more), part = "kernel", name = name, index = seq_len(n),
+               link = if (name == "turn") "identity" else "log")
   })
-  one <- function(part) if (part %in% free) data.frame(label = part, part = part, name = part, index = 1)
+  one <- function(part) if (part %in% free) {
+    data.frame(label = part, part = part, name = part, index = 1, link = "log")
+  }
   out <- do.call(rbind, c(list(one("variance")), rows, list(one("nugget"))))
-  out %or% data.frame(label = character(), part = character(), name = character(), index = integer())
+  out %or% data.frame(label = character(), part = character(), name = character(), index = integer(),
+                    link = character())
 }
 
-gp_theta <- function(values, layout) {
+in_link <- function(x, layout) replace(x, layout$link == "log", log(x[layout$link == "log"]))
+out_of_link <- function(theta, layout) replace(theta, layout$link == "log", exp(theta[layout$link == "log"]))
+
+gp_theta <- function(values, layout) in_link(gp_estimates(values, layout), layout)
+
+gp_estimates <- function(values, layout) {
   found <- vapply(seq_len(nrow(layout)), function(k) {
     part <- values[[layout$part[k]]]
     if (layout$part[k] == "kernel") part[[layout$name[k]]][layout$index[k]] else part
   }, 0)
-  stats::setNames(log(found), layout$label)
+  stats::setNames(found, layout$label)
 }
 
 gp_values <- function(values, layout, theta) {
+  estimates <- out_of_link(theta, layout)
   for (k in seq_len(nrow(layout))) {
-    number <- exp(theta[[k]])
+    number <- estimates[[k]]
     if (layout$part[k] == "kernel") values$kernel[[layout$name[k]]][layout$index[k]] <- number
     else values[[layout$part[k]]] <- number
   }
@@ -50,6 +62,7 @@ gp_pairs <- function(model, numbers) {
 
 gp_numbers <- function(model, values) {
   numbers <- values$kernel
+  if (is_turning(values)) return(numbers_of_turn(numbers))
   for (name in names(numbers)) {
     numbers[[name]] <- numbers[[name]][column_of_parameter(model, name, length(numbers[[name]]))]
   }
@@ -61,7 +74,7 @@ named_parameters <- function(numbers) {
   Map(function(number, k) Pm(number, name = paste0("p", k)), numbers, seq_along(numbers))
 }
 
-# The derivatives of A by the logarithms of the kernel's free parameters: of each row of the layout that is one, a lazy
+# The derivatives of A by the kernel's free parameters in their links: of each row of the layout that is one, a lazy
 # tensor in `of`, which the number in `by` multiplies.
 gp_slopes <- function(model, values) {
   layout <- model$layout
@@ -69,15 +82,19 @@ gp_slopes <- function(model, values) {
   free <- unique(layout$name[mine])
   if (!length(free)) return(list(of = list(), by = numeric()))
   numbers <- gp_numbers(model, values)
-  operands <- named_parameters(numbers[free])
-  K <- gp_pairs(model, replace(numbers, free, operands))
+  turning <- if (is_turning(values)) c("scale", "turn")
+  operands <- named_parameters(numbers[c(setdiff(free, turning), if (length(turning)) "axes")])
+  K <- gp_pairs(model, replace(numbers, names(operands), operands))
+  by_axes <- if (length(turning)) lazy_gradient(K, operands$axes)
   of <- lapply(free, function(name) {
+    index <- layout$index[mine & layout$name == name]
+    if (name %in% turning) return(turned_slopes(by_axes, values, name, index))
     slope <- lazy_gradient(K, operands[[name]])
-    rows <- which(layout$name[mine] == name)
-    columns <- column_of_parameter(model, name, length(rows))
-    lapply(seq_along(rows), function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
+    columns <- column_of_parameter(model, name, length(values$kernel[[name]]))
+    lapply(index, function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
   })
-  list(of = do.call(c, of), by = values$variance * exp(gp_theta(values, layout)[mine]))
+  of_logs <- ifelse(layout$name[mine] %in% turning, 1, gp_estimates(values, layout)[mine])
+  list(of = do.call(c, of), by = values$variance * of_logs)
 }
 
 # --- systems ------------------------------------------------------------------------------------------------
@@ -177,11 +194,18 @@ landmarks_beside_neighbours <- 100L
 gp_preconditioner <- function(K, noise, control, values, near) {
   before <- near$preconditioner
   if (!is.null(before) && identical(near$values, values)) return(before)
-  if (is.null(before) || any(abs(log(unlist(before$values) / unlist(values))) > log(2), na.rm = TRUE)) {
+  if (is.null(before) || are_apart(before$values, values)) {
     rank <- control$rank %or% if (is_approximated(dim(K), control)) landmarks_beside_neighbours
     return(list(P = preconditioner(K, noise, rank = rank, local = "always"), values = values))
   }
   list(P = preconditioner(K, noise, like = before$P), values = before$values)
+}
+
+# Are numbers more than a factor of two apart, or a turn?
+are_apart <- function(a, b) {
+  turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)
+  a$kernel$turn <- b$kernel$turn <- NULL
+  any(turns, abs(log(unlist(a) / unlist(b))) > log(2), na.rm = TRUE)
 }
 
 # What was not reached is told at the end, once.
@@ -256,7 +280,7 @@ gp_log_likelihood <- function(model, logdet, weights) {
   -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2
 }
 
-# Value, score and average information at logarithms theta; -Inf where the matrix is not definite. Solutions begin at
+# Value, score and average information at theta; -Inf where the matrix is not definite. Solutions begin at
 # those of a state that is near.
 gp_state <- function(model, theta, near = NULL) {
   if (!is.null(model$family)) return(laplace_state(model, theta, near))

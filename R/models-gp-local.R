@@ -35,20 +35,26 @@ places_at_once <- 2^15
 # before a GPU has compiled a kernel.
 nearest_observations <- function(object, x, m) {
   model <- object$data
-  scale <- first_scale(kernel_parts(model$kernel), gp_numbers(model, model$values))
-  columns <- first_part(kernel_parts(model$kernel))$columns %or% seq_len(ncol(x))
+  numbers <- first_numbers(kernel_parts(model$kernel), gp_numbers(model, model$values))
+  part <- first_part(kernel_parts(model$kernel))
+  columns <- part$columns %or% seq_len(ncol(x))
+  scale <- numbers$scale
   each <- is.numeric(scale) && length(scale) == length(columns)
-  in_scales <- function(x) x[, columns, drop = FALSE] / if (each) rep(scale, each = nrow(x)) else 1
+  root <- if (is_aniso(part)) t(matrix(numbers$axes %or% axes_of_angle(numbers), 2))
+  in_scales <- function(x) {
+    x <- x[, columns, drop = FALSE]
+    if (is.null(root)) x / if (each) rep(scale, each = nrow(x)) else 1 else x %*% root
+  }
   by_boxes <- function(x, y) lazy_set(sqdist(x, y), device = "cpu")
   knn(in_scales(model$x), in_scales(x), k = m,
       metric = if (length(columns) <= most_axes_of_boxes) by_boxes else "euclidean")
 }
 
-# The scale among the kernel's numbers, that of the first of several.
-first_scale <- function(parts, numbers) {
-  if (is.null(parts$op)) return(numbers$scale)
+# The numbers of a kernel, of the first of several.
+first_numbers <- function(parts, numbers) {
+  if (is.null(parts$op)) return(numbers)
   keys <- parts$keys[[1]]
-  first_scale(kernel_parts(parts$of[[1]]), stats::setNames(numbers[names(keys)], keys))
+  first_numbers(kernel_parts(parts$of[[1]]), stats::setNames(numbers[names(keys)], keys))
 }
 
 # The process at places after the m observations nearest to each: with the response mean and variance, with `trend` its

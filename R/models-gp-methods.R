@@ -7,6 +7,7 @@
 #'
 #' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
 #' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
+#' The `angle` of a kernel with `aniso = TRUE` has no logarithm: its variance and interval are in degrees.
 #'
 #' @section Standard errors of predictions:
 #' `method = "exact"` solves one linear system per place. `"auto"` does that where it is fast: if the covariance matrix
@@ -101,10 +102,12 @@ coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
 # All of them, those that were given, too.
 covariance_parameters <- function(fit) {
   family <- fit$data$family
-  kernel <- if (fit$variance > 0) names(fit$data$values$kernel)
-  layout <- gp_layout(fit$data$values, c("variance", kernel, if (is.null(family)) "nugget"), term_labels(fit))
+  values <- fit$data$values
+  values$kernel <- told_kernel(values$kernel)
+  kernel <- if (fit$variance > 0) names(values$kernel)
+  layout <- gp_layout(values, c("variance", kernel, if (is.null(family)) "nugget"), term_labels(fit))
   if (!is.null(family$phi)) layout <- with_phi(layout, family)
-  exp(gp_theta(fit$data$values, layout))
+  gp_estimates(values, layout)
 }
 
 #' @rdname gp_fit-methods
@@ -113,6 +116,11 @@ vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
   refuse_more(...)
   which <- choice_of(which[1], c("trend", "covariance"), "which")
   if (which == "trend") return(object$vcov)
+  told_covariances(layout_covariances(object), object$data$values)
+}
+
+# Of what was estimated, in the links of the layout.
+layout_covariances <- function(object) {
   information <- object$information
   if (is.null(information)) return(matrix(0, 0, 0))
   out <- information
@@ -136,13 +144,19 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
     return(confint(profile(object, if (!missing(parm)) parm, min(0.01, 1 - level)), level = level))
   }
   z <- stats::qnorm((1 + level) / 2)
-  logs <- log(covariance_parameters(object))[colnames(object$information)]
-  half <- z * sqrt(diag(vcov(object, "covariance")))
+  V <- vcov(object, "covariance")
+  estimates <- covariance_parameters(object)[colnames(V)]
+  half <- z * sqrt(diag(V))
   beta <- object$coefficients
   wide <- z * sqrt(diag(object$vcov))
-  out <- rbind(cbind(exp(logs - half), exp(logs + half)), cbind(beta - wide, beta + wide))
+  of_logs <- !is_angle(names(estimates), kernel_parts(object$kernel))
+  inner <- cbind(ifelse(of_logs, estimates * exp(-half), estimates - half),
+                 ifelse(of_logs, estimates * exp(half), estimates + half))
+  short <- is_turning(object$data$values) & names(estimates) == "ratio"
+  inner[short, 2] <- pmin(inner[short, 2], 1)
+  out <- rbind(inner, cbind(beta - wide, beta + wide))
   ends <- c(1 - level, 1 + level) / 2
-  dimnames(out) <- list(c(names(logs), names(beta)), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
+  dimnames(out) <- list(c(names(estimates), names(beta)), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
   if (missing(parm)) return(out)
   unknown <- if (is.character(parm)) setdiff(parm, rownames(out))
   if (length(unknown)) {
@@ -221,10 +235,10 @@ parameter_table <- function(x, digits) {
   found <- covariance_parameters(x)
   table <- matrix("", length(found), 3, dimnames = list(names(found), c("estimate", "2.5 %", "97.5 %")))
   table[, 1] <- vapply(found, format, "", digits = digits)
-  free <- intersect(names(found), colnames(x$information))
+  free <- intersect(names(found), told_labels(colnames(x$information)))
   table[setdiff(names(found), free), 2] <- "given"
-  table[intersect(free, x$at_bound), 2] <- "at its bound"
-  inner <- setdiff(free, x$at_bound)
+  table[intersect(free, told_bounds(x$at_bound)), 2] <- "at its bound"
+  inner <- setdiff(free, told_bounds(x$at_bound))
   ends <- confint(x)[inner, , drop = FALSE]
   for (row in inner) table[row, 2:3] <- vapply(ends[row, ], format, "", digits = digits - 1)
   table

@@ -48,7 +48,7 @@ gp_start_numbers <- function(settings, model, spread) {
       vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
     } else start_scale(kernel_points(part_of_parameter(parts, name), model$x))
   }
-  list(values = values, free = free)
+  turned_numbers(list(values = values, free = free), parts)
 }
 
 start_scale <- function(x) {

@@ -17,13 +17,14 @@
 #'
 #' `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale`
 #' (length-scale, or range) without a value, and those named in `estimate`; `ard = TRUE` gives each variable its own
-#' length-scale. If the kernel has a `variance` other than 1, it is fixed at that value, as if you had given it here. In
-#' a sum of kernels whose variances are all free, these are estimated, and the overall variance is 1.
+#' length-scale, `aniso = TRUE` one along each of two axes whose direction is estimated, too. If the kernel has a
+#' `variance` other than 1, it is fixed at that value, as if you had given it here. In a sum of kernels whose variances
+#' are all free, these are estimated, and the overall variance is 1.
 #'
-#' All parameters are positive and are estimated on the log scale, by average-information steps (Gilmour, Thompson and
-#' Cullis, 1995) from the best of several starts on at most 300 rows. With more than 2400 rows, starting values come
-#' from a fit to one eighth of the rows (half chosen at random, half their nearest neighbours), itself started the same
-#' way; the full likelihood is then evaluated only two to four times.
+#' All parameters but the direction of axes are positive, and are estimated on the log scale, by average-information
+#' steps (Gilmour, Thompson and Cullis, 1995) from the best of several starts on at most 300 rows. With more than 2400
+#' rows, starting values come from a fit to one eighth of the rows (half chosen at random, half their nearest
+#' neighbours), itself started the same way; the full likelihood is then evaluated only two to four times.
 #'
 #' Beyond `control$dense_n` rows the gradient of the likelihood is an estimate, by four random probes while the
 #' likelihood is climbed, and by all `probes` of [fit_control()] at the end. The element `convergence$noise` of the fit
@@ -296,7 +297,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   root <- if (p) backsolve(model$R, backsolve(found$weights$C, diag(p))) else matrix(0, 0, 0)
   names <- colnames(trend$F)
   beta <- if (p) backsolve(model$R, model$b + found$weights$b) else numeric()
-  fit <- new_fit("gp_fit", call, inputs, kernel = do.call(update, c(list(model$kernel), values$kernel)),
+  fit <- new_fit("gp_fit", call, inputs, kernel = do.call(update, c(list(model$kernel), told_kernel(values$kernel))),
                  variance = values$variance, nugget = values$nugget, sigma = sqrt(values$nugget),
                  method = model$method, weights = weights, trend = trend[setdiff(names(trend), c("F", "offset"))],
                  regressors = trend[c("F", "offset")], data = model,

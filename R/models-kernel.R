@@ -18,6 +18,16 @@
 #' A parameter may also be a lazy tensor, `k(x, scale = Pm(1, name = "s"))`, or depend on the argument of a function
 #' that [gradient()] differentiates.
 #'
+#' @section Two axes:
+#' Where a response changes more slowly along a coast or a seam than across it, one scale is too few, and a scale for
+#' each input (`ard = TRUE`) is enough only if the axes are those of the inputs. With `aniso`, for exactly two inputs,
+#' the `scale` is that along the long axis, `ratio` (above 0, at most 1) that of the short axis to it, and `angle` the
+#' direction of the long axis in degrees, counter-clockwise from the first input. (gstat's, in `anis = c(angle, ratio)`
+#' of `vgm()`, is clockwise from the second input, north: `90 - angle`.) `aniso = TRUE` leaves all three to [gp_fit()];
+#' other models take `aniso = c(ratio = , angle = )`. Inputs are not standardised then, since that would change angles.
+#' Distances are sqrt((x - y)' M (x - y)), with M = exp(-S) / s^2 and S = \[a, b; b, -a\] of three unrestricted numbers:
+#' s is the geometric mean of both scales, and a = b = 0 where they are the same.
+#'
 #' @section Places and other inputs:
 #' With `metric = "chordal"` the inputs are longitudes and latitudes in degrees, in this order, and distances are
 #' chords, straight through a sphere of this `radius`, in whose unit the `scale` is; by default the earth's, in
@@ -42,6 +52,8 @@
 #' @param variance number that multiplies the kernel; `NULL` to estimate it
 #' @param ard give each variable its own length-scale (automatic relevance determination)? The columns of one factor or
 #'   one matrix share theirs
+#' @param aniso distances that count more across than along an axis: `TRUE` if scales and axis are to be estimated,
+#'   `c(ratio = , angle = )` if the axis is known
 #' @param estimate names of the parameters to estimate
 #' @param metric distance between the inputs; `"chordal"` and `"haversine"` are on a sphere, see below
 #' @param radius of the sphere
@@ -56,6 +68,7 @@
 #' @concept length-scale hyperparameter
 #' @concept automatic relevance determination
 #' @concept anisotropy
+#' @concept geometric anisotropy, rotated axes
 #' @concept sum and product of kernels
 #' @export
 #' @examples
@@ -70,24 +83,29 @@
 #' # your own kernel
 #' bumps <- function(x, y, scale = 1, height = 1) height * kernel_cauchy(x, y, scale)^2
 #' kernel_spec(bumps, height = 3)
+#' # further along a direction 30 degrees north of east
+#' kernel_spec("matern32", scale = 2, aniso = c(ratio = 0.4, angle = 30))
 #' # degrees, by distances in kilometres
 #' places <- cbind(c(0, 5, 10), c(50, 50, 50))
 #' as.matrix(kernel_spec("matern32", scale = 500, metric = "chordal")(places))
-kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, estimate = "scale",
-                        metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088, of = NULL) {
+kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
+                        estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
+                        of = NULL) {
   if (is_kernel(kernel)) return(kernel)
   check_flag(ard, "ard")
   known <- if (!is.function(kernel)) named_kernel(kernel)
   else own_kernel(kernel, as_typed(substitute(kernel), parent.frame()))
+  axes <- aniso_parameters(aniso, known, ard, if (!missing(metric)) metric)
   given <- list(...)
   check_parameter_names(names(given) %or% rep("", length(given)), c(names(known$more), "scale", "variance"),
                         known$title)
-  parameters <- c(if (known$scaled) list(scale = scale), known$more, list(variance = variance))
+  parameters <- c(if (known$scaled) list(scale = scale), axes, known$more, list(variance = variance))
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
   new_kernel(c(known[c("name", "title", "fun")],
-               list(parameters = parameters, free = free_parameters(parameters, estimate), ard = ard),
-               kernel_places(known, if (!missing(metric)) metric, radius, of)))
+               list(parameters = parameters, free = free_parameters(parameters, estimate), ard = ard,
+                    aniso = !is.null(axes)),
+               kernel_places(known, if (!missing(metric)) metric else if (!is.null(axes)) "euclidean", radius, of)))
 }
 
 kernel_aliases <- c(exponential = "matern12", laplacian = "matern12")
@@ -165,8 +183,10 @@ kernel_parts <- function(k) environment(unclass(k))$parts
 is_kernel <- function(k) inherits(k, "kernel_spec")
 
 kernel_value <- function(parts, x, y, given) {
-  check_parameter_names(names(given) %or% rep("", length(given)), names(parts$parameters), parts$title)
+  known <- c(names(parts$parameters), if (is_aniso(parts)) "axes")
+  check_parameter_names(names(given) %or% rep("", length(given)), known, parts$title)
   parameters <- replace(parts$parameters, names(given), given)
+  if ("axes" %in% names(given) && is_aniso(parts)) parameters[c("scale", "ratio", "angle")] <- 1
   if (!is.null(parts$op)) return(composite_value(parts, parameters, x, y))
   waiting <- names(parameters)[vapply(parameters, is.null, NA)]
   if (length(waiting)) {
@@ -177,6 +197,7 @@ kernel_value <- function(parts, x, y, given) {
   if (!is.null(parameters$scale)) parameters$scale <- scale_of_columns(parameters$scale, x)
   others <- parameters[setdiff(names(parameters), "variance")]
   value <- if (identical(parts$metric, "haversine")) great_circle_value(x, y, parameters$scale, parts$radius)
+           else if (is_aniso(parts)) aniso_value(parts, x, y, others)
            else if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
            else own_value(parts$fun, x, y, others)
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
@@ -292,7 +313,9 @@ coef.kernel_spec <- function(object, which = c("all", "free"), unconstrained = F
   which <- match.arg(which)
   parameters <- if (which == "free" || unconstrained) parts$parameters[parts$free] else parts$parameters
   out <- unlist(lapply(parameters, function(value) if (is.null(value)) NA_real_ else value))
-  if (unconstrained) log(out) else out
+  if (!unconstrained) return(out)
+  positive <- !is_angle(names(out), parts)
+  replace(out, positive, log(out[positive]))
 }
 
 #' @rdname kernel_spec
@@ -309,6 +332,11 @@ update.kernel_spec <- function(object, ..., unconstrained = NULL) {
   new_kernel(parts)
 }
 
+# Angles of axes are the one parameter that has no logarithm.
+is_angle <- function(names, parts) {
+  grepl("(^|[.])angle$", names) & any(vapply(leaf_parts(new_kernel(parts)), is_aniso, NA))
+}
+
 # The free parameters by their logarithms, one after the other, each as long as it is.
 constrained <- function(parts, unconstrained) {
   parameters <- parts$parameters
@@ -322,7 +350,8 @@ constrained <- function(parts, unconstrained) {
   ends <- cumsum(sizes)
   for (k in seq_along(sizes)) {
     at <- seq_len(sizes[k]) + ends[k] - sizes[k]
-    parameters[[parts$free[k]]] <- exp(unname(unconstrained[at]))
+    number <- unname(unconstrained[at])
+    parameters[[parts$free[k]]] <- if (is_angle(parts$free[k], parts)) number else exp(number)
   }
   parameters
 }

@@ -272,7 +272,11 @@ crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input 
 with_chords <- function(kernel, name) {
   changed <- NULL
   out <- map_leaves(kernel, function(part) {
-    if (!is.null(part$metric) || !is.null(part$terms) && !name %in% part$terms) return(part)
+    if (!is.null(part$metric) && !is_aniso(part) || !is.null(part$terms) && !name %in% part$terms) return(part)
+    if (is_aniso(part)) {
+      abort("unsupported", "`aniso` turns axes of a plane, and the places are longitudes and latitudes; ",
+            "sf::st_transform() projects them")
+    }
     changed <<- part$radius
     replace(part, "metric", "chordal")
   })

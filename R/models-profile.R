@@ -7,6 +7,9 @@
 #' log scale, and are more reliable than standard errors if few rows tell a parameter.
 #'
 #' Covariance parameters are profiled on the log scale, trend coefficients (of fits by maximum likelihood) as they are.
+#' Of a kernel with `aniso = TRUE` the parameters are `scale.mean`, the geometric mean of the scales along both axes,
+#' and `turn.a` and `turn.b`, which are 0 where both are the same: with m the root of the sum of their squares, the
+#' ratio is `exp(-m)` and the angle half that of the point (a, b).
 #' The grid is at 0.5, 1, 1.5, 2 and 2.6 standard errors, and goes on until the signed root of twice the fall of the
 #' log likelihood is beyond the normal quantile of `alpha / 2`, or the parameter at its bound; a step is halved where
 #' that root goes up by more than 1. An interval that is still open at a bound ends at 0 or `Inf`: a variance or nugget
@@ -116,15 +119,17 @@ profile_of <- function(fit, label, top, maxpts, strict) {
 held_parameter <- function(fit, label) {
   model <- fit$data
   beta <- coef(fit)
-  covariance <- exp(gp_theta(model$values, model$layout))
+  theta <- gp_theta(model$values, model$layout)
+  covariance <- gp_estimates(model$values, model$layout)
   inner <- label %in% names(covariance)
   bounds <- if (nrow(model$layout)) gp_bounds(model)
   k <- match(label, names(if (inner) covariance else beta))
-  se <- if (inner) sqrt(vcov(fit, "covariance")[k, k]) else sqrt(fit$vcov[k, k])
-  estimate <- if (inner) log(covariance[[k]]) else beta[[k]]
+  se <- if (inner) sqrt(layout_covariances(fit)[k, k]) else sqrt(fit$vcov[k, k])
+  estimate <- if (inner) theta[[k]] else beta[[k]]
   base <- likelihood_by_probes(model, fit$kept$preconditioner$P)
-  list(label = label, log = inner, estimate = estimate, se = if (is.na(se)) 1 else se, base = base,
-       ends = if (inner) c(lower_bounds(log(covariance), model, bounds)[k], bounds$upper[k]) else c(-Inf, Inf),
+  list(label = label, log = inner && model$layout$link[k] == "log", estimate = estimate,
+       se = if (is.na(se)) 1 else se, base = base,
+       ends = if (inner) c(lower_bounds(theta, model, bounds)[k], bounds$upper[k]) else c(-Inf, Inf),
        estimates = c(covariance, if (fit$method == "ML") beta),
        at = if (inner) function(value, near) hold_covariance(fit, k, value, near, bounds)
             else function(value, near) hold_coefficient(fit, k, value, near, bounds))
@@ -198,7 +203,7 @@ held_state <- function(fit, model, bounds, near) {
     model$values <- found$values
     theta <- found$theta
   } else theta <- numeric()
-  estimates <- exp(gp_theta(model$values, fit$data$layout))
+  estimates <- gp_estimates(model$values, fit$data$layout)
   list(theta = theta, model = model, value = likelihood_by_probes(model, fit$kept$preconditioner$P), start = estimates)
 }
 

@@ -206,8 +206,9 @@ tidy.gp_fit <- function(x, conf.level = 0.95, ...) {
   of_logs <- sqrt(diag(vcov(x, "covariance")))
   ends <- confint(x, level = conf.level)
   estimate <- c(covariance, beta)
-  error <- c(covariance * of_logs[names(covariance)], sqrt(diag(x$vcov)))
-  rows <- c(match(names(covariance), colnames(x$information)), length(of_logs) + seq_along(beta))
+  unit <- ifelse(is_angle(names(covariance), kernel_parts(x$kernel)), 1, covariance)
+  error <- c(unit * of_logs[names(covariance)], sqrt(diag(x$vcov)))
+  rows <- c(match(names(covariance), names(of_logs)), length(of_logs) + seq_along(beta))
   data.frame(term = names(estimate), group = rep(c("covariance", "trend"), c(length(covariance), length(beta))),
              estimate = unname(estimate), std.error = unname(error), conf.low = unname(ends[rows, 1]),
              conf.high = unname(ends[rows, 2]))

@@ -10,8 +10,10 @@ fitted_variogram <- function(fit, most, directions, n = 200) {
 
 fit_curves <- function(fit, most, directions, n) {
   D <- ncol(fit$data$x)
-  units <- if (is.null(directions)) diag(D) else t(vapply(directions$alpha, direction_of, numeric(2)))
-  labels <- if (is.null(directions)) colnames(fit$x) %or% seq_len(D) else format(directions$alpha, trim = TRUE)
+  axes <- if (is.null(directions)) aniso_directions(fit)
+  units <- if (!is.null(directions)) t(vapply(directions$alpha, direction_of, numeric(2))) else axes %or% diag(D)
+  labels <- if (!is.null(directions)) format(directions$alpha, trim = TRUE)
+            else rownames(axes) %or% colnames(fit$x) %or% seq_len(D)
   h <- seq(0, most, length.out = n)
   from <- range_corners(fit$data$x)
   covariances <- lapply(from, function(corner) {

@@ -14,7 +14,8 @@
 #' the same place. Classes without pairs are left out. Weights of observations are not used.
 #'
 #' The curve of a fit is `nugget + variance * (1 - k(h))`. If the kernel depends on the direction and there is no
-#' `alpha`, there is a curve along each input. Kernels that are no function of the difference of two places, such as the
+#' `alpha`, there is a curve along each input, or along both axes of a kernel with `aniso`: `alpha = 90 - angle + c(0,
+#' 90)` has the pairs along these. Kernels that are no function of the difference of two places, such as the
 #' polynomial one, have no curve. Compare the two at short distances: semivariances at long ones depend on few
 #' independent differences, and residuals of a trend vary less than the process.
 #'

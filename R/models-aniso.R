@@ -1,0 +1,161 @@
+# Kernels of two inputs that reach further along one axis: their axes, and the parameters that are estimated.
+#
+# Of a user they have the `scale` along the long axis, the `ratio` of the short one to it, and the `angle` of the long
+# one. Where these are estimated a model has, in `values$kernel`, the geometric mean of both scales as `scale`, and as
+# `turn` the numbers a and b of S = [a, b; b, -a]: squared distances are those in the metric exp(-S) / scale^2, which is
+# smooth where both scales are the same and the angle is of nothing. Kernels take `axes`, a root of the metric by its
+# columns: distances of points times that are plain ones.
+
+# --- the kernel ---------------------------------------------------------------------------------------------------
+
+# The parameters that `aniso` gives a kernel: none, open ones, or numbers.
+aniso_parameters <- function(aniso, known, ard, metric) {
+  if (identical(aniso, FALSE)) return(NULL)
+  row <- if (is.null(known$fun)) kernel_rows[[known$name]]
+  if (is.null(row$of_square)) {
+    abort("unsupported", "`aniso` is for kernels of a distance, such as \"matern32\", and ", known$title, " is none")
+  }
+  if (ard) abort("input", "`aniso` and `ard` both give inputs scales of their own; give one of them")
+  if (!is.null(metric) && metric[1] != "euclidean") {
+    abort("unsupported", "`aniso` turns axes of a plane, and metric = \"", metric[1], "\" is on a sphere; project the ",
+          "places first")
+  }
+  if (isTRUE(aniso)) return(list(ratio = NULL, angle = NULL))
+  if (!is.numeric(aniso) || !setequal(names(aniso), c("ratio", "angle")) || length(aniso) != 2) {
+    abort("input", "`aniso` must be TRUE, FALSE or c(ratio = , angle = ), not ", format_value(aniso))
+  }
+  check_ratio(aniso[["ratio"]])
+  as.list(aniso[c("ratio", "angle")])
+}
+
+check_ratio <- function(ratio) {
+  if (is_lazy(ratio) || is.numeric(ratio) && length(ratio) == 1 && isTRUE(ratio > 0 && ratio <= 1)) return(invisible())
+  abort("value", "`ratio` is that of the short axis to the long one, above 0 and at most 1, not ", format_value(ratio))
+}
+
+is_aniso <- function(parts) isTRUE(parts$aniso)
+
+# Points are turned before they are paired, so that pairs cost what they do without.
+aniso_value <- function(parts, x, y, parameters) {
+  x <- if (is_lazy(x)) x else Vi(strip_term(x), name = "x")
+  y <- if (is.null(y)) t(x) else if (is_lazy(y)) y else Vj(strip_term(y), name = "y")
+  check_plane(width(x))
+  axes <- parameters$axes %or% axes_of_angle(parameters)
+  if (!is_lazy(axes)) axes <- Pm(axes, name = "axes")
+  more <- setdiff(names(parameters), c("axes", "scale", "ratio", "angle"))
+  square <- sqdist(matvecmult(axes, x), matvecmult(axes, y))
+  do.call(kernel_rows[[parts$name]]$of_square, c(list(square), parameters[more]))
+}
+
+check_plane <- function(n) {
+  if (n == 2) return(invisible())
+  abort("shape", "`aniso` is for two inputs, not ", n, "; kernel_spec(of = ) names them among others, and ",
+        "`ard = TRUE` is for any number")
+}
+
+axes_of_angle <- function(numbers) {
+  check_ratio(numbers$ratio)
+  turned <- numbers$angle * (pi / 180)
+  short <- numbers$scale * numbers$ratio
+  zero <- 0 * short  # a lazy tensor where any of them is one, so that c() makes one of all
+  c(zero + cos(turned) / numbers$scale, zero - sin(turned) / short, zero + sin(turned) / numbers$scale,
+    zero + cos(turned) / short)
+}
+
+# --- what is estimated --------------------------------------------------------------------------------------------
+
+# Values and free parameters of a model, with `turn` for open axes.
+turned_numbers <- function(numbers, parts) {
+  open <- grepl("(^|[.])(ratio|angle)$", numbers$free)
+  if (!any(open) || !any(vapply(leaf_parts(new_kernel(parts)), is_aniso, NA))) return(numbers)
+  if (!is.null(parts$op)) {
+    abort("unsupported", "in a sum or product of kernels `aniso` must be numbers, c(ratio = , angle = ): those that a ",
+          "fit with one kernel estimates, for example")
+  }
+  if (sum(open) < 2 || !"scale" %in% numbers$free) {
+    abort("input", "`scale`, `ratio` and `angle` of a kernel are estimated together; with aniso = c(ratio = , angle = ",
+          ") the scale alone is")
+  }
+  kept <- setdiff(names(numbers$values), c("ratio", "angle"))
+  list(values = c(numbers$values[kept], list(turn = c(a = 0, b = 0))), free = c(numbers$free[!open], "turn"))
+}
+
+is_turning <- function(values) !is.null(values$kernel$turn)
+
+# What a kernel is called with.
+numbers_of_turn <- function(numbers) {
+  c(list(axes = axes_of_turn(numbers$scale, numbers$turn)$value), numbers[setdiff(names(numbers), c("scale", "turn"))])
+}
+
+# exp(-S / 2) / scale by the hyperbolic functions of m, and its derivatives by log(scale), a and b.
+axes_of_turn <- function(scale, turn) {
+  a <- turn[[1]] / 2
+  b <- turn[[2]] / 2
+  m <- sqrt(a^2 + b^2)
+  near <- m < 0.01  # where what follows is a series
+  h <- if (near) 1 + m^2 / 6 + m^4 / 120 else sinh(m) / m
+  q <- if (near) 1 / 3 + m^2 / 30 + m^4 / 840 else (cosh(m) - h) / m^2
+  unit <- c(1, 0, 0, 1)
+  S <- c(a, b, b, -a)
+  value <- (cosh(m) * unit - h * S) / scale
+  slope <- function(to, by) (h * by * unit - q * by * S - h * to) / (2 * scale)
+  list(value = value, slopes = list(scale = list(-value),
+                                    turn = list(slope(c(1, 0, 0, -1), a), slope(c(0, 1, 1, 0), b))))
+}
+
+# Derivatives of the kernel by what the axes are of, where `slope` is that by the axes.
+turned_slopes <- function(slope, values, name, index) {
+  lapply(axes_of_turn(values$kernel$scale, values$kernel$turn)$slopes[[name]][index], function(by) {
+    sum(slope * Pm(by, name = "by"))
+  })
+}
+
+# Starts: no turn, or one in four directions by a ratio of 1/4.
+turns_to_try <- rbind(0, log(4) * cbind(c(1, 0, -1, 0), c(0, 1, 0, -1)))
+
+# --- what is told -------------------------------------------------------------------------------------------------
+
+# Values of a kernel's parameters as users have them.
+told_kernel <- function(numbers) {
+  if (is.null(numbers$turn)) return(numbers)
+  m <- sqrt(sum(numbers$turn^2))
+  numbers$scale <- numbers$scale * exp(m / 2)
+  after <- match("scale", names(numbers))
+  axes <- list(ratio = exp(-m), angle = atan2(numbers$turn[[2]], numbers$turn[[1]]) * 90 / pi)
+  append(numbers[names(numbers) != "turn"], axes, after)
+}
+
+# Labels of a layout as users have them; what is at a bound, where each of a turn is of all that is told.
+told_labels <- function(labels) {
+  names <- c(scale.mean = "scale", turn.a = "ratio", turn.b = "angle")
+  unname(ifelse(labels %in% names(names), names[labels], labels))
+}
+told_bounds <- function(labels) {
+  unique(c(told_labels(labels), if (any(grepl("^turn[.]", labels))) c("scale", "ratio", "angle")))
+}
+
+# Covariances of the logarithms of scale and ratio and of the angle, in degrees, by the delta method.
+told_covariances <- function(V, values) {
+  if (!is_turning(values) || !length(V)) return(V)
+  at <- match(c("scale.mean", "turn.a", "turn.b"), colnames(V))
+  turn <- values$kernel$turn
+  m <- sqrt(sum(turn^2))
+  J <- diag(1, ncol(V))
+  J[at[1], at[2:3]] <- turn / (2 * m)
+  J[at[2], at[2:3]] <- -turn / m
+  J[at[3], at[2:3]] <- c(-turn[[2]], turn[[1]]) / m^2 * 90 / pi
+  unknown <- is.na(V)
+  V[unknown] <- 0
+  out <- J %*% V %*% t(J)
+  lost <- is.na(diag(out)) | as.vector((J != 0) %*% diag(unknown)) > 0
+  out[lost, ] <- out[, lost] <- NA
+  structure(out, dimnames = rep(list(told_labels(colnames(V))), 2))
+}
+
+# Unit vectors along both axes of a fit's kernel, a row each.
+aniso_directions <- function(fit) {
+  parts <- kernel_parts(fit$kernel)
+  if (!is_aniso(parts) || length(parts$columns %or% 1:2) != ncol(fit$data$x)) return(NULL)
+  turned <- parts$parameters$angle * pi / 180
+  rbind(`long axis` = c(cos(turned), sin(turned)), `short axis` = c(-sin(turned), cos(turned)))
+}
