@@ -223,8 +223,15 @@ kernel_inputs <- function(sides) {
     abort("input", "`:` and `*` in the formula: a kernel has its interactions already; write `+`")
   }
   if (!is.null(attr(sides$terms, "offset"))) abort("input", "offset() has no place among the variables of a kernel")
-  if (!ncol(sides$right)) abort("input", "the right side of the formula names no variable")
-  check_complete(inputs_of_frame(sides$right, "data"), "data")
+  right <- without_idle(sides$right, sides$terms)
+  if (!ncol(right)) abort("input", "the right side of the formula names no variable")
+  check_complete(inputs_of_frame(right, "data"), "data")
+}
+
+# The frame of a right side has variables that are in no term, too: those after `- x`. They are no inputs.
+without_idle <- function(frame, terms) {
+  factors <- attr(terms, "factors")
+  frame[if (length(factors)) which(rowSums(factors) > 0) else integer()]
 }
 
 # --- what fits keep of their data -----------------------------------------------------------------------------
@@ -245,8 +252,9 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
 fit_inputs <- function(sides, formula) {
   x <- kernel_inputs(sides)
   frame <- kept_frame(sides, formula)
-  list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(sides$right), na.action = sides$dropped,
-       names = names(sides$right), weights = sides$weights, variables = sides$variables)
+  right <- without_idle(sides$right, sides$terms)
+  list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(right), na.action = sides$dropped,
+       names = names(right), weights = sides$weights, variables = sides$variables)
 }
 
 # The data of the rows that are used, as lm() keeps them: the response, the variables, those of a trend alone, weights.

@@ -40,7 +40,7 @@
 #' predict(found, iris[c(1, 42, 51), 1:4])
 #' plot(found, iris[, 1:4])
 dbscan_lazy <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE) {
-  given <- sf_neighbours(x, NULL, metric)
+  given <- sf_neighbours(x, NULL, metric, !missing(metric))
   inputs <- c(fit_matrix(given$x), list(places = given$places))
   if (missing(eps)) abort("input", "`eps` is not given: the distance up to which points are neighbours")
   if (!is.numeric(eps) || length(eps) != 1 || !isTRUE(eps >= 0 && is.finite(eps))) {
@@ -239,7 +239,7 @@ flat_places <- function(at, group, names) {
 #' head(sort(factor, decreasing = TRUE))
 #' plot(iris$Sepal.Length, iris$Sepal.Width, cex = factor)
 lof_lazy <- function(x, k = 4, metric = "euclidean") {
-  nn <- knn(x, k = k, metric = metric)
+  nn <- if (missing(metric)) knn(x, k = k) else knn(x, k = k, metric = metric)
   index <- nn$nn.index
   if (anyNA(index)) abort("data", "`metric` leaves some points with fewer than ", counted(k, "neighbour"))
   of_neighbours <- function(v) matrix(v[index], nrow(index))

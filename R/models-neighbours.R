@@ -20,7 +20,7 @@
 #' point.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values; a factor has one column per level. Or
-#'   points of the sf package: if these are longitudes and latitudes, distances are `"chordal"`
+#'   points of the sf package: if these are longitudes and latitudes, distances are `"chordal"` unless you give a `metric`
 #' @param query points whose neighbours are wanted; by default all of `x`. Columns are matched by name if both have
 #'   names
 #' @param k number of neighbours
@@ -59,7 +59,7 @@
 knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is.null(query), ...) {
   refuse_classes(k, ...)
   refuse_more(...)
-  given <- sf_neighbours(x, query, metric)
+  given <- sf_neighbours(x, query, metric, !missing(metric))
   points <- neighbour_points(given$x, given$query, exclude_self)
   k <- check_count(k, "k")
   n <- nrow(points$x)
@@ -152,7 +152,7 @@ radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_sel
   if (!is.numeric(radius) || length(radius) != 1 || !isTRUE(radius >= 0)) {
     abort("value", "`radius` must be a number of at least 0, not ", format_value(radius))
   }
-  given <- sf_neighbours(x, query, metric)
+  given <- sf_neighbours(x, query, metric, !missing(metric))
   points <- neighbour_points(given$x, given$query, exclude_self)
   metric <- as_metric(given$metric)
   euclidean <- metric$name == "euclidean"

@@ -105,6 +105,7 @@ part_of_parameter <- function(parts, name) {
 # is NULL.
 placed_inputs <- function(kernel, inputs) {
   places <- inputs$places
+  if (!isTRUE(places$name %in% term_labels(inputs))) places <- NULL  # y ~ . - geometry
   if (isTRUE(places$longlat)) kernel <- with_chords(kernel, places$name)
   parts <- leaf_parts(kernel)
   if (is.null(places) && all(vapply(parts, function(p) is.null(p$metric) && is.null(p$terms), NA))) {
@@ -116,7 +117,7 @@ placed_inputs <- function(kernel, inputs) {
   absent <- setdiff(seq_along(of), unlist(taken))
   if (length(absent)) abort("input", "no kernel is `of` the input `", names[of[absent[1]]], "`")
   geometry <- which(of == match(places$name, names, 0L))
-  pair <- sphere_columns(parts, taken, places, geometry)
+  pair <- sphere_columns(parts, taken, places, geometry, names[of])
   rest <- lapply(seq_along(parts), function(k) if (is_spherical(parts[[k]])) setdiff(taken[[k]], pair) else taken[[k]])
   rest <- sort(unique(unlist(rest)))
   metric <- unlist(taken[!vapply(lapply(parts, `[[`, "metric"), is.null, NA)])
@@ -164,7 +165,7 @@ columns_of_part <- function(part, of, names) {
 }
 
 # Longitude and latitude among the columns, the same for all kernels that take them.
-sphere_columns <- function(parts, taken, places, geometry) {
+sphere_columns <- function(parts, taken, places, geometry, names) {
   spherical <- vapply(parts, is_spherical, NA)
   if (!any(spherical)) return(integer())
   if (isFALSE(places$longlat)) {
@@ -176,11 +177,24 @@ sphere_columns <- function(parts, taken, places, geometry) {
     if (length(own) != 2) refuse_sphere(length(own))
     own
   })
+  refuse_chord_beside(parts[spherical], taken[spherical], pairs, names)
   radii <- vapply(parts[spherical], `[[`, 0, "radius")
   if (length(unique(pairs)) > 1 || length(unique(radii)) > 1) {
     abort("unsupported", "kernels of places on a sphere must have the same columns and radius")
   }
   pairs[[1]]
+}
+
+# A length in kilometres is no length of another input.
+refuse_chord_beside <- function(parts, taken, pairs, names) {
+  for (k in seq_along(parts)) {
+    beside <- setdiff(taken[[k]], pairs[[k]])
+    if (!length(beside) || isTRUE(parts[[k]]$ard)) next
+    place <- unique(names[pairs[[k]]])
+    abort("shape", "one scale would be of `", place[1], "` in kilometres and of `", names[beside[1]], "`, too: ",
+          "kernel_spec(of = \"", place[1], "\") * kernel_spec(of = \"", names[beside[1]], "\") has one for each, ",
+          "and so has kernel_spec(ard = TRUE)")
+  }
 }
 
 refuse_sphere <- function(n) {
@@ -190,14 +204,15 @@ refuse_sphere <- function(n) {
 
 # --- points of sf -----------------------------------------------------------------------------------------------
 
-# A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1.
+# A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1,
+# and part of it where that has a dot.
 sf_formula <- function(formula, data) {
   if (!inherits(data, "sf")) return(list(formula = formula, data = data))
   name <- attr(data, "sf_column")
   if (inherits(formula, "formula") && identical(formula[[length(formula)]], 1)) {
     formula[[length(formula)]] <- as.name(name)
   }
-  named <- name %in% all.vars(formula[[length(formula)]])
+  named <- any(c(name, ".") %in% all.vars(formula[[length(formula)]]))
   if (!named) return(list(formula = formula, data = sf::st_drop_geometry(data)))
   list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
 }
@@ -242,12 +257,12 @@ check_crs <- function(newdata, places, argument, beside) {
   }
 }
 
-# Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes.
-sf_neighbours <- function(x, query, metric) {
+# Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes and no metric `is_given`.
+sf_neighbours <- function(x, query, metric, is_given) {
   check_given(x, "x")
   if (!inherits(x, c("sf", "sfc"))) return(list(x = x, query = query, metric = metric))
   places <- about_places(x)
-  if (isTRUE(places$longlat) && identical(metric, "euclidean")) {
+  if (isTRUE(places$longlat) && !is_given) {
     metric <- "chordal"
     tell_of_chords(earth_radius)
   }
@@ -257,7 +272,12 @@ sf_neighbours <- function(x, query, metric) {
 
 # Points of sf beside others as a matrix; anything else as it is.
 place_numbers <- function(x, places, argument) {
-  if (is.null(places) || !inherits(x, c("sf", "sfc"))) return(x)
+  if (is.null(places)) return(x)
+  if (is.data.frame(x) && !inherits(x, "sf")) {
+    abort("input", "`x` is points of sf, and `", argument, "` a plain data frame: sf::st_as_sf(", argument,
+          ", coords = ) makes it points")
+  }
+  if (!inherits(x, c("sf", "sfc"))) return(x)
   places_like(x, places, argument, "`x`")[[places$name]]
 }
 

@@ -42,6 +42,10 @@ columns_like <- function(x, like, argument) {
 # A fit's terms without the response, for places where there is none.
 input_terms <- function(fit) stats::delete.response(fit$terms)
 
+input_variables <- function(fit) {
+  all.vars(stats::formula(stats::terms(stats::formula(input_terms(fit)), simplify = TRUE)))
+}
+
 # Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
 new_points <- function(object, newdata) {
   if (is.null(object$terms)) {
@@ -52,6 +56,7 @@ new_points <- function(object, newdata) {
     refuse_absent(object$variables, newdata)
     made <- function() stats::model.frame(input_terms(object), newdata, na.action = stats::na.pass)
     frame <- found_variables(made(), newdata, "`newdata`")
+    frame <- without_idle(frame, attr(frame, "terms"))
     check_kinds(frame, object$xlevels, "newdata")
     x <- inputs_of_frame(frame, "newdata", object$xlevels)
   }

@@ -249,3 +249,17 @@ test_that("predictions for no rows are no numbers, whatever the model", {
     expect_length(found$se.fit, 0)
   }
 })
+
+test_that("variables taken off by a minus are no inputs", {
+  found <- function(formula) colnames(kernel_ridge(formula, cars2, lambda = 1)$x)
+  cars2 <- data.frame(cars, other = sin(1:50), more = cos(1:50))
+  expect_identical(found(dist ~ . - other), c("speed", "more"))
+  expect_identical(found(dist ~ speed + other + more - other), c("speed", "more"))
+  fit <- kernel_ridge(dist ~ . - other - more, cars2, lambda = 1)
+  plain <- kernel_ridge(dist ~ speed, cars, lambda = 1)
+  expect_identical(predict(fit, cars2[3:5, ]), predict(plain, cars[3:5, ]))
+  flat <- function(formula) gp_fit(formula, cars2, kernel = kernel_spec(scale = 5), variance = 500, nugget = 200)
+  expect_identical(predict(flat(dist ~ speed + other - other), cars2[3, ], block = 2),
+                   predict(flat(dist ~ speed), cars[3, ], block = 2))
+  expect_error(kernel_ridge(dist ~ speed - speed, cars), "names no variable", class = "kernweave_error_input")
+})

@@ -217,3 +217,30 @@ test_that("what has no meaning on a map is refused by name", {
   expect_identical(which(is.na(predict(fit, empty))), 3L, ignore_attr = TRUE)
   error(knn(empty, k = 2), "missing values in 1 row: 3", "data")
 })
+
+test_that("a dot holds the geometry, and no scale is of kilometres and of another input", {
+  skip_without_peer("sf")
+  places <- map()
+  expect_identical(fitted(fixed(depth ~ ., places["depth"])), fitted(fixed(depth ~ 1, places)))
+  without <- kernel_ridge(depth ~ . - geometry, places, lambda = 1)
+  expect_equal(unname(fitted(without)), unname(fitted(kernel_ridge(depth ~ mag + stations, spots, lambda = 1))))
+  for (formula in list(depth ~ geometry + mag, depth ~ .)) {
+    for (of in list(gp_fit, kernel_ridge)) {
+      expect_error(suppressMessages(of(formula, places)), "kernel_spec(of = \"geometry\")", fixed = TRUE,
+                   class = "kernweave_error_shape")
+    }
+  }
+  expect_error(suppressMessages(knn_fit(depth ~ ., places)), "two columns", class = "kernweave_error_shape")
+  each <- kernel_spec("matern32", scale = c(300, 1, 1), ard = TRUE)
+  expect_identical(ncol(fixed(depth ~ ., places, each)$x), 4L)
+})
+
+test_that("a metric that is given is obeyed, also for longitudes and latitudes of sf", {
+  skip_without_peer("sf")
+  places <- map()
+  expect_silent(flat <- knn(places, k = 3, metric = "euclidean"))
+  expect_equal(flat$nn.dist, knn(lonlat, k = 3)$nn.dist, ignore_attr = TRUE)
+  expect_silent(lof <- lof_lazy(places, metric = "euclidean"))
+  expect_equal(lof, lof_lazy(lonlat), ignore_attr = TRUE)
+  expect_error(suppressMessages(knn(places, spots[1:2, ], k = 2)), "sf::st_as_sf(query", fixed = TRUE)
+})
