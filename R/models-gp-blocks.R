@@ -111,10 +111,10 @@ after_neighbours <- function(A, k, own, y, Q, at) {
 # Nodes as new data: `data`, a row for each, the `group` and `weight` of each, `count` and `names` of the groups;
 # `alike`: are the nodes of all groups at the same offsets?
 block_nodes <- function(object, newdata, block) {
-  if (is.list(block) && !is.data.frame(block)) return(polygon_nodes(object, newdata, block))
+  if (is.list(block) && (!is.data.frame(block) || inherits(block, "sf"))) return(polygon_nodes(object, newdata, block))
   if (is.null(newdata)) abort("input", "`block` needs `newdata`, the middles of the blocks")
   x <- new_points(object, newdata)
-  offsets <- block_offsets(block, length(block_variables(object)))
+  offsets <- block_offsets(block, block_variables(object))
   each <- rep(seq_len(nrow(x)), each = nrow(offsets$at))
   spread <- function(v) if (is.null(dim(v))) v[each] else v[each, , drop = FALSE]
   by <- offsets$at[rep(seq_len(nrow(offsets$at)), nrow(x)), , drop = FALSE]
@@ -125,7 +125,7 @@ block_nodes <- function(object, newdata, block) {
 # The variables that blocks extend along: the two of a geometry, or the inputs, which must be numbers.
 block_variables <- function(object) {
   if (!is.null(object$places)) return(c("X", "Y"))
-  variables <- if (is.null(object$terms)) object$names else all.vars(input_terms(object))
+  variables <- if (is.null(object$terms)) object$names else input_variables(object)
   columns <- if (length(object$constant)) length(object$constant) else ncol(object$x)
   if (length(object$xlevels) || length(variables) != columns) {
     abort("unsupported", "blocks are of inputs that are numbers, a column each")
@@ -134,22 +134,44 @@ block_variables <- function(object) {
   variables
 }
 
-# Lengths of sides, as 4 nodes of Gauss and Legendre along each, or the offsets of nodes from the middle.
-block_offsets <- function(block, D) {
+# Lengths of sides, as 4 nodes of Gauss and Legendre along each, or the offsets of nodes from the middle; one length is
+# that of all sides.
+block_offsets <- function(block, variables) {
+  D <- length(variables)
   sides <- is.numeric(block) && is.null(dim(block))
   if (is.data.frame(block)) block <- as.matrix(block)
   if (!is.numeric(block) || !all(is.finite(block)) || !length(block) || sides && any(block <= 0)) {
     abort("value", "`block` must be positive lengths of sides, a matrix of offsets, or list(polygons = )")
   }
+  if (sides && length(block) == 1 && is.null(names(block))) block <- rep(block, D)
   if ((if (sides) length(block) else ncol(block)) != D) {
     abort("shape", "`block` must have ", counted(D, if (sides) "number" else "column"), ", one for each input, not ",
           if (sides) length(block) else ncol(block))
+  }
+  names <- if (sides) names(block) else colnames(block)
+  if (length(names)) {
+    order <- block_order(names, variables)
+    block <- if (sides) block[order] else block[, order, drop = FALSE]
   }
   if (!sides) return(list(at = unname(block), weight = rep(1 / nrow(block), nrow(block))))
   at <- c(-1, -1, 1, 1) * sqrt(3 / 7 + c(1, -1, -1, 1) * 2 / 7 * sqrt(6 / 5)) / 2
   weight <- (18 + c(-1, 1, 1, -1) * sqrt(30)) / 72
   list(at = unname(as.matrix(expand.grid(lapply(block, `*`, at)))),
        weight = Reduce(function(a, b) as.vector(outer(a, b)), rep(list(weight), D)))
+}
+
+# Where the sides of a block with names have their variables; names of none of them, as of a grid, are no names.
+block_order <- function(names, variables) {
+  if (!any(names %in% variables)) {
+    if (all(grepl("^(Var|V)[0-9]+$", names))) return(seq_along(names))
+    abort("input", "`block` has no side `", variables[1], "`", there_are(names))
+  }
+  unknown <- setdiff(names, variables)
+  if (length(unknown) || anyDuplicated(names)) {
+    abort("input", "`block` has a side `", c(unknown, names[duplicated(names)])[1], "`; its sides are ",
+          paste0("`", variables, "`", collapse = ", "))
+  }
+  match(variables, names)
 }
 
 # New data with a row for each node, where it lies.
@@ -170,9 +192,10 @@ shifted <- function(object, newdata, spread, by) {
 
 # About 64 nodes of a grid in each polygon, with what else is known of it.
 polygon_nodes <- function(object, newdata, block) {
-  polygons <- block$polygons
+  polygons <- if (!inherits(block, c("sf", "sfc"))) block$polygons
   if (!identical(names(block), "polygons") || !inherits(polygons, c("sf", "sfc"))) {
-    abort("input", "`block` must be list(polygons = ), of the sf package")
+    abort("input", "`block` must be list(polygons = ), of the sf package",
+          if (inherits(block, c("sf", "sfc"))) ": block = list(polygons = block)")
   }
   if (!is.null(newdata)) abort("input", "polygons are places by themselves: `newdata` has no place beside them")
   if (length(block_variables(object)) != 2) abort("shape", "polygons are of two inputs")

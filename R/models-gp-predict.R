@@ -195,7 +195,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
 
 # Places of a grid as new data, where numbers of the inputs tell the trend, too.
 grid_places <- function(fit, axes) {
-  variables <- if (is.null(fit$terms)) fit$names else all.vars(input_terms(fit))
+  variables <- if (is.null(fit$terms)) fit$names else input_variables(fit)
   needed <- all.vars(fit$trend$terms)
   if (identical(variables, fit$places$name) && !length(needed)) {
     grid <- data.frame(row.names = seq_len(prod(lengths(axes))))

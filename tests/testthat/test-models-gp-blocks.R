@@ -86,7 +86,7 @@ test_that("slips with blocks are named", {
     expect_error(code, says, fixed = TRUE, class = paste0("kernweave_error_", class))
   }
   error(predict(fit, block = c(1, 1)), "`block` needs `newdata`")
-  error(predict(fit, middle, block = 1), "2 numbers, one for each input, not 1", "shape")
+  error(predict(fit, middle, block = 1:3), "2 numbers, one for each input, not 3", "shape")
   error(predict(fit, middle, block = cbind(1, 2, 3)), "2 columns", "shape")
   error(predict(fit, middle, block = c(-1, 1)), "positive lengths", "value")
   error(predict(fit, middle, block = "a"), "positive lengths", "value")
@@ -94,4 +94,24 @@ test_that("slips with blocks are named", {
   error(predict(fit, middle, block = c(1, 1), interval = "prediction"), "no noise to predict")
   of_factor <- fit_of(formula = depth ~ long + lat + factor(mag > 5))
   error(predict(of_factor, shakes[1, ], block = c(1, 1, 1)), "inputs that are numbers", "unsupported")
+})
+
+test_that("sides of a block are matched by name, and one is that of all", {
+  fit <- fit_of()
+  wide <- predict(fit, middle, block = c(4, 1))
+  expect_identical(predict(fit, middle, block = c(lat = 1, long = 4)), wide)
+  corners <- expand.grid(lat = c(-1, 1), long = c(-2, 0, 2))
+  expect_identical(predict(fit, middle, block = corners), predict(fit, middle, block = unname(as.matrix(corners[2:1]))))
+  expect_identical(predict(fit, middle, block = 2), predict(fit, middle, block = c(2, 2)))
+  error <- function(block, says, class = "input") {
+    expect_error(predict(fit, middle, block = block), says, fixed = TRUE, class = paste0("kernweave_error_", class))
+  }
+  error(c(long = 1, latt = 2), "a side `latt`")
+  error(c(x = 1, y = 2), "no side `long`")
+  error(c(long = 1), "2 numbers", "shape")
+  skip_without_peer("sf")
+  square <- sf::st_buffer(sf::st_sfc(sf::st_point(c(181, -20))), 1)
+  for (one in list(square, sf::st_sf(geometry = square))) {
+    expect_error(predict(fit, block = one), "block = list(polygons = block)", fixed = TRUE)
+  }
 })
