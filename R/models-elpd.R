@@ -12,6 +12,12 @@
 #' standard error is `sqrt(n)` times the standard deviation of the terms. Of several fits the difference to the best one
 #' has the standard error of the paired differences, which is often much smaller than those of the sums.
 #'
+#' Beyond `control$dense_n` rows each observation is predicted from its nearest neighbours, and the sum of such terms is
+#' too small, by an amount that depends on the model. It is corrected: at the 16 observations of the audit, see
+#' [rstandard.gp_fit()], terms are also computed from all others, and their mean difference is added for each
+#' observation. Its standard error is part of `se` and `se_diff`; `local$correction` has both. `pointwise` has the terms
+#' by neighbours.
+#'
 #' @param object,... fits by [gp_fit()] or [kernel_ridge()], of the same response
 #' @return An object of class `elpd`: `elpd`, its standard error `se`, and `pointwise`, the terms. Of several fits a
 #'   data frame of class `elpd_differences`, the best fit first, with columns `elpd_diff`, `se_diff`, `elpd` and `se`,
@@ -51,8 +57,19 @@ one_elpd <- function(fit) {
     found$terms <- stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE)
   }
   pointwise <- stats::setNames(found$terms, names)
-  structure(list(elpd = sum(pointwise), se = error_of_sum(pointwise), pointwise = pointwise, local = found$local),
-            class = "elpd")
+  off <- exact_terms(fit, found) - found$terms[found$exact$rows]
+  by <- if (length(off)) scaled_up(off, found) else c(sum = 0, se = 0)
+  structure(list(elpd = sum(pointwise) + by[["sum"]], se = sqrt(error_of_sum(pointwise)^2 + by[["se"]]^2),
+                 pointwise = pointwise, local = if (!is.null(found$local)) c(found$local, list(correction = by)),
+                 audit = list(rows = found$exact$rows, off = off)), class = "elpd")
+}
+
+# The terms of an audit's rows after all others, where those of all are after their neighbours.
+exact_terms <- function(fit, found) {
+  exact <- found$exact
+  if (is.null(exact)) return(numeric())
+  at <- left_out_of(fit, as_process(fit)$alpha[exact$rows, 1], exact)
+  stats::dnorm(at$loo, 0, at$sd[, 1], log = TRUE)
 }
 
 error_of_sum <- function(terms) sqrt(length(terms)) * stats::sd(terms)
@@ -61,9 +78,17 @@ elpd_differences <- function(each) {
   terms <- vapply(each, `[[`, each[[1]]$pointwise, "pointwise")
   table <- data.frame(elpd = vapply(each, `[[`, 0, "elpd"), se = vapply(each, `[[`, 0, "se"), row.names = names(each))
   best <- which.max(table$elpd)
-  table <- cbind(elpd_diff = table$elpd - table$elpd[best], se_diff = apply(terms - terms[, best], 2, error_of_sum),
-                 table)
+  noise <- vapply(each, function(one) error_of_corrections(one, each[[best]]), 0)
+  table <- cbind(elpd_diff = table$elpd - table$elpd[best],
+                 se_diff = sqrt(apply(terms - terms[, best], 2, error_of_sum)^2 + noise^2), table)
   structure(table[order(-table$elpd), ], pointwise = terms, class = c("elpd_differences", "data.frame"))
+}
+
+# What audits leave open of a difference: they are at the same rows where fits have the same seed.
+error_of_corrections <- function(a, b) {
+  se <- function(one) one$local$correction[["se"]] %or% 0
+  if (is.null(a$local) || !identical(a$audit$rows, b$audit$rows)) return(sqrt(se(a)^2 + se(b)^2))
+  scaled_up(a$audit$off - b$audit$off, list(own = a$pointwise))[["se"]]
 }
 
 #' @rdname elpd
@@ -73,6 +98,11 @@ elpd_differences <- function(each) {
 print.elpd <- function(x, digits = 1, ...) {
   cat("Expected log predictive density, leaving one out of ", format(length(x$pointwise), big.mark = ","), ": ",
       formatC(x$elpd, digits, format = "f"), " (se ", formatC(x$se, digits, format = "f"), ")\n", sep = "")
+  by <- x$local$correction
+  if (!is.null(by)) {
+    cat("by ", x$local$neighbours, " neighbours, with a correction of ", formatC(by[["sum"]], digits, format = "f"),
+        " (se ", formatC(by[["se"]], digits, format = "f"), ") for all others\n", sep = "")
+  }
   invisible(x)
 }
 

@@ -21,6 +21,11 @@
 #' 480. The attribute `local` of the result has the number of neighbours, and the mean and largest ratio. The residuals
 #' themselves follow from the solution for all observations.
 #'
+#' A leverage is one minus the share of noise in that variance, so that an error of 1 % in a standard deviation is one of
+#' 0.02 in a leverage, which may be much of it: leverages, too, are then too large, if anything. By how much their sum
+#' is, as the same 16 observations tell, has the element `leverage` of the attribute `local` of `hatvalues()`, with its
+#' standard error.
+#'
 #' @param model,object what [gp_fit()] or [kernel_ridge()] returned
 #' @param type `"response"` or `"loo"`
 #' @param ... not used
@@ -45,7 +50,9 @@ NULL
 hatvalues.gp_fit <- function(model, ...) {
   refuse_more(...)
   found <- influence_of(model)
-  on_all_rows(model, matrix(found$hat), 0, found$local, one = TRUE)
+  local <- found$local
+  if (!is.null(local)) local$leverage <- scaled_up(found$hat[found$exact$rows] - leverage_of(found, found$exact), found)
+  on_all_rows(model, matrix(found$hat), 0, local, one = TRUE)
 }
 
 #' @rdname fit-influence
@@ -119,12 +126,24 @@ influence_of <- function(fit, squares = !inherits(fit, "gp_fit")) {
           "residuals(type = \"loo\") are there for all families")
   }
   process <- as_process(fit)
-  found <- inverse_parts(process, squares)
-  ridge <- process$nugget
-  w <- process$data$w
-  loo <- process$alpha / found$own
-  sd <- if (inherits(fit, "gp_fit")) sqrt(1 / found$own) else outer(sqrt(found$square) / found$own, fit$sigma)
-  c(found, list(w = w, ridge = ridge, loo = loo, sd = as.matrix(sd), hat = 1 - ridge * found$own / w))
+  found <- c(inverse_parts(process, squares), list(w = process$data$w, ridge = process$nugget))
+  c(found, left_out_of(fit, process$alpha, found), list(hat = leverage_of(found, found)))
+}
+
+# Residuals that leave rows out, and their deviations, by the `own` and `square` of the rows.
+left_out_of <- function(fit, alpha, parts) {
+  sd <- if (inherits(fit, "gp_fit")) sqrt(1 / parts$own) else outer(sqrt(parts$square) / parts$own, fit$sigma)
+  list(loo = alpha / parts$own, sd = as.matrix(sd))
+}
+
+leverage_of <- function(found, parts) {
+  1 - found$ridge * parts$own / if (is.null(parts$rows)) found$w else found$w[parts$rows]
+}
+
+# The sum over all rows of what is known at those of an audit, with its standard error.
+scaled_up <- function(values, found) {
+  n <- length(found$own)
+  c(sum = n * mean(values), se = n * stats::sd(values) / sqrt(length(values)) * sqrt(1 - length(values) / n))
 }
 
 # A ridge regression as the process whose mean it is, of variance 1 and noise lambda / w, in units of the response.
@@ -167,7 +186,8 @@ found_inverse_parts <- function(process, squares) {
     found <- list(own = diag(inverse), square = as.vector(inverse^2 %*% (1 / w)))
   } else found <- local_inverse_parts(process, system, squares)
   of_trend <- rowSums(U^2)
-  out <- list(own = pmax(found$own - of_trend, 1e-8 * found$own), local = found$local)
+  out <- list(own = pmax(found$own - of_trend, 1e-8 * found$own), local = found$local, exact = found$exact)
+  if (!is.null(out$exact)) out$exact$own <- pmax(out$exact$own - of_trend[out$exact$rows], 1e-8 * out$exact$own)
   if (squares && ncol(U)) {
     solved <- system$solve(U / w)
     found$square <- found$square - 2 * rowSums(U * solved) + rowSums(U %*% crossprod(U, U / w) * U)
@@ -188,7 +208,7 @@ local_inverse_parts <- function(process, system, squares) {
   if (is.null(process$kept$left_out)) process$kept$left_out <- audited_left_out(process, system)
   audit <- process$kept$left_out
   m <- audit$neighbours
-  found <- list(own = 1 / variance_left_out(process, m), local = audit)
+  found <- list(own = 1 / variance_left_out(process, m), local = audit[c("neighbours", "ratio")], exact = audit$exact)
   if (squares) {
     by <- 1e-3
     ends <- lapply(c(1 - by, 1 + by), function(k) {
@@ -230,14 +250,16 @@ audited_left_out <- function(process, system) {
   sides <- matrix(0, n, length(rows))
   sides[cbind(rows, seq_along(rows))] <- 1
   step_work("leaving one out", paste("an audit at", length(rows), "rows"))
-  exact <- 1 / diag(system$forms(sides, system$solve(sides, tol = tol_of_audit))$value)
+  solved <- system$solve(sides, tol = tol_of_audit)
+  exact <- 1 / diag(system$forms(sides, solved)$value)
   m <- min(60, n - 1)
   repeat {
     ratio <- sqrt(variance_left_out(process, m, rows) / exact)
     if (max(ratio) <= most_ratio || m >= min(most_neighbours, n - 1)) break
     m <- min(2 * m, most_neighbours, n - 1)
   }
-  tell_of_rows(list(neighbours = m, ratio = c(mean = mean(ratio), largest = max(ratio))))
+  tell_of_rows(list(neighbours = m, ratio = c(mean = mean(ratio), largest = max(ratio)),
+                    exact = list(rows = rows, own = 1 / exact, square = colSums(solved^2 / process$data$w))))
 }
 
 tell_of_rows <- function(audit) {
