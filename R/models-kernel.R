@@ -67,7 +67,6 @@
 #' @concept covariance function
 #' @concept length-scale hyperparameter
 #' @concept automatic relevance determination
-#' @concept anisotropy
 #' @concept geometric anisotropy, rotated axes
 #' @concept sum and product of kernels
 #' @export

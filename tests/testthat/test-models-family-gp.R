@@ -13,8 +13,8 @@ fits <- Map(function(formula, family) gp_fit(formula, q, kernel = k, family = fa
 # The model of a fit at variance 1, scale 4 and phi 5, where both of these are estimated.
 state_at <- function(fit, ...) {
   model <- fit$data
-  model$layout <- rbind(model$layout[1, ], data.frame(label = "scale", part = "kernel", name = "scale", index = 1),
-                        model$layout[-1, ])
+  scale <- data.frame(label = "scale", part = "kernel", name = "scale", index = 1, link = "log")
+  model$layout <- rbind(model$layout[1, ], scale, model$layout[-1, ])
   model$values$variance <- 1
   if (!is.null(model$values$phi)) model$values$phi <- 5
   gp_state_at(utils::modifyList(model, list(...)))
