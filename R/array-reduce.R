@@ -70,6 +70,7 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
   given(list(x), environment())
   check_flag(na.rm, "na.rm")
   check_flag(check, "check")
+  refuse_base_function(op)
   if (!is_own_operator(op)) op <- one_of(op, c(array_operators, "count", "var"), "op")
   if (is.data.frame(x)) return(reduced_columns(x, op, segments, init, na.rm, check))
   if (is_own_operator(op)) return(reduce_by_own(x, op, segments, init, na.rm, check))
@@ -84,6 +85,14 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
                     !is.null(segments), array_threads())
   found <- as_result(found, op, items$values, init)
   as_was(shaped_result(found, op, segments, x, columns), x, op)
+}
+
+# mean() and sd() of base R take all items, an operator two.
+refuse_base_function <- function(op) {
+  if (!is.function(op)) return(invisible())
+  known <- c(array_operators, "var")
+  same <- vapply(known, function(name) identical(op, get0(name, baseenv()) %or% get0(name, asNamespace("stats"))), NA)
+  if (any(same)) abort("input", "`op` is a name or a function of two items: say op = \"", known[same][1], "\"")
 }
 
 array_operators <- c("sum", "prod", "min", "max", "range", "mean", "any", "all", "argmin", "argmax", "logsumexp")

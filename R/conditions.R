@@ -45,6 +45,7 @@
 #' | `dropped` | a term or column carries no information and is left out |
 #' | `empty` | a cluster has lost all its points |
 #' | `groups` | a test has nearly as many groups as rows, most likely numbers instead of labels |
+#' | `few` | so few relabellings that, after adjustment for many pairs, no p-value can be small |
 #' | `unreached` | a gradient is 0, because the result does not depend on an argument named in `wrt` |
 #' | `overflow` | a running sum or total of integers is `NA`, because it is too large |
 #'

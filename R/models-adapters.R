@@ -30,8 +30,13 @@
 #'                       trControl = caret::trainControl("cv", number = 5))
 #' found$bestTune
 caret_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), ...) {
+  if (is.function(model)) abort("input", "`model` is a name: caret_model(\"", deparse1(substitute(model)), "\")")
   model <- choice_of(model[1], c("gp_fit", "kernel_ridge", "knn_fit"), "model")
   more <- list(...)
+  if (!is.null(more$family)) {
+    abort("unsupported", "caret_model(\"", model, "\") is regression of numbers alone, without a `family`; ",
+          "cross_validate() has errors of fits with one")
+  }
   known <- names(formals(get(paste0(model, ".default"), asNamespace("kernweave"))))
   taken <- c("x", "y", "...", if (model != "knn_fit") "weights")
   check_parameter_names(names(more) %or% rep("", length(more)), setdiff(known, taken), model)

@@ -100,10 +100,17 @@ refitted_value <- function(fit, y, from = TRUE) {
 #' @importFrom stats drop1
 #' @export
 drop1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
+  if ("trace" %in% ...names()) {
+    abort("unsupported", "step() changes the formula of the kernel; drop1() and add1() try terms of the trend, and ",
+          "update(fit, trend = ~ . - term) takes one")
+  }
   refuse_more(...)
   test <- choice_of(test[1], c("Chisq", "none"), "test")
-  terms <- if (missing(scope)) droppable_terms(object) else dropped_terms(object, scope)
-  inputs <- if (missing(scope)) droppable_inputs(object)
+  own <- droppable_inputs(object)
+  named <- if (!missing(scope)) scope_labels(scope)
+  inputs <- if (missing(scope)) own else intersect(own, sub("^scale[.]", "", named))
+  terms <- if (missing(scope)) droppable_terms(object)
+           else dropped_terms(object, setdiff(named, c(inputs, sprintf("scale.%s", inputs))), sprintf("scale.%s", own))
   if (!length(c(terms, inputs))) {
     abort("input", "the trend ", trend_text(object), " has no terms to drop, and the kernel no inputs with ",
           "scales of their own")
@@ -125,6 +132,10 @@ add1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
   refuse_more(...)
   test <- choice_of(test[1], c("Chisq", "none"), "test")
   if (missing(scope)) abort("input", "`scope` is not given: the terms to try, as in add1(fit, ~ . + mag)")
+  if (!is.character(scope) && !"." %in% all.vars(scope)) {
+    abort("input", "`scope` has no dot for the terms that the trend has: say ~ . + ",
+          deparse1(scope[[length(scope)]]))
+  }
   terms <- if (is.character(scope)) scope
            else stats::add.scope(object$trend$terms, changed_trend(object, scope))
   if (!length(terms)) abort("input", "`scope` has no term that the trend has not")
@@ -158,12 +169,17 @@ call_of_trend <- function(object, change) {
 
 droppable_terms <- function(object) stats::drop.scope(object$trend$terms)
 
-dropped_terms <- function(object, scope) {
+scope_labels <- function(scope) {
+  if (is.character(scope)) scope else attr(stats::terms(stats::as.formula(scope)), "term.labels")
+}
+
+# Terms of the trend, beside which there are `others` to drop.
+dropped_terms <- function(object, terms, others) {
   known <- attr(object$trend$terms, "term.labels")
-  terms <- if (is.character(scope)) scope else attr(stats::terms(stats::as.formula(scope)), "term.labels")
   unknown <- setdiff(terms, known)
   if (length(unknown)) {
-    abort("input", "the trend has no term `", unknown[1], "`", near_hint(unknown[1], known, there_are(known)))
+    abort("input", "the trend has no term `", unknown[1], "`",
+          near_hint(unknown[1], c(known, others), there_are(c(known, others))))
   }
   terms
 }
@@ -196,5 +212,13 @@ term_table <- function(object, fits, labels, sign, test, heading) {
     if (!is.null(found[[k]]$note)) paste0(labels[k], ": ", found[[k]]$note)
   }))
   structure(table, heading = c(heading, paste0("\nTrend: ", trend_text(object)), notes),
-            class = c("anova", "data.frame"))
+            class = c("gp_terms", "anova", "data.frame"))
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.gp_terms <- function(x, ...) {
+  refuse_more(...)
+  data.frame(term = row.names(x), df = x$Df, AIC = x$AIC, statistic = x$LRT %or% NA_real_,
+             p.value = x[["Pr(>Chi)"]] %or% NA_real_)
 }

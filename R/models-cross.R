@@ -275,6 +275,14 @@ tidy.cross_validate <- function(x, ...) {
   data.frame(fold = rownames(table), table, row.names = NULL)[-nrow(table), ]
 }
 
+# It is its rows, one for each observation.
+#' @rdname tidy-fits
+#' @exportS3Method generics::augment
+augment.cross_validate <- function(x, ...) {
+  refuse_more(...)
+  structure(x, class = "data.frame", title = NULL)
+}
+
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.cross_validate <- function(x, ...) {

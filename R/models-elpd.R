@@ -97,7 +97,7 @@ error_of_corrections <- function(a, b) {
 #' @export
 print.elpd <- function(x, digits = 1, ...) {
   cat("Expected log predictive density, leaving one out of ", format(length(x$pointwise), big.mark = ","), ": ",
-      formatC(x$elpd, digits, format = "f"), " (se ", formatC(x$se, digits, format = "f"), ")\n", sep = "")
+      format(x, digits), "\n", sep = "")
   by <- x$local$correction
   if (!is.null(by)) {
     cat("by ", x$local$neighbours, " neighbours, with a correction of ", formatC(by[["sum"]], digits, format = "f"),
@@ -114,6 +114,18 @@ print.elpd_differences <- function(x, digits = 1, ...) {
   print(round(as.data.frame(unclass(x), row.names = row.names(x)), digits))
   invisible(x)
 }
+
+#' @export
+format.elpd <- function(x, digits = 1, ...) {
+  paste0(formatC(x$elpd, digits, format = "f"), " (se ", formatC(x$se, digits, format = "f"), ")")
+}
+
+#' @export
+summary.elpd <- function(object, ...) object
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.elpd <- function(x, ...) data.frame(term = "elpd", estimate = x$elpd, std.error = x$se)
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy

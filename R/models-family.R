@@ -98,7 +98,7 @@ negative_binomial <- function(size) {
 
 # A row of the table, with `value`, the further parameter, and whether it is `given`; NULL for gaussian().
 as_family <- function(family) {
-  if (is.function(family)) family <- family()
+  if (is.function(family)) family <- called_family(family)
   if (identical(family, "negbin")) return(c(family_rows$negbin, list(value = 1, given = FALSE)))
   if (identical(family, "gaussian") || identical(family, "binomial") || identical(family, "poisson")) {
     family <- get(family, asNamespace("stats"))()
@@ -114,6 +114,13 @@ as_family <- function(family) {
   c(row, list(value = if (!is.null(row$phi)) 1, given = is.null(row$phi)))
 }
 
+called_family <- function(family) {
+  tryCatch(family(), error = function(e) {
+    abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
+          "\"negbin\", by which it is estimated (", conditionMessage(e), ")")
+  })
+}
+
 refuse_family <- function(what) {
   abort("unsupported", "`family` must be gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
         "Gamma(\"log\"), \"negbin\", or negative.binomial(size) of MASS, not ", what)
@@ -122,19 +129,20 @@ refuse_family <- function(what) {
 # --- responses ------------------------------------------------------------------------------------------------
 
 # The response as a number for each row, and `a`, trials or prior weights.
-family_response <- function(family, y, weights, n) {
+# `names`: those of the rows, where some were left out.
+family_response <- function(family, y, weights, n, names = NULL) {
   trials <- is.null(family$draw)
   if (NROW(y) != n && !inherits(y, "formula")) {
     abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
   }
-  if (trials) return(binomial_response(y, fit_weights(weights, n), n))
+  if (trials) return(binomial_response(y, fit_weights(weights, n), n, names))
   y <- check_response(y, n)
   if (ncol(y) > 1) abort("unsupported", "the family ", family$title, " has one response, not ", ncol(y))
   y <- as.vector(y)
   refuse_rows <- function(bad, what) {
     if (any(bad)) {
-      abort("data", "the response of ", family$title, " must be ", what, ": row ", which(bad)[1], " is ",
-            format(y[bad][1]), if (sum(bad) > 1) paste0(", one of ", sum(bad), " such rows"))
+      abort("data", "the response of ", family$title, " must be ", what, ": row ", row_name(which(bad)[1], names),
+            " is ", format(y[bad][1]), if (sum(bad) > 1) paste0(", one of ", sum(bad), " such rows"))
     }
   }
   if (family$title == "Gamma") refuse_rows(y <= 0, "more than 0")
@@ -146,43 +154,45 @@ family_response <- function(family, y, weights, n) {
 }
 
 # Of two classes, 0 and 1, shares of `weights` trials, or counts of successes and failures.
-binomial_response <- function(y, weights, n) {
+binomial_response <- function(y, weights, n, names = NULL) {
   a <- weights %or% rep(1, n)
   if (is.data.frame(y)) y <- as.matrix(y)
   if (is.character(y)) y <- factor(y)
-  if (is.factor(y)) y <- classes_as_numbers(y)
-  if (NCOL(y) == 2) return(counts_of_trials(y, a))
+  if (is.factor(y)) y <- classes_as_numbers(y, names)
+  if (NCOL(y) == 2) return(counts_of_trials(y, a, names))
   y <- as.vector(check_response(y, n))
   wrong <- which(y < 0 | y > 1)
   if (length(wrong)) {
     abort("data", "a binomial response must be a factor of two levels, 0 and 1, shares of `weights` trials, or ",
-          "cbind(successes, failures): row ", wrong[1], " is ", format(y[wrong[1]]))
+          "cbind(successes, failures): row ", row_name(wrong[1], names), " is ", format(y[wrong[1]]))
   }
   broken <- which(abs(a * y - round(a * y)) > 1e-6 & a > 0)
   if (length(broken)) {
-    abort("data", "shares times `weights`, the trials, must be whole numbers: row ", broken[1], " is ",
+    abort("data", "shares times `weights`, the trials, must be whole numbers: row ", row_name(broken[1], names), " is ",
           format(y[broken[1]]), " of ", format(a[broken[1]]))
   }
   refuse_one_class(y[a > 0])
   list(y = y, a = a)
 }
 
-classes_as_numbers <- function(y) {
+row_name <- function(row, names) if (is.null(names)) row else names[row]
+
+classes_as_numbers <- function(y, names = NULL) {
   levels <- levels(y)
   if (length(levels) > 2) {
     third <- which(y == levels[3])
-    where <- if (length(third)) paste("first in row", third[1]) else "in no row"
+    where <- if (length(third)) paste("first in row", row_name(third[1], names)) else "in no row"
     abort("data", "a binomial response has two classes, and this has ", length(levels), ", the third, `", levels[3],
           "`, ", where, ": multinomial is not built; one against the rest, as in I(class == \"", levels[1], "\"), is")
   }
   as.numeric(y != levels[1])
 }
 
-counts_of_trials <- function(y, a) {
+counts_of_trials <- function(y, a, names = NULL) {
   y <- check_response(y, nrow(y))
   wrong <- which(rowSums(y < 0 | y != round(y)) > 0)
   if (length(wrong)) {
-    abort("data", "successes and failures must be whole numbers, 0 or more: row ", wrong[1], " is ",
+    abort("data", "successes and failures must be whole numbers, 0 or more: row ", row_name(wrong[1], names), " is ",
           format(y[wrong[1], 1]), " and ", format(y[wrong[1], 2]))
   }
   all <- rowSums(y)

@@ -233,15 +233,25 @@ variable.names.kernweave_fit <- function(object, ...) colnames(model.matrix(obje
 
 #' @rdname kernweave_fit
 #' @param formula. a new formula, in which `.` stands for the corresponding part of the old one; only for fits made from
-#'   a formula
+#'   a formula. So it does in a new `trend` of [gp_fit()]: `update(fit, trend = ~ . + depth)`
 #' @param evaluate refit, or return the new call?
 #' @export
 update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
   if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
+  if (!is.null(object$trend) && "trend" %in% names(given)) {
+    given$trend <- new_trend_of(object, given$trend, parent.frame())
+  }
   for (name in names(given)) call[name] <- list(given[[name]])  # NULL, too, may be given
   if (evaluate) evaluated_fit(call, parent.frame()) else call
+}
+
+# A trend as it is given, or the old one changed, where the new one has a dot for it.
+new_trend_of <- function(object, expression, frame) {
+  trend <- eval(expression, frame)
+  dotted <- inherits(trend, "formula") && "." %in% all.vars(trend)
+  if (dotted) changed_trend(object, trend) else expression
 }
 
 evaluated_fit <- function(call, frame) {

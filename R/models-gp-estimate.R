@@ -148,7 +148,7 @@ shortest_distance <- function(x, spans) {
 }
 
 # Bounds of fit_control(): by name of the parameter, or of scales where they have no names.
-given_bounds <- function(control, layout) {
+given_bounds <- function(control, layout, what = "bound") {
   one <- function(bound, none) {
     out <- rep(none, nrow(layout))
     if (is.null(bound)) return(out)
@@ -159,8 +159,8 @@ given_bounds <- function(control, layout) {
     }
     unknown <- setdiff(names, c(layout$label, layout$name))
     if (length(unknown)) {
-      abort("input", "fit_control() has a bound of `", unknown[1], "`, which is not estimated",
-            near_hint(unknown[1], layout$label))
+      abort("input", "fit_control() has a ", what, " of `", unknown[1], "`, which is not estimated",
+            near_hint(unknown[1], layout$label, there_are(layout$label)))
     }
     out
   }
@@ -173,7 +173,7 @@ gp_start <- function(model, bounds) {
   theta <- within_bounds(gp_theta(model$values, model$layout), model, bounds)
   if (model$values$variance == 0) return(theta)
   if (!is.null(model$control$start)) {
-    given <- given_bounds(list(lower = model$control$start), model$layout)$lower
+    given <- given_bounds(list(lower = model$control$start), model$layout, "start")$lower
     return(within_bounds(replace(theta, is.finite(given), given[is.finite(given)]), model, bounds))
   }
   n <- nrow(model$x)

@@ -25,7 +25,7 @@ with_phi <- function(layout, family) {
 
 # As gp_of(); `placed`, the inputs as the kernel takes them.
 gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
-  response <- family_response(settings$family, y, weights, nrow(inputs$x))
+  response <- family_response(settings$family, y, weights, nrow(inputs$x), rownames(inputs$x))
   model <- family_model(placed, response, trend, settings)
   check_gp_data(model, settings, inputs)
   found <- gp_fitted(model, settings)

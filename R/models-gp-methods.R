@@ -5,6 +5,8 @@
 #' Base R's methods for what [gp_fit()] returns: predictions with standard errors, simulation, confidence intervals,
 #' likelihoods and residuals.
 #'
+#' `df.residual()` is the number of rows less that of all estimated parameters, as in `lme4::lmer()`.
+#'
 #' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
 #' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
 #' The `angle` of a kernel with `aniso = TRUE` has no logarithm: its variance and interval are in degrees.
@@ -40,8 +42,9 @@
 #' inverse link, with its standard deviation: what one expects of the response, larger than `"response"` for counts and
 #' nearer to one half for probabilities. For gaussian fits all three are the same. `interval = "prediction"` has
 #' quantiles of the response over the posterior of the linear predictor; a binomial response has none. `simulate(noise =
-#' TRUE)` draws responses, otherwise their means. Residuals of type `"loo"` are approximate: the mode without a row is
-#' one step from that with it.
+#' TRUE)` draws responses, otherwise their means; binomial responses are 0 or 1, or shares of the trials if these were
+#' counts, as `cbind()`. `type = "trend"` is the trend of the linear predictor, on the scale of the link and with the
+#' offset. Residuals of type `"loo"` are approximate: the mode without a row is one step from that with it.
 #'
 #' @param object,x what [gp_fit()] returned
 #' @param newdata new places; by default the fit's own
@@ -57,8 +60,8 @@
 #' @param neighbours number of observations nearest to a place, by which these or, with `method = "local"`, also means
 #'   are found
 #' @param se_tol for `logLik()` beyond `dense_n` rows: double the number of probes until the standard error is below it
-#' @param block lengths of the sides of blocks, one for each input; a matrix of offsets; or `list(polygons = )`, of
-#'   the sf package and without `newdata`
+#' @param block lengths of the sides of blocks, one for each input, matched by name if they have names, or one for all;
+#'   a matrix of offsets; or `list(polygons = )`, of the sf package and without `newdata`
 #' @param nsim,seed as in [stats::simulate()]
 #' @param conditional draw from the posterior (given the data), or from the prior?
 #' @param noise draw observations, with noise, or the process without noise?
@@ -158,9 +161,10 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   ends <- c(1 - level, 1 + level) / 2
   dimnames(out) <- list(c(names(estimates), names(beta)), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
   if (missing(parm)) return(out)
-  unknown <- if (is.character(parm)) setdiff(parm, rownames(out))
+  unknown <- setdiff(parm, if (is.character(parm)) rownames(out) else c(seq_len(nrow(out)), -seq_len(nrow(out))))
   if (length(unknown)) {
-    abort("input", "there is no parameter `", unknown[1], "`", near_hint(unknown[1], rownames(out)))
+    abort("input", "there is no parameter `", unknown[1], "`",
+          near_hint(as.character(unknown[1]), rownames(out), there_are(rownames(out))))
   }
   out[parm, , drop = FALSE]
 }
@@ -173,6 +177,8 @@ check_level <- function(level) {
 #' @rdname gp_fit-methods
 #' @export
 logLik.gp_fit <- function(object, se_tol = NULL, ...) {
+  refuse_more(...)
+  if (!is.null(se_tol)) se_tol <- positive_number(se_tol, "se_tol")
   model <- object$data
   found <- object$log_likelihood
   if (is.null(found) || isTRUE(found$se > se_tol)) {
@@ -180,7 +186,28 @@ logLik.gp_fit <- function(object, se_tol = NULL, ...) {
     found <- gp_value(model, system, gp_weights(model, system), if (!is.null(se_tol)) 2 * se_tol)
   }
   structure(found$value, nall = length(model$y), nobs = gp_rows(model), df = length(coef(object)) + nrow(model$layout),
-            std.error = found$se, class = "logLik")
+            std.error = found$se, class = c(if (found$se > 0) "gp_logLik", "logLik"))
+}
+
+#' @export
+print.gp_logLik <- function(x, digits = getOption("digits"), ...) {
+  print_gp_likelihood(x, digits)
+  invisible(x)
+}
+
+#' @rdname gp_fit-methods
+#' @importFrom stats df.residual
+#' @export
+df.residual.gp_fit <- function(object, ...) length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
+
+#' @rdname gp_fit-methods
+#' @param fit,scale,k as in [stats::extractAIC()], which is that of the fit by maximum likelihood
+#' @importFrom stats extractAIC
+#' @export
+extractAIC.gp_fit <- function(fit, scale = 0, k = 2, ...) {
+  value <- logLik(by_likelihood(fit, "extractAIC()"))
+  df <- attr(value, "df")
+  c(df, k * df - 2 * as.numeric(value))
 }
 
 #' @rdname gp_fit-methods
@@ -209,7 +236,7 @@ print.gp_fit <- function(x, digits = 4, ...) {
   if (length(beta)) {
     each <- paste0(names(beta), " ", vapply(beta, format, "", digits = digits), " (se ",
                    vapply(sqrt(diag(x$vcov)), format, "", digits = digits), ")")
-    cat("trend: ", paste(each, collapse = ", "), "\n", sep = "")
+    cat("trend:", paste0(each, rep(c(",", ""), c(length(each) - 1, 1))), fill = getOption("width"))
   }
   if (!is.null(x$log_likelihood)) print_gp_likelihood(logLik(x), digits)
   invisible(x)

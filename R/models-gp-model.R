@@ -83,8 +83,14 @@ check_gp_data <- function(model, settings, inputs) {
 # Rows that leave no degree of freedom beside what is estimated.
 check_estimate_on <- function(model, rows) {
   estimated <- nrow(model$layout)
+  n <- length(model$y)
   least <- estimated + ncol(model$Q) + 1
-  if (!estimated || rows >= min(least, length(model$y))) return(invisible())
+  if (estimated && n < least) {
+    abort("data", counted(n, "row"), if (n == 1) " is" else " are", " too few: the covariance has ",
+          counted(estimated, "parameter"), " to be estimated, the trend ", counted(ncol(model$Q), "column"), ", and ",
+          least, " rows are needed; numbers for `variance`, `nugget` or the kernel need none")
+  }
+  if (!estimated || rows >= least) return(invisible())
   abort("value", "`estimate_on` must be at least ", least, ", not ", rows, ": the covariance has ",
         counted(estimated, "parameter"), ", and the trend ", counted(ncol(model$Q), "column"))
 }

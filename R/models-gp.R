@@ -117,8 +117,8 @@
 #' map <- gp_fit(depth ~ long + lat, some, trend = ~ long + lat, kernel = "matern32")
 #' summary(map)
 #' # counts, and the probability of a large one
-#' of_stations <- kernel_spec("matern32", scale = 4)
-#' counts <- gp_fit(stations ~ long + lat, some, trend = ~ mag, kernel = of_stations, family = poisson)
+#' counts <- gp_fit(stations ~ long + lat, some, trend = ~ mag, kernel = kernel_spec("matern32", scale = 4),
+#'                  family = "negbin")
 #' predict(counts, some[1:2, ], interval = "prediction")
 gp_fit <- function(x, ...) UseMethod("gp_fit")
 
@@ -204,7 +204,7 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   if (!is.null(settings$family)) return(gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call))
-  y <- check_response(y, nrow(inputs$x))
+  y <- check_response(y, nrow(inputs$x), families = TRUE)
   if (ncol(y) > 1) abort("unsupported", "a Gaussian process has one response, not ", ncol(y))
   weights <- fit_weights(weights, nrow(inputs$x))
   model <- gp_model(placed$inputs, as.vector(y), trend, settings, weights)

@@ -21,10 +21,10 @@
 #' 480. The attribute `local` of the result has the number of neighbours, and the mean and largest ratio. The residuals
 #' themselves follow from the solution for all observations.
 #'
-#' A leverage is one minus the share of noise in that variance, so that an error of 1 % in a standard deviation is one
-#' of 0.02 in a leverage, which may be much of it: leverages, too, are then too large, if anything. By how much their
-#' sum is, as the same 16 observations tell, has the element `leverage` of the attribute `local` of `hatvalues()`, with
-#' its standard error.
+#' A leverage is one minus the share of noise in that variance. An error of 1 % in a standard deviation is up to 0.02 in
+#' a leverage, which may be much of it, so that leverages, too, are too large, if anything. The element `leverage` of
+#' the attribute `local` of `hatvalues()` tells by how much their sum is, at the same 16 observations, with its standard
+#' error.
 #'
 #' @param model,object what [gp_fit()] or [kernel_ridge()] returned
 #' @param type `"response"` or `"loo"`

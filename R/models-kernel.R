@@ -55,7 +55,8 @@
 #' @param aniso distances that count more across than along an axis: `TRUE` if scales and axis are to be estimated,
 #'   `c(ratio = , angle = )` if the axis is known
 #' @param estimate names of the parameters to estimate
-#' @param metric distance between the inputs; `"chordal"` and `"haversine"` are on a sphere, see below
+#' @param metric distance between the inputs; `"chordal"` and `"haversine"` are on a sphere, see below, both in the unit
+#'   of `radius`: kilometres. (In [knn()] `"haversine"` is the angle, in radians.)
 #' @param radius of the sphere
 #' @param of names of the inputs that the kernel is of; `NULL` for all
 #' @param object,x for methods: a kernel

@@ -83,9 +83,13 @@ local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
   fit
 }
 
-check_response <- function(y, n) {
+# `families`: are there others than gaussian()?
+check_response <- function(y, n, families = FALSE) {
   if (is.factor(y) || is.character(y)) {
-    abort("input", "the response must be numbers, not ", describe(y), ": this is regression only")
+    classes <- length(unique(y[!is.na(y)]))
+    abort("input", "the response must be numbers, not ", describe(y), ": this is regression only",
+          if (families) "; family = binomial is for two classes",
+          if (families && classes != 2) paste0(", not ", classes, ", and knn_fit() for more"))
   }
   if (is.data.frame(y)) y <- as.matrix(y)
   if (!is.numeric(y) && !is.logical(y)) {

@@ -26,8 +26,9 @@
 #'   names
 #' @param k number of neighbours
 #' @param metric `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`, `"hellinger"`,
-#'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, angle in radians), `"chordal"` (the same,
-#'   distance in kilometres straight through the earth, and quicker), or a function of two lazy points
+#'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, the angle in radians: times 6371.0088 it is in
+#'   kilometres, as in [kernel_spec()]), `"chordal"` (the same, distance in kilometres straight through the earth, and
+#'   quicker), or a function of two lazy points
 #' @param exclude_self exclude point i of `x` from the neighbours of point i of `query`?
 #' @param radius distance up to which points are neighbours, inclusive
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used

@@ -64,6 +64,7 @@ pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
   if (g > 50) message(g, " groups have ", format(g * (g - 1) / 2, big.mark = ","), " pairs, and as many tests")
   statistic <- matrix(NA_real_, g - 1, g - 1, dimnames = list(labels[-1], labels[-g]))
   methods <- NULL
+  least <- 0
   begin_work("pairwise_test()", steps = g * (g - 1) / 2)
   on.exit(end_work("pairwise_test()"))
   p_of <- function(i, j) {
@@ -73,12 +74,23 @@ pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
     step_work("pairwise_test()", paste(labels[c(j, i)], collapse = " and "))
     statistic[i - 1, j] <<- found$statistic
     methods <<- union(methods, found$method)
+    least <<- max(least, 1 / (1 + length(found$replicates)) * (length(found$replicates) > 0))
     found$p.value
   }
   p <- stats::pairwise.table(p_of, labels, method)
+  tell_of_few(least, g * (g - 1) / 2, method)
   structure(list(method = plural_method(methods), data.name = name, p.value = p, p.adjust.method = method,
                  statistic = statistic, sizes = stats::setNames(tabulate(sample$codes, g), labels)),
             class = c("pairwise_test", "pairwise.htest"))
+}
+
+# Of `R` relabellings a p-value is at least `least`, and more once it is adjusted for many pairs.
+tell_of_few <- function(least, pairs, method) {
+  adjusted <- min(stats::p.adjust(c(least, rep(1, pairs - 1)), method))
+  if (adjusted <= 0.05) return(invisible())
+  warn("few", "the least p-value that the relabellings can give is ", format(least, digits = 2), ", adjusted for ",
+       counted(pairs, "pair"), " ", format(adjusted, digits = 2), ": no pair alone can be below 0.05, which a larger ",
+       "`R` allows")
 }
 
 # What is asked of a test: p-value, statistic and method, of points, groups and strata.
@@ -87,7 +99,8 @@ pair_test <- function(test) {
   if (identical(test, permanova)) {
     return(function(x, groups, strata, ...) {
       table <- permanova(x ~ groups, strata = strata, ...)
-      list(p.value = table[["Pr(>F)"]][1], statistic = table$F[1], method = "permanova")
+      list(p.value = table[["Pr(>F)"]][1], statistic = table$F[1], method = "permanova",
+           replicates = attr(table, "replicates")[, 1])
     })
   }
   function(x, groups, strata, ...) {
@@ -95,7 +108,8 @@ pair_test <- function(test) {
     if (!inherits(found, "htest") || !is.numeric(found$p.value) || length(found$p.value) != 1) {
       abort("input", "`test` must return an `htest`, with a p-value, not ", describe(found))
     }
-    list(p.value = found$p.value, statistic = c(unname(found$statistic), NA)[1], method = found$method)
+    list(p.value = found$p.value, statistic = c(unname(found$statistic), NA)[1], method = found$method,
+         replicates = found$replicates)
   }
 }
 
@@ -113,6 +127,9 @@ print.pairwise_test <- function(x, ...) {
   cat("groups: ", sizes_text(x$sizes), "\n", left_out_text(x$na.action), sep = "")
   invisible(x)
 }
+
+#' @export
+summary.pairwise_test <- function(object, ...) object
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy

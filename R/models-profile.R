@@ -299,6 +299,9 @@ print.profile.gp_fit <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
+#' @export
+summary.profile.gp_fit <- function(object, ...) object
+
 #' @rdname profile-fits
 #' @export
 plot.profile.gp_fit <- function(x, ...) {

@@ -9,7 +9,7 @@ ridge_of_family <- function(inputs, placed, y, terms, lambda, standardize, weigh
     abort("unsupported", "the size of a negative binomial is to be given, as in MASS::negative.binomial(size); ",
           "gp_fit(family = \"negbin\") estimates it")
   }
-  response <- family_response(family, y, weights, nrow(inputs$x))
+  response <- family_response(family, y, weights, nrow(inputs$x), rownames(inputs$x))
   model <- ridge_model(placed, response, standardize, family, control)
   if (!model$dense && identical(lambda, "loo")) refuse_loo(model)
   begin_work("kernel_ridge()")

@@ -23,8 +23,9 @@
 #' Inputs and response are first standardised to mean 0 and standard deviation 1, and results are returned in the units
 #' of the data. But `alpha`, `lambda`, `gcv` and the kernel parameters refer to the standardised data: set `standardize
 #' = FALSE` to give a `scale` in the units of the data. If you give no `scale`, it is [maxvar_scale()] of at most 2000
-#' of the points. `sigma2` is the mean squared residual. Standard errors from `predict()` ignore the bias of the
-#' estimate.
+#' of the points. With a given `lambda` the level of the weights matters: the penalty on an observation of weight w is
+#' `lambda / w`, so that weights ten times as large are a `lambda` of a tenth. `sigma2` is the mean
+#' squared residual. Standard errors from `predict()` ignore the bias of the estimate.
 #'
 #' `logLik()` is the normal likelihood of the residuals, with `edf + 1` degrees of freedom as in mgcv, so that `AIC()`
 #' works; that `lambda` was chosen is not counted. `simulate()` adds noise to the fitted values.
@@ -117,7 +118,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   if (!is.null(family)) {
     return(ridge_of_family(inputs, placed, y, terms, lambda, standardize, weights, control, call, family))
   }
-  y <- check_response(y, nrow(inputs$x))
+  y <- check_response(y, nrow(inputs$x), families = TRUE)
   weights <- fit_weights(weights, nrow(inputs$x))
   used <- heavy_rows(unname(strip_term(inputs$x)), unname(y), weights)
   if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))

@@ -11,7 +11,7 @@
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
 #'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()], [permanova()] or [pairwise_test()]
-#'   returned, or a [test][kernweave_test]; for `tidy()` also [anova()][anova.gp_fit], [elpd()] of several fits,
+#'   returned, or a [test][kernweave_test]; for `tidy()` also [anova()][anova.gp_fit], `drop1()`, [elpd()],
 #'   [profile()][profile.gp_fit] and [cross_validate()]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
 #'   `na.action` left out are dropped
@@ -219,7 +219,7 @@ tidy.gp_fit <- function(x, conf.level = 0.95, ...) {
 glance.gp_fit <- function(x, ...) {
   value <- logLik(x)
   data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
-             BIC = stats::BIC(value), sigma2 = x$variance, nugget = x$nugget, deviance = stats::deviance(x),
+             BIC = stats::BIC(value), variance = x$variance, nugget = x$nugget, deviance = stats::deviance(x),
              null.deviance = x$null.deviance %or% NA_real_, iterations = x$convergence$iterations,
              residual = x$convergence$residual)
 }

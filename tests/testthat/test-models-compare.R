@@ -38,7 +38,7 @@ test_that("chi-square is for models that are inside each other, and else there i
   expect_false(is.na(p(ard, update(fit, nugget = 100))))
   expect_true(is.na(p(update(fit, nugget = 0), fit)))
   expect_match(note(update(fit, nugget = 0), fit), "1 vs 2: no p-value, as the nugget .* on its bound")
-  expect_match(note(update(fit, variance = 0), fit), "the variance .*chi-square does not hold; test = \"boot\"")
+  expect_match(note(update(fit, variance = 0), fit), "the variance .*chi-square does not hold; anova.test = \"boot\"")
   expect_match(note(update(fit, kernel = "matern52", trend = ~ 1), fit), "neither kernel")
   expect_match(note(update(fit, trend = ~ lat), fit), "trend of the smaller model is not inside")
   expect_match(note(fit, update(fit, kernel = "matern52")), "as many parameters")

@@ -109,10 +109,10 @@ test_that("the rows a covariance is estimated on are more than its parameters an
   expect_said(few(estimate_on = 4, trend = ~wt, nugget = 1), "value",
               "at least 5, not 4: the covariance has 2 parameters, and the trend 2 columns")
   expect_silent(suppressWarnings(few(estimate_on = 5)))
-  # Where nothing is estimated, or all rows are taken, there is nothing to refuse.
+  # Where nothing is estimated there is nothing to refuse.
   all_given <- function(on) few(kernel = kernel_spec("matern52", 1), variance = 30, nugget = 5, estimate_on = on)
   expect_equal(fitted(all_given(3)), fitted(all_given(Inf)))
-  expect_s3_class(suppressWarnings(gp_fit(mpg ~ wt, mtcars[1:4, ], estimate_on = 4)), "gp_fit")
+  expect_said(gp_fit(mpg ~ wt, mtcars[1:4, ], estimate_on = 4), "data", "4 rows are too few")
 })
 
 test_that("fits say how they were solved, in which units the kernel is, and its name as it was typed", {
