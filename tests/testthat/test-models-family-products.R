@@ -17,7 +17,7 @@ test_that("modes, likelihoods and scores by products are the dense ones", {
     if (!nrow(dense$data$layout)) expect_equal(coef(fit), coef(dense), tolerance = 1e-5, label = name)
     model <- dense$data
     model$layout <- rbind(data.frame(label = c("variance", "scale"), part = c("variance", "kernel"),
-                                     name = c("variance", "scale"), index = 1), model$layout)
+                                     name = c("variance", "scale"), index = 1, link = "log"), model$layout)
     by_factor <- gp_state_at(model)
     lazy <- utils::modifyList(model, list(dense = FALSE, control = fit_control(dense_n = 0)))
     by_products <- gp_state_at(lazy)
