@@ -35,6 +35,11 @@ check_ratio <- function(ratio) {
 
 is_aniso <- function(parts) isTRUE(parts$aniso)
 
+# Angles of axes are the one parameter that has no logarithm.
+is_angle <- function(names, parts) {
+  grepl("(^|[.])angle$", names) & any(vapply(leaf_parts(new_kernel(parts)), is_aniso, NA))
+}
+
 # Points are turned before they are paired, so that pairs cost what they do without.
 aniso_value <- function(parts, x, y, parameters) {
   x <- if (is_lazy(x)) x else Vi(strip_term(x), name = "x")

@@ -278,14 +278,17 @@ kernel_nesting <- function(small, large) {
   else if (is_aniso(kernels[[1]]) != is_aniso(kernels[[2]]) || is_turning(small$data$values)) return("else")
   free <- lapply(list(small, large), function(fit) names %in% fit$data$layout$name)
   same <- vapply(names, function(name) {
+    a <- small$data$values$kernel[[name]]
     b <- large$data$values$kernel[[name]]
-    isTRUE(all.equal(rep_len(small$data$values$kernel[[name]], length(b)), b))
+    length(a) && isTRUE(all.equal(rep_len(a, length(b)), b))
   }, NA)
   if (all(free[[2]] | !free[[1]] & same)) "inside" else "else"
 }
 
 # Are two kernels one function of their parameters?
 same_form <- function(a, b) {
+  closed <- c("matern12", "matern32", "matern52")  # inside the kernel whose smoothness is a parameter
+  if (identical(b$name, "matern") && isTRUE(a$name %in% closed)) a$name <- b$name
   if (!identical(a$op, b$op) || !identical(a$name, b$name) || !identical(a$fun, b$fun)) return(FALSE)
   is.null(a$op) || all(mapply(function(k, l) same_form(kernel_parts(k), kernel_parts(l)), a$of, b$of))
 }

@@ -118,6 +118,9 @@ gp_bounds <- function(model) {
     lower[scales] <- apart[scales] - log(10)
     upper[scales] <- if (is.null(own)) log(10 * sqrt(sum(spans^2))) else log(100 * own)
   }
+  smooth <- of_nu(model)
+  lower[smooth] <- bounds_of_nu[1]
+  upper[smooth] <- bounds_of_nu[2]
   given <- given_bounds(model$control, layout)
   list(lower = pmax(lower, given$lower), upper = pmin(upper, given$upper), floor = log(nugget_floor(model)),
        apart = apart, given = given$lower > lower | given$upper < upper)
@@ -386,7 +389,9 @@ meaning_of_bound <- function(row, high, below, model) {
     meaning_of_family_bound(row, high, model$family)
   } else if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
   else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
-  else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
+  else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
+    if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"
+  } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
   else if (!grepl("scale$", row$name)) "the data do not determine it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"

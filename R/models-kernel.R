@@ -43,7 +43,8 @@
 #' The formula of [gp_fit()] and [kernel_ridge()] may name the geometry of points of the sf package, or have 1 on its
 #' right side. If these are longitudes and latitudes, `metric` is `"chordal"`, and a message says so.
 #'
-#' @param kernel a name: `"gaussian"`, `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
+#' @param kernel a name: `"gaussian"`, `"matern"` (with its smoothness `nu`, a number, or to be estimated by [gp_fit()]
+#'   if there is none), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
 #'   `"cauchy"`, `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
 #'   `"thin_plate"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale` and of any other
 #'   parameters, that returns a lazy tensor, such as [kernel_cauchy()]
@@ -93,10 +94,14 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
                         of = NULL) {
   if (is_kernel(kernel)) return(kernel)
   check_flag(ard, "ard")
+  given <- list(...)
+  if (identical(kernel, "matern")) {
+    kernel <- matern_name(given$nu)
+    if (kernel != "matern") given$nu <- NULL
+  }
   known <- if (!is.function(kernel)) named_kernel(kernel)
   else own_kernel(kernel, as_typed(substitute(kernel), parent.frame()))
   axes <- aniso_parameters(aniso, known, ard, if (!missing(metric)) metric)
-  given <- list(...)
   check_parameter_names(names(given) %or% rep("", length(given)), c(names(known$more), "scale", "variance"),
                         known$title)
   parameters <- c(if (known$scaled) list(scale = scale), axes, known$more, list(variance = variance))
@@ -330,11 +335,6 @@ update.kernel_spec <- function(object, ..., unconstrained = NULL) {
   parts$free <- setdiff(parts$free, names(given))
   if (!is.null(unconstrained)) parts$parameters <- constrained(parts, unconstrained)
   new_kernel(parts)
-}
-
-# Angles of axes are the one parameter that has no logarithm.
-is_angle <- function(names, parts) {
-  grepl("(^|[.])angle$", names) & any(vapply(leaf_parts(new_kernel(parts)), is_aniso, NA))
 }
 
 # The free parameters by their logarithms, one after the other, each as long as it is.

@@ -9,7 +9,8 @@ test_that("a kernel by name has the values of its function, with every parameter
     gaussian = list(kernel_gaussian, scale = 0.7), matern12 = list(kernel_laplacian, scale = 0.7),
     laplacian = list(kernel_laplacian, scale = 0.7), exponential = list(kernel_laplacian, scale = 0.7),
     matern32 = list(function(...) kernel_matern(..., nu = 1.5), scale = 0.7),
-    matern52 = list(kernel_matern, scale = 0.7), cauchy = list(kernel_cauchy, scale = 0.7),
+    matern52 = list(kernel_matern, scale = 0.7),
+    matern = list(kernel_matern, scale = 0.7, nu = 1.5), cauchy = list(kernel_cauchy, scale = 0.7),
     inverse_multiquadric = list(kernel_inverse_multiquadric, scale = 0.7),
     rational_quadratic = list(kernel_rational_quadratic, scale = 0.7, alpha = 2),
     energy = list(kernel_energy, scale = 1, exponent = 1.5), thin_plate = list(kernel_thin_plate, scale = 1),
@@ -72,7 +73,7 @@ test_that("derivatives in parameters are those of differences, lazily and on the
 })
 
 test_that("mistakes with kernels are refused by class and named", {
-  expect_error(kernel_spec("matern"), "matern12", class = "kernweave_error_input")
+  expect_error(kernel_spec("matern72"), "matern52", class = "kernweave_error_input")
   expect_error(kernel_spec("gaussian", alpha = 3), "alpha", class = "kernweave_error_input")
   expect_error(kernel_spec("gaussian", scale = -1), class = "kernweave_error_value")
   expect_error(kernel_spec("gaussian", scale = "1"), class = "kernweave_error_input")

@@ -1,0 +1,74 @@
+# The smoothness of Matern's kernel as a parameter: the mixture against Bessel functions, and its estimates.
+
+bessel_matern <- function(d, nu) {
+  u <- sqrt(2 * nu) * d
+  ifelse(d == 0, 1, 2^(1 - nu) / gamma(nu) * u^nu * besselK(u, nu))
+}
+
+set.seed(7)
+n <- 70
+x <- matrix(runif(2 * n), n)
+y <- drop(crossprod(chol(bessel_matern(dense_distance(x) / 0.3, 1) + diag(1e-10, n)), rnorm(n))) + rnorm(n, sd = 0.05)
+open <- kernel_spec("matern")
+
+test_that("the mixture is Matern's kernel from 0.1 to 5, at any distance", {
+  d <- c(0, 10^seq(-3.3, 1, length.out = 60))
+  for (nu in c(0.1, 0.3, 0.5001, 0.8, 1, 1.7, 2.2, 3, 4, 5)) {
+    found <- as.vector(as.matrix(kernel_spec("matern", scale = 2, nu = nu)(2 * d, 0)))
+    expect_lt(max(abs(found - bessel_matern(d, nu))), 1e-6)
+  }
+  skip_if_not_installed("fields")
+  k <- kernel_spec("matern", scale = 0.4, nu = 0.7)
+  known <- fields::Matern(dense_distance(x), range = 0.4 / sqrt(1.4), smoothness = 0.7)
+  expect_lt(max(abs(as.matrix(k(x)) - known)), 1e-6)
+})
+
+test_that("its derivative by nu is that of Bessel functions", {
+  nu <- Pm(1.3, name = "nu")
+  slope <- as.matrix(lazy_gradient(open(x, scale = 0.4, nu = nu), nu))
+  d <- dense_distance(x) / 0.4
+  expect_lt(max(abs(slope - (bessel_matern(d, 1.301) - bessel_matern(d, 1.299)) / 0.002)), 2e-5)
+})
+
+test_that("smoothness with a closed form keeps it, and others are told", {
+  expect_identical(format(kernel_spec("matern", nu = 3 / 2, scale = 1)), format(kernel_spec("matern32", scale = 1)))
+  expect_identical(format(kernel_spec("matern", nu = Inf, scale = 1)), format(kernel_spec("gaussian", scale = 1)))
+  expect_equal(as.matrix(kernel_spec("matern", nu = 5 / 2, scale = 0.3)(x)), as.matrix(kernel_matern(x, scale = 0.3)))
+  expect_output(print(open), "nu to be estimated")
+  for (nu in list(0, -1, 7, "3/2", 1:2)) {
+    expect_error(kernel_spec("matern", nu = nu), class = "kernweave_error_value")
+  }
+  expect_error(gp_fit(x, y, kernel = open, control = fit_control(approximate = 1e-6)),
+               class = "kernweave_error_unsupported")
+})
+
+test_that("estimates are the top of the dense likelihood by Bessel functions", {
+  fit <- gp_fit(x, y, kernel = open, nugget = 0.05^2, method = "ML")
+  found <- coef(fit, "covariance")
+  expect_named(found, c("variance", "scale", "nu", "nugget"))
+  value <- function(p) {
+    A <- exp(p[1]) * bessel_matern(dense_distance(x) / exp(p[2]), exp(p[3])) + diag(0.05^2, n)
+    root <- chol(A)
+    solved <- backsolve(root, backsolve(root, cbind(y, 1), transpose = TRUE))
+    left <- y - sum(solved[, 1]) / sum(solved[, 2])
+    -(n * log(2 * pi) + sum(left * backsolve(root, backsolve(root, left, transpose = TRUE)))) / 2 - sum(log(diag(root)))
+  }
+  at <- log(found[c("variance", "scale", "nu")])
+  expect_equal(value(at), as.numeric(logLik(fit)), tolerance = 1e-5)
+  top <- stats::optim(at, value, method = "BFGS", control = list(fnscale = -1, reltol = 1e-12))
+  expect_lt(top$value - value(at), 1e-4)
+  near <- update(fit, kernel = "matern32")
+  expect_equal(anova(near, fit)$df, c(3, 4))
+  expect_false(is.na(anova(near, fit)[["p-value"]][2]))
+  expect_true(all(confint(fit)["nu", ] > 0))
+  expect_equal(unname(coef(update(fit, kernel = fit$kernel), "covariance")["nu"]), found[["nu"]])
+})
+
+test_that("what is smooth or rough beyond the bounds is told, and many rows estimate it on some", {
+  smooth <- sin(3 * x[, 1]) + x[, 2]^2
+  expect_warning(gp_fit(x, smooth, kernel = kernel_spec("matern", scale = 0.5), nugget = 1e-6),
+                 "as smooth as with a Gaussian", class = "kernweave_warning_boundary")
+  held("rows_for_nu", 50, environment())
+  expect_message(some <- gp_fit(x, y, kernel = kernel_spec("matern", scale = 0.3), nugget = 0.05^2), "on 50 of the 70")
+  expect_equal(some$estimated_on, 50)
+})
