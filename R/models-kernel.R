@@ -78,7 +78,6 @@
 #' k
 #' k(x) %*% rnorm(10)
 #' both <- 2 * k + kernel_spec("periodic", scale = 1, period = 0.2, estimate = "period")
-#' both
 #' coef(both)
 #' update(both, unconstrained = c(period = log(0.3)))
 #' # your own kernel
