@@ -82,7 +82,7 @@ local_blocks <- function(object, nodes, F, offset, m) {
   found <- vapply(seq_along(rows), function(block) {
     S <- near[block, ]
     x <- model$x[S, , drop = FALSE]
-    A <- unname(as.matrix(gp_cross(object, x, x))) + diag(object$nugget / model$w[S], length(S))
+    A <- unname(as.matrix(gp_cross(object, x, x))) + diag(model$values$nugget / model$w[S], length(S))
     k <- unname(as.matrix(gp_cross(object, x, nodes$x[rows[[block]], , drop = FALSE]))) %*% nodes$weight[rows[[block]]]
     after_neighbours(A, as.vector(k), own[block], model$y[S], model$Q[S, , drop = FALSE], if (!is.null(F)) at[block, ])
   }, numeric(2))

@@ -61,3 +61,12 @@ test_that("what is not built for a family says so", {
   expect_length(predict(counts, q[1:2, ], block = c(0.1, 0.1), type = "link"), 2)
   expect_true(all(unlist(simulate(ridge, 2, seed = 1)) %in% 0:1))
 })
+
+test_that("errors of blocks by all neighbours are the exact ones, with the family's noise", {
+  block <- c(0.5, 0.5)
+  exact <- predict(counts, q[1:2, ], block = block, type = "link", se.fit = TRUE)
+  near <- local_blocks(counts, complete_nodes(counts, block_nodes(counts, q[1:2, ], block)), NULL, 0, nrow(q))
+  process <- exact_block_variance(counts, complete_nodes(counts, block_nodes(counts, q[1:2, ], block)))
+  expect_equal(near[, 2]^2, process, tolerance = 1e-6)
+  expect_true(all(exact$se.fit^2 >= process))
+})
