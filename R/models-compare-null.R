@@ -91,7 +91,7 @@ refitted_value <- function(fit, y, from = TRUE) {
   value <- function() {
     tryCatch(as.numeric(logLik(refitted(fit, y, start = start))), kernweave_error = function(e) NA_real_)
   }
-  suppressMessages(withCallingHandlers(value(), kernweave_warning = function(w) invokeRestart("muffleWarning")))
+  suppressMessages(suppressWarnings(value(), classes = "kernweave_warning"))
 }
 
 # --- terms ----------------------------------------------------------------------------------------------------

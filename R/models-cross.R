@@ -163,8 +163,7 @@ exact_folds <- function(fit, each) {
 
 # A fold predicted by a fit to the other rows: means and deviations of observations, or shares of votes.
 predicted_fold <- function(fit, kept, out, refit) {
-  part <- suppressMessages(withCallingHandlers(refit_to(fit, kept, refit),
-                                               kernweave_warning = function(w) invokeRestart("muffleWarning")))
+  part <- suppressMessages(suppressWarnings(refit_to(fit, kept, refit), classes = "kernweave_warning"))
   x <- strip_term(fit$x)[out, , drop = FALSE]
   if (inherits(fit, "knn_fit")) {
     if (is.factor(fit$y)) return(predict(part, x, type = "prob"))

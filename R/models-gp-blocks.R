@@ -59,7 +59,7 @@ block_variances <- function(object, nodes) {
 exact_block_variance <- function(object, nodes) {
   model <- object$data
   groups <- unique(nodes$group)
-  system <- gp_system(model, model$values, list(preconditioner = object$kept$preconditioner, values = model$values))
+  system <- kept_system(object)
   explained <- lapply(split(groups, (seq_along(groups) - 1) %/% 64), function(some) {
     rows <- which(nodes$group %in% some)
     weights <- outer(nodes$group[rows], some, "==") * nodes$weight[rows]

@@ -112,6 +112,12 @@ dense_gp_covariance <- function(model, values) {
   values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
 }
 
+# That of a fit, by the preconditioner that it keeps.
+kept_system <- function(fit) {
+  values <- fit$data$values
+  gp_system(fit$data, values, list(preconditioner = fit$kept$preconditioner, values = values))
+}
+
 # Of the noise alone.
 linear_gp_system <- function(model, values) {
   noise <- values$nugget / model$w

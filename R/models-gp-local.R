@@ -117,7 +117,7 @@ exact_at_some <- function(object) {
   begin_work("predict()", quicker = "method = \"local\"")
   on.exit(end_work("predict()"))
   step_work("predict()", paste("an audit of standard errors at", nrow(x), "places"))
-  system <- gp_system(model, model$values, list(preconditioner = object$kept$preconditioner, values = model$values))
+  system <- kept_system(object)
   k <- vapply(seq_len(nrow(x)), function(row) {
     as.vector(as.matrix(gp_cross(object, model$x, x[row, , drop = FALSE])))
   }, numeric(nrow(model$x)))

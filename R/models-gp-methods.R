@@ -182,7 +182,7 @@ logLik.gp_fit <- function(object, se_tol = NULL, ...) {
   model <- object$data
   found <- object$log_likelihood
   if (is.null(found) || isTRUE(found$se > se_tol)) {
-    system <- gp_system(model, model$values, list(preconditioner = object$kept$preconditioner, values = model$values))
+    system <- kept_system(object)
     found <- gp_value(model, system, gp_weights(model, system), if (!is.null(se_tol)) 2 * se_tol)
   }
   structure(found$value, nall = length(model$y), nobs = gp_rows(model), df = length(coef(object)) + nrow(model$layout),

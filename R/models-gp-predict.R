@@ -136,8 +136,13 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
     if (!is.null(object$data$family)) return(family_draws(object, draws, noise, weights))
     if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
   }))
-  names <- list(rownames(drawn$value), paste0("sim_", seq_len(nsim)))
-  structure(as.data.frame(structure(drawn$value, dimnames = names)), seed = drawn$mark)
+  draws_frame(drawn$value, rownames(drawn$value), drawn$mark)
+}
+
+# Draws as stats::simulate() returns them.
+draws_frame <- function(draws, names, seed) {
+  dimnames(draws) <- list(names, paste0("sim_", seq_len(ncol(draws))))
+  structure(as.data.frame(draws), seed = seed)
 }
 
 draws_after <- function(object, x, F, offset, nsim) {

@@ -178,7 +178,7 @@ found_inverse_parts <- function(process, squares) {
   model <- process$data
   w <- model$w
   U <- process$U
-  system <- gp_system(model, model$values, list(preconditioner = process$kept$preconditioner, values = model$values))
+  system <- kept_system(process)
   if (process$variance == 0) {
     found <- list(own = 1 / system$noise, square = 1 / (system$noise * process$nugget))
   } else if (model$dense) {

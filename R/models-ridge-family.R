@@ -135,6 +135,5 @@ family_simulated <- function(fit, nsim, seed) {
   link <- fit$linear.predictors
   drawn <- with_state(seed, family_draws(fit, matrix(link, length(link), nsim), TRUE, fit$weights))
   values <- stats::naresid(fit$na.action, matrix(drawn$value, length(link), dimnames = list(names(link), NULL)))
-  structure(as.data.frame(structure(values, dimnames = list(rownames(values), paste0("sim_", seq_len(nsim))))),
-            seed = drawn$mark)
+  draws_frame(values, rownames(values), drawn$mark)
 }

@@ -129,6 +129,5 @@ simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
   n <- length(mean)
   noise <- object$sigma / sqrt(stats::naresid(object$na.action, object$weights %or% rep(1, nrow(object$x))))
   drawn <- with_state(seed, matrix(mean + noise * stats::rnorm(n * nsim), n))
-  structure(as.data.frame(structure(drawn$value, dimnames = list(names(mean), paste0("sim_", seq_len(nsim))))),
-            seed = drawn$mark)
+  draws_frame(drawn$value, names(mean), drawn$mark)
 }

@@ -17,20 +17,28 @@ run_spread <- function(w, R, ready, data, owners, options, pairs) {
   r_merge_states(ready$plan, data, owners, R$extent, options, pairs, whole$decision, lapply(found, `[[`, "states"))
 }
 
+# Of rows or columns: how many there are, the number of which borders are multiples, and of which operands a block reads
+# its own alone.
+dealt_side <- function(whole, dealt) {
+  if (dealt == "rows") list(count = whole$rows, grain = whole$grain, apart = whole$by_rows)
+  else list(count = whole$columns[1], grain = whole$columns[2], apart = whole$by_columns)
+}
+
+units_of <- function(side) if (side$grain == 0) 0 else ceiling(side$count / side$grain)
+
 # Has a call fewer blocks of rows than it takes to busy all workers, and more of columns?
 is_flat <- function(w, whole) {
-  count <- function(all, grain) if (grain == 0) 0 else ceiling(all / grain)
-  rows <- count(whole$rows, whole$grain)
-  !whole$folded && rows < 2 * length(shares_of(w)) && count(whole$columns[1], whole$columns[2]) > rows
+  rows <- units_of(dealt_side(whole, "rows"))
+  !whole$folded && rows < 2 * length(shares_of(w)) && units_of(dealt_side(whole, "columns")) > rows
 }
 
 # What is the same for all blocks of a call, whose rows or columns are dealt out.
 task_of <- function(R, operands, data, whole, options, dealt = "rows") {
-  apart <- whole[[c(rows = "by_rows", columns = "by_columns")[[dealt]]]]
-  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, apart), decision = whole$decision,
+  side <- dealt_side(whole, dealt)
+  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, side$apart), decision = whole$decision,
        pairs = if (!is.null(R$pairs)) list(serial = serial_of(R$pairs$rule), swapped = R$pairs$swapped),
        settings = options[c("device", "precision")], plainly = FALSE, dealt = dealt, rows = c(1, whole$rows),
-       count = if (dealt == "rows") whole$rows else whole$columns[1])
+       count = side$count)
 }
 
 # What is sent and received by one socket moves a gigabyte a second, an empty block takes 0.2 ms, a future 50; workers
@@ -155,13 +163,12 @@ bare_reduction <- function(R, operands) {
 # Ranges of rows or columns, at multiples of the grain: as many as workers, in proportion to the speed that they were
 # seen to have, and more where a block would take longer than two seconds.
 blocks_of <- function(w, whole, dealt = "rows") {
-  all <- if (dealt == "rows") whole$rows else whole$columns[1]
-  grain <- if (dealt == "rows") whole$grain else whole$columns[2]
-  units <- ceiling(all / grain)
+  side <- dealt_side(whole, dealt)
+  units <- units_of(side)
   share <- if (w$door == "future") rep(1, 16) else shares_of(w)
   each <- max(1, ceiling(whole$seconds / (2 * length(share))))
   share <- rep(share / each, each)
-  ends <- unique(pmin(all, grain * round(units * cumsum(share) / sum(share))))
+  ends <- unique(pmin(side$count, side$grain * round(units * cumsum(share) / sum(share))))
   ranges_up_to(ends[ends > 0])
 }
 

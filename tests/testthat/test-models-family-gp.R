@@ -1,13 +1,10 @@
 # Gaussian processes behind other families: value, gradient and mode against numbers of dense base R, estimates against
 # mgcv, and what users meet.
 
-q <- quakes[seq(1, 1000, by = 5), ]
-q <- q[!duplicated(q[c("long", "lat")]), ]
-q$many <- q$stations > 30
+q <- family_places()
 k <- kernel_spec("matern32", scale = 4)
-left <- list(binomial = many ~ long + lat, poisson = stations ~ long + lat, Gamma = depth ~ long + lat,
-             negbin = stations ~ long + lat)
-families <- list(binomial = binomial(), poisson = poisson(), Gamma = Gamma("log"), negbin = "negbin")
+left <- family_formulas
+families <- known_families
 fits <- Map(function(formula, family) gp_fit(formula, q, kernel = k, family = family), left, families)
 
 # The model of a fit at variance 1, scale 4 and phi 5, where both of these are estimated.

@@ -1,12 +1,9 @@
 # Families by products: modes, likelihoods, scores and errors against the dense ones, and by series.
 
-q <- quakes[seq(1, 1000, by = 5), ]
-q <- q[!duplicated(q[c("long", "lat")]), ]
-q$many <- q$stations > 30
+q <- family_places()
 k <- kernel_spec("matern32", scale = 4)
-left <- list(binomial = many ~ long + lat, poisson = stations ~ long + lat, Gamma = depth ~ long + lat,
-             negbin = stations ~ long + lat)
-families <- list(binomial = binomial(), poisson = poisson(), Gamma = Gamma("log"), negbin = "negbin")
+left <- family_formulas
+families <- known_families
 at <- data.frame(long = c(181, 184, 175), lat = c(-18, -30, -15))
 
 test_that("modes, likelihoods and scores by products are the dense ones", {
