@@ -460,6 +460,18 @@ room_includes <- function() {
   }, "")
 }
 
+# What tests name is suggested at least: the check says so after a quarter of an hour.
+gate_packages <- function() {
+  stated <- read.dcf(at_root("DESCRIPTION"), c("Package", "Depends", "Imports", "LinkingTo", "Suggests"))
+  stated <- sub("[ (].*", "", trimws(unlist(strsplit(stated[!is.na(stated)], ","))))
+  base <- rownames(utils::installed.packages(.Library, priority = "base"))
+  unlist(lapply(list.files(at_root("tests/testthat"), "[.]R$", full.names = TRUE), function(file) {
+    tokens <- utils::getParseData(parse(file, keep.source = TRUE))
+    strange <- setdiff(tokens$text[tokens$token == "SYMBOL_PACKAGE"], c(stated, base))
+    if (length(strange)) paste0(basename(file), " uses ", strange, ", which DESCRIPTION does not name")
+  }))
+}
+
 # The page of the house says the same.
 gate_page <- function() {
   lines <- trimws(source_lines("design/README.md"))
@@ -473,7 +485,8 @@ gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_f
               first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns,
               functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
-              words = gate_words, types = gate_types, readme = gate_readme, page = gate_page, listed = gate_listed)
+              words = gate_words, types = gate_types, readme = gate_readme, page = gate_page, listed = gate_listed,
+              packages = gate_packages)
 
 # All gates, or those that are named, which then alone are printed.
 if (sys.nframe() == 0L) {

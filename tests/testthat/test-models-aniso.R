@@ -116,13 +116,13 @@ test_that("anova() tests one scale on two degrees of freedom, and one for each i
 
 test_that("predictions are gstat's, whose angle is clockwise from north", {
   skip_if_not_installed("gstat")
-  skip_if_not_installed("sp")
+  skip_if_not_installed("sf")
   k <- kernel_spec("matern32", scale = 0.5, aniso = c(ratio = 0.3, angle = 30))
   data <- data.frame(x, y = y)
   given <- gp_fit(y ~ a + b, data, kernel = k, variance = 1.5, nugget = 0.1)
   new <- data.frame(a = c(0.2, 0.51, 0.93), b = c(0.6, 0.33, 0.1))
   model <- gstat::vgm(1.5, "Mat", 0.5 / sqrt(3), nugget = 0.1, kappa = 1.5, anis = c(60, 0.3))
-  places <- function(d) sp::SpatialPointsDataFrame(as.matrix(d[c("a", "b")]), d)
+  places <- function(d) sf::st_as_sf(d, coords = c("a", "b"))
   known <- gstat::krige(y ~ 1, places(data), places(cbind(new, y = 0)), model, debug.level = 0)
   found <- predict(given, new, se.fit = TRUE)
   expect_equal(unname(found$fit), known$var1.pred, tolerance = 1e-8)
