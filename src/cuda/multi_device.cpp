@@ -17,8 +17,9 @@ namespace {
 using Jobs = std::vector<std::unique_ptr<PassRun>>;
 
 // Whole blocks of the pass: who asks for rows may know borders of another one alone, as of tensor cores where these met
-// what they cannot tell.
+// what they cannot tell. No rows at the end, within a block, are none.
 Range whole_blocks(const Pass& pass, const Range& rows) {
+  if (rows.size() == 0) return {0, 0};
   const std::int64_t each = pass.shape.block_rows;
   return {rows.from / each * each, std::min(ceiling(rows.to, each) * each, pass.all.lanes)};
 }

@@ -80,8 +80,8 @@ class Passes : public Executable {
   using Make = std::function<ReadyPass(const OutputGroup&, PassMode, int)>;
 
   // `batched`: do runs of outer axes share their launches? `own`: runs with results of their own.
-  Passes(const Variant& variant, PassMode mode, bool batched, std::int64_t own, Make make)
-      : make_(std::move(make)), mode_(mode), batched_(batched), own_(own) {
+  Passes(const Variant& variant, PassMode mode, bool restricted, bool batched, std::int64_t own, Make make)
+      : make_(std::move(make)), mode_(mode), restricted_(restricted), batched_(batched), own_(own) {
     for (const OutputGroup& group : output_groups(variant))
       groups_.push_back({group, nullptr, nullptr, {}, {}, false, 0, {}});
   }
@@ -107,7 +107,7 @@ class Passes : public Executable {
 
   // Blocks of columns would have states of the device to hand out: they stay where they are.
   Grain grain() override {
-    if (groups_.size() != 1 || usual(&groups_[0]).pass.folds_all()) return {};
+    if (restricted_ || groups_.size() != 1 || usual(&groups_[0]).pass.folds_all()) return {};
     const Pass& pass = usual(&groups_[0]).pass;
     return {pass.all.lanes, pass.shape.block_rows};
   }
@@ -164,7 +164,7 @@ class Passes : public Executable {
 
   const Make make_;
   const PassMode mode_;
-  const bool batched_;
+  const bool restricted_, batched_;
   const std::int64_t own_;
   std::vector<PassGroup> groups_;
 };
@@ -277,7 +277,7 @@ class Gpu : public Backend {
     };
     const PassMode mode = mode_in(plan, variant, decision);
     const bool batched = mode == PassMode::plain && batches(plan, variant, decision.sizes);
-    return std::make_unique<Passes>(variant, mode, batched, decision.sizes.kept_runs(), make);
+    return std::make_unique<Passes>(variant, mode, plan.pairs != Pairs::all, batched, decision.sizes.kept_runs(), make);
   }
 
  private:

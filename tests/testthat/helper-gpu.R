@@ -2,6 +2,9 @@
 
 gpu_is_ready <- function() "gpu" %in% devices_here()
 
+# Is this process one of found_under_driver()?
+under_driver <- function() nzchar(Sys.getenv("ON_HOST"))
+
 skip_without_gpu <- function() if (!gpu_is_ready()) skip("no GPU here")
 
 sources_of <- function(R, lanes = 1e5) through("cuda_sources", plan_behind(R), lanes)
@@ -68,18 +71,31 @@ wait_for <- function(said, pattern, seconds = 60) {
   paste(readLines(said, warn = FALSE), collapse = " ")
 }
 
-# What a function finds with each list of arguments where a driver of no GPU stands in for one: its memory is the host's
-# (tests/testthat/cuda/driver.cpp). In another R, since a process opens a driver once.
+# A folder, one for all that this process asks: a driver of no GPU (tests/testthat/cuda/driver.cpp), and our headers
+# with words for the host in place of those of tensor cores.
+driver_of_no_gpu <- function() {
+  folder <- file.path(tempdir(), "driver")
+  if (!dir.exists(folder)) {
+    dir.create(folder)
+    built <- run_cxx(c("-O1", "-shared", "-fPIC", cuda_file("driver.cpp"), "-o", file.path(folder, "libcuda.so.1"),
+                       "-ldl"))
+    expect_true(built$ok, label = built$output)
+    file.copy(include_dir(), folder, recursive = TRUE)
+    gpu <- file.path(folder, "include/kernweave/gpu")
+    file.copy(cuda_file("tensor_words.hpp"), gpu, overwrite = TRUE)
+    for (file in list.files(gpu, full.names = TRUE)) {
+      writeLines(sub("^  __shared__", "  static", readLines(file)), file)
+    }
+  }
+  folder
+}
+
+# What a function finds with each list of arguments under such a driver: memory is the host's, and the host carries out
+# the kernels. In another R, since a process opens a driver once.
 found_under_driver <- function(f, cases, seconds = 60) {
   testthat::skip_on_cran()
   testthat::skip_on_os("windows")
-  folder <- file.path(tempdir(), "driver")  # one for all that this process asks
-  driver <- file.path(folder, "libcuda.so.1")
-  if (!file.exists(driver)) {
-    dir.create(folder, showWarnings = FALSE)
-    built <- run_cxx(c("-O1", "-shared", "-fPIC", paste0("-I", include_dir()), cuda_file("driver.cpp"), "-o", driver))
-    expect_true(built$ok, label = built$output)
-  }
+  folder <- driver_of_no_gpu()
   found <- tempfile(fileext = ".rds")
   code <- c(
     "Sys.setenv(R_USER_CACHE_DIR = tempfile())",
@@ -88,9 +104,13 @@ found_under_driver <- function(f, cases, seconds = 60) {
     sprintf("saveRDS(lapply(cases, function(case) do.call(f, case)), \"%s\")", found),
     "cat('all done')"
   )
+  compiler <- c(cxx17(), "-std=gnu++17", "-O1", "-shared", "-fPIC", paste0("-I", folder, "/include"), "-include",
+                normalizePath(cuda_file("on_host.hpp")))
   said <- another_r(code, env = c(paste0("LD_LIBRARY_PATH=", folder, ":", Sys.getenv("LD_LIBRARY_PATH")),
-                                  paste0("KERNWEAVE_NVRTC=", driver)))
-  expect_match(wait_for(said, "all done|rror", seconds), "all done$")
+                                  paste0("KERNWEAVE_NVRTC=", folder, "/libcuda.so.1"),
+                                  paste0("ON_HOST_FOLDER=", folder),
+                                  paste0("ON_HOST=", shQuote(paste(compiler, collapse = " ")))))
+  expect_match(wait_for(said, "all done|^Error|halted|segfault", seconds), "all done$")
   readRDS(found)
 }
 

@@ -1,6 +1,6 @@
 # How a call is dealt out by rows or by columns, and put together again.
 
-devices_of_rows <- c("cpu", if (gpu_is_ready()) "gpu")
+devices_of_rows <- c(if (!under_driver()) "cpu", if (gpu_is_ready()) "gpu")
 
 # Plan, operands and all else that the engine's doors for rows take, of a reduction.
 row_call <- function(R, precision, device = "cpu", ...) {

@@ -24,10 +24,10 @@ test_that("weights of several columns, wide points and many columns are no excep
   x <- cloud(3001, 2)
   y <- cloud(700, 2)
   K <- exp(-sqdist(Vi(x), Vj(y)))
-  infinite <- cloud(700, 9)
+  infinite <- cloud(70, 30)
   infinite[5, 3] <- Inf  # tensor cores cannot tell it: rows are computed plainly, whose blocks have other borders
   for_cases(list(
-    infinite = reduced(K * Vj(infinite)),
+    infinite = reduced(exp(-sqdist(Vi(cloud(1301, 2)), Vj(cloud(70, 2)))) * Vj(infinite)),
     columns = reduced(K * Vj(cloud(700, 9))), weighed = reduced(K * Vj(cloud(700, 2))),
     wide = reduced(exp(-sqdist(Vi(cloud(901, 50)), Vj(cloud(1200, 50))) / 50)),
     one = reduced(exp(-sqdist(Vi(cloud(4000, 1)), Vj(cloud(100, 1))))),
@@ -221,7 +221,7 @@ test_that("another process that is told what was decided computes rows with the 
 
 test_that("blocks of most calls read their own rows only of points on that side", {
   skip_below("quick")
-  expect_gt(rows_only$cases, 100)
+  expect_gt(rows_only$cases, if (under_driver()) 50 else 100)
 })
 
 test_that("blocks of columns have the bits of the plain call, and read their own columns only", {

@@ -1,55 +1,43 @@
-// A driver and a run-time compiler of no GPU: memory is the host's, kernels are those whose threads' work is a
-// function of their number, and threads come one after the other, the last first, so that none may wait for another.
+// A driver and a run-time compiler of no GPU: memory is the host's, and kernels are compiled by R's compiler, for the
+// host to carry out (on_host.hpp). The environment says how, ON_HOST, and where, ON_HOST_FOLDER.
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
+#include <fstream>
+#include <regex>
+#include <sstream>
 #include <string>
-
-#include "kernweave/gpu/cloud.hpp"
-#include "kernweave/gpu/factor.hpp"
 
 namespace {
 
-using kernweave::gpu::CloudTask;
-using kernweave::gpu::ColumnTask;
 using Pointer = unsigned long long;
-using Kernel = std::function<void(const void*, long long)>;
+// Blocks along three axes, threads of each, and where the arguments lie.
+using Kernel = void (*)(unsigned, unsigned, unsigned, unsigned, const void*);
 
-// All that have work, of so many threads.
-template <class Task>
-Kernel each(void (*kernel)(const Task&, long long)) {
-  return [kernel](const void* at, long long threads) {
-    const Task& task = *static_cast<const Task*>(at);
-    while (threads-- > 0)
-      if (threads < task.count) kernel(task, threads);
-  };
+struct Program {
+  std::string source, library, log;
+};
+
+// With a function for each kernel that launches it, and the memory that blocks share.
+std::string with_launches(const std::string& source) {
+  static const std::regex kernel("__global__ void (?:__launch_bounds__\\([^)]*\\) )?(\\w+)\\((.*?) ?\\w+\\)");
+  std::ostringstream out;
+  // Of one name, whatever kernels take it for.
+  out << source << "\nalignas(16) char shared_memory[1 << 18] asm(\"_ZN9kernweave8portable3gpu6sharedE\");\n";
+  for (std::sregex_iterator at(source.begin(), source.end(), kernel), end; at != end; ++at)
+    out << "extern \"C\" void launch_" << (*at)[1]
+        << "(unsigned x, unsigned y, unsigned z, unsigned threads, const void* at) {\n"
+        << "  using Argument = " << (*at)[2] << ";\n"
+        << "  launch({x, y, z}, threads, [&] { ::" << (*at)[1] << "(*static_cast<const Argument*>(at)); });\n}\n";
+  return out.str();
 }
 
-void probe(double* out, unsigned threads) {
-  for (unsigned k = 0; k < threads; ++k) out[k] = 3.0 * k + 1.0;
-}
-
-const std::map<std::string, Kernel>& kernels() {
-  namespace gpu = kernweave::gpu;
-  static const std::map<std::string, Kernel> all = {
-      {"probe", nullptr},
-      {"weighed_sum", each<ColumnTask>(gpu::weighed_sum)},
-      {"scaled_rows", each<ColumnTask>(gpu::scaled_rows)},
-      {"moved", each<ColumnTask>(gpu::moved)},
-      {"partial_dots", each<ColumnTask>(gpu::partial_dots)},
-      {"partial_sums", each<ColumnTask>(gpu::partial_sums)},
-      {"partial_forms", each<ColumnTask>(gpu::partial_forms)},
-      {"factor_by_columns", each<ColumnTask>(gpu::factor_by_columns)},
-      {"factor_by_rows", each<ColumnTask>(gpu::factor_by_rows)},
-      {"listed_pairs", each<ColumnTask>(gpu::listed_pairs)},
-      {"forward_rows", each<ColumnTask>(gpu::forward_rows)},
-      {"entries_left", each<ColumnTask>(gpu::entries_left)},
-      {"last_columns", each<ColumnTask>(gpu::last_columns)},
-      {"some_rows", each<CloudTask>(gpu::some_rows)},
-      {"partial_reach", each<CloudTask>(gpu::partial_reach)},
-  };
-  return all;
+std::string text_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
 }
 
 }  // namespace
@@ -80,20 +68,18 @@ int cuMemcpyHtoDAsync_v2(Pointer to, const void* from, std::size_t bytes, void*)
 int cuMemcpyDtoHAsync_v2(void* to, Pointer from, std::size_t bytes, void*) {
   return std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0;
 }
-int cuModuleLoadData(void** module, const void*) { return *module = module, 0; }
-int cuModuleUnload(void*) { return 0; }
-int cuModuleGetFunction(const void** function, void*, const char* name) {
-  const auto found = kernels().find(name);
-  if (found == kernels().end()) return 500;
-  return *function = &*found, 0;
+int cuModuleLoadData(void** module, const void* image) {
+  return (*module = dlopen(static_cast<const char*>(image), RTLD_NOW | RTLD_LOCAL)) ? 0 : 200;
+}
+int cuModuleUnload(void* module) { return dlclose(module); }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  return (*function = dlsym(module, (std::string("launch_") + name).c_str())) ? 0 : 500;
 }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, std::size_t) { return *blocks = 1, 0; }
-int cuLaunchKernel(const void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
-                   unsigned, void*, void** arguments, void**) {
-  const auto& kernel = *static_cast<const std::pair<const std::string, Kernel>*>(function);
-  if (!kernel.second) return probe(*static_cast<double**>(arguments[0]), threads), 0;
-  return kernel.second(arguments[0], static_cast<long long>(blocks) * threads), 0;
+int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned, unsigned,
+                   void*, void** arguments, void**) {
+  return reinterpret_cast<Kernel>(function)(x, y, z, threads, arguments[0]), 0;
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = stream, 0; }
 int cuStreamSynchronize(void*) { return 0; }
@@ -103,15 +89,26 @@ int cuGetErrorString(int, const char** text) { return *text = "of no GPU", 0; }
 int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
 int nvrtcGetNumSupportedArchs(int* count) { return *count = 1, 0; }
 int nvrtcGetSupportedArchs(int* capabilities) { return *capabilities = 90, 0; }
-int nvrtcCreateProgram(void** program, const char*, const char*, int, const char* const*, const char* const*) {
-  return *program = program, 0;
+int nvrtcCreateProgram(Program** program, const char* source, const char*, int, const char* const*,
+                       const char* const*) {
+  return *program = new Program{source, "", ""}, 0;
 }
-int nvrtcCompileProgram(void*, int, const char* const*) { return 0; }
-int nvrtcGetProgramLogSize(void*, std::size_t* bytes) { return *bytes = 1, 0; }
-int nvrtcGetProgramLog(void*, char* text) { return *text = 0, 0; }
-int nvrtcGetCUBINSize(void*, std::size_t* bytes) { return *bytes = 1, 0; }
-int nvrtcGetCUBIN(void*, char* code) { return *code = 0, 0; }
-int nvrtcGetPTXSize(void*, std::size_t* bytes) { return *bytes = 1, 0; }
-int nvrtcGetPTX(void*, char* code) { return *code = 0, 0; }
-int nvrtcDestroyProgram(void**) { return 0; }
+int nvrtcCompileProgram(Program* program, int, const char* const*) {
+  std::string file = std::string(std::getenv("ON_HOST_FOLDER")) + "/kernels_XXXXXX";
+  close(mkstemp(&file[0]));
+  const std::string from = file + ".cpp", log = file + ".log";
+  program->library = file + ".so";
+  std::ofstream(from) << with_launches(program->source);
+  const std::string command = std::string(std::getenv("ON_HOST")) + " " + from + " -o " + program->library;
+  const int status = std::system((command + " 2> " + log).c_str());
+  program->log = text_of(log);
+  return status;
+}
+int nvrtcGetProgramLogSize(Program* program, std::size_t* bytes) { return *bytes = program->log.size() + 1, 0; }
+int nvrtcGetProgramLog(Program* program, char* text) { return std::strcpy(text, program->log.c_str()), 0; }
+int nvrtcGetCUBINSize(Program* program, std::size_t* bytes) { return *bytes = program->library.size() + 1, 0; }
+int nvrtcGetCUBIN(Program* program, char* code) { return std::strcpy(code, program->library.c_str()), 0; }
+int nvrtcGetPTXSize(Program* program, std::size_t* bytes) { return nvrtcGetCUBINSize(program, bytes); }
+int nvrtcGetPTX(Program* program, char* code) { return nvrtcGetCUBIN(program, code); }
+int nvrtcDestroyProgram(Program** program) { return delete *program, 0; }
 }

@@ -1,11 +1,10 @@
-// The kernels for pairs of a common kind, carried out by threads of the host: every row of fused.def, in both types of
+// The kernels for pairs of a common kind, carried out by the host: every row of fused.def, in both types of
 // numbers, against plain loops in float64 over the same rows of ops.def. What it checks is where numbers lie, tiles,
 // rows, weights, splits and lists.
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "on_host.hpp"
@@ -20,24 +19,6 @@ alignas(16) uint4 shared[1 << 13];
 constexpr int kLanes = 150, kSweep = 101, kWidth = 3, kThreads = 32, kTile = 32, kPadded = 112, kWeights = 2,
               kPlaces = 3;
 int wrong = 0, right = 0;
-
-// One block after the other, all its threads at once.
-void launch(Three blocks, const std::function<void()>& kernel) {
-  blockDim = {kThreads, 1, 1};
-  gridDim = blocks;
-  for (unsigned z = 0; z < blocks.z; ++z)
-    for (unsigned y = 0; y < blocks.y; ++y)
-      for (unsigned x = 0; x < blocks.x; ++x) {
-        std::vector<std::thread> threads;
-        for (unsigned t = 0; t < kThreads; ++t)
-          threads.emplace_back([&, t] {
-            threadIdx = {t, 0, 0};
-            blockIdx = {x, y, z};
-            kernel();
-          });
-        for (std::thread& thread : threads) thread.join();
-      }
-}
 
 double noise(int n) { return 0.05 + 0.9 * std::fabs(std::sin(12.9898 * n + 78.233)); }
 
@@ -119,8 +100,8 @@ class Check {
     s.own = kLists ? (outcome.lane + Pairs::kRows * outcome.stride + 31) / 32 * 32 + 16 : 0;
     s.column_stride = kPadded;
     launch({static_cast<unsigned>(s.head.blocks), static_cast<unsigned>(splits), static_cast<unsigned>(weights_)},
-           [&] { fused_sweep<Number, kFold, State, Chain<Calls...>>(s); });
-    if (splits > 1) launch({(kLanes + kThreads - 1) / kThreads, 1, 1}, [&] { script_merge(s); });
+           kThreads, [&] { fused_sweep<Number, kFold, State, Chain<Calls...>>(s); });
+    if (splits > 1) launch({(kLanes + kThreads - 1) / kThreads, 1, 1}, kThreads, [&] { script_merge(s); });
   }
 
   void compare() {

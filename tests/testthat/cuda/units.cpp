@@ -1,15 +1,13 @@
-// Kernels of restricted pairs as they are written for a formula, carried out by threads of the host: sums of squared
+// Kernels of restricted pairs as they are written for a formula, carried out by the host: sums of squared
 // distances over j and over both axes, the least, and the first of the least, against plain loops. What it checks is
 // units, spans, trays and what is merged. -DFORMULA= names a file with the source.
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include "on_host.hpp"
 #define __global__
-#define __launch_bounds__(...)
 #define __grid_constant__
 
 #include FORMULA
@@ -29,21 +27,6 @@ using namespace kernweave::gpu;
 
 constexpr long long kLanes = 150, kSweep = 101, kRowsOfUnit = 40;
 int wrong = 0, right = 0;
-
-void launch(unsigned threads, unsigned blocks, const std::function<void()>& kernel) {
-  blockDim = {threads, 1, 1};
-  gridDim = {blocks, 1, 1};
-  for (unsigned x = 0; x < blocks; ++x) {
-    std::vector<std::thread> all;
-    for (unsigned t = 0; t < threads; ++t)
-      all.emplace_back([&, t] {
-        threadIdx = {t, 0, 0};
-        blockIdx = {x, 0, 0};
-        kernel();
-      });
-    for (std::thread& thread : all) thread.join();
-  }
-}
 
 double noise(long long n) { return 0.05 + 0.9 * std::fabs(std::sin(12.9898 * static_cast<double>(n) + 78.233)); }
 
@@ -108,15 +91,15 @@ int main() {
   a.targets[0].rows = a.targets[0].stride = totals ? 1 : kLanes;
   a.targets[0].states = states.data();
   a.targets[0].merged = merged.data();
-  launch(1, 1, [&] { kernweave::Formula::once(a); });
-  launch(256, 1, [&] { kernweave::gpu::columns<Formula>(a); });
+  launch({1, 1, 1}, 1, [&] { kernweave::Formula::once(a); });
+  launch({1, 1, 1}, 256, [&] { kernweave::gpu::columns<Formula>(a); });
   const auto all = static_cast<unsigned>(units.size());
-  launch(Formula::kThreads, all, [&] { sweep_units<Formula>(a); });
-  launch(Formula::kThreads, static_cast<unsigned>(merges.size()), [&] { merge_units<Formula>(a); });
+  launch({all, 1, 1}, Formula::kThreads, [&] { sweep_units<Formula>(a); });
+  launch({static_cast<unsigned>(merges.size()), 1, 1}, Formula::kThreads, [&] { merge_units<Formula>(a); });
 #if TOTALS
   head.blocks = all;
   head.splits = 1;
-  launch(Formula::kThreads, 1, [&] { kernweave::gpu::total<Formula>(a); });
+  launch({1, 1, 1}, Formula::kThreads, [&] { kernweave::gpu::total<Formula>(a); });
 #endif
   double sum = 0;
   for (long long i = 0; i < kLanes; ++i) {

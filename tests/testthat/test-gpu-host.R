@@ -1,0 +1,36 @@
+# The GPU engine where there is no GPU: its tests on a device whose memory and kernels are the host's
+# (tests/testthat/cuda), so that no kernel, plan or executor goes unrun.
+
+# Names of the tests of a file that failed there, or were skipped, and how many expectations held.
+tests_on_host <- function(name, seconds) {
+  skip_if(identical(kernweave_sitrep()$configured[["Cuda"]], "yes"), "kernels of a GPU were compiled")
+  found_under_driver(function(file) {
+    library(testthat)
+    run <- as.data.frame(test_file(file, reporter = "silent", package = "kernweave", load_package = "installed",
+                                   stop_on_failure = FALSE))
+    list(wrong = run$test[run$failed > 0 | run$error], right = sum(run$passed))
+  }, list(list(normalizePath(test_path(paste0("test-", name, ".R"))))), seconds)[[1]]
+}
+expect_right_there <- function(name, fewest, seconds = 600) {
+  found <- tests_on_host(name, seconds)
+  expect_identical(found$wrong, character(), label = paste("wrong of", name))
+  expect_gt(found$right, fewest)
+}
+
+test_that("arrays are what they are on the CPU, and stay there, by verbs that are the CPU's", {
+  skip_below("quick")
+  skip_without_windows()
+  expect_right_there("arrays-gpu", 5000)
+})
+
+test_that("rows that are dealt out have the bits of the plain call, tensor cores and screens included", {
+  skip_below("usual")
+  expect_right_there("rows", 600)
+})
+
+test_that("batches, restricted pairs and axes beyond two are what they are on the CPU", {
+  skip_below("all")
+  expect_right_there("batches", 300)
+  expect_right_there("pairs-gpu", 40000)
+  expect_right_there("index-gpu", 50)
+})
