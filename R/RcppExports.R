@@ -225,12 +225,12 @@ r_meet <- function(args) {
     .Call(`_kernweave_r_meet`, args)
 }
 
-r_log_forms <- function(matrix, preconditioner, probes, seed, tol, most, vectors) {
-    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, probes, seed, tol, most, vectors)
+r_log_forms <- function(matrix, preconditioner, first, probes, seed, tol, most, vectors) {
+    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, first, probes, seed, tol, most, vectors)
 }
 
-r_inverse_weights <- function(preconditioner) {
-    .Call(`_kernweave_r_inverse_weights`, preconditioner)
+r_inverse_weights <- function(preconditioner, first, count) {
+    .Call(`_kernweave_r_inverse_weights`, preconditioner, first, count)
 }
 
 r_weighted_pairs <- function(preconditioner, from, count) {
@@ -335,6 +335,14 @@ r_pair_counts <- function(map) {
 
 r_take_place <- function(empty, made) {
     invisible(.Call(`_kernweave_r_take_place`, empty, made))
+}
+
+r_trim_heap <- function() {
+    invisible(.Call(`_kernweave_r_trim_heap`))
+}
+
+r_empty_preconditioner <- function(pointer) {
+    invisible(.Call(`_kernweave_r_empty_preconditioner`, pointer))
 }
 
 r_first_neighbours <- function(at, place, first, m) {

@@ -162,7 +162,7 @@ gradient_reduction <- function(f, terms, targets) {
   # Axes that f folds as outer ones are added up by whoever has the results.
   settings <- f$settings[names(f$settings) != "folded"]
   R <- new_reduction(outputs, f$extent, if (length(settings)) settings, f$pairs, groups,
-                     c(f$extents, row_formulas(outputs)))
+                     c(f$extents, Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))))
   R$derivative <- TRUE
   R$single <- length(targets) == 1
   R
@@ -212,8 +212,6 @@ sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transpose
   list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows,
        transposed = transposed)
 }
-
-row_formulas <- function(outputs) Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))
 
 number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
 

@@ -68,14 +68,21 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   }
   seed <- check_seed(seed)
   P <- chosen_preconditioner(precondition, K, ridge, rank, local)
-  by_probes <- function() logdet_by_probes(K, ridge, P, probes, seed, vectors = length(along) > 0)
+  if (length(along) && !is.null(P) && !P$neighbours) {
+    abort("input", "derivatives along matrices need a preconditioner with neighbours, as of local = \"always\"")
+  }
+  by_probes <- function() logdet_by_probes(K, ridge, P, probes, seed, along)
   found <- by_probes()
   while (!is.null(se_tol) && found$se > se_tol && probes < 4096) {
     probes <- 2L * probes
     found <- by_probes()
   }
   value <- estimate(found$value, found$se, probes = probes, steps = max(found$steps), bracket = found$bracket)
-  structure(with_slopes(value, slopes_by_probes(along, P, found)), each = found$each)
+  slopes <- if (length(along)) {
+    each <- found$slopes + rep(traces_of_inverse(P, along), each = probes)
+    list(value = colMeans(each), each = each)
+  }
+  structure(with_slopes(value, slopes), each = found$each)
 }
 
 with_slopes <- function(value, slopes) structure(value, along = slopes)
@@ -88,29 +95,55 @@ dense_slopes <- function(along, root) {
   list(value = value, each = matrix(value, 2, length(along), byrow = TRUE))
 }
 
-# What gradient() has for cotangents of operands (logdet_node()) for given matrices, and probe by probe.
-slopes_by_probes <- function(along, P, found) {
-  if (!length(along)) return(NULL)
-  if (!is.null(P) && !P$neighbours) {
-    abort("input", "derivatives along matrices need a preconditioner with neighbours, as of local = \"always\"")
-  }
-  left <- if (is.null(P)) found$u else found$u - found$v
-  product <- function(B) if (is.numeric(B)) B * found$v else unname(as.matrix(B %*% found$v))
-  each <- vapply(along, function(B) colSums(left * product(B)), numeric(ncol(left)))
-  each <- each + rep(if (is.null(P)) 0 else traces_of_inverse(P, along), each = nrow(each))
-  list(value = colMeans(each), each = each)
+# What gradient() has for cotangents of operands (logdet_node()) for given matrices, probe by probe, but for the traces
+# of the preconditioner's inverse.
+slopes_of_probes <- function(along, P, forms) {
+  left <- if (is.null(P)) forms$u else forms$u - forms$v
+  product <- function(B) if (is.numeric(B)) B * forms$v else unname(as.matrix(B %*% forms$v))
+  matrix(vapply(along, function(B) colSums(left * product(B)), numeric(ncol(left))), ncol(left))
 }
 
 # Traces of P^-1 times matrices, for a preconditioner of two parts.
 traces_of_inverse <- function(P, along) {
-  W <- r_inverse_weights(live_pointer(P))
+  if (is.null(P)) return(numeric(length(along)))
   diagonal <- vapply(along, is.numeric, NA)
-  out <- numeric(length(along))
-  out[diagonal] <- vapply(along[diagonal], function(B) sum(W$diagonal * B), 0)
   of_pairs <- lapply(along[!diagonal], function(B) lazy_set(kernel_tensor(B), precision = "float64"))
+  out <- colSums(do.call(rbind, each_inverse_weights(P, function(W) {
+    numbers <- numeric(length(along))
+    numbers[diagonal] <- vapply(along[diagonal], function(B) sum(W$diagonal * B), 0)
+    numbers[!diagonal] <- vapply(of_pairs, function(B) sum(unlist(sums_at_landmarks(B, W, call = TRUE))), 0)
+    numbers
+  })))
   if (!length(of_pairs)) return(out)
-  sums <- vapply(of_pairs, function(B) sum(unlist(sums_at_landmarks(B, W, call = TRUE))), 0)
-  replace(out, which(!diagonal), sums + r_sums_of_pairs(P$pointer, lapply(of_pairs, native_entries)))
+  out[!diagonal] <- out[!diagonal] + r_sums_of_pairs(P$pointer, lapply(of_pairs, native_entries))
+  out
+}
+
+# A function of the weights of P's inverse, of some landmarks at a time: what adds up to the whole.
+each_inverse_weights <- function(P, f) {
+  if (!P$rank) return(list(f(inverse_weights(P, integer()))))
+  by_columns(P$rank, P$n, function(at) f(inverse_weights(P, at)))
+}
+
+# Of landmarks that follow each other.
+inverse_weights <- function(P, at) {
+  c(r_inverse_weights(live_pointer(P), max(0, at[1] - 1, na.rm = TRUE), length(at)),
+    list(some = P$landmarks[at], of = P$support))
+}
+
+# A function of so many columns of n numbers, some at a time: 32 MB of them, or four, which products take well.
+by_columns <- function(columns, n, f) {
+  lapply(some_at_a_time(columns, max(4, 2^22 %/% n)), function(at) {
+    if (at[1] > 1) clear_memory()
+    f(at)
+  })
+}
+
+# R leaves what is no longer used until there is as much of it as of all else, and the heap keeps what lay between: of a
+# likelihood of a million rows that was more than half of the memory.
+clear_memory <- function() {
+  gc(verbose = FALSE)
+  r_trim_heap()
 }
 
 check_wanted_error <- function(se_tol) {
@@ -121,17 +154,26 @@ check_wanted_error <- function(se_tol) {
 # What is off by rounding in a sum of n logarithms, relative to it and to n.
 rounding_of_logs <- 1e-12
 
-logdet_by_probes <- function(K, ridge, P, probes, seed, vectors = FALSE) {
+# With the solutions u and v of all probes (`vectors`), or of what derivatives along matrices read of them.
+logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors = FALSE) {
   n <- length(ridge)
   used <- quadrature_system(K, ridge, probes, seed)
-  forms <- r_log_forms(used$system, live_pointer(P), probes, seed, 1e-5, most_iterations(n), vectors)
+  some <- by_columns(probes, if (vectors) 1 else n, function(at) {
+    forms <- r_log_forms(used$system, live_pointer(P), at[1] - 1, length(at), seed, 1e-5, most_iterations(n),
+                         vectors || length(along))
+    if (length(along)) forms$slopes <- slopes_of_probes(along, P, forms)
+    if (!vectors) forms$u <- forms$v <- NULL
+    forms
+  })
+  of <- function(what) unlist(lapply(some, `[[`, what))
   # With a diagonal of ones the trace of B - I is 0, which its part of each probe is not.
-  each <- n * (forms$value - if (forms$unit) forms$first - 1 else 0)
-  value <- forms$logdet + mean(each)
-  bracket <- n * mean(forms$bracket)
+  each <- n * (of("value") - if (some[[1]]$unit) of("first") - 1 else 0)
+  logdet <- some[[1]]$logdet
+  value <- logdet + mean(each)
+  bracket <- n * mean(of("bracket"))
   se <- sqrt(stats::var(each) / probes + bracket^2 + used$rounding^2 + (rounding_of_logs * (abs(value) + n))^2)
-  list(value = value, se = se, each = forms$logdet + each, bracket = bracket, steps = forms$steps, u = forms$u,
-       v = forms$v, rounding = used$rounding)
+  list(value = value, se = se, each = logdet + each, bracket = bracket, steps = of("steps"), u = some[[1]]$u,
+       v = some[[1]]$v, slopes = do.call(rbind, lapply(some, `[[`, "slopes")), rounding = used$rounding)
 }
 
 # float32 products are used where on random signs they are off by less than a hundredth of the ridge, and what they may

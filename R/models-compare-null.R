@@ -109,7 +109,7 @@ drop1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
   own <- droppable_inputs(object)
   named <- if (!missing(scope)) scope_labels(scope)
   inputs <- if (missing(scope)) own else intersect(own, sub("^scale[.]", "", named))
-  terms <- if (missing(scope)) droppable_terms(object)
+  terms <- if (missing(scope)) stats::drop.scope(object$trend$terms)
            else dropped_terms(object, setdiff(named, c(inputs, sprintf("scale.%s", inputs))), sprintf("scale.%s", own))
   if (!length(c(terms, inputs))) {
     abort("input", "the trend ", trend_text(object), " has no terms to drop, and the kernel no inputs with ",
@@ -166,8 +166,6 @@ call_of_trend <- function(object, change) {
   call$trend <- changed_trend(object, change)
   call
 }
-
-droppable_terms <- function(object) stats::drop.scope(object$trend$terms)
 
 scope_labels <- function(scope) {
   if (is.character(scope)) scope else attr(stats::terms(stats::as.formula(scope)), "term.labels")

@@ -112,6 +112,23 @@ family_densities <- function(fit) {
   mixture_density(fit$data$family, response[, "y"], response[, "a"], found$mean, found$variance)
 }
 
+# As of a glm, by its weights at the mode: the leverage is the variance of the linear predictor times the weight.
+family_influence <- function(fit) {
+  if (inherits(fit, "kernel_ridge")) {
+    abort("unsupported", "leverages of kernel_ridge() are built for family = gaussian(); gp_fit() has those of all ",
+          "families")
+  }
+  model <- fit$data
+  if (!model$dense) refuse_loo(model)
+  system <- gp_system(model, model$values)
+  at <- list(model = model, system = system, weights = gp_weights(model, system))
+  hat <- predictor_variance(at, list(diagonal = inverse_diagonal(system))) * model$w
+  phi <- if (model$family$title == "Gamma") fit$dispersion else 1
+  residual <- function(type) unname(family_residuals(replace(fit, "na.action", list(NULL)), type)[heavy_of(fit)])
+  list(hat = hat, loo = matrix(residual("deviance") / sqrt(1 - hat)), sd = matrix(sqrt(phi), length(hat), 1),
+       cook = (residual("pearson") / (1 - hat))^2 * hat / (phi * sum(hat)))
+}
+
 inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
 
 loo_of <- function(at) {

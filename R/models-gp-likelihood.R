@@ -202,9 +202,9 @@ gp_preconditioner <- function(K, noise, control, values, near) {
   if (!is.null(before) && identical(near$values, values)) return(before)
   if (is.null(before) || are_apart(before$values, values)) {
     rank <- control$rank %or% if (is_approximated(dim(K), control)) landmarks_beside_neighbours
-    return(list(P = preconditioner(K, noise, rank = rank, local = "always"), values = values))
+    return(list(P = preconditioner(K, noise, rank = rank, local = "always", instead = before$P), values = values))
   }
-  list(P = preconditioner(K, noise, like = before$P), values = before$values)
+  list(P = preconditioner(K, noise, like = before$P, instead = before$P), values = before$values)
 }
 
 # Are numbers more than a factor of two apart, or a turn?

@@ -315,7 +315,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
   at <- unname(model_points(model$rule, strip_term(inputs$x)))[light, , drop = FALSE]
-  if (length(light)) all[light] <- all[light] + gp_kriged(fit, at)
+  if (length(light)) all[light] <- all[light] + as.vector(gp_products(fit, at, fit$alpha))
   fit[c("fitted.values", "residuals")] <- lapply(list(all, as.vector(y) - all), as_response, y, inputs$x)
   fit
 }
@@ -329,7 +329,6 @@ bounded_labels <- function(estimate) {
 }
 
 # The process at places, without the trend.
-gp_kriged <- function(fit, at) as.vector(gp_products(fit, at, fit$alpha))
 
 # Products of the covariances of places and data with columns.
 gp_products <- function(fit, at, x) {

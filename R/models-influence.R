@@ -14,6 +14,10 @@
 #' prediction. Cook's distance is the sum of squares by which fitted values move, divided by the degrees of freedom,
 #' `sum(hatvalues(fit))`, and the variance of the noise. Observations of weight 0 have leverage 0.
 #'
+#' Of a [gp_fit()] with another `family` all three are as those of [glm()][stats::glm()], of the weighted least-squares
+#' problem at the mode, whose weights are the curvature of the log-likelihood: deviance residuals are standardised, and
+#' Cook's distance is `(pearson / (1 - hat))^2 hat / sum(hat)`, divided by the dispersion of a Gamma.
+#'
 #' @section Many rows:
 #' Beyond `control$dense_n` rows an observation is predicted from its 60 nearest neighbours, as in
 #' `predict(se.fit = TRUE)`: see [predict.gp_fit()]. Standard deviations are then too large, if anything, and at 16
@@ -78,6 +82,7 @@ rstandard.kernel_ridge <- rstandard.gp_fit
 cooks.distance.gp_fit <- function(model, ...) {
   refuse_more(...)
   found <- influence_of(model, squares = TRUE)
+  if (!is.null(found$cook)) return(on_all_rows(model, matrix(found$cook), 0, NULL, one = TRUE))
   moved <- found$w - 2 * found$ridge * found$own + found$ridge^2 * found$square
   by <- sum(found$hat) * ifelse(model$sigma > 0, model$sigma^2, NaN)  # each of its own leverage 1
   on_all_rows(model, t(t(found$loo^2 * pmax(moved, 0)) / by), 0, found$local)
@@ -121,10 +126,7 @@ heavy_of <- function(fit) if (is.null(fit$weights)) seq_len(nrow(fit$x)) else wh
 # P_ii, `square` (P W^-1 P)_ii, the leverage, the residual where it is left out, alpha_i / P_ii, and the deviation of
 # that. A process has the variance 1 / P_ii there, a ridge regression that of a sum of noises.
 influence_of <- function(fit, squares = !inherits(fit, "gp_fit")) {
-  if (!is.null(fit$family)) {
-    abort("unsupported", "leverages and densities of rows that are left out are built for family = gaussian(); ",
-          "residuals(type = \"loo\") are there for all families")
-  }
+  if (!is.null(fit$family)) return(family_influence(fit))
   process <- as_process(fit)
   found <- c(inverse_parts(process, squares), list(w = process$data$w, ridge = process$nugget))
   c(found, left_out_of(fit, process$alpha, found), list(hat = leverage_of(found, found)))

@@ -168,14 +168,12 @@ permanova_permutations <- function(D2, fit, n, plan, strata) {
   width <- ncol(fit$all) * length(found)
   replicates <- in_blocks(plan$count, n, width, function(at) {
     orders <- plan$codes(at)
-    rbind_all(lapply(found, permuted_F, D2, orders, fit))
+    do.call(rbind, lapply(found, permuted_F, D2, orders, fit))
   }, if (is.null(strata)) "null = \"moments\" of the whole model")
   replicates <- matrix(replicates, length(found))
   p <- vapply(seq_along(found), function(k) replicate_p(fit$F[k], replicates[k, ], plan$exhaustive), 0)
   list(p.value = p, replicates = t(replicates), exhaustive = plan$exhaustive)
 }
-
-rbind_all <- function(rows) do.call(rbind, rows)
 
 # Columns that complete some orthonormal ones to the span of others.
 completing <- function(all, columns) {

@@ -20,6 +20,8 @@
 #' @param like a preconditioner of another matrix with as many points. Its landmarks and neighbours are reused: they
 #'   hardly depend on the kernel's parameters, and take longest to find. `rank`, `local`, `neighbours` and `seed` are
 #'   then ignored
+#' @param instead a preconditioner that this one takes the place of: its memory, a kilobyte a point, is given back
+#'   first. It is made again if it is used after all
 #' @return An object of class `kernweave_preconditioner`; `solve(P, b)` applies it. [gradient()] treats it as a
 #'   constant: it makes systems faster to solve, but has no derivative itself. Saved, or sent to another process, it is
 #'   made again there when first used, of its landmarks and neighbours, with the same bits.
@@ -35,7 +37,8 @@
 #' P <- preconditioner(K, ridge = 1e-3, rank = 100)
 #' P
 #' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg", report = TRUE))
-preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1, like = NULL) {
+preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1, like = NULL,
+                           instead = NULL) {
   n <- check_square(K)
   if (n == 0) abort("shape", "a preconditioner is of points, and there are none")
   traced <- is_traced_system(K, ridge)
@@ -52,7 +55,12 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   entries <- native_entries(K)
   support <- if (is.null(like)) found_support(K, ridge, entries, diagonal, rank, local, neighbours, seed)
              else support_of(like, n)
+  if (!is.null(instead)) {
+    check_preconditioner(instead, "instead")
+    r_empty_preconditioner(instead$pointer)
+  }
   P <- supported(K, ridge, support, entries, started)
+  if (n > 1e5) clear_memory()  # of a search for neighbours there are ten copies
   P$traced <- traced
   P
 }
@@ -65,10 +73,13 @@ found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, 
   if (wanted) two_parts(K, found, diagonal, neighbours, seed) else found
 }
 
+check_preconditioner <- function(P, argument) {
+  if (inherits(P, "kernweave_preconditioner")) return(invisible())
+  abort("input", "`", argument, "` must be what preconditioner() returned, not ", describe(P))
+}
+
 support_of <- function(P, n) {
-  if (!inherits(P, "kernweave_preconditioner")) {
-    abort("input", "`like` must be what preconditioner() returned, not ", describe(P))
-  }
+  check_preconditioner(P, "like")
   if (P$n != n) abort("shape", "the preconditioner `like` is of ", P$n, " points, the matrix of ", n)
   P$support
 }
@@ -213,37 +224,22 @@ two_parts <- function(K, found, diagonal, neighbours, seed) {
   some <- neighbours + ceiling(neighbours / 4)  # of which landmarks are one in eight where there are few points
   nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), some)
              else kept_neighbours(points, K$settings, order, some, seed)
-  c(found, near_together(points, without_landmarks(order, nearest, found$chosen, neighbours)))
+  c(found, conditioning_sets(order, nearest, found$chosen, neighbours))
 }
 
-# The points of an order with near ones together, and the sequence that it was: factors then read what lies together.
-near_together <- function(points, sets) {
-  n <- length(sets$order)
-  if (is.null(points)) return(c(sets, list(sequence = as.numeric(seq_len(n)))))
-  along <- order(cell_codes(points[sets$order, , drop = FALSE]))
-  place <- integer(n)
-  place[along] <- seq_len(n)
-  at <- sets$neighbours[, along, drop = FALSE]
-  at[] <- place[at]
-  list(order = sets$order[along], neighbours = at, sequence = as.numeric(place))
-}
-
-# Numbers of cells, a thousand along each of three axes, with the bits of all axes in turns.
-cell_codes <- function(points) {
-  axes <- lapply(seq_len(min(3, ncol(points))), function(axis) points[, axis])
-  cells <- lapply(axes, function(v) floor(1023 * (v - min(v)) / max(diff(range(v)), .Machine$double.xmin)))
-  code <- numeric(nrow(points))
-  for (bit in 2^(9:0)) for (cell in cells) code <- 2 * code + (cell %/% bit) %% 2
-  code
-}
-
-# Landmarks are taken out of the order, and are nobody's neighbours; so many of the others are left.
-without_landmarks <- function(order, nearest, landmarks, m) {
+# Landmarks are taken out of the order, and are nobody's neighbours; so many of the others are left. Points lie along
+# the search's boxes, so that factors read what lies together; `sequence` is the order that they had.
+conditioning_sets <- function(order, nearest, landmarks, m) {
   out <- match(landmarks, order)
   place <- integer(length(order))
   place[-out] <- seq_len(length(order) - length(out))
   left <- r_first_neighbours(nearest[, -out, drop = FALSE], place, Inf, min(m, nrow(nearest)))
-  list(order = as.numeric(order[-out]), neighbours = left)
+  along <- place[attr(nearest, "along") %or% seq_along(order)]
+  along <- along[along > 0]
+  place <- integer(length(along))
+  place[along] <- seq_along(along)
+  neighbours <- matrix(place[left[, along]], nrow(left))
+  list(order = as.numeric(order[-out][along]), neighbours = neighbours, sequence = as.numeric(place))
 }
 
 # Products with the columns at the landmarks, of the points in `rest`, or of all.

@@ -253,7 +253,7 @@ rounding_of_traces <- 1e-6
 trace_by_systems <- function(P, u, v, rounding) {
   rest <- colSums((u - v) * v)
   known <- if (is.null(P)) 0
-  else if (P$neighbours) sum(r_inverse_weights(live_pointer(P))$diagonal)
+  else if (P$neighbours) sum(unlist(each_inverse_weights(P, function(W) sum(W$diagonal))))
   else r_low_rank_inverse_trace(live_pointer(P))
   if (is.null(P)) rest <- colSums(u * v)
   value <- known + mean(rest)

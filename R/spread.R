@@ -44,14 +44,12 @@ task_of <- function(R, operands, data, whole, options, dealt = "rows") {
 # What is sent and received by one socket moves a gigabyte a second, an empty block takes 0.2 ms, a future 50; workers
 # are used where the work takes four times that.
 pays <- function(w, whole, data, options) {
-  inline <- 8 * sum(lengths(data[vapply(data, is_fresh, NA)]))
+  inline <- 8 * sum(lengths(data[vapply(data, NCOL, 0L) == 1]))
   workers <- max(length(w$cluster), 2)
   sending <- (inline * workers + 8 * whole$rows) / 1e9 + workers * if (w$door == "future") 0.05 else 2e-4
   threads <- if (whole$device == "cpu") r_threads(options$threads %or% 0L) else 1
   whole$seconds / threads > 4 * sending
 }
-
-is_fresh <- function(x) is.null(dim(x)) || ncol(x) == 1
 
 # --- what travels -----------------------------------------------------------------------------------------------
 

@@ -110,7 +110,8 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
   products <- if (is_op(K)) lowered_op(K, system$level) else system$K
   lower <- system$given$ridge
   if (method == "dense" || method == "auto" && n <= small_system) {
-    value <- plain_estimate(logdet(system$K, lower, method = "dense"))
+    value <- logdet(system$K, lower, method = "dense")
+    if (!is_traced(value)) value <- as.numeric(value)
     return(record(c(system$values, list(ridge)), value, function(g) {
       inverse <- solve(system$K, diag(n), ridge = lower, method = "dense")
       through_logdet(system, g * inverse, diag(n), length(plain_value(ridge)))
@@ -140,17 +141,15 @@ logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, loca
   })
 }
 
-plain_estimate <- function(x) if (is_traced(x)) x else as.numeric(x)
-
 through_logdet <- function(system, u, v, ridges) {
   c(through_entries(system, u, v), list(diagonal_of_product(u, v, ridges)))
 }
 
 # The cotangents of the trace of P^-1 A for a preconditioner of two parts.
 through_inverse <- function(system, P, g, ridges) {
-  W <- r_inverse_weights(live_pointer(P))
+  W <- inverse_weights(P, seq_len(P$rank))
   of_operands <- if (length(system$operands)) {
-    of_pairs <- lapply(some_at_a_time(length(W$order), pairs_at_once), function(points) {
+    of_pairs <- lapply(some_at_a_time(length(P$support$order), pairs_at_once), function(points) {
       pairs <- r_weighted_pairs(P$pointer, points[1] - 1, length(points))
       through_sum(system, sum_of_pairs(system$K, pairs))
     })
@@ -176,11 +175,10 @@ through_low_rank <- function(system, P, v, g, ridges) {
 through_landmarks <- function(system, W) lapply(sums_at_landmarks(system$K, W), through_sum, system = system)
 
 sums_at_landmarks <- function(K, W, call = FALSE) {
-  S <- W$landmarks
-  if (!length(S)) return(list())
-  rows <- take_points(K, S, "i", "landmarks")
-  list(sum_of_weighted(of_few_pairs(take_points(rows, S, "j", "landmarks")), W$own, call),
-       sum_of_weighted(take_points(rows, W$order, "j", "points"), W$cross, call))
+  if (!length(W$some)) return(list())
+  rows <- take_points(K, W$some, "i", "landmarks")
+  list(sum_of_weighted(of_few_pairs(take_points(rows, W$of$chosen, "j", "landmarks")), W$own, call),
+       sum_of_weighted(take_points(rows, W$of$order, "j", "points"), W$cross, call))
 }
 
 sum_of_weighted <- function(K, weights, call = FALSE) reduction(K * Vij(weights), "sum", index = "ij", call = call)

@@ -670,28 +670,31 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_log_forms
-Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most, bool vectors);
-RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
+Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int first, int probes, double seed, double tol, int most, bool vectors);
+RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP firstSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
     Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
     Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< bool >::type vectors(vectorsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, probes, seed, tol, most, vectors));
+    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, first, probes, seed, tol, most, vectors));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_inverse_weights
-Rcpp::List r_inverse_weights(SEXP preconditioner);
-RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP) {
+Rcpp::List r_inverse_weights(SEXP preconditioner, int first, int count);
+RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP, SEXP firstSEXP, SEXP countSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner));
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner, first, count));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -997,6 +1000,23 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type empty(emptySEXP);
     Rcpp::traits::input_parameter< SEXP >::type made(madeSEXP);
     r_take_place(empty, made);
+    return R_NilValue;
+END_RCPP
+}
+// r_trim_heap
+void r_trim_heap();
+RcppExport SEXP _kernweave_r_trim_heap() {
+BEGIN_RCPP
+    r_trim_heap();
+    return R_NilValue;
+END_RCPP
+}
+// r_empty_preconditioner
+void r_empty_preconditioner(SEXP pointer);
+RcppExport SEXP _kernweave_r_empty_preconditioner(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    r_empty_preconditioner(pointer);
     return R_NilValue;
 END_RCPP
 }
@@ -1516,8 +1536,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_kept", (DL_FUNC) &_kernweave_r_kept, 1},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
-    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 7},
-    {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 1},
+    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 8},
+    {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 3},
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
     {"_kernweave_r_sums_of_pairs", (DL_FUNC) &_kernweave_r_sums_of_pairs, 2},
     {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
@@ -1544,6 +1564,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
     {"_kernweave_r_take_place", (DL_FUNC) &_kernweave_r_take_place, 2},
+    {"_kernweave_r_trim_heap", (DL_FUNC) &_kernweave_r_trim_heap, 0},
+    {"_kernweave_r_empty_preconditioner", (DL_FUNC) &_kernweave_r_empty_preconditioner, 1},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_nearest_before", (DL_FUNC) &_kernweave_r_nearest_before, 3},
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},

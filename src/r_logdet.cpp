@@ -26,17 +26,18 @@ Rcpp::NumericMatrix rooted(solve::Preconditioner* p, solve::Columns x) {
 }  // namespace
 }  // namespace kernweave
 
-// Of each probe: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and how many steps it took. With `vectors`, for
-// derivatives: u = G x and v = G w, where x is nearly (G'AG)^-1 w. Where the diagonal of G'AG is 1, what x leaves of w
-// is added to it: that is a step of Richardson's iteration, for nothing, and the error is some five times less.
+// Of each probe, from number `first` on: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and how many steps it took.
+// With `vectors`, for derivatives: u = G x and v = G w, where x is nearly (G'AG)^-1 w. Where the diagonal of G'AG is 1,
+// what x leaves of w is added to it: that is a step of Richardson's iteration, for nothing, and the error is some five
+// times less.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, double seed, double tol, int most,
-                       bool vectors) {
+Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int first, int probes, double seed, double tol,
+                       int most, bool vectors) {
   return kernweave::at_border([&] {
     const auto op = kernweave::operator_from_r(matrix, kernweave::poll_r);
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
     const auto split = p ? kernweave::solve::split_operator(op.get(), p) : nullptr;
-    const auto signs = kernweave::solve::random_signs(op->rows, probes, static_cast<std::uint64_t>(seed));
+    const auto signs = kernweave::solve::random_signs(op->rows, probes, static_cast<std::uint64_t>(seed), first);
     const double smallest = p ? p->smallest : 0.0;
     const bool unit = p && p->unit_diagonal();
     const auto enough = [&](const kernweave::solve::Solution& now) {
@@ -47,13 +48,13 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, doubl
     const int threads = kernweave::threads_of(matrix);
     const auto solution = kernweave::solve::conjugate_gradients(split ? split.get() : op.get(), nullptr, signs, {},
                                                                 {tol, most, threads}, kernweave::poll_r, enough);
-    Rcpp::NumericVector value(probes), bracket(probes), first(probes);
+    Rcpp::NumericVector value(probes), bracket(probes), firsts(probes);
     const auto forms = kernweave::solve::log_forms(solution, smallest);
     for (int k = 0; k < probes; ++k) {
       const auto& form = forms[static_cast<std::size_t>(k)];
       value[k] = form.value;
       bracket[k] = form.bracket;
-      first[k] = form.first;
+      firsts[k] = form.first;
     }
     Rcpp::RObject u = R_NilValue, v = R_NilValue;
     if (vectors) {
@@ -62,24 +63,22 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int probes, doubl
       u = kernweave::rooted(p, std::move(x));
       v = kernweave::rooted(p, std::move(w));
     }
-    return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["bracket"] = bracket, Rcpp::_["first"] = first,
+    return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["bracket"] = bracket, Rcpp::_["first"] = firsts,
                               Rcpp::_["u"] = u, Rcpp::_["v"] = v, Rcpp::_["steps"] = solution.iterations,
                               Rcpp::_["products"] = solution.products, Rcpp::_["logdet"] = p ? p->logdet : 0.0,
                               Rcpp::_["unit"] = unit);
   });
 }
 
-// What the trace of P^-1 dA reads of a preconditioner with neighbours.
+// What the trace of P^-1 dA reads of a preconditioner with neighbours: of some landmarks, whose parts add up.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_inverse_weights(SEXP preconditioner) {
+Rcpp::List r_inverse_weights(SEXP preconditioner, int first, int count) {
   return kernweave::at_border([&] {
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
-    const Rcpp::List description = kernweave::description_behind(preconditioner);
-    kernweave::solve::InverseWeights found = kernweave::solve::inverse_weights(p, p->home());
+    kernweave::solve::InverseWeights found = kernweave::solve::inverse_weights(p, {first, first + count}, p->home());
     return Rcpp::List::create(Rcpp::_["own"] = kernweave::block_to_r(found.own),
                               Rcpp::_["cross"] = kernweave::columns_to_r(std::move(found.cross)),
-                              Rcpp::_["diagonal"] = kernweave::vector_to_r(found.diagonal),
-                              Rcpp::_["landmarks"] = description["landmarks"], Rcpp::_["order"] = description["order"]);
+                              Rcpp::_["diagonal"] = kernweave::vector_to_r(found.diagonal));
   });
 }
 

@@ -1,6 +1,10 @@
 // Preconditioners behind pointers are bound to data anew in each call.
 #include "r_preconditioner.hpp"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "border.hpp"
 #include "r_data.hpp"
 #include "r_host.hpp"
@@ -91,6 +95,23 @@ void r_take_place(SEXP empty, SEXP made) {
   });
 }
 
+// Gives pages of the heap back that hold nothing, where the C library can.
+// [[Rcpp::export(rng = false)]]
+void r_trim_heap() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+// Gives the memory back of one that hardly will be asked again: then it is made anew, as one that was saved.
+// [[Rcpp::export(rng = false)]]
+void r_empty_preconditioner(SEXP pointer) {
+  kernweave::at_border([&] {
+    delete static_cast<kernweave::solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
+    R_ClearExternalPtr(pointer);
+  });
+}
+
 // The first m of the points in each column that come before it, column k being point first + k of the order; missing
 // ones last. `place`: the points' numbers where some are left out, which have 0.
 // [[Rcpp::export(rng = false)]]
@@ -113,17 +134,21 @@ Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rc
   });
 }
 
-// Of each row of `points`, a column: the numbers of the m nearest rows before it; missing ones last.
+// Of each row of `points`, a column: the numbers of the m nearest rows before it; missing ones last. The attribute
+// `along` has the rows as they lie in boxes.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerMatrix r_nearest_before(Rcpp::NumericMatrix points, int m, int threads) {
   return kernweave::at_border([&] {
     kernweave::Coordinates<double> axes;
     for (int axis = 0; axis < points.ncol(); ++axis)
       axes.emplace_back(points.column(axis).begin(), points.column(axis).end());
+    Rcpp::IntegerVector along(points.nrow());
     const std::vector<int> found =
-        kernweave::nearest_before(axes, m, kernweave::allowed_threads(threads), kernweave::poll_r);
+        kernweave::nearest_before(axes, m, kernweave::allowed_threads(threads), kernweave::poll_r, along.begin());
     Rcpp::IntegerMatrix numbers(m, points.nrow());
     std::transform(found.begin(), found.end(), numbers.begin(), [](int at) { return at < 0 ? NA_INTEGER : at + 1; });
+    for (int& at : along) ++at;
+    numbers.attr("along") = along;
     return numbers;
   });
 }

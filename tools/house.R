@@ -288,10 +288,10 @@ gate_functions <- function() {
 }
 
 # Lines that a room may have. Who needs more takes them from elsewhere, or says in the commit why the house grows.
-most_lines <- c(arrays = 3200, `arrays/cuda` = 2750, base = 1380, `r_*` = 5430, cpu = 6190, cuda = 4050, device = 1500,
+most_lines <- c(arrays = 3200, `arrays/cuda` = 2750, base = 1380, `r_*` = 5455, cpu = 6190, cuda = 4050, device = 1500,
                 distance = 2850, execute = 1630, expr = 4850, far = 4100, lanes = 950, pairs = 1205, plan = 2600,
                 reference = 450, schedule = 950, solve = 5050, windows = 1150, `kernweave/arrays` = 300,
-                kernweave = 2710, `kernweave/gpu` = 3500, R = 33100)
+                kernweave = 2710, `kernweave/gpu` = 3500, R = 33130)
 
 gate_totals <- function() {
   sizes <- room_sizes()

@@ -122,7 +122,7 @@ class SearchTree {
 }  // namespace
 
 std::vector<int> nearest_before(const Coordinates<double>& points, int m, int threads,
-                                const std::function<void(double)>& poll) {
+                                const std::function<void(double)>& poll, int* along) {
   const auto n = static_cast<std::int64_t>(points.empty() ? 0 : points[0].size());
   std::vector<int> found(static_cast<std::size_t>(n * m), -1);
   if (found.empty()) return found;
@@ -132,6 +132,7 @@ std::vector<int> nearest_before(const Coordinates<double>& points, int m, int th
     for (std::int64_t place = task * kQueries; place < std::min(n, (task + 1) * kQueries); ++place) {
       nearest.clear();
       tree.look(place, &nearest);
+      along[place] = tree.number(place);
       int* to = &found[static_cast<std::size_t>(tree.number(place)) * static_cast<std::size_t>(m)];
       for (const Neighbour& one : nearest.sorted()) *to++ = one.second;
     }

@@ -8,7 +8,7 @@ namespace kernweave::solve {
 const std::string& column_kernels() {
   static const std::string text = device::text_for_each(
       "factor.hpp", "ColumnTask",
-      {"weighed_sum", "scaled_rows", "moved", "partial_dots", "partial_sums", "partial_forms", "factor_by_columns",
+      {"weighed_sum", "scaled_rows", "moved", "partial_dots", "partial_sums", "factor_by_columns",
        "factor_by_rows", "listed_pairs", "forward_rows", "entries_left", "last_columns"});
   return text;
 }

@@ -14,8 +14,6 @@ using gpu::ColumnTask;
 
 constexpr Index kParts = 4096;      // sums of a column at first: enough threads to read it as fast as memory is
 constexpr Index kLastParts = 64;    // and those that the host adds up
-constexpr Index kForms = 1 << 22;   // numbers that partial forms take at most
-constexpr Index kFormParts = 512;   // and how often a form is divided
 
 ColumnTask task_of(const Columns& out) {
   ColumnTask task{};
@@ -62,20 +60,6 @@ Row dots_gpu(const Columns& a, const Columns& b) {
   task.y = b.at();
   launch(a.device(), "partial_dots", task);
   return summed(parts, kLastParts).to_host().colwise().sum().transpose().array();
-}
-
-Block forms_gpu(const Columns& points) {
-  const Index k = points.rows(), parts = std::max<Index>(1, std::min(kFormParts, kForms / (k * k)));
-  Columns found(points.device(), parts, k * k);
-  ColumnTask task = task_of(found);
-  task.rows = k;
-  task.columns = points.cols();
-  task.parts = parts;
-  task.together = static_cast<int>((points.cols() + parts - 1) / parts);
-  task.x = points.at();
-  launch(points.device(), "partial_forms", task);
-  const Block sums = summed(found, 1).to_host();
-  return Eigen::Map<const Block>(sums.data(), k, k);
 }
 
 // Where rows lie: of columns one after the other, or of points.
@@ -324,21 +308,6 @@ void add_to_points(const Columns& x, double by, Columns* points, int threads) {
   each_piece(x.rows(), x.cols(), threads, [&](Index first, Index last, Index) {
     to->middleCols(first, last - first) += by * x.block().middleRows(first, last - first).transpose();
   });
-}
-
-Block forms_of_points(const Columns& points, int threads) {
-  if (points.device()) return forms_gpu(points);
-  const Block& x = points.block();
-  const Index pieces = (x.cols() + rows_of_piece(x.rows()) - 1) / rows_of_piece(x.rows());
-  std::vector<Block> sums(static_cast<std::size_t>(pieces));
-  each_piece(x.cols(), x.rows(), threads, [&](Index first, Index last, Index piece) {
-    Block& sum = sums[static_cast<std::size_t>(piece)];
-    sum.setZero(x.rows(), x.rows());
-    sum.selfadjointView<Eigen::Lower>().rankUpdate(x.middleCols(first, last - first));
-  });
-  Block all = Block::Zero(x.rows(), x.rows());
-  for (const Block& one : sums) all += one;
-  return all.selfadjointView<Eigen::Lower>();
 }
 
 }  // namespace kernweave::solve

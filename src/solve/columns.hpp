@@ -116,7 +116,5 @@ void rows_to_points(const Columns& x, const RowList* which, Columns* points, int
 void points_to_rows(const Columns& points, const RowList* which, Columns* y, int threads);
 // points += by x'.
 void add_to_points(const Columns& x, double by, Columns* points, int threads);
-// points points', a number for each two rows.
-Block forms_of_points(const Columns& points, int threads);
 
 }  // namespace kernweave::solve

@@ -35,23 +35,24 @@ class LandmarkVecchia : public Preconditioner {
   bool unit_diagonal() const override { return true; }
 
   // With H' = -U' A[R, S] W^-1 for W = A[S, S], the columns of G are [L'^-1; 0] and [H; U].
-  InverseWeights weights(device::Device* home) {
+  InverseWeights weights(const Range& some, device::Device* home) {
     InverseWeights found;
     found.diagonal.setZero(rank() + factor_.points());
-    const Vector squares = factor_.squares_of_rows();
-    for (Index i = 0; i < factor_.points(); ++i) found.diagonal[rest_.at[static_cast<std::size_t>(i)]] = squares[i];
-    if (!rank()) return found;
-    const Block inverse = cholesky_.solve(Block::Identity(rank(), rank()));
+    if (some.from == 0) put_squares(&found.diagonal);
+    if (some.size() == 0) return found;
+    Block inverse = Block::Zero(rank(), some.size());
+    inverse.middleRows(some.from, some.size()).diagonal().setOnes();
+    cholesky_.solveInPlace(inverse);
     thin_.from->multiply(Columns(Block(-inverse)).sent_to(home), &columns_);
     rows_to_points(columns_, nullptr, &many_, threads_);
-    columns_ = Columns();  // a number for each landmark and point: no more of them at once than need be
     factor_.from_left(many_, false, &next_);
-    many_ = Columns();
-    found.own = inverse + forms_of_points(next_, threads_);
     factor_.from_left(next_, true, &found.cross);
-    next_ = Columns();
+    points_to_rows(found.cross, nullptr, &columns_, threads_);
+    thin_.to->multiply(columns_, &at_landmarks_);
+    found.own = (inverse - cholesky_.solve(at_landmarks_.to_host())).transpose();  // H H' = -H U' A[R, S] W^-1
     multiply_by(&found.cross, 2);
-    for (Index k = 0; k < rank(); ++k) found.diagonal[of_landmarks_.at[static_cast<std::size_t>(k)]] = found.own(k, k);
+    for (Index k = 0; k < some.size(); ++k)
+      found.diagonal[of_landmarks_.at[static_cast<std::size_t>(some.from + k)]] = found.own(k, some.from + k);
     return found;
   }
 
@@ -119,6 +120,11 @@ class LandmarkVecchia : public Preconditioner {
                "the matrix is not positive definite: its rows and columns at ", own.rows(), " landmarks are not");
   }
 
+  void put_squares(Vector* diagonal) const {
+    const Vector squares = factor_.squares_of_rows();
+    for (Index i = 0; i < factor_.points(); ++i) (*diagonal)[rest_.at[static_cast<std::size_t>(i)]] = squares[i];
+  }
+
   void split(const Columns& x) {
     few_ = rows_of(x, of_landmarks_);
     rows_to_points(x, &rest_, &many_, threads_);
@@ -154,8 +160,8 @@ auto& as_landmark_vecchia(Any& preconditioner) {
 }
 }  // namespace
 
-InverseWeights inverse_weights(Preconditioner* preconditioner, device::Device* home) {
-  return as_landmark_vecchia(*preconditioner).weights(home);
+InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& landmarks, device::Device* home) {
+  return as_landmark_vecchia(*preconditioner).weights(landmarks, home);
 }
 
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home) {

@@ -15,7 +15,9 @@ struct ConditioningSets {
 };
 
 // The numbers of P^-1 where the trace of P^-1 dA reads them: dA[S, S] times `own`, dA[S, R] times `cross`, the diagonal
-// of dA times `diagonal`, and of dA[R, R] the pairs of each point and its neighbours.
+// of dA times `diagonal`, and of dA[R, R] the pairs of each point and its neighbours. `cross` has a number for each
+// landmark and point, so there are some landmarks at a time: rows of `own` and `cross`, whose traces add up to the
+// whole; the diagonal of R is with the first.
 struct InverseWeights {
   Block own;
   Columns cross;  // on the device that they were asked for on
@@ -28,7 +30,7 @@ struct WeightedPairs {
 };
 
 // Of a preconditioner of landmarks and Vecchia.
-InverseWeights inverse_weights(Preconditioner* preconditioner, device::Device* home);
+InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& landmarks, device::Device* home);
 // Of `count` points of the order from number `from` on.
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 

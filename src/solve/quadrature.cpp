@@ -90,9 +90,10 @@ bool settled(const std::vector<LogForm>& forms, bool first_known) {
   return n > 1 && brackets.mean() < kSmall * std::sqrt(squares / static_cast<double>(n * (n - 1)));
 }
 
-Block random_signs(Index rows, Index columns, std::uint64_t seed) {
+Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first) {
   Block out(rows, columns);
-  for (Index k = 0; k < out.size(); ++k) out.data()[k] = random_sign(seed, static_cast<std::uint64_t>(k));
+  const auto begin = static_cast<std::uint64_t>(first * rows);
+  for (Index k = 0; k < out.size(); ++k) out.data()[k] = random_sign(seed, begin + static_cast<std::uint64_t>(k));
   return out;
 }
 

@@ -28,6 +28,6 @@ std::vector<LogForm> log_forms(const Solution& solution, double smallest);
 bool settled(const std::vector<LogForm>& forms, bool first_known);
 
 // Columns of random signs.
-Block random_signs(Index rows, Index columns, std::uint64_t seed);
+Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first = 0);
 
 }  // namespace kernweave::solve

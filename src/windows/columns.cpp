@@ -50,8 +50,8 @@ device::Device* device_of(int number) {
   return &device::open(number);
 }
 
-Rcpp::List weighed(solve::Preconditioner* p, device::Device* home) {
-  const solve::InverseWeights weights = solve::inverse_weights(p, home);
+Rcpp::List weighed(solve::Preconditioner* p, solve::Index landmarks, device::Device* home) {
+  const solve::InverseWeights weights = solve::inverse_weights(p, {0, landmarks}, home);
   const solve::WeightedPairs pairs =
       solve::weighted_pairs(*p, 7, std::min<solve::Index>(90, weights.cross.cols() - 7), home);
   return Rcpp::List::create(
@@ -77,7 +77,8 @@ Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp
   const auto half = solve::conjugate_gradients(split.get(), nullptr, sides, {}, {1e-3, 500, 2}, poll,
                                                [](const auto& now) { return now.history.back() < 0.1; });
   Rcpp::List weights;
-  if (local) weights = weighed(p, home);
+  const auto landmarks = static_cast<solve::Index>(landmarks_from_r(description_behind(preconditioner)).size());
+  if (local) weights = weighed(p, landmarks, home);
   return Rcpp::List::create(
       Rcpp::_["x"] = block_to_r(solution.x.to_host()), Rcpp::_["iterations"] = solution.iterations,
       Rcpp::_["residual"] = vector_to_r(solution.residual), Rcpp::_["half"] = block_to_r(half.x.to_host()),

@@ -148,3 +148,31 @@ test_that("leaving one out is near to fits without that row", {
     expect_lt(abs(log(q$stations[row] - found[[row]]) - log(predict(without, q[row, ])[[1]])), 0.02)
   }
 })
+
+test_that("leverages, standardised residuals and Cook's distances are glm()'s where the kernel is next to none", {
+  q$w <- rep(c(1, 2, 0), length.out = nrow(q))
+  heavy <- row.names(q)[q$w > 0]
+  for (name in c("binomial", "poisson")) {  # the curvature of others depends on what was observed
+    linear <- gp_fit(left[[name]], q, kernel = k, variance = 1e-9, family = families[[name]], trend = ~ mag,
+                     weights = w)
+    known <- glm(stats::reformulate("mag", left[[name]][[2]]), families[[name]], q, weights = w)
+    expect_equal(hatvalues(linear)[heavy], hatvalues(known)[heavy], tolerance = 1e-4, label = name)
+    expect_equal(rstandard(linear)[heavy], rstandard(known)[heavy], tolerance = 1e-4, label = name)
+    expect_equal(cooks.distance(linear)[heavy], cooks.distance(known)[heavy], tolerance = 1e-3,
+                 label = name)
+  }
+})
+
+test_that("pictures of a fit with a family are those of others, and overdispersion is on a bound", {
+  for (name in c("binomial", "negbin")) {
+    fit <- fits[[name]]
+    expect_true(all(hatvalues(fit) > 0 & hatvalues(fit) < 1), label = name)
+    grDevices::pdf(NULL)
+    expect_identical(plot(fit, which = 1:6), fit, label = name)
+    grDevices::dev.off()
+  }
+  over <- anova(gp_fit(left$poisson, q, kernel = k, family = poisson(), method = "ML"),
+                gp_fit(left$negbin, q, kernel = k, family = "negbin", method = "ML"))
+  expect_identical(over[["p-value"]][2], NA_real_)
+  expect_match(attr(over, "notes"), "the overdispersion of the smaller model is on its bound")
+})

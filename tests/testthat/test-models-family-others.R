@@ -56,7 +56,7 @@ test_that("what is not built for a family says so", {
   ridge <- kernel_ridge(I(stations > 30) ~ mag, q, lambda = 1, family = binomial)
   refused <- list(quote(profile(counts)), quote(confint(counts, method = "profile")),
                   quote(predict(counts, q[1:2, ], block = c(0.1, 0.1))), quote(cross_validate(ridge)),
-                  quote(logLik(ridge)), quote(hatvalues(counts)))
+                  quote(logLik(ridge)), quote(hatvalues(ridge)))
   for (call in refused) expect_error(eval(call), class = "kernweave_error_unsupported", label = deparse1(call))
   expect_length(predict(counts, q[1:2, ], block = c(0.1, 0.1), type = "link"), 2)
   expect_true(all(unlist(simulate(ridge, 2, seed = 1)) %in% 0:1))

@@ -102,7 +102,7 @@ test_that("of a smooth kernel that leaves much beside the ridge more landmarks a
   expect_equal(rank(kernel_matern(x, scale = 0.2, nu = 0.5), 1e-7), 300)
 })
 
-nearest_points <- function(...) kernweave:::r_nearest_before(...)
+nearest_points <- function(...) structure(kernweave:::r_nearest_before(...), along = NULL)
 
 test_that("the nearest before are found by boxes as by all pairs", {
   set.seed(11)

@@ -67,17 +67,6 @@ KW_FN void partial_sums(const ColumnTask& t, long long at) {
   t.out[at] = sum;
 }
 
-// Part of (x x')[a, b], where x has few rows and many columns that lie together: those of columns
-// together * part, ... Parts of a number lie together.
-KW_FN void partial_forms(const ColumnTask& t, long long at) {
-  const long long a = at % t.rows, b = at / t.rows % t.rows, part = at / (t.rows * t.rows);
-  const long long first = part * t.together, last = first + t.together;
-  double sum = 0;
-  for (long long k = first; k < (last < t.columns ? last : t.columns); ++k)
-    sum += t.x[a + t.rows * k] * t.x[b + t.rows * k];
-  t.out[(a + t.rows * b) * t.parts + part] = sum;
-}
-
 // out = x U, where x has few rows and a column for each point, and U is upper triangular with some slots a column.
 KW_FN void factor_by_columns(const ColumnTask& t, long long at) {
   const long long row = at % t.rows, point = at / t.rows;
