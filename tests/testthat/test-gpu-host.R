@@ -34,3 +34,25 @@ test_that("batches, restricted pairs and axes beyond two are what they are on th
   expect_right_there("pairs-gpu", 40000)
   expect_right_there("index-gpu", 50)
 })
+
+test_that("likelihoods by products are what they are on the CPU, of counts and by series, too", {
+  skip_below("all")
+  both <- function(series, family) {
+    set.seed(1)
+    d <- data.frame(a = stats::runif(500), b = stats::runif(500))
+    eta <- sin(6 * d$a) * cos(5 * d$b)
+    d$y <- if (family == "poisson") stats::rpois(500, exp(1 + eta)) else eta + stats::rnorm(500, sd = 0.3)
+    sapply(c("cpu", "gpu"), function(device) {
+      options(kernweave.device = device)
+      given <- if (family == "gaussian") list(nugget = 0.09)
+      fit <- do.call(gp_fit, c(list(y ~ a + b, d, kernel = kernel_spec("matern32", scale = 0.3), variance = 0.5,
+                                    family = family, method = "ML",
+                                    control = fit_control(dense_n = 0, approximate = if (series) TRUE)), given))
+      c(logLik(fit), coef(fit), unlist(predict(fit, d[1:5, ], se.fit = TRUE, method = "exact")[1:2]))
+    })
+  }
+  cases <- list(list(TRUE, "gaussian"), list(FALSE, "gaussian"), list(TRUE, "poisson"), list(FALSE, "poisson"))
+  for (found in found_under_driver(both, cases, 600)) {
+    expect_equal(found[, "gpu"], found[, "cpu"], tolerance = 1e-5)
+  }
+})
