@@ -201,7 +201,7 @@ gp_preconditioner <- function(K, noise, control, values, near) {
   before <- near$preconditioner
   if (!is.null(before) && identical(near$values, values)) return(before)
   if (is.null(before) || are_apart(before$values, values)) {
-    rank <- control$rank %or% if (is_approximated(dim(K), control)) landmarks_beside_neighbours
+    rank <- control$rank %or% if (is_approximated(dim(K), control)) min(landmarks_beside_neighbours, dim(K)[1] %/% 2)
     return(list(P = preconditioner(K, noise, rank = rank, local = "always", instead = before$P), values = values))
   }
   list(P = preconditioner(K, noise, like = before$P, instead = before$P), values = before$values)

@@ -65,3 +65,18 @@ test_that("estimates by series are near to the dense ones", {
   expect_true(all(abs(far) < 0.4 * sqrt(diag(vcov(dense, "covariance")))))
   expect_equal(predict(series, type = "link"), predict(dense, type = "link"), tolerance = 0.02)
 })
+
+test_that("few rows by series are what they are dense, fewer than there would be landmarks", {
+  set.seed(1)
+  d <- data.frame(a = stats::runif(60))
+  d$y <- sin(6 * d$a) + stats::rnorm(60, sd = 0.2)
+  d$k <- stats::rpois(60, exp(1 + sin(6 * d$a)))
+  for (family in c("gaussian", "poisson")) {
+    fit <- function(...) {
+      gp_fit(if (family == "gaussian") y ~ a else k ~ a, d, kernel = kernel_spec("matern32", scale = 0.5),
+             family = family, control = fit_control(...))
+    }
+    found <- fit(dense_n = 0, approximate = TRUE)
+    expect_equal(as.numeric(logLik(found)), as.numeric(logLik(fit())), tolerance = 1e-3, label = family)
+  }
+})
