@@ -118,8 +118,8 @@
 #' map <- gp_fit(depth ~ long + lat, some, trend = ~ long + lat, kernel = "matern32")
 #' summary(map)
 #' # counts, and the probability of a large one
-#' by_distance <- kernel_spec("matern32", scale = 4)
-#' counts <- gp_fit(stations ~ long + lat, some, trend = ~ mag, kernel = by_distance, family = "negbin")
+#' k <- kernel_spec("matern32", scale = 4)
+#' counts <- gp_fit(stations ~ long + lat, some, trend = ~ mag, kernel = k, family = "negbin")
 #' predict(counts, some[1:2, ], interval = "prediction")
 gp_fit <- function(x, ...) UseMethod("gp_fit")
 
