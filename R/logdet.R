@@ -154,7 +154,8 @@ check_wanted_error <- function(se_tol) {
 # What is off by rounding in a sum of n logarithms, relative to it and to n.
 rounding_of_logs <- 1e-12
 
-# With the solutions u and v of all probes (`vectors`), or of what derivatives along matrices read of them.
+# With what derivatives along matrices read of the solutions u and v of some probes after others, or with those of all
+# probes at once (`vectors`), which are kept whole anyway.
 logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors = FALSE) {
   n <- length(ridge)
   used <- quadrature_system(K, ridge, probes, seed)

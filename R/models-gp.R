@@ -328,8 +328,6 @@ bounded_labels <- function(estimate) {
   names(theta)[theta <= lower + 1e-6 | theta >= estimate$bounds$upper - 1e-6]
 }
 
-# The process at places, without the trend.
-
 # Products of the covariances of places and data with columns.
 gp_products <- function(fit, at, x) {
   if (fit$variance == 0) return(matrix(0, nrow(at), NCOL(x)))

@@ -54,7 +54,7 @@ show_work <- function(work) {
   if (now() < work$next_look) return(invisible())
   work$next_look <- now() + 0.5
   spent <- now() - work$begun
-  done <- (work$count + work$within) / work$steps
+  done <- (work$count + work$within) / work$steps  # within a step as the engine tells; NA where steps are not known
   left <- if (isTRUE(done > 0)) spent / done - spent else if (isTRUE(work$left >= 0)) work$left
   say_expected(work, spent + (left %or% 0))
   if (!shows_progress()) return(invisible())
@@ -63,8 +63,6 @@ show_work <- function(work) {
   show_line(work$what, ": ", paste(far, collapse = ", "))
   work$shown <- TRUE
 }
-
-# `within`: the share of the step that is at work, as the engine tells it. NA where nobody knows how many there are.
 
 line_width <- 78
 wipe_line <- function(work) if (work$shown) cat("\r", strrep(" ", line_width), "\r", sep = "", file = stderr())

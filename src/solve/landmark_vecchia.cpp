@@ -45,10 +45,14 @@ class LandmarkVecchia : public Preconditioner {
     cholesky_.solveInPlace(inverse);
     thin_.from->multiply(Columns(Block(-inverse)).sent_to(home), &columns_);
     rows_to_points(columns_, nullptr, &many_, threads_);
+    columns_ = Columns();  // a number for each landmark and point: no more of them at once than need be
     factor_.from_left(many_, false, &next_);
+    many_ = Columns();
     factor_.from_left(next_, true, &found.cross);
+    next_ = Columns();
     points_to_rows(found.cross, nullptr, &columns_, threads_);
     thin_.to->multiply(columns_, &at_landmarks_);
+    columns_ = Columns();
     found.own = (inverse - cholesky_.solve(at_landmarks_.to_host())).transpose();  // H H' = -H U' A[R, S] W^-1
     multiply_by(&found.cross, 2);
     for (Index k = 0; k < some.size(); ++k)

@@ -68,10 +68,6 @@ class Turns {
     unsigned here = 0;
     long long number = 0;
   };
-  static Turns*& running() {
-    static Turns* turns = nullptr;
-    return turns;
-  }
   template <class All>
   void meet(Meeting* at, All all) {
     const long long number = at->number;
@@ -94,7 +90,7 @@ class Turns {
   }
   // Threads that have not begun, until one waits.
   static void work() {
-    Turns& all = *running();
+    Turns& all = *running_;
     while (all.next_ > 0) {
       threadIdx = {--all.next_, 0, 0};
       (*all.kernel_)();
@@ -110,12 +106,13 @@ class Turns {
     go_on(stack);
   }
   void go_on(Stack* stack) {
-    running() = this;
+    running_ = this;
     now_ = stack;
     stack->waits = false;
     swapcontext(&home_, &stack->here);
   }
 
+  static inline Turns* running_ = nullptr;
   const std::function<void()>* kernel_ = nullptr;
   unsigned next_ = 0, left_ = 0;  // threads that have not begun, and not ended
   std::vector<std::unique_ptr<Stack>> stacks_;

@@ -6,8 +6,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The same in float32's precision: of the four products of halves the smallest is left out, and the largest comes last.
-// b holds its high halves, then its low ones.
+// multiply_add() of halves, in float32's precision: of their four products the smallest is left out, and the largest
+// comes last. b holds its high halves, then its low ones.
 __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& high, const uint4& low, const uint4& b) {
   multiply_add(sum, low, b.x, b.y);
   multiply_add(sum, high, b.z, b.w);
