@@ -52,14 +52,14 @@ send_blocks <- function(wave) {
   for (node in ready_nodes(w)) {
     if (wave$at[node] || !length(wave$waiting)) next
     task <- task_for(wave, node)
-    wave$tried[task] <- wave$tried[task] + 1L
-    if (wave$tried[task] > 3) {
+    if (wave$tried[task] >= 3) {
       abort("worker_lost", text_of_block(wave$tasks[[task]]), " have ended three workers")
     }
     message <- with_news(w, node, with_store(wave$tasks[[task]], wave$store, w$known[[node]]))
     suspendInterrupts(if (spoken_to(wave, node, send_message(w$cluster[[node]], message))) {
       w$known[[node]] <- union(w$known[[node]], names(message$store))
       wave$waiting <- setdiff(wave$waiting, task)
+      wave$tried[task] <- wave$tried[task] + 1L
       wave$at[node] <- task
       wave$since[node] <- as.numeric(Sys.time())
     } else {
@@ -123,7 +123,8 @@ read_message <- function(node) tryCatch(unserialize(node$con)$value, error = fun
 # is written or read; one that stands still in the middle of it is given up after the same patience.
 spoken_to <- function(wave, node, message) {
   con <- wave$w$cluster[[node]]$con
-  before <- socketTimeout(con)
+  before <- tryCatch(socketTimeout(con), error = function(e) NULL)
+  if (is.null(before)) return(FALSE)  # its connection was closed, as by stopCluster()
   wave$speaking <- node
   socketTimeout(con, min(before, max(1, ceiling(wave$patience))))
   force(message)

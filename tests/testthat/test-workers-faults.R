@@ -118,6 +118,18 @@ test_that("a worker that is killed in the middle of a block loses it and nothing
   })
 })
 
+test_that("workers whose cluster was stopped are lost, however many", {
+  skip_with_few_processes()
+  for (n in c(2, 4)) {
+    with_workers(n, function(w) {
+      far <- lazy_set(K, workers = w)
+      expect_identical(far %*% b, K %*% b)
+      parallel::stopCluster(w$cluster)
+      expect_error(far %*% b, "all workers are lost", class = "kernweave_error_worker_lost")
+    })
+  }
+})
+
 test_that("a block that ends three workers is an error that names its rows, and the fourth lives", {
   skip_with_few_processes()
   skip_on_os("windows")
