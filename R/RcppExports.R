@@ -357,6 +357,26 @@ r_conditional_local <- function(entries, data, places) {
     .Call(`_kernweave_r_conditional_local`, entries, data, places)
 }
 
+r_matern_table <- function(nu, most) {
+    .Call(`_kernweave_r_matern_table`, nu, most)
+}
+
+r_matern_slope_table <- function(nu) {
+    .Call(`_kernweave_r_matern_slope_table`, nu)
+}
+
+r_table_nodes <- function(first, end) {
+    .Call(`_kernweave_r_table_nodes`, first, end)
+}
+
+r_values_table <- function(values, at_zero, first, most, is_mixture) {
+    .Call(`_kernweave_r_values_table`, values, at_zero, first, most, is_mixture)
+}
+
+r_look_up <- function(table, order, squares) {
+    .Call(`_kernweave_r_look_up`, table, order, squares)
+}
+
 r_on_device <- function(x, number) {
     .Call(`_kernweave_r_on_device`, x, number)
 }

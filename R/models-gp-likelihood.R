@@ -84,12 +84,16 @@ gp_slopes <- function(model, values) {
   numbers <- gp_numbers(model, values)
   turning <- if (is_turning(values)) c("scale", "turn")
   operands <- named_parameters(numbers[c(setdiff(free, turning), if (length(turning)) "axes")])
-  K <- gp_pairs(model, replace(numbers, names(operands), operands))
+  # A smoothness is an operand of its own slope alone, since a kernel with one to be differentiated reads two tables.
+  rough <- names(operands)[of_smoothness(names(operands), model$kernel)]
+  others <- setdiff(names(operands), rough)
+  with_operands <- function(names) gp_pairs(model, replace(numbers, names, operands[names]))
+  K <- with_operands(others)
   by_axes <- if (length(turning)) lazy_gradient(K, operands$axes)
   of <- lapply(free, function(name) {
     index <- layout$index[mine & layout$name == name]
     if (name %in% turning) return(turned_slopes(by_axes, values, name, index))
-    slope <- lazy_gradient(K, operands[[name]])
+    slope <- lazy_gradient(if (name %in% rough) with_operands(name) else K, operands[[name]])
     columns <- column_of_parameter(model, name, length(values$kernel[[name]]))
     lapply(index, function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
   })

@@ -20,7 +20,7 @@
 #' length-scale, `aniso = TRUE` one along each of two axes whose direction is estimated, too. If the kernel has a
 #' `variance` other than 1, it is fixed at that value, as if you had given it here. In a sum of kernels whose variances
 #' are all free, these are estimated, and the overall variance is 1. `kernel_spec("matern")` has a smoothness `nu` that
-#' is estimated, between 0.1 and 5, on at most 5000 rows.
+#' is estimated, between 0.1 and 5.
 #'
 #' All parameters but the direction of axes are positive, and are estimated on the log scale, by average-information
 #' steps (Gilmour, Thompson and Cullis, 1995) from the best of several starts on at most 300 rows. With more than 2400
@@ -159,7 +159,6 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "matern52", var
 gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family = NULL) {
   check_control(control, series = TRUE)
   check_order(kernel, 0, "Gaussian processes")
-  refuse_series_of_nu(kernel, control)
   one <- function(v) is.numeric(v) && length(v) == 1 && is.finite(v)
   if (!is.null(variance) && !(one(variance) && variance >= 0)) {
     abort("value", "`variance` must be 0 or more, or NULL to be estimated, not ", format_value(variance))
@@ -220,7 +219,6 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
 # Estimates, and what these make of all rows.
 gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
-  settings$estimate_on <- rows_that_estimate(model, settings)
   begin_work("gp_fit()", quicker = quicker_gp(model, settings), expected = expected_of_gp(model, settings))
   on.exit(end_work("gp_fit()"))
   rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed)

@@ -215,6 +215,9 @@ math_rows <- c("exp" = "Exp", "log" = "Log", "sqrt" = "Sqrt", "sin" = "Sin", "co
 #' exp(-sqrt(x))}.}
 #' \item{\code{matern52}, \code{Matern52}}{The same with nu = 5/2. \code{(1 + sqrt(x) + x/3) * exp(-sqrt(x))}. Gradient
 #' \code{-(g * matern32(x))/6}.}
+#' \item{\code{radial_table}, \code{RadialTable}}{Derivative number `order`, 0 for the value, of a function of the
+#' squared distance x that a table y has piece by piece, up to derivative number `most`. Gradient \code{g *
+#' radial_table(x, y, a0 + 1, a1)}.}
 #' \item{\code{hypot}, \code{Hypot}}{Hypotenuse. \code{sqrt(square(x) + square(y))}.}
 #' }
 #'

@@ -1057,6 +1057,64 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_matern_table
+std::vector<double> r_matern_table(double nu, int most);
+RcppExport SEXP _kernweave_r_matern_table(SEXP nuSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_matern_table(nu, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_matern_slope_table
+std::vector<double> r_matern_slope_table(double nu);
+RcppExport SEXP _kernweave_r_matern_slope_table(SEXP nuSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_matern_slope_table(nu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_table_nodes
+std::vector<double> r_table_nodes(int first, int end);
+RcppExport SEXP _kernweave_r_table_nodes(SEXP firstSEXP, SEXP endSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type end(endSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_table_nodes(first, end));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_values_table
+Rcpp::List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture);
+RcppExport SEXP _kernweave_r_values_table(SEXP valuesSEXP, SEXP at_zeroSEXP, SEXP firstSEXP, SEXP mostSEXP, SEXP is_mixtureSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type at_zero(at_zeroSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< bool >::type is_mixture(is_mixtureSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_values_table(values, at_zero, first, most, is_mixture));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_look_up
+std::vector<double> r_look_up(std::vector<double> table, int order, std::vector<double> squares);
+RcppExport SEXP _kernweave_r_look_up(SEXP tableSEXP, SEXP orderSEXP, SEXP squaresSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< int >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type squares(squaresSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_look_up(table, order, squares));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_on_device
 SEXP r_on_device(SEXP x, int number);
 RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
@@ -1569,6 +1627,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_nearest_before", (DL_FUNC) &_kernweave_r_nearest_before, 3},
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},
+    {"_kernweave_r_matern_table", (DL_FUNC) &_kernweave_r_matern_table, 2},
+    {"_kernweave_r_matern_slope_table", (DL_FUNC) &_kernweave_r_matern_slope_table, 1},
+    {"_kernweave_r_table_nodes", (DL_FUNC) &_kernweave_r_table_nodes, 2},
+    {"_kernweave_r_values_table", (DL_FUNC) &_kernweave_r_values_table, 5},
+    {"_kernweave_r_look_up", (DL_FUNC) &_kernweave_r_look_up, 3},
     {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
     {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 6},

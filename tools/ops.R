@@ -176,7 +176,7 @@ render_includes <- function(files, what) {
 }
 
 loop_headers <- function(rows) {
-  loops <- rows[vapply(rows, `[[`, "", "class") %in% c("LOOP1", "LOOP2")]
+  loops <- rows[vapply(rows, `[[`, "", "class") %in% c("LOOP1", "LOOP2", "LOOKUP")]
   sort(paste0(vapply(loops, `[[`, "", "fn"), ".hpp"), method = "radix")
 }
 

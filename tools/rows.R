@@ -14,6 +14,7 @@ row_columns <- list(
   FOLD2 = c("name", "fn", "kind", "start", "value", "adjoint_x", "adjoint_y", "binding", "doc"),
   LOOP1 = c("name", "fn", "kind", "width", "attributes", "adjoint_x", "binding", "doc"),
   LOOP2 = c("name", "fn", "kind", "width", "attributes", "adjoint_x", "adjoint_y", "binding", "doc"),
+  LOOKUP = c("name", "fn", "kind", "width", "attributes", "adjoint_x", "binding", "doc"),
   ALIAS1 = c("name", "fn", "attributes", "value", "binding", "doc"),
   ALIAS2 = c("name", "fn", "attributes", "value", "binding", "doc"),
   ALIAS3 = c("name", "fn", "attributes", "value", "binding", "doc"),
@@ -34,7 +35,7 @@ as_row <- function(call) {
   row$class <- class
   row$name <- as.character(row$name)
   row$fn <- as.character(row$fn)
-  arity <- switch(class, BINARY = , FOLD2 = , LOOP2 = , ALIAS2 = 2, TERNARY = , ALIAS3 = 3, 1)
+  arity <- switch(class, BINARY = , FOLD2 = , LOOP2 = , LOOKUP = , ALIAS2 = 2, TERNARY = , ALIAS3 = 3, 1)
   row$arguments <- c("x", "y", "z")[seq_len(arity)]
   row$attributes <- attribute_forms(row$attributes)
   row$doc <- eval(row$doc)

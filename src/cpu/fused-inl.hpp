@@ -52,7 +52,7 @@ class FusedLoops {
 
   // --- one chain ---
 
-  // What a call takes besides what has been found.
+  // What a call takes besides what has been found: of a call that looks numbers up, a table behind `row`.
   struct Taken {
     P once;
     Seen row, column;
@@ -61,6 +61,7 @@ class FusedLoops {
     template <int kArgument>
     KW_FN Part get(const Part* found, int, int c) const {
       if constexpr (kArgument >= 0) return found[kArgument];
+      else if constexpr (kArgument == kOfTable) return found[0];
       else if constexpr (kArgument == kOfRow) return {row.rows(), row.rows()};
       else if constexpr (kArgument == kOfColumn)
         return {{column.number(c), column.number(c)}, {column.number(c + 1), column.number(c + 1)}};
@@ -87,12 +88,31 @@ class FusedLoops {
     }
   };
 
+  // Calls of which one looks numbers up.
+  struct LookingUp {
+    TableReader<T> table;
+
+    template <Op kOp>
+    KW_FN Part call(Part x, Part y) const {
+      if constexpr (kOp == Op::RadialTable)
+        return {{table(x.first.first), table(x.first.second)}, {table(x.second.first), table(x.second.second)}};
+      else return Called<kOp>::eval(x, y);
+    }
+  };
+
   // What is known of all calls, and which are left to follow when the fold has been carried out.
   template <class... Calls>
   struct Listed {
     static constexpr int kLength = static_cast<int>(sizeof...(Calls));
     static constexpr bool kColumns = (false || ... || Calls::template kTakes<kOfColumn>),
-                          kLastTells = last_tells<Calls...>();
+                          kLastTells = last_tells<Calls...>(),
+                          kLooksUp = (false || ... || Calls::template kTakes<kOfTable>);
+    // The number of the call that looks numbers up.
+    static constexpr int table_call() {
+      int at = -1, number = 0;
+      ((at = Calls::template kTakes<kOfTable> ? number : at, ++number), ...);
+      return at;
+    }
   };
   template <class Calls>
   struct Work;
@@ -146,6 +166,15 @@ class FusedLoops {
         taken[k].once = taken[k].row.number(0);
       }
     }
+    KW_FN TableReader<T> table() const {
+      const Instruction& call = calls[Here::table_call()];
+      return TableReader<T>(taken[Here::table_call()].row.numbers(0), call.width, call.attributes[0]);
+    }
+    template <class Way>
+    KW_FN Way way() const {
+      if constexpr (Here::kLooksUp) return Way{table()};
+      else return Way();
+    }
     KW_FN void go_on(std::int64_t strips) {
       y.at += strips * y_step;
       if constexpr (Here::kColumns)
@@ -184,7 +213,8 @@ class FusedLoops {
                           kTells = kOneWeight && Here::kLastTells && Reduction::kSum,
                           kPicks = Reduction::State::kPicks && !kSummed,
                           kShort = kTells || (kOneWeight && Reduction::kAddsShortly);
-    using Way = std::conditional_t<kTells, Shortly, AsWritten>;
+    using Way = std::conditional_t<Here::kLooksUp, LookingUp, std::conditional_t<kTells, Shortly, AsWritten>>;
+    using PlainWay = std::conditional_t<Here::kLooksUp, LookingUp, AsWritten>;
   };
 
   // All strips as they are written, the last one perhaps not full.
@@ -197,7 +227,7 @@ class FusedLoops {
     if (Kind::kOneWeight) reduction.width = 1;
     for (std::int64_t left = frame.columns; left > 0;
          left -= M::kColumns, places.go_on(1), reduction.b.at += weight_step) {
-      AsWritten way;
+      auto way = places.template way<typename Kind::PlainWay>();
       Strip s;
       places.template work<typename Kind::Fold>(&way, &s);
       take<typename Kind::Reduction>(frame, reduction, s, left);
@@ -212,7 +242,7 @@ class FusedLoops {
     Places<typename Kind::Here> places(frame);
     typename M::Ready reduction = M::ready(frame, places.last, {});
     reduction.width = 1;
-    AsWritten way;
+    auto way = places.template way<typename Kind::PlainWay>();
     Strip s;
     typename Reduction::Picking picking(reinterpret_cast<typename Reduction::State*>(reduction.states));
     std::int64_t left = frame.columns;
@@ -231,12 +261,13 @@ class FusedLoops {
   // Full strips of what adds up and has one weight, the short way. Goes on behind them, and says whether that was
   // right.
   static KW_FN bool well_told(const AsWritten&) { return true; }
+  static KW_FN bool well_told(const LookingUp&) { return true; }
   static KW_FN bool well_told(const Shortly& way) { return way.inverses.well_told(); }
   template <class Kind>
   static KW_FN bool add_shortly(Places<typename Kind::Here>* places, typename M::Ready* reduction,
                                 std::int64_t weight_step, std::int64_t strips) {
     typename Kind::Reduction::Adding adding(reinterpret_cast<typename Kind::Reduction::State*>(reduction->states));
-    typename Kind::Way way;
+    auto way = places->template way<typename Kind::Way>();
     for (; strips > 0; --strips, places->go_on(1), reduction->b.at += weight_step) {
       Strip s;
       places->template work<typename Kind::Fold>(&way, &s);
@@ -263,6 +294,8 @@ class FusedLoops {
   template <class Fold, class Calls, template <class> class State, Weight kWeight, bool kSummed>
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     using Kind = FusedLoops::Kind<Fold, Calls, State, kWeight, kSummed>;
+    if constexpr (Kind::Here::kLooksUp)
+      if (Places<typename Kind::Here>(frame).table().has_pole()) return Steps<T>::run(frame);
     if constexpr (Kind::kShort) {
       const std::int64_t full = frame.columns / M::kColumns;
       Places<typename Kind::Here> places(frame);
@@ -325,6 +358,7 @@ class FusedLoops {
   static constexpr Rows rows() {
     Rows all;
 #define FUSED(name, fold, reduction, ...) add_row<Op::fold, __VA_ARGS__, red::reduction, Red::reduction>(&all);
+#define FUSED_CPU FUSED
 #define SLOPE(name, fold, ...) add_slope<Op::fold, __VA_ARGS__>(&all);
 #include "kernweave/fused.def"
     return all;

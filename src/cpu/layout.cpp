@@ -19,10 +19,18 @@ std::int64_t Pass::stride(Space space) const {
     case Space::lane_panel: return tiling.strip_rows();
     case Space::sweep_panel: return tiling.per_strip;
     case Space::once: return tiling.strip();
+    case Space::table: return 1;
     case Space::pairs: return tiling.columns * tiling.strip_rows();
     case Space::slot: return tiling.strip();
   }
   return 0;
+}
+
+std::vector<const double*> Pass::tables_of(const std::vector<View>& data) const {
+  std::vector<const double*> tables;
+  for (const Packed& p : packed)
+    if (p.space == Space::table) tables.push_back(data[p.reading.variable].data);
+  return tables;
 }
 
 std::int64_t Pass::numbers_in(Space space) const {
@@ -40,12 +48,13 @@ Layout::Layout(const Plan& plan, const Variant& variant, const std::vector<bool>
   pass->components[index_of(Space::once)] = static_cast<int>(program.numbers.size());
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     if (!needed[s] || is_gather(&program.steps[s])) continue;
-    for (const Ref& ref : program.steps[s].in) add_reading(ref);
+    const std::vector<Ref>& in = program.steps[s].in;
+    for (std::size_t k = 0; k < in.size(); ++k) add_reading(in[k], row(program.steps[s].op).looks_up && k == 1);
   }
   for (const PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];
-    add_reading(output.value);
-    add_reading(output.weight);
+    add_reading(output.value, false);
+    add_reading(output.weight, false);
   }
   std::vector<Ref> roots;
   for (const Output& o : variant.outputs) roots.insert(roots.end(), {o.value, o.weight});
@@ -86,19 +95,21 @@ Reading Layout::reading_of(const Ref& ref) const {
   return {step.in[0].index, by.rows, step.width};
 }
 
-int Layout::packed_as(const Ref& ref) const {
+int Layout::packed_as(const Ref& ref, bool as_table) const {
   if (ref.from == Ref::From::number) return -1;
   if (is_slot(ref) && !is_gather(program_.maker(ref))) return -1;
   const Reading reading = reading_of(ref);
-  for (std::size_t k = 0; k < pass_->packed.size(); ++k)
-    if (pass_->packed[k].reading == reading) return static_cast<int>(k);
+  for (std::size_t k = 0; k < pass_->packed.size(); ++k) {
+    const Packed& packed = pass_->packed[k];
+    if (packed.reading == reading && (packed.space == Space::table) == as_table) return static_cast<int>(k);
+  }
   return static_cast<int>(pass_->packed.size());
 }
 
-void Layout::add_reading(const Ref& ref) {
-  if (packed_as(ref) != static_cast<int>(pass_->packed.size())) return;
+void Layout::add_reading(const Ref& ref, bool as_table) {
+  if (packed_as(ref, as_table) != static_cast<int>(pass_->packed.size())) return;
   const Reading reading = reading_of(ref);
-  const Space space = space_of(axis_of(reading, plan_));
+  const Space space = as_table ? Space::table : space_of(axis_of(reading, plan_));
   int& components = pass_->components[index_of(space)];
   pass_->packed.push_back({reading, space, components});
   components += reading.width;
@@ -110,7 +121,7 @@ Operand Layout::place(Space space, int component, int width) const {
   Operand o;
   o.space = space;
   o.width = width;
-  o.vector = space != Space::once && space != Space::sweep_panel;
+  o.vector = space != Space::once && space != Space::table && space != Space::sweep_panel;
   o.stride = width == 1 ? 0 : pass_->stride(space);
   o.offset = component * pass_->stride(space);
   if (o.vector && space != Space::lane_panel) o.column = pass_->tiling.strip_rows();
@@ -135,6 +146,11 @@ Operand Layout::operand(const Ref& ref, Region seen_from) {
   if (packed < 0) return slot_operand(ref.index, seen_from);
   const Packed& p = pass_->packed[packed];
   return seen(p.space, p.component, p.reading.width, seen_from);
+}
+
+Operand Layout::table(const Ref& ref) {
+  const Packed& p = pass_->packed[packed_as(ref, true)];
+  return place(p.space, p.component, p.reading.width);
 }
 
 Operand Layout::slot_operand(int slot, Region seen_from) {

@@ -13,6 +13,8 @@ class Layout {
 
   // A value as seen from the program of a region.
   Operand operand(const Ref& ref, Region seen_from);
+  // A parameter that is read by place.
+  Operand table(const Ref& ref);
   // A slot to be stored to.
   Operand slot_operand(int slot, Region seen_from);
   // A place in the strip's own memory that no slot has.
@@ -21,7 +23,7 @@ class Layout {
   int spare_along(Region axis);
   Operand along(Region axis, int place, Region seen_from);
   // Which of the packed variables a value is; -1 if none.
-  int packed_as(const Ref& ref) const;
+  int packed_as(const Ref& ref, bool as_table = false) const;
   // Where a slot lies in its region's memory.
   const Slot& slot(int slot) const { return slots_[slot]; }
   // Room for one output kept pair by pair; the first of its components.
@@ -30,7 +32,7 @@ class Layout {
  private:
   Space space_of(Region region) const;
   Space space_of(Axis axis) const;
-  void add_reading(const Ref& ref);
+  void add_reading(const Ref& ref, bool as_table);
   Operand place(Space space, int component, int width) const;
   // Pairs see the values of an axis in its panel.
   Operand seen(Space space, int component, int width, Region seen_from);

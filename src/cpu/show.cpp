@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace {
 
-const char* const kSpaceNames[] = {"lane", "sweep", "lane_panel", "sweep_panel", "once", "pairs", "slot"};
+const char* const kSpaceNames[] = {"lane", "sweep", "lane_panel", "sweep_panel", "once", "table", "pairs", "slot"};
 const char* const kShapesOfOne[] = {"alone", "scaled", "shifted"};
 const char* const kShapesOfTwo[] = {"with_vector",    "with_number",  "vector_with",  "number_with", "vector_number",
                                     "number_vector",  "row_number",   "number_row",   "vectors",     "sum_row_number",

@@ -1,6 +1,7 @@
 // What a row becomes in the machine, by its class: a step for each shape its operands can have; and the table of all
 // steps by their codes. Included once per instruction set.
 #pragma once
+#include "cpu/lookup-inl.hpp"
 #include "cpu/reduction-inl.hpp"
 #include "cpu/screen-inl.hpp"
 
@@ -159,6 +160,15 @@ class Steps {
     }
   };
 
+  // A row that reads numbers of a table by place takes the strip in registers.
+  struct LookUp {
+    static KW_FN void work(const Ready& i, Run*, Strip* s) {
+      const TableReader<T> read(i.a.numbers(0), i.width, i.from->attributes[0]);
+      if (read.has_pole()) M::map(s, [&](P x) { return read.without_pole(x); });
+      else M::map(s, read);
+    }
+  };
+
   // --- moves ---
 
   struct LoadVector {
@@ -252,6 +262,7 @@ class Steps {
 #define FOLD2(Name, ...) all.template add_fold<Op::Name, Fold2, op::Name>(Every<FoldShape, FoldShape::of_two>());
 #define LOOP1(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<Loop1<op::Name>>);
 #define LOOP2(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<Loop2<op::Name>>);
+#define LOOKUP(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<LookUp>);
 #include "kernweave/ops.def"
 #define REDUCTION(Name, ...) all.template add_reduction<Red::Name, red::Name>(Every<Weight, Weight::count>());
 #include "kernweave/reductions.def"

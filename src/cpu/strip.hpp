@@ -17,10 +17,11 @@ enum class Space : std::uint8_t {
   lane_panel,   // those of the lane axis that pairs read, strip by strip with all components together: close to
   sweep_panel,  // each other, they neither compete for places in the cache nor come in late; the same of the sweep axis
   once,         // parameters and numbers
+  table,        // parameters that are read by place: their numbers as they are, once for all lanes
   pairs,        // matrices of pairs, packed for the present strip of lanes
   slot,         // what the program itself has stored, one strip wide
 };
-constexpr int kSpaces = 7;
+constexpr int kSpaces = 8;
 
 // How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
 // the same in all lanes.

@@ -8,7 +8,6 @@
 
 namespace kernweave {
 namespace {
-
 constexpr std::int64_t kAlign = 64;  // of the widest vector
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 std::int64_t padded_to(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -27,9 +26,9 @@ TileWorker<T>::TileWorker(const PassRun& job) : job_(job), pass_(*job.pass) {
   std::int64_t bytes = 0, storage = 0;
   std::array<std::int64_t, kSpaces> first{};
   for (int s = 0; s < kSpaces; ++s) {
+    const std::int64_t numbers = std::max(pass_.numbers_in(static_cast<Space>(s)), t.strip());
     first[s] = bytes;
-    bytes +=
-        aligned(std::max(pass_.numbers_in(static_cast<Space>(s)), t.strip()) * static_cast<std::int64_t>(sizeof(T)));
+    bytes += aligned(numbers * static_cast<std::int64_t>(sizeof(T)));
   }
   for (const RowShape::Part& part : job.shape->parts)
     storage += part.kernel->lane_storage(part.output->places) * part.output->width * t.vectors;
@@ -55,6 +54,7 @@ void TileWorker<T>::take_up(const Task& task) {
     std::fill_n(space(Space::once) + static_cast<std::int64_t>(k) * t.strip(), t.strip(),
                 static_cast<T>(pass_.numbers[k]));
   pack_space(Space::once, Axis::param, {0, 0}, 1, t.strip());
+  if (takes_tables()) pack_space(Space::table, Axis::param, {0, 0}, 1, 1);
   run_along(pass_.once, Space::once, t.strip());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <functional>
+#include <utility>
 #include <vector>
 #include "cpu/pass.hpp"
 #include "cpu/outputs.hpp"
@@ -70,6 +71,11 @@ class TileWorker {
 
  private:
   void take_up(const Task& task);
+  // Are the tables of the task others than those that were packed last? Of one call they most often are not.
+  bool takes_tables() {
+    const std::vector<const double*> last = std::exchange(tables_, pass_.tables_of(task_->data));
+    return last != tables_;
+  }
   const double* centre(const Packed& p) const {
     const std::vector<double>& centre = task_->centres[p.reading.variable];
     return centre.empty() ? nullptr : centre.data();
@@ -119,6 +125,7 @@ class TileWorker {
   const Pass& pass_;
   const Task* task_ = nullptr;
   std::vector<char> memory_;
+  std::vector<const double*> tables_;  // those that were packed last
   std::array<T*, kSpaces> spaces_{};
   T* own_panel_ = nullptr;  // of the sweep axis, where none is shared
   char* states_ = nullptr;

@@ -95,7 +95,11 @@ class PairWriter : public StepWriter {
     Instruction i(code_of(step.op, Shape::alone));
     for (std::size_t k = 0; k < step.in.size(); ++k) {
       const int argument = k == 0 ? call.x : call.y;
-      if (argument == kOfColumn) i.b = at(step.in[k]);
+      if (argument == kOfTable) {
+        i.a = layout_.table(step.in[k]);
+        i.width = i.a.width;
+        i.attributes = step.attributes.data();
+      } else if (argument == kOfColumn) i.b = at(step.in[k]);
       else if (argument < 0) i.a = at(step.in[k]);
     }
     out_.push_back(i);

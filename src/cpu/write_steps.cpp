@@ -54,7 +54,7 @@ void StepWriter::one(const Step& step) {
   switch (row(step.op).form) {
     case Form::elementwise: return element(step);
     case Form::fold: return fold(step);
-    case Form::loop: return own_loop(step);
+    case Form::loop: return row(step.op).looks_up ? look_up(step) : own_loop(step);
     default: return;
   }
 }
@@ -278,6 +278,16 @@ void StepWriter::own_loop(const Step& step) {
   i.result = at_slot(step.out);
   pass_.scratch = std::max(pass_.scratch, step.width + i.a.width + i.b.width);
   out_.push_back(i);
+}
+
+void StepWriter::look_up(const Step& step) {
+  Instruction i(code_of(step.op, Shape::alone));
+  take(step.in[0]);
+  i.a = layout_.table(step.in[1]);
+  i.width = i.a.width;
+  i.attributes = step.attributes.data();
+  out_.push_back(i);
+  holds(step.out);
 }
 
 // --- steps that wait ---

@@ -50,6 +50,7 @@ class StepWriter : protected StripRegister {
   void fold_by_component(const Step& step);
 
   void own_loop(const Step& step);
+  void look_up(const Step& step);
 
   // --- steps that wait ---
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "distance/radial_table.hpp"
 #include "expr/show.hpp"
 
 namespace kernweave {
@@ -20,6 +21,20 @@ int Profile::add_step(Op op, const std::vector<int>& in) {
   std::copy(in.begin(), in.end(), step.in.begin());
   steps_.push_back(step);
   return out_.back();
+}
+
+int Profile::add_look_up(Op op, int in, std::vector<double> table, int order) {
+  const int place = add_step(op, {in});
+  steps_.back().table = std::make_shared<const std::vector<double>>(std::move(table));
+  steps_.back().order = order;
+  return place;
+}
+
+Lane Profile::ProfileStep::at(const Lane* in) const {
+  return table ? Lane(look_up(*table, order, in[0].v)) : value(in);
+}
+Ball Profile::ProfileStep::over(const Ball* in) const {
+  return table ? bound_of_look_up(*table, order, in[0]) : bounded(in);
 }
 
 template <class L, class Number, class Apply>
@@ -43,20 +58,23 @@ L Profile::run_in(L square, Number number, Apply apply) const {
 
 double Profile::at(double square) const {
   const auto number = [](double x) { return Lane(x); };
-  return run(Lane(square), number, [](const ProfileStep& step, const Lane* in) { return step.value(in); }).v;
+  return run(Lane(square), number, [](const ProfileStep& step, const Lane* in) { return step.at(in); }).v;
 }
 
 Ball Profile::over(const Ball& square) const {
   const auto number = [](double x) { return Ball(x); };
-  return run(square, number, [](const ProfileStep& step, const Ball* in) { return step.bounded(in); });
+  return run(square, number, [](const ProfileStep& step, const Ball* in) { return step.over(in); });
 }
 
 std::string Profile::text() const {
   Pool pool(false);
   const Expr s = pool.variable({"s", Axis::param, Source::data, 1, Kind::real, kernweave::Axes::none(), 0});
+  const Expr table = pool.variable({"table", Axis::param, Source::data, 1, Kind::real, kernweave::Axes::none(), 1});
   const auto number = [&](double x) { return pool.number(x); };
   return show(run(s, number, [&](const ProfileStep& step, const Expr* in) {
-    return pool.make(step.op, {in, in + row(step.op).arity});
+    std::vector<Expr> args(in, in + step.arity());
+    if (step.table) args.push_back(table);
+    return pool.make(step.op, args, step.table ? std::vector<int>{step.order, step.order} : std::vector<int>());
   }));
 }
 
@@ -66,8 +84,8 @@ const OpRow* Profile::without_ball(const std::vector<Ball>& squares) const {
   for (const Ball& square : squares)
     run(square, number, [&](const ProfileStep& step, const Ball* in) {
       const auto at = static_cast<std::size_t>(&step - steps_.data());
-      const Ball out = step.bounded(in);
-      const bool known = std::all_of(in, in + row(step.op).arity, [](const Ball& d) { return d.known(); });
+      const Ball out = step.over(in);
+      const bool known = std::all_of(in, in + step.arity(), [](const Ball& d) { return d.known(); });
       if (known) asked[at] = true;
       if (out.known()) ever[at] = true;
       return out;

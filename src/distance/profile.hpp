@@ -1,6 +1,7 @@
 // A formula of one number, the squared distance of two points: its value, and a bound of it on balls.
 #pragma once
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class Profile {
   // Each adds a value and returns its place; place 0 is the squared distance.
   int add_number(double number);
   int add_step(Op op, const std::vector<int>& in);
+  // One order of a table, looked up at the value of a place.
+  int add_look_up(Op op, int in, std::vector<double> table, int order);
   bool full() const { return places() >= kMostPlaces; }
   void end_with(int place) { result_ = place; }
 
@@ -36,6 +39,12 @@ class Profile {
     Lane (*value)(const Lane* in);
     BoundedFn bounded;
     std::array<int, 3> in;
+    std::shared_ptr<const std::vector<double>> table{};  // of a step that looks numbers up
+    int order = 0;
+
+    int arity() const { return table ? 1 : row(op).arity; }
+    Lane at(const Lane* in) const;
+    Ball over(const Ball* in) const;
   };
   int places() const { return 1 + static_cast<int>(numbers_.size() + steps_.size()); }
   // The result in a lane: `number` makes its values of numbers, `apply` of steps and their arguments.

@@ -56,6 +56,7 @@ RadialProduct RadialSteps::of(const Ref& ref) {
 RadialProduct RadialSteps::of_step(const Step& step) {
   if (step.op == Op::Select) return choice(step);
   if (row(step.op).law) return under_law(step);
+  if (row(step.op).looks_up) return looked_up(step);
   if (origins_.linear(step)) return under_linear(step);
   return step.in.size() == 2 && row(step.op).form == Form::loop ? of_each_two(step) : plain_step(step);
 }
@@ -238,6 +239,14 @@ RadialProduct RadialSteps::under_linear(const Step& step) {
     all = all ? sum(one, *all, Op::Add) : one;
   }
   return *all;
+}
+
+// A table that is read at a formula of the distance.
+RadialProduct RadialSteps::looked_up(const Step& step) {
+  const int at = plain(step.in[0], step);
+  refuse_longer();
+  const int place = profile_->add_look_up(step.op, at, origins_.numbers(step.in[1]), step.attributes[0]);
+  return {{}, {}, {Polynomial::number(1)}, place};
 }
 
 // An operation that works element by element on formulas of the distance.

@@ -47,6 +47,7 @@ class RadialSteps {
   PlacePair united(const RadialProduct& a, const RadialProduct& b, const char* what, RadialProduct* both);
   RadialProduct choice(const Step& step);
   RadialProduct under_linear(const Step& step);
+  RadialProduct looked_up(const Step& step);
   RadialProduct plain_step(const Step& step);
   RadialProduct settled(RadialProduct value);
   RadialProduct reduced(RadialProduct value);

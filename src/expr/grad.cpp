@@ -42,6 +42,7 @@ std::vector<Adjoint> adjoints(Expr r, Expr g) {
   [[maybe_unused]] const Expr y = r->args.size() > 1 ? r.arg(1) : Expr();
   [[maybe_unused]] const Expr z = r->args.size() > 2 ? r.arg(2) : Expr();
   [[maybe_unused]] const int a0 = r->attributes.empty() ? 0 : r->attributes[0];
+  [[maybe_unused]] const int a1 = r->attributes.size() > 1 ? r->attributes[1] : 0;
   [[maybe_unused]] const std::vector<int> places = first_list(r->attributes, row(r->op).attributes);
   switch (r->op) {
 #define UNARY(Name, fn, kind, value, dx, ...) \

@@ -42,6 +42,13 @@ Width quotient(Width matrix, Width vector) {
   return vector >= 1 && matrix >= vector && matrix % vector == 0 ? matrix / vector : kMisfit;
 }
 
+// The value, or one of the derivatives, that a table has.
+Width looked_up(Width x, Width table, Width order, Width most) {
+  user_check(order <= most, Fault::no_gradient, "the table of a radial function has ", most,
+             " derivatives by the squared distance (of one by `nu` fewer), and number ", order, " is needed");
+  return x == 1 && order >= 0 && table > 4 * (most + 2) ? 1 : kMisfit;
+}
+
 // What the words ask for, by their first letters in the column.
 std::string wants(const std::string& column) {
   if (column.rfind("repeated", 0) == 0) return "one component and a positive number of repeats are needed";
@@ -51,6 +58,7 @@ std::string wants(const std::string& column) {
   if (column.rfind("unpicked", 0) == 0) return "each component needs a place inside the result's width";
   if (column.rfind("matrices", 0) == 0) return "the components of both must be multiples of the number of inner places";
   if (column.rfind("quotient", 0) == 0) return "the matrix must have a multiple of the vector's components";
+  if (column.rfind("looked_up", 0) == 0) return "one component, and the numbers of a table, are needed";
   return "they must fit together";
 }
 
@@ -72,6 +80,8 @@ Width loop_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   [[maybe_unused]] const Width a1 = a.size() > 1 ? a[1] : 0;
   [[maybe_unused]] const Width last = a.empty() ? 0 : a.back();
   [[maybe_unused]] const std::vector<int> places = first_list(a, row(op).attributes);
+  user_check(!row(op).looks_up || (args[1]->op == Op::Var && args[1]->type.axes == Axes::none()), Fault::unsupported,
+             row(op).fn, "(): the table must be a parameter, as Pm() makes it");
   switch (op) {
 #define LOOP1(Name, fn, kind, width, ...) \
   case Op::Name: return width;

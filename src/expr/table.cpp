@@ -121,6 +121,12 @@ OpRow looped(OpRow row, LoopFn loop) {
   row.loop = loop;
   return row;
 }
+// A polynomial of degree 5, and as much again to find its coefficients.
+OpRow looking_up(OpRow row, LoopFn loop) {
+  row.looks_up = true;
+  row.cost = 24;
+  return looped(std::move(row), loop);
+}
 
 std::vector<OpRow> make_op_rows() {
   const CostLane counted(0.0);
@@ -146,6 +152,8 @@ std::vector<OpRow> make_op_rows() {
   looped(plain_row(#Name, #fn, Form::loop, 1, #attributes, #kind, #__VA_ARGS__, {#dx}), loop1<op::Name>),
 #define LOOP2(Name, fn, kind, width, attributes, dx, dy, ...) \
   looped(plain_row(#Name, #fn, Form::loop, 2, #attributes, #kind, #__VA_ARGS__, {#dx, #dy}), loop2<op::Name>),
+#define LOOKUP(Name, fn, kind, width, attributes, dx, ...) \
+  looking_up(plain_row(#Name, #fn, Form::loop, 2, #attributes, #kind, #__VA_ARGS__, {#dx, "none()"}), loop2<op::Name>),
 #define SMOOTH1(Name, fn, ...) own_adjoint(plain_row(#Name, #fn, Form::alias, 1, "none", "same", #__VA_ARGS__)),
 #define ALIAS1(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 1, #attributes, "same", #__VA_ARGS__),
 #define ALIAS2(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 2, #attributes, "same", #__VA_ARGS__),

@@ -51,6 +51,7 @@ struct OpRow {
   Lane (*next)(Lane acc, const Lane* in);  // fold
   LoopFn loop;                             // loop
   const char* attribute_names;
+  bool looks_up = false;         // of a loop: it reads its second argument by place, and takes one number of the first
   bool has_own_adjoint = false;  // of an alias: its derivative is not that of its formula
   // Found by trying, not declared:
   bool commutes = false;     // f(x, y) = f(y, x)

@@ -34,10 +34,12 @@ class Reader {
     return argument(found_.row) == kOfRow && argument(found_.column) == kOfColumn;
   }
   bool call(const Step& step) {
-    if (row(step.op).form != Form::elementwise || step.group >= 0 || step.width != 1 || step.in.size() > 2)
+    const bool looks_up = row(step.op).looks_up;
+    if ((row(step.op).form != Form::elementwise && !looks_up) || step.group >= 0 || step.width != 1 ||
+        step.in.size() > 2)
       return false;
-    const CallRow here{step.op, argument(step.in[0]),
-                       step.in.size() == 2 ? argument(step.in[1]) : static_cast<int>(kNoArgument)};
+    const int second = looks_up ? kOfTable : step.in.size() == 2 ? argument(step.in[1]) : static_cast<int>(kNoArgument);
+    const CallRow here{step.op, argument(step.in[0]), second};
     found_.calls.push_back(here);
     found_.steps.push_back(&step);
     return here.x != kOther && here.y != kOther;

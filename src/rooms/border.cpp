@@ -22,6 +22,7 @@
 #include "r_pairs.cpp"
 #include "r_plan.cpp"
 #include "r_preconditioner.cpp"
+#include "r_radial.cpp"
 #include "r_resident.cpp"
 #include "r_rows.cpp"
 #include "r_segments.cpp"

@@ -2,6 +2,7 @@
 #include "windows/window.hpp"
 
 #include "distance/ball.hpp"
+#include "distance/radial_table.hpp"
 #include "expr/table.hpp"
 #include "far/device_kernels.hpp"
 
@@ -30,9 +31,16 @@ Rcpp::List ball(std::string op, Rcpp::ComplexVector centre, Rcpp::NumericVector 
   return Rcpp::List::create(Rcpp::_["centre"] = middle, Rcpp::_["radius"] = out.radius, Rcpp::_["values"] = values);
 }
 
+// The ball of one order of a table on a ball of squared distances.
+Rcpp::List table_ball(Rcpp::NumericVector table, int order, Rcpp::ComplexVector centre, double radius, bool real) {
+  const distance::Ball out = distance::bound_of_look_up({table.begin(), table.end()}, order,
+                                                        {{centre[0].r, centre[0].i}, radius, real});
+  return Rcpp::List::create(Rcpp::_["centre"] = out.centre.real(), Rcpp::_["radius"] = out.radius);
+}
+
 std::string far_kernels(int components) { return far::kernels_text(components); }
 
-const WindowTable of_far({window<ball>("ball"), window<far_kernels>("far_kernels")});
+const WindowTable of_far({window<ball>("ball"), window<table_ball>("table_ball"), window<far_kernels>("far_kernels")});
 
 }  // namespace
 }  // namespace kernweave::windows

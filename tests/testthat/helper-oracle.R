@@ -227,6 +227,7 @@ oracle_ops <- list(
   ArgMin = function(x) which.min(x),
   Pow = function(x, n) x^n,
   ClampInt = function(x, low, high) oracle_clamp(x, low, high),
+  RadialTable = function(...) oracle_radial_table(...),  # helper-radial.R
   OneHot = function(x, n) as.numeric(seq_len(n) == round(x)),
   ElemT = function(x, width, position) oracle_extract_t(x, position, width),
   Normalize = function(x) if (all(x == 0)) x else x / sqrt(sum(x^2)),

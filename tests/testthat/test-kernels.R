@@ -53,7 +53,7 @@ test_that("mistakes are refused by class", {
   expect_error(kernel_gaussian(x, y, -1), class = "kernweave_error_input")
   expect_error(kernel_gaussian(x, y, c(1, 2, 3)), class = "kernweave_error_shape")
   expect_error(kernel_gaussian(x, cbind(y, 1)), class = "kernweave_error_shape")
-  expect_error(kernel_matern(x, y, nu = 2), class = "kernweave_error_input")
+  expect_error(kernel_matern(x, y, nu = 6), class = "kernweave_error_value")
   expect_error(kernel_periodic(x, y, period = c(1, 2)), class = "kernweave_error_input")
 })
 

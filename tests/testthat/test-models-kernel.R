@@ -15,7 +15,10 @@ test_that("a kernel by name has the values of its function, with every parameter
     rational_quadratic = list(kernel_rational_quadratic, scale = 0.7, alpha = 2),
     energy = list(kernel_energy, scale = 1, exponent = 1.5), thin_plate = list(kernel_thin_plate, scale = 1),
     linear = list(kernel_linear, scale = 2), polynomial = list(kernel_polynomial, scale = 2, degree = 3, offset = 0.5),
-    periodic = list(kernel_periodic, scale = 0.7, period = 1.3)
+    periodic = list(kernel_periodic, scale = 0.7, period = 1.3),
+    spherical = list(function(...) kernel_radial(..., profile = "spherical"), scale = 2),
+    wendland2 = list(function(...) kernel_radial(..., profile = "wendland2"), scale = 2),
+    wendland4 = list(function(...) kernel_radial(..., profile = "wendland4"), scale = 2)
   )
   refused <- tryCatch(kernel_spec("none"), error = conditionMessage)
   known <- setdiff(gsub("\"", "", regmatches(refused, gregexpr("\"[a-z0-9_]+\"", refused))[[1]]), "none")

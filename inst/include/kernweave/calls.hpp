@@ -26,6 +26,12 @@ struct Called;
 #define FOLD2(Name, ...) \
   template <> \
   struct Called<Op::Name> : op::Name {};
+// Engines that have calls of these bring the table (LookingUp in src/cpu/fused-inl.hpp).
+#define LOOKUP(Name, ...) \
+  template <> \
+  struct Called<Op::Name> { \
+    using Row = op::Name; \
+  };
 #include "ops.def"
 
 // How a call is carried out: as its row has it. Engines have other ways, with faster functions for some rows.

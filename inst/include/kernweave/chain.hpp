@@ -6,7 +6,7 @@
 namespace kernweave {
 
 // Argument of a call: the value of an earlier call by its number (from 1 on; 0 is the fold), or one of these.
-enum Argument { kNoArgument = -1, kOnce = -2, kOfRow = -3, kOfColumn = -4 };
+enum Argument { kNoArgument = -1, kOnce = -2, kOfRow = -3, kOfColumn = -4, kOfTable = -5 };
 
 struct CallRow {
   Op op;

@@ -9,6 +9,7 @@
 #include "matvecmult.hpp"
 #include "onehot.hpp"
 #include "pick.hpp"
+#include "radial_table.hpp"
 #include "sumt.hpp"
 #include "tensorprod.hpp"
 #include "unpick.hpp"

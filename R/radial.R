@@ -1,0 +1,249 @@
+# Radial kernels from tables: Matern kernels of any smoothness, and profiles that users give.
+
+#' Kernels of one's own, from a function or a table of the distance
+#'
+#' `kernel_radial()` returns the kernel f(d) between points, where d is the Euclidean distance divided by `scale` and f
+#' is any function of it: a function in R, a table of numbers, or a name. `radial_profile()` prepares such a function
+#' once, says how accurate it is, and takes more arguments.
+#'
+#' The function is called once, with a vector of some 40 000 distances. Its values become a table of polynomials, from
+#' which sums over pairs read it at nearly the speed of a Matern kernel, on a CPU and on a GPU, with first derivatives.
+#' The polynomials differ from the function by less than 1e-8 of its value at 0, most often by less than 1e-13; the
+#' profile prints the number. A function with a kink or a jump is refused, unless `kink` says where it is: polynomials
+#' then end there.
+#'
+#' A table of numbers is a matrix or data frame with a column of distances, beginning at 0, and a column of values. A
+#' natural cubic spline connects them. Beyond the largest distance the value stays that of the last row.
+#'
+#' Nothing checks that a function is a covariance. If it is not positive definite for points in the plane, say, then
+#' the Cholesky factorisation in [gp_fit()] or [solve()][lazy-solve] reports it, by an error of class
+#' `kernweave_error_indefinite` or `kernweave_error_singular`.
+#'
+#' [approximate()] needs to know how the function continues to complex distances. A mixture of Gaussians of all widths
+#' with positive weights has such a bound. All Matern, Cauchy and rational quadratic kernels are mixtures, and so is
+#' every covariance that is valid in any number of dimensions. `mixture = TRUE` says that the function is one.
+#'
+#' @section Ready profiles:
+#' With d the distance over the scale, and 0 from d = 1 on, for points of at most three components: \describe{
+#' \item{`"spherical"`}{1 - 3/2 d + 1/2 d^3}
+#' \item{`"wendland2"`}{(1 - d)^4 (4 d + 1), with two continuous derivatives}
+#' \item{`"wendland4"`}{(1 - d)^6 (35 d^2 + 18 d + 3) / 3, with four}
+#' }
+#' These are names for [kernel_spec()], too. For another function, give `kernel_spec()` a function of the points:
+#' `kernel_spec(function(x, y, scale) kernel_radial(x, y, profile, scale))`.
+#'
+#' @param x,y,scale as in [kernel_matern()]
+#' @param profile a function of a vector of distances; a matrix or data frame with two columns; the name of a ready
+#'   profile; or what `radial_profile()` returned
+#' @param kink a distance at which the function has a kink or a jump, such as the range of a covariance with compact
+#'   support
+#' @param mixture is the function a mixture of Gaussians in the distance?
+#' @return `kernel_radial()`: a lazy tensor of one component. `radial_profile()`: an object of class `radial_profile`,
+#'   a function of distances.
+#' @concept own covariance function
+#' @concept spherical covariance
+#' @concept Wendland functions
+#' @concept compact support
+#' @seealso [kernel_matern()], [kernel_spec()]
+#' @export
+#' @examples
+#' x <- matrix(runif(200), 100, 2)
+#' # a powered exponential, which no ready kernel is
+#' f <- radial_profile(function(d) exp(-d^0.7), mixture = TRUE)
+#' f
+#' kernel_radial(x, profile = f, scale = 0.3) %*% rnorm(100)
+#' # compact support
+#' sum(kernel_radial(x, profile = "spherical", scale = 0.2), index = "ij")
+#' # numbers
+#' d <- seq(0, 2, by = 0.1)
+#' kernel_radial(x[1:3, ], profile = cbind(d, exp(-d)), scale = 0.3)
+kernel_radial <- function(x, y = NULL, profile, scale = 1) {
+  if (missing(profile)) {
+    abort("input", "`profile` is not given: a function of the distance, a table of two columns, or one of ",
+          paste0("\"", names(ready_profiles), "\"", collapse = ", "))
+  }
+  if (!inherits(profile, "radial_profile")) profile <- as_profile(profile)
+  check_dimension_of_profile(profile, both_points(x, y)$x)
+  profile_of_square(profile, scaled_sqdist(x, y, scale))
+}
+
+#' @rdname kernel_radial
+#' @export
+radial_profile <- function(profile, kink = NULL, mixture = FALSE) {
+  if (!is.null(kink) && !(is.numeric(kink) && length(kink) == 1 && isTRUE(kink > 0 && is.finite(kink)))) {
+    abort("value", "`kink` must be a positive distance, not ", format_value(kink))
+  }
+  check_flag(mixture, "mixture")
+  as_profile(profile, kink, mixture)
+}
+
+#' @rdname kernel_radial
+#' @param ... not used
+#' @export
+print.radial_profile <- function(x, ...) {
+  parts <- environment(unclass(x))$parts
+  cat("Radial profile, within ", format(parts$error, digits = 2), " of its value at 0\n", sep = "")
+  invisible(x)
+}
+
+ready_profiles <- list(
+  spherical = function(d) ifelse(d < 1, 1 - 1.5 * d + 0.5 * d^3, 0),
+  wendland2 = function(d) pmax(1 - d, 0)^4 * (4 * d + 1),
+  wendland4 = function(d) pmax(1 - d, 0)^6 * (35 * d^2 + 18 * d + 3) / 3
+)
+ready_profile <- function(name) {
+  kept_table(c("ready", name), function() new_profile(ready_profiles[[name]], 1, FALSE, most_inputs = 3))
+}
+
+# --- profiles -----------------------------------------------------------------------------------------------------
+
+as_profile <- function(profile, kink = NULL, mixture = FALSE) {
+  if (is.character(profile)) return(ready_profile(one_of(profile, names(ready_profiles), "profile")))
+  if (is.function(profile)) return(new_profile(profile, kink, mixture))
+  if (is.data.frame(profile)) profile <- as.matrix(profile)
+  if (!is.matrix(profile) || !is.numeric(profile) || ncol(profile) != 2) {
+    abort("input", "`profile` must be a function of distances, a table of two columns, or a name, not ",
+          describe(profile))
+  }
+  profile_of_numbers(unname(profile), mixture)
+}
+
+fewest_knots <- 6
+
+profile_of_numbers <- function(table, mixture) {
+  d <- table[, 1]
+  if (!all(is.finite(table))) abort("value", "`profile` has numbers that are not finite")
+  if (length(d) < fewest_knots) {
+    abort("shape", "`profile` has ", counted(length(d), "row"), ", and a spline needs ", fewest_knots, " distances")
+  }
+  if (any(d < 0)) abort("value", "`profile` has a negative distance, ", format(min(d)), ", in row ", which.min(d))
+  if (anyDuplicated(d)) abort("value", "`profile` has the distance ", format(d[duplicated(d)][1]), " twice")
+  if (min(d) > 0) abort("value", "`profile` begins at distance ", format(min(d)), ", not at 0")
+  last <- which.max(d)
+  spline <- stats::splinefun(d, table[, 2], method = "natural")
+  f <- function(h) ifelse(h < d[last], spline(pmin(h, d[last])), table[last, 2])
+  new_profile(f, d[last], mixture, tol = 1e-4)
+}
+
+# Derivatives by the squared distance that tables have: of what is known by its values alone, one, since differences of
+# values tell a second one badly.
+most_derivatives <- 2L
+most_of_values <- 1L
+
+# `f` in units of the kink, so that polynomials end there: octaves of the squared distance begin at 1.
+new_profile <- function(f, kink, mixture, tol = 1e-8, most_inputs = Inf) {
+  unit <- kink %or% 1
+  at_zero <- profile_values(f, 0)
+  if (at_zero == 0) abort("value", "the profile is 0 at distance 0: a kernel is not")
+  octaves <- octaves_of_profile(f, unit, at_zero)
+  nodes <- r_table_nodes(octaves[1], octaves[2])
+  values <- profile_values(f, sqrt(nodes) * unit)
+  made <- r_values_table(values, at_zero, octaves[1], most_of_values, mixture)
+  error <- made$error / abs(at_zero)
+  if (error > tol) {
+    abort("value", "the profile is not smooth near distance ", format(sqrt(made$worst) * unit, digits = 3),
+          ": polynomials are off by ", format(error, digits = 2), " of its value at 0; if it has a kink there, ",
+          "radial_profile(f, kink = ) says so")
+  }
+  if (mixture) check_mixture(made$numbers, nodes, at_zero)
+  parts <- list(table = Pm(made$numbers, name = "table"), unit = unit, error = error, most_inputs = most_inputs)
+  structure(function(d) as.vector(r_look_up(made$numbers, 0L, as.numeric((d / unit)^2))), class = "radial_profile")
+}
+
+profile_values <- function(f, d) {
+  values <- f(d)
+  if (!is.numeric(values) || length(values) != length(d)) {
+    abort("input", "the profile must return a number for each distance, and returned ", describe(values), " for ",
+          counted(length(d), "distance"))
+  }
+  wrong <- which(!is.finite(values))
+  if (length(wrong)) {
+    abort("value", "the profile is ", format(values[wrong[1]]), " at distance ", format(d[wrong[1]], digits = 3),
+          "; it must be finite at all distances, 0 included")
+  }
+  as.numeric(values)
+}
+
+# Octaves of the squared distance: from where the function is that at 0 to where it is 0, or stays what it is.
+octaves_of_profile <- function(f, unit, at_zero) {
+  at <- function(octave) profile_values(f, 2^(octave / 2) * unit)
+  first <- -50
+  while (first > -1000 && abs(at(first) - at_zero) > 1e-15 * abs(at_zero)) first <- first - 25
+  end <- 1
+  while (end < 60 && abs(at(end)) > 1e-18 * abs(at_zero)) end <- end + 1
+  c(first, end)
+}
+
+# A mixture is positive and falls.
+check_mixture <- function(table, nodes, at_zero) {
+  some <- nodes[nodes > 2^-20 & nodes < 2^8][c(TRUE, rep(FALSE, 6))]
+  for (order in 0:1) {
+    signed <- (-1)^order * r_look_up(table, order, some) * some^order / at_zero
+    if (all(signed > -1e-9)) next
+    abort("value", "the profile is no mixture of Gaussians: ", c("it", "its slope")[order + 1],
+          " has the wrong sign at distance ", format(sqrt(some[which.min(signed)]), digits = 3),
+          "; give mixture = FALSE")
+  }
+}
+
+check_dimension_of_profile <- function(profile, x) {
+  most <- environment(unclass(profile))$parts$most_inputs
+  if (width(x) > most) {
+    abort("dimension", "this profile is a covariance of points of at most ", most, " components, and these have ",
+          width(x))
+  }
+}
+
+profile_of_square <- function(profile, r) {
+  parts <- environment(unclass(profile))$parts
+  table_at(if (parts$unit == 1) r else r / parts$unit^2, parts$table, most_of_values)
+}
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+table_at <- function(s, table, most = most_derivatives) {
+  operation("RadialTable", list(x = s, y = table), c(0L, most))
+}
+
+# The tables that were made last, by what they were made of.
+tables_kept <- new.env(parent = emptyenv())
+most_tables <- 16
+
+kept_table <- function(key, make) {
+  for (one in tables_kept$tables) if (identical(one$key, key)) return(one$table)
+  table <- make()
+  tables_kept$tables <- c(list(list(key = key, table = table)), utils::head(tables_kept$tables, most_tables - 1))
+  table
+}
+
+# --- Matern -------------------------------------------------------------------------------------------------------
+
+# The Matern function of smoothness `nu` at a squared distance over the squared scale. Where `nu` is to be
+# differentiated, a term is added that is 0 and has the derivative: nu less its number, times the derivative's table.
+matern_of_square <- function(r, nu) {
+  number <- number_of_nu(nu)
+  s <- (2 * number) * r
+  value <- table_at(s, kept_table(c("matern", number), function() {
+    Pm(r_matern_table(number, most_derivatives), name = "matern")
+  }))
+  if (!is_lazy(nu) && !is_traced(nu)) return(value)
+  slope <- kept_table(c("slope", number), function() Pm(r_matern_slope_table(number), name = "slope"))
+  value + nothing_with_slope(if (is_lazy(nu)) nu else Pm(nu, name = "nu")) * table_at(s, slope, 1L)
+}
+
+number_of_nu <- function(nu) {
+  number <- plain_value(if (is_lazy(nu)) as.matrix(nu) else nu)
+  rounding <- 1e-12  # of logarithms of the bounds
+  if (!is.numeric(number) || length(number) != 1 || !isTRUE(number >= 0.1 - rounding && number <= 5 + rounding)) {
+    abort("value", "`nu` must be from 0.1 to 5, or Inf, not ", format_value(number))
+  }
+  min(max(as.numeric(number), 0.1), 5)
+}
+
+# A parameter as a function of itself that is 0 and has the derivative 1. It has no second derivative, of which nobody
+# knows the table: an error says so.
+nothing_with_slope <- function(parameter) {
+  rows <- c(0, rep(0, 5), 1, rep(0, 5))
+  heads <- c(0, 0, 0, 0, 12, 0, 1, 0, 18, 0, 1, 0)
+  table_at(parameter, Pm(c(heads, rows), name = "once"), 1L)
+}

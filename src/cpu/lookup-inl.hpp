@@ -1,0 +1,141 @@
+// Polynomial pieces of a table for vectors of numbers: every lane has a row of its own, which is loaded whole and
+// transposed, in a third of the time of gathers.
+#pragma once
+#include "kernweave/op/radial_table.hpp"
+#include "lanes/pack-inl.hpp"
+
+namespace kernweave {
+inline namespace KW_ISA {
+
+// Numbers k and k + 1 of the rows that begin at `at`, one row a lane.
+template <class T>
+struct RowPairs {
+  using P = Pack<T>;
+  static constexpr int W = P::kLanes;
+  const T* rows;
+  const typename BitsOf<T>::Type* at;
+
+  KW_FN const T* of(int lane, int k) const { return rows + at[lane] + k; }
+  KW_FN void load(int k, P* first, P* second) const {
+#if defined(__x86_64__)
+    if constexpr (sizeof(T) == 8 && kVectorBytes == 64) {
+      const auto four = [&](int l) {
+        __m512d a = _mm512_castpd128_pd512(_mm_loadu_pd(of(l, k)));
+        a = _mm512_mask_broadcast_f64x2(a, 0x0C, _mm_loadu_pd(of(l + 2, k)));
+        a = _mm512_mask_broadcast_f64x2(a, 0x30, _mm_loadu_pd(of(l + 4, k)));
+        return _mm512_mask_broadcast_f64x2(a, 0xC0, _mm_loadu_pd(of(l + 6, k)));
+      };
+      const __m512d even = four(0), odd = four(1);
+      *first = P::of(_mm512_maskz_unpacklo_pd(-1, even, odd));
+      *second = P::of(_mm512_maskz_unpackhi_pd(-1, even, odd));
+      return;
+    }
+    if constexpr (sizeof(T) == 8 && kVectorBytes == 32) {
+      const auto two = [&](int l) {
+        return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(of(l, k))), _mm_loadu_pd(of(l + 2, k)), 1);
+      };
+      const __m256d even = two(0), odd = two(1);
+      *first = P::of(_mm256_unpacklo_pd(even, odd));
+      *second = P::of(_mm256_unpackhi_pd(even, odd));
+      return;
+    }
+#endif
+    for (int l = 0; l < W; ++l) {
+      first->v[l] = *of(l, k);
+      second->v[l] = *of(l, k + 1);
+    }
+  }
+};
+
+#if defined(__x86_64__)
+// Four numbers of each row in float, by a 4 x 4 transposition in every quarter of the vector. A row is loaded as its
+// first four numbers, then as its last four, two of which are there already.
+template <int kFrom, class P, class Bits>
+KW_FN void load_four(const float* rows, const Bits* at, P* out) {
+  constexpr int kQuarters = P::kLanes / 4;
+  const auto row = [&](int l) { return _mm_loadu_ps(rows + at[l] + kFrom); };
+  if constexpr (kQuarters == 4) {
+    const auto four = [&](int l) {
+      __m512 a = _mm512_castps128_ps512(row(l));
+      a = _mm512_mask_broadcast_f32x4(a, 0x00F0, row(l + 4));
+      a = _mm512_mask_broadcast_f32x4(a, 0x0F00, row(l + 8));
+      return _mm512_mask_broadcast_f32x4(a, 0xF000, row(l + 12));
+    };
+    const __m512 a = four(0), b = four(1), c = four(2), d = four(3);
+    const __m512d x = _mm512_castps_pd(_mm512_maskz_unpacklo_ps(-1, a, b)),
+                  y = _mm512_castps_pd(_mm512_maskz_unpackhi_ps(-1, a, b)),
+                  z = _mm512_castps_pd(_mm512_maskz_unpacklo_ps(-1, c, d)),
+                  w = _mm512_castps_pd(_mm512_maskz_unpackhi_ps(-1, c, d));
+    out[0] = P::of(_mm512_castpd_ps(_mm512_maskz_unpacklo_pd(-1, x, z)));
+    out[1] = P::of(_mm512_castpd_ps(_mm512_maskz_unpackhi_pd(-1, x, z)));
+    out[2] = P::of(_mm512_castpd_ps(_mm512_maskz_unpacklo_pd(-1, y, w)));
+    out[3] = P::of(_mm512_castpd_ps(_mm512_maskz_unpackhi_pd(-1, y, w)));
+  } else if constexpr (kQuarters == 2) {
+    const auto two = [&](int l) { return _mm256_insertf128_ps(_mm256_castps128_ps256(row(l)), row(l + 4), 1); };
+    const __m256 a = two(0), b = two(1), c = two(2), d = two(3);
+    const __m256d x = _mm256_castps_pd(_mm256_unpacklo_ps(a, b)), y = _mm256_castps_pd(_mm256_unpackhi_ps(a, b)),
+                  z = _mm256_castps_pd(_mm256_unpacklo_ps(c, d)), w = _mm256_castps_pd(_mm256_unpackhi_ps(c, d));
+    out[0] = P::of(_mm256_castpd_ps(_mm256_unpacklo_pd(x, z)));
+    out[1] = P::of(_mm256_castpd_ps(_mm256_unpackhi_pd(x, z)));
+    out[2] = P::of(_mm256_castpd_ps(_mm256_unpacklo_pd(y, w)));
+    out[3] = P::of(_mm256_castpd_ps(_mm256_unpackhi_pd(y, w)));
+  }
+}
+#endif
+
+// One order of a table, for as many vectors as one likes.
+template <class T>
+class TableReader {
+  using P = Pack<T>;
+  using Order = radial::TableOrder<T>;
+  using Bits = typename P::Bits;
+  using BitVector = typename P::BitVector;
+  typedef std::make_unsigned_t<Bits> Unsigned __attribute__((vector_size(kVectorBytes)));
+  static_assert(radial::kTerms == 6, "six terms are written out");
+
+ public:
+  KW_FN TableReader(const T* table, long long width, int order)
+      : order_(Order::of([&](int k) { return table[k]; }, width, order)), rows_(table + order_.first) {}
+
+  KW_FN P operator()(P x) const {
+    // A number that is none becomes one here, and none again at the end.
+    const BitVector bits_of_x = bits(lesser(greater(x, P::all(order_.least)), P::all(order_.most)));
+    const Unsigned row = reinterpret_cast<Unsigned>(bits_of_x) >> Order::kShift;
+    const BitVector number = reinterpret_cast<BitVector>(row) - static_cast<Bits>(order_.before);
+    // The compiler would take the numbers out of the vector one by one, which keeps its ports busy.
+    alignas(kVectorBytes) Bits at[P::kLanes];
+    *reinterpret_cast<BitVector*>(at) = (number << 2) + (number << 1);
+    __asm__ volatile("" : "+m"(at));
+    const P t = P::of_bits((bits_of_x & static_cast<Bits>(Order::kLow)) | static_cast<Bits>(Order::kOne)) -
+                P(Order::kMiddle);
+    P term[radial::kTerms];
+    coefficients(at, term);
+    // Written out: the compiler would keep coefficients in memory for a loop.
+    P value = ((((term[5] * t + term[4]) * t + term[3]) * t + term[2]) * t + term[1]) * t + term[0];
+    if constexpr (sizeof(T) == 4) value = select(x < P(Order::kSmallest), P::all(rows_[0]), value);
+    return select(is_nan(x), x, value);
+  }
+  bool has_pole() const { return order_.pole > 0; }
+  KW_FN P without_pole(P x) const { return radial::without_pole((*this)(x), x, order_.pole); }
+
+ private:
+  KW_FN void coefficients(const Bits* at, P* term) const {
+#if defined(__x86_64__)
+    if constexpr (sizeof(T) == 4 && kVectorBytes > 16) {
+      load_four<0>(rows_, at, term);
+      load_four<radial::kTerms - 4>(rows_, at, term + radial::kTerms - 4);
+      return;
+    }
+#endif
+    const RowPairs<T> pairs{rows_, at};
+    pairs.load(0, &term[0], &term[1]);
+    pairs.load(2, &term[2], &term[3]);
+    pairs.load(4, &term[4], &term[5]);
+  }
+
+  Order order_;
+  const T* rows_;
+};
+
+}  // inline namespace KW_ISA
+}  // namespace kernweave
