@@ -38,22 +38,34 @@ all_arrangements <- function(codes, most, strata = NULL, alike = NULL) {
   out
 }
 
-# Of so many of each label: one label after the other among the places that are left. Of labels that are alike, each
-# begins behind the one before it.
+# Of so many of each label. The first free row takes a label that is left, the first among those alike, and the label's
+# other rows are chosen among the free ones: no two columns end alike, so that there are never more than in the end.
+# Columns that have the same labels left go on together.
 arrangements <- function(counts, alike = seq_along(counts)) {
-  out <- matrix(0L, sum(counts), 1)
-  for (label in which(counts > 0)) {
-    free <- matrix(row(out)[out == 0], ncol = ncol(out))
-    chosen <- utils::combn(nrow(free), counts[label])
-    from <- rep(seq_len(ncol(out)), each = ncol(chosen))
-    at <- seq_len(ncol(chosen))
-    ranks <- as.vector(chosen[, rep(at, ncol(out))])
-    places <- matrix(free[cbind(ranks, rep(from, each = counts[label]))], counts[label])
-    out <- out[, from, drop = FALSE]
-    out[cbind(as.vector(places), as.vector(col(places)))] <- label
-    before <- which(alike == alike[label] & counts > 0 & seq_along(counts) < label)
-    if (length(before)) out <- out[, places[1, ] > apply(out == max(before), 2, which.max), drop = FALSE]
+  begun <- list(list(out = matrix(0L, sum(counts), 1), left = which(counts > 0)))
+  for (step in seq_len(sum(counts > 0))) {
+    begun <- do.call(c, lapply(begun, function(one) {
+      lapply(one$left[!duplicated(alike[one$left])], function(label) {
+        list(out = with_first_free(one$out, label, counts[label]), left = setdiff(one$left, label))
+      })
+    }))
+    same <- split(begun, vapply(begun, function(one) paste(one$left, collapse = " "), ""))
+    begun <- lapply(unname(same), function(k) list(out = do.call(cbind, lapply(k, `[[`, "out")), left = k[[1]]$left))
   }
+  begun[[1]]$out
+}
+
+# Each column once for each choice of `size` rows that are 0 in it, the first of them always, which become `label`.
+with_first_free <- function(out, label, size) {
+  free <- matrix(row(out)[out == 0], ncol = ncol(out))
+  rest <- if (size > 1) utils::combn(nrow(free) - 1, size - 1) + 1 else matrix(0, 0, 1)
+  chosen <- rbind(1, rest)
+  from <- rep(seq_len(ncol(out)), each = ncol(chosen))
+  ranks <- as.vector(chosen[, rep(seq_len(ncol(chosen)), ncol(out))])
+  copies <- rep(seq_along(from), each = size)
+  places <- free[cbind(ranks, rep(from, each = size))]
+  out <- out[, from, drop = FALSE]
+  out[cbind(places, copies)] <- label
   out
 }
 

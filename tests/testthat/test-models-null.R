@@ -108,3 +108,35 @@ test_that("arrangements are all there are, once each, and of labels that are ali
   expect_equal(swappable(B, c(2, 2, 2)), c(1, 1, 3))
   expect_equal(swappable(B, c(2, 1, 2)), 1:3)
 })
+
+test_that("arrangements of labels that are alike are those of all orders, once each", {
+  for (case in list(list(c(2, 2, 2), c(1, 1, 1)), list(c(1, 1, 1, 1, 2), c(1, 1, 1, 2, 3)), list(c(2, 0, 3, 2), 1:4),
+                    list(c(2, 2, 3), c(1, 1, 2)), list(rep(1, 7), rep(1, 7)), list(c(1, 5, 1), c(1, 2, 1)))) {
+    counts <- case[[1]]
+    alike <- case[[2]]
+    codes <- rep(seq_along(counts), counts)
+    # names of labels that are alike are given in the order in which the labels appear
+    named <- function(v) {
+      first <- unique(v)
+      among <- vapply(first, function(label) sum(alike[first[seq_len(match(label, first))]] == alike[label]), 0L)
+      paste(alike[v], among[match(v, first)], collapse = " ")
+    }
+    expected <- unique(apply(all_orders(length(codes)), 2, function(order) named(codes[order])))
+    found <- kernweave:::arrangements(counts, alike)
+    expect_true(all(apply(found, 2, tabulate, length(counts)) == counts))
+    expect_setequal(apply(found, 2, named), expected)
+    expect_equal(ncol(found), length(expected))
+  }
+})
+
+test_that("many groups of one row have one arrangement, which takes neither time nor memory", {
+  setTimeLimit(elapsed = 30, transient = TRUE)
+  on.exit(setTimeLimit())
+  before <- gc(reset = TRUE)[2, 6]
+  expect_equal(kernweave:::arrangements(rep(1L, 40), rep(1, 40)), matrix(1:40))
+  expect_lt(gc()[2, 6] - before, 50)
+  expect_warning(t <- mmd_test(ChickWeight$weight[1:40], groups = 1:40), class = "kernweave_warning_groups")
+  expect_equal(t$p.value, 1)
+  expect_warning(t <- energy_test(ChickWeight$weight[1:12], groups = c(1:11, 11)), class = "kernweave_warning_groups")
+  expect_length(t$replicates, choose(12, 2))
+})
