@@ -41,7 +41,8 @@
 #' metric model.
 #'
 #' The formula of [gp_fit()] and [kernel_ridge()] may name the geometry of points of the sf package, or have 1 on its
-#' right side. If these are longitudes and latitudes, `metric` is `"chordal"`, and a message says so.
+#' right side. If these are longitudes and latitudes, `metric` is `"chordal"`, and a message says so. Without the
+#' geometry the model is of the variables alone, and a message says so, too: covariates belong in the `trend`.
 #'
 #' @param kernel a name: `"gaussian"`, `"matern"` (with its smoothness `nu`, a number, or to be estimated by [gp_fit()]
 #'   if there is none), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
@@ -306,95 +307,4 @@ composite <- function(op, a, b) {
     op = op, of = of, keys = lapply(1:2, function(k) stats::setNames(keys[[k]], unique_keys[[k]])),
     parameters = c(stats::setNames(parameters, all_keys), list(variance = 1)), free = as.character(free), ard = FALSE
   ))
-}
-
-#' @rdname kernel_spec
-#' @importFrom stats coef
-#' @export
-coef.kernel_spec <- function(object, which = c("all", "free"), unconstrained = FALSE, ...) {
-  refuse_more(...)
-  parts <- kernel_parts(object)
-  which <- match.arg(which)
-  parameters <- if (which == "free" || unconstrained) parts$parameters[parts$free] else parts$parameters
-  out <- unlist(lapply(parameters, function(value) if (is.null(value)) NA_real_ else value))
-  if (!unconstrained) return(out)
-  positive <- !is_angle(names(out), parts)
-  replace(out, positive, log(out[positive]))
-}
-
-#' @rdname kernel_spec
-#' @importFrom stats update
-#' @export
-update.kernel_spec <- function(object, ..., unconstrained = NULL) {
-  parts <- kernel_parts(object)
-  given <- list(...)
-  check_parameter_names(names(given) %or% rep("", length(given)), names(parts$parameters), parts$title)
-  for (name in names(given)) check_parameter(given[[name]], sub("^.*[.]", "", name))
-  parts$parameters[names(given)] <- given
-  parts$free <- setdiff(parts$free, names(given))
-  if (!is.null(unconstrained)) parts$parameters <- constrained(parts, unconstrained)
-  new_kernel(parts)
-}
-
-# The free parameters by their logarithms, one after the other, each as long as it is.
-constrained <- function(parts, unconstrained) {
-  parameters <- parts$parameters
-  sizes <- vapply(parameters[parts$free], function(value) max(1L, length(value)), 1L)
-  open <- vapply(parameters[parts$free], is.null, NA)
-  if (sum(open) == 1) sizes[open] <- max(1L, length(unconstrained) - sum(sizes[!open]))
-  if (sum(sizes) != length(unconstrained)) {
-    abort("shape", "`unconstrained` has ", counted(length(unconstrained), "number"), " for the free parameters ",
-          paste0("`", parts$free, "`", collapse = ", "))
-  }
-  ends <- cumsum(sizes)
-  for (k in seq_along(sizes)) {
-    at <- seq_len(sizes[k]) + ends[k] - sizes[k]
-    number <- unname(unconstrained[at])
-    parameters[[parts$free[k]]] <- if (is_angle(parts$free[k], parts)) number else exp(number)
-  }
-  parameters
-}
-
-#' @rdname kernel_spec
-#' @export
-print.kernel_spec <- function(x, ...) {
-  cat(kernel_text(x), "\n", sep = "")
-  invisible(x)
-}
-
-#' @export
-summary.kernel_spec <- function(object, ...) object
-
-#' @rdname kernel_spec
-#' @export
-format.kernel_spec <- function(x, ...) kernel_text(x)
-
-kernel_text <- function(k) {
-  parts <- kernel_parts(k)
-  variance <- parts$parameters$variance
-  times <- if (is.null(variance)) "variance x " else if (!identical(variance, 1)) paste0(shown(variance), " x ")
-  if (is.null(parts$op)) return(paste0(times, parts$title, parameter_text(parts), places_text(parts)))
-  filled <- lapply(1:2, function(k) {
-    keys <- parts$keys[[k]]
-    inner <- kernel_parts(parts$of[[k]])
-    inner$parameters[keys] <- parts$parameters[names(keys)]
-    inner$free <- unname(keys[names(keys) %in% parts$free])
-    kernel_text(new_kernel(inner))
-  })
-  paste0(times, "(", filled[[1]], ") ", c("+" = "+", "*" = "x")[[parts$op]], " (", filled[[2]], ")")
-}
-
-parameter_text <- function(parts) {
-  named <- parts$parameters[setdiff(names(parts$parameters), "variance")]
-  text <- vapply(names(named), function(name) {
-    value <- named[[name]]
-    each <- if (name == "scale" && parts$ard) "a scale for each variable" else name
-    if (is.null(value)) return(paste0(", ", each, " to be estimated"))
-    paste0(", ", name, " ", shown(value), if (name %in% parts$free) " (estimated from here)")
-  }, "")
-  paste(text, collapse = "")
-}
-shown <- function(value) {
-  if (is_lazy(value)) return("given lazily")
-  paste(vapply(as.vector(value), format, "", digits = 4), collapse = " ")
 }

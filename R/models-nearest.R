@@ -62,6 +62,7 @@ knn_fit.formula <- function(x, data = NULL, k = 5, weights = c("equal", "inverse
   found <- formula_inputs(x, placed$data, na.action, NULL, substitute(subset))
   inputs <- c(found$inputs, list(places = placed$places))
   if (!is.null(placed$places) && missing(standardize)) standardize <- FALSE
+  if (isFALSE(standardize)) tell_of_mixture(inputs$names, placed$places)
   if (isTRUE(placed$places$longlat) && missing(metric)) {
     metric <- "chordal"
     tell_of_chords(earth_radius)

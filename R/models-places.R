@@ -118,6 +118,7 @@ placed_inputs <- function(kernel, inputs) {
   if (length(absent)) abort("input", "no kernel is `of` the input `", names[of[absent[1]]], "`")
   geometry <- which(of == match(places$name, names, 0L))
   pair <- sphere_columns(parts, taken, places, geometry, names[of])
+  for (k in seq_along(parts)) if (!isTRUE(parts[[k]]$ard)) tell_of_mixture(unique(names[of[taken[[k]]]]), places)
   rest <- lapply(seq_along(parts), function(k) if (is_spherical(parts[[k]])) setdiff(taken[[k]], pair) else taken[[k]])
   rest <- sort(unique(unlist(rest)))
   metric <- unlist(taken[!vapply(lapply(parts, `[[`, "metric"), is.null, NA)])
@@ -212,8 +213,11 @@ sf_formula <- function(formula, data) {
   if (inherits(formula, "formula") && identical(formula[[length(formula)]], 1)) {
     formula[[length(formula)]] <- as.name(name)
   }
-  named <- any(c(name, ".") %in% all.vars(formula[[length(formula)]]))
-  if (!named) return(list(formula = formula, data = sf::st_drop_geometry(data)))
+  variables <- all.vars(formula[[length(formula)]])
+  if (!any(c(name, ".") %in% variables)) {
+    if (length(variables)) tell_without_places(variables, name)
+    return(list(formula = formula, data = sf::st_drop_geometry(data)))
+  }
   list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
 }
 
@@ -284,6 +288,24 @@ place_numbers <- function(x, places, argument) {
 tell_of_chords <- function(radius) {
   message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
           format(radius, digits = 8), ", by metric = \"chordal\"")
+}
+
+# In other packages the right side of a formula has covariates, and the places are known from the data.
+tell_without_places <- function(variables, name) {
+  shown <- paste0("`", variables, "`", collapse = ", ")
+  message("kernweave: the ", name, " of `data` is not in the formula: distances are of ", shown, " alone; ~ ", name,
+          ", or ~ 1, has the places, and covariates belong in `trend = ~ ", paste(variables, collapse = " + "),
+          "` of gp_fit()")
+}
+
+# One distance of places and covariates has a meaning where each has its own scale, or all have been standardised.
+tell_of_mixture <- function(names, places) {
+  covariates <- setdiff(names, places$name)
+  if (!length(covariates) || !isTRUE(places$name %in% names)) return(invisible())
+  shown <- paste0("`", covariates, "`", collapse = ", ")
+  message("kernweave: one distance is of the places, `", places$name, "`, and of ", shown, ", in their units; ",
+          "covariates belong in `trend = ~ ", paste(covariates, collapse = " + "), "` of gp_fit(), and kernel_spec(ard = TRUE) ",
+          "has a scale for each input")
 }
 
 crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input %or% "an unnamed system"

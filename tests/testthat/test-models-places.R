@@ -244,3 +244,47 @@ test_that("a metric that is given is obeyed, also for longitudes and latitudes o
   expect_equal(lof, lof_lazy(lonlat), ignore_attr = TRUE)
   expect_error(suppressMessages(knn(places, spots[1:2, ], k = 2)), "sf::st_as_sf(query", fixed = TRUE)
 })
+
+test_that("a geometry that is not in the formula, or beside covariates, is spoken of once", {
+  skip_without_peer("sf")
+  places <- sf::st_transform(map(), 3857)
+  said <- function(code) {
+    out <- character()
+    withCallingHandlers(code, message = function(m) {
+      out <<- c(out, conditionMessage(m))
+      invokeRestart("muffleMessage")
+    })
+    grep("kernweave: ", out, value = TRUE)
+  }
+  process <- function(...) gp_fit(..., variance = 7e4, nugget = 1500)
+  mag <- kernel_spec("matern32", scale = 1)
+  for (code in expression(gp_fit(depth ~ mag, places, kernel = mag, variance = 7e4, nugget = 1500),
+                          kernel_ridge(depth ~ mag, places, lambda = 1), knn_fit(depth ~ mag, places))) {
+    one <- said(fit <- eval(code))
+    expect_length(one, 1)
+    expect_match(one, "the geometry of `data` is not in the formula: distances are of `mag` alone", fixed = TRUE)
+    expect_match(one, "~ geometry, or ~ 1", fixed = TRUE)
+    expect_match(one, "trend = ~ mag", fixed = TRUE)
+    expect_identical(unname(fitted(fit)), unname(fitted(suppressMessages(update(fit, data = spots)))))
+    expect_length(said(predict(fit, places[1:3, ])), 0)
+  }
+  far <- kernel_spec("matern32", scale = 3e5)
+  some <- places[c("depth", "mag")]
+  for (code in expression(process(depth ~ geometry + mag, places, kernel = far), process(depth ~ ., some, kernel = far),
+                          kernel_ridge(depth ~ geometry + mag, places, lambda = 1),
+                          knn_fit(depth ~ geometry + mag, places))) {
+    one <- said(eval(code))
+    expect_length(one, 1)
+    expect_match(one, "one distance is of the places, `geometry`, and of `mag`", fixed = TRUE)
+    expect_match(one, "trend = ~ mag", fixed = TRUE)
+  }
+  each <- kernel_spec("matern32", scale = c(3e5, 1), ard = TRUE)
+  apart <- kernel_spec("matern32", scale = 3e5, of = "geometry") + kernel_spec("matern32", scale = 1, of = "mag")
+  for (code in expression(process(depth ~ 1, places, kernel = far), process(depth ~ geometry, places, ~mag, far),
+                          process(depth ~ . - geometry, some, kernel = mag), knn_fit(depth ~ geometry, places),
+                          process(depth ~ geometry + mag, places, kernel = each),
+                          process(depth ~ geometry + mag, places, kernel = apart),
+                          knn_fit(depth ~ geometry + mag, places, standardize = TRUE))) {
+    expect_length(said(eval(code)), 0)
+  }
+})
