@@ -108,15 +108,13 @@ gp_bounds <- function(model) {
   far <- log(ifelse(layout$link == "log", 1e3, 100))  # of turns a ratio
   lower <- ifelse(alone, start - far, spread + log(least))
   upper <- ifelse(alone, start + far, if (is.null(model$family)) spread + log(1e8) else log(most_variance))
-  scales <- grep("scale$", layout$name)
+  scales <- which(is_one_of(layout$name, "scale"))
   apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
   if (length(scales)) {
-    shortest <- shortest_distance(model$x, spans)
-    each <- ard_spans(model, spans)
-    own <- if (is.null(each)) NULL else each[layout$index[scales]]
-    apart[scales] <- log((own %or% 1) * (if (is.null(own)) shortest$plain else shortest$scaled))
+    ends <- ends_of_scales(model, layout[scales, ], spans)
+    apart[scales] <- log(ends$apart)
     lower[scales] <- apart[scales] - log(10)
-    upper[scales] <- if (is.null(own)) log(10 * sqrt(sum(spans^2))) else log(100 * own)
+    upper[scales] <- log(ends$far)
   }
   smooth <- of_nu(model)
   lower[smooth] <- bounds_of_nu[1]
@@ -135,19 +133,6 @@ nugget_floor <- function(model) {
 spread_of <- function(model) {
   left <- model$y - model$Q %*% crossprod(model$Q, model$y)
   sum(left^2) / max(1, length(left) - ncol(model$Q))
-}
-
-# The range of each term, where each has its scale.
-ard_spans <- function(model, spans) {
-  parts <- kernel_parts(model$kernel)
-  if (!parts$ard || !is.null(parts$op)) return(NULL)
-  vapply(seq_len(max(model$term)), function(one) sqrt(sum(spans[model$term == one]^2)), 0)
-}
-
-shortest_distance <- function(x, spans) {
-  x <- unique(x)
-  one <- function(x) min(knn(x, k = 1)$nn.dist)
-  list(plain = one(x), scaled = one(t(t(x) / spans)))
 }
 
 # Bounds of fit_control(): by name of the parameter, or of scales where they have no names.
@@ -191,7 +176,7 @@ gp_start <- function(model, bounds) {
 
 gp_grid <- function(model, theta, bounds) {
   layout <- model$layout
-  scales <- grep("scale$", layout$name)
+  scales <- which(is_one_of(layout$name, "scale") & !layout$name %in% begun_parameters(model$kernel))
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
   ratios <- if (any(layout$part == "nugget")) c(1e-3, 0.1, 1) else if (is.null(model$family)) NA else c(0.1, 0.3, 1)
   turns <- which(layout$name == "turn")
@@ -392,7 +377,7 @@ meaning_of_bound <- function(row, high, below, model) {
   else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
     if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"
   } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
-  else if (!grepl("scale$", row$name)) "the data do not determine it"
+  else if (!is_one_of(row$name, "scale")) "the data do not determine it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
   else "it is not identified: something as smooth as the trend explains what is left"

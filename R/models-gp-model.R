@@ -41,9 +41,10 @@ gp_start_numbers <- function(settings, model, spread) {
     values["scale"] <- 1
     free <- setdiff(free, "scale")
   }
+  if (parts$ard && "scale" %in% free && length(values$scale) == 1) values$scale <- rep(values$scale, max(model$term))
   for (name in names(values)[vapply(values, is.null, NA)]) {
-    values[[name]] <- if (grepl("variance$", name)) spread / 2
-    else if (!grepl("scale$", name)) 1
+    values[[name]] <- if (is_one_of(name, "variance")) spread / 2
+    else if (!is_one_of(name, "scale")) 1
     else if (is.null(parts$op) && parts$ard) {
       vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
     } else start_scale(kernel_points(part_of_parameter(parts, name), model$x))
@@ -51,10 +52,52 @@ gp_start_numbers <- function(settings, model, spread) {
   turned_numbers(list(values = values, free = free), parts)
 }
 
+# Names of parameters, in sums and products with the name of a kernel before it and a number behind.
+is_one_of <- function(names, kind) grepl(paste0(kind, "(_[0-9]+)?$"), names)
+
+# Parameters that are estimated from a value of their own.
+begun_parameters <- function(kernel) {
+  parts <- kernel_parts(kernel)
+  parts$free[!vapply(parts$parameters[parts$free], is.null, NA)]
+}
+
 start_scale <- function(x) {
   tryCatch(median_scale(x), kernweave_error_data = function(e) {
     sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2)) / 3
   })
+}
+
+# The range of each term, where each has its scale.
+ard_spans <- function(model, spans) {
+  parts <- kernel_parts(model$kernel)
+  if (!parts$ard || !is.null(parts$op)) return(NULL)
+  vapply(seq_len(max(model$term)), function(one) sqrt(sum(spans[model$term == one]^2)), 0)
+}
+
+# Where scales may lie: from the shortest distance, `apart`, of the points that the kernel of each is of.
+ends_of_scales <- function(model, rows, spans) {
+  each <- ard_spans(model, spans)
+  if (!is.null(each)) {
+    own <- each[rows$index]
+    return(list(apart = own * shortest_distance(t(t(model$x) / spans)), far = 100 * own))
+  }
+  parts <- kernel_parts(model$kernel)
+  ends <- vapply(unique(rows$name), function(name) {
+    x <- if (is.null(parts$op)) model$x else kernel_points(part_of_parameter(parts, name), model$x)
+    c(shortest_distance(x), 10 * wide_span(x))
+  }, c(0, 0))
+  list(apart = ends[1, rows$name], far = ends[2, rows$name])
+}
+
+shortest_distance <- function(x) {
+  x <- unique(x)
+  if (nrow(x) > 1) min(knn(x, k = 1)$nn.dist) else 1
+}
+
+# The diameter of a box around points, 1 where all are one point.
+wide_span <- function(x) {
+  span <- sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2))
+  if (span > 0) span else 1
 }
 
 check_gp_data <- function(model, settings, inputs) {

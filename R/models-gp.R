@@ -181,7 +181,7 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, 
 # kernel's own parts have theirs.
 gp_variance <- function(kernel, variance) {
   own <- kernel_parts(kernel)$parameters$variance
-  if (!is.null(own) && own != 1) {
+  if (!is.null(own) && own != 1 && !"variance" %in% kernel_parts(kernel)$free) {
     if (!is.null(variance)) abort("input", "`variance` is given twice: that of the kernel is ", format(own))
     variance <- own
   }

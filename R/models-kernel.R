@@ -8,8 +8,9 @@
 #'
 #' The object is a function `k(x, y)` that returns a lazy tensor. A parameter with a value is fixed. A `scale` (the
 #' length-scale) of `NULL` is estimated by [gp_fit()]; other models and tests choose it from the points, most of them by
-#' [median_scale()]. `estimate` names other parameters to estimate, starting from their values. Estimated parameters are
-#' kept positive by taking logarithms: `coef(k, "free", unconstrained = TRUE)` returns the logarithms, and `update(k,
+#' [median_scale()]. [gp_fit()] also estimates the parameters that `estimate` names, starting from their values: with
+#' `kernel_spec(scale = 900, estimate = "scale")` the search for a scale begins at 900. Estimated parameters are kept
+#' positive by taking logarithms: `coef(k, "free", unconstrained = TRUE)` returns the logarithms, and `update(k,
 #' unconstrained = )` sets them. `update(k, scale = 2)` fixes a value.
 #'
 #' `k1 + k2` and `k1 * k2` are kernels again, and so is `2 * k`, which multiplies its `variance`. If both kernels have a
@@ -56,7 +57,7 @@
 #'   one matrix share theirs
 #' @param aniso distances that count more across than along an axis: `TRUE` if scales and axis are to be estimated,
 #'   `c(ratio = , angle = )` if the axis is known
-#' @param estimate names of the parameters to estimate
+#' @param estimate names of the parameters to estimate; if it is not given, those without a value
 #' @param metric distance between the inputs; `"chordal"` and `"haversine"` are on a sphere, see below, both in the unit
 #'   of `radius`: kilometres. (In [knn()] `"haversine"` is the angle, in radians.)
 #' @param radius of the sphere
@@ -108,7 +109,7 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
   new_kernel(c(known[c("name", "title", "fun")],
-               list(parameters = parameters, free = free_parameters(parameters, estimate), ard = ard,
+               list(parameters = parameters, free = free_parameters(parameters, if (!missing(estimate)) estimate), ard = ard,
                     aniso = !is.null(axes)),
                kernel_places(known, if (!missing(metric)) metric else if (!is.null(axes)) "euclidean", radius, of)))
 }
@@ -163,11 +164,10 @@ check_parameter <- function(value, name) {
   }
 }
 
-# Those without a number, and those named; a scale that has its number is fixed.
-free_parameters <- function(parameters, estimate) {
-  check_parameter_names(setdiff(estimate, c("scale", "variance")), names(parameters), "the kernel")
-  missing <- names(parameters)[vapply(parameters, is.null, NA)]
-  free <- union(missing, setdiff(estimate, "scale"))
+# Those without a number, and those named.
+free_parameters <- function(parameters, estimate = NULL) {
+  check_parameter_names(estimate, names(parameters), "the kernel")
+  free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)
   for (name in free) {
     if (!is.null(parameters[[name]]) && any(parameters[[name]] <= 0)) {
       abort("value", "`", name, "` is estimated by its logarithm and must be positive, not ",

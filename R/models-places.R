@@ -304,8 +304,8 @@ tell_of_mixture <- function(names, places) {
   if (!length(covariates) || !isTRUE(places$name %in% names)) return(invisible())
   shown <- paste0("`", covariates, "`", collapse = ", ")
   message("kernweave: one distance is of the places, `", places$name, "`, and of ", shown, ", in their units; ",
-          "covariates belong in `trend = ~ ", paste(covariates, collapse = " + "), "` of gp_fit(), and kernel_spec(ard = TRUE) ",
-          "has a scale for each input")
+          "covariates belong in `trend = ~ ", paste(covariates, collapse = " + "), "` of gp_fit(), and ",
+          "kernel_spec(ard = TRUE) has a scale for each input")
 }
 
 crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input %or% "an unnamed system"

@@ -71,8 +71,9 @@ test_that("derivatives in parameters are those of differences, lazily and on the
   slope <- (total(0.9 + 1e-5, 1.5) - total(0.9 - 1e-5, 1.5)) / 2e-5
   expect_equal(vjp(sum(k(x, y, scale = s), index = "ij", call = FALSE), s), slope, tolerance = 1e-7)
   f <- function(theta) sum(update(k, unconstrained = theta)(x, y) %*% rep(1, 5))
-  log_slope <- (total(0.9, 1.5 * exp(1e-5)) - total(0.9, 1.5 * exp(-1e-5))) / 2e-5
-  expect_equal(unname(value_and_gradient(f)(log(1.5))$gradient[[1]]), log_slope, tolerance = 1e-7)
+  log_slopes <- c((total(0.9 * exp(1e-5), 1.5) - total(0.9 * exp(-1e-5), 1.5)) / 2e-5,
+                  (total(0.9, 1.5 * exp(1e-5)) - total(0.9, 1.5 * exp(-1e-5))) / 2e-5)
+  expect_equal(unname(value_and_gradient(f)(log(c(0.9, 1.5)))$gradient[[1]]), log_slopes, tolerance = 1e-7)
 })
 
 test_that("mistakes with kernels are refused by class and named", {
@@ -140,4 +141,61 @@ test_that("a kernel of one's own may be any formula of two points, with a scale 
   K <- dense_gaussian(c(1:5, 3:9)) * (1 - diag(12))
   expect_equal(mmd_test(1:5, 3:9, kernel = restricted, R = 1)$statistic[["T"]],
                dense_groups_statistic(K, rep(1:2, c(5, 7))))
+})
+
+test_that("a scale with a value is estimated from there if `estimate` names it, and is fixed if not", {
+  for (name in c("gaussian", "matern32", "periodic", "rational_quadratic")) {
+    begun <- kernel_spec(name, scale = 3, estimate = "scale")
+    expect_equal(coef(begun, "free"), c(scale = 3))
+    expect_output(print(begun), "scale 3 (estimated from here)", fixed = TRUE)
+    for (fixed in list(kernel_spec(name, scale = 3), kernel_spec(name, scale = 3, estimate = NULL),
+                       update(begun, scale = 3))) {
+      expect_length(coef(fixed, "free"), 0)
+    }
+    expect_named(coef(kernel_spec(name), "free"), "scale")
+    expect_named(coef(kernel_spec(name, estimate = NULL), "free"), "scale")
+  }
+  sum <- kernel_spec("gaussian", scale = 2, estimate = "scale") + kernel_spec("matern32", scale = 5)
+  expect_equal(coef(sum, "free"), c(gaussian.scale = 2))
+  expect_error(kernel_spec(function(x, y) exp(-sqdist(x, y)), estimate = "scale"), "no parameter `scale`",
+               class = "kernweave_error_input")
+  expect_error(kernel_spec("gaussian", scale = 2, estimate = "scal"), "did you mean `scale`",
+               class = "kernweave_error_input")
+})
+
+test_that("the search begins at the scale that is given, and ends in the maximum nearest to it", {
+  set.seed(1)
+  x <- seq(0, 10, length.out = 60)
+  y <- sin(6 * x) / 2 + 0.3 * x + stats::rnorm(60) * 0.3  # waves or noise: the likelihood has a maximum for each
+  from <- function(scale) gp_fit(x, y, trend = ~0, kernel = kernel_spec("gaussian", scale = scale, estimate = "scale"))
+  short <- from(0.5)
+  long <- from(15)
+  expect_lt(coef(short, "covariance")[["scale"]], 1)
+  expect_gt(coef(long, "covariance")[["scale"]], 10)
+  for (fit in list(short, long)) {
+    # either is a maximum of the likelihood along the scale, all else being estimated
+    at <- coef(fit, "covariance")[["scale"]]
+    beside <- vapply(at * c(0.9, 1, 1.1), function(s) {
+      as.numeric(logLik(gp_fit(x, y, trend = ~0, kernel = kernel_spec("gaussian", scale = s))))
+    }, 0)
+    expect_true(beside[2] > beside[1] && beside[2] > beside[3])
+    expect_equal(as.numeric(logLik(fit)), beside[2], tolerance = 1e-6)
+  }
+  expect_equal(logLik(gp_fit(x, y, trend = ~0, kernel = "gaussian")), logLik(long), tolerance = 1e-8)
+  each <- kernel_spec("gaussian", scale = 2, ard = TRUE, estimate = "scale")
+  both <- suppressWarnings(gp_fit(cbind(a = x, b = cos(3 * x)), y, kernel = each))
+  expect_named(coef(both, "covariance"), c("variance", "scale.a", "scale.b", "nugget"))
+  three <- kernel_spec("gaussian", scale = 1, variance = 3, estimate = "variance")
+  expect_equal(coef(gp_fit(x, y, kernel = three), "covariance"),
+               coef(gp_fit(x, y, kernel = kernel_spec("gaussian", scale = 1)), "covariance"), tolerance = 1e-4)
+})
+
+test_that("kernels of one name in a sum are estimated alike in any units of inputs and response", {
+  set.seed(2)
+  d <- data.frame(x = stats::runif(60), t = stats::runif(60))
+  d$y <- sin(5 * d$x) + cos(4 * d$t) + stats::rnorm(60) * 0.1
+  k <- kernel_spec("matern52", of = "x", variance = NULL) + kernel_spec("matern52", of = "t", variance = NULL)
+  found <- coef(gp_fit(y ~ x + t, d, kernel = k), "covariance")
+  other <- coef(gp_fit(y ~ x + t, transform(d, t = 1e6 * t, y = 1e4 * y), kernel = k), "covariance")
+  expect_equal(other, found * c(1, 1, 1e8, 1e6, 1e8, 1e8), tolerance = 1e-3)
 })
