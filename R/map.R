@@ -26,7 +26,8 @@
 #' connection. The file gets its name when all of it is on the disk. An error in `read`, an interrupt or a full disk
 #' leaves nothing behind, and a file of that name as it was.
 #'
-#' @param file name of the file. For `map_points()` also a `big.matrix` or its descriptor, an `ff` matrix, or an `FBM`
+#' @param file name of the file. `map_points()` refuses text, such as a csv file, and takes a `big.matrix` or its
+#'   descriptor, an `ff` matrix, or an `FBM`, too
 #' @param width number of columns: components of each point. Objects of other packages know theirs
 #' @param offset bytes to leave out at the beginning of the file: a header. A multiple of 8
 #' @param x points to write: a numeric matrix or vector, a data frame of numbers, or one of the objects that
@@ -73,6 +74,7 @@ map_points <- function(file, width, offset = 0) {
     if (missing(width)) abort("input", "`width`, the number of columns, is not given, and the file does not say it")
     stored <- list(path = existing_file(file), width = check_count(width, "width"), offset = check_offset(offset),
                    rows = NA_real_)
+    refuse_no_doubles(stored$path, stored$offset)
   } else {
     if (!missing(width)) check_width(width, stored$width, "`file`")
     if (!missing(offset)) abort("input", "`offset` is for files; ", describe(file), " knows where its numbers begin")
@@ -101,6 +103,27 @@ check_offset <- function(offset) {
   ok <- is.numeric(offset) && length(offset) == 1 && isTRUE(offset >= 0 && offset <= 2^53 && offset %% 8 == 0)
   if (!ok) abort("input", "`offset` must be a multiple of 8 bytes, not ", format_value(offset))
   as.numeric(offset)
+}
+
+# The first bytes of files of other formats, in which numbers do not lie as doubles one after the other.
+other_formats <- list(gzip = c(0x1f, 0x8b, 0x08, 0x00), HDF5 = c(0x89, 0x48, 0x44, 0x46),
+                      parquet = c(0x50, 0x41, 0x52, 0x31), npy = c(0x93, 0x4e, 0x55, 0x4d))
+
+# Bytes of text have the size of doubles by chance, and are numbers without a meaning. Doubles are text by chance only
+# where they are one or two.
+refuse_no_doubles <- function(path, offset) {
+  if (file.size(path) <= offset) return(invisible())  # a pipe would wait for someone who writes
+  bytes <- file(path, "rb")
+  on.exit(close(bytes))
+  seek(bytes, offset)
+  first <- as.integer(readBin(bytes, "raw", 1024))
+  breaks <- first %in% c(9, 10, 12, 13)
+  text <- length(first) > 16 && all(first >= 32 | breaks) && mean(first %in% 32:126 | breaks) > 0.9
+  format <- if (offset == 0) names(Filter(function(start) all(first[1:4] == start), other_formats))
+  if (!text && !length(format)) return(invisible())
+  abort("data", "`file`, `", basename(path), "`, is ", if (text) "text" else paste("of the format", format),
+        ", and not doubles as memory has them; write_points(read = ) makes such a file of what `read` gives, some ",
+        "rows at a time")
 }
 
 # --- objects of other packages -----------------------------------------------------------------------------
@@ -164,7 +187,7 @@ write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
     source <- list(n = check_extent(n), width = check_count(width, "width"), read = read, called = "read")
   }
   write_by_rows(path, source, if (is.null(rows)) max(1, 2^21 %/% source$width) else check_count(rows, "rows"))
-  invisible(map_points(path, source$width))
+  invisible(r_map(path, source$width, 0, NA_real_, NULL))
 }
 
 # By its whole name, whatever folder `read` may go to; the file itself where `file` is a link to one.

@@ -98,3 +98,39 @@ test_that("an object whose file is gone or too short is an error that names the 
 })
 
 unlink(folder, recursive = TRUE)
+
+test_that("text, and files of other formats, are no doubles, and doubles are never text", {
+  path <- tempfile()
+  set.seed(28)
+  m <- matrix(stats::rnorm(600), 200)
+  y <- m[1:40, ]
+  refused <- function(says, ...) {
+    expect_error(map_points(path, ...), says, class = "kernweave_error_data")
+    expect_error(map_points(path, ...), "write_points(read = )", fixed = TRUE)
+  }
+  for (write in list(function() utils::write.csv(quakes[1:20, ], path), function() writeLines(rep("1.5 2.5", 100), path),
+                     function() utils::write.table(m, path, eol = "\r\n"),
+                     function() writeLines("1,2\n3,4\n5,6\n7,8,9", path),
+                     function() writeLines(c("name,\u00e4\u00f6\u00fc", rep("0.123,4.567", 50)), path))) {
+    write()
+    for (pad in seq_len(-file.size(path) %% 8)) cat("\n", file = path, append = TRUE)
+    refused("is text", width = 1)
+  }
+  writeBin(c(charToRaw(strrep(" ", 64)), writeBin(as.vector(y), raw())), path)
+  expect_identical(map_points(path, 3, offset = 64), y, ignore_attr = TRUE)
+  writeBin(c(writeBin(as.vector(y), raw()), charToRaw(strrep("1,2\n", 500))), path)
+  refused("is text", width = 1, offset = 8 * length(y))
+  saveRDS(m, path)
+  while (file.size(path) %% 8) writeBin(c(readBin(path, "raw", file.size(path)), as.raw(0)), path)
+  refused("gzip", width = 1)
+  for (values in list(0, 1, 0.1, -2.5, pi, 1e300, NA, NaN, Inf, 1:9 / 7, 2^(-9:9), stats::rnorm(500), 1e5 + seq_len(500),
+                      as.numeric(Sys.time()) + 1:40, c(quakes$lat, quakes$long))) {
+    for (times in c(1, 100)) {
+      values <- rep(as.numeric(values), times)
+      writeBin(values, path)
+      expect_identical(as.vector(map_points(path, 1)), values)
+    }
+  }
+  printable <- readBin(charToRaw(strrep("1,2,3,4\n", 40)), "double", 40)
+  expect_identical(as.vector(write_points(tempfile(), printable)), printable)
+})
