@@ -37,10 +37,9 @@ gp_start_numbers <- function(settings, model, spread) {
   parts <- kernel_parts(settings$kernel)
   values <- parts$parameters[setdiff(names(parts$parameters), "variance")]
   free <- setdiff(parts$free, "variance")
-  if (identical(parts$name, "linear") && is.null(values$scale) && is.null(settings$variance)) {
-    values["scale"] <- 1
-    free <- setdiff(free, "scale")
-  }
+  fixed <- Filter(function(name) is.null(values[[name]]), linear_scales(parts, parts$free, is.null(settings$variance)))
+  values[fixed] <- 1
+  free <- setdiff(free, fixed)
   if (parts$ard && "scale" %in% free && length(values$scale) == 1) values$scale <- rep(values$scale, max(model$term))
   for (name in names(values)[vapply(values, is.null, NA)]) {
     values[[name]] <- if (is_one_of(name, "variance")) spread / 2
@@ -59,6 +58,31 @@ is_one_of <- function(names, kind) grepl(paste0(kind, "(_[0-9]+)?$"), names)
 begun_parameters <- function(kernel) {
   parts <- kernel_parts(kernel)
   parts$free[!vapply(parts$parameters[parts$free], is.null, NA)]
+}
+
+# Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.
+linear_scales <- function(parts, free, multiplied) {
+  if (is.null(parts$op)) return(if (parts$name == "linear" && (multiplied || "variance" %in% free)) "scale")
+  inner <- lapply(parts$keys, function(keys) unname(keys[names(keys) %in% free]))
+  unlist(lapply(1:2, function(k) {
+    other <- 3 - k
+    by_other <- parts$op == "*" &&
+      (multiplied || scaled_by_parts(kernel_parts(parts$of[[other]]), inner[[other]], top = FALSE))
+    keys <- parts$keys[[k]]
+    names(keys)[match(linear_scales(kernel_parts(parts$of[[k]]), inner[[k]], by_other), keys)]
+  }))
+}
+
+# Linear kernels and polynomials know which columns are levels of factors.
+with_levels <- function(kernel, inputs, rule) {
+  if (!length(inputs$xlevels)) return(kernel)
+  of <- attr(inputs$x, "term")
+  names <- term_labels(inputs)
+  map_leaves(kernel, function(part) {
+    if (!part$name %in% c("linear", "polynomial") || !is.null(part$fun)) return(part)
+    at <- if (is.null(rule)) seq_along(of) else columns_of_part(part, of, names)
+    replace(part, "levels", list(names[of[at]] %in% names(inputs$xlevels)))
+  })
 }
 
 start_scale <- function(x) {

@@ -204,6 +204,7 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   placed <- placed_inputs(settings$kernel, inputs)
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
+  settings$kernel <- with_levels(settings$kernel, inputs, placed$rule)
   if (!is.null(settings$family)) return(gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call))
   y <- check_response(y, nrow(inputs$x), families = TRUE)
   if (ncol(y) > 1) abort("unsupported", "a Gaussian process has one response, not ", ncol(y))

@@ -36,6 +36,9 @@
 #' at 20 degrees. Great circles themselves (`"haversine"`) are for `"matern12"` alone, because other kernels of them are
 #' not positive definite. With a `metric`, inputs are never standardised.
 #'
+#' Columns of a factor are such that two levels are at distance 1. To `"linear"` and `"polynomial"` of [gp_fit()] the
+#' inner product of a level with itself is 1, so that a linear kernel of a factor is a random intercept.
+#'
 #' `of` names the inputs that a kernel is of, in [gp_fit()] and [kernel_ridge()]. In a model of space and time
 #' `kernel_spec(metric = "chordal", of = c("long", "lat")) * kernel_spec(of = "day")` is separable, `+` is the sum, and
 #' both together are the product-sum model. One distance of all inputs, with a scale for each (`ard = TRUE`), is the
@@ -199,6 +202,10 @@ kernel_value <- function(parts, x, y, given) {
   }
   if (!is.null(y)) y <- kernel_points(parts, y)
   x <- kernel_points(parts, x)
+  if (any(parts$levels)) {
+    x <- with_whole_levels(x, parts$levels)
+    if (!is.null(y)) y <- with_whole_levels(y, parts$levels)
+  }
   if (!is.null(parameters$scale)) parameters$scale <- scale_of_columns(parameters$scale, x)
   others <- parameters[setdiff(names(parameters), "variance")]
   value <- if (identical(parts$metric, "haversine")) great_circle_value(x, y, parameters$scale, parts$radius)
@@ -207,6 +214,13 @@ kernel_value <- function(parts, x, y, given) {
            else own_value(parts$fun, x, y, others)
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
   if (identical(parameters$variance, 1)) value else parameters$variance * value
+}
+
+# Levels of factors have columns of 1 / sqrt(2), for distances. An inner product of a level with itself is to be 1.
+with_whole_levels <- function(x, levels) {
+  if (all(levels)) return(x * sqrt(2))
+  by <- ifelse(levels, sqrt(2), 1)
+  if (is_lazy(x)) x * Pm(by, name = "levels") else t(t(x) * by)
 }
 
 own_value <- function(fun, x, y, parameters) {

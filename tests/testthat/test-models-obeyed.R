@@ -121,3 +121,37 @@ test_that("long trends are wrapped where they are printed, and errors of likelih
   by_products <- logLik(update(fit, control = fit_control(dense_n = 0)))
   expect_output(print(by_products), "logLik -[0-9.]+ [(]se [0-9.e-]+[)] on 2 df")
 })
+
+test_that("a linear kernel of a factor is a random intercept, with the variance that lme4 has", {
+  set.seed(3)
+  d <- data.frame(site = factor(rep(letters[1:8], each = 6)), x = stats::runif(48))
+  d$v <- stats::rnorm(8, sd = 1.5)[d$site] + stats::rnorm(48)
+  free <- gp_fit(v ~ site, d, kernel = kernel_spec("linear"))
+  numbers <- coef(free, "covariance")
+  # the same by base R: y is normal, with covariance variance * same site + nugget * same row
+  reml <- function(theta) {
+    V <- exp(theta[1]) * outer(d$site, d$site, "==") + diag(exp(theta[2]), 48)
+    r <- d$v - sum(solve(V, d$v)) / sum(solve(V))
+    -(47 * log(2 * pi) + as.numeric(determinant(V)$modulus) + log(sum(solve(V))) - log(48) + sum(r * solve(V, r))) / 2
+  }
+  found <- stats::optim(c(0, 0), reml, control = list(fnscale = -1, reltol = 1e-12))
+  expect_equal(unname(numbers[c("variance", "nugget")]), exp(found$par), tolerance = 1e-3)
+  expect_equal(numbers[["scale"]], 1)
+  expect_false(anyNA(confint(free)))
+  expect_equal(coef(gp_fit(v ~ site, d, kernel = kernel_spec("linear", scale = 1)), "covariance"), numbers)
+  K <- kernel_spec("linear", of = "site", variance = NULL) + kernel_spec("linear", of = "x", variance = NULL)
+  both <- suppressWarnings(gp_fit(v ~ site + x, d, kernel = K))
+  expect_equal(unname(coef(both, "covariance")[c("linear.scale", "linear.scale_1")]), c(1, 1))
+  square <- kernel_spec("polynomial", scale = 1, degree = 2, offset = 1)
+  fixed <- gp_fit(v ~ site + x, d, trend = ~0, variance = 2, nugget = 0.5, kernel = square)
+  dense <- 2 * (outer(d$site, d$site, "==") + outer(d$x, d$x) + 1)^2
+  expect_equal(unname(fitted(fixed)), c(dense %*% solve(dense + diag(0.5, 48), d$v)), tolerance = 1e-8)
+  apart <- gp_fit(v ~ site, d, trend = ~0, variance = 2, nugget = 0.5, kernel = kernel_spec("gaussian", scale = 1))
+  dense <- 2 * exp(-(outer(d$site, d$site, "!=")) / 2)
+  expect_equal(unname(fitted(apart)), c(dense %*% solve(dense + diag(0.5, 48), d$v)), tolerance = 1e-8)
+  skip_without_peer("lme4")
+  theirs <- lme4::lmer(v ~ 1 + (1 | site), d)
+  expect_equal(as.numeric(logLik(free)), as.numeric(stats::logLik(theirs)), tolerance = 1e-6)
+  expect_equal(unname(numbers[c("variance", "nugget")]), as.data.frame(lme4::VarCorr(theirs))$vcov, tolerance = 1e-4)
+  expect_equal(unname(predict(free, d[1:20, ])), unname(stats::predict(theirs, d[1:20, ])), tolerance = 1e-5)
+})
