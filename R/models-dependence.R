@@ -153,7 +153,7 @@ dependence <- function(sets, k, l, null, R) {
   moved$unit <- centred[[3 - moved$beside]]$unit
   found <- if (null == "moments" && !moved$plan$exhaustive) {
     invariants <- lapply(centred, kernel_invariants)
-    from_moments(sums[1], permutation_moments(invariants[[1]], invariants[[2]], n), unit / n)
+    moments_null(sums[1], invariants[[1]], invariants[[2]], n, unit / n)
   } else in_unit(pair_permutations(sums[1] / n, list(A, B)[[moved$beside]], moved), unit)
   list(n = n, unit = unit, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
 }

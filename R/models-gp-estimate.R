@@ -17,6 +17,7 @@ gp_estimate <- function(model, rows) {
   }
   found <- c(found, list(model = part, bounds = bounds))
   warn_of_bounds(found, bounds)
+  if (length(found$state$theta)) warn_of_vanishing(found)
   if (!is.null(model$family)) found$state$information <- observed_information(part, found$state)
   found
 }
@@ -360,6 +361,21 @@ warn_of_bounds <- function(found, bounds) {
                else meaning_of_bound(found$model$layout[k, ], high[k], below, found$model)
     number <- out_of_link(at$theta, found$model$layout)[k]
     warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(number, digits = 3), ": ", meaning)
+  }
+}
+
+# Parameters other than scales and variances that have gone towards 0, far from their start, and are not told from it.
+warn_of_vanishing <- function(found) {
+  at <- found$state
+  layout <- found$model$layout
+  own <- layout$part == "kernel" & layout$link == "log" & !is_one_of(layout$name, "scale") &
+    !is_one_of(layout$name, "variance")
+  for (k in which(own & at$theta < gp_theta(found$model$values, layout) + log(1e-2))) {
+    unit <- diag(1, nrow(layout))
+    if (damped_step(at$information, unit[, k], unit, 0)[k] < 4) next
+    warn("boundary", "`", layout$label[k], "` has gone to ", format(exp(at$theta[[k]]), digits = 2), ", and nothing bounds ",
+         "it from below: it is estimated by its logarithm, and so is positive; if it may be negative, write the kernel in ",
+         "`", layout$name[k], " - 10`, say, or fix it")
   }
 }
 

@@ -235,7 +235,7 @@ gp_fitted <- function(model, settings) {
   weights <- at$weights
   if (!model$dense) model$control["approximate"] <- list(at$control$approximate)
   tell_of_tolerance(given, model$control, length(model$y))
-  if (isFALSE(weights$converged)) warn_of_residual(model, weights$residual)
+  if (isFALSE(weights$converged)) warn_of_residual(model, weights)
   kept <- list2env(list(preconditioner = at$preconditioner), parent = emptyenv())
   list(model = model, weights = weights, value = if (!is.null(at[["value"]])) at[c("value", "se")], estimate = estimate,
        estimated_on = length(rows), kept = kept,
@@ -280,14 +280,15 @@ gp_value <- function(model, system, weights, se_tol = NULL) {
   list(value = gp_log_likelihood(model, logdet, weights), se = (attr(logdet, "se") %or% 0) / 2)
 }
 
-warn_of_residual <- function(model, residual) {
+warn_of_residual <- function(model, weights) {
+  residual <- weights$residual
   if (!is.null(model$family)) {
     return(warn("convergence", "the system of the mode was solved to a residual of ", format(residual, digits = 2),
                 ", not ", format(model$control$tol), ": raise `rank` or `max_iter` of fit_control()"))
   }
   ratio <- model$values$nugget / model$values$variance
   warn("convergence", "the system was solved to a residual of ", format(residual, digits = 2), ", not ",
-       format(model$control$tol), ", with nugget / variance ", format(ratio, digits = 2),
+       format(weights$tol), ", with nugget / variance ", format(ratio, digits = 2),
        ": raise the nugget, or `rank` or `max_iter` of fit_control()",
        if (!is.null(model$control$approximate)) ", or give a smaller `approximate`")
 }

@@ -225,8 +225,9 @@ projection_invariants <- function(Q) {
 }
 
 # Mean, variance and skewness of sum_ij A_ij B_{p(i) p(j)} over all permutations p (Kazi-Aoual, Hitier, Sabatier and
-# Lebreton, 1995). In units of the traces, since the third moment is a small difference of large numbers.
-permutation_moments <- function(a, b, n) {
+# Lebreton, 1995). In units of the traces, since the third moment is a small difference of large numbers. If the sum may
+# be `constant`, there is NULL where it is.
+permutation_moments <- function(a, b, n, constant = FALSE) {
   if (n < 6) abort("data", "three moments need at least 6 rows, not ", n, "; null = \"permutation\" takes any number")
   unit <- unit_of(a) * unit_of(b)
   a <- in_units(a)
@@ -236,6 +237,7 @@ permutation_moments <- function(a, b, n) {
   second <- function(m) n * (n + 1) * m$s2 - (n - 1) * (m$t1^2 + 2 * m$t2)
   variance <- 2 * first(a) * first(b) / ((n - 1)^2 * (n + 1) * (n - 2)) +
     second(a) * second(b) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+  if (isTRUE(variance <= 1e-14 * mean^2) && constant) return(NULL)
   if (!is.finite(variance) || variance <= 1e-14 * mean^2) {
     abort("data", "the statistic is the same for every permutation: one side is constant, or all its pairs of points ",
           "are alike to the kernel or the distance")
@@ -243,6 +245,13 @@ permutation_moments <- function(a, b, n) {
   third <- sum(third_terms(a) * (third_weights(n) %*% third_terms(b))) / prod(n - 0:5)
   skewness <- (third - 3 * mean * variance - mean^3) / variance^1.5
   c(mean = mean * unit, variance = variance * unit^2, skewness = skewness)
+}
+
+# The null by moments, of a statistic in this unit. Where all permutations have the same, it stands for them, and p is 1.
+moments_null <- function(statistic, a, b, n, unit) {
+  moments <- permutation_moments(a, b, n, constant = TRUE)
+  if (is.null(moments)) return(in_unit(from_replicates(statistic, statistic, TRUE), unit))
+  from_moments(statistic, moments, unit)
 }
 
 unit_of <- function(m) if (abs(m$t1) > 1e-8 * sqrt(m$t2)) m$t1 else sqrt(m$t2)

@@ -301,7 +301,7 @@ compared <- function(sample, k, null, R, strata, slices) {
   found <- if (null == "moments" && !plan$exhaustive) {
     centred <- centred_kernel(K)
     labels <- block_invariants(label_weights(sizes), sizes)
-    from_moments(statistic / centred$unit, permutation_moments(kernel_invariants(centred), labels, n), centred$unit)
+    moments_null(statistic / centred$unit, kernel_invariants(centred), labels, n, centred$unit)
   } else label_permutations(statistic, statistic_of, plan, n, g, strata)
   list(statistic = statistic, null = found, S = S, n = n, g = g, sizes = stats::setNames(sizes, sample$labels),
        pairwise = discrepancies(S, sizes, sample$labels), own = as.vector(rowsum(as.vector(diag(K)), sample$codes)))

@@ -5,8 +5,12 @@
 # What a fit says of distances up to `most`: its parameters, and the curve, which is NULL where it is of places and not
 # of their differences.
 fitted_variogram <- function(fit, most, directions, n = 200) {
+  if (!is_of_one_distance(fit$kernel)) return(list())
   list(parameters = covariance_parameters(fit), nugget = fit$nugget, curve = fit_curves(fit, most, directions, n))
 }
+
+# Kernels of some inputs each have no curve by the distance of all.
+is_of_one_distance <- function(kernel) length(unique(lapply(leaf_parts(kernel), `[[`, "terms"))) == 1
 
 fit_curves <- function(fit, most, directions, n) {
   D <- ncol(fit$data$x)

@@ -6,8 +6,11 @@
 #' falls off. For what [gp_fit()] returned, the curve of the fitted covariance comes with it, so that a plot shows
 #' whether the two agree.
 #'
-#' Distances are Euclidean, of the inputs on the right-hand side of the formula. Differences are those of `r`, the
-#' residuals of the trend by ordinary least squares; for a `gp_fit`, those of its trend, and of the rows that it used.
+#' Distances are Euclidean, of the inputs on the right-hand side of the formula. For a `gp_fit` they are those of the
+#' points of its model: chords in the unit of the `radius`, where its places are on a sphere. If its kernels are `of`
+#' different inputs, as in a model of space and time, distances are of all inputs together, in their units, and there is
+#' no curve, since the covariance is no function of them. Differences are those of `r`, the residuals of the trend by
+#' ordinary least squares; for a `gp_fit`, those of its trend, and of the rows that it used.
 #' The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the robust
 #' estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class holds the
 #' distances beyond its lower end up to and including its upper end; the first one also distance 0, of observations at
