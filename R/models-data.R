@@ -291,9 +291,20 @@ levels_of <- function(variables) {
   found[!vapply(found, is.null, NA)]
 }
 
-fit_matrix <- function(x) {
+fit_matrix <- function(x, y = NULL) {
   check_given(x, "x")
+  refuse_one_text(x)
+  if (inherits(y, "formula")) {
+    abort("input", "`y` is a formula, which stands first, before the data: `x = ", deparse1(y), ", data = `")
+  }
   c(list(x = complete_points(x, "x")), kept_of_points(x))
+}
+
+# One text is no point, but a formula or a name in quotation marks.
+refuse_one_text <- function(x) {
+  if (!is.character(x) || length(x) != 1) return(invisible())
+  abort("input", "`x` is the text \"", x, "\", and ", if (grepl("~", x)) "a formula has no quotation marks"
+        else "points are wanted: a matrix, a data frame or a vector")
 }
 
 # Constant columns say nothing: they are left out, by name, with a warning.

@@ -103,6 +103,9 @@ as_family <- function(family) {
   if (identical(family, "gaussian") || identical(family, "binomial") || identical(family, "poisson")) {
     family <- get(family, asNamespace("stats"))()
   }
+  if (is.character(family) && length(family) == 1) {
+    refuse_family(paste0("\"", family, "\""), near_hint(family, c("gaussian", "binomial", "poisson", "negbin")))
+  }
   if (!inherits(family, "family")) refuse_family(describe(family))
   name <- sub("\\(.*", "", family$family)
   if (name == "Negative Binomial" && family$link == "log") {
@@ -121,9 +124,9 @@ called_family <- function(family) {
   })
 }
 
-refuse_family <- function(what) {
+refuse_family <- function(what, hint = NULL) {
   abort("unsupported", "`family` must be gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
-        "Gamma(\"log\"), \"negbin\", or negative.binomial(size) of MASS, not ", what)
+        "Gamma(\"log\"), \"negbin\", or negative.binomial(size) of MASS, not ", what, hint)
 }
 
 # --- responses ------------------------------------------------------------------------------------------------

@@ -32,7 +32,8 @@
 #' @examples
 #' fit_control(tol = 1e-8)
 fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, verbose = FALSE, dense_n = 1000,
-                        probes = 16, seed = 1, rank = NULL, start = NULL, approximate = NULL) {
+                        probes = 16, seed = 1, rank = NULL, start = NULL, approximate = NULL, ...) {
+  refuse_more(...)
   if (!is.numeric(tol) || length(tol) != 1 || !isTRUE(tol > 0)) {
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
   }
@@ -255,6 +256,12 @@ new_trend_of <- function(object, expression, frame) {
 }
 
 evaluated_fit <- function(call, frame) {
+  for (argument in intersect(c("x", "y", "data"), names(call))) {
+    given <- call[[argument]]
+    if (!is.name(given) || exists(as.character(given), envir = frame)) next
+    abort("input", "`", given, "`, the `", argument, "` of the fit, is not there, and the fit does not keep it: ",
+          "update(fit, ", argument, " = ) gives it")
+  }
   call[[1]] <- call("::", as.name(utils::packageName()), call[[1]])  # it need not be attached
   eval(call, frame)
 }

@@ -370,12 +370,11 @@ warn_of_vanishing <- function(found) {
   layout <- found$model$layout
   own <- layout$part == "kernel" & layout$link == "log" & !is_one_of(layout$name, "scale") &
     !is_one_of(layout$name, "variance")
-  for (k in which(own & at$theta < gp_theta(found$model$values, layout) + log(1e-2))) {
-    unit <- diag(1, nrow(layout))
-    if (damped_step(at$information, unit[, k], unit, 0)[k] < 4) next
-    warn("boundary", "`", layout$label[k], "` has gone to ", format(exp(at$theta[[k]]), digits = 2), ", and nothing bounds ",
-         "it from below: it is estimated by its logarithm, and so is positive; if it may be negative, write the kernel in ",
-         "`", layout$name[k], " - 10`, say, or fix it")
+  lower <- found$bounds$lower + 1e-6
+  for (k in which(own & at$theta > lower & at$theta < gp_theta(found$model$values, layout) + log(1e-2))) {
+    if (damped_step(at$information, diag(nrow(layout))[, k], diag(nrow(layout)), 0)[k] < 4) next
+    warn("boundary", "`", layout$label[k], "` has gone to ", format(exp(at$theta[[k]]), digits = 2), ", with no bound ",
+         "below: it is positive by its logarithm; a kernel of `", layout$name[k], " - 10`, say, lets it be negative")
   }
 }
 

@@ -253,7 +253,8 @@ gp_weights <- function(model, system, start = NULL) {
   of_trend <- solved[, -1, drop = FALSE]
   c(found, list(alpha = solved[, 1] - as.vector(of_trend %*% found$b), U = of_trend %*% inverse_root(found$C),
                 solved = matrix(solved, nrow(sides)), logdet_trend = 2 * sum(log(diag(found$C))) + 2 * model$log_R,
-                residual = attr(solved, "residual") %or% 0, tol = 10 * tol, converged = attr(solved, "converged") %or% TRUE))
+                residual = attr(solved, "residual") %or% 0, tol = 10 * tol,
+                converged = attr(solved, "converged") %or% TRUE))
 }
 
 inverse_root <- function(C) if (length(C)) backsolve(C, diag(nrow(C))) else C

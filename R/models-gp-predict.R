@@ -39,7 +39,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
     if (local) return(local_kriging(object, x, F, offset, neighbours))
     of_data <- gp_products(object, x, cbind(object$alpha, if (errors) object$U))
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
-  })
+  }, trend_alone = type == "trend")
   fit <- found[, 1]
   if (!errors) return(fit)
   se <- found[, 2]
@@ -50,9 +50,10 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
 }
 
 # f(inputs, regressors, offset) of places that are complete; NA elsewhere.
-at_gp_places <- function(object, newdata, f) {
+at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
   own <- is.null(newdata)
-  x <- if (own) object$x else new_points(object, newdata)
+  trend_alone <- trend_alone && !is.null(object$terms) && is.data.frame(newdata)
+  x <- if (own) object$x else if (trend_alone) no_places(newdata) else new_points(object, newdata)
   trend <- if (own) own_trend(object) else new_trend(object, newdata, nrow(x))
   D <- ncol(x)
   p <- ncol(trend$F)
@@ -60,10 +61,17 @@ at_gp_places <- function(object, newdata, f) {
   rownames(all) <- rownames(x)
   found <- at_complete(all, function(at) {
     at <- unname(at)
-    x <- model_points(object$data$rule, at[, seq_len(D), drop = FALSE])
+    x <- at[, seq_len(D), drop = FALSE]
+    if (!trend_alone) x <- model_points(object$data$rule, x)
     f(x, at[, D + seq_len(p), drop = FALSE], at[, D + p + 1])
   })
   if (own) stats::napredict(object$na.action, found) else found
+}
+
+# A trend alone asks for no inputs of the kernel.
+no_places <- function(newdata) {
+  rows <- if (!identical(attr(newdata, "row.names"), seq_len(nrow(newdata)))) row.names(newdata)
+  matrix(0, nrow(newdata), 0, dimnames = list(rows, NULL))
 }
 
 # The regressors of the fit's own rows, of which all but the offset is kept.

@@ -8,6 +8,7 @@ trend_variables <- function(trend, data, response = NULL) {
   if (length(trend) != 2) {
     abort("input", "`trend` has one side, as in ~ ", deparse1(trend[[3]]), ", not `", deparse1(trend), "`")
   }
+  refuse_other_terms(trend)
   known <- if (is.data.frame(data)) data[setdiff(names(data), response)]
   terms <- if (is.null(known)) stats::terms(trend) else stats::terms(trend, data = known)
   if (length(attr(terms, "variables")) == 1) return(list(terms = terms, formula = trend))
@@ -15,6 +16,25 @@ trend_variables <- function(trend, data, response = NULL) {
   frame <- found_variables(made(), data, "the trend")
   list(terms = attr(frame, "terms"), formula = trend, frame = frame,
        variables = columns_of_data(terms, data, nrow(frame)))
+}
+
+# Random effects of lme4 and smooths of mgcv are kernels here.
+refuse_other_terms <- function(trend) {
+  for (one in as.list(attr(stats::terms(trend, allowDotAsName = TRUE), "variables"))[-1]) {
+    while (is.call(one) && identical(one[[1]], quote(`(`))) one <- one[[2]]
+    name <- if (is.call(one) && is.name(one[[1]])) as.character(one[[1]]) else ""
+    if (name %in% c("|", "||")) {
+      abort("unsupported", "`(", deparse1(one), ")` in the trend: random effects are kernels here; that of a factor ",
+            "`g` is kernel_spec(\"linear\", of = \"g\", variance = NULL), added to other kernels, with `g` on the ",
+            "right side of the formula")
+    }
+    if (!name %in% c("s", "te", "ti", "t2")) next
+    known <- get0(name, environment(trend) %or% globalenv(), mode = "function")
+    if (is.null(known) || environmentName(environment(known)) == "mgcv") {
+      abort("unsupported", "`", deparse1(one), "` in the trend: smooth terms are kernels here, kernel_spec(of = ) for ",
+            "each input on the right side of the formula; in a trend, splines::ns() is smooth")
+    }
+  }
 }
 
 # Of the rows that are used: the matrix of regressors, the offset, and what makes both again at new places.

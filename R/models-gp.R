@@ -132,7 +132,7 @@ gp_fit.default <- function(x, y, trend = ~ 1, kernel = "matern52", variance = NU
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
   settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control, as_family(family))
-  inputs <- fit_matrix(x)
+  inputs <- fit_matrix(x, y)
   found <- trend_variables(trend, trend_data(x, inputs$names))
   gp_of(inputs, y, trend_columns(found, found$frame, nrow(inputs$x)), settings, weights, match.call())
 }

@@ -11,8 +11,8 @@
 #' `rstandard()` of a Gaussian process is the leave-one-out residual divided by its standard deviation: standard normal,
 #' if the model is right. Of a kernel ridge regression it is `e / (sigma * sqrt([(I - H)^2]_ii))`, with the `sigma` of
 #' the fit, and equals the leave-one-out residual divided by the standard deviation of an observation about its
-#' prediction. Cook's distance is the weighted sum of squares by which fitted values move, divided by the degrees of freedom,
-#' `sum(hatvalues(fit))`, and the variance of the noise. Observations of weight 0 have leverage 0.
+#' prediction. Cook's distance is the weighted sum of squares by which fitted values move, divided by the degrees of
+#' freedom, `sum(hatvalues(fit))`, and the variance of the noise. Observations of weight 0 have leverage 0.
 #'
 #' Of a [gp_fit()] with another `family` all three are as those of [glm()][stats::glm()], of the weighted least-squares
 #' problem at the mode, whose weights are the curvature of the log-likelihood: deviance residuals are standardised, and

@@ -112,8 +112,8 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
   new_kernel(c(known[c("name", "title", "fun")],
-               list(parameters = parameters, free = free_parameters(parameters, if (!missing(estimate)) estimate), ard = ard,
-                    aniso = !is.null(axes)),
+               list(parameters = parameters, free = free_parameters(parameters, if (!missing(estimate)) estimate),
+                    ard = ard, aniso = !is.null(axes)),
                kernel_places(known, if (!missing(metric)) metric else if (!is.null(axes)) "euclidean", radius, of)))
 }
 

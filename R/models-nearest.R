@@ -49,7 +49,7 @@ knn_fit.default <- function(x, y, k = 5, weights = c("equal", "inverse"), metric
                             ...) {
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
-  nearest_of(fit_matrix(x), y, k, weights, metric, standardize, match.call())
+  nearest_of(fit_matrix(x, y), y, k, weights, metric, standardize, match.call())
 }
 
 #' @rdname knn_fit

@@ -62,6 +62,7 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
   refuse_classes(k, ...)
   refuse_more(...)
   given <- sf_neighbours(x, query, metric, !missing(metric))
+  refuse_one_text(given$x)
   points <- neighbour_points(given$x, given$query, exclude_self)
   k <- check_count(k, "k")
   n <- nrow(points$x)

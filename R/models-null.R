@@ -247,7 +247,7 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
   c(mean = mean * unit, variance = variance * unit^2, skewness = skewness)
 }
 
-# The null by moments, of a statistic in this unit. Where all permutations have the same, it stands for them, and p is 1.
+# The null by moments, of a statistic in this unit. Where all permutations have the same one, p is 1.
 moments_null <- function(statistic, a, b, n, unit) {
   moments <- permutation_moments(a, b, n, constant = TRUE)
   if (is.null(moments)) return(in_unit(from_replicates(statistic, statistic, TRUE), unit))

@@ -224,8 +224,8 @@ sf_formula <- function(formula, data) {
 about_places <- function(x, name = "geometry") {
   kind <- class(sf::st_geometry(x)[[1]] %or% sf::st_point())[1]
   if (kind %in% c("XYZ", "XYZM")) {
-    message("kernweave: places are by X and Y; the Z of their points is not used, and is an input as a column of the data, ",
-            "such as sf::st_coordinates(data)[, \"Z\"]")
+    message("kernweave: places are by X and Y; the Z of their points is not used; as a column of the data, ",
+            "sf::st_coordinates(data)[, \"Z\"], it can be an input")
   }
   list(name = name, crs = sf::st_crs(x), longlat = sf::st_is_longlat(x))
 }

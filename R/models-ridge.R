@@ -86,7 +86,7 @@ kernel_ridge.default <- function(x, y, kernel = "gaussian", lambda = NULL, stand
                                  control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
-  inputs <- fit_matrix(x)
+  inputs <- fit_matrix(x, y)
   ridge_of(inputs, y, kernel_spec(kernel), lambda, standardize, weights, control, match.call(), as_family(family))
 }
 

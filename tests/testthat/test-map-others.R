@@ -108,7 +108,8 @@ test_that("text, and files of other formats, are no doubles, and doubles are nev
     expect_error(map_points(path, ...), says, class = "kernweave_error_data")
     expect_error(map_points(path, ...), "write_points(read = )", fixed = TRUE)
   }
-  for (write in list(function() utils::write.csv(quakes[1:20, ], path), function() writeLines(rep("1.5 2.5", 100), path),
+  for (write in list(function() utils::write.csv(quakes[1:20, ], path),
+                     function() writeLines(rep("1.5 2.5", 100), path),
                      function() utils::write.table(m, path, eol = "\r\n"),
                      function() writeLines("1,2\n3,4\n5,6\n7,8,9", path),
                      function() writeLines(c("name,\u00e4\u00f6\u00fc", rep("0.123,4.567", 50)), path))) {
@@ -123,8 +124,8 @@ test_that("text, and files of other formats, are no doubles, and doubles are nev
   saveRDS(m, path)
   while (file.size(path) %% 8) writeBin(c(readBin(path, "raw", file.size(path)), as.raw(0)), path)
   refused("gzip", width = 1)
-  for (values in list(0, 1, 0.1, -2.5, pi, 1e300, NA, NaN, Inf, 1:9 / 7, 2^(-9:9), stats::rnorm(500), 1e5 + seq_len(500),
-                      as.numeric(Sys.time()) + 1:40, c(quakes$lat, quakes$long))) {
+  for (values in list(0, 1, 0.1, -2.5, pi, 1e300, NA, NaN, Inf, 1:9 / 7, 2^(-9:9), stats::rnorm(500),
+                      1e5 + seq_len(500), as.numeric(Sys.time()) + 1:40, c(quakes$lat, quakes$long))) {
     for (times in c(1, 100)) {
       values <- rep(as.numeric(values), times)
       writeBin(values, path)

@@ -1,0 +1,113 @@
+# What users of other packages write first is answered in a sentence.
+
+set.seed(12)
+d <- data.frame(x = stats::runif(40), y = stats::runif(40), dist = stats::runif(40), site = gl(4, 10))
+d$z <- sin(4 * d$x) + d$dist + stats::rnorm(40) / 5
+k <- kernel_spec("matern32", scale = 0.5)
+fit <- gp_fit(z ~ x + y, d, trend = ~dist, kernel = k, variance = 1, nugget = 0.1)
+
+test_that("what is written as in other packages is answered by what to write", {
+  error <- function(code, says, class = "input") {
+    expect_error(code, says, fixed = TRUE, class = paste0("kernweave_error_", class))
+  }
+  error(knn("a"), "`x` is the text \"a\", and points are wanted")
+  for (of in list(gp_fit, kernel_ridge, knn_fit)) {
+    error(of("z ~ x + y", d), "a formula has no quotation marks")
+    error(of(d, z ~ x), "`y` is a formula, which stands first")
+  }
+  error(gp_fit(z ~ x, d, family = "poison"), "\"poison\"; did you mean `poisson`?", "unsupported")
+  error(gp_fit(z ~ x, d, family = "tweedie"), "not \"tweedie\"", "unsupported")
+  error(fit_control(maxit = 10), "there is no argument `maxit`; there are `tol`, `max_iter`")
+  for (trend in list(~ (1 | site), ~ dist + (dist | site), ~ (1 || site))) {
+    error(gp_fit(z ~ x, d, trend = trend), "kernel_spec(\"linear\", of = \"g\"", "unsupported")
+  }
+  error(gp_fit(z ~ x, d, trend = ~ s(dist)), "`s(dist)` in the trend: smooth terms are kernels", "unsupported")
+  s <- function(v) v^2
+  own <- gp_fit(z ~ x, d, trend = ~ s(dist), kernel = k)
+  expect_equal(fitted(own), fitted(gp_fit(z ~ x, d, trend = ~ I(dist^2), kernel = k)))
+  expect_length(coef(gp_fit(z ~ x, d, trend = ~ I(dist > 0.5 | dist < 0.2), kernel = k)), 2)
+})
+
+test_that("an update names data that are gone", {
+  fitted_in <- function(data) {
+    mine <- data
+    list(formula = gp_fit(z ~ x, mine, kernel = k), matrix = gp_fit(mine$x, mine$z, kernel = k))
+  }
+  fits <- fitted_in(d)
+  expect_error(update(fits$formula, method = "ML"), "`mine`, the `data` of the fit, is not there", fixed = TRUE,
+               class = "kernweave_error_input")
+  again <- update(fits$formula, data = d, method = "ML")
+  expect_equal(coef(again, "covariance"), coef(gp_fit(z ~ x, d, kernel = k, method = "ML"), "covariance"))
+})
+
+test_that("the trend is predicted without the inputs of the kernel", {
+  at <- d[3:6, ]
+  for (interval in c("none", "confidence")) {
+    expect_equal(predict(fit, at["dist"], type = "trend", interval = interval),
+                 predict(fit, at, type = "trend", interval = interval))
+  }
+  expect_equal(unname(predict(fit, at["dist"], type = "trend")), as.vector(cbind(1, at$dist) %*% coef(fit)))
+  constant <- gp_fit(z ~ x, d, kernel = k)
+  expect_equal(unname(predict(constant, at["dist"], type = "trend")), rep(coef(constant)[[1]], 4))
+  expect_error(predict(fit, at["x"], type = "trend"), "dist", class = "kernweave_error_input")
+  expect_error(predict(fit, at["dist"]), "`newdata` has no variable", class = "kernweave_error_input")
+})
+
+test_that("one other row among many that are alike is no evidence, by moments as by permutations", {
+  z <- replace(rep(0, 60), 7, 1)
+  groups <- rep(1:2, 30)
+  for (test in list(energy_test, mmd_test)) {
+    arguments <- if (identical(test, mmd_test)) list(kernel = kernel_spec("gaussian", scale = 1))
+    p <- function(...) do.call(test, c(list(z, groups = groups, ...), arguments))$p.value
+    expect_equal(p(null = "moments"), 1)
+  }
+  expect_equal(energy_test(z, groups = groups, R = 99)$p.value, 1)
+  expect_equal(suppressWarnings(dcor_test(z, groups, null = "moments"))$p.value, 1)
+})
+
+test_that("the warning of a residual has the tolerance that was asked for", {
+  weights <- list(residual = 2.2e-9, tol = 1e-11)
+  model <- fit$data
+  expect_warning(kernweave:::warn_of_residual(model, weights), "residual of 2.2e-09, not 1e-11",
+                 class = "kernweave_warning_convergence")
+  many <- gp_fit(z ~ x + y, d, kernel = k, variance = 1, nugget = 0.1, control = fit_control(dense_n = 0, tol = 1e-4))
+  model <- many$data
+  system <- kernweave:::gp_system(model, model$values)
+  asked <- numeric()
+  solve <- system$solve
+  system$solve <- function(sides, tol, start) {
+    asked <<- c(asked, tol)
+    solve(sides, tol = tol, start = start)
+  }
+  found <- kernweave:::gp_weights(model, system)
+  expect_equal(found$tol, asked[length(asked)])
+})
+
+test_that("a parameter that is positive by its logarithm, and would be negative, is spoken of", {
+  x <- matrix(stats::runif(120), 60)
+  shear <- function(x, y, scale = 1, b = 1) {
+    turned <- function(z) c(z[, , 1] + b * z[, , 2], z[, , 2])
+    exp(-sqdist(turned(x), turned(y)) / (2 * scale^2))
+  }
+  along <- function(b) {
+    K <- dense_gaussian(cbind(x[, 1] + b * x[, 2], x[, 2]), 0.2)
+    as.vector(crossprod(chol(K + diag(1e-8, 60)), stats::rnorm(60))) + stats::rnorm(60) / 10
+  }
+  sheared <- kernel_spec(shear, estimate = "b")
+  expect_warning(gp_fit(x, along(-0.5), kernel = sheared), "`b`", class = "kernweave_warning_boundary")
+  expect_no_warning(gp_fit(x, along(0.5), kernel = sheared), class = "kernweave_warning_boundary")
+})
+
+test_that("variograms of kernels of other inputs have no curve, and Z of places is spoken of once", {
+  apart <- kernel_spec("gaussian", scale = 0.2, of = "x") * kernel_spec("gaussian", scale = 1, of = "y")
+  both <- variogram(gp_fit(z ~ x + y, d, kernel = apart, variance = 1, nugget = 0.1))
+  expect_null(attr(both, "about")$fitted$curve)
+  expect_false(any(grepl("fitted", utils::capture.output(print(both)))))
+  expect_false(is.null(attr(variogram(fit), "about")$fitted$curve))
+  skip_without_peer("sf")
+  places <- sf::st_as_sf(transform(d, h = 1), coords = c("x", "y", "h"))
+  expect_message(high <- gp_fit(z ~ 1, places, kernel = k, variance = 1, nugget = 0.1), "Z of their points is not used")
+  expect_no_message(predict(high, places[1:3, ]))
+  flat <- gp_fit(z ~ x + y, d, kernel = k, variance = 1, nugget = 0.1)
+  expect_equal(unname(fitted(high)), unname(fitted(flat)))
+})
