@@ -114,7 +114,7 @@
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [pairwise_test()],
 #' [knn()], [knn_fit()], [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()],
 #' [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()],
-#' [anova()][anova.gp_fit], [elpd()], [cross_validate()], [sinkhorn()].
+#' [anova()][anova.gp_fit], [elpd()], [cross_validate()], [predictive_scores()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].

@@ -20,11 +20,15 @@
 #' @param by `NULL` for random folds, or `"place"` for blocks
 #' @param refit choose covariance parameters, `lambda`, bandwidth or `k` again in each fold?
 #' @param seed for the folds: a number makes them reproducible
+#' @param level of the intervals
 #' @return A data frame of class `cross_validate` with a row per observation: `.fold`; `.fitted`, its prediction; `.se`,
-#'   the standard deviation of the observation about that; `.resid`; and `.lpd`, its log predictive density, or the
-#'   logarithm of the share of votes of its class. Rows of weight 0 are not in it. `summary()` has the root mean squared
-#'   error, mean absolute error (for classes the share of errors) and sum of `.lpd` by fold.
-#' @seealso [elpd()] and `residuals(fit, type = "loo")`, which leave out one observation at a time
+#'   the standard deviation of the observation about that; `.resid`; `.lpd`, its log predictive density, or the
+#'   logarithm of the share of votes of its class; `.crps`, its continuous ranked probability score, and `.lower` and
+#'   `.upper`, its prediction interval, see [predictive_scores()]. Rows of weight 0 are not in it. `summary()` has the
+#'   root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
+#'   observations in their intervals (`coverage`) and sum of `.lpd` by fold.
+#' @seealso [predictive_scores()] for standard errors of these means, and to compare fits; [elpd()] and `residuals(fit,
+#'   type = "loo")`, which leave out one observation at a time
 #' @concept k-fold cross-validation
 #' @concept spatial cross-validation
 #' @concept prediction error
@@ -35,12 +39,13 @@
 #' cross_validate(fit, seed = 1)
 #' # far from other data errors are larger
 #' cross_validate(fit, by = "place", seed = 1)
-cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NULL) {
+cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NULL, level = 0.9) {
   if (!inherits(fit, c("gp_fit", "kernel_ridge", "local_reg", "knn_fit"))) {
     abort("input", "`fit` must be what gp_fit(), kernel_ridge(), local_reg() or knn_fit() returned, not ",
           describe(fit))
   }
   check_flag(refit, "refit")
+  check_level(level)
   if (!is.null(fit$family) && !is_gp_family(fit)) {
     abort("unsupported", "of kernel_ridge() with a family, residuals(type = \"loo\") leave rows out; folds are built ",
           "for gp_fit(family = )")
@@ -60,11 +65,11 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   table <- do.call(rbind, unname(found))[order(unlist(each)), , drop = FALSE]
   observed <- if (is.factor(y)) y[rows] else unname(y[rows, 1])
   table <- if (is.factor(y)) classes_left_out(table, observed)
-           else if (is_gp_family(fit)) family_left_out(fit, table, observed, rows)
-           else numbers_left_out(table, observed)
+           else if (is_gp_family(fit)) family_left_out(fit, table, observed, rows, level)
+           else outcome_columns(normal_outcomes(observed, table[, 1], table[, 2], level))
   rownames(table) <- case.names(fit)
-  structure(data.frame(.fold = labels, table), title = fold_title(fit, each, by, refit, exact),
-            class = c("cross_validate", "data.frame"))
+  structure(data.frame(.fold = labels, table), title = fold_title(fit, each, by, refit, exact), level = level,
+            scored = c(list(observed = observed), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
 }
 
 response_of <- function(fit) {
@@ -72,19 +77,16 @@ response_of <- function(fit) {
   if (is_gp_family(fit)) as.matrix(family_observed(fit)) else as.matrix(fit$fitted.values + fit$residuals)
 }
 
-numbers_left_out <- function(table, y) {
-  left <- y - table[, 1]
-  data.frame(.fitted = table[, 1], .se = table[, 2], .resid = left,
-             .lpd = stats::dnorm(left, 0, table[, 2], log = TRUE))
+# Scores of observations as columns of the table.
+outcome_columns <- function(found) {
+  data.frame(.fitted = found$fitted, .se = found$se, .resid = found$observed - found$fitted, .lpd = -found$logs,
+             .crps = found$crps, .lower = found$lower, .upper = found$upper)
 }
 
 # Of families columns are of the linear predictor, and results of the response and its mean.
-family_left_out <- function(fit, table, y, rows) {
-  family <- fit$data$family
+family_left_out <- function(fit, table, y, rows, level) {
   a <- (fit$weights %or% rep(1, nrow(fit$x)))[rows]
-  mean <- mean_over_link(family, table[, 1], table[, 2]^2)
-  data.frame(.fitted = mean$mean, .se = mean$sd, .resid = y - mean$mean,
-             .lpd = mixture_density(family, y, a, table[, 1], table[, 2]^2))
+  outcome_columns(family_outcomes(fit$data$family, y, a, table[, 1], table[, 2]^2, level))
 }
 
 # Of classes: columns are shares of votes.
@@ -240,9 +242,12 @@ summary.cross_validate <- function(object, ...) {
   one <- function(part) {
     errors <- if (is.null(part$.wrong)) c(rmse = sqrt(mean(part$.resid^2)), mae = mean(abs(part$.resid)))
               else c(errors = mean(part$.wrong))
-    c(n = nrow(part), errors, elpd = sum(part$.lpd))
+    ranked <- if (!is.null(part$.crps)) c(crps = mean(part$.crps), coverage = mean(part$within))
+    c(n = nrow(part), errors, ranked, elpd = sum(part$.lpd))
   }
   whole <- structure(object, class = "data.frame")
+  observed <- attr(object, "scored")$observed
+  if (!is.null(whole$.crps)) whole$within <- observed >= whole$.lower & observed <= whole$.upper
   parts <- c(split(whole, whole$.fold), list(all = whole))
   as.data.frame(do.call(rbind, lapply(parts, one)))
 }
@@ -254,9 +259,10 @@ print.cross_validate <- function(x, digits = 4, ...) {
   table <- summary(x)
   cat(attr(x, "title"), "\n", sep = "")
   last <- table[nrow(table), ]
-  cat("  ", paste(names(last)[-1], vapply(last[-1], format, "", digits = digits), collapse = ", "),
+  known <- !vapply(last, is.na, NA)
+  cat("  ", paste(names(last)[known][-1], vapply(last[known][-1], format, "", digits = digits), collapse = ", "),
       if (!anyNA(x$.lpd)) paste0(" (se ", format(error_of_sum(x$.lpd), digits = 2), ")"), "\n", sep = "")
-  if (nrow(table) <= 21) print(table[-nrow(table), ], digits = digits)
+  if (nrow(table) <= 21) print(table[-nrow(table), known], digits = digits)
   invisible(x)
 }
 
@@ -264,7 +270,7 @@ print.cross_validate <- function(x, digits = 4, ...) {
 #' @export
 `[.cross_validate` <- function(x, ...) {
   out <- NextMethod()
-  if (is.data.frame(out)) structure(out, class = "data.frame", title = NULL) else out
+  if (is.data.frame(out)) as_plain_rows(out) else out
 }
 
 #' @rdname tidy-fits
@@ -279,8 +285,10 @@ tidy.cross_validate <- function(x, ...) {
 #' @exportS3Method generics::augment
 augment.cross_validate <- function(x, ...) {
   refuse_more(...)
-  structure(x, class = "data.frame", title = NULL)
+  as_plain_rows(x)
 }
+
+as_plain_rows <- function(x) structure(x, class = "data.frame", title = NULL, level = NULL, scored = NULL)
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance

@@ -12,7 +12,7 @@
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
 #'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()], [permanova()] or [pairwise_test()]
 #'   returned, or a [test][kernweave_test]; for `tidy()` also [anova()][anova.gp_fit], `drop1()`, [elpd()],
-#'   [profile()][profile.gp_fit] and [cross_validate()]
+#'   [profile()][profile.gp_fit], [cross_validate()] and [predictive_scores()]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
 #'   `na.action` left out are dropped
 #' @param newdata new places, instead of the fit's own

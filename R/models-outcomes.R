@@ -1,0 +1,193 @@
+# Scores of single observations by predictive distributions: log densities, ranked probabilities, ends of intervals.
+
+# A row for each observation: `observed`, `fitted`, the mean, and its `se`; `logs`, minus the log density; `crps`, the
+# continuous ranked probability score, the integral of (F(x) - 1{x >= y})^2; an interval from `lower` to `upper`.
+
+normal_outcomes <- function(y, mean, sd, level) {
+  half <- stats::qnorm((1 + level) / 2) * sd
+  data.frame(observed = y, fitted = mean, se = sd, logs = -stats::dnorm(y, mean, sd, log = TRUE),
+             crps = normal_crps(y - mean, sd), lower = mean - half, upper = mean + half)
+}
+
+# Without spread it is the absolute error.
+normal_crps <- function(error, sd) {
+  z <- error / sd
+  score <- sd * (z * (2 * stats::pnorm(z) - 1) + 2 * stats::dnorm(z) - 1 / sqrt(pi))
+  ifelse(is.finite(z) | is.na(sd), score, abs(error))
+}
+
+# Of families, where the linear predictor is N(m, v): `y` is a count, a positive number, or a share of `a` trials. The
+# score of two classes is Brier's; their interval would be one of them, or both, and there is none.
+family_outcomes <- function(family, y, a, m, v, level) {
+  mean <- mean_over_link(family, m, v)
+  ranked <- matrix(NA_real_, length(y), 3)
+  trials <- is.null(family$draw)
+  of_two <- trials & a == 1
+  ranked[of_two, 1] <- (mean$mean - y)[of_two]^2
+  rest <- which(!of_two)
+  unit <- if (trials) a else rep(1, length(y))
+  whole <- trials || !identical(family$phi, "shape")
+  below <- function(x, at) outcome_below(family, x, a[rest][at], m[rest][at], v[rest][at])
+  quantile <- function(p, at) outcome_quantile(family, p, a[rest][at], m[rest][at], v[rest][at])
+  if (length(rest)) {
+    scores <- ranked_outcomes(below, quantile, (unit * y)[rest], (unit * mean$mean)[rest], whole, level)
+    ranked[rest, ] <- scores / unit[rest]
+  }
+  data.frame(observed = y, fitted = mean$mean, se = mean$sd, logs = -mixture_density(family, y, a, m, v),
+             crps = ranked[, 1], lower = ranked[, 2], upper = ranked[, 3])
+}
+
+# --- distributions of families --------------------------------------------------------------------------------
+
+# Probabilities of at most x. An outcome is at most x where the linear predictor is below a random threshold that is
+# independent of it: the integral is over that of the two which is narrower. Counts may be any numbers here.
+outcome_below <- function(family, x, a, m, v) {
+  s <- sqrt(v)
+  threshold <- outcome_threshold(family, x, a)
+  narrow <- s^2 <= threshold$variance
+  out <- as.numeric(x >= threshold$most)
+  inner <- which(x > threshold$least & x < threshold$most)
+  for (rows in split(inner, narrow[inner])) {
+    each <- if (narrow[rows[1]]) {
+      e <- bounded_predictor(m[rows] + outer(s[rows], normal_grid))
+      outcome_threshold(family, x[rows], a[rows])$above(e)
+    } else stats::pnorm((threshold_grid(family, x[rows], a[rows]) - m[rows]) / s[rows])
+    out[rows] <- matrix(each, length(rows)) %*% normal_weights
+  }
+  out
+}
+
+# Quantiles of thresholds, once for each that there is: a row for each number.
+threshold_grid <- function(family, x, a) {
+  key <- complex(real = x, imaginary = a)
+  own <- which(!duplicated(key))
+  at <- outcome_threshold(family, x[own], a[own])$at(rep(stats::pnorm(normal_grid), each = length(own)))
+  matrix(at, length(own))[match(key, key[own]), , drop = FALSE]
+}
+
+# Of each row the probability that the threshold is `above` a linear predictor, its quantiles, its variance more or
+# less, and the numbers between which outcomes are.
+outcome_threshold <- function(family, x, a) {
+  k <- family$value
+  if (is.null(family$draw)) {
+    scale <- family$base(k)
+    share <- (pmin(pmax(x, 0), a) + 0.5) / (a + 1)
+    return(list(above = function(e) stats::pbeta(scale$linkinv(e), x + 1, a - x, lower.tail = FALSE),
+                at = function(p) scale$linkfun(stats::qbeta(p, x + 1, a - x)),
+                variance = share * (1 - share) / a / scale$mu.eta(scale$linkfun(share))^2, least = -1, most = a))
+  }
+  switch(family$phi %or% "none",
+    shape = list(above = function(e) stats::pgamma(a * k * x * exp(-e), a * k),
+                 at = function(p) log(a * k * x) - log(stats::qgamma(p, a * k)),
+                 variance = 1 / (a * k), least = 0, most = Inf),
+    size = list(above = function(e) stats::pbeta(stats::plogis(log(k) - e), k, x + 1),
+                at = function(p) log(k) - stats::qlogis(stats::qbeta(p, k, x + 1)),
+                variance = 1 / k + 1 / (x + 1), least = -1, most = Inf),
+    none = list(above = function(e) stats::pgamma(exp(e), x + 1, lower.tail = FALSE),
+                at = function(p) log(stats::qgamma(p, x + 1)),
+                variance = 1 / (x + 1), least = -1, most = Inf))
+}
+
+normal_grid <- seq(-6, 6, by = 0.75)
+normal_weights <- stats::dnorm(normal_grid) / sum(stats::dnorm(normal_grid))
+
+# Quantiles, of successes by halving.
+outcome_quantile <- function(family, p, a, m, v) {
+  if (!is.null(family$draw)) return(mixture_quantile(family, p, m, v))
+  low <- rep(-1, length(m))
+  high <- a
+  while (any(high - low > 1)) {
+    middle <- floor((low + high) / 2)
+    over <- outcome_below(family, middle, a, m, v) >= p
+    high <- ifelse(over, middle, high)
+    low <- ifelse(over, low, middle)
+  }
+  high
+}
+
+# --- ranked probabilities -------------------------------------------------------------------------------------
+
+# Columns crps, lower and upper of distributions `below(x, rows)` with `quantile(p, rows)`. Counts of a small mean are
+# added one by one.
+ranked_outcomes <- function(below, quantile, y, mean, whole, level) {
+  tails <- c(1 - level, 1 + level) / 2
+  out <- matrix(NA_real_, length(y), 3)
+  few <- which(whole & mean <= most_counted / 4)
+  if (length(few)) out[few, ] <- counted_outcomes(function(x, at) below(x, few[at]), y[few], tails)
+  rest <- which(is.na(out[, 1]))
+  if (length(rest)) {
+    ends <- cbind(quantile(tails[1], rest), quantile(tails[2], rest))
+    out[rest, ] <- cbind(integrated_score(function(x) below(x, rest), y[rest], ends, whole), ends)
+  }
+  out
+}
+
+# So many values of a count are added at most.
+most_counted <- 1000
+
+# The sum of (F(k) - 1{k >= y})^2 over k = 0, 1, ...; NA where that does not end by `most_counted`.
+counted_outcomes <- function(below, y, tails) {
+  score <- numeric(length(y))
+  ends <- matrix(NA_real_, length(y), 2)
+  left <- seq_along(y)
+  for (k in 0:most_counted) {
+    F <- below(rep(k, length(left)), left)
+    score[left] <- score[left] + (F - (k >= y[left]))^2
+    for (side in 1:2) ends[left[is.na(ends[left, side]) & F >= tails[side] * (1 - 1e-9)], side] <- k
+    ended <- F > 1 - 1e-9 & F >= tails[2] * (1 - 1e-9)
+    score[left[ended]] <- score[left[ended]] + pmax(y[left[ended]] - 1 - k, 0)
+    left <- left[!ended]
+    if (!length(left)) break
+  }
+  cbind(replace(score, left, NA), ends)
+}
+
+# The integral, by nodes of Gauss and Legendre in panels between the ends of the distribution, those of the interval and
+# what was observed. Coordinates are logarithms, but near 0. The sum over whole numbers is the integral of a smooth F
+# over the halves about each.
+integrated_score <- function(below, y, ends, whole) {
+  if (whole) y <- y - 0.5
+  least <- if (whole) -0.5 else 0
+  unit <- pmax(ends[, 2] - least, 1e-300)
+  to <- function(x) log1p(1e3 * pmax(x - least, 0) / unit)
+  from <- function(t) least + unit * expm1(t) / 1e3
+  F <- function(t) below(from(t))
+  ends <- cbind(to(ends[, 1]), to(ends[, 2]))
+  step <- pmax(ends[, 2] - ends[, 1], 1e-3)
+  bottom <- stepped_out(pmax(ends[, 1] - step, 0), -step, function(t) t <= 0 | F(t) < 1e-6)
+  top <- stepped_out(ends[, 2] + step, step, function(t) F(t) > 1 - 1e-7)
+  seen <- pmin(pmax(to(y), bottom), top)
+  breaks <- cbind(bottom, ends, rowMeans(ends), top, seen)
+  breaks <- matrix(breaks[order(row(breaks), breaks)], nrow(breaks), byrow = TRUE)
+  nodes <- legendre_nodes(10)
+  score <- pmax(from(bottom) - y, 0) + pmax(y - from(top), 0)
+  for (panel in seq_len(ncol(breaks) - 1)) {
+    width <- breaks[, panel + 1] - breaks[, panel]
+    beyond <- breaks[, panel] >= seen
+    for (node in seq_along(nodes$x)) {
+      t <- breaks[, panel] + width * nodes$x[node]
+      score <- score + nodes$w[node] * width * (F(t) - beyond)^2 * unit * exp(t) / 1e3
+    }
+  }
+  score
+}
+
+# From a start on by steps, each twice as long, to where all have ended.
+stepped_out <- function(t, step, ended) {
+  for (k in 1:20) {
+    open <- !ended(t)
+    if (!any(open)) break
+    t <- pmax(t + ifelse(open, step, 0), 0)
+    step <- 1.5 * step
+  }
+  t
+}
+
+# Nodes and weights of Gauss and Legendre between 0 and 1, of their Jacobi matrix.
+legendre_nodes <- function(count) {
+  k <- seq_len(count - 1)
+  J <- diag(0, count)
+  J[cbind(c(k, k + 1), c(k + 1, k))] <- k / sqrt(4 * k^2 - 1)
+  e <- eigen(J, symmetric = TRUE)
+  list(x = (1 + e$values) / 2, w = e$vectors[1, ]^2)
+}

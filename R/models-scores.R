@@ -1,0 +1,290 @@
+# Scores of predictive distributions: of fits, of what was left out, of several fits beside each other.
+
+#' How good predictions are
+#'
+#' Scores the predictions of a fit, with their uncertainty: at new rows, at its own rows, each predicted from all
+#' others, or at those that [cross_validate()] left out. Use it to compare models of any kind by what they predict, and
+#' to check whether their prediction intervals hold as much as they should.
+#'
+#' Each observation y has a predictive distribution F, which includes the noise. Smaller scores are better:
+#'
+#' | column | mean of |
+#' |---|---|
+#' | `logs` | minus the log density of y (logarithmic score) |
+#' | `crps` | the integral of (F(x) - 1\{x >= y\})^2 over x (continuous ranked probability score), in units of y |
+#' | `interval_score` | the length of the interval, plus 2 / (1 - level) times the distance of y from it |
+#' | `coverage` | 1 if y is in the interval: it should be `level` |
+#' | `rmse` | the square of y minus its prediction, the mean of F; it is the root of that mean |
+#' | `mae` | the absolute value of that difference |
+#' | `bias` | the prediction minus y: positive where predictions are too large |
+#'
+#' The first three are proper scores: on average the true distribution has the least. `crps` is the absolute error of a
+#' prediction without uncertainty, so that it is comparable to `mae`. For two classes it is the Brier score, and there
+#' is no interval. `crps` may be compared between a density and probabilities of counts, `logs` may not.
+#'
+#' Of a [gp_fit()] and a [kernel_ridge()] F is normal, as for [elpd()]; with a `family` of [gp_fit()] it is that of the
+#' family, over the normal distribution of the linear predictor. Fits alone are scored by leaving one out, with the
+#' covariance parameters or `lambda` of all observations: see [rstandard.gp_fit()], also for fits of many rows, whose
+#' standard deviations are by neighbours.
+#'
+#' @section Standard errors:
+#' Columns that end in `.se` have standard errors of the means, as if rows were independent; that of `rmse` is by the
+#' delta method. Errors at neighbouring places are alike, and these standard errors are then too small: with blocks of
+#' places in `by` those of the total are over blocks, which may be of different sizes. Folds of [cross_validate()] are
+#' such blocks. With few blocks they are rough.
+#'
+#' @param object what [gp_fit()], [kernel_ridge()] or [cross_validate()] returned, or a list of such objects, with names
+#'   or without, to compare them by the same observations
+#' @param newdata new rows, as for `predict()`: if the fit was made from a formula, a data frame that has the response,
+#'   too. Rows with missing values are left out
+#' @param level of the interval; of `cross_validate()` it is given there
+#' @param by `NULL`, or a factor or vector with a block for each row, scored block by block
+#' @param y the response at `newdata`, if the fit was made from points
+#' @param weights of the rows of `newdata`: by default those that the call of the fit names, or 1
+#' @param ... for `newdata`: arguments of `predict()`, such as `method = "local"`
+#' @return A data frame of class `predictive_scores`: `n`, the scores and their standard errors, with a row for `all`
+#'   observations, preceded by the blocks if there are any. The attribute `rows` has the scores of each observation. For
+#'   a list there is a row per fit; `tidy()` of the generics package and the attribute `differences` have the
+#'   differences to the first fit, whose standard errors are those of paired differences. `accuracy()` of the generics
+#'   package returns the same scores as a plain data frame.
+#' @references Gneiting, T. and Raftery, A. E. (2007) Strictly proper scoring rules, prediction, and estimation. Journal
+#'   of the American Statistical Association 102, 359-378.
+#' @seealso [elpd()], the sum of `-logs` with corrections for many rows; [cross_validate()]
+#' @concept continuous ranked probability score
+#' @concept log score
+#' @concept Brier score
+#' @concept interval score and coverage
+#' @concept model comparison
+#' @export
+#' @examples
+#' some <- quakes[seq(1, 1000, by = 5), ]
+#' fit <- gp_fit(depth ~ long + lat, some, kernel = "matern32")
+#' predictive_scores(fit)
+#' predictive_scores(fit, quakes[seq(2, 1000, by = 5), ])
+#' # which of two predicts better, far from its data?
+#' smooth <- update(fit, kernel = "gaussian")
+#' folds <- function(fit) cross_validate(fit, by = "place", seed = 1)
+#' predictive_scores(list(rough = folds(fit), smooth = folds(smooth)))
+predictive_scores <- function(object, newdata = NULL, level = 0.9, by = NULL, y = NULL, weights = NULL, ...) {
+  check_level(level)
+  if (is.null(newdata)) {
+    if (!is.null(y) || !is.null(weights)) abort("input", "`y` and `weights` are those of `newdata`, which is not given")
+    refuse_more(...)
+  }
+  several <- is.list(object) && !is.object(object)
+  fits <- if (several) named_fits(object, substitute(object)) else list(object)
+  level <- level_of_tables(fits, level, missing(level))
+  each <- lapply(fits, function(fit) scored_rows(fit, newdata, level, y, weights, ...))
+  if (several) return(compared_scores(each, level, by))
+  rows <- each[[1]]$rows
+  labels <- if (is.null(by)) each[[1]]$fold else block_labels(by, each[[1]])
+  all <- list(all = rows)
+  parts <- if (is.null(labels)) all else c(split(rows, labels), all)
+  table <- do.call(rbind, lapply(parts, mean_scores, level = level))
+  if (!is.null(labels)) table[nrow(table), ] <- mean_scores(rows, level, labels)
+  new_scores(table, each, level, title = paste0("Scores of a ", each[[1]]$what, ", ", each[[1]]$how),
+             blocks = !is.null(labels))
+}
+
+new_scores <- function(table, each, level, ...) {
+  rows <- lapply(each, function(one) data.frame(one$rows, row_scores(one$rows, level)))
+  structure(table, ..., level = level, rows = if (length(rows) == 1) rows[[1]] else rows,
+            dropped = each[[1]]$dropped, class = c("predictive_scores", "data.frame"))
+}
+
+named_fits <- function(fits, call) {
+  if (!length(fits)) abort("input", "`object` is a list of no fits")
+  texts <- if (is.call(call) && identical(call[[1]], quote(list)) && length(call) == length(fits) + 1) fit_texts(call)
+           else paste("model", seq_along(fits))
+  given <- names(fits) %or% rep("", length(fits))
+  stats::setNames(fits, make.unique(ifelse(nzchar(given), given, texts)))
+}
+
+level_of_tables <- function(fits, level, by_default) {
+  own <- unlist(lapply(fits, function(fit) if (inherits(fit, "cross_validate")) attr(fit, "level")))
+  if (by_default && length(unique(own)) == 1) level <- own[[1]]
+  other <- own[own != level]
+  if (length(other)) {
+    abort("value", "the table of cross_validate() has intervals of level ", other[1], ", not ", level,
+          ": give that level there")
+  }
+  level
+}
+
+# --- rows -----------------------------------------------------------------------------------------------------
+
+# The scored rows of a fit or a table: `rows`, as outcomes of distributions, `at`, which of the `total` rows these are,
+# the `dropped` ones, which have missing values, `fold` of a table, and words.
+scored_rows <- function(object, newdata, level, y, weights, ...) {
+  if (inherits(object, "cross_validate")) return(scored_table(object, newdata))
+  if (!inherits(object, c("gp_fit", "kernel_ridge"))) refuse_scores(object)
+  if (inherits(object, "kernel_ridge")) refuse_many_of(object, "scores are")
+  if (inherits(object, "kernel_ridge") && !is.null(object$family)) {
+    abort("unsupported", "kernel_ridge() with a family has no predictive distribution: its standard errors are those ",
+          "of noise alone; gp_fit(family = ) has one")
+  }
+  found <- if (is.null(newdata)) scored_left_out(object, level)
+           else scored_new(object, newdata, level, y, weights, ...)
+  c(found, list(what = class(object)[1]))
+}
+
+refuse_scores <- function(object) {
+  if (inherits(object, c("local_reg", "knn_fit"))) {
+    abort("unsupported", "a ", class(object)[1], " is scored by what it leaves out: predictive_scores(cross_validate(",
+          "fit))")
+  }
+  abort("input", "`object` must be what gp_fit(), kernel_ridge() or cross_validate() returned, or a list of these, ",
+        "not ", describe(object))
+}
+
+scored_table <- function(table, newdata) {
+  if (!is.null(newdata)) abort("input", "a table of cross_validate() has its rows already, and `newdata` is given")
+  if (is.null(table$.crps)) {
+    abort("unsupported", "classes of several levels are scored by summary(), which has errors and `elpd`")
+  }
+  scored <- attr(table, "scored")
+  rows <- data.frame(observed = scored$observed, fitted = table$.fitted, se = table$.se,
+                     logs = -table$.lpd, crps = table$.crps, lower = table$.lower, upper = table$.upper,
+                     row.names = row.names(table))
+  c(list(rows = rows, fold = table$.fold, what = "cross-validation",
+         how = paste(rows_in_words(rows), "of", counted(nlevels(table$.fold), "fold"))), scored[-1])
+}
+
+scored_left_out <- function(fit, level) {
+  at <- heavy_of(fit)
+  family <- fit$data$family
+  rows <- if (is.null(family)) {
+    found <- influence_of(fit)
+    y <- response_of(fit)[at, 1]
+    normal_outcomes(y, y - found$loo[, 1], found$sd[, 1], level)
+  } else {
+    link <- loo_predictor(fit)
+    y <- fit$data$response
+    family_outcomes(family, y[, "y"], y[, "a"], link$mean, link$variance, level)
+  }
+  row.names(rows) <- make.unique(case.names(fit))
+  c(list(rows = rows, how = paste(rows_in_words(rows), "left out one by one")), places_of_rows(fit))
+}
+
+# Which of the rows that a fit was given weigh something, and which it dropped.
+places_of_rows <- function(fit) {
+  total <- nrow(fit$x) + length(fit$na.action)
+  list(at = setdiff(seq_len(total), fit$na.action)[heavy_of(fit)], total = total, dropped = fit$na.action)
+}
+
+rows_in_words <- function(rows) counted(format(nrow(rows), big.mark = ","), "row")
+
+scored_new <- function(fit, newdata, level, y, weights, ...) {
+  newdata <- places_like(newdata, fit$places)
+  given <- !is.null(y)
+  if (!given) y <- response_in(fit, newdata)
+  family <- fit$data$family
+  link <- if (is.null(family)) predict(fit, newdata, se.fit = TRUE, ...)
+          else predict(fit, newdata, se.fit = TRUE, type = "link", ...)
+  n <- length(link$fit)
+  if (NROW(y) != n) {
+    abort("shape", if (given) "`y` has " else "the response has ", counted(NROW(y), "row"), ", and `newdata` ", n)
+  }
+  a <- if (is.null(weights)) weights_in(fit, newdata, n) else fit_weights(weights, n)
+  known <- !is.na(link$fit) & stats::complete.cases(y) & !is.na(a)
+  if (!any(known)) abort("data", "`newdata` has no row without missing values, of ", counted(n, "row"))
+  response <- new_response(fit, if (is.null(dim(y))) y[known] else y[known, , drop = FALSE], a[known])
+  heavy <- response$a > 0
+  at <- which(known)[heavy]
+  y <- response$y[heavy]
+  a <- response$a[heavy]
+  mean <- unname(link$fit[at])
+  se <- unname(link$se.fit[at])
+  rows <- if (is.null(family)) normal_outcomes(y, mean, sqrt(se^2 + fit$sigma[1]^2 / a), level)
+          else family_outcomes(family, y, a, mean, se^2, level)
+  row.names(rows) <- make.unique((names(link$fit) %or% seq_len(n))[at])
+  list(rows = rows, at = at, total = n, dropped = which(!known),
+       how = sub("row", "new row", rows_in_words(rows)))
+}
+
+# The left side of the fit's formula in new data; numbers beside these may be part of it, but no variable with a row
+# for each.
+response_in <- function(fit, newdata) {
+  if (is.null(fit$terms)) {
+    abort("input", "the fit was made from points: give `y`, the response at `newdata`")
+  }
+  response <- stats::formula(fit$terms)[[2]]
+  where <- environment(fit$terms)
+  newdata <- if (is.data.frame(newdata)) newdata else as.data.frame(newdata)
+  absent <- absent_from(newdata, response, where)
+  if (length(absent)) {
+    abort("data", "`newdata` has no variable `", absent[1], "`, the response, to which predictions are compared",
+          near_hint(absent[1], names(newdata)))
+  }
+  found_variables(eval(response, newdata, where), newdata, "`newdata`")
+}
+
+absent_from <- function(data, expression, where) {
+  Filter(function(name) {
+    beside <- get0(name, where)
+    !name %in% names(data) && (is.null(beside) || is.function(beside) || NROW(beside) != 1)
+  }, all.vars(expression))
+}
+
+# As predict() has them, new observations have weight 1; those of a weighted fit have weights as its call names them.
+weights_in <- function(fit, newdata, n) {
+  expression <- fit$call$weights
+  if (is.null(expression)) return(rep(1, n))
+  where <- environment(fit$terms)
+  absent <- if (is.null(fit$terms)) "weights" else absent_from(newdata, expression, where)
+  values <- if (!length(absent)) eval(expression, newdata, where)
+  if (length(values) != 1 && length(values) != n) {
+    abort("data", "the fit has weights, and `newdata` does not",
+          if (length(absent) && !is.null(fit$terms)) paste0(": it has no variable `", absent[1], "`"),
+          "; give `weights`, such as 1")
+  }
+  fit_weights(ifelse(is.na(values), 0, values), n)
+}
+
+# New observations as the fit has its own, with their trials or weights; any numbers of the classes.
+new_response <- function(fit, y, a) {
+  family <- fit$data$family
+  n <- NROW(y)
+  if (is.null(family) || !is.null(family$draw)) {
+    y <- check_response(y, n)
+    if (ncol(y) > 1) abort("shape", "the response has ", ncol(y), " columns, and the fit is of one")
+    y <- as.vector(y)
+    if (!is.null(family)) refuse_outcomes(family, y)
+    return(list(y = y, a = a))
+  }
+  if (is.data.frame(y)) y <- as.matrix(y)
+  if (is.factor(y) || is.character(y)) y <- new_classes(fit, y)
+  if (NCOL(y) == 2) {
+    all <- rowSums(y)
+    return(list(y = ifelse(all > 0, y[, 1] / all, 0), a = a * all))
+  }
+  y <- as.vector(check_response(y, n))
+  wrong <- which(y < 0 | y > 1 | abs(a * y - round(a * y)) > 1e-6)
+  if (length(wrong)) {
+    abort("data", "a binomial response must be 0, 1 or a share of `weights` trials: row ", wrong[1], " is ",
+          format(y[wrong[1]]), " of ", format(a[wrong[1]]))
+  }
+  list(y = y, a = a)
+}
+
+refuse_outcomes <- function(family, y) {
+  positive <- identical(family$phi, "shape")
+  wrong <- which(if (positive) y <= 0 else y < 0 | y != round(y))
+  if (length(wrong)) {
+    abort("data", "the response of ", family$title, " must be ", if (positive) "more than 0" else "whole numbers",
+          ": row ", wrong[1], " of those without missing values is ", format(y[wrong[1]]))
+  }
+}
+
+# By the levels of the fit, of which the second is a success.
+new_classes <- function(fit, y) {
+  own <- fit$model[[1]]
+  levels <- if (is.character(own)) sort(unique(own)) else levels(own)
+  if (is.null(levels)) levels <- levels(factor(y))
+  new <- setdiff(as.character(y), levels)
+  if (length(new) || length(levels) != 2) {
+    abort("data", "the response has ", if (length(new)) paste0("the new level `", new[1], "`")
+                                       else paste(length(levels), "levels; 0 and 1 are two classes, too"))
+  }
+  as.numeric(as.character(y) != levels[1])
+}

@@ -1,0 +1,142 @@
+# Scores of predictions as tables: blocks, fits beside each other, new rows of all kinds, print and mistakes.
+
+some <- quakes[seq(1, 1000, by = 34), ]
+new <- quakes[seq(2, 1000, by = 25), ]
+fit <- gp_fit(depth ~ long + lat, some, kernel = kernel_spec("matern32", scale = 4), variance = 2e4, nugget = 2000)
+other <- update(fit, kernel = kernel_spec("gaussian", scale = 2))
+counts <- gp_fit(stations ~ mag, some, family = poisson, kernel = kernel_spec(scale = 1), variance = 0.3)
+score_names <- c("logs", "crps", "interval_score", "coverage", "rmse", "mae", "bias")
+
+test_that("blocks are scored by themselves, and standard errors of all are over blocks", {
+  block <- rep(c("b", "a", "c", "d"), 10)
+  table <- predictive_scores(fit, new, by = block)
+  expect_identical(rownames(table), c("a", "b", "c", "d", "all"))
+  expect_equal(unlist(table["c", ]), unlist(predictive_scores(fit, new[block == "c", ])))
+  each <- predictive_scores(fit, new, by = seq_len(40))
+  whole <- predictive_scores(fit, new)
+  expect_equal(unlist(each["all", ]), unlist(whole))
+  errors <- attr(whole, "rows")$bias
+  sums <- tapply(errors - mean(errors), block, sum)
+  expect_equal(table["all", "bias.se"], sqrt(4 / 3 * sum(sums^2)) / 40)
+  twice <- predictive_scores(fit, new[rep(1:40, 2), ], by = rep(1:40, 2))
+  expect_equal(unlist(twice["all", -1]), unlist(whole[, -1]))
+  holes <- gp_fit(Ozone ~ Temp + Wind, airquality, kernel = kernel_spec(scale = 10), variance = 900, nugget = 300)
+  months <- predictive_scores(holes, by = airquality$Month)
+  expect_equal(months["6", "n"], sum(airquality$Month == 6 & !is.na(airquality$Ozone)))
+  expect_equal(unlist(months), unlist(predictive_scores(holes, by = airquality$Month[!is.na(airquality$Ozone)])))
+})
+
+test_that("differences of fits are those of their rows, with errors of paired differences", {
+  a <- predictive_scores(fit, new)
+  b <- predictive_scores(other, new)
+  both <- predictive_scores(list(fit, other), new)
+  expect_identical(rownames(both), c("fit", "other"))
+  expect_equal(unlist(both["other", ]), unlist(b))
+  differences <- attr(both, "differences")
+  expect_equal(unlist(differences[1, score_names]), unlist(b[, score_names]) - unlist(a[, score_names]))
+  apart <- attr(b, "rows")$crps - attr(a, "rows")$crps
+  expect_equal(differences$crps.se, stats::sd(apart) / sqrt(40))
+  same <- attr(predictive_scores(list(x = fit, fit), new), "differences")
+  expect_equal(unlist(same, use.names = FALSE), numeric(14))
+  expect_identical(rownames(predictive_scores(list(x = fit, other))), c("x", "other"))
+  tables <- lapply(list(near = fit, far = other), cross_validate, folds = rep(1:5, 6))
+  folds <- predictive_scores(tables)
+  expect_equal(unlist(folds["far", ]), unlist(predictive_scores(tables$far)["all", ]))
+  holes <- replace(new, cbind(3, match("mag", names(new))), NA)
+  deep <- update(fit, trend = ~ mag)
+  expect_equal(predictive_scores(list(fit, deep), holes)$n, c(39, 39))
+})
+
+test_that("columns of cross_validate() are the scores of its rows", {
+  table <- cross_validate(fit, rep(1:5, 6), level = 0.8)
+  expect_equal(table$.crps, normal_crps(table$.resid, table$.se))
+  expect_equal(table$.upper - table$.fitted, stats::qnorm(0.9) * table$.se)
+  expect_equal(predictive_scores(table)["all", "coverage"], summary(table)["all", "coverage"])
+  expect_equal(predictive_scores(table)["all", "crps"], mean(table$.crps))
+  expect_equal(attr(predictive_scores(table), "level"), 0.8)
+  by_family <- cross_validate(counts, rep(1:3, 10))
+  scores <- predictive_scores(by_family)
+  expect_equal(scores["all", "coverage"], mean(some$stations >= by_family$.lower & some$stations <= by_family$.upper))
+  expect_equal(-sum(attr(scores, "rows")$logs), sum(by_family$.lpd))
+  votes <- predictive_scores(cross_validate(knn_fit(dist ~ speed, cars), rep(1:5, 10)))
+  expect_true(is.na(votes["all", "crps"]) && votes["all", "rmse"] > 0)
+})
+
+test_that("responses of new rows are made as those of the fit", {
+  logs <- gp_fit(log(stations) ~ mag, some, variance = 0.3, nugget = 0.1, kernel = kernel_spec(scale = 1))
+  expect_equal(attr(predictive_scores(logs, new), "rows")$observed, log(new$stations))
+  x <- as.matrix(some[c("long", "lat")])
+  points <- gp_fit(x, some$depth, kernel = fit$kernel, variance = fit$variance, nugget = fit$nugget)
+  there <- as.matrix(new[c("long", "lat")])
+  expect_equal(unlist(predictive_scores(points, there, y = new$depth)), unlist(predictive_scores(fit, new)))
+  expect_error(predictive_scores(points, there), "give `y`", class = "kernweave_error_input")
+  local <- predictive_scores(fit, new, method = "local", neighbours = 5)
+  expect_equal(local$mae, mean(abs(new$depth - predict(fit, new, method = "local", neighbours = 5))))
+  some$w <- rep(1:2, 15)
+  new$w <- rep(c(0, 4), 20)
+  weighted <- update(fit, data = some, weights = w)
+  found <- attr(predictive_scores(weighted, new), "rows")
+  there <- predict(weighted, new[new$w > 0, ], se.fit = TRUE)
+  expect_equal(found$logs, -stats::dnorm(new$depth[new$w > 0], there$fit, sqrt(there$se.fit^2 + 2000 / 4), log = TRUE),
+               ignore_attr = TRUE)
+  expect_identical(predictive_scores(weighted, new, weights = 1)$n, 40L)
+  expect_error(predictive_scores(weighted, new[1:5]), "`w`", class = "kernweave_error_data")
+  new$many <- factor(ifelse(new$stations > 30, "yes", "no"))
+  some$many <- factor(ifelse(some$stations > 30, "yes", "no"))
+  classes <- gp_fit(many ~ mag, some, family = binomial, kernel = kernel_spec(scale = 1), variance = 1)
+  found <- attr(predictive_scores(classes, droplevels(new[new$many == "yes", ])), "rows")
+  expect_true(all(found$observed == 1))
+  p <- predict(classes, new[new$many == "yes", ], type = "mean")
+  expect_equal(found$crps, unname((1 - p)^2), tolerance = 1e-6)
+})
+
+test_that("rows with missing values are left out and counted", {
+  holes <- new
+  holes$depth[3] <- NA
+  holes$long[c(5, 9)] <- NA
+  found <- predictive_scores(fit, holes)
+  expect_equal(unlist(found), unlist(predictive_scores(fit, new[-c(3, 5, 9), ])))
+  expect_output(print(found), "37 new rows, intervals of level 0.9\n[(]3 rows with missing values left out[)]")
+  expect_identical(rownames(attr(found, "rows")), rownames(new)[-c(3, 5, 9)])
+})
+
+test_that("tables print a line for each score, and are data frames to others", {
+  expect_output(print(predictive_scores(fit)), "30 rows left out one by one.*mean +se\nlogs.*\ncrps.*\nbias")
+  expect_output(print(predictive_scores(list(fit, other))), "fit +other +other - fit +se\nlogs")
+  expect_output(print(predictive_scores(fit, new, by = rep(1:4, 10))), "n +logs +crps .*\n4 +10 .*\nall +40 .*\nse ")
+  both <- predictive_scores(list(fit, other))
+  expect_s3_class(both["crps"], "data.frame", exact = TRUE)
+  expect_identical(summary(both), both)
+  skip_if_not_installed("generics")
+  long <- generics::tidy(both)
+  expect_identical(long$term, rep(score_names, 2))
+  expect_equal(long$estimate[9], both["other", "crps"])
+  expect_equal(long$difference.se[9], attr(both, "differences")$crps.se)
+  blocks <- generics::tidy(predictive_scores(fit, new, by = rep(1:2, 20)))
+  expect_identical(blocks$block, rep(c("1", "2", "all"), each = 7))
+  expect_equal(generics::accuracy(fit, new), as.data.frame(predictive_scores(fit, new)))
+})
+
+test_that("mistakes are errors that say what to do", {
+  refused <- function(..., class = "input") {
+    expect_error(predictive_scores(...), class = paste0("kernweave_error_", class))
+  }
+  expect_error(predictive_scores(fit, new[c("long", "lat")]), "`depth`, the response", class = "kernweave_error_data")
+  depth <- new$depth
+  refused(fit, new[c("long", "lat")], class = "data")
+  refused(fit, replace(new, "long", NA_real_), class = "data")
+  refused(fit, new, level = 1, class = "value")
+  refused(fit, new, by = 1:3, class = "shape")
+  refused(fit, new, y = 1:3, class = "shape")
+  refused(fit, y = 1:3)
+  refused(fit, method = "local")
+  refused(stats::lm(dist ~ speed, cars))
+  refused(list())
+  refused(list(fit, gp_fit(mag ~ long, some, variance = 1, nugget = 1, kernel = kernel_spec(scale = 1))))
+  refused(local_reg(dist ~ speed, cars, bandwidth = 3), class = "unsupported")
+  refused(kernel_ridge(stations ~ mag, some, lambda = 1, family = poisson), class = "unsupported")
+  refused(cross_validate(fit, 3), level = 0.5, class = "value")
+  refused(cross_validate(fit, 3), new)
+  refused(counts, replace(new, "stations", -1), class = "data")
+  refused(cross_validate(knn_fit(Species ~ ., iris), 3), class = "unsupported")
+})
