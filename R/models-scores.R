@@ -197,7 +197,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
   se <- unname(link$se.fit[at])
   rows <- if (is.null(family)) normal_outcomes(y, mean, sqrt(se^2 + fit$sigma[1]^2 / a), level)
           else family_outcomes(family, y, a, mean, se^2, level)
-  row.names(rows) <- make.unique((names(link$fit) %or% seq_len(n))[at])
+  row.names(rows) <- make.unique(as.character(names(link$fit) %or% seq_len(n))[at])
   list(rows = rows, at = at, total = n, dropped = which(!known),
        how = sub("row", "new row", rows_in_words(rows)))
 }
