@@ -40,16 +40,14 @@ gp_settled <- function(model, theta, bounds) {
 
 most_noise <- 0.2
 probes_of_climb <- 4
+tol_of_climb <- 1e-4  # to begin with: gp_weights() goes on where that is not enough
 
 climbing <- function(model) {
   if (model$dense) return(model)
   model$control$probes <- max(2, min(probes_of_climb, model$control$probes))
+  model$control$tol <- max(tol_of_climb, model$control$tol)
   model$loose <- 2.5
   model
-}
-
-next_theta <- function(at, model, bounds) {
-  within_bounds(at$theta + damped_step(at$information, at$score, free_directions(at, model, bounds), 0), model, bounds)
 }
 
 # How far the noise of the score moves an estimate, in its standard errors; of those that are known to a factor of e, as
@@ -298,28 +296,11 @@ free_directions <- function(at, model, bounds) {
   Z[, !stuck, drop = FALSE]
 }
 
-# How many standard errors the score is from nought.
-decrement_of <- function(at, H, model, bounds) {
-  Z <- free_directions(at, model, bounds)
-  sqrt(max(0, sum(at$score * damped_step(H, at$score, Z, 0))))
-}
-
-# (H + mu diag H)^-1 score along Z, without directions that the information does not see.
-damped_step <- function(H, score, Z, mu) {
-  if (!ncol(Z)) return(0 * score)
-  B <- crossprod(Z, H %*% Z)
-  unit <- sqrt(pmax(diag(B), 1e-10 * max(diag(B), 1e-10)))
-  e <- eigen(B / outer(unit, unit), symmetric = TRUE)
-  along <- crossprod(e$vectors, crossprod(Z, score) / unit) / (pmax(e$values, 1e-8) + mu)
-  as.vector(Z %*% ((e$vectors %*% along) / unit))
-}
-
 # One step that is better, or NULL where none is left.
 gp_step <- function(model, at, H, mu, bounds) {
   Z <- free_directions(at, model, bounds)
   for (try in seq_len(if (model$dense) 12 else 6)) {
-    move <- damped_step(H, at$score, Z, mu)
-    theta <- within_bounds(at$theta + move * min(1, 2 / max(abs(move), 1e-300)), model, bounds)
+    theta <- within_bounds(at$theta + limited_step(H, at$score, Z, mu), model, bounds)
     moved <- theta - at$theta
     if (max(abs(moved)) < 1e-9) return(NULL)
     promised <- sum(at$score * moved) - sum(moved * (H %*% moved)) / 2

@@ -161,28 +161,34 @@ lazy_gp_system <- function(model, values, near) {
   noise <- values$nugget / model$w
   control <- model$control <- gp_tolerance(model, values)
   K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
-  found <- gp_preconditioner(K, noise, control, values, near)
-  P <- found$P
+  kept <- gp_preconditioner(K, noise, control, values, near)
   products <- system_products(K, control)
   solved <- function(b, tol = control$tol, start = NULL) {
-    x <- quietly_solved(on_definite(products, noise, function(A) {
-      solve(A, b, ridge = noise, tol = tol, method = "cg", maxit = control$max_iter, precondition = P, start = start,
-            report = TRUE)
-    }))
-    P$symmetric <<- TRUE  # and is not looked at again
-    report <- solve_report(x)
-    structure(matrix(as.vector(x), nrow(b)), residual = max(report$residual), converged = report$converged)
+    repeat {
+      patience <- if (may_be_stronger(kept, K, control)) patience_of_weak else control$max_iter
+      x <- quietly_solved(on_definite(products, noise, function(A) {
+        solve(A, b, ridge = noise, tol = tol, method = "cg", maxit = min(patience, control$max_iter),
+              precondition = kept$P, start = start, report = TRUE)
+      }))
+      kept$P$symmetric <- TRUE  # and is not looked at again
+      report <- solve_report(x)
+      kept$smallest <- min(kept$smallest, report$smallest)
+      start <- matrix(as.vector(x), nrow(b))
+      if (report$converged || patience >= control$max_iter) break
+      strengthen(kept, K, noise, control)
+    }
+    structure(start, residual = max(report$residual), converged = report$converged)
   }
   of_logdet <- function(A, ...) {
-    logdet(A, noise, control$probes, control$seed, method = "lanczos", precondition = P, ...)
+    logdet(A, noise, control$probes, control$seed, method = "lanczos", precondition = kept$P, ...)
   }
   # Residuals of approximated products do not fall below what these are off by, which solve() tells.
   forms <- function(sides, solved) {
-    found <- forms_by_products(function(x) matrix(as.vector(products$A %*% x), nrow(x)), noise, sides, solved)
+    found <- forms_by_products(function(x) matrix(as.vector(products$A %*% x), nrow(x)), noise, sides, solved, kept)
     if (products$approximated) found$off <- 0 * found$off
     found
   }
-  list(logdet = NULL, noise = noise, solve = solved, forms = forms, preconditioner = found, products = products,
+  list(logdet = NULL, noise = noise, solve = solved, forms = forms, preconditioner = kept, products = products,
        value = function(se_tol = NULL) on_definite(products, noise, function(A) of_logdet(A, se_tol = se_tol)),
        derivatives = function() on_definite(products, noise, function(A) {
          lazy_gp_derivatives(A, gp_slopes(model, values), noise, products$control, of_logdet)
@@ -193,29 +199,6 @@ lazy_gp_system <- function(model, values, near) {
 gp_tolerance <- function(model, values) {
   size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
   tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1)
-}
-
-# Of approximated fits: beside neighbours each landmark costs a hundred operations a row and more.
-landmarks_beside_neighbours <- 100L
-
-# The preconditioner, always of landmarks and neighbours, since log-determinants are estimated to within what it leaves,
-# and the values for which these were found. Where all of these are within a factor of two they stay, so that probes
-# make of both states one function, whose noise does not jump.
-gp_preconditioner <- function(K, noise, control, values, near) {
-  before <- near$preconditioner
-  if (!is.null(before) && identical(near$values, values)) return(before)
-  if (is.null(before) || are_apart(before$values, values)) {
-    rank <- control$rank %or% if (is_approximated(dim(K), control)) min(landmarks_beside_neighbours, dim(K)[1] %/% 2)
-    return(list(P = preconditioner(K, noise, rank = rank, local = "always", instead = before$P), values = values))
-  }
-  list(P = preconditioner(K, noise, like = before$P, instead = before$P), values = before$values)
-}
-
-# Are numbers more than a factor of two apart, or a turn?
-are_apart <- function(a, b) {
-  turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)
-  a$kernel$turn <- b$kernel$turn <- NULL
-  any(turns, abs(log(unlist(a) / unlist(b))) > log(2), na.rm = TRUE)
 }
 
 # What was not reached is told at the end, once.
@@ -275,11 +258,14 @@ generalised_squares <- function(forms) {
 }
 
 # S' A^-1 S of solutions X by products, whose residuals are R: X' S + X' R and a rest, R' A^-1 R, which is at most R' R
-# over the least noise. Without the second term forms would be off by as much as residuals, not by their squares.
-forms_by_products <- function(product, noise, sides, solved) {
+# over the least noise, and at most R' P^-1 R over the smallest eigenvalue of P^-1 A, for which the smallest Ritz value
+# stands. Without the second term forms would be off by as much as residuals, not by their squares.
+forms_by_products <- function(product, noise, sides, solved, kept) {
   residuals <- sides - product(solved) - noise * solved
   value <- crossprod(solved, sides + residuals)
-  list(value = (value + t(value)) / 2, off = sqrt(colSums(residuals^2) / min(noise)))
+  rest <- colSums(residuals^2) / min(noise)
+  if (is.finite(kept$smallest)) rest <- pmin(rest, colSums(residuals * solve(kept$P, residuals)) / kept$smallest)
+  list(value = (value + t(value)) / 2, off = sqrt(pmax(rest, 0)))
 }
 
 is_reml <- function(model) model$method == "REML"

@@ -179,7 +179,7 @@ iterate <- function(system, b, tol, method, maxit, pointer = NULL, start = matri
     else if (is.null(rough)) by_gradients(system, b, start, tol)
     else refine(by_gradients, system, rough, b, start, tol)
   })
-  c(found[c("x", "iterations", "residual", "history", "products", "end")],
+  c(found[c("x", "iterations", "residual", "history", "products", "end")], list(smallest = found$smallest %or% Inf),
     list(method = if (method == "auto") "cg" else method, converged = found$end == "converged",
          rough = !is.null(rough), iterating = proc.time()[["elapsed"]] - begun))
 }
@@ -190,6 +190,7 @@ after <- function(first, second) {
   second$iterations <- first$iterations + second$iterations
   second$products <- first$products + second$products
   second$history <- c(first$history, second$history)
+  second$smallest <- min(first$smallest, second$smallest)
   second
 }
 
@@ -216,6 +217,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
   residual <- if (fresh) b else b - r_operator_product(system, x)
   size <- relative_size(residual, b)
   history <- numeric()
+  smallest <- Inf
   iterations <- integer(ncol(b))
   products <- as.integer(!fresh)
   while (any(size > tol)) {
@@ -226,6 +228,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
     iterations <- iterations + step$iterations
     products <- products + step$products + 1
     history <- c(history, step$history * max(size))
+    smallest <- min(smallest, step$smallest)
     slow <- max(now) > max(size) / 3
     if (max(now) < max(size)) {
       x <- moved
@@ -236,9 +239,10 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
   }
   if (all(size <= tol)) {
     return(list(x = x, end = "converged", iterations = iterations, residual = size, history = history,
-                products = products))
+                products = products, smallest = smallest))
   }
-  after(list(iterations = iterations, history = history, products = products), by_gradients(system, b, x, tol))
+  after(list(iterations = iterations, history = history, products = products, smallest = smallest),
+        by_gradients(system, b, x, tol))
 }
 
 # Columns that are left of those of a right-hand side, by their lengths.

@@ -114,7 +114,10 @@ Rcpp::NumericVector r_sums_of_pairs(SEXP preconditioner, Rcpp::List matrices) {
     std::list<kernweave::solve::Entries> entries;
     for (R_xlen_t k = 0; k < matrices.size(); ++k) entries.push_back(kernweave::entries_from_r(matrices[k]));
     Rcpp::NumericVector sums(matrices.size());
-    const kernweave::solve::Index at_once = p->home() ? 16384 : 2048;  // some 500 pairs each
+    const auto slots = static_cast<kernweave::solve::Index>(Rf_nrows(description["neighbours"]));
+    const kernweave::solve::Index pairs_at_once = (p->home() ? 16384 : 2048) * 496;  // so many points of 30 neighbours
+    const kernweave::solve::Index at_once =
+        std::max<kernweave::solve::Index>(1, pairs_at_once / ((slots + 1) * (slots + 2) / 2));
     for (kernweave::solve::Index from = 0; from < points; from += at_once) {
       kernweave::poll_r(0.0);
       const auto pairs = kernweave::solve::weighted_pairs(*p, from, std::min(at_once, points - from), p->home());

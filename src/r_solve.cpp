@@ -1,4 +1,6 @@
 // R's way to solvers: landmarks, preconditioners that are kept behind pointers, and all that solves.
+#include <algorithm>
+
 #include "border.hpp"
 #include "base/threads.hpp"
 #include "r_preconditioner.hpp"
@@ -25,6 +27,14 @@ const char* end_name(solve::Solution::Ending end) {
     case solve::Solution::Ending::converged: break;
   }
   return "converged";
+}
+
+// The smallest eigenvalue of what was iterated with, as the iteration saw it; infinite where it took no step.
+double smallest_ritz_value(const solve::Solution& solution) {
+  double smallest = R_PosInf;
+  for (const solve::Coefficients& numbers : solution.coefficients)
+    if (!numbers.step.empty()) smallest = std::min(smallest, solve::smallest_value(solve::tridiagonal(numbers)));
+  return smallest;
 }
 
 Rcpp::List solution_to_r(const solve::Solution& solution) {
@@ -122,9 +132,12 @@ Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::N
     const auto sides = kernweave::block_from_r(b);
     kernweave::solve::Preconditioner* const p = kernweave::preconditioner_behind(preconditioner);
     const kernweave::solve::Limits limits{tol, most, kernweave::threads_of(matrix)};
-    return kernweave::solution_to_r(
+    const auto found =
         together ? kernweave::solve::block_conjugate_gradients(op.get(), p, sides, from, limits, kernweave::poll_r)
-                 : kernweave::solve::conjugate_gradients(op.get(), p, sides, from, limits, kernweave::poll_r));
+                 : kernweave::solve::conjugate_gradients(op.get(), p, sides, from, limits, kernweave::poll_r);
+    Rcpp::List out = kernweave::solution_to_r(found);
+    out["smallest"] = p ? kernweave::smallest_ritz_value(found) : R_PosInf;
+    return out;
   });
 }
 

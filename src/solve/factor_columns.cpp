@@ -10,8 +10,10 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr Index kPointsHere = 2048;            // at once, on the host: a million pairs at 30 neighbours
+constexpr Index kPairsHere = 2048 * 496;       // at once, on the host: of 30 neighbours 2048 points
 constexpr Index kPairsThere = 1 << 23;         // at once, on a device: three lists of them are 200 MB
+constexpr Index kMostPairsThere = 1 << 26;     // where there is room, so that many neighbours leave threads enough
+constexpr Index kPartOfMemory = 512;           // that is free, in bytes a pair: these take a twentieth
 constexpr double kShareOfMemory = 0.5;         // that is free on a device, for what landmarks explain
 constexpr Index kRowsOfBlock = 32;             // of a landmarks' factor that are solved with at once
 constexpr double kVarianceOfRounding = 1e-14;  // of a point's variance, is rounding
@@ -71,6 +73,11 @@ bool has_room(device::Device* device, Index rank, Index points) {
   return needed <= kShareOfMemory * static_cast<double>(device->free_memory());
 }
 
+Index pairs_there(device::Device* device) {
+  const auto room = static_cast<Index>(device->free_memory()) / kPartOfMemory;
+  return std::clamp(room, kPairsThere, kMostPairsThere);
+}
+
 class Builder {
  public:
   Builder(const LandmarkResidual& of, device::Device* home, const Poll& poll, SparseFactor* factor)
@@ -78,7 +85,7 @@ class Builder {
     rank_ = static_cast<Index>(of.landmarks.size());
     points_ = factor->points();
     home_ = home && has_room(home, rank_, points_) ? home : nullptr;
-    at_once_ = home_ ? std::max<Index>(1, kPairsThere / of.pairs.most()) : kPointsHere;
+    at_once_ = std::max<Index>(1, (home_ ? pairs_there(home_) : kPairsHere) / of.pairs.most());
   }
 
   void run() {

@@ -1,0 +1,57 @@
+# Preconditioners of a Gaussian process' systems: how strong, and for which states one serves.
+
+# Beside neighbours each landmark of an approximated fit costs a hundred operations a row and more.
+landmarks_beside_neighbours <- 100L
+
+# Landmarks and neighbours, from weak to strong. A process of many inputs with hardly any noise needs many of both: its
+# systems of 8000 rows and 8 inputs took 239 iterations with the first, 70 with 100 neighbours. Noisy ones take some 20.
+strengths_of_gp <- list(rank = c(NA, 1000, 2000), neighbours = c(30, 100, 200))
+# A weak one is given up after so many iterations, which cost as much as to build the next.
+patience_of_weak <- 60
+
+# The preconditioner, an environment: `P`, always of landmarks and neighbours, since log-determinants are estimated to
+# within what it leaves; `values`, for which these were found; `strength`; and `smallest`, the smallest Ritz value of
+# P^-1 A that systems have shown. While all values are within a factor of two landmarks and neighbours stay, so that
+# probes make of both states one function, whose noise does not jump.
+gp_preconditioner <- function(K, noise, control, values, near) {
+  before <- near$preconditioner
+  if (!is.null(before) && identical(near$values, values)) return(before)
+  kept <- list2env(list(values = values, strength = before$strength %or% 1, smallest = Inf), parent = emptyenv())
+  stays <- !is.null(before) && !are_apart(before$values, values)
+  if (stays) kept$values <- before$values
+  kept$P <- if (stays) preconditioner(K, noise, like = before$P, instead = before$P)
+            else built_preconditioner(K, noise, control, kept$strength, before$P)
+  kept
+}
+
+built_preconditioner <- function(K, noise, control, strength, instead) {
+  preconditioner(K, noise, rank = rank_of_strength(K, control, strength), local = "always",
+                 neighbours = strengths_of_gp$neighbours[strength], instead = instead)
+}
+
+# A stronger one has no more than an eighth of the points, beyond the 300 of the weak one.
+rank_of_strength <- function(K, control, strength) {
+  n <- dim(K)[1]
+  if (!is.null(control$rank)) return(control$rank)
+  if (is_approximated(dim(K), control)) return(min(landmarks_beside_neighbours, n %/% 2))
+  if (strength == 1) return(NULL)
+  min(n %/% 2, max(300, min(strengths_of_gp$rank[strength], n %/% 8)))
+}
+
+may_be_stronger <- function(kept, K, control) {
+  kept$strength < length(strengths_of_gp$rank) && !is_approximated(dim(K), control) &&
+    nrow(K) > 4 * strengths_of_gp$neighbours[kept$strength + 1]
+}
+
+strengthen <- function(kept, K, noise, control) {
+  kept$strength <- kept$strength + 1
+  kept$smallest <- Inf
+  kept$P <- built_preconditioner(K, noise, control, kept$strength, kept$P)
+}
+
+# Are numbers more than a factor of two apart, or a turn?
+are_apart <- function(a, b) {
+  turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)
+  a$kernel$turn <- b$kernel$turn <- NULL
+  any(turns, abs(log(unlist(a) / unlist(b))) > log(2), na.rm = TRUE)
+}

@@ -1,0 +1,48 @@
+# Steps of the average information in the estimates of Gaussian processes: how long they are, what they promise.
+
+# A step goes no further than this along any parameter: by a factor of e^2.
+longest_step <- 2
+
+next_theta <- function(at, model, bounds) {
+  within_bounds(at$theta + limited_step(at$information, at$score, free_directions(at, model, bounds), 0), model, bounds)
+}
+
+# How many standard errors the score is from nought: the root of twice what a step promises. A nugget of nearly nothing
+# has a score of nearly nothing and less information still; without a limit it would seem to be many standard errors
+# away, from wherever it falls.
+decrement_of <- function(at, H, model, bounds) {
+  move <- limited_step(H, at$score, free_directions(at, model, bounds), 0)
+  sqrt(max(0, sum(move * (2 * at$score - as.vector(H %*% move)))))
+}
+
+# (H + mu diag H)^-1 score along Z, without directions that the information does not see.
+damped_step <- function(H, score, Z, mu) limited_step(H, score, Z, mu, most = Inf)
+
+# The same where nothing moves by more than `most`: what would go furthest goes so far, and the rest makes the best of
+# that, until all stay within. To shorten all alike would hold up all for one that the data hardly tell.
+limited_step <- function(H, score, Z, mu, most = longest_step) {
+  if (!ncol(Z)) return(0 * score)
+  B <- crossprod(Z, H %*% Z)
+  slope <- as.vector(crossprod(Z, score))
+  z <- rep(NA_real_, ncol(Z))
+  repeat {
+    open <- is.na(z)
+    if (!any(open)) break
+    pushed <- slope[open] - as.vector(B[open, !open, drop = FALSE] %*% z[!open])
+    found <- replace(z, open, damped_solution(B[open, open, drop = FALSE], pushed, mu))
+    far <- which.max(abs(found))
+    if (!isTRUE(abs(found[far]) > most)) {
+      z <- found
+      break
+    }
+    z[far] <- most * sign(found[far])
+  }
+  as.vector(Z %*% z)
+}
+
+damped_solution <- function(B, slope, mu) {
+  unit <- sqrt(pmax(diag(B), 1e-10 * max(diag(B), 1e-10)))
+  e <- eigen(B / outer(unit, unit), symmetric = TRUE)
+  along <- crossprod(e$vectors, slope / unit) / (pmax(e$values, 1e-8) + mu)
+  as.vector((e$vectors %*% along) / unit)
+}
