@@ -3,20 +3,21 @@
 # Estimates, from rows of the model: list(state, steps, rows, converged), the state of the last step.
 gp_estimate <- function(model, rows) {
   part <- model_rows(model, rows)
-  bounds <- gp_bounds(part)
+  bounds <- gp_bounds(part, model)
   start <- gp_start(part, bounds)
   found <- if (part$dense) gp_climb(part, start, bounds) else gp_settled(part, start, bounds)
   if (!is.finite(found$state$value)) {
-    abort("singular", "the covariance matrix is not positive definite at any start: a nugget, or another kernel, ",
-          "would make it so")
+    if (!is.null(found$state$why)) abort("tolerance", conditionMessage(found$state$why))
+    abort("singular", "the covariance matrix is not positive definite at any start: ", enough_nugget(part),
+          ", or a rougher kernel, would make it so")
   }
   if (!found$converged) {
     warn("convergence", "the likelihood was still rising after ", found$steps, " steps, by about ",
          format(found$decrement^2 / 2, digits = 2), ": give `start` or bounds in fit_control(), fix a parameter, or ",
          "raise `max_iter`")
   }
-  found <- c(found, list(model = part, bounds = bounds))
-  warn_of_bounds(found, bounds)
+  found <- c(below_floor(found, part, bounds), list(model = part))
+  warn_of_bounds(found)
   if (length(found$state$theta)) warn_of_vanishing(found)
   if (!is.null(model$family)) found$state$information <- observed_information(part, found$state)
   found
@@ -96,16 +97,16 @@ rows_for_estimate <- function(x, most, seed) {
 most_variance <- 1e4
 
 # Scales between a tenth of the shortest distance and ten times the diameter; variances by the spread of the response.
-gp_bounds <- function(model) {
+# `all`: the model that is fitted with these estimates, which may be of more rows and bear less.
+gp_bounds <- function(model, all = model) {
   layout <- model$layout
   spans <- apply(model$x, 2, function(v) diff(range(v)))
   spans[spans == 0] <- 1  # a column may be constant on some of the rows
   spread <- log(spread_of(model))
   start <- gp_theta(model$values, layout)
-  least <- c(variance = 1e-6, nugget = 1e-12)[layout$part]
   alone <- layout$part %in% c("kernel", "phi")
   far <- log(ifelse(layout$link == "log", 1e3, 100))  # of turns a ratio
-  lower <- ifelse(alone, start - far, spread + log(least))
+  lower <- ifelse(alone, start - far, spread + log(1e-6))
   upper <- ifelse(alone, start + far, if (is.null(model$family)) spread + log(1e8) else log(most_variance))
   scales <- which(is_one_of(layout$name, "scale"))
   apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
@@ -118,15 +119,11 @@ gp_bounds <- function(model) {
   smooth <- of_nu(model)
   lower[smooth] <- bounds_of_nu[1]
   upper[smooth] <- bounds_of_nu[2]
+  bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,
+                       pmax(nugget_floor(model), nugget_floor(all)), spread)
   given <- given_bounds(model$control, layout)
-  list(lower = pmax(lower, given$lower), upper = pmin(upper, given$upper), floor = log(nugget_floor(model)),
-       apart = apart, given = given$lower > lower | given$upper < upper)
-}
-
-# The least ratio of a nugget to the variance: products by series tell less of many rows.
-nugget_floor <- function(model) {
-  n <- length(model$y)
-  if (is_approximated(c(n, n), model$control)) max(1e-8, 1e-10 * n * max(model$w)) else 1e-8
+  bounds$given <- given$lower > bounds$lower | given$upper < upper
+  replace(bounds, c("lower", "upper"), list(pmax(bounds$lower, given$lower), pmin(upper, given$upper)))
 }
 
 spread_of <- function(model) {
@@ -177,7 +174,8 @@ gp_grid <- function(model, theta, bounds) {
   layout <- model$layout
   scales <- which(is_one_of(layout$name, "scale") & !layout$name %in% begun_parameters(model$kernel))
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
-  ratios <- if (any(layout$part == "nugget")) c(1e-3, 0.1, 1) else if (is.null(model$family)) NA else c(0.1, 0.3, 1)
+  ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1)
+            else if (is.null(model$family)) NA else c(0.1, 0.3, 1)
   turns <- which(layout$name == "turn")
   places <- expand.grid(by = by, ratio = ratios, turn = if (length(turns)) seq_len(nrow(turns_to_try)) else 1)
   starts <- lapply(seq_len(nrow(places)), function(k) {
@@ -219,36 +217,18 @@ profiled <- function(model, theta, ratio, bounds) {
 
 # --- steps --------------------------------------------------------------------------------------------------
 
-# A nugget is no less than a share of the variance.
-lower_bounds <- function(theta, model, bounds) {
-  layout <- model$layout
-  v <- which(layout$part == "variance")
-  g <- which(layout$part == "nugget")
-  lower <- bounds$lower
-  if (length(g)) {
-    variance <- if (length(v)) theta[[v]] else log(model$values$variance)
-    lower[g] <- max(lower[g], variance + bounds$floor)
-  }
-  lower
-}
-
-within_bounds <- function(theta, model, bounds) {
-  theta <- pmin(theta, bounds$upper)
-  pmax(theta, lower_bounds(theta, model, bounds))
-}
-
 # Steps of the average information, as long as a trust region allows, and from the fifth on, of families from the third,
 # with what the scores have told of the curvature since. The end is where the score is within `goal` standard errors of
 # nought, or within twice the noise it has by products, or gets no nearer for that. `near`: a state whose preconditioner
 # and solutions may serve. `later`: so many states' work comes after, where that is known.
 gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05, near = NULL,
-                     later = NA) {
+                     later = NA, most = if (model$dense) 100 else 30) {
   begun <- proc.time()[["elapsed"]]
   at <- gp_state(model, theta, near)
   H <- at$information
   before <- Inf
   mu <- 0
-  most <- min(model$control$max_iter, if (model$dense) 100 else 30)
+  most <- min(model$control$max_iter, most)
   first <- if (is.null(model$family)) 5 else 3
   out <- function(converged, steps) {
     list(state = at, steps = steps, converged = converged, decrement = decrement_of(at, at$information, model, bounds),
@@ -283,17 +263,6 @@ tell_step <- function(step, at, away, layout) {
           " standard errors from the maximum, ", numbers)
 }
 
-# Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
-# nugget at its floor moves with the variance.
-free_directions <- function(at, model, bounds) {
-  lower <- lower_bounds(at$theta, model, bounds)
-  low <- at$theta <= lower + 1e-9 & at$score < 0
-  stuck <- low | at$theta >= bounds$upper - 1e-9 & at$score > 0
-  Z <- diag(1, length(stuck))
-  v <- which(model$layout$part == "variance")
-  g <- which(model$layout$part == "nugget" & low & lower > bounds$lower)
-  if (length(v) && length(g)) Z[g, v] <- 1
-  Z[, !stuck, drop = FALSE]
 }
 
 # One step that is better, or NULL where none is left.
@@ -328,23 +297,6 @@ secant <- function(H, s, y) {
   H + outer(y, y) / sum(s * y) - outer(Hs, Hs) / sum(s * Hs)
 }
 
-warn_of_bounds <- function(found, bounds) {
-  at <- found$state
-  if (!length(at$theta)) return(invisible())
-  lower <- lower_bounds(at$theta, found$model, bounds)
-  low <- at$theta <= lower + 1e-6
-  high <- at$theta >= bounds$upper - 1e-6
-  vanished <- low & found$model$layout$part == "variance"  # and then nothing is told of its kernel
-  below <- at$theta < bounds$apart
-  below <- any(below, na.rm = TRUE) && all(below, na.rm = TRUE)
-  for (k in which(if (any(vanished)) vanished else low | high)) {
-    meaning <- if (bounds$given[k]) "the bound of fit_control()"
-               else meaning_of_bound(found$model$layout[k, ], high[k], below, found$model)
-    number <- out_of_link(at$theta, found$model$layout)[k]
-    warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(number, digits = 3), ": ", meaning)
-  }
-}
-
 # Parameters other than scales and variances that have gone towards 0, far from their start, and are not told from it.
 warn_of_vanishing <- function(found) {
   at <- found$state
@@ -357,24 +309,4 @@ warn_of_vanishing <- function(found) {
     warn("boundary", "`", layout$label[k], "` has gone to ", format(exp(at$theta[[k]]), digits = 2), ", with no bound ",
          "below: it is positive by its logarithm; a kernel of `", layout$name[k], " - 10`, say, lets it be negative")
   }
-}
-
-# `below`: are all scales shorter than the distance of any two points?
-meaning_of_bound <- function(row, high, below, model) {
-  if (row$part == "nugget" && !high && below) {
-    "the scale is shorter than the distance of any two points, so that the kernel acts as the noise"
-  } else if (row$part == "nugget" && !high && nugget_floor(model) > 1e-8) {
-    paste0("that is the smallest that approximated products can resolve with ",
-           format(length(model$y), big.mark = ","), " rows; give `nugget`, or `estimate_on`")
-  } else if (row$part == "phi" || !is.null(model$family) && row$part == "variance" && high) {
-    meaning_of_family_bound(row, high, model$family)
-  } else if (row$part == "nugget" && !high) "the data show no noise; nugget = 0 would interpolate them"
-  else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
-  else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
-    if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"
-  } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
-  else if (!is_one_of(row$name, "scale")) "the data do not determine it"
-  else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
-  else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
-  else "it is not identified: something as smooth as the trend explains what is left"
 }

@@ -195,10 +195,12 @@ lazy_gp_system <- function(model, values, near) {
        }))
 }
 
-# Settings with the tolerance that a covariance bears.
+# Settings with the tolerance that a covariance bears. How little its nugget may be is told by products that are not
+# definite: those of a rough kernel are without any.
 gp_tolerance <- function(model, values) {
   size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
-  tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1)
+  tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1,
+            least = 0)
 }
 
 # What was not reached is told at the end, once.
@@ -263,7 +265,7 @@ generalised_squares <- function(forms) {
 forms_by_products <- function(product, noise, sides, solved, kept) {
   residuals <- sides - product(solved) - noise * solved
   value <- crossprod(solved, sides + residuals)
-  rest <- colSums(residuals^2) / min(noise)
+  rest <- colSums(residuals^2) / max(min(noise), 1e-300)
   if (is.finite(kept$smallest)) rest <- pmin(rest, colSums(residuals * solve(kept$P, residuals)) / kept$smallest)
   list(value = (value + t(value)) / 2, off = sqrt(pmax(rest, 0)))
 }
@@ -282,11 +284,14 @@ gp_log_likelihood <- function(model, logdet, weights) {
 gp_state <- function(model, theta, near = NULL) {
   if (!is.null(model$family)) return(laplace_state(model, theta, near))
   values <- gp_values(model$values, model$layout, theta)
-  system <- unless_indefinite_gp(gp_system(model, values, near))
-  weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system, near$weights$solved))
-  if (is.null(weights)) return(list(theta = theta, values = values, value = -Inf))
-  slopes <- unless_indefinite_gp(system$derivatives())
-  if (is.null(slopes)) return(list(theta = theta, values = values, value = -Inf))
+  none <- list(theta = theta, values = values, value = -Inf)
+  found <- tryCatch({
+    system <- unless_indefinite_gp(gp_system(model, values, near))
+    weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system, near$weights$solved))
+    slopes <- if (!is.null(weights)) unless_indefinite_gp(system$derivatives())
+  }, kernweave_error_tolerance = identity)
+  if (inherits(found, "condition")) return(c(none, list(why = found)))
+  if (is.null(slopes)) return(none)
   logdet <- system$logdet %or% slopes$logdet
   c(list(theta = theta, values = values, value = gp_log_likelihood(model, logdet, weights),
          se = (attr(logdet, "se") %or% 0) / 2, weights = weights, preconditioner = system$preconditioner,

@@ -33,10 +33,15 @@
 #' If it is more than 0.2, twice as many probes are used, and if that is not enough there is a warning.
 #'
 #' Length-scales stay between a tenth of the shortest distance and ten times the diameter of the points (with `ard =
-#' TRUE`, 100 times the range of the variable). The nugget stays above 1e-8 of the variance or, if products are
-#' approximated, above 1e-10 times the number of rows of it, if that is more. If an estimate ends on a bound, you get a
-#' warning of class `kernweave_warning_boundary`. `fit_control()` sets other bounds, `lower = c(scale = 2)`, and a
-#' `start` of the same form that replaces the search for starting values.
+#' TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
+#' `kernweave_warning_boundary`. `fit_control()` sets other bounds, `lower = c(scale = 2)`, and a `start` of the same
+#' form that replaces the search for starting values.
+#'
+#' The nugget stays above 1e-12 times the number of rows times the variance of the response (beyond `control$dense_n`
+#' rows with kernels other than Matern's of `nu` up to 5/2, above 1e-8 of that variance). If it ends there, the data
+#' show no noise, and the fit is repeated with a tenth of it. If another estimate moves by more than a tenth of a
+#' standard error, the nugget is lowered further, as long as the covariance matrix stays positive definite. A message
+#' says how much the last tenth did; you get the warning only if other estimates still depend on the bound.
 #'
 #' @section Many rows:
 #' With `estimate_on`, the covariance parameters are estimated on that many rows, chosen in the same way, and the
@@ -247,10 +252,11 @@ gp_fitted <- function(model, settings) {
 
 # What a state has that is wanted of given numbers; the likelihood is found when it is asked for, but of a factor.
 gp_state_given <- function(model) {
-  system <- gp_system(model, model$values)
-  weights <- if (!is.null(system)) gp_weights(model, system)
+  system <- unless_indefinite_gp(gp_system(model, model$values))
+  weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system))
   if (is.null(weights)) {
-    abort("singular", "the covariance matrix is not positive definite; a nugget would make it so")
+    abort("singular", "the covariance matrix is not positive definite; ", enough_nugget(model),
+          ", or a rougher kernel, would make it so")
   }
   c(list(weights = weights, preconditioner = system$preconditioner, control = system$products$control),
     if (model$dense) gp_value(model, system, weights))

@@ -92,22 +92,25 @@ least_ridge <- function(tol, size, n) 0.4 * n * tol * size
 
 tolerances <- c(least = 1e-12, grid = 1e-6, most = 1e-4)
 
-# Settings with the tolerance that a system bears, or so many times that; one that is given is the most.
-tolerable <- function(control, ridge, size, n, times = 1) {
+# Settings with the tolerance that a system bears, or so many times that; one that is given is the most. Of less than
+# `least` the system is refused.
+tolerable <- function(control, ridge, size, n, times = 1, least = tolerances[["least"]]) {
   if (!is_approximated(c(n, n), control)) return(control)
   rule <- tolerance_for(ridge, size, n)
-  if (!isTRUE(rule >= tolerances[["least"]])) abort_tolerance(n, min(ridge) / size, rule)
-  control$approximate <- min(times * rule, limit_of(control), tolerances[["most"]])
+  if (!isTRUE(rule >= least)) abort_tolerance(n, min(ridge), size, rule)
+  control$approximate <- max(tolerances[["least"]], min(times * rule, limit_of(control), tolerances[["most"]]))
   control
 }
 
 # What was given to `approximate`, or, where that is TRUE, all there is.
 limit_of <- function(control) if (isTRUE(control$approximate)) tolerances[["most"]] else control$approximate
 
-abort_tolerance <- function(n, ratio, tol, ...) {
-  abort("tolerance", "with ", format(n, big.mark = ","), " rows and a ridge or nugget of ", format(ratio, digits = 2),
-        " times the kernel's largest value, products would have to be approximated to ", format(tol, digits = 2),
-        ...,  ": approximate = NULL, which computes all pairs, or a larger ridge or nugget, would help")
+abort_tolerance <- function(n, ridge, size, tol, ...) {
+  enough <- n * size * tolerances[["least"]]
+  abort("tolerance", "with ", format(n, big.mark = ","), " rows and a ridge or nugget of ",
+        format(ridge / size, digits = 2), " times the kernel's largest value, products would have to be ",
+        "approximated to ", format(tol, digits = 2), ..., ": approximate = NULL, which computes all pairs, or a ridge ",
+        "or nugget of ", format(enough, digits = 2), " would help")
 }
 
 # One word where a tolerance that was given is more than a system bears.
@@ -132,13 +135,12 @@ on_definite <- function(products, ridge, f) {
     found <- tryCatch(f(products$A), kernweave_error_indefinite = identity)
     if (!inherits(found, "kernweave_error_indefinite")) return(found)
     tol <- products$control$approximate
-    if (try == 4 || tol / 4 < tolerances[["least"]]) break
-    products$control$approximate <- tol / 4
+    if (try == 4 || tol <= tolerances[["least"]]) break
+    products$control$approximate <- max(tol / 4, tolerances[["least"]])
     products$A <- fit_products(products$K, products$control)
   }
-  size <- max(abs(diag(products$K)))
-  abort_tolerance(nrow(products$K), min(ridge) / size, tol / 4, ", since to ", format(tol, digits = 2), " ",
-                  conditionMessage(found))
+  abort_tolerance(nrow(products$K), min(ridge), max(abs(diag(products$K))), tol / 4, ", since to ",
+                  format(tol, digits = 2), " ", conditionMessage(found))
 }
 
 # The kernel times the roots of the weights on both sides.

@@ -1,0 +1,201 @@
+# Bounds of estimates by likelihood: how small a nugget may be, and what is told of estimates that end at a bound.
+
+# The least nugget, relative to the spread of the response and so a constant of the climb: as a share of the variance it
+# would drag that down. `ratio`: the least share of the variance with which a matrix stays definite. Factors are off by
+# some eps of n; products by series of the least tolerance by .004e-12 n. Iterations fail below 1e-8 for kernels that
+# are smoother than Matern's, and some way below 1e-10 for these.
+nugget_floor <- function(model) {
+  n <- length(model$y) * max(model$w)
+  if (model$dense) return(c(least = 1e-12, ratio = 10 * .Machine$double.eps) * n)
+  by_series <- is_approximated(c(n, n), model$control)
+  if (by_series && is_rough(model$kernel)) return(c(least = 1e-12 * n, ratio = max(1e-10, 1e-13 * n)))
+  c(least = 1, ratio = 1) * max(1e-8, 1e-12 * n)
+}
+
+# Words for a nugget that most matrices bear.
+enough_nugget <- function(model) {
+  paste("a nugget of", format(nugget_floor(model)[["least"]] * spread_of(model), digits = 2))
+}
+
+is_rough <- function(kernel) isTRUE(kernel_parts(kernel)$name %in% c("matern12", "matern32", "matern52", "matern"))
+
+# Bounds whose nugget may be so much smaller; one that a fit has is never below.
+with_floor <- function(bounds, model, floor, spread) {
+  g <- model$layout$part == "nugget"
+  own <- if (any(g)) log(model$values$nugget) else Inf
+  bounds$lower[g] <- min(own, spread + log(floor[["least"]]))
+  by_parts <- !any(model$layout$part == "variance") && any(grepl("variance", model$layout$name))
+  bounds$floor <- if (by_parts) -Inf else min(own - log(model$values$variance), log(floor[["ratio"]]))
+  bounds
+}
+
+# A nugget is no less than a share of the variance.
+lower_bounds <- function(theta, model, bounds) {
+  layout <- model$layout
+  v <- which(layout$part == "variance")
+  g <- which(layout$part == "nugget")
+  lower <- bounds$lower
+  if (length(g)) {
+    variance <- if (length(v)) theta[[v]] else log(model$values$variance)
+    lower[g] <- max(lower[g], variance + bounds$floor)
+  }
+  lower
+}
+
+within_bounds <- function(theta, model, bounds) {
+  theta <- pmin(theta, bounds$upper)
+  pmax(theta, lower_bounds(theta, model, bounds))
+}
+
+# Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
+# nugget at its least share moves with the variance.
+free_directions <- function(at, model, bounds) {
+  lower <- lower_bounds(at$theta, model, bounds)
+  low <- at$theta <= lower + 1e-9 & at$score < 0
+  stuck <- low | at$theta >= bounds$upper - 1e-9 & at$score > 0
+  Z <- diag(1, length(stuck))
+  v <- which(model$layout$part == "variance")
+  g <- which(model$layout$part == "nugget" & low & lower > bounds$lower)
+  if (length(v) && length(g)) Z[g, v] <- 1
+  Z[, !stuck, drop = FALSE]
+}
+
+# --- a nugget at its bound ----------------------------------------------------------------------------------
+
+# So many standard errors of another estimate do not count.
+little_moved <- 0.1
+
+# A nugget that ends at its bound is fitted once more, from there, with a tenth of it, which tells by how much the bound
+# moves other estimates. Where that is much it is a tenth again, as long as the matrix stays definite. `moves` are those
+# of the last tenth; of a next one they would be a tenth, since likelihoods are smooth in the nugget itself.
+below_floor <- function(found, model, bounds) {
+  found <- without_unseen(found, model, bounds)
+  for (try in seq_len(tenths_of_floor(model))) {
+    if (!is_nugget_low(found$state, model, bounds)) break
+    lower <- replace(bounds, c("lower", "floor"), list(bounds$lower - (model$layout$part == "nugget") * log(10),
+                                                       bounds$floor - log(10)))
+    again <- gp_climb(model, within_bounds(without_nugget(found$state$theta, model), model, lower), lower,
+                      near = if (!model$dense) found$state, most = 10)
+    if (!again$converged || is_worse(again$state, found$state)) break
+    moves <- moves_between(found$state, again$state, model, bounds, lower)
+    bounds <- lower
+    found <- c(replace(again, "steps", found$steps + again$steps), list(moves = moves))
+    if (max(moves$in_errors) < little_moved) break
+  }
+  c(found, list(bounds = bounds))
+}
+
+# By products each tenth takes twice the iterations and more, of which systems in many inputs have too many already.
+tenths_of_floor <- function(model) if (model$dense) 4 else if (ncol(model$x) <= 3) 2 else 0
+
+# By more than the likelihoods' errors?
+is_worse <- function(one, other) one$value < other$value - 4 * (one$se + other$se)
+
+without_nugget <- function(theta, model) replace(theta, model$layout$part == "nugget", -Inf)
+
+# A nugget so small that the likelihood does not see it goes to its bound, from wherever the climb had left it.
+without_unseen <- function(found, model, bounds) {
+  at <- found$state
+  g <- which(model$layout$part == "nugget")
+  if (!length(g) || !is.finite(at$value) || bounds$given[g]) return(found)
+  theta <- within_bounds(without_nugget(at$theta, model), model, bounds)
+  if (at$theta[g] < theta[g] + 1e-6 || max(abs(at$score[g]), at$information[g, g]) > 0.01) return(found)
+  moved <- gp_state(model, theta, if (!model$dense) at)
+  if (is.finite(moved$value)) replace(found, "state", list(moved)) else found
+}
+
+# Is the nugget at a bound of our own, where the process is not noise itself?
+is_nugget_low <- function(at, model, bounds) {
+  g <- which(model$layout$part == "nugget")
+  if (!length(g) || !is.finite(at$value) || bounds$given[g] || is_below_distances(at, bounds)) return(FALSE)
+  at$theta[g] <= lower_bounds(at$theta, model, bounds)[g] + 1e-6
+}
+
+# By how much other estimates have moved, each with the step that its state would take next, in logarithms and in
+# standard errors: a climb ends where that step is small, and by products both have the same noise.
+moves_between <- function(from, to, model, bounds, lower) {
+  inner <- which(to$theta > lower_bounds(to$theta, model, lower) + 1e-6 & to$theta < lower$upper - 1e-6)
+  by <- (next_theta(to, model, lower) - next_theta(from, model, bounds))[inner]
+  unit <- diag(1, length(to$theta))
+  Z <- unit[, inner, drop = FALSE]
+  errors <- vapply(inner, function(k) damped_step(to$information, unit[, k], Z, 0)[k], 0)
+  list(by = stats::setNames(by, model$layout$label[inner]), link = model$layout$link[inner],
+       in_errors = c(0, abs(by) / sqrt(pmax(errors, 1e-300))))
+}
+
+# Are all scales shorter than the distance of any two points?
+is_below_distances <- function(at, bounds) {
+  below <- at$theta < bounds$apart
+  any(below, na.rm = TRUE) && all(below, na.rm = TRUE)
+}
+
+# --- what is told -------------------------------------------------------------------------------------------
+
+warn_of_bounds <- function(found) {
+  at <- found$state
+  bounds <- found$bounds
+  if (!length(at$theta)) return(invisible())
+  layout <- found$model$layout
+  lower <- lower_bounds(at$theta, found$model, bounds)
+  low <- at$theta <= lower + 1e-6
+  high <- at$theta >= bounds$upper - 1e-6
+  vanished <- low & layout$part == "variance"  # and then nothing is told of its kernel
+  for (k in which(if (any(vanished)) vanished else low | high)) {
+    number <- out_of_link(at$theta, layout)[k]
+    if (layout$part[k] == "nugget" && !high[k] && is_nugget_low(at, found$model, bounds)) {
+      tell_of_nugget(number, found)
+      next
+    }
+    meaning <- if (bounds$given[k]) "the bound of fit_control()"
+               else meaning_of_bound(layout[k, ], high[k], is_below_distances(at, bounds), found$model)
+    warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(number, digits = 3), ": ", meaning)
+  }
+}
+
+# A message, or a warning where other estimates are moved by the bound.
+tell_of_nugget <- function(number, found) {
+  moves <- found$moves
+  at <- paste0("the data show no noise: `nugget` is at its bound, ", format(number, digits = 2))
+  if (!is.null(moves) && max(moves$in_errors) < little_moved) {
+    return(message("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
+                   "; nugget = 0 would interpolate them"))
+  }
+  warn("boundary", at, ", on which other estimates depend: with ten times as much, ", moves_text(moves), "; ",
+       way_without_floor(found))
+}
+
+moves_text <- function(moves) {
+  if (is.null(moves)) return("they would be others")
+  share <- moves$link == "log"
+  size <- abs(ifelse(share, expm1(-moves$by), moves$by))
+  seen <- size >= 1e-4
+  if (!any(seen)) return("other estimates are the same")
+  size <- ifelse(share, 100 * size, size)
+  text <- vapply(signif(size, 2), format, "", scientific = FALSE)
+  way <- ifelse(moves$by < 0, " more", " less")  # a tenth has moved it the other way
+  each <- paste0("`", names(moves$by), "` would be ", text, ifelse(share, " %", ""), way)
+  paste(each[seen], collapse = ", ")
+}
+
+# With less the matrix is not definite.
+way_without_floor <- function(found) {
+  if (found$model$dense) return("with so many rows this kernel is too smooth for a factor: a rougher one would help")
+  if (is.null(found$model$control$approximate)) return("fit_control(dense_n = ), which takes a factor, may go lower")
+  "approximate = NULL, which computes all pairs, or `estimate_on` would help"
+}
+
+# `below`: are all scales shorter than the distance of any two points?
+meaning_of_bound <- function(row, high, below, model) {
+  if (row$part == "nugget" && !high && below) {
+    "the scale is shorter than the distance of any two points, so that the kernel acts as the noise"
+  } else if (row$part == "phi" || !is.null(model$family) && row$part == "variance" && high) {
+    meaning_of_family_bound(row, high, model$family)
+  } else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
+  else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
+    if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"
+  } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
+  else if (!is_one_of(row$name, "scale")) "the data do not determine it"
+  else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
+  else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
+  else "it is not identified: something as smooth as the trend explains what is left"
+}
