@@ -162,7 +162,7 @@ changed_trend <- function(object, change) {
 }
 
 call_of_trend <- function(object, change) {
-  call <- object$call
+  call <- kept_call(object)
   call$trend <- changed_trend(object, change)
   call
 }

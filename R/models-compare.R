@@ -158,6 +158,7 @@ refitted <- function(fit, y = response_of(fit), method = fit$method, start = NUL
   call$method <- method
   again <- gp_of(inputs, y, c(fit$regressors, fit$trend), settings, fit$weights, call)
   again$formula <- fit$formula
+  again$chosen <- fit$chosen
   again
 }
 

@@ -14,13 +14,14 @@
 #' @param verbose print each start or step?
 #' @param dense_n number of rows up to which matrices are formed and factored; beyond it (always, with 0) linear systems
 #'   are solved with matrix-vector products
-#' @param approximate `NULL` for exact products; `TRUE` or a tolerance to replace the sums over distant pairs of points
-#'   by local expansions, see [approximate()]. For [kernel_ridge()] and [gp_fit()] beyond `dense_n` rows, with kernels
-#'   of a single distance in one, two or three dimensions. `TRUE` takes the largest tolerance that keeps the system
-#'   positive definite, at most 1e-4: the ridge or nugget divided by the number of rows and the largest value of the
-#'   kernel. A number is an upper limit on the tolerance; the one used is `convergence$tolerance` of the fit. The error
-#'   of products, relative to the response, is typically tens to hundreds of times the tolerance, see `fit$convergence`;
-#'   systems are solved to a third of this error, or to `tol` if that is larger
+#' @param approximate `FALSE` or `NULL` for exact products; `TRUE` or a tolerance to replace the sums over distant
+#'   pairs of points by local expansions, see [approximate()]. For [kernel_ridge()] and [gp_fit()] beyond `dense_n`
+#'   rows, with kernels of a single distance in one, two or three dimensions. `"auto"` is `TRUE` where [gp_fit()]
+#'   expects that to be faster, and `FALSE` in all other cases. `TRUE` takes the largest tolerance that keeps the
+#'   system positive definite, at most 1e-4: the ridge or nugget divided by the number of rows and the largest value of
+#'   the kernel. A number is an upper limit on the tolerance; the one used is `convergence$tolerance` of the fit. The
+#'   error of products, relative to the response, is typically tens to hundreds of times the tolerance, see
+#'   `fit$convergence`; systems are solved to a third of this error, or to `tol` if that is larger
 #' @param probes,seed,rank of the estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]. With
 #'   `probes = 0`, [kernel_ridge()] with a given `lambda` omits the degrees of freedom, which take most of its time
 #' @return A list of class `kernweave_control`.
@@ -32,7 +33,7 @@
 #' @examples
 #' fit_control(tol = 1e-8)
 fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, verbose = FALSE, dense_n = 1000,
-                        probes = 16, seed = 1, rank = NULL, start = NULL, approximate = NULL, ...) {
+                        probes = 16, seed = 1, rank = NULL, start = NULL, approximate = "auto", ...) {
   refuse_more(...)
   if (!is.numeric(tol) || length(tol) != 1 || !isTRUE(tol > 0)) {
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
@@ -42,6 +43,7 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
   if (!is.null(seed)) check_count(seed, "seed", least = 0)
   if (!is.null(rank)) check_count(rank, "rank")
   check_series(approximate)
+  if (isFALSE(approximate)) approximate <- NULL
   for (bound in list(lower, upper, start)) {
     if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0 | grepl("^turn", names(bound) %or% "")))) {
       abort("value", "`lower`, `upper` and `start` must be positive numbers, not ", format_value(bound))
@@ -69,9 +71,10 @@ print.kernweave_control <- function(x, ...) {
 }
 
 check_series <- function(tol) {
-  if (is.null(tol) || isTRUE(tol)) return(invisible())
+  if (is.null(tol) || isTRUE(tol) || isFALSE(tol) || identical(tol, "auto")) return(invisible())
   if (is.numeric(tol) && length(tol) == 1 && isTRUE(tol >= 1e-12 && tol <= 0.1)) return(invisible())
-  abort("tolerance", "`approximate` must be TRUE, a number from 1e-12 to 0.1, or NULL, not ", format_value(tol))
+  abort("tolerance", "`approximate` must be \"auto\", TRUE, FALSE or a number from 1e-12 to 0.1, not ",
+        format_value(tol))
 }
 
 # `series`: may sums be approximated?
@@ -79,7 +82,7 @@ check_control <- function(control, series = FALSE) {
   if (!inherits(control, "kernweave_control")) {
     abort("input", "`control` must be what fit_control() returns, not ", describe(control))
   }
-  if (!series && !is.null(control$approximate)) {
+  if (!series && !is.null(without_auto(control)$approximate)) {
     abort("unsupported", "`approximate` of fit_control() is for kernel_ridge() and gp_fit()")
   }
 }
@@ -238,7 +241,7 @@ variable.names.kernweave_fit <- function(object, ...) colnames(model.matrix(obje
 #' @param evaluate refit, or return the new call?
 #' @export
 update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
-  call <- object$call
+  call <- kept_call(object)
   if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
   if (!is.null(object$trend) && "trend" %in% names(given)) {

@@ -5,7 +5,7 @@ gp_estimate <- function(model, rows) {
   part <- model_rows(model, rows)
   bounds <- gp_bounds(part, model)
   start <- gp_start(part, bounds)
-  found <- if (part$dense) gp_climb(part, start, bounds) else gp_settled(part, start, bounds)
+  found <- if (part$dense) climb_on(part, start, bounds) else gp_settled(part, start, bounds)
   if (!is.finite(found$state$value)) {
     if (!is.null(found$state$why)) abort("tolerance", conditionMessage(found$state$why))
     abort("singular", "the covariance matrix is not positive definite at any start: ", enough_nugget(part),
@@ -161,8 +161,9 @@ gp_start <- function(model, bounds) {
     return(within_bounds(replace(theta, is.finite(given), given[is.finite(given)]), model, bounds))
   }
   n <- nrow(model$x)
-  few <- model_rows(model, rows_for_estimate(model$x, max(300, ceiling(n / 8)), model$control$seed))
-  if (n > 8 * 300) return(gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
+  if (has_begun(model)) return(within_bounds(model$begun$state$theta, model, bounds))
+  few <- model_rows(model, rows_for_estimate(model$x, max(rows_of_start, ceiling(n / 8)), model$control$seed))
+  if (n > 8 * rows_of_start) return(gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
   few$dense <- TRUE
   grid <- gp_grid(few, theta, bounds)
   if (!length(grid)) return(theta)
@@ -222,9 +223,8 @@ profiled <- function(model, theta, ratio, bounds) {
 # nought, or within twice the noise it has by products, or gets no nearer for that. `near`: a state whose preconditioner
 # and solutions may serve. `later`: so many states' work comes after, where that is known.
 gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05, near = NULL,
-                     later = NA, most = if (model$dense) 100 else 30) {
+                     later = NA, most = if (model$dense) 100 else 30, at = gp_state(model, theta, near)) {
   begun <- proc.time()[["elapsed"]]
-  at <- gp_state(model, theta, near)
   H <- at$information
   before <- Inf
   mu <- 0

@@ -255,6 +255,7 @@ print_gp_title <- function(x) {
   if (x$estimated_on < n && nrow(model$layout)) {
     cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
   }
+  if (!is.null(x$chosen)) cat("  ", choice_text(x$chosen), "\n", sep = "")
   cat(left_out_text(x$na.action))
 }
 

@@ -7,15 +7,27 @@
 #' standard errors.
 #'
 #' The covariance parameters are estimated by restricted maximum likelihood (`"REML"`) or maximum likelihood (`"ML"`),
-#' unless you give them; the trend coefficients by generalised least squares. With up to `control$dense_n` rows the
-#' covariance matrix is factored. With more rows it is never formed: the same quantities come from matrix-vector
-#' products, and the log-determinant has a standard error.
+#' unless you give them. The trend coefficients are estimated by generalised least squares.
+#'
+#' `gp_fit(z ~ x + y, data)` needs no other argument. The data choose the smoothness of the kernel, and the number of
+#' rows decides how the fit is computed. `print()` shows both.
+#'
+#' @section Kernel:
+#' With `kernel = "auto"` the kernel is Matern's, and its smoothness is 1/2, 3/2 or 5/2, whichever has the largest
+#' likelihood. All three are fitted to at most 300 rows. Those less than 10 below the best log-likelihood are compared
+#' once more on at most 600 rows. The fit then goes on from the estimates of the best.
+#'
+#' The element `chosen` of the fit has a row for each kernel: its `logLik`, the number of `rows`, and by how much it is
+#' `worse` than the best on these rows. `print()` and `summary()` show the differences.
+#'
+#' `update()`, `anova()`, `drop1()`, `profile()` and [cross_validate()] keep the kernel that was chosen. `update(fit,
+#' kernel = "auto")` chooses again. To choose among other kernels, fit each and compare their [elpd()].
 #'
 #' @section Parameters:
 #' `variance` and `nugget` are estimated if `NULL`, and fixed if you give a number. With `nugget = 0` the process
 #' interpolates the data; with `variance = 0` there is none, and the fit is the linear model of the trend.
 #'
-#' `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale`
+#' A `kernel` that is given determines which of its own parameters are estimated, see [kernel_spec()]: a `scale`
 #' (length-scale, or range) without a value, and those named in `estimate`; `ard = TRUE` gives each variable its own
 #' length-scale, `aniso = TRUE` one along each of two axes whose direction is estimated, too. If the kernel has a
 #' `variance` other than 1, it is fixed at that value, as if you had given it here. In a sum of kernels whose variances
@@ -44,11 +56,19 @@
 #' says how much the last tenth did; you get the warning only if other estimates still depend on the bound.
 #'
 #' @section Many rows:
+#' With up to `control$dense_n` rows the covariance matrix is factored. With more rows it is never formed: the same
+#' quantities come from matrix-vector products, and the log-determinant has a standard error.
+#'
 #' With `estimate_on`, the covariance parameters are estimated on that many rows, chosen in the same way, and the
 #' process is then fitted to all rows. `logLik()` is that of all rows, computed when you ask for it.
 #'
-#' With `control = fit_control(approximate = TRUE)`, the likelihood, the linear systems and the means from `predict()`
-#' use [approximate()], with a tolerance that follows the nugget: a million points in two dimensions take minutes.
+#' Products are exact or by series, see [approximate()]. Series serve the likelihood, the linear systems and the means
+#' of `predict()`. Their tolerance follows the nugget. A million points in two dimensions take minutes.
+#'
+#' By default (`approximate = "auto"` of [fit_control()]) series are used from 5000 rows on in one or two dimensions,
+#' and from 20 000 rows on in three, if the kernel is of a single distance and the nugget is large enough for them.
+#' `print()` shows their tolerance: "by series to 2e-07". `fit_control(approximate = FALSE)` asks for exact products.
+#'
 #' Standard errors of predictions are then by the observations nearest to each place, see [predict.gp_fit()]. Estimates
 #' on a subset of at most 3000 rows, and simulations, still use exact products.
 #'
@@ -84,7 +104,8 @@
 #'   side names the inputs of the kernel. Of points of the sf package it may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend
-#' @param kernel a positive definite kernel, as in [kernel_spec()]
+#' @param kernel `"auto"`, a Matern kernel whose smoothness the data choose; or a positive definite kernel, as in
+#'   [kernel_spec()]
 #' @param variance,nugget a number, or `NULL` to estimate it
 #' @param method `"REML"` or `"ML"`
 #' @param weights of the observations: an observation has noise variance `nugget / weight`. Of a binomial response
@@ -131,12 +152,12 @@ gp_fit <- function(x, ...) UseMethod("gp_fit")
 #' @rdname gp_fit
 #' @importFrom stats gaussian
 #' @export
-gp_fit.default <- function(x, y, trend = ~ 1, kernel = "matern52", variance = NULL, nugget = NULL,
+gp_fit.default <- function(x, y, trend = ~ 1, kernel = "auto", variance = NULL, nugget = NULL,
                            method = c("REML", "ML"), weights = NULL, estimate_on = Inf, control = fit_control(),
                            family = gaussian(), ...) {
   refuse_more(...)
   if (missing(y)) abort("input", "`y` is not given")
-  settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control, as_family(family))
+  settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   inputs <- fit_matrix(x, y)
   found <- trend_variables(trend, trend_data(x, inputs$names))
   gp_of(inputs, y, trend_columns(found, found$frame, nrow(inputs$x)), settings, weights, match.call())
@@ -144,11 +165,11 @@ gp_fit.default <- function(x, y, trend = ~ 1, kernel = "matern52", variance = NU
 
 #' @rdname gp_fit
 #' @export
-gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "matern52", variance = NULL, nugget = NULL,
+gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", variance = NULL, nugget = NULL,
                            method = c("REML", "ML"), weights = NULL, subset = NULL, na.action = NULL, estimate_on = Inf,
                            control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
-  settings <- gp_settings(kernel_spec(kernel), variance, nugget, method, estimate_on, control, as_family(family))
+  settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   placed <- sf_formula(x, data)
   x <- placed$formula
   data <- placed$data
@@ -225,11 +246,14 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
 # Estimates, and what these make of all rows.
 gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
-  begin_work("gp_fit()", quicker = quicker_gp(model, settings), expected = expected_of_gp(model, settings))
+  begin_work("gp_fit()")
   on.exit(end_work("gp_fit()"))
   rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed)
+  model <- begun_model(model, rows)
+  expect_work("gp_fit()", expected_of_gp(model, rows), quicker_gp(model, settings))
   estimate <- if (nrow(model$layout)) gp_estimate(model, rows)
   if (!is.null(estimate)) model$values <- estimate$state$values
+  model["begun"] <- NULL
   given <- model$control$approximate
   at <- if (length(rows) == length(model$y)) estimate$state
   if (!is.null(model$family)) {
@@ -263,8 +287,8 @@ gp_state_given <- function(model) {
 }
 
 # About a hundred products a state, and three states where all rows have a say; by series fewer.
-expected_of_gp <- function(model, settings) {
-  all <- asks_all_rows(model, settings)
+expected_of_gp <- function(model, rows) {
+  all <- nrow(model$layout) && length(rows) == length(model$y)
   if (model$dense) return(0)
   K <- model$values$variance * gp_pairs(model, gp_numbers(model, model$values))
   series <- is_approximated(dim(K), model$control)
@@ -275,9 +299,7 @@ expected_of_gp <- function(model, settings) {
 asks_all_rows <- function(model, settings) nrow(model$layout) && settings$estimate_on >= length(model$y)
 
 quicker_gp <- function(model, settings) {
-  ways <- c(if (asks_all_rows(model, settings)) "`estimate_on = 2000`",
-            if (is.null(model$control$approximate) && ncol(model$x) <= 3) "control = fit_control(approximate = TRUE)")
-  if (length(ways)) paste(ways, collapse = " or ")
+  if (asks_all_rows(model, settings) && length(model$y) > 3000) "`estimate_on = 2000`"
 }
 
 # The logarithm of the likelihood with its standard error.
@@ -316,6 +338,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
                  control = model$control, convergence = found$convergence)
+  fit$chosen <- model$chosen
   all <- as.vector(trend$F %*% beta) + trend$offset
   process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * fit$alpha
   all[model$rows] <- all[model$rows] + process

@@ -107,6 +107,7 @@ kernel_ridge.formula <- function(x, data = NULL, kernel = "gaussian", lambda = N
 
 ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, call, family = NULL) {
   check_control(control, series = TRUE)
+  control <- without_auto(control)
   check_flag(standardize, "standardize")
   check_order(kernel, 0, "ridge regressions")
   check_penalty(lambda)
@@ -131,7 +132,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   exact <- nrow(K) > control$dense_n && is.null(control$approximate)
   # Some 40 products for a solution and its degrees of freedom, ten times as many along a curve of penalties.
   count <- if (is.numeric(lambda) && length(lambda) == 1) 40 else 400
-  begin_work("kernel_ridge()", quicker = if (exact && ncol(part$x) <= 3) "control = fit_control(approximate = TRUE)",
+  begin_work("kernel_ridge()", quicker = if (exact) quicker_by_series(kernel, part$x),
              expected = if (exact) expected_seconds(K, part$y[, 1], count) else 0)
   on.exit(end_work("kernel_ridge()"))
   chosen <- ridge_penalty(kernel, part, lambda, control)
@@ -147,6 +148,11 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
                  kept = new.env(parent = emptyenv()),
                  convergence = convergence_of(alpha))
   with_residuals(fit, y, used)
+}
+
+quicker_by_series <- function(kernel, x) {
+  few <- kernel_pairs(kernel, x[seq_len(min(nrow(x), 100)), , drop = FALSE])
+  if (ncol(x) <= 3 && takes_series(kernel, few)) "control = fit_control(approximate = TRUE)"
 }
 
 with_residuals <- function(fit, y, used) {

@@ -18,11 +18,14 @@ fit_products <- function(K, control) {
   named_by_control(approximate(K, control$approximate))
 }
 
-is_approximated <- function(extent, control) !is.null(control$approximate) && min(extent[1:2]) > control$dense_n
+is_approximated <- function(extent, control) {
+  !is.null(without_auto(control)$approximate) && min(extent[1:2]) > control$dense_n
+}
 
 how_solved <- function(n, control) {
   if (n <= control$dense_n) return("dense")
-  paste0("by products", if (is_approximated(c(n, n), control)) paste0(" to ", format(control$approximate, digits = 2)))
+  if (!is_approximated(c(n, n), control)) return("by products")
+  paste("by series to", format(control$approximate, digits = 2))
 }
 
 # The sum over an axis of a formula, which may have several components, times numbers along it.

@@ -16,6 +16,13 @@ begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
   say_expected(working$now, expected)
 }
 
+# Of work that has begun, where only some of it tells what all of it will take.
+expect_work <- function(what, expected, quicker = NULL) {
+  if (!is_working(what)) return(invisible())
+  working$now$quicker <- quicker
+  say_expected(working$now, working$clock() - working$now$begun + expected)
+}
+
 is_working <- function(what) identical(working$now$what, what)
 
 # `left`: seconds, where whoever works knows better than a count of steps.

@@ -149,7 +149,7 @@ test_that("Gaussian processes by series are those by pairs", {
     expect_equal(at[[2]], at[[1]], tolerance = if (is.finite(on)) 1e-4 else 1e-2)
     values <- lapply(fits, logLik)
     expect_lt(abs(values[[2]] - values[[1]]), 4 * (attr(values[[1]], "std.error") + attr(values[[2]], "std.error")))
-    expect_output(print(fits[[2]]), "by products to 1e-07")
+    expect_output(print(fits[[2]]), "by series to 1e-07")
   }
 })
 
@@ -206,7 +206,7 @@ test_that("the tolerance follows the penalty: grids end where it does, what is g
     expect_equal(fit$gcv$lambda[1], least)
     expect_match(attr(fit$gcv, "note"), "resolve no lambda below")
     expect_lte(fit$convergence$tolerance, min(fit$lambda / 1100, if (is.numeric(tol)) tol, 1e-4) * (1 + 1e-9))
-    expect_output(print(fit), paste("by products to", format(fit$convergence$tolerance, digits = 2)), fixed = TRUE)
+    expect_output(print(fit), paste("by series to", format(fit$convergence$tolerance, digits = 2)), fixed = TRUE)
     if (exact$lambda > least) expect_lt(abs(log(fit$lambda / exact$lambda)), 0.3)
     expect_lt(rms(fitted(fit) - fitted(exact)), 0.05)
   }
@@ -246,7 +246,7 @@ test_that("the tolerance of a Gaussian process follows its nugget as far as it g
   for (found in list(given, expect_silent(fit(TRUE)))) {
     expect_equal(found$convergence$tolerance, 0.04 / 600 / 2)
     expect_lt(rms(predict(found, data$new) - predict(exact, data$new)), 5e-3)
-    expect_output(print(found), "by products to 3.3e-05")
+    expect_output(print(found), "by series to 3.3e-05")
     expect_lt(abs(logLik(found) - logLik(exact)), 4 * (attr(logLik(found), "std.error") + 1))
   }
   for (nugget in c(0, 1e-10)) {

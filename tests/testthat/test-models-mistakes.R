@@ -132,7 +132,7 @@ test_that("fits say how they were solved, in which units the kernel is, and its 
   expect_match(format(eval(quote(kernel_spec(bumps)))), "^bumps,")
   plain <- kernel_ridge(mpg ~ wt, mtcars, lambda = 1, standardize = FALSE,
                         control = fit_control(dense_n = 0, approximate = 1e-6))
-  expect_match(says(plain), "32 points, by products to 1e-06\n  Gaussian, scale [0-9.]+\n")
+  expect_match(says(plain), "32 points, by series to 1e-06\n  Gaussian, scale [0-9.]+\n")
 })
 
 test_that("rows that are left are counted", {

@@ -1,0 +1,164 @@
+# What few rows tell before a Gaussian process is fitted to all: which kernel, where to start, how products are made.
+
+# --- the kernel ---------------------------------------------------------------------------------------------
+
+# Kernels among which data choose, from the rough to the smooth.
+kernels_to_choose <- c("matern12", "matern32", "matern52")
+
+# Stands for the choice until that is made.
+open_kernel <- function() {
+  parts <- kernel_parts(kernel_spec("matern32"))
+  parts$undecided <- TRUE
+  new_kernel(parts)
+}
+
+is_open <- function(kernel) isTRUE(kernel_parts(kernel)$undecided)
+
+gp_kernel <- function(kernel) if (identical(kernel, "auto")) open_kernel() else kernel_spec(kernel)
+
+# The same places and parameters, by another kernel.
+with_kernel <- function(model, name) {
+  model$kernel <- map_leaves(model$kernel, function(part) {
+    part[c("name", "title")] <- list(name, kernel_rows[[name]]$title)
+    part$undecided <- NULL
+    part
+  })
+  model
+}
+
+# A kernel that is so much worse on few rows, by the logarithm of its likelihood, is not tried on more.
+worse_by_far <- 10
+rows_of_start <- 300
+rows_of_choice <- 600
+
+# The kernel of the largest likelihood: all of them on 300 rows, and those that are near the best on 600.
+chosen_kernel <- function(model) {
+  first <- climbs_of(model, kernels_to_choose, rows_of_start)
+  table <- first$table
+  near <- table$kernel[table$worse < worse_by_far]
+  if (length(near) == 1 || nrow(model$x) <= first$rows) return(first)
+  second <- climbs_of(model, near, rows_of_choice, first$states)
+  at <- match(near, table$kernel)
+  table[at, ] <- second$table
+  second$table <- table
+  second
+}
+
+# The likelihoods of some kernels at their largest, on so many rows: the best kernel, its state, and a `table`.
+climbs_of <- function(model, names, rows, from = NULL) {
+  few <- few_of_model(model, rows)
+  bounds <- gp_bounds(few)
+  found <- lapply(stats::setNames(names, names), function(name) {
+    one <- with_kernel(few, name)
+    start <- if (is.null(from)) gp_start(one, bounds) else within_bounds(from[[name]]$theta, one, bounds)
+    gp_climb(one, start, bounds, goal = 0.3)
+  })
+  states <- lapply(found, `[[`, "state")
+  top <- vapply(found, function(one) one$state$value + if (is.finite(one$decrement)) one$decrement^2 / 2 else 0, 0)
+  top[is.na(top)] <- -Inf
+  best <- names[which.max(top)]
+  table <- data.frame(kernel = names, logLik = unname(top), rows = nrow(few$x), worse = unname(max(top) - top))
+  list(kernel = best, state = states[[best]], states = states, rows = nrow(few$x), table = table)
+}
+
+# Rows of a model, by their factor.
+few_of_model <- function(model, rows) {
+  few <- model_rows(model, rows_for_estimate(model$x, rows, model$control$seed))
+  few$dense <- TRUE
+  few$control["approximate"] <- list(NULL)
+  few
+}
+
+# "smoothness 1/2 by likelihood: 3/2 is 21 worse, 5/2 is 33 worse, on 300 rows"
+choice_text <- function(chosen) {
+  short <- function(name) sub("^Matern ", "", kernel_rows[[name]]$title)
+  best <- which.min(chosen$worse)
+  others <- chosen[-best, ]
+  each <- paste0(vapply(others$kernel, short, ""), " is ", format_each(others$worse), " worse")
+  rows <- paste("on", format(others$rows, big.mark = ",", trim = TRUE), "rows")
+  each <- if (length(unique(rows)) == 1) paste0(paste(each, collapse = ", "), ", ", rows[1])
+          else paste(each, rows, collapse = ", ")
+  paste0("smoothness ", short(chosen$kernel[best]), " chosen by likelihood: ", each)
+}
+
+format_each <- function(x) vapply(x, function(one) if (is.finite(one)) format(round(one, one < 9.95)) else "far", "")
+
+# A fit's call, in which the kernel that was chosen is named.
+kept_call <- function(fit) {
+  call <- fit$call
+  if (!is.null(fit$chosen)) call$kernel <- fit$chosen$kernel[which.min(fit$chosen$worse)]
+  call
+}
+
+# --- the start ----------------------------------------------------------------------------------------------
+
+# A model with its kernel chosen, `begun`, the parameters by few rows from which estimates start, and with products made
+# as its settings say or, where these leave it open, as is quicker.
+begun_model <- function(model, rows) {
+  estimated <- nrow(model$layout) && model$values$variance > 0
+  if (estimated && (is_open(model$kernel) || !model$dense)) {
+    part <- model_rows(model, rows)
+    model$begun <- if (is_open(model$kernel)) chosen_kernel(part) else start_of(part)
+    if (is_open(model$kernel)) model <- with_kernel(model, model$begun$kernel)
+    model$chosen <- model$begun$table
+  }
+  if (is_open(model$kernel)) model <- with_kernel(model, kernel_parts(model$kernel)$name)
+  with_products_settled(model)
+}
+
+start_of <- function(model) {
+  few <- few_of_model(model, rows_of_start)
+  list(state = list(theta = gp_start(few, gp_bounds(few))), rows = nrow(few$x))
+}
+
+# Did it begin on an eighth of the rows, or on more?
+has_begun <- function(model) !is.null(model$begun) && nrow(model$x) <= 8 * max(model$begun$rows, rows_of_start)
+
+# A climb that goes on from the state of the start, where that is of all rows.
+climb_on <- function(model, theta, bounds) {
+  begun <- model$begun
+  same <- isTRUE(begun$rows == nrow(model$x)) && identical(begun$state$theta, theta) && !is.null(begun$state$value)
+  gp_climb(model, theta, bounds, at = if (same) begun$state else gp_state(model, theta))
+}
+
+# Numbers near those that will be estimated.
+begun_values <- function(model) {
+  if (is.null(model$begun)) model$values else gp_values(model$values, model$layout, model$begun$state$theta)
+}
+
+# --- products -----------------------------------------------------------------------------------------------
+
+# Rows from which series are quicker than all pairs, in one, two and three dimensions.
+rows_for_series <- c(5000, 5000, 20000)
+
+is_auto <- function(control) identical(control$approximate, "auto")
+
+# Settings where series are not wanted unless they were asked for.
+without_auto <- function(control) {
+  if (is_auto(control)) control["approximate"] <- list(NULL)
+  control
+}
+
+with_products_settled <- function(model) {
+  if (is_auto(model$control)) model$control["approximate"] <- list(if (pays_series(model)) TRUE)
+  model
+}
+
+pays_series <- function(model) {
+  n <- length(model$y)
+  D <- ncol(model$x)
+  if (model$dense || D > 3 || n < rows_for_series[D]) return(FALSE)
+  values <- begun_values(model)
+  few <- few_of_model(model, 100)
+  K <- gp_pairs(few, gp_numbers(few, values))
+  bears <- tolerance_for(values$nugget / model$w, values$variance * max(diag(K)), n) >= tolerances[["least"]]
+  bears && takes_series(model$kernel, K)
+}
+
+takes_series <- function(kernel, K) {
+  tryCatch({
+    refuse_series_of_nu(kernel, list(approximate = TRUE))
+    approximate(K)
+    TRUE
+  }, kernweave_error = function(e) FALSE)
+}

@@ -1,0 +1,100 @@
+# What few rows choose for a Gaussian process: its kernel, and how products are made.
+
+# A field of Matern's covariance with noise, by the factor of its matrix.
+matern_field <- function(n, name, seed, scale = 0.3, nugget = 0.01) {
+  set.seed(seed)
+  x <- matrix(runif(2 * n), n)
+  K <- as.matrix(kernel_spec(name, scale = scale)(x)) + diag(nugget, n)
+  data.frame(x = x[, 1], y = x[, 2], z = as.vector(crossprod(chol(K), rnorm(n))))
+}
+
+test_that("the default kernel is that of the simulated field, and its likelihoods are those of fits", {
+  for (name in c("matern12", "matern52")) {
+    d <- matern_field(250, name, 1)
+    fit <- gp_fit(z ~ x + y, d)
+    expect_identical(fit$chosen$kernel[which.min(fit$chosen$worse)], name)
+    expect_identical(fit$chosen$rows, rep(250L, 3))
+    each <- vapply(fit$chosen$kernel, function(k) {
+      as.numeric(logLik(suppressWarnings(gp_fit(z ~ x + y, d, kernel = k))))
+    }, 0)
+    expect_lt(max(abs(each - fit$chosen$logLik)), 0.05)
+    expect_equal(fit$chosen$worse, max(fit$chosen$logLik) - fit$chosen$logLik)
+    expect_equal(coef(fit, "covariance"), coef(gp_fit(z ~ x + y, d, kernel = name), "covariance"), tolerance = 1e-3)
+    expect_output(print(fit), paste("smoothness", if (name == "matern12") "1/2" else "5/2", "chosen by likelihood: "))
+    expect_output(print(summary(fit)), "worse, on 250 rows", fixed = TRUE)
+  }
+})
+
+test_that("kernels that are near are compared on more rows, the others are not", {
+  d <- matern_field(700, "matern12", 2)
+  chosen <- gp_fit(z ~ x + y, d)$chosen
+  expect_identical(chosen$kernel[which.min(chosen$worse)], "matern12")
+  far <- chosen$rows == 300
+  expect_true(all(chosen$worse[far] >= 10))
+  expect_true(all(chosen$rows[!far] %in% c(600, if (sum(!far) == 1) 300)))
+})
+
+test_that("updates, refits and comparisons keep the kernel that was chosen", {
+  d <- matern_field(120, "matern12", 3)
+  fit <- gp_fit(z ~ x + y, d, method = "ML")
+  expect_identical(kernweave:::kernel_parts(fit$kernel)$name, "matern12")
+  smooth <- transform(d, z = sin(6 * x) + cos(5 * y))
+  expect_identical(kernweave:::kernel_parts(update(fit, data = smooth, nugget = 0.01)$kernel)$name, "matern12")
+  again <- update(fit, data = smooth, nugget = 0.01, kernel = "auto")
+  expect_identical(kernweave:::kernel_parts(again$kernel)$name, "matern52")
+  expect_identical(kernweave:::kernel_parts(update(again, . ~ x)$kernel)$name, "matern52")
+  expect_false(anyNA(anova(update(fit, trend = ~ x), fit)[2, "p-value"]))
+  expect_identical(nrow(drop1(update(fit, trend = ~ x + y))), 3L)
+  refit <- kernweave:::refitted(fit, method = "REML")
+  expect_identical(refit$chosen, fit$chosen)
+  expect_identical(kernweave:::kernel_parts(refit$kernel)$name, "matern12")
+  expect_s3_class(cross_validate(fit, 3, refit = TRUE, seed = 1), "cross_validate")
+  expect_null(gp_fit(z ~ x + y, d, kernel = "matern32")$chosen)
+})
+
+test_that("the default is for families, one input, given numbers and hardly any rows, too", {
+  d <- matern_field(80, "matern32", 4)
+  d$count <- rpois(80, exp(1 + d$z))
+  expect_identical(gp_fit(count ~ x + y, d, family = poisson)$chosen$rows, rep(80L, 3))
+  expect_identical(nrow(gp_fit(z ~ x, d)$chosen), 3L)
+  two <- suppressWarnings(gp_fit(z ~ x, d[1:3, ], variance = 1, nugget = 0.1))
+  expect_identical(nrow(two$chosen), 3L)
+  expect_error(gp_fit(z ~ x, d[1:2, ]), "too few", class = "kernweave_error_data")
+  none <- gp_fit(z ~ x, d, variance = 0)
+  expect_null(none$chosen)
+  expect_equal(unname(coef(none)), mean(d$z))
+  started <- gp_fit(z ~ x + y, d, control = fit_control(start = c(scale = 0.3)))
+  expect_equal(started$chosen$logLik, gp_fit(z ~ x + y, d)$chosen$logLik, tolerance = 1e-2)
+})
+
+test_that("products that are left open are by series for many rows, and equal exact ones within the tolerance", {
+  set.seed(5)
+  n <- kernweave:::rows_for_series[2]
+  d <- data.frame(x = runif(n), y = runif(n))
+  d$z <- sin(7 * d$x) * cos(5 * d$y) + rnorm(n, 0, 0.4)
+  k <- kernel_spec("matern32", scale = 0.4)
+  fit <- function(rows, ...) gp_fit(z ~ x + y, d[rows, ], kernel = k, variance = 1, nugget = 0.16, ...)
+  series <- fit(seq_len(n))
+  expect_output(print(series), "by series to [0-9.e-]+\n")
+  exact <- fit(seq_len(n), control = fit_control(approximate = FALSE))
+  expect_output(print(exact), "points, by products\n")
+  expect_lt(max(abs(fitted(series) - fitted(exact))), 1e-3)
+  expect_null(exact$control$approximate)
+  expect_null(fit(seq_len(1500))$control$approximate)
+})
+
+test_that("series are not used where kernels have none or the nugget is too small for them", {
+  n <- 2 * kernweave:::rows_for_series[2]
+  model <- function(kernel, D = 2, nugget = 0.1) {
+    list(x = matrix(seq_len(n * D) / n, n), y = numeric(n), w = rep(1, n), Q = matrix(0, n, 0), log_R = 0,
+         kernel = kernel, dense = FALSE, control = fit_control(),
+         values = list(variance = 1, kernel = list(scale = 0.2), nugget = nugget))
+  }
+  expect_true(kernweave:::pays_series(model(kernel_spec("matern12"))))
+  expect_false(kernweave:::pays_series(model(kernel_spec("matern12"), nugget = 0)))
+  expect_false(kernweave:::pays_series(model(kernel_spec("matern12"), D = 4)))
+  expect_false(kernweave:::pays_series(model(kernel_spec("linear"))))
+  expect_silent(kde_lazy(matrix(1:10 / 10), bandwidth = 1, control = fit_control()))
+  expect_error(fit_control(approximate = "yes"), "approximate", class = "kernweave_error_tolerance")
+  expect_null(fit_control(approximate = FALSE)$approximate)
+})
