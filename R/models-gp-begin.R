@@ -151,13 +151,14 @@ pays_series <- function(model) {
   values <- begun_values(model)
   few <- few_of_model(model, 100)
   K <- gp_pairs(few, gp_numbers(few, values))
-  bears <- tolerance_for(values$nugget / model$w, values$variance * max(diag(K)), n) >= tolerances[["least"]]
-  bears && takes_series(model$kernel, K)
+  # A nugget that is estimated stays above what series bear.
+  bears <- any(model$layout$part == "nugget") || !is.null(model$family) ||
+    tolerance_for(values$nugget / model$w, values$variance * max(diag(K)), n) >= tolerances[["least"]]
+  bears && takes_series(K)
 }
 
-takes_series <- function(kernel, K) {
+takes_series <- function(K) {
   tryCatch({
-    refuse_series_of_nu(kernel, list(approximate = TRUE))
     approximate(K)
     TRUE
   }, kernweave_error = function(e) FALSE)

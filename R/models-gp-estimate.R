@@ -263,8 +263,6 @@ tell_step <- function(step, at, away, layout) {
           " standard errors from the maximum, ", numbers)
 }
 
-}
-
 # One step that is better, or NULL where none is left.
 gp_step <- function(model, at, H, mu, bounds) {
   Z <- free_directions(at, model, bounds)

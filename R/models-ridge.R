@@ -152,7 +152,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
 
 quicker_by_series <- function(kernel, x) {
   few <- kernel_pairs(kernel, x[seq_len(min(nrow(x), 100)), , drop = FALSE])
-  if (ncol(x) <= 3 && takes_series(kernel, few)) "control = fit_control(approximate = TRUE)"
+  if (ncol(x) <= 3 && takes_series(few)) "control = fit_control(approximate = TRUE)"
 }
 
 with_residuals <- function(fit, y, used) {
