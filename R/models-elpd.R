@@ -12,8 +12,9 @@
 #' standard error is `sqrt(n)` times the standard deviation of the terms. Of several fits the difference to the best one
 #' has the standard error of the paired differences, which is often much smaller than those of the sums.
 #'
-#' Beyond `control$dense_n` rows each observation is predicted from its nearest neighbours, and the sum of such terms is
-#' too small, by an amount that depends on the model. It is corrected: at the 16 observations of the audit, see
+#' Beyond `control$dense_n` rows each observation is predicted from its nearest neighbours, and, where an audit asks for
+#' it, from sums of all observations (see [hatvalues.gp_fit()]); the sum of such terms is too small, by an amount that
+#' depends on the model. It is corrected: at the 16 observations of the audit, see
 #' [rstandard.gp_fit()], terms are also computed from all others, and their mean difference is added for each
 #' observation. Its standard error is part of `se` and `se_diff`; `local$correction` has both. `pointwise` has the terms
 #' by neighbours.
@@ -50,18 +51,18 @@ elpd.gp_fit <- function(object, ...) {
 elpd.kernel_ridge <- elpd.gp_fit
 
 one_elpd <- function(fit) {
-  names <- rownames(as.matrix(fit$residuals))[heavy_of(fit)]
-  found <- if (is_gp_family(fit)) list(terms = family_densities(fit)) else influence_of(fit)
+  rows <- fit$data$rows %or% heavy_of(fit)
+  found <- if (is_gp_family(fit)) list(terms = family_densities(fit)) else influence_of(fit, closely = TRUE)
   if (is.null(found$terms)) {
     if (ncol(found$loo) > 1) refuse_many_of(fit, "elpd() is")
     found$terms <- stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE)
   }
-  pointwise <- stats::setNames(found$terms, names)
+  pointwise <- stats::setNames(found$terms, rownames(as.matrix(fit$residuals))[rows])[order(rows)]
   off <- exact_terms(fit, found) - found$terms[found$exact$rows]
   by <- if (length(off)) scaled_up(off, found) else c(sum = 0, se = 0)
   structure(list(elpd = sum(pointwise) + by[["sum"]], se = sqrt(error_of_sum(pointwise)^2 + by[["se"]]^2),
                  pointwise = pointwise, local = if (!is.null(found$local)) c(found$local, list(correction = by)),
-                 audit = list(rows = found$exact$rows, off = off)), class = "elpd")
+                 audit = list(rows = rows[found$exact$rows], off = off)), class = "elpd")
 }
 
 # The terms of an audit's rows after all others, where those of all are after their neighbours.

@@ -63,7 +63,7 @@ test_that("beyond dense_n neighbours tell nearly the same, and never that others
   local <- at(0)
   expect_message(h <- hatvalues(local), "by the 60 others nearest")
   expect_silent(again <- residuals(local, "loo"))
-  expect_identical(attr(h, "local")[1:2], attr(again, "local"))
+  expect_identical(attr(h, "local")$neighbours, attr(again, "local")$neighbours)
   expect_lt(attr(h, "local")$ratio[["largest"]], 1.05)
   expect_gt(min(hatvalues(local) - hatvalues(dense)), -1e-6)
   expect_lt(max(hatvalues(local) - hatvalues(dense)), 0.005)
@@ -165,4 +165,50 @@ test_that("by neighbours sums are as far off as the audit says, and elpd() is co
   apart <- elpd(local[[1]], local[[2]])$elpd_diff[2]
   expect_lt(abs(apart - elpd(smooth, rough)$elpd_diff[2]), 1)
   expect_output(print(elpd(local[[1]])), "neighbours, with a correction of")
+})
+
+test_that("single leverages and Cook's distances of a smooth process are as far off as their own audit says", {
+  skip_below("quick")
+  set.seed(3)
+  n <- 1200
+  middle <- matrix(stats::runif(20), 10)[rep(1:10, each = 60), ]
+  x <- rbind(matrix(stats::runif(n), n / 2), middle + stats::rnorm(n) / 50)
+  y <- sin(4 * x[, 1]) + x[, 2] + stats::rnorm(n) * 0.3
+  w <- stats::runif(n, 0.5, 2)
+  at <- function(dense_n, kernel = "matern52") {
+    gp_fit(x, y, kernel = kernel_spec(kernel, scale = 0.3), variance = 1, nugget = 0.09, weights = w,
+           control = fit_control(dense_n = dense_n))
+  }
+  dense <- at(2000)
+  local <- at(0)
+  suppressMessages(hat <- hatvalues(local))
+  audit <- attr(hat, "local")
+  expect_gt(audit$sums, 50)
+  ratio <- as.vector(hat / hatvalues(dense))
+  expect_gt(min(ratio), 1 - 1e-4)
+  expect_lt(max(ratio), 1.05)
+  expect_lt(max(ratio) - 1, 4 * (audit$ratio[["largest"]] - 1) + 1e-3)
+  expect_lt(abs(sum(hat) - sum(hatvalues(dense)) - audit$leverage[["sum"]]), 4 * audit$leverage[["se"]] + 1e-3)
+  cook <- cooks.distance(local)
+  moved <- as.vector(cook / cooks.distance(dense))
+  expect_lt(max(abs(log(moved))), 0.05)
+  expect_lt(max(abs(log(moved))), 4 * max(abs(log(attr(cook, "local")$ratio))) + 1e-3)
+  expect_lt(abs(elpd(local)$elpd - elpd(dense)$elpd), 4 * elpd(local)$local$correction[["se"]] + 1e-2)
+})
+
+test_that("leverages that neighbours and sums do not tell are warned of, by their own ratio", {
+  skip_below("quick")
+  held("most_sums", 1, environment())
+  held("neighbours_beside_sums", c(least = 5, most = 5), environment())
+  set.seed(4)
+  x <- matrix(stats::runif(600), 300)
+  fit <- gp_fit(x, sin(4 * x[, 1]) + stats::rnorm(300), kernel = kernel_spec("gaussian", scale = 0.5), variance = 1,
+                nugget = 1, control = fit_control(dense_n = 0))
+  expect_warning(suppressMessages(hat <- hatvalues(fit)), "leverages are .* times the exact ones",
+                 class = "kernweave_warning_approximate")
+  exact <- hatvalues(update(fit, control = fit_control(dense_n = 1000)))
+  expect_gt(max(hat / exact), 1.1)
+  expect_gt(attr(hat, "local")$ratio[["largest"]], 1.1)
+  expect_warning(cooks.distance(fit), "Cook's distances are", class = "kernweave_warning_approximate")
+  expect_silent(hatvalues(fit))
 })

@@ -1,0 +1,107 @@
+# Leverages of smooth processes, which many observations make: variances given the nearest observations and some sums of
+# all, which are never too small, and an audit of leverages and of Cook's distances themselves.
+
+# Up to so many sums, and numbers of them all.
+most_sums <- 128
+most_numbers_of_sums <- 2^25
+
+# Of the largest ratio of a leverage, or of a Cook's distance, that is borne.
+most_leverage_ratio <- 1.1
+
+# Beside sums a pair of neighbours costs a hundred times what it costs alone.
+most_pairs_of_rows <- 1e8
+neighbours_beside_sums <- c(least = 30, most = 120)
+
+# Numbers `B`, a column for each sum B'y, that span what landmarks tell, those that tell most first, and A B.
+sums_of_all <- function(process, system) {
+  model <- process$data
+  n <- length(model$y)
+  root <- sqrt(system$noise)
+  landmarks <- system$preconditioner$P$landmarks
+  some <- utils::head(landmarks, max(1, min(most_sums, most_numbers_of_sums %/% n)))
+  M <- unname(as.matrix(gp_cross(process, model$x, model$x[some, , drop = FALSE]))) / root
+  e <- eigen(crossprod(M), symmetric = TRUE)
+  keep <- e$values > 1e-10 * e$values[1]
+  B <- M %*% (e$vectors[, keep, drop = FALSE] / rep(sqrt(e$values[keep]), each = ncol(M))) / root
+  list(B = B, AB = matrix(as.vector(system$products$A %*% B), n) + system$noise * B)
+}
+
+# Variances of the process at rows, their own observations among those that tell, where the nugget is `by` times as
+# much: given the sums the covariance of y is A less W W'.
+variance_after_sums <- function(process, sums, m, rows, by = 1) {
+  model <- process$data
+  n <- length(model$y)
+  noise <- by * process$nugget / model$w
+  AB <- sums$AB + (noise - process$nugget / model$w) * sums$B
+  G <- crossprod(sums$B, AB)
+  R <- chol((G + t(G)) / 2)
+  W <- t(backsolve(R, t(AB), transpose = TRUE))
+  of_noise <- t(backsolve(R, t(sums$B[rows, , drop = FALSE] * noise[rows]), transpose = TRUE))
+  blocks <- split(seq_along(rows), (seq_along(rows) - 1) %/% places_at_once)
+  unlist(lapply(unname(blocks), function(k) {
+    at <- model$x[rows[k], , drop = FALSE]
+    near <- nearest_observations(process, at, min(m, n))$nn.index
+    both <- rbind(model$x, at)
+    told <- rbind(W, W[rows[k], , drop = FALSE] - of_noise[k, , drop = FALSE])
+    K <- gp_cross(process, both, both) - (Vi(told) | Vj(told))
+    unname(conditional(K, NULL, seen = seq_len(n), ridge = noise, neighbours = near)$variance)
+  }))
+}
+
+# Of rows, (A^-1)_ii and, where these are asked for, (A^-1 W^-1 A^-1)_ii: by the m others nearest, and with `closer` by
+# its sums and neighbours, too. Neither makes (A^-1)_ii too large, and the larger one counts. The slope of it in the
+# ridge is the second, with the sign changed.
+parts_left_out <- function(process, m, closer, squares, rows = seq_along(process$data$y)) {
+  w <- process$data$w[rows]
+  ridge <- process$nugget
+  step <- 1e-3
+  slope <- function(f) (f(1 + step) - f(1 - step)) / (2 * step * ridge)
+  others <- function(by) variance_left_out(replace(process, "nugget", by * ridge), m, rows)
+  own <- 1 / others(1)
+  square <- if (squares) own^2 * slope(others)
+  if (is.null(closer)) return(list(own = own, square = square))
+  by_sums <- function(by) variance_after_sums(process, closer$sums, closer$neighbours, rows, by)
+  more <- (1 - by_sums(1) * w / ridge) * w / ridge
+  better <- more > own
+  own <- ifelse(better, more, own)
+  if (squares) square[better] <- (w^2 * slope(by_sums) - w + 2 * ridge * own)[better] / ridge^2
+  list(own = own, square = square)
+}
+
+# Leverages by neighbours alone, where an audit finds these good enough (NULL), else by so many neighbours beside sums.
+audited_sums <- function(process, system, audit) {
+  if (process$nugget == 0) return(NULL)
+  rows <- audit$exact$rows
+  n <- length(process$data$y)
+  bounds <- neighbours_beside_sums
+  most <- min(max(bounds[["least"]], min(bounds[["most"]], sqrt(most_pairs_of_rows / n))), n)
+  trend <- rowSums(process$U[rows, , drop = FALSE]^2)
+  hat <- function(parts) pmax(1 - process$nugget * (parts$own - trend) / process$data$w[rows], least_leverage)
+  at_rows <- function(closer) parts_left_out(process, audit$neighbours, closer, FALSE, rows)
+  too_large <- function(parts) max(hat(parts) / hat(audit$exact)) > most_ratio
+  if (!too_large(at_rows(NULL))) return(NULL)
+  step_work("leaving one out", "sums of all observations")
+  closer <- list(sums = sums_of_all(process, system), neighbours = min(bounds[["least"]], n))
+  while (closer$neighbours < floor(most) && too_large(at_rows(closer))) {
+    closer$neighbours <- min(2 * closer$neighbours, floor(most))
+  }
+  closer
+}
+
+# Below, a leverage is not told from nought.
+least_leverage <- 1e-6
+
+# The mean, least and largest ratio of what is reported to what is exact, at the rows of an audit.
+audited_ratio <- function(model, what, reported, exact) {
+  ratio <- reported / exact
+  ratio <- ratio[is.finite(ratio)]
+  found <- c(mean = mean(ratio), smallest = min(ratio), largest = max(ratio))
+  kept <- as_process(model)$kept
+  if (!what %in% kept$told && max(found[["largest"]], 1 / found[["smallest"]]) > most_leverage_ratio) {
+    kept$told <- c(kept$told, what)
+    warn("approximate", what, " are ", format(found[["smallest"]], digits = 3), " to ",
+         format(found[["largest"]], digits = 3), " times the exact ones, at ", length(reported), " rows: beyond ",
+         model$control$dense_n, " rows of fit_control(dense_n = ) they are by neighbours and sums of all observations")
+  }
+  found
+}
