@@ -17,6 +17,12 @@
 #' `null = "permutation"` each permutation takes such a pass. If the rows have at most 1000 distinct orders (few rows,
 #' or many equal ones in `x` or `y`), all are used even with `null = "moments"`, and the test is exact.
 #'
+#' Where both sides are discrete the statistic may have few values, each with much of the probability, which no curve
+#' follows: p-values by moments would be below those of permutations. If two random orders have the same table of
+#' distinct rows of `x` and `y` with a probability above 0.001, `null = "moments"` therefore gives way, with a message.
+#' For two distinct rows of `x` and two of `y` the p-value is exact, from the hypergeometric distribution; else it is
+#' from `R` random tables, or, with more than 1000 distinct rows, from `R` permutations, and random numbers are R's.
+#'
 #' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
 #'   formula with variables on both sides, `cbind(a, b) ~ c + d`
 #' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()]; a scale that is not given is
@@ -151,11 +157,27 @@ dependence <- function(sets, k, l, null, R) {
   unit <- centred[[1]]$unit * centred[[2]]$unit
   moved <- moved_side(sets, k, l, most_relabellings(null, R))
   moved$unit <- centred[[3 - moved$beside]]$unit
-  found <- if (null == "moments" && !moved$plan$exhaustive) {
+  asked <- null == "moments" && !moved$plan$exhaustive
+  codes <- if (asked) lapply(sets[c("x", "y")], row_codes)
+  discrete <- asked && has_atoms(codes$x, codes$y)
+  if (discrete) {
+    tell_of_atoms()
+    moved$plan$count <- check_replicates(R)
+  }
+  found <- if (discrete && max(unlist(codes)) <= most_labels) {
+    null_by_tables(numbers_of_labels(A, codes$x), numbers_of_labels(B, codes$y), codes$x, codes$y, moved$plan$count,
+                   unit / n)
+  } else if (asked && !discrete) {
     invariants <- lapply(centred, kernel_invariants)
     moments_null(sums[1], invariants[[1]], invariants[[2]], n, unit / n)
   } else in_unit(pair_permutations(sums[1] / n, list(A, B)[[moved$beside]], moved), unit)
   list(n = n, unit = unit, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
+}
+
+# Of a matrix over points, the rows and columns of the first point of each label.
+numbers_of_labels <- function(A, labels) {
+  first <- match(seq_len(max(labels)), labels)
+  unname(as.matrix(A[first, first]))
 }
 
 # Which side is put in other orders: y, or x where only that has few, since many of its rows are alike.

@@ -18,9 +18,10 @@
 #' 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
 #'
 #' If there are at most 1000 relabellings, all are used even with `null = "moments"`, and the test is exact: its p-value
-#' is never below the smallest that relabellings can give. Relabellings that only swap the names of groups of equal size
-#' have the same statistic; one of them stands for all if there would be too many. Random numbers are R's, so use
-#' `set.seed()`.
+#' is never below the smallest that relabellings can give. Of discrete samples, whose statistic has few values, no curve
+#' is taken either: `R` random relabellings are, with a message (see [hsic_test()]). Relabellings that only swap the
+#' names of groups of equal size have the same statistic; one of them stands for all if there would be too many. Random
+#' numbers are R's, so use `set.seed()`.
 #'
 #' @section Slices:
 #' With `slices`, no pairs are computed. Up to a known factor, the distance of two points is the mean distance of their
@@ -298,7 +299,13 @@ compared <- function(sample, k, null, R, strata, slices) {
   S <- unname(block_sums(K, matrix(sample$codes), sums, g)[, , 1])
   statistic <- groups_statistic(S, sizes)
   plan <- relabellings(sample$codes, most_relabellings(null, R), strata, sizes)
-  found <- if (null == "moments" && !plan$exhaustive) {
+  asked <- null == "moments" && !plan$exhaustive
+  discrete <- asked && has_atoms(row_codes(x), sample$codes)
+  if (discrete) {
+    tell_of_atoms()
+    plan$count <- check_replicates(R)
+  }
+  found <- if (asked && !discrete) {
     centred <- centred_kernel(K)
     labels <- block_invariants(label_weights(sizes), sizes)
     moments_null(statistic / centred$unit, kernel_invariants(centred), labels, n, centred$unit)

@@ -1,0 +1,57 @@
+# Null distributions where rows of both sides are alike, so that a statistic has few values: by tables of how often each
+# row of one side meets each of the other. No curve follows those values.
+
+# Of this chance that two random orders have the same table, moments are not asked: a curve through atoms is off by half
+# of one.
+most_chance_of_table <- 1e-3
+
+# The chance that two random orders of labels give the same table, from all pairs of some orders. Sums of products of
+# numbers, a random one for each label, are the same where the table is.
+chance_of_table <- function(x, y, orders = 200) {
+  if (!anyDuplicated(x) || !anyDuplicated(y)) return(0)
+  sums <- privately(1, {
+    a <- stats::rnorm(max(x))[x]
+    b <- stats::rnorm(max(y))[y]
+    vapply(seq_len(orders), function(k) sum(a * b[sample.int(length(b))]), 0)
+  })
+  near <- 1e-9 * sqrt(sum(a^2) * sum(b^2) / length(a))
+  alike <- tabulate(cumsum(c(TRUE, diff(sort(sums)) > near)))
+  sum(choose(alike, 2)) / choose(orders, 2)
+}
+
+has_atoms <- function(x, y) chance_of_table(x, y) > most_chance_of_table
+
+# Labels whose kernels are kept as matrices, and are multiplied by each table.
+most_labels <- 1000
+
+# The null of sum_ij A_ij B_ij, of matrices whose rows add up to 0, by tables of labels x and y: A and B have a row for
+# each label. Of two labels and two, tables have one number, whose distribution is hypergeometric.
+null_by_tables <- function(A, B, x, y, R, unit) {
+  rows <- tabulate(x)
+  columns <- tabulate(y)
+  mean <- outer(rows, columns) / length(x)
+  value <- function(table) sum((A %*% (table - mean) %*% B) * (table - mean)) * unit
+  own <- matrix(tabulate(x + length(rows) * (y - 1), length(mean)), length(rows))
+  if (all(dim(own) == 2)) return(exact_by_tables(own, mean, value))
+  from_replicates(value(own), vapply(stats::r2dtable(R, rows, columns), value, 0), FALSE)
+}
+
+# The statistic is as large as the number is far from its mean.
+exact_by_tables <- function(own, mean, value) {
+  n <- sum(own)
+  k <- seq(max(0, sum(own[1, ]) + sum(own[, 1]) - n), min(sum(own[1, ]), sum(own[, 1])))
+  probability <- stats::dhyper(k, sum(own[1, ]), sum(own[2, ]), sum(own[, 1]))
+  away <- abs(k - mean[1])
+  far <- away >= abs(own[1] - mean[1]) - 1e-9 * n
+  numbers <- value(mean + matrix(c(1, -1, -1, 1), 2)) * away^2
+  centre <- sum(probability * numbers)
+  variance <- sum(probability * (numbers - centre)^2)
+  third <- if (variance > 0) sum(probability * (numbers - centre)^3) / variance^1.5 else 0
+  list(p.value = min(1, sum(probability[far])), moments = c(mean = centre, variance = variance, skewness = third),
+       exact = paste("exact, of", counted(length(k), "table")), exhaustive = TRUE)
+}
+
+tell_of_atoms <- function() {
+  message("kernweave: so many rows are alike that the statistic has few values, and p-values by moments would be too ",
+          "small: they are by tables of equal rows, or permutations, instead")
+}
