@@ -31,7 +31,7 @@ block_values <- function(object, nodes, errors, type, local, m) {
   beside <- as.vector(F %*% coef(object)) + offset
   if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F)) else NA))
   if (local) return(local_blocks(object, nodes, F, offset, m))
-  of_data <- average(gp_products(object, nodes$x, cbind(object$alpha, if (errors) object$U)))
+  of_data <- average(gp_products(object, nodes$x, cbind(model_alpha(object), if (errors) object$U)))
   if (!errors) return(cbind(beside + of_data[, 1], NA))
   process <- if (is.null(m)) exact_block_variance(object, nodes)
              else local_blocks(object, nodes, NULL, offset, m)[, 2]^2

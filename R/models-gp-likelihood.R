@@ -293,10 +293,32 @@ gp_state <- function(model, theta, near = NULL) {
   if (inherits(found, "condition")) return(c(none, list(why = found)))
   if (is.null(slopes)) return(none)
   logdet <- system$logdet %or% slopes$logdet
-  c(list(theta = theta, values = values, value = gp_log_likelihood(model, logdet, weights),
-         se = (attr(logdet, "se") %or% 0) / 2, weights = weights, preconditioner = system$preconditioner,
-         control = system$products$control),
+  c(list(theta = theta, values = values), gp_value_of(model, system, weights, logdet),
+    list(weights = weights, preconditioner = system$preconditioner, control = system$products$control),
     gp_score(model, values, system, weights, slopes))
+}
+
+# The logarithm of the likelihood with its standard error: of probes, and of what is known of the form.
+gp_value_of <- function(model, system, weights, logdet) {
+  by <- error_of_form(model, system, weights)
+  list(value = gp_log_likelihood(model, logdet, weights) + by[["sum"]] / 2,
+       se = sqrt((attr(logdet, "se") %or% 0)^2 + by[["se"]]^2) / 2)
+}
+
+# Rows whose products with all others are computed exactly.
+rows_of_form <- 2048
+
+# By how much y' P y is too large where products are approximated: to the first order by alpha' (A - its approximation)
+# alpha, which some rows tell, and all where they are few.
+error_of_form <- function(model, system, weights) {
+  products <- system$products
+  if (!isTRUE(products$approximated) || !is.null(model$family)) return(c(sum = 0, se = 0))
+  alpha <- weights$alpha
+  n <- length(alpha)
+  rows <- seq_len(n)
+  if (n > rows_of_form) rows <- privately(model$control$seed %or% 1, sort(sample.int(n, rows_of_form)))
+  exact <- as.vector(products$K[rows, ] %*% alpha)
+  scaled_up(alpha[rows] * (exact - as.vector(products$A %*% alpha)[rows]), list(own = alpha))
 }
 
 unless_indefinite_gp <- function(value) {

@@ -1,14 +1,15 @@
 # The model of a Gaussian process: its data without the trend, numbers to begin with, and what these must be.
 
 gp_model <- function(inputs, y, trend, settings, weights) {
-  heavy <- (weights %or% rep(1, length(y))) > 0
+  heavy <- which((weights %or% rep(1, length(y))) > 0)
+  if (length(heavy) > settings$control$dense_n) heavy <- rows_by_places(heavy, inputs$x, y, weights, trend)
   y <- unname(y - trend$offset)[heavy]
   basis <- orthonormal_trend(trend$F[heavy, , drop = FALSE], y)
   x <- unname(strip_term(inputs$x))[heavy, , drop = FALSE]
   model <- list(x = x, y = basis$left, size = sum(y^2), w = weights[heavy] %or% rep(1, nrow(x)), Q = basis$Q,
                 R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
-                 rows = which(heavy), rule = settings$rule)
+                 rows = heavy, rule = settings$rule)
   none <- identical(as.numeric(settings$variance), 0)
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
   spread <- max(spread_of(model), 1e-300)
@@ -19,6 +20,20 @@ gp_model <- function(inputs, y, trend, settings, weights) {
             if (is.null(settings$nugget)) "nugget")
   model$layout <- gp_layout(model$values, free, term_labels(inputs))
   model
+}
+
+# Rows in an order that is the same however they came: by products landmarks, random signs and samples of rows follow
+# it, and estimates with them. Coincident rows go by all else that is known of them.
+rows_by_places <- function(rows, x, y, weights, trend) {
+  keys <- cbind(unname(strip_term(x)), y - trend$offset, weights, unname(trend$F))[rows, , drop = FALSE]
+  rows[do.call(order, c(lapply(seq_len(ncol(keys)), function(k) keys[, k]), method = "radix"))]
+}
+
+# The solution for the rows as they came, which fits show, and in the order of the model's.
+as_they_came <- function(alpha, rows) if (is.unsorted(rows)) alpha[order(rows)] else alpha
+model_alpha <- function(fit) {
+  rows <- fit$data$rows
+  if (is.null(rows) || !is.unsorted(rows)) fit$alpha else fit$alpha[order(order(rows))]
 }
 
 # The estimate where there is no process, which is that of a linear model.

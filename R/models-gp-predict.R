@@ -37,7 +37,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
     if (!nrow(x)) return(cbind(beside, if (errors) beside))
     if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F))))
     if (local) return(local_kriging(object, x, F, offset, neighbours))
-    of_data <- gp_products(object, x, cbind(object$alpha, if (errors) object$U))
+    of_data <- gp_products(object, x, cbind(model_alpha(object), if (errors) object$U))
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   }, trend_alone = type == "trend")
   fit <- found[, 1]

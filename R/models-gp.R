@@ -42,7 +42,8 @@
 #' Beyond `control$dense_n` rows the gradient of the likelihood is an estimate, by four random probes while the
 #' likelihood is climbed, and by all `probes` of [fit_control()] at the end. The element `convergence$noise` of the fit
 #' is the standard deviation of what this does to an estimate, in standard errors of that: typically less than a tenth.
-#' If it is more than 0.2, twice as many probes are used, and if that is not enough there is a warning.
+#' If it is more than 0.2, twice as many probes are used, and if that is not enough there is a warning. Probes and
+#' samples of rows follow the places, so that estimates do not depend on the order of rows.
 #'
 #' Length-scales stay between a tenth of the shortest distance and ten times the diameter of the points (with `ard =
 #' TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
@@ -305,7 +306,7 @@ quicker_gp <- function(model, settings) {
 # The logarithm of the likelihood with its standard error.
 gp_value <- function(model, system, weights, se_tol = NULL) {
   logdet <- system$logdet %or% system$value(se_tol)
-  list(value = gp_log_likelihood(model, logdet, weights), se = (attr(logdet, "se") %or% 0) / 2)
+  gp_value_of(model, system, weights, logdet)
 }
 
 warn_of_residual <- function(model, weights) {
@@ -333,18 +334,19 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  method = model$method, weights = weights, trend = trend[setdiff(names(trend), c("F", "offset"))],
                  regressors = trend[c("F", "offset")], data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
-                 vcov = structure(tcrossprod(root), dimnames = list(names, names)), alpha = found$weights$alpha,
-                 U = found$weights$U, C = found$weights$C, kept = found$kept,
+                 vcov = structure(tcrossprod(root), dimnames = list(names, names)),
+                 alpha = as_they_came(found$weights$alpha, model$rows), U = found$weights$U, C = found$weights$C, kept = found$kept,
                  information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
                  control = model$control, convergence = found$convergence)
   fit$chosen <- model$chosen
   all <- as.vector(trend$F %*% beta) + trend$offset
-  process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * fit$alpha
+  alpha <- found$weights$alpha
+  process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * alpha
   all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
   at <- unname(model_points(model$rule, strip_term(inputs$x)))[light, , drop = FALSE]
-  if (length(light)) all[light] <- all[light] + as.vector(gp_products(fit, at, fit$alpha))
+  if (length(light)) all[light] <- all[light] + as.vector(gp_products(fit, at, alpha))
   fit[c("fitted.values", "residuals")] <- lapply(list(all, as.vector(y) - all), as_response, y, inputs$x)
   fit
 }

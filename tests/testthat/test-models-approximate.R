@@ -278,3 +278,22 @@ test_that("estimates of many rows by series are those by all pairs", {
   error <- sqrt(attr(logLik(fits[[1]]), "std.error")^2 + attr(logLik(fits[[2]]), "std.error")^2)
   expect_lt(abs(logLik(fits[[2]]) - logLik(fits[[1]])), 4 * error)
 })
+
+test_that("likelihoods by approximated products are as near as their errors say, far from the data's parameters too", {
+  skip_below("quick")
+  series_everywhere()
+  data <- mapped(800, 2)
+  k <- kernel_spec("matern52", scale = 0.3)
+  at <- function(...) {
+    gp_fit(data$x, data$y + stats::rnorm(800) / 2, kernel = k, variance = 1, nugget = 1e-3, control = fit_control(...))
+  }
+  set.seed(2)
+  dense <- as.numeric(logLik(at(dense_n = 1000)))
+  for (rows in c(2048, 400)) {
+    held("rows_of_form", rows, environment())
+    set.seed(2)
+    found <- logLik(at(dense_n = 0, approximate = TRUE))
+    expect_lt(abs(as.numeric(found) - dense), 4 * attr(found, "std.error"))
+    expect_lt(attr(found, "std.error"), 1e-4 * abs(dense))
+  }
+})
