@@ -318,7 +318,10 @@ error_of_form <- function(model, system, weights) {
   rows <- seq_len(n)
   if (n > rows_of_form) rows <- privately(model$control$seed %or% 1, sort(sample.int(n, rows_of_form)))
   exact <- as.vector(products$K[rows, ] %*% alpha)
-  scaled_up(alpha[rows] * (exact - as.vector(products$A %*% alpha)[rows]), list(own = alpha))
+  off <- exact - as.vector(products$A %*% alpha)[rows]
+  found <- scaled_up(alpha[rows] * off, list(own = alpha))
+  second <- n * mean(off^2) / min(system$noise)  # is not more than that
+  c(found["sum"], se = sqrt(found[["se"]]^2 + second^2))
 }
 
 unless_indefinite_gp <- function(value) {
