@@ -335,7 +335,8 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  regressors = trend[c("F", "offset")], data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
                  vcov = structure(tcrossprod(root), dimnames = list(names, names)),
-                 alpha = as_they_came(found$weights$alpha, model$rows), U = found$weights$U, C = found$weights$C, kept = found$kept,
+                 alpha = as_they_came(found$weights$alpha, model$rows), U = found$weights$U, C = found$weights$C,
+                 kept = found$kept,
                  information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
                  control = model$control, convergence = found$convergence)
