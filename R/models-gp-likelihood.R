@@ -305,8 +305,8 @@ gp_value_of <- function(model, system, weights, logdet) {
        se = sqrt((attr(logdet, "se") %or% 0)^2 + by[["se"]]^2) / 2)
 }
 
-# Rows whose products with all others are computed exactly.
-rows_of_form <- 2048
+# Rows whose products with all others are computed exactly: up to a second of work.
+rows_of_form <- function(n) max(256, min(2048, floor(4e8 / n)))
 
 # By how much y' P y is too large where products are approximated: to the first order by alpha' (A - its approximation)
 # alpha, which some rows tell, and all where they are few.
@@ -316,7 +316,7 @@ error_of_form <- function(model, system, weights) {
   alpha <- weights$alpha
   n <- length(alpha)
   rows <- seq_len(n)
-  if (n > rows_of_form) rows <- privately(model$control$seed %or% 1, sort(sample.int(n, rows_of_form)))
+  if (n > rows_of_form(n)) rows <- privately(model$control$seed %or% 1, sort(sample.int(n, rows_of_form(n))))
   exact <- as.vector(products$K[rows, ] %*% alpha)
   off <- exact - as.vector(products$A %*% alpha)[rows]
   found <- scaled_up(alpha[rows] * off, list(own = alpha))
