@@ -24,7 +24,8 @@
 #' @return A data frame of class `cross_validate` with a row per observation: `.fold`; `.fitted`, its prediction; `.se`,
 #'   the standard deviation of the observation about that; `.resid`; `.lpd`, its log predictive density, or the
 #'   logarithm of the share of votes of its class; `.crps`, its continuous ranked probability score, and `.lower` and
-#'   `.upper`, its prediction interval, see [predictive_scores()]. Rows of weight 0 are not in it. `summary()` has the
+#'   `.upper`, its prediction interval, see [predictive_scores()]. With a `family` these are of an
+#'   observation of its weight, see [gp_fit()]. Rows of weight 0 are not in it. `summary()` has the
 #'   root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
 #'   observations in their intervals (`coverage`) and sum of `.lpd` by fold.
 #' @seealso [predictive_scores()] for standard errors of these means, and to compare fits; [elpd()] and `residuals(fit,

@@ -7,10 +7,14 @@
 #'
 #' The density of an observation is normal, with the mean and standard deviation that the fit has without it: see
 #' [rstandard.gp_fit()]. With a `family` of [gp_fit()] it is the density of the family, over the normal distribution
-#' that the linear predictor has without the observation, by Laplace's approximation. Covariance parameters and `lambda`
-#' are those of all observations, so the sum is slightly too large, the more so the more parameters were estimated. The
-#' standard error is `sqrt(n)` times the standard deviation of the terms. Of several fits the difference to the best one
-#' has the standard error of the paired differences, which is often much smaller than those of the sums.
+#' that the linear predictor has without the observation, by Laplace's approximation; the integral has six digits. With
+#' `weights` it is the density of the share of so many trials, or of the mean of so many values; of a count that stands
+#' for several equal ones it is the density of one, while all of them are left out.
+#'
+#' Covariance parameters and `lambda` are those of all observations, so the sum is slightly too large, the more so the
+#' more parameters were estimated. The standard error is `sqrt(n)` times the standard deviation of the terms. Of several
+#' fits the difference to the best one has the standard error of the paired differences, which is often much smaller
+#' than those of the sums.
 #'
 #' Beyond `control$dense_n` rows each observation is predicted from its nearest neighbours, and, where an audit asks for
 #' it, from sums of all observations (see [hatvalues.gp_fit()]); the sum of such terms is too small, by an amount that

@@ -4,17 +4,18 @@
 # Of a row: `title` and `link`; `phi`, the name of its further parameter, if it has one; `log_density`, and `slopes`,
 # the derivatives g, W = -g' and W' by the linear predictor e; `of_phi`, those of the log-density, g and W by log phi.
 # `base`: the family as R has it. `mean(m, v)`: of the inverse link of N(m, v), if that is known; `draw` and `below`,
-# random numbers and distribution function of mean m. `y` is a share of `a` trials, or a response of prior weight a, by
-# which derivatives are multiplied where they are used.
+# random numbers and distribution function of mean m, the latter of any numbers between counts, too. `y` is a share of
+# `a` trials, or a response of prior weight a: of Gamma the mean of a values, whose shape is a times as large; with
+# `copies` the weight is a number of equal observations, by which the log-density of one is multiplied.
 family_rows <- list(
   logit = list(
     title = "binomial", link = "logit", phi = NULL, base = function(k) stats::binomial("logit"),
     log_density = function(y, e, k, a) {
       log_choose(a, y) + a * (y * stats::plogis(e, log.p = TRUE) + (1 - y) * stats::plogis(-e, log.p = TRUE))
     },
-    slopes = function(y, e, k) {
-      W <- stats::plogis(e) * stats::plogis(-e)
-      list(g = y * stats::plogis(-e) - (1 - y) * stats::plogis(e), W = W, W_e = -W * tanh(e / 2))
+    slopes = function(y, e, k, a) {
+      W <- a * stats::plogis(e) * stats::plogis(-e)
+      list(g = a * (y * stats::plogis(-e) - (1 - y) * stats::plogis(e)), W = W, W_e = -W * tanh(e / 2))
     }
   ),
   probit = list(
@@ -22,59 +23,67 @@ family_rows <- list(
     log_density = function(y, e, k, a) {
       log_choose(a, y) + a * (y * stats::pnorm(e, log.p = TRUE) + (1 - y) * stats::pnorm(-e, log.p = TRUE))
     },
-    slopes = function(y, e, k) {
+    slopes = function(y, e, k, a) {
       of <- function(e) {
         r <- exp(stats::dnorm(e, log = TRUE) - stats::pnorm(e, log.p = TRUE))
         list(r = r, W = r * (e + r), W_e = r * (1 - (e + r)^2 - r * (e + r)))
       }
       high <- of(e)
       low <- of(-e)
-      list(g = y * high$r - (1 - y) * low$r, W = y * high$W + (1 - y) * low$W,
-           W_e = y * high$W_e - (1 - y) * low$W_e)
+      list(g = a * (y * high$r - (1 - y) * low$r), W = a * (y * high$W + (1 - y) * low$W),
+           W_e = a * (y * high$W_e - (1 - y) * low$W_e))
     },
     mean = function(m, v) stats::pnorm(m / sqrt(1 + v))
   ),
   poisson = list(
-    title = "poisson", link = "log", phi = NULL, base = function(k) stats::poisson(),
+    title = "poisson", link = "log", phi = NULL, copies = TRUE, base = function(k) stats::poisson(),
     log_density = function(y, e, k, a) a * (y * e - exp(e) - lgamma(y + 1)),
-    slopes = function(y, e, k) list(g = y - exp(e), W = exp(e), W_e = exp(e)),
+    slopes = function(y, e, k, a) list(g = a * (y - exp(e)), W = a * exp(e), W_e = a * exp(e)),
     draw = function(n, m, k, a) stats::rpois(n, m),
-    below = function(q, m, k) stats::ppois(q, m)
+    below = function(q, m, k, a) stats::pgamma(m, q + 1, lower.tail = FALSE)
   ),
   Gamma = list(
     title = "Gamma", link = "log", phi = "shape", base = function(k) stats::Gamma("log"),
-    log_density = function(y, e, k, a) a * (k * log(k) - lgamma(k) + (k - 1) * log(y) - k * e - k * y * exp(-e)),
-    slopes = function(y, e, k) {
-      r <- y * exp(-e)
-      list(g = k * (r - 1), W = k * r, W_e = -k * r)
+    log_density = function(y, e, k, a) {
+      k <- a * k
+      k * log(k) - lgamma(k) + (k - 1) * log(y) - k * e - k * y * exp(-e)
     },
-    of_phi = function(y, e, k) {
+    slopes = function(y, e, k, a) {
       r <- y * exp(-e)
+      list(g = a * k * (r - 1), W = a * k * r, W_e = -a * k * r)
+    },
+    of_phi = function(y, e, k, a) {
+      r <- y * exp(-e)
+      k <- a * k
       list(l = k * (log(k) + 1 - digamma(k) - e + log(y) - r), g = k * (r - 1), W = k * r)
     },
     draw = function(n, m, k, a) stats::rgamma(n, shape = a * k, scale = m / (a * k)),
-    below = function(q, m, k) stats::pgamma(q, shape = k, scale = m / k)
+    below = function(q, m, k, a) stats::pgamma(q, shape = a * k, scale = m / (a * k))
   ),
   # p = m / (k + m) and q = 1 - p: as logistic functions they never overflow.
   negbin = list(
-    title = "negative binomial", link = "log", phi = "size", base = function(k) negative_binomial(k),
+    title = "negative binomial", link = "log", phi = "size", copies = TRUE, base = function(k) negative_binomial(k),
     log_density = function(y, e, k, a) {
       log_q <- stats::plogis(log(k) - e, log.p = TRUE)
-      a * (lgamma(y + k) - lgamma(k) - lgamma(y + 1) + k * log_q + y * stats::plogis(e - log(k), log.p = TRUE))
+      a * (k * log_q + y * stats::plogis(e - log(k), log.p = TRUE) - lbeta(k, y + 1) - log(y + k))
     },
-    slopes = function(y, e, k) {
+    slopes = function(y, e, k, a) {
       p <- stats::plogis(e - log(k))
       q <- stats::plogis(log(k) - e)
-      list(g = y * q - k * p, W = (y + k) * p * q, W_e = (y + k) * p * q * (q - p))
+      W <- a * (y + k) * p * q
+      list(g = a * (y * q - k * p), W = W, W_e = W * (q - p))
     },
-    of_phi = function(y, e, k) {
+    of_phi = function(y, e, k, a) {
       p <- stats::plogis(e - log(k))
       q <- stats::plogis(log(k) - e)
-      list(l = k * (digamma(y + k) - digamma(k) + stats::plogis(log(k) - e, log.p = TRUE) + 1) - (y + k) * q,
-           g = p * (y * q - k * p), W = p * q * (y + 2 * k - 2 * q * (y + k)))
+      l <- k * (digamma(y + k) - digamma(k) + stats::plogis(log(k) - e, log.p = TRUE) + 1) - (y + k) * q
+      list(l = a * l, g = a * p * (y * q - k * p), W = a * p * q * (y + 2 * k - 2 * q * (y + k)))
     },
     draw = function(n, m, k, a) stats::rnbinom(n, size = k, mu = m),
-    below = function(q, m, k) stats::pnbinom(q, size = k, mu = m)
+    below = function(q, m, k, a) {
+      most <- pmin(q + 1, 1e10)  # beyond it pbeta() fails, and is that of a gamma distribution
+      stats::pbeta(pmin((q + 1) / most / (1 + m / k), 1), k, most)
+    }
   )
 )
 
@@ -209,56 +218,4 @@ refuse_one_class <- function(y) {
     abort("data", "all ", length(y), " rows have the same class, ", if (y[1] == 1) "the second" else "the first",
           ", from row 1 on: there is nothing to estimate")
   }
-}
-
-# --- moments and quantiles over the linear predictor ----------------------------------------------------------------
-
-# Nodes and weights of integrals over the standard normal distribution, of its Jacobi matrix.
-normal_nodes <- function(count = 15) {
-  J <- diag(0, count)
-  off <- cbind(seq_len(count - 1), seq_len(count)[-1])
-  J[off] <- J[off[, 2:1]] <- sqrt(seq_len(count - 1))
-  e <- eigen(J, symmetric = TRUE)
-  list(x = e$values, w = e$vectors[1, ]^2)
-}
-
-# Mean and standard deviation of the inverse link of N(m, v).
-mean_over_link <- function(family, m, v) {
-  if (family$link == "log") {
-    mean <- exp(m + v / 2)
-    return(list(mean = mean, sd = mean * sqrt(expm1(v))))
-  }
-  nodes <- normal_nodes()
-  at <- family$base(family$value)$linkinv(outer(sqrt(v), nodes$x) + m)
-  at <- matrix(at, length(m))
-  mean <- if (is.null(family$mean)) as.vector(at %*% nodes$w) else family$mean(m, v)
-  list(mean = mean, sd = sqrt(as.vector((at - mean)^2 %*% nodes$w)))
-}
-
-# Logarithms of densities of observations whose linear predictor is N(m, v).
-mixture_density <- function(family, y, a, m, v) {
-  nodes <- normal_nodes()
-  each <- vapply(nodes$x, function(x) family$log_density(y, m + sqrt(v) * x, family$value, a), numeric(length(y)))
-  each <- matrix(each, length(y))
-  most <- apply(each, 1, max)
-  most + log(as.vector(exp(each - most) %*% nodes$w))
-}
-
-# Quantiles of observations whose linear predictor is N(m, v), by bisection on the logarithm; whole numbers of counts.
-mixture_quantile <- function(family, p, m, v) {
-  nodes <- normal_nodes()
-  means <- exp(pmin(outer(sqrt(v), nodes$x) + m, 700))
-  below <- function(q) as.vector(matrix(family$below(q, means, family$value), length(m)) %*% nodes$w)
-  low <- rep(-700, length(m))
-  high <- rep(700, length(m))
-  for (step in 1:60) {
-    middle <- (low + high) / 2
-    over <- below(exp(middle)) >= p
-    high[over] <- middle[over]
-    low[!over] <- middle[!over]
-  }
-  out <- exp(high)
-  if (family$title == "Gamma") return(out)
-  whole <- pmax(ceiling(out * (1 - 1e-9)), 0)
-  ifelse(below(rep(0, length(m))) >= p, 0, whole)
 }

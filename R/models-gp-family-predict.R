@@ -135,7 +135,7 @@ loo_of <- function(at) {
   model <- at$model
   v <- predictor_variance(at, list(diagonal = inverse_diagonal(at$system)))
   response <- model$response
-  g <- response[, "a"] * model$family$slopes(response[, "y"], model$e, model$family$value)$g
+  g <- model$family$slopes(response[, "y"], model$e, model$family$value, response[, "a"])$g
   left <- 1 - v * model$w
   list(mean = model$e - v * g / left, variance = v / left)
 }

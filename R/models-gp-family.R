@@ -14,9 +14,15 @@ family_model <- function(inputs, response, trend, settings) {
   model$family <- family
   model$response <- cbind(y = response$y, a = response$a, offset = trend$offset)[model$rows, , drop = FALSE]
   if (is.null(family$phi)) return(model)
-  model$values$phi <- if (family$given) family$value else min(max(2 / spread_of(model), 0.5), 50)
+  model$values$phi <- if (family$given) family$value else phi_start(model)
   if (!family$given) model$layout <- with_phi(model$layout, family)
   model
+}
+
+# A shape is that of weight 1.
+phi_start <- function(model) {
+  weight <- if (identical(model$family$phi, "shape")) mean(model$response[, "a"]) else 1
+  min(max(2 / spread_of(model), 0.5), 50) / weight
 }
 
 with_phi <- function(layout, family) {
@@ -116,10 +122,9 @@ bounded_predictor <- function(e) pmin(pmax(e, -most_predictor), most_predictor)
 working_model <- function(model, values, e) {
   model$family$value <- values$phi %or% model$family$value
   e <- bounded_predictor(e)
-  found <- model$family$slopes(model$response[, "y"], e, model$family$value)
-  a <- model$response[, "a"]
-  model$w <- pmax(a * found$W, 1e-300)
-  model$y <- e - model$response[, "offset"] + a * found$g / model$w
+  found <- model$family$slopes(model$response[, "y"], e, model$family$value, model$response[, "a"])
+  model$w <- pmax(found$W, 1e-300)
+  model$y <- e - model$response[, "offset"] + found$g / model$w
   model$e <- e
   model$values <- values
   model
@@ -292,7 +297,7 @@ laplace_score <- function(layout, at, slopes) {
   V <- predictor_variance(at, slopes)
   y <- model$response[, "y"]
   a <- model$response[, "a"]
-  s <- V * a * model$family$slopes(y, model$e, model$family$value)$W_e
+  s <- V * model$family$slopes(y, model$e, model$family$value, a)$W_e
   K_s <- as.vector(at$system$product(s))
   solved <- as.vector(at$system$solve(K_s))
   of_trend <- function(x) backsolve(weights$C, crossprod(model$Q, x), transpose = TRUE)
@@ -306,7 +311,7 @@ laplace_score <- function(layout, at, slopes) {
   }
   moved <- as.vector(at$system$product(u))
   if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
-  by_phi <- lapply(model$family$of_phi(y, model$e, model$family$value), `*`, a)
+  by_phi <- model$family$of_phi(y, model$e, model$family$value, a)
   of_phi <- sum(by_phi$l) - sum(V * by_phi$W + moved * by_phi$g) / 2
   information <- noise <- diag(0, nrow(layout))
   known <- seq_len(nrow(model$layout))

@@ -95,6 +95,12 @@
 #' Poisson's take `"negbin"`. The `shape` of Gamma and the `size` of `"negbin"` are estimated with the other
 #' parameters; `fit_control(start = c(shape = 5))` starts them.
 #'
+#' `weights` are prior weights, as in [stats::glm()]. A binomial response of weight `w` is a share of `w` trials. A
+#' Gamma response of weight `w` is a mean of `w` values and has the shape `w * shape`, as in `mgcv::gam()`. A count of
+#' weight `w` stands for `w` equal observations, whose log-likelihood is `w` times that of one. `simulate()`, [elpd()]
+#' and [cross_validate()] are of observations of these weights, of counts of one such observation; prediction intervals
+#' are for an observation of weight 1.
+#'
 #' The process is integrated out by Laplace's approximation at the mode of `eta`. With `"REML"` the trend is integrated
 #' out, too, and the likelihood is that of `mgcv::gam(method = "REML")`; with `"ML"` the trend is at the mode, as in
 #' `lme4::glmer()`. For 0/1 data with few rows the approximation makes the variance of the process too small. If places
@@ -110,7 +116,8 @@
 #' @param variance,nugget a number, or `NULL` to estimate it
 #' @param method `"REML"` or `"ML"`
 #' @param weights of the observations: an observation has noise variance `nugget / weight`. Of a binomial response
-#'   the numbers of trials, of other families prior weights, by which log-densities are multiplied
+#'   they are numbers of trials, of Gamma numbers of values whose mean the observation is, of counts numbers of equal
+#'   observations; see the section on responses that are not normal
 #' @param estimate_on number of rows on which to estimate the covariance parameters; must exceed the number of these
 #'   parameters plus the number of trend columns
 #' @param control settings from [fit_control()]

@@ -56,7 +56,7 @@
 #' @param lambda the penalty: a positive number; several numbers, to choose the best of them; `NULL` or `"gcv"` for
 #'   generalised cross-validation; `"loo"` for exact leave-one-out cross-validation, for up to `control$dense_n` rows
 #' @param standardize standardise the inputs and the response?
-#' @param weights of the observations, whose variance is proportional to 1 / weight
+#' @param weights of the observations, whose variance is proportional to 1 / weight; with a `family` as for [gp_fit()]
 #' @param control settings from [fit_control()]
 #' @param family the distribution of the response, as for [gp_fit()]; of a negative binomial the size is to be given, as
 #'   in `MASS::negative.binomial(2)`

@@ -13,16 +13,17 @@ test_that("derivatives by the linear predictor, and by the further parameter, ar
   for (name in names(rows)) {
     row <- rows[[name]]
     y <- responses[[name]]
-    found <- row$slopes(y, e, 2.5)
-    expect_equal(found$g, slope(function(v, i) row$log_density(y[i], v, 2.5, 1), e), tolerance = 1e-7, label = name)
-    expect_equal(-found$W, slope(function(v, i) row$slopes(y[i], v, 2.5)$g, e), tolerance = 1e-7, label = name)
-    expect_equal(found$W_e, slope(function(v, i) row$slopes(y[i], v, 2.5)$W, e), tolerance = 1e-7, label = name)
+    a <- 1:7 / 2
+    found <- row$slopes(y, e, 2.5, a)
+    expect_equal(found$g, slope(function(v, i) row$log_density(y[i], v, 2.5, a[i]), e), tolerance = 1e-7, label = name)
+    expect_equal(-found$W, slope(function(v, i) row$slopes(y[i], v, 2.5, a[i])$g, e), tolerance = 1e-7, label = name)
+    expect_equal(found$W_e, slope(function(v, i) row$slopes(y[i], v, 2.5, a[i])$W, e), tolerance = 1e-7, label = name)
     if (is.null(row$phi)) next
-    by_phi <- row$of_phi(y, e, 2.5)
+    by_phi <- row$of_phi(y, e, 2.5, a)
     at <- rep(log(2.5), length(y))
-    expect_equal(by_phi$l, slope(function(v, i) row$log_density(y[i], e[i], exp(v), 1), at), tolerance = 1e-7)
-    expect_equal(by_phi$g, slope(function(v, i) row$slopes(y[i], e[i], exp(v))$g, at), tolerance = 1e-7)
-    expect_equal(by_phi$W, slope(function(v, i) row$slopes(y[i], e[i], exp(v))$W, at), tolerance = 1e-7)
+    expect_equal(by_phi$l, slope(function(v, i) row$log_density(y[i], e[i], exp(v), a[i]), at), tolerance = 1e-7)
+    expect_equal(by_phi$g, slope(function(v, i) row$slopes(y[i], e[i], exp(v), a[i])$g, at), tolerance = 1e-7)
+    expect_equal(by_phi$W, slope(function(v, i) row$slopes(y[i], e[i], exp(v), a[i])$W, at), tolerance = 1e-7)
   }
 })
 
@@ -46,7 +47,7 @@ test_that("log-densities are those of R, deviances those of its families", {
 test_that("log-densities are concave and finite wherever linear predictors may go", {
   far <- c(-700, -100, -39, 39, 100, 700)
   for (name in names(rows)) for (y in if (name == "Gamma") c(0.5, 1) else c(0, 1)) {
-    found <- rows[[name]]$slopes(y, far, 2)
+    found <- rows[[name]]$slopes(y, far, 2, 1)
     expect_true(all(is.finite(unlist(found))) && all(found$W >= 0), label = name)
     expect_true(all(rows[[name]]$log_density(y, far, 2, 1) < 1), label = name)
   }
@@ -93,8 +94,6 @@ test_that("means and quantiles over a normal linear predictor are integrals, and
   family <- function(name, value = 2.5) c(rows[[name]], list(value = value))
   m <- c(-1, 0.5, 2)
   v <- c(0.04, 0.5, 1)
-  nodes <- kernweave:::normal_nodes()
-  expect_equal(sum(nodes$w * nodes$x^8), 105)
   for (name in names(rows)) {
     link <- rows[[name]]$base(1)$linkinv
     by <- function(f) mapply(function(m, v) {
@@ -102,7 +101,7 @@ test_that("means and quantiles over a normal linear predictor are integrals, and
     }, m, v)
     found <- kernweave:::mean_over_link(family(name), m, v)
     expect_equal(found$mean, by(identity), tolerance = 1e-6, label = name)
-    expect_equal(found$sd, sqrt(by(function(x) x^2) - by(identity)^2), tolerance = 1e-4, label = name)
+    expect_equal(found$sd, sqrt(by(function(x) x^2) - by(identity)^2), tolerance = 1e-6, label = name)
   }
   q <- function(name, p, v) kernweave:::mixture_quantile(family(name), p, m, v)
   for (p in c(0.03, 0.5, 0.95)) {
