@@ -33,7 +33,8 @@ family_outcomes <- function(family, y, a, m, v, level) {
     scores <- ranked_outcomes(below, quantile, (unit * y)[rest], (unit * mean$mean)[rest], whole, level)
     ranked[rest, ] <- scores / unit[rest]
   }
-  data.frame(observed = y, fitted = mean$mean, se = mean$sd, logs = -mixture_density(family, y, a, m, v),
+  data.frame(observed = y, fitted = mean$mean, se = observation_sd(family, mean$mean, mean$sd, a),
+             logs = -mixture_density(family, y, a, m, v),
              crps = ranked[, 1], lower = ranked[, 2], upper = ranked[, 3])
 }
 
@@ -93,7 +94,7 @@ normal_weights <- stats::dnorm(normal_grid) / sum(stats::dnorm(normal_grid))
 
 # Quantiles, of successes by halving.
 outcome_quantile <- function(family, p, a, m, v) {
-  if (!is.null(family$draw)) return(mixture_quantile(family, p, m, v))
+  if (!is.null(family$draw)) return(mixture_quantile(family, p, m, v, a))
   low <- rep(-1, length(m))
   high <- a
   while (any(high - low > 1)) {

@@ -189,7 +189,7 @@ gate_dead <- function() {
 # words of the house.
 house_words <- c("%or%", "abort", "warn", "one_of", "near_hint", "describe", "counted", "format_value", "check_count",
                  "check_flag", "refuse_more", "ready_kernel", "kernel_rows", "random_directions", "compare_slices",
-                 "begin_work", "step_work", "end_work")
+                 "begin_work", "expect_work", "step_work", "end_work")
 
 gate_models <- function() {
   is_model <- grepl("^R/models-", r_files())
@@ -289,7 +289,7 @@ gate_functions <- function() {
 }
 
 # Lines that a room may have. Who needs more takes them from elsewhere, or says in the commit why the house grows.
-most_lines <- c(arrays = 3200, `arrays/cuda` = 2750, base = 1380, `r_*` = 5490, cpu = 6420, cuda = 4050, device = 1500,
+most_lines <- c(arrays = 3200, `arrays/cuda` = 2750, base = 1380, `r_*` = 5510, cpu = 6420, cuda = 4050, device = 1500,
                 distance = 3350, execute = 1630, expr = 4860, far = 4100, lanes = 950, pairs = 1205, plan = 2600,
                 reference = 450, schedule = 950, solve = 5050, windows = 1160, `kernweave/arrays` = 300,
                 kernweave = 2860, `kernweave/gpu` = 3500, R = 35500)
