@@ -165,16 +165,16 @@ lazy_gp_system <- function(model, values, near) {
   products <- system_products(K, control)
   solved <- function(b, tol = control$tol, start = NULL) {
     repeat {
-      patience <- if (may_be_stronger(kept, K, control)) patience_of_weak else control$max_iter
+      most <- if (may_be_stronger(kept, K, control)) patience[kept$strength] else control$max_iter
       x <- quietly_solved(on_definite(products, noise, function(A) {
-        solve(A, b, ridge = noise, tol = tol, method = "cg", maxit = min(patience, control$max_iter),
+        solve(A, b, ridge = noise, tol = tol, method = "cg", maxit = min(most, control$max_iter),
               precondition = kept$P, start = start, report = TRUE)
       }))
       kept$P$symmetric <- TRUE  # and is not looked at again
       report <- solve_report(x)
       kept$smallest <- min(kept$smallest, report$smallest)
       start <- matrix(as.vector(x), nrow(b))
-      if (report$converged || patience >= control$max_iter) break
+      if (report$converged || most >= control$max_iter) break
       strengthen(kept, K, noise, control)
     }
     structure(start, residual = max(report$residual), converged = report$converged)

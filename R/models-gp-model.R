@@ -2,7 +2,8 @@
 
 gp_model <- function(inputs, y, trend, settings, weights) {
   heavy <- which((weights %or% rep(1, length(y))) > 0)
-  if (length(heavy) > settings$control$dense_n) heavy <- rows_by_places(heavy, inputs$x, y, weights, trend)
+  few <- min(settings$control$dense_n, settings$estimate_on)
+  if (length(heavy) > few) heavy <- rows_by_places(heavy, inputs$x, y, weights, trend)
   y <- unname(y - trend$offset)[heavy]
   basis <- orthonormal_trend(trend$F[heavy, , drop = FALSE], y)
   x <- unname(strip_term(inputs$x))[heavy, , drop = FALSE]

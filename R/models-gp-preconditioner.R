@@ -6,8 +6,9 @@ landmarks_beside_neighbours <- 100L
 # Landmarks and neighbours, from weak to strong. A process of many inputs with hardly any noise needs many of both: its
 # systems of 8000 rows and 8 inputs took 239 iterations with the first, 70 with 100 neighbours. Noisy ones take some 20.
 strengths_of_gp <- list(rank = c(NA, 1000, 2000), neighbours = c(30, 100, 200))
-# A weak one is given up after so many iterations, which cost as much as to build the next.
-patience_of_weak <- 60
+# One is given up after so many iterations, which cost as much as to build the next: on an H200 a product of 36 000 rows
+# in 8 inputs took 9 ms, the second 2 s, and the third 11 s and 8 s of traces in each state.
+patience <- c(60, 400)
 
 # The preconditioner, an environment: `P`, always of landmarks and neighbours, since log-determinants are estimated to
 # within what it leaves; `values`, for which these were found; `strength`; and `smallest`, the smallest Ritz value of

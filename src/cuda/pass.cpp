@@ -333,7 +333,8 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
   if (mode == PassMode::best && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
   if (mode == PassMode::best && !pass.product.any()) screen_distances(&pass);
   fill_panels(&pass);
-  pass.once.lay_out(kGpuMostOnce, kGpuMostOnce, 1);
+  // Rows of tables are loaded two numbers at a time.
+  pass.once.lay_out(kGpuMostOnce, kGpuMostOnce, 16 / pass.number_bytes());
   const int registers = pass.number_bytes() / 4;
   pass.lanes.lay_out(kGpuMostRowRegisters / registers, kGpuMostRowRegisters / registers, 1);
   // Columns are loaded 16 bytes at a time.

@@ -26,6 +26,7 @@ class SourceWriter {
     say("struct Formula {");
     constants();
     states();
+    tables();
     once();
     panel("row", pass_.lanes, product().row, OnceScope::axis(pass_, pass_.lane_region()));
     panel("column", pass_.sweep, product().column, OnceScope::axis(pass_, pass_.sweep_region()));
@@ -123,6 +124,18 @@ class SourceWriter {
     say("template <class F> static __device__ void each_type(F f) { ", types, "}");
     say("};");
     if (pass_.nearest || pass_.screen.any()) screen_constants(pass_.nearest ? product() : pass_.screen, fold_of(0));
+  }
+
+  // Tables that pairs read: each thread finds the order of each once.
+  void tables() {
+    std::string members, reads;
+    program_.for_each_step(Region::pair, pass_.needed, [&](const Step& step) {
+      if (!row(step.op).looks_up) return;
+      members += sentence("radial::LookUp<L, true> t", step.out, "; ");
+      reads += sentence("t", step.out, " = radial::LookUp<L, true>::of(Read<L>{once + ",
+                        pass_.once.find(step.in[1])->at, ", 1, ", step.in[1].width, "}, ", step.attributes[0], "); ");
+    });
+    say("struct Tables { ", members, "__device__ void read(const L* once) { (void)once; ", reads, "} };");
   }
 
   void once() {
@@ -263,6 +276,7 @@ class SourceWriter {
     if (r.form == Form::fold)
       return fold({-1, static_cast<int>(&step - program_.steps.data()), fold_width(step)}, scope);
     scope.declare(step.out, step.width, &out_);
+    if (r.looks_up && step.region == Region::pair) return look_up(step, scope);
     if (r.form == Form::loop) return loop(step, scope);
     scope.each_pair(&out_);
     scope.each_component(step.width, &out_);
@@ -315,6 +329,12 @@ class SourceWriter {
     scope.each_pair(&out_);
     say(scope.slot(last.out, "0"), " = ", scope.total(), ";");
     say("}");
+  }
+
+  template <class Scope>
+  void look_up(const Step& step, const Scope& scope) {
+    scope.each_pair(&out_);
+    say(scope.slot(step.out, "0"), " = rows.tables.t", step.out, "(", scope.value(step.in[0], "0"), ");");
   }
 
   template <class Scope>

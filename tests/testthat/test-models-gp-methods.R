@@ -70,7 +70,7 @@ test_that("without a nugget the process goes through the data, and is sure of th
   fit <- gp_fit(dist ~ speed, cars[!duplicated(cars$speed), ], nugget = 0)
   expect_lt(max(abs(residuals(fit))), 1e-10)
   expect_lt(max(predict(fit, se.fit = TRUE)$se.fit), 1e-5)
-  expect_output(print(fit), "nugget .* 0 given")
+  expect_output(print(fit), "nugget .*0 .*given")
   expect_error(residuals(fit, "pearson"), class = "kernweave_error_unsupported")
 })
 
@@ -140,7 +140,7 @@ test_that("parameters that run off stop at a bound, with a warning that tells wh
   expect_identical(fit$at_bound, "scale")
   expect_true(is.na(vcov(fit, "covariance")["scale", "scale"]))
   expect_output(print(fit), "at its bound")
-  expect_message(smooth <- gp_fit(1:30, sin(1:30 / 4)), "show no noise: `nugget` is at its bound.*move nothing else")
+  expect_message(smooth <- gp_fit(1:30, sin(1:30 / 4)), "show no noise: `nugget` is at its bound.*with ten times as much")
   expect_identical(smooth$at_bound, "nugget")
   noise <- with_local_seed(7, stats::rnorm(64))
   expect_warning(short <- gp_fit(as.matrix(expand.grid(1:8, 1:8)), noise, kernel = "matern32"),
@@ -171,7 +171,7 @@ test_that("rows that are missing or few, files, subsets, other kernels and own o
   both <- kernel_spec("gaussian", variance = NULL) + kernel_spec("matern12", variance = NULL)
   sum <- suppressWarnings(gp_fit(accel ~ times, MASS::mcycle, kernel = both, method = "ML"))
   expect_equal(sum$variance, 1)
-  expect_gt(as.numeric(logLik(sum)), as.numeric(logLik(update(curve, kernel = "gaussian"))) - 1e-3)
+  expect_gt(as.numeric(logLik(sum)), as.numeric(logLik(update(curve, kernel = "gaussian"))) - 1e-2)
   for (fit in list(curve, map, holes)) {
     grDevices::pdf(NULL)
     plot(fit, n = 10)

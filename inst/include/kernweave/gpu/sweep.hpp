@@ -100,11 +100,13 @@ struct Rows {
   long long number[F::kRows];
   L at[F::kRows][F::kRowNumbers];
   L once[F::kOnceNumbers];  // what is the same for all, where it is not too much
+  typename F::Tables tables;
 
   // What is beyond the last row is that row again.
   __device__ void read(const typename F::Arguments& a, long long first, long long end) {
 #pragma unroll
     for (int n = 0; n < F::kOnceNumbers; ++n) once[n] = static_cast<const L*>(a.head.once)[n];
+    tables.read(static_cast<const L*>(a.head.once));
 #pragma unroll
     for (int k = 0; k < F::kRows; ++k) {
       number[k] = least(first + k * F::kRowStride, end - 1);

@@ -94,6 +94,55 @@ KW_FN L without_pole(L value, L x, int pole) {
   return value;
 }
 
+// One order of a table that has been found, for as many numbers as one likes. `kAligned`: rows begin where pairs of
+// numbers may be loaded as one.
+template <class L, bool kAligned = false>
+struct LookUp {
+  using T = typename L::Number;
+  TableOrder<T> order;
+  Read<L> table;
+
+  KW_FN static LookUp of(Read<L> table, int order) {
+    return {TableOrder<T>::of([&](int k) { return table[k].v; }, table.width, order), table};
+  }
+
+  KW_FN L operator()(L x) const {
+    using O = TableOrder<T>;
+    const L s = lesser(greater(x, L::of(order.least)), L::of(order.most));
+    const typename O::Bits bits = bits_of(s.v);
+    const L t = L::of(of_bits((bits & O::kLow) | O::kOne)) - L(O::kMiddle);
+    const int row = x.v < T(O::kSmallest) ? 0 : static_cast<int>((bits >> O::kShift) - order.before);
+    L value = piece(static_cast<int>(order.first) + row * kTerms, t);
+    if (order.pole > 0) value = without_pole(value, x, order.pole);
+    return select(is_nan(x), x, value);
+  }
+
+ private:
+  KW_FN L piece(int at, L t) const {
+    L c[kTerms];
+    terms(at, c);
+    return ((((c[5] * t + c[4]) * t + c[3]) * t + c[2]) * t + c[1]) * t + c[0];
+  }
+  KW_FN void terms(int at, L* c) const {
+#ifdef __CUDA_ARCH__
+    if constexpr (kAligned) {
+      struct alignas(2 * sizeof(T)) Pair {
+        T first, second;
+      };
+      const Pair* const pairs = reinterpret_cast<const Pair*>(table.at + at);
+#pragma unroll
+      for (int k = 0; k < kTerms / 2; ++k) {
+        const Pair two = pairs[k];
+        c[2 * k] = L::of(two.first);
+        c[2 * k + 1] = L::of(two.second);
+      }
+      return;
+    }
+#endif
+    for (int k = 0; k < kTerms; ++k) c[k] = table[at + k];
+  }
+};
+
 }  // namespace radial
 
 namespace op {
@@ -101,18 +150,7 @@ namespace op {
 struct RadialTable {
   template <class L, class Out>
   KW_FN static void loop(Read<L> x, Read<L> table, Out out, int, const int* attributes) {
-    using T = typename L::Number;
-    using O = radial::TableOrder<T>;
-    const O order = O::of([&](int k) { return table[k].v; }, table.width, attributes[0]);
-    const L s = lesser(greater(x[0], L::of(order.least)), L::of(order.most));
-    const typename O::Bits bits = radial::bits_of(s.v);
-    const L t = L::of(radial::of_bits((bits & O::kLow) | O::kOne)) - L(O::kMiddle);
-    const bool none = x[0].v < T(O::kSmallest);
-    const int at = static_cast<int>(order.first + (none ? 0 : (bits >> O::kShift) - order.before) * radial::kTerms);
-    L value = table[at + radial::kTerms - 1];
-    for (int k = radial::kTerms - 2; k >= 0; --k) value = value * t + table[at + k];
-    if (order.pole > 0) value = radial::without_pole(value, x[0], order.pole);
-    out[0] = select(is_nan(x[0]), x[0], value);
+    out[0] = radial::LookUp<L>::of(table, attributes[0])(x[0]);
   }
 };
 
