@@ -220,14 +220,16 @@ profiled <- function(model, theta, ratio, bounds) {
 
 # Steps of the average information, as long as a trust region allows, and from the fifth on, of families from the third,
 # with what the scores have told of the curvature since. The end is where the score is within `goal` standard errors of
-# nought, or within twice the noise it has by products, or gets no nearer for that. `near`: a state whose preconditioner
-# and solutions may serve. `later`: so many states' work comes after, where that is known.
-gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(model$control$tol) else 0.05, near = NULL,
-                     later = NA, most = if (model$dense) 100 else 30, at = gp_state(model, theta, near)) {
+# nought, or within twice the noise it has by products, or gets no nearer for that; by products also where two steps
+# have not changed the likelihood, whose noise is the same in all states: with hardly any noise in the data that of the
+# score is not known well. `near`: a state whose preconditioner and solutions may serve. `later`: so many states' work
+# comes after, where that is known.
+gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, later = NA,
+                     most = if (model$dense) 100 else 30, at = gp_state(model, theta, near)) {
   begun <- proc.time()[["elapsed"]]
   H <- at$information
   before <- Inf
-  mu <- 0
+  mu <- flat <- 0
   most <- min(model$control$max_iter, most)
   first <- if (is.null(model$family)) 5 else 3
   out <- function(converged, steps) {
@@ -248,11 +250,21 @@ gp_climb <- function(model, theta, bounds, goal = if (model$dense) 0.1 * sqrt(mo
     if (is.null(found)) return(out(decrement_of(at, at$information, model, bounds) < max(0.1, enough), step))
     H <- if (step < first) found$at$information
          else secant(H, found$at$theta - at$theta, at$score - found$at$score)
+    flat <- if (model$dense || abs(found$at$value - at$value) > flat_step) 0 else flat + 1
     at <- found$at
     mu <- found$mu
+    if (flat == 2) return(out(TRUE, step))
   }
   out(FALSE, most)
 }
+
+# Of very many rows standard errors are so small that a third of one is near enough, and a state takes minutes.
+goal_of <- function(model) {
+  if (model$dense) 0.1 * sqrt(model$control$tol) else if (length(model$y) > 2e5) 0.3 else 0.05
+}
+
+# A step that changes the logarithm of the likelihood by less is no step.
+flat_step <- 0.5
 
 # Steps divide the distance by some five.
 steps_left <- function(away, enough) max(0, ceiling(log(away / enough) / log(5)))

@@ -64,7 +64,7 @@ heaton <- function(name, part, bars) {
 kaust <- function(file, scale, nugget, floor) {
   name <- sub("[.]rds$", "", file)
   if (!wanted(name, file)) return(invisible())
-  parts <- lapply(data_of(file), function(d) as.data.frame(d) / 1e6)
+  parts <- lapply(data_of(file), function(d) stats::setNames(as.data.frame(d) / 1e6, c("x", "y", "z")))
   took <- seconds({
     fit <- gp_fit(z ~ x + y, parts$train, kernel = kernel_spec("matern"))
     found <- scores_of(fit, parts$test, parts$test$z)

@@ -131,8 +131,8 @@ class SourceWriter {
     std::string members, reads;
     program_.for_each_step(Region::pair, pass_.needed, [&](const Step& step) {
       if (!row(step.op).looks_up) return;
-      members += sentence("radial::LookUp<L, true> t", step.out, "; ");
-      reads += sentence("t", step.out, " = radial::LookUp<L, true>::of(Read<L>{once + ",
+      members += sentence("radial::OrderReader<L, true> t", step.out, "; ");
+      reads += sentence("t", step.out, " = radial::OrderReader<L, true>::of(Read<L>{once + ",
                         pass_.once.find(step.in[1])->at, ", 1, ", step.in[1].width, "}, ", step.attributes[0], "); ");
     });
     say("struct Tables { ", members, "__device__ void read(const L* once) { (void)once; ", reads, "} };");

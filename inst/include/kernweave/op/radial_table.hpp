@@ -97,12 +97,12 @@ KW_FN L without_pole(L value, L x, int pole) {
 // One order of a table that has been found, for as many numbers as one likes. `kAligned`: rows begin where pairs of
 // numbers may be loaded as one.
 template <class L, bool kAligned = false>
-struct LookUp {
+struct OrderReader {
   using T = typename L::Number;
   TableOrder<T> order;
   Read<L> table;
 
-  KW_FN static LookUp of(Read<L> table, int order) {
+  KW_FN static OrderReader of(Read<L> table, int order) {
     return {TableOrder<T>::of([&](int k) { return table[k].v; }, table.width, order), table};
   }
 
@@ -150,7 +150,7 @@ namespace op {
 struct RadialTable {
   template <class L, class Out>
   KW_FN static void loop(Read<L> x, Read<L> table, Out out, int, const int* attributes) {
-    out[0] = radial::LookUp<L>::of(table, attributes[0])(x[0]);
+    out[0] = radial::OrderReader<L>::of(table, attributes[0])(x[0]);
   }
 };
 
