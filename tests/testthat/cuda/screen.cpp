@@ -27,6 +27,9 @@ struct Formula {
   static constexpr int kRows = 1, kColumns = 16, kScreened = kWidth, kRowAt = 0, kColumnAt = 0,
                        kColumnNumbers = (kWidth + 4) / 4 * 4, kSquareAt = kWidth;
   static constexpr int kRowNumbers = kWidth, kOnceNumbers = 1;
+  struct Tables {
+    void read(const L*) {}
+  };
   using Near = Fold<State, float, int, 1, kPlacesOf>;
   struct States {
     Near o0[1];
