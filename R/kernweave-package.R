@@ -89,7 +89,9 @@
 #' | principal components of a kernel | `kpca_lazy(x, k = 2)` |
 #' | a surface that interpolates, or smooths | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
 #' | how correlation falls off with distance | `variogram(z ~ x)` |
+#' | a covariance of my own | `kernel_radial(x, profile = function(d) exp(-d^0.7))` |
 #' | kriging, with standard errors | `predict(gp_fit(x, z, kernel = kernel_spec(scale = 1)), y, se.fit = TRUE)` |
+#' | how good predictions are, and their intervals | `predictive_scores(gp_fit(x, z))` |
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |
 #' | counts, or classes, instead of numbers | `gp_fit(x, round(z), family = poisson)`; `?gp_fit` |
 #' | a density; a regression curve with intervals | `kde_lazy(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |

@@ -65,7 +65,7 @@ print.kernweave_control <- function(x, ...) {
     paste(if (is.null(names(value))) each else paste(names(value), "=", each), collapse = ", ")
   }
   cat("Settings of fits\n", paste0("  ", format(names(given)), "  ", vapply(given, one, ""), "\n"), sep = "")
-  none <- setdiff(names(formals(fit_control)), names(given))
+  none <- setdiff(names(formals(fit_control)), c(names(given), "..."))
   if (length(none)) cat("  not given: ", paste(none, collapse = ", "), "\n", sep = "")
   invisible(x)
 }

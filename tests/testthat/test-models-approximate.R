@@ -290,7 +290,7 @@ test_that("likelihoods by approximated products are as near as their errors say,
   set.seed(2)
   dense <- as.numeric(logLik(at(dense_n = 1000)))
   for (rows in c(2048, 400)) {
-    held("rows_of_form", function(n) rows, environment())
+    held("rows_of_form", eval(bquote(function(n) .(rows))), environment())
     set.seed(2)
     found <- logLik(at(dense_n = 0, approximate = TRUE))
     expect_lt(abs(as.numeric(found) - dense), 4 * attr(found, "std.error"))

@@ -185,7 +185,7 @@ test_that("texts are not taken for numbers, nor numbers for levels", {
   expect_equal(predict(grouped, data.frame(wt = 3, g = "4")), predict(grouped, data.frame(wt = 3, g = factor(4, 4:6))))
   expect_said(predict(cars_of, data.frame(wt = 3, hp = 100, cyl = 5)), "data", "new level `5`")
   expect_said(kernel_ridge(mtcars, "mpg"), "input", "the response must be numbers", "character vector of length 1")
-  expect_said(kernel_ridge(mtcars, mpg ~ wt), "input", "the response must be numbers", "a formula goes first")
+  expect_said(kernel_ridge(mtcars, mpg ~ wt), "input", "`y` is a formula, which stands first")
   expect_said(kernel_ridge(mpg ~ wt, "mtcars"), "input", "`data` must be a data frame, not a character vector")
   expect_said(permanova(flowers ~ Species, 1:3), "input", "`data` must be a data frame")
 })
