@@ -16,7 +16,7 @@
 #' natural cubic spline connects them. Beyond the largest distance the value stays that of the last row.
 #'
 #' Nothing checks that a function is a covariance. If it is not positive definite for points in the plane, say, then
-#' the Cholesky factorisation in [gp_fit()] or [solve()][lazy-solve] reports it, by an error of class
+#' the Cholesky factorisation in [gp_fit()] or [solve()][solve.lazy_tensor] reports it, by an error of class
 #' `kernweave_error_indefinite` or `kernweave_error_singular`.
 #'
 #' [approximate()] needs to know how the function continues to complex distances. A mixture of Gaussians of all widths
