@@ -34,6 +34,7 @@ test_that("densities are those of a fine grid, of counts from 0 to 10 000, at th
 })
 
 test_that("an observation of weight 0 says nothing, and one that is missing has no density", {
+  skip_below("quick")
   for (name in names(rows)) {
     found <- density_of(of_family(name), c(1, 1, 1), c(0, 2, 2), c(0, NA, 0.5), c(1, 1, 1))
     expect_identical(found[1:2], c(0, NA))
@@ -43,6 +44,7 @@ test_that("an observation of weight 0 says nothing, and one that is missing has 
 })
 
 test_that("mean probabilities are right where linear predictors have standard deviations from 0 to 1000", {
+  skip_below("quick")
   m <- c(-30, -8, -1, 0, 3)
   for (name in c("logit", "probit")) for (s in c(0, 1e-3, 1, 10, 15, 24, 1000)) {
     inverse <- rows[[name]]$base(1)$linkinv
@@ -59,6 +61,7 @@ test_that("mean probabilities are right where linear predictors have standard de
 })
 
 test_that("quantiles are those of the mixture of 8001 nodes, of counts within one or a thousandth", {
+  skip_below("quick")
   z <- seq(-9, 9, length.out = 8001)
   w <- stats::dnorm(z) * (z[2] - z[1])
   for (name in c("poisson", "negbin", "Gamma")) for (size in if (name == "poisson") 1 else c(0.05, 2.5, 1e4)) {
@@ -80,6 +83,7 @@ test_that("quantiles are those of the mixture of 8001 nodes, of counts within on
 })
 
 test_that("quantiles of counts are exact at the edges: no variance, no counts, huge means", {
+  skip_below("quick")
   q <- function(name, p, m, v) kernweave:::mixture_quantile(of_family(name), p, m, v)
   m <- c(-50, -1, 3, 13)
   for (p in c(1e-4, 0.025, 0.5, 0.975, 0.9999)) {
@@ -92,6 +96,7 @@ test_that("quantiles of counts are exact at the edges: no variance, no counts, h
 })
 
 test_that("draws have the mean and the standard deviation of the density, with weights", {
+  skip_below("quick")
   set.seed(1)
   m <- 1.3
   for (name in names(rows)) for (a in c(1, 6)) {

@@ -32,6 +32,7 @@ test_that("elpd() of mean counts from 1 to 10 000, and of 400 trials, is that of
 })
 
 test_that("elpd() and folds of one row agree on weighted responses, and are of one observation of that weight", {
+  skip_below("quick")
   d <- places
   d$w <- rep(1:5, 5)
   d$y <- stats::rgamma(25, 3 * d$w, rate = 3 * d$w / exp(process))
@@ -54,6 +55,7 @@ test_that("elpd() and folds of one row agree on weighted responses, and are of o
 })
 
 test_that("the deviation that folds have is of observations, not of their means", {
+  skip_below("quick")
   d <- places
   d$n <- stats::rpois(25, 20 * exp(process))
   found <- suppressMessages(cross_validate(gp_fit(n ~ x, d, kernel = k, variance = 1, family = poisson), folds = 5,
@@ -62,6 +64,7 @@ test_that("the deviation that folds have is of observations, not of their means"
 })
 
 test_that("Gamma with weights is of means: the dispersion is that of mgcv, and follows the unit of the weights", {
+  skip_below("quick")
   set.seed(8)
   d <- data.frame(x = stats::runif(120), y = stats::runif(120), w = sample(1:8, 120, TRUE))
   d$size <- stats::rgamma(120, 2 * d$w, rate = 2 * d$w / exp(sin(5 * d$x)))
@@ -86,6 +89,7 @@ test_that("Gamma with weights is of means: the dispersion is that of mgcv, and f
 })
 
 test_that("prediction intervals of counts of any size hold as many draws as they say", {
+  skip_below("quick")
   for (level in c(1, 4, 7, 9)) {
     d <- places
     d$y <- stats::rpois(25, exp(level + process))

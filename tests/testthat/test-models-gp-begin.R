@@ -26,6 +26,7 @@ test_that("the default kernel is that of the simulated field, and its likelihood
 })
 
 test_that("kernels that are near are compared on more rows, the others are not", {
+  skip_below("quick")
   d <- matern_field(700, "matern12", 2)
   chosen <- gp_fit(z ~ x + y, d)$chosen
   expect_identical(chosen$kernel[which.min(chosen$worse)], "matern12")
@@ -35,6 +36,7 @@ test_that("kernels that are near are compared on more rows, the others are not",
 })
 
 test_that("updates, refits and comparisons keep the kernel that was chosen", {
+  skip_below("quick")
   d <- matern_field(120, "matern12", 3)
   fit <- gp_fit(z ~ x + y, d, method = "ML")
   expect_identical(kernweave:::kernel_parts(fit$kernel)$name, "matern12")
@@ -53,6 +55,7 @@ test_that("updates, refits and comparisons keep the kernel that was chosen", {
 })
 
 test_that("the default is for families, one input, given numbers and hardly any rows, too", {
+  skip_below("quick")
   d <- matern_field(80, "matern32", 4)
   d$count <- rpois(80, exp(1 + d$z))
   expect_identical(gp_fit(count ~ x + y, d, family = poisson)$chosen$rows, rep(80L, 3))
@@ -68,6 +71,7 @@ test_that("the default is for families, one input, given numbers and hardly any 
 })
 
 test_that("products that are left open are by series for many rows, and equal exact ones within the tolerance", {
+  skip_below("quick")
   set.seed(5)
   n <- kernweave:::rows_for_series[2]
   d <- data.frame(x = runif(n), y = runif(n))
@@ -84,6 +88,7 @@ test_that("products that are left open are by series for many rows, and equal ex
 })
 
 test_that("series are not used where kernels have none or the nugget is too small for them", {
+  skip_below("quick")
   n <- 2 * kernweave:::rows_for_series[2]
   model <- function(kernel, D = 2, nugget = 0.1) {
     list(x = matrix(seq_len(n * D) / n, n), y = numeric(n), w = rep(1, n), Q = matrix(0, n, 0), log_R = 0,

@@ -27,6 +27,7 @@ test_that("blocks are scored by themselves, and standard errors of all are over 
 })
 
 test_that("differences of fits are those of their rows, with errors of paired differences", {
+  skip_below("quick")
   a <- predictive_scores(fit, new)
   b <- predictive_scores(other, new)
   both <- predictive_scores(list(fit, other), new)
@@ -48,6 +49,7 @@ test_that("differences of fits are those of their rows, with errors of paired di
 })
 
 test_that("columns of cross_validate() are the scores of its rows", {
+  skip_below("quick")
   table <- cross_validate(fit, rep(1:5, 6), level = 0.8)
   expect_equal(table$.crps, normal_crps(table$.resid, table$.se))
   expect_equal(table$.upper - table$.fitted, stats::qnorm(0.9) * table$.se)
@@ -63,6 +65,7 @@ test_that("columns of cross_validate() are the scores of its rows", {
 })
 
 test_that("responses of new rows are made as those of the fit", {
+  skip_below("quick")
   logs <- gp_fit(log(stations) ~ mag, some, variance = 0.3, nugget = 0.1, kernel = kernel_spec(scale = 1))
   expect_equal(attr(predictive_scores(logs, new), "rows")$observed, log(new$stations))
   x <- as.matrix(some[c("long", "lat")])
@@ -91,6 +94,7 @@ test_that("responses of new rows are made as those of the fit", {
 })
 
 test_that("rows with missing values are left out and counted", {
+  skip_below("quick")
   holes <- new
   holes$depth[3] <- NA
   holes$long[c(5, 9)] <- NA
@@ -101,6 +105,7 @@ test_that("rows with missing values are left out and counted", {
 })
 
 test_that("tables print a line for each score, and are data frames to others", {
+  skip_below("quick")
   expect_output(print(predictive_scores(fit)), "30 rows left out one by one.*mean +se\nlogs.*\ncrps.*\nbias")
   expect_output(print(predictive_scores(list(fit, other))), "fit +other +other - fit +se\nlogs")
   expect_output(print(predictive_scores(fit, new, by = rep(1:4, 10))), "n +logs +crps .*\n4 +10 .*\nall +40 .*\nse ")
@@ -118,6 +123,7 @@ test_that("tables print a line for each score, and are data frames to others", {
 })
 
 test_that("mistakes are errors that say what to do", {
+  skip_below("quick")
   refused <- function(..., class = "input") {
     expect_error(predictive_scores(...), class = paste0("kernweave_error_", class))
   }
