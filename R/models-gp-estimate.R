@@ -264,7 +264,7 @@ goal_of <- function(model) {
 }
 
 # A step that changes the logarithm of the likelihood by less is no step.
-flat_step <- 0.5
+flat_step <- 0.05
 
 # Steps divide the distance by some five.
 steps_left <- function(away, enough) max(0, ceiling(log(away / enough) / log(5)))
