@@ -174,7 +174,7 @@ dependence <- function(sets, k, l, null, R) {
   list(n = n, unit = unit, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
 }
 
-# Of a matrix over points, the rows and columns of the first point of each label.
+# Takes the rows and columns of the first point of each label from a matrix over points.
 numbers_of_labels <- function(A, labels) {
   first <- match(seq_len(max(labels)), labels)
   unname(as.matrix(A[first, first]))

@@ -1,4 +1,4 @@
-# What few rows tell before a Gaussian process is fitted to all: which kernel, where to start, how products are made.
+# Choices that few rows make before a Gaussian process is fitted to all: the kernel, the start, series or products.
 
 # --- the kernel ---------------------------------------------------------------------------------------------
 
@@ -16,7 +16,7 @@ is_open <- function(kernel) isTRUE(kernel_parts(kernel)$undecided)
 
 gp_kernel <- function(kernel) if (identical(kernel, "auto")) open_kernel() else kernel_spec(kernel)
 
-# The same places and parameters, by another kernel.
+# Gives a model another kernel, of the same places and parameters.
 with_kernel <- function(model, name) {
   model$kernel <- map_leaves(model$kernel, function(part) {
     part[c("name", "title")] <- list(name, kernel_rows[[name]]$title)

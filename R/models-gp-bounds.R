@@ -104,7 +104,7 @@ without_unseen <- function(found, model, bounds) {
   if (is.finite(moved$value)) replace(found, "state", list(moved)) else found
 }
 
-# Is the nugget at a bound of our own, where the process is not noise itself?
+# Tells whether the nugget is at a bound that no user gave, where the process is not noise itself.
 is_nugget_low <- function(at, model, bounds) {
   g <- which(model$layout$part == "nugget")
   if (!length(g) || !is.finite(at$value) || bounds$given[g] || is_below_distances(at, bounds)) return(FALSE)

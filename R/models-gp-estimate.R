@@ -258,7 +258,7 @@ gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, l
   out(FALSE, most)
 }
 
-# Of very many rows standard errors are so small that a third of one is near enough, and a state takes minutes.
+# A climb of very many rows ends at a third of a standard error, which is small there, since a state takes minutes.
 goal_of <- function(model) {
   if (model$dense) 0.1 * sqrt(model$control$tol) else if (length(model$y) > 2e5) 0.3 else 0.05
 }

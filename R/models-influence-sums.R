@@ -5,7 +5,7 @@
 most_sums <- 128
 most_numbers_of_sums <- 2^25
 
-# Of the largest ratio of a leverage, or of a Cook's distance, that is borne.
+# The largest ratio of a leverage, or of a Cook's distance, that is borne without a warning.
 most_leverage_ratio <- 1.1
 
 # Beside sums a pair of neighbours costs a hundred times what it costs alone.

@@ -166,7 +166,7 @@ scored_left_out <- function(fit, level) {
   c(list(rows = rows, how = paste(rows_in_words(rows), "left out one by one")), places_of_rows(fit))
 }
 
-# Which of the rows that a fit was given weigh something, and which it dropped.
+# Finds the rows of a fit that weigh something, and the rows that it dropped.
 places_of_rows <- function(fit) {
   total <- nrow(fit$x) + length(fit$na.action)
   list(at = setdiff(seq_len(total), fit$na.action)[heavy_of(fit)], total = total, dropped = fit$na.action)

@@ -16,7 +16,7 @@ begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
   say_expected(working$now, expected)
 }
 
-# Of work that has begun, where only some of it tells what all of it will take.
+# Announces the time of work that has begun, where only a part of the work tells what all of it will take.
 expect_work <- function(what, expected, quicker = NULL) {
   if (!is_working(what)) return(invisible())
   working$now$quicker <- quicker

@@ -52,7 +52,7 @@ class FusedLoops {
 
   // --- one chain ---
 
-  // What a call takes besides what has been found: of a call that looks numbers up, a table behind `row`.
+  // The arguments of a call beside what has been found. A call that looks numbers up has its table behind `row`.
   struct Taken {
     P once;
     Seen row, column;

@@ -69,7 +69,7 @@ struct Pass {
   bool in_any_order = false;          // may columns be folded in any order, without their numbers?
   int scratch = 0;                    // vectors that operations with their own loop need
 
-  // Where the data of tables lie.
+  // The addresses of the data of all tables.
   std::vector<const double*> tables_of(const std::vector<View>& data) const;
   std::int64_t stride(Space space) const;  // numbers from component to component
   std::int64_t numbers_in(Space space) const;
