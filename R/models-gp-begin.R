@@ -31,33 +31,37 @@ worse_by_far <- 10
 rows_of_start <- 300
 rows_of_choice <- 600
 
-# The kernel of the largest likelihood: all of them on 300 rows, and those that are near the best on 600.
+# Chooses the kernel of the largest likelihood: all of them on 300 rows, and those that are near the best on 600. One
+# kernel is searched for maxima; the others climb from these, since the same parameters suit them nearly as well.
 chosen_kernel <- function(model) {
-  first <- climbs_of(model, kernels_to_choose, rows_of_start)
+  few <- few_of_model(model, rows_of_start)
+  ends <- gp_ends(with_kernel(few, kernel_of_search), gp_bounds(few))
+  first <- climbs_of(few, lapply(stats::setNames(nm = kernels_to_choose), function(name) ends))
   table <- first$table
   near <- table$kernel[table$worse < worse_by_far]
   if (length(near) == 1 || nrow(model$x) <= first$rows) return(first)
-  second <- climbs_of(model, near, rows_of_choice, first$states)
+  second <- climbs_of(few_of_model(model, rows_of_choice), lapply(first$states[near], function(at) list(at$theta)))
   at <- match(near, table$kernel)
   table[at, ] <- second$table
   second$table <- table
   second
 }
 
-# The likelihoods of some kernels at their largest, on so many rows: the best kernel, its state, and a `table`.
-climbs_of <- function(model, names, rows, from = NULL) {
-  few <- few_of_model(model, rows)
+kernel_of_search <- "matern32"
+
+# Compares kernels by their largest likelihoods on the rows of `few`. `starts` has a list of parameters for each kernel.
+climbs_of <- function(few, starts) {
   bounds <- gp_bounds(few)
-  found <- lapply(stats::setNames(names, names), function(name) {
+  climbs <- lapply(stats::setNames(nm = names(starts)), function(name) {
     one <- with_kernel(few, name)
-    start <- if (is.null(from)) gp_start(one, bounds) else within_bounds(from[[name]]$theta, one, bounds)
-    gp_climb(one, start, bounds, goal = 0.3)
+    each <- lapply(starts[[name]], function(start) gp_climb(one, within_bounds(start, one, bounds), bounds, goal = 0.1))
+    each[[which.max(vapply(each, function(climb) climb$state$value, 0))]]
   })
-  states <- lapply(found, `[[`, "state")
-  top <- vapply(found, function(one) one$state$value + if (is.finite(one$decrement)) one$decrement^2 / 2 else 0, 0)
+  states <- lapply(climbs, `[[`, "state")
+  top <- vapply(climbs, function(one) one$state$value + if (is.finite(one$decrement)) one$decrement^2 / 2 else 0, 0)
   top[is.na(top)] <- -Inf
-  best <- names[which.max(top)]
-  table <- data.frame(kernel = names, logLik = unname(top), rows = nrow(few$x), worse = unname(max(top) - top))
+  best <- names(starts)[which.max(top)]
+  table <- data.frame(kernel = names(starts), logLik = unname(top), rows = nrow(few$x), worse = unname(max(top) - top))
   list(kernel = best, state = states[[best]], states = states, rows = nrow(few$x), table = table)
 }
 

@@ -2,9 +2,9 @@
 # Checks the scripts, that generated files are fresh, and the tarball as CRAN would; fails on an error or a warning.
 #
 #   tools/check.sh         as CRAN would: compiles for the vignettes and for the check; then the site's articles
-#   tools/check.sh built   what `make` has built already, without the articles
+#   tools/check.sh built   what `make test` has built and tested already, without the tests and the articles
 #
-# Both run the tests as CRAN does: those of the tier "cran", one file after the other, on two threads at most.
+# The first runs the tests as CRAN does: those of the tier "cran", one file after the other, on two threads at most.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -53,10 +53,13 @@ cp -R "$root/vignettes" .
 if [ "${1:-}" = built ]; then
   make --no-print-directory -C "$root" .lib/.installed
   R CMD build --no-build-vignettes "$root"
-  R CMD check --as-cran --no-manual --ignore-vignettes --library="$root/.lib" \
+  (render "$root/.lib" vignettes/*.Rmd; exit "$status") > vignettes.log 2>&1 &
+  rendering=$!
+  R CMD check --as-cran --no-manual --ignore-vignettes --no-tests --library="$root/.lib" \
     --install="check:$root/.lib/install.log" ./*.tar.gz || status=1
   echo "== vignettes"
-  render "$root/.lib" vignettes/*.Rmd
+  wait "$rendering" || status=1
+  cat vignettes.log
 else
   R CMD build "$root"
   R CMD check --as-cran --no-manual ./*.tar.gz || status=1

@@ -327,7 +327,7 @@ std::vector<double> table_nodes(int first, int end) {
 
 ValuesTable values_table(const std::vector<double>& values, double at_zero, int first, int most, bool is_mixture) {
   const int end = first + static_cast<int>(values.size()) / (kSegments * kNodes);
-  TableWriter table(most + 1, {is_mixture ? TableBounds::mixture : TableBounds::none});
+  TableWriter table(most + 1, {double(is_mixture ? TableBounds::mixture : TableBounds::none)});
   ValuesTable out{{}, 0, 0};
   for (int order = 0; order <= most; ++order) {
     table.begin(order > 0 ? 0 : at_zero, first, order);

@@ -24,7 +24,7 @@ by_tier <- function(quick, usual, all, cran = if (is.numeric(quick) && quick >= 
 }
 
 # The numbers of random trials: at night `count` of them.
-trials <- function(count) seq_len(ceiling(by_tier(count / 4, count / 2, count, cran = count / 20)))
+trials <- function(count) seq_len(ceiling(by_tier(count / 6, count / 3, count, cran = count / 20)))
 
 # What a function that often has nothing to give, NULL, gives in `count` draws, and in more until it gives something.
 drawn <- function(count, draw) {

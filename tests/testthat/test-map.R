@@ -102,7 +102,7 @@ test_that("neither operands nor reductions copy a mapped matrix", {
     "}",
     "invisible(use(write_points(file, matrix(runif(3000), 1000))))",
     "read <- function(from, to) matrix(runif(3 * (to - from + 1)), ncol = 3)",
-    "x <- write_points(file, n = 2e6, width = 3, read = read)",
+    "x <- write_points(file, n = 1e6, width = 3, read = read)",
     "invisible(gc())",
     "before <- anonymous_mb()",
     "results <- use(x)",
@@ -111,7 +111,7 @@ test_that("neither operands nor reductions copy a mapped matrix", {
     "invisible(gc())",
     "unlink(file)",
     "anonymous_mb() - before"))
-  expect_lt(grown, 6)  # the file has 48 MB
+  expect_lt(grown, 6)  # the file has 24 MB
 })
 
 test_that("code that asks for the right to write reads without harm, and what it writes stays with it", {

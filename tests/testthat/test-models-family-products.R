@@ -55,7 +55,7 @@ test_that("a mode is no other where W is as good as 0", {
 })
 
 test_that("estimates by series are near to the dense ones", {
-  skip_below("usual")
+  skip_below("all")
   set.seed(3)
   d <- data.frame(x = runif(1500), y = runif(1500))
   d$n <- rpois(1500, exp(1 + sin(5 * d$x) * cos(4 * d$y)))

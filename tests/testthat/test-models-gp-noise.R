@@ -23,8 +23,8 @@ errors_apart <- function(fit, other) {
 test_that("without noise an estimated nugget leaves the others where nugget = 0 has them, by all kinds of products", {
   skip_below("quick")
   held("prices_of_pairs", function(state) c(1e4, 160000), environment())
-  for (nu in if (reaches("usual")) c(0.5, 1.5, 2.5) else 2.5) {
-    data <- calm(by_tier(150, 500, 500), nu)
+  for (nu in if (reaches("all")) c(0.5, 1.5, 2.5) else 2.5) {
+    data <- calm(by_tier(150, 300, 500), nu)
     exact <- fitted_to(data, nu, nugget = 0)
     for (free in c(TRUE, FALSE)) for (way in list(list(n = Inf), list(n = 0), list(n = 0, by = TRUE))) {
       nugget <- if (!free) 0

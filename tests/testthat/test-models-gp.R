@@ -206,7 +206,7 @@ test_that("many rows start from some of them, take few steps, and find landmarks
 })
 
 test_that("the noise of a score by products is small along the ridge of variance and scale, and fits say it", {
-  skip_below("usual")
+  skip_below("all")
   set.seed(6)
   x <- matrix(stats::runif(3000), 1500)
   y <- simulate(kernel_matern(x, scale = 0.3, nu = 1.5), seed = 2)[, 1] + stats::rnorm(1500) / 3
