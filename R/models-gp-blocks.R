@@ -11,7 +11,7 @@ predict_blocks <- function(object, newdata, block, se.fit, interval, level, type
   }
   errors <- se.fit || interval != "none"
   by <- if (errors && type == "response" && method != "local") errors_by_neighbours(object, method, neighbours)
-  m <- if (method == "local") neighbours else by$neighbours
+  m <- if (method == "local") neighbours %or% fewest_neighbours else by$neighbours
   nodes <- complete_nodes(object, block_nodes(object, newdata, block))
   found <- matrix(NA_real_, nodes$count, 2, dimnames = list(nodes$names, NULL))
   if (length(nodes$known)) found[nodes$known, ] <- block_values(object, nodes, errors, type, method == "local", m)

@@ -4,12 +4,12 @@
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
                            level = 0.95, type = c("response", "link", "mean", "trend"),
-                           method = c("auto", "exact", "local"), neighbours = 60, block = NULL, ...) {
+                           method = c("auto", "exact", "local"), neighbours = NULL, block = NULL, ...) {
   refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "link", "mean", "trend"), "type")
   method <- choice_of(method[1], c("auto", "exact", "local"), "method")
-  neighbours <- check_count(neighbours, "neighbours")
+  if (!is.null(neighbours)) neighbours <- check_count(neighbours, "neighbours")
   check_level(level)
   if (type == "trend" && interval == "prediction") {
     abort("input", "the trend has a confidence interval; a prediction is that of type = \"response\"")
@@ -36,7 +36,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
     beside <- as.vector(F %*% coef(object)) + offset
     if (!nrow(x)) return(cbind(beside, if (errors) beside))
     if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F))))
-    if (local) return(local_kriging(object, x, F, offset, neighbours))
+    if (local) return(local_kriging(object, x, F, offset, neighbours %or% fewest_neighbours))
     of_data <- gp_products(object, x, cbind(model_alpha(object), if (errors) object$U))
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   }, trend_alone = type == "trend")
@@ -84,7 +84,7 @@ gp_se <- function(object, x, F, of_trend, m) {
   missing <- if (ncol(object$U)) rowSums((new_regressors(model, F) %*% inverse_root(object$C) - of_trend)^2) else 0
   if (!is.null(m)) return(neighbour_se(object, x, missing, m))
   if (is_approximated(rep(nrow(model$x), 2), object$control)) say_exact_errors(object, x)
-  process <- if (model$dense) dense_gp_variance(object, x) else gp_conditional(object, x, NULL, NULL)$variance
+  process <- if (model$dense) dense_gp_variance(object, x) else lazy_gp_variance(object, x)
   sqrt(process + missing)
 }
 
@@ -113,20 +113,18 @@ dense_gp_variance <- function(object, x) {
 # The trend's columns at places, as the fit has them.
 new_regressors <- function(model, F) F %*% inverse_root(model$R)
 
-# The process after the data at places, y = NULL for its variance alone, which has come within `tol` of itself where it
-# ends, and its root is twice as near: `...` what conditional() takes beside.
-gp_conditional <- function(object, x, trend, y = object$data$y, ..., tol = min(100 * object$control$tol, 1e-2)) {
+# The variance of the process after the data at places. It has come within `tol` of itself where it ends, and its root
+# is twice as near.
+lazy_gp_variance <- function(object, x) {
   model <- object$data
   both <- rbind(model$x, x)
-  W <- if (is.null(model$family)) 1 else model$w  # the system is that of B
-  by <- rep(sqrt(W), length.out = length(model$y))
-  if (!is.null(trend)) trend[seq_along(by), ] <- by * trend[seq_along(by), ]
+  seen <- seq_along(model$y)
+  W <- if (is.null(model$family)) rep(1, length(seen)) else model$w  # the system is that of B
   quietly_solved(conditional(
-    weighed_pairs(gp_cross(object, both, both), c(by^2, rep(1, nrow(x)))), if (!is.null(y)) by * y,
-    seen = seq_along(by), ridge = model$values$nugget * W / model$w, trend = trend, ...,
-    tol = tol, solver = if (model$dense) "dense" else "cg", maxit = object$control$max_iter,
-    precondition = object$kept$preconditioner$P %or% TRUE, rank = object$control$rank
-  ))
+    weighed_pairs(gp_cross(object, both, both), c(W, rep(1, nrow(x)))), NULL, seen = seen,
+    ridge = model$values$nugget * W / model$w, tol = min(100 * object$control$tol, 1e-2), solver = "cg",
+    maxit = object$control$max_iter, precondition = object$kept$preconditioner$P %or% TRUE, rank = object$control$rank
+  ))$variance
 }
 
 #' @rdname gp_fit-methods
@@ -153,18 +151,32 @@ draws_frame <- function(draws, names, seed) {
   structure(as.data.frame(draws), seed = seed)
 }
 
+# Draws after the data: a draw z before them, at the observations with their noise and at the places, and from it by how
+# much its own kriging misses the places. With A = K + noise and U the solutions of the trend, the kriging of z is
+# K* (A^-1 z - U U'z) + R* C^-1 U'z.
 draws_after <- function(object, x, F, offset, nsim) {
   model <- object$data
-  at <- new_regressors(model, F)
-  trend <- if (ncol(F)) rbind(model$Q, at)
-  found <- gp_conditional(object, x, trend, method = "pathwise", draws = nsim, tol = object$control$tol)
-  unname(found$draws) + as.vector(at %*% model$b) + offset
+  seen <- seq_along(model$y)
+  both <- rbind(model$x, x)
+  noise <- c(model$values$nugget / model$w, numeric(nrow(x)))
+  before <- gp_draws(object, both, noise, nsim)
+  z <- before[seen, , drop = FALSE]
+  of_trend <- crossprod(object$U, z)
+  weights <- matrix(as.vector(kept_system(object)$solve(z)), nrow(z)) - object$U %*% of_trend
+  kriged <- gp_products(object, x, cbind(model_alpha(object), weights))
+  own <- new_regressors(model, F) %*% inverse_root(object$C) %*% of_trend
+  as.vector(F %*% coef(object)) + offset + kriged[, 1] + before[-seen, , drop = FALSE] - kriged[, -1] - own
+}
+
+# Draws of the process before the data, with noise of these variances, by the fit's products.
+gp_draws <- function(object, x, noise, nsim) {
+  K <- if (nrow(x)) fit_products(gp_cross(object, x, x), object$control)
+  draws <- if (nrow(x)) simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
+  matrix(as.vector(draws), nrow(x), nsim)
 }
 
 draws_before <- function(object, x, F, offset, nsim) {
-  mean <- as.vector(F %*% coef(object)) + offset
-  if (!nrow(x)) return(matrix(0, 0, nsim))
-  mean + unname(as.matrix(simulate(gp_cross(object, x, x), nsim = nsim, tol = max(object$control$tol, 1e-6))))
+  as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
 }
 
 # What is drawn after a seed, or from where the generator is, with what stats::simulate() keeps of it.

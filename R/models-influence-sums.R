@@ -78,7 +78,7 @@ audited_sums <- function(process, system, audit) {
   trend <- rowSums(process$U[rows, , drop = FALSE]^2)
   hat <- function(parts) pmax(1 - process$nugget * (parts$own - trend) / process$data$w[rows], least_leverage)
   at_rows <- function(closer) parts_left_out(process, audit$neighbours, closer, FALSE, rows)
-  too_large <- function(parts) max(hat(parts) / hat(audit$exact)) > most_ratio
+  too_large <- function(parts) max(hat(parts) / hat(audit$exact)) > most_ratio_of_rows
   if (!too_large(at_rows(NULL))) return(NULL)
   step_work("leaving one out", "sums of all observations")
   closer <- list(sums = sums_of_all(process, system), neighbours = min(bounds[["least"]], n))
