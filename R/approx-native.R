@@ -1,4 +1,4 @@
-# What C++ reads of an approximation, as of any operator (R/operator-native.R): the plan of far pairs, and near pairs as
+# What C++ reads of an approximation, as of any operator (R/op-native.R): the plan of far pairs, and near pairs as
 # a formula whose data lie in the order of boxes.
 
 native_approximation <- function(state, width, ladder = FALSE) {
@@ -75,3 +75,6 @@ sides_of_operands <- function(state) {
   sides <- state$sides[[1]]
   if (!any(sides == 3)) sides
 }
+
+# The lazy tensor that has the entries of a matrix: itself, or what is approximated.
+kernel_tensor <- function(K) if (is_op(K)) K$tensor %or% approximation_of(K)$tensor else K

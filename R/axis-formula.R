@@ -1,5 +1,5 @@
 # Index formulas: the right side is plain R wherever the axes are numbers. The call is walked once: what stands in
-# brackets becomes a place (along.R), an axis outside of brackets its number; the rest is evaluated as ever.
+# brackets becomes a place (formula-places.R), an axis outside of brackets its number; the rest is evaluated as ever.
 
 reduce_index_formula <- function(formula, op, K, weight, call, data, extents, said, ...) {
   if (missing(op)) abort("input", "`op` names the reduction of an index formula, such as \"sum\"")

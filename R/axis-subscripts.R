@@ -1,5 +1,5 @@
-# What stands in the brackets of an index formula, and in front of them, as places (along.R); and what to say where a
-# right side cannot be evaluated.
+# Subscripts of an index formula, and the arrays in front of them, as operands with named axes (formula-places.R); and
+# the words of errors where a right side cannot be evaluated.
 
 # `into`: the dimension whose row numbers these are, if any.
 place_of_bracket <- function(expression, scope, into = NULL) {

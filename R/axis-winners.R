@@ -1,5 +1,5 @@
-# Gradients of minima and their like over many axes. The engine tells a winner among two axes (grad-winners.R); here
-# every array is read at the winners, by way of the tape, so that a formula of the kept axes alone is left.
+# Gradients of minima and their like over many axes. The engine tells a winner among two axes (tape-grad-winners.R);
+# here every array is read at the winners, by way of the tape, so that a formula of the kept axes alone is left.
 
 # `places`: those of `operands`, in their order.
 reduce_at_winners <- function(F, row, kept, extents, operands, places, K, ...) {

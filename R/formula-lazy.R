@@ -19,10 +19,6 @@ made_once <- function(x, asked, make) {
 }
 most_made <- 16
 
-setOldClass("lazy_tensor")
-setOldClass("linear_op")  # whose methods are in files before its own
-setOldClass("kernweave_traced")
-
 # What is saved and loaded elsewhere, or sent to another process, finds its methods there only if the namespace is
 # loaded. An environment that ends in the namespace loads it: those of operands do (new_operand()), and formulas without
 # any bear one.
@@ -74,19 +70,6 @@ type_of <- function(x) .subset2(.subset2(x, "formula"), "type")
 
 type_kind <- function(x) names(kind_codes)[type_of(x)[2] + 1L]
 has_axis <- function(x, axis) type_of(x)[3] %/% axis_bits[[axis]] %% 2L == 1L
-
-#' Is this a lazy tensor?
-#'
-#' Tests whether an object is a (real) lazy tensor.
-#'
-#' @param x any object
-#' @return `TRUE` or `FALSE`. `FALSE` for complex formulas, see [lazy_complex()], whose `Re()` and `Im()` are lazy
-#'   tensors
-#' @seealso [Vi()], which makes them; [is_reduction()]
-#' @export
-#' @examples
-#' is_lazy(Vi(matrix(0, 2, 2)))
-is_lazy <- function(x) inherits(x, "lazy_tensor")
 
 #' Number of components of a lazy tensor
 #'
@@ -166,3 +149,21 @@ need_extent <- function(x, axis, what) {
 
 # The operands a formula stands on.
 operands_of <- function(...) r_operands(list(...))
+
+# A formula as text of at most `budget` characters, its numbers to so many digits, as R prints its own.
+formula_text <- function(x, budget = 500L, digits = getOption("digits")) {
+  text <- few_digits(r_show(x, 2L * as.integer(budget)), digits)
+  if (nchar(text) > budget) paste0(sub("[.]*$", "", substr(text, 1, budget)), "...") else text
+}
+
+# Numbers within text that have more digits than asked for. Those within a name stay, and one that was cut off.
+few_digits <- function(text, digits = getOption("digits")) {
+  digits <- check_count(digits, "digits")
+  number <- gregexpr("(?<![\\w.])[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?(?![\\w.])", text, perl = TRUE)
+  regmatches(text, number) <- lapply(regmatches(text, number), function(found) {
+    long <- nchar(gsub("^0[.]0*|[.]|e.*", "", found)) > digits
+    found[long] <- vapply(as.numeric(found[long]), format, "", digits = digits)
+    found
+  })
+  text
+}

@@ -178,8 +178,6 @@ row_index <- function(n = NULL) counter("i", n)
 #' @export
 col_index <- function(n = NULL) counter("j", n)
 
-`%or%` <- function(a, b) if (is.null(a)) b else a
-
 indexed <- function(axis, x, dim, name, typed, by = NULL) {
   if (!is.null(by)) return(with_groups(indexed(axis, x, dim, name, typed), axis, by))
   if (identical(typed, quote(expr = ))) return(placeholder(axis, dim, name))

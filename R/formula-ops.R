@@ -215,8 +215,6 @@ check_alike <- function(op, args) {
         "x[1, , drop = FALSE] keeps the row of a matrix a point")
 }
 
-counted <- function(n, what) paste0(n, " ", what, ifelse(n == 1, "", "s"))
-
 #' @rdname lazy-arithmetic
 #' @export
 Math.lazy_tensor <- function(x, ...) {

@@ -1,6 +1,6 @@
 # Operands with named axes. A place is an array with what stands in each of its dimensions: an axis, a number, a sum of
 # axes and a number (a window), row numbers that vary along axes (a gather), or nothing (the components). Until a
-# reduction knows which axes it keeps, a place is a parameter of the formula; then it gets its role (roles.R).
+# reduction knows which axes it keeps, a place is a parameter of the formula; then it gets its role (axis-roles.R).
 
 #' Arrays with named axes
 #'

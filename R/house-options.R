@@ -188,12 +188,6 @@ check_numbers_of_devices <- function(device) {
   device
 }
 
-check_count <- function(n, argument, class = "input", least = 1) {
-  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= least && n == round(n) && n <= .Machine$integer.max
-  if (!whole) abort(class, "`", argument, "` must be a whole number of at least ", least, ", not ", format_value(n))
-  as.integer(n)
-}
-
 check_degree <- function(n, argument) check_count(n, argument, least = 0)
 
 # A list of whole numbers, as the engine keeps it: behind its length.

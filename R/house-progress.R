@@ -103,3 +103,4 @@ progress_polled <- function(share, spent) {
   }
   FALSE
 }
+

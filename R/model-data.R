@@ -83,9 +83,6 @@ first_few <- function(rows) {
 
 # --- words ---------------------------------------------------------------------------------------------------
 
-# What there is in the place of what was asked for.
-there_are <- function(known) if (length(known)) paste0("; there are ", paste0("`", known, "`", collapse = ", "))
-
 # As one_of(), of words that may be cut short where these are arguments of statistics, as base R's match.arg() has it:
 # interval = "conf".
 choice_of <- function(value, known, argument) {

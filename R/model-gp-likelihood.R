@@ -203,11 +203,6 @@ gp_tolerance <- function(model, values) {
             least = 0)
 }
 
-# What was not reached is told at the end, once.
-quietly_solved <- function(value) {
-  withCallingHandlers(value, kernweave_warning_convergence = function(w) invokeRestart("muffleWarning"))
-}
-
 # Traces of the variance are not n less those of the noise, though they add up to it: what probes say of variance and
 # scale cancels along the ridge of both, where the likelihood is flat and n points' noise would be twenty times as much.
 lazy_gp_derivatives <- function(A, slopes, noise, control, of_logdet) {

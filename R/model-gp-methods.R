@@ -173,11 +173,6 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   out[parm, , drop = FALSE]
 }
 
-check_level <- function(level) {
-  if (is.numeric(level) && length(level) == 1 && isTRUE(level > 0 && level < 1)) return(invisible())
-  abort("value", "`level` must be a number between 0 and 1, not ", format_value(level))
-}
-
 #' @rdname gp_fit-methods
 #' @export
 logLik.gp_fit <- function(object, se_tol = NULL, ...) {

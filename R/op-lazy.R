@@ -194,13 +194,6 @@ setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
 setMethod("Ops", signature("lazy_tensor", "Matrix"), function(e1, e2) methods::callGeneric(e1, as.matrix(e2)))
 setMethod("Ops", signature("Matrix", "lazy_tensor"), function(e1, e2) methods::callGeneric(as.matrix(e1), e2))
 
-# The values of a formula themselves: a "sum" of one term each.
-run_single <- function(x, keep) {
-  out <- run_reduction(new_reduction(list(sum_output(x$formula, keep)), x$extent, x$settings, x$pairs))
-  if (type_kind(x) == "logical") storage.mode(out) <- "logical"
-  out
-}
-
 #' @rdname lazy-matrix
 #' @export
 as.matrix.lazy_tensor <- function(x, ...) {
@@ -220,14 +213,6 @@ stacked <- function(x, extent) {
   parts <- lapply(seq_len(width(x)), function(k) run_single(take_components(x, k), "both"))
   names <- dimnames(x)
   arranged(parts, function(at) array(unlist(at), c(extent, width(x)), if (!is.null(names)) c(names, list(NULL))))
-}
-
-guard_size <- function(extent, width, of, instead) {
-  needed <- prod(extent, width) * 8 / 2^20
-  limit <- option("max_dense_mb")
-  if (needed <= limit) return(invisible())
-  abort("memory", "as.matrix() would take ", format(needed, digits = 3), " MB for ", extent[1], " x ", extent[2], " ",
-        of, "; the limit is ", limit, " MB. ", instead, " or raise options(kernweave.max_dense_mb = )")
 }
 
 #' @rdname lazy-matrix
@@ -307,74 +292,3 @@ check_varies <- function(x, axis) {
         if (axis == "j") "[I, ] points along i" else "[, J] points along j")
 }
 
-take_points <- function(x, which, axis, name) {
-  if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
-  side <- match(axis, c("i", "j"))
-  n <- dim(x)[side]
-  names <- point_names(x, axis)
-  rows <- positions(which, n, paste("points along", axis), names)
-  if (!has_axis(x, axis)) {
-    if (length(rows) != 1) abort("index", "the formula does not vary along ", axis, ": it has one point there")
-    return(x)
-  }
-  # Points taken bear their names: the row numbers do.
-  if (!is.null(names)) names(rows) <- names[rows]
-  refuse_pairs(x)
-  take_points_by(x, axis, lazy_operand(new_operand(name, axis, 1L, "integer", rows)), rows)
-}
-
-# By an operand of row numbers.
-take_points_by <- function(x, axis, operand, rows = operand$formula$args$data) {
-  side <- match(axis, c("i", "j"))
-  extent <- x$extent
-  extent[side] <- length(rows)
-  formula <- r_apply("Take", list(x$formula, operand$formula), side - 1L)
-  new_lazy(formula, extent, x$settings, pairs_of_points(x$pairs, axis, rows, operand))
-}
-
-refuse_pairs <- function(x) {
-  pairs <- Filter(function(operand) operand$axis == "pair", operands_of(x$formula))
-  if (!length(pairs)) return(invisible())
-  abort("unsupported", "points of a formula with the matrix of pairs `", pairs[[1]]$name,
-        "` cannot be taken yet; take rows and columns of the matrix before Vij()")
-}
-
-# Positive, negative or logical places among n, or names, as positive whole numbers. n may be unknown.
-positions <- function(which, n, what, names = NULL) {
-  if (is_traced(which)) abort("no_gradient", what, ": places that depend on what is differentiated have no gradient")
-  if (is.character(which)) return(named_positions(which, what, names))
-  if (!(is.numeric(which) || is.logical(which)) || is.object(which)) {
-    abort("index", what, " must be given by numbers, logicals or names, not ", describe(which))
-  }
-  if (anyNA(which)) abort("index", what, ": NA is not a place")
-  if (is.logical(which) && is.na(n)) abort("no_data", what, " by logicals need to know how many there are")
-  if (is.logical(which) && length(which) != n) abort("index", what, ": ", length(which), " logicals for ", n)
-  if (is.logical(which)) return(as.numeric(base::which(which)))
-  broken <- is.infinite(which) | which != trunc(which)
-  if (any(broken)) abort("index", what, " must be whole numbers, not ", format(which[broken][1]))
-  if (length(which) && all(which <= 0)) {
-    if (is.na(n)) abort("no_data", what, " to leave out need to know how many there are")
-    return(as.numeric(seq_len(n)[which]))
-  }
-  if (any(which < 1)) abort("index", what, ": positive and other numbers do not mix")
-  if (!is.na(n) && any(which > n)) abort("index", what, " go to ", n, "; there is no ",
-                                             format(which[which > n][1], scientific = FALSE))
-  as.numeric(which)
-}
-
-named_positions <- function(which, what, names) {
-  if (is.null(names)) abort("index", what, " by names: they have none; give row names to the data")
-  at <- match(which, names)
-  if (anyNA(at)) {
-    unknown <- which[is.na(at)][1]
-    abort("index", what, ": none is named `", unknown, "`", near_hint(unknown, utils::head(names, 1000)))
-  }
-  as.numeric(at)
-}
-
-take_components <- function(x, which) {
-  places <- positions(which, width(x), "components")
-  if (!length(places)) abort("index", "at least one component must be taken")
-  if (all(diff(places) == 1)) return(lazy_call("Extract", list(x), as.integer(c(places[1], length(places)))))
-  lazy_call("Pick", list(x), as.integer(c(length(places), places)))
-}

@@ -72,8 +72,6 @@ added <- function(e1, e2, symbol, sign) {
   sum_ops(list(e1, e2), c(1, sign))
 }
 
-size_text <- function(op) paste(vapply(op$dim, format, "", big.mark = ",", scientific = FALSE), collapse = " x ")
-
 as_term <- function(value, symbol) {
   plain <- is.numeric(value) && is.null(dim(value))
   if (!plain) return(as_op(value))
@@ -152,11 +150,6 @@ times_columns <- function(A, v, side, operator, extents) {
           " has ", counted(nrow(v), extents[2]))
   }
   named(operator_product(A, unname(v)), rownames(A), colnames(v))
-}
-
-named <- function(result, rows, columns) {
-  if (!is.null(rows) || !is.null(columns)) dimnames(result) <- list(rows, columns)
-  result
 }
 
 # Numbers as a matrix of doubles; a vector is a column, to the left of %*% a row.

@@ -112,3 +112,8 @@ in_parentheses <- function(text) {
   while (grepl("[(][^()]*[)]", outside)) outside <- gsub("[(][^()]*[)]", "", outside)
   if (grepl("[ ,]", outside) && !grepl("^\\[", outside)) paste0("(", text, ")") else text
 }
+
+low_rank_text <- function(op) {
+  of <- if (is.null(op$landmarks)) "columns, from a sketch," else "landmarks"
+  paste0("  low rank: ", ncol(op$factor), " ", of, " leave ", format(op$residual, digits = 3), " of the trace")
+}

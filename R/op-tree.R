@@ -14,8 +14,6 @@ new_op <- function(kind, dim, ..., symmetric = NA, settings = NULL) {
   asS4(home_bound(x))
 }
 
-is_op <- function(x) inherits(x, "linear_op")
-
 lazy_op <- function(tensor) {
   refuse_batches_of(tensor, "an operator")
   new_op("lazy", dim(tensor)[1:2], tensor = tensor, settings = tensor$settings)
@@ -91,12 +89,6 @@ diagonal_op <- function(d) {
 plain_vector <- function(x, argument) {
   values <- check_numbers(plain_value(x), argument)$values
   rearranged(if (is_traced(x)) x else values, function(x) structure(as.vector(x), names = names(x)))
-}
-
-check_size <- function(n, argument) {
-  whole <- !is_traced(n) && is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 0 && n == round(n)
-  if (!whole) abort("input", "`", argument, "` must be a number of rows, not ", format_value(n))
-  as.numeric(n)
 }
 
 #' @rdname linear_op

@@ -3,7 +3,7 @@
 #   swapped   are i and j of the formula the j and i of the rule?
 # What was said is
 #   by        groups of the points along i and j, either of which may not be known yet
-#   ranges    rectangles of pairs (R/ranges.R)
+#   ranges    rectangles of pairs (R/pair-ranges.R)
 #   where     a logical lazy tensor
 #   pattern   a lazy tensor, too, that is a sparse matrix
 

@@ -1,21 +1,6 @@
 # Complex lazy tensors: pairs of a real part and an imaginary part, each a lazy tensor, or traced sums of them. The
 # engine has real numbers alone; what is complex is said here, in formulas of parts.
 
-# Both parts have as many components.
-new_complex <- function(re, im) {
-  if (is_lazy(re) && is_lazy(im) && width(re) != width(im)) {
-    n <- max(width(re), width(im))
-    repeated <- function(part) if (width(part) == 1) lazy_call("SumT", list(part), n) else part
-    re <- repeated(re)
-    im <- repeated(im)
-  }
-  asS4(structure(list(re = re, im = im), class = "lazy_complex"))
-}
-
-setOldClass("lazy_complex")
-
-is_lazy_complex <- function(x) inherits(x, "lazy_complex")
-
 #' Complex numbers in formulas
 #'
 #' Complex data give complex lazy tensors, for Fourier sums, characteristic functions and the like. Create one with
@@ -81,17 +66,7 @@ real2complex <- function(x) lazy_complex(x, 0)
 #' @export
 imag2complex <- function(x) lazy_complex(0, x)
 
-# An operand of complex data: one operand for each part. `make` takes data and a name.
-complex_operand <- function(z, name, make) {
-  new_complex(make(Re(z), paste0(name, "_re")), make(Im(z), paste0(name, "_im")))
-}
-
-each_part <- function(x, f, ...) new_complex(f(x$re, ...), f(x$im, ...))
-
 # --- looks --------------------------------------------------------------------------------------------------
-
-# Parts may vary along different axes; together they are as wide and long as their sum.
-whole_of <- function(x) if (is_lazy(x$re)) x$re + x$im else x$re
 
 #' @export
 dim.lazy_complex <- function(x) dim(whole_of(x))

@@ -79,3 +79,10 @@ as.array.lazy_reduction <- function(x, ...) as.matrix(x)
 #' y <- Vj(dim = 2)
 #' is_reduction(sum(sqdist(x, y), index = "j"))
 is_reduction <- function(x) inherits(x, "lazy_reduction")
+
+# The values of a formula themselves: a "sum" of one term each.
+run_single <- function(x, keep) {
+  out <- run_reduction(new_reduction(list(sum_output(x$formula, keep)), x$extent, x$settings, x$pairs))
+  if (type_kind(x) == "logical") storage.mode(out) <- "logical"
+  out
+}

@@ -1,23 +1,5 @@
 # How lazy tensors and lazy reductions show themselves. Printing computes nothing.
 
-# A formula as text of at most `budget` characters, its numbers to so many digits, as R prints its own.
-formula_text <- function(x, budget = 500L, digits = getOption("digits")) {
-  text <- few_digits(r_show(x, 2L * as.integer(budget)), digits)
-  if (nchar(text) > budget) paste0(sub("[.]*$", "", substr(text, 1, budget)), "...") else text
-}
-
-# Numbers within text that have more digits than asked for. Those within a name stay, and one that was cut off.
-few_digits <- function(text, digits = getOption("digits")) {
-  digits <- check_count(digits, "digits")
-  number <- gregexpr("(?<![\\w.])[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?(?![\\w.])", text, perl = TRUE)
-  regmatches(text, number) <- lapply(regmatches(text, number), function(found) {
-    long <- nchar(gsub("^0[.]0*|[.]|e.*", "", found)) > digits
-    found[long] <- vapply(as.numeric(found[long]), format, "", digits = digits)
-    found
-  })
-  text
-}
-
 shape_text <- function(x) {
   if (has_named_axes(x)) return(named_shape_text(x))
   n <- vapply(dim(x)[1:2], function(n) if (is.na(n)) "?" else format(n, big.mark = ",", scientific = FALSE), "")

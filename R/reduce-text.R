@@ -168,12 +168,6 @@ index_of_axis <- function(axis) {
   index
 }
 
-said <- new.env(parent = emptyenv())
-say_once <- function(what, ...) {
-  if (is.null(said[[what]])) message(...)
-  said[[what]] <- TRUE
-}
-
 data_function <- function(R, operands) {
   run <- caller_of(R, operands)
   names <- vapply(operands, `[[`, "", "name")

@@ -185,11 +185,6 @@ finish_of <- function(row, index) {
 }
 as_they_are <- list(results = "value", sign = 1, per = "", less = 0L)
 
-check_flag <- function(flag, argument) {
-  if (isTRUE(flag) || isFALSE(flag)) return(invisible())
-  abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
-}
-
 check_index <- function(index) {
   if (is_lazy(index)) {
     abort("input", "`index` must be \"i\", \"j\" or \"ij\", not a lazy tensor; a weight is given by name, weight = ")

@@ -1,8 +1,5 @@
 # Systems whose products are approximations: the entries that preconditioners read, and residuals as far as these go.
 
-# The lazy tensor that has the entries of a matrix: itself, or what is approximated.
-kernel_tensor <- function(K) if (is_op(K)) K$tensor %or% approximation_of(K)$tensor else K
-
 # Of an operator that is a kernel matrix, or an approximation of one, and diagonals: this, and the sum of those; else
 # NULL.
 kernel_and_ridge <- function(op) tensor_and_ridge(op) %or% approximated_and_ridge(op)

@@ -123,11 +123,6 @@ semidefinite_diagonal <- function(diagonal) {
   diagonal
 }
 
-low_rank_text <- function(op) {
-  of <- if (is.null(op$landmarks)) "columns, from a sketch," else "landmarks"
-  paste0("  low rank: ", ncol(op$factor), " ", of, " leave ", format(op$residual, digits = 3), " of the trace")
-}
-
 # --- a low rank and a diagonal ---------------------------------------------------------------------------------
 
 # Of an operator that is F F' + diag(d) with few columns of F: these two; else NULL.

@@ -111,8 +111,6 @@ str.kernweave_preconditioner <- function(object, ...) {
   cat(" <preconditioner> of ", count_text(object$n, "point"), "\n", sep = "")
 }
 
-count_text <- function(n, what) paste0(format(n, big.mark = ",", scientific = FALSE), " ", what, if (n != 1) "s")
-
 #' @export
 solve.kernweave_preconditioner <- function(a, b, ...) {
   if (a$traced || is_traced(b)) abort("no_gradient", "a preconditioner has no derivative: solve(K, b) has")
@@ -165,14 +163,6 @@ check_diagonal <- function(diagonal, ridge) {
   diagonal
 }
 
-check_seed <- function(seed) {
-  if (is.null(seed)) return(floor(stats::runif(1) * 2^31))
-  if (!is.numeric(seed) || length(seed) != 1 || is.na(seed) || seed < 0 || seed != trunc(seed)) {
-    abort("input", "`seed` must be a whole number of at least 0, not ", format_value(seed))
-  }
-  as.numeric(seed)
-}
-
 # Entries are read by gathering rows, which a matrix of pairs does not have.
 check_entries <- function(K) {
   name <- pairs_of(K)
@@ -185,7 +175,6 @@ check_entries <- function(K) {
 pairs_of <- function(K) {
   for (operand in operands_of(K$formula)) if (operand$axis == "pair") return(operand$name)
 }
-
 
 # --- parts ----------------------------------------------------------------------------------------------------
 
@@ -212,11 +201,6 @@ landmarks_of <- function(K, entries, diagonal, rank, seed) {
   pool <- if (n > landmark_pool) sort(random_order(n, seed + 1)[seq_len(landmark_pool)]) else seq_len(n)
   r_landmarks(entries, as.numeric(pool), diagonal[pool], rank, seed)
 }
-
-# By a generator of our own, so that R's is asked for one number alone.
-random_order <- function(n, seed) order(r_uniforms(n, seed))
-# The same as those of C++: of the order's own seed, the points that come first would all have one sign.
-random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * columns, seed + 2^40) - 0.5), rows)
 
 two_parts <- function(K, found, diagonal, neighbours, seed) {
   order <- random_order(length(diagonal), seed)

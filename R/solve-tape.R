@@ -3,26 +3,6 @@
 # Is anything in a system traced?
 is_traced_system <- function(K, ...) any(vapply(list(...), is_traced, NA)) || length(traced_operands(K)) > 0
 
-# A formula whose operands were made of the values one below a level, in place of those that were made of values of it;
-# with these operands, in the order of traced_operands().
-lowered_formula <- function(F, level) {
-  operands <- Filter(function(operand) level_of(operand$traced) == level, traced_operands(F))
-  lower <- lapply(operands, function(operand) {
-    bearing(new_operand(operand$name, operand$axis, operand$width, operand$kind, operand$data),
-            value_of(operand$traced))
-  })
-  F$formula <- home_bound(r_restate(list(F$formula), operands, lower)[[1]])
-  list(F = F, operands = lapply(lower, lazy_operand))
-}
-
-# A lazy tensor with the numbers of its traced operands alone.
-plain_tensor <- function(K) {
-  while (length(operands <- traced_operands(K))) {
-    K <- lowered_formula(K, highest_level(lapply(operands, `[[`, "traced")))$F
-  }
-  K
-}
-
 # What a system is one level down, and what of it was traced at that level.
 lowered_system <- function(K, ...) {
   given <- list(...)

@@ -291,10 +291,6 @@ shaped_as <- function(x, b) {
   structure(x, dimnames = b$names)
 }
 
-# A default names them all, and the first is meant.
-check_method <- function(method, known = solve_methods, argument = "method") {
-  one_of(if (identical(method, known)) known[1] else method, known, argument)
-}
 solve_methods <- c("auto", "dense", "cg", "block", "minres")
 
 # What a generic's `...` took and the method does not: a misspelt argument, most likely.
@@ -303,12 +299,6 @@ refuse_others <- function(others, f, what) {
   names <- names(others)[nzchar(names(others))]
   abort("input", what, " takes no ", if (length(names)) paste0("argument `", names[1], "`") else "more arguments",
         if (length(names)) near_hint(names[1], setdiff(names(formals(f)), "...")))
-}
-
-check_tolerance <- function(tol) {
-  if (!is.numeric(tol) || length(tol) != 1 || is.na(tol) || tol <= 0 || tol >= 1) {
-    abort("input", "`tol` must be a number between 0 and 1, not ", format_value(tol))
-  }
 }
 
 check_start <- function(start, rows, columns, extent = "row") {
@@ -395,4 +385,14 @@ warn_of_convergence <- function(report) {
   warn("convergence", how, " ended after ",
        max(report$iterations), " iterations with a residual of ", format(max(report$residual), digits = 3), ", not ",
        format(report$tol), ": ", remedy)
+}
+
+# What was not reached is told at the end, once.
+quietly_solved <- function(value) {
+  withCallingHandlers(value, kernweave_warning_convergence = function(w) invokeRestart("muffleWarning"))
+}
+
+# Finds a method by name. A default that lists all methods means the first.
+check_method <- function(method, known = solve_methods, argument = "method") {
+  one_of(if (identical(method, known)) known[1] else method, known, argument)
 }

@@ -158,3 +158,23 @@ beside_lazy <- function(f, name) {
   stands_for_matrix <- function(x) inherits(x, c("lazy_tensor", "linear_op", "kernweave_preconditioner"))
   function(...) if (any(vapply(list(...), stands_for_matrix, NA))) f(...) else otherwise(...)
 }
+
+# A formula whose operands were made of the values one below a level, in place of those that were made of values of it;
+# with these operands, in the order of traced_operands().
+lowered_formula <- function(F, level) {
+  operands <- Filter(function(operand) level_of(operand$traced) == level, traced_operands(F))
+  lower <- lapply(operands, function(operand) {
+    bearing(new_operand(operand$name, operand$axis, operand$width, operand$kind, operand$data),
+            value_of(operand$traced))
+  })
+  F$formula <- home_bound(r_restate(list(F$formula), operands, lower)[[1]])
+  list(F = F, operands = lapply(lower, lazy_operand))
+}
+
+# A lazy tensor with the numbers of its traced operands alone.
+plain_tensor <- function(K) {
+  while (length(operands <- traced_operands(K))) {
+    K <- lowered_formula(K, highest_level(lapply(operands, `[[`, "traced")))$F
+  }
+  K
+}

@@ -19,15 +19,10 @@ new_traced <- function(value, level, tape, place) {
   asS4(`class<-`(environment(), traced_class))
 }
 
-is_traced <- function(x) is.environment(x) && inherits(x, "kernweave_traced")
 level_of <- function(x) if (is_traced(x)) .subset2(x, "level") else 0L
 
 # One level down, and all levels down.
 value_of <- function(x) if (is_traced(x)) .subset2(x, "value") else x
-plain_value <- function(x) {
-  while (is_traced(x)) x <- .subset2(x, "value")
-  x
-}
 
 # Down to below a level.
 lowered <- function(x, level) if (is_traced(x) && .subset2(x, "level") == level) .subset2(x, "value") else x

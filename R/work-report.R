@@ -41,62 +41,6 @@ threads_line <- function(had = chosen_threads()) {
   paste0(had$threads, " of ", counted(had$cores, "core"), ", ", had$why)
 }
 
-# How to have all cores, where some rest. In a worker the others are its siblings'.
-more_cores <- function(threads, cores, why = "") {
-  if (threads >= cores || grepl("^in a", why)) return(NULL)
-  limit <- Sys.getenv("OMP_THREAD_LIMIT")
-  if (nzchar(limit) && r_threads(cores) < cores) {
-    return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment limits calls to that many of ", cores, " cores."))
-  }
-  paste0("Calls use ", threads, if (threads == 1) " thread" else " threads", " on ", cores, " cores; all of them: ",
-         "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
-}
-
-# Tells how to have results sooner after a call that someone has waited for: each way once a session.
-timed <- function(run, options, patience = 5, R = NULL) {
-  started <- proc.time()[[3]]
-  out <- run()
-  seconds <- proc.time()[[3]] - started
-  on_cpu <- options$device %in% c("auto", "cpu") && !"gpu" %in% r_devices()
-  if (seconds < patience || !on_cpu) return(out)
-  if (is.null(seen_options$told_of_cores)) {
-    had <- r_allowance(options$threads %or% 0L)
-    hint <- more_cores(had$threads, had$cores, had$why)
-    if (length(hint)) message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
-    seen_options$told_of_cores <- TRUE
-  }
-  if (!is.null(R) && seconds >= 2 * patience && is.null(seen_options$told_of_tolerance)) {
-    hint <- with_tolerance(R, seconds)
-    if (length(hint)) {
-      message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
-      seen_options$told_of_tolerance <- TRUE
-    }
-  }
-  out
-}
-
-# How long a sum that took so many seconds would take approximated, where that is a fifth of them at most. It is
-# planned for some of its points: pairs that are near one point, and work for each point, are then about as many.
-with_tolerance <- function(R, seconds, points = 20000, tol = 1e-6) {
-  K <- summed_over_pairs(R)
-  if (is.null(K)) return(NULL)
-  extent <- K$extent[1:2]
-  started <- proc.time()[[3]]
-  for (side in 1:2) {
-    n <- extent[side]
-    if (n > points) K <- take_points(K, random_order(n, 1)[seq_len(points)], c("i", "j")[side], "some")
-  }
-  state <- new_approximation(K, tol, "audit")
-  plan <- tryCatch(plan_of_approximation(state), kernweave_error = function(e) NULL)
-  if (is.null(plan)) return(NULL)
-  planned <- proc.time()[[3]] - started
-  work <- max(extent / K$extent[1:2]) * (plan$near_pairs + sum(plan$levels$work) / prices_of_pairs(state)[1])
-  later <- seconds * work / prod(extent) + planned
-  if (later > seconds / 5) return(NULL)
-  paste0("With `tol = ", format(tol), "` this sum would take about ", format(later, digits = 1),
-         " s (see approximate()).")
-}
-
 # The formula of a plain sum over one axis of all pairs; NULL of other reductions.
 summed_over_pairs <- function(R) {
   output <- R$outputs[[1]]
@@ -160,4 +104,60 @@ print.kernweave_sitrep <- function(x, ...) {
   cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
   if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")
   invisible(x)
+}
+
+# Tells how to have results sooner after a call that someone has waited for: each way once a session.
+timed <- function(run, options, patience = 5, R = NULL) {
+  started <- proc.time()[[3]]
+  out <- run()
+  seconds <- proc.time()[[3]] - started
+  on_cpu <- options$device %in% c("auto", "cpu") && !"gpu" %in% r_devices()
+  if (seconds < patience || !on_cpu) return(out)
+  if (is.null(seen_options$told_of_cores)) {
+    had <- r_allowance(options$threads %or% 0L)
+    hint <- more_cores(had$threads, had$cores, had$why)
+    if (length(hint)) message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
+    seen_options$told_of_cores <- TRUE
+  }
+  if (!is.null(R) && seconds >= 2 * patience && is.null(seen_options$told_of_tolerance)) {
+    hint <- with_tolerance(R, seconds)
+    if (length(hint)) {
+      message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
+      seen_options$told_of_tolerance <- TRUE
+    }
+  }
+  out
+}
+
+# How to have all cores, where some rest. In a worker the others are its siblings'.
+more_cores <- function(threads, cores, why = "") {
+  if (threads >= cores || grepl("^in a", why)) return(NULL)
+  limit <- Sys.getenv("OMP_THREAD_LIMIT")
+  if (nzchar(limit) && r_threads(cores) < cores) {
+    return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment limits calls to that many of ", cores, " cores."))
+  }
+  paste0("Calls use ", threads, if (threads == 1) " thread" else " threads", " on ", cores, " cores; all of them: ",
+         "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
+}
+
+# How long a sum that took so many seconds would take approximated, where that is a fifth of them at most. It is
+# planned for some of its points: pairs that are near one point, and work for each point, are then about as many.
+with_tolerance <- function(R, seconds, points = 20000, tol = 1e-6) {
+  K <- summed_over_pairs(R)
+  if (is.null(K)) return(NULL)
+  extent <- K$extent[1:2]
+  started <- proc.time()[[3]]
+  for (side in 1:2) {
+    n <- extent[side]
+    if (n > points) K <- take_points(K, random_order(n, 1)[seq_len(points)], c("i", "j")[side], "some")
+  }
+  state <- new_approximation(K, tol, "audit")
+  plan <- tryCatch(plan_of_approximation(state), kernweave_error = function(e) NULL)
+  if (is.null(plan)) return(NULL)
+  planned <- proc.time()[[3]] - started
+  work <- max(extent / K$extent[1:2]) * (plan$near_pairs + sum(plan$levels$work) / prices_of_pairs(state)[1])
+  later <- seconds * work / prod(extent) + planned
+  if (later > seconds / 5) return(NULL)
+  paste0("With `tol = ", format(tol), "` this sum would take about ", format(later, digits = 1),
+         " s (see approximate()).")
 }

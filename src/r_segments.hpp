@@ -1,4 +1,4 @@
-// The plan of what lies in segments, as R has it (R/segments.R).
+// The plan of what lies in segments, as R has it (R/array-segments.R).
 #pragma once
 #include "r_arrays.hpp"
 

@@ -43,6 +43,59 @@ gate_direction <- function() {
   }))
 }
 
+# The rooms of R/, from the left. The prefix of a file is its room; `zzz.R` is what happens at loading. Uses of a room
+# to the right are counted, and their number only falls: most are methods of formulas that a room to the right computes.
+rooms_of_r <- c("house", "formula", "pair", "reduce", "tape", "array", "axis", "approx", "op", "solve", "work", "model",
+                "rkeops", "zzz")
+most_uses_to_the_right <- 78
+
+# Names of functions and tables that a file of R/ defines, and names of functions that it calls.
+made_and_used <- function(file) {
+  expressions <- as.list(parse(at_root(file), keep.source = FALSE))
+  assigns <- function(x) {
+    is.call(x) && identical(x[[1]], as.name("<-")) && (is.name(x[[2]]) || is.character(x[[2]]))
+  }
+  list(made = vapply(Filter(assigns, expressions), function(x) as.character(x[[2]]), ""),
+       used = setdiff(unlist(lapply(expressions, called_in)), unlist(lapply(expressions, assigned_in))))
+}
+
+assigned_in <- function(x) {
+  if (!is.recursive(x)) return(NULL)
+  own <- if (is.call(x) && identical(x[[1]], as.name("<-")) && is.name(x[[2]])) as.character(x[[2]])
+  c(own, unlist(lapply(as.list(x), assigned_in), use.names = FALSE))
+}
+
+called_in <- function(x) {
+  if (!is.recursive(x)) return(NULL)
+  head <- if (is.call(x) && is.name(x[[1]])) as.character(x[[1]])
+  c(head, unlist(lapply(as.list(x), called_in), use.names = FALSE))
+}
+
+room_of_r <- function(file) sub("[-.].*", "", basename(file))
+
+uses_to_the_right <- function() {
+  found <- lapply(stats::setNames(nm = Filter(Negate(is_generated), r_files())), made_and_used)
+  home <- unlist(lapply(names(found), function(file) {
+    stats::setNames(rep(file, length(found[[file]]$made)), found[[file]]$made)
+  }))
+  home <- home[!duplicated(names(home))]
+  place <- function(file) match(room_of_r(file), rooms_of_r)
+  unlist(lapply(names(found), function(file) {
+    to <- home[intersect(found[[file]]$used, names(home))]
+    to <- to[place(to) > place(file)]
+    if (length(to)) paste0(file, " uses ", names(to), " of ", to)
+  }))
+}
+
+gate_rooms <- function() {
+  strange <- Filter(function(file) !is_generated(file) && !room_of_r(file) %in% rooms_of_r, r_files())
+  right <- if (!length(strange)) uses_to_the_right()
+  c(if (length(strange)) paste0(strange, " has no room: a name begins with that of one, as model-"),
+    if (length(right) > most_uses_to_the_right) {
+      c(paste0(length(right), " uses of rooms to the right in R/, more than ", most_uses_to_the_right), right)
+    })
+}
+
 # Every source is compiled once: by a file of rooms/, or as an object of its own.
 gate_objects <- function() {
   lines <- paste(source_lines("src/Makevars.in"), collapse = " ")
@@ -143,12 +196,12 @@ gate_row_grammar <- function() {
 r_files <- function() file.path("R", setdiff(list.files(at_root("R"), pattern = "[.]R$"), "RcppExports.R"))
 
 gate_errors <- function() {
-  bare <- unlist(lapply(setdiff(r_files(), "R/conditions.R"), function(file) {
+  bare <- unlist(lapply(setdiff(r_files(), "R/house-conditions.R"), function(file) {
     lines <- source_lines(file)
     at <- grep("(^|[^.\\w])(stop|warning)\\(", lines, perl = TRUE)
     if (length(at)) paste0(file, ":", at, " signals without a class")
   }))
-  text <- source_lines("R/conditions.R")
+  text <- source_lines("R/house-conditions.R")
   assigned <- Filter(function(line) identical(line[[2]], quote(error_classes)), parse(text = text))
   classes <- eval(assigned[[1]][[3]])
   documented <- vapply(classes, function(class) any(grepl(paste0("^#' \\| `", class, "` \\|"), text)), NA)
@@ -187,13 +240,13 @@ gate_dead <- function() {
 
 # Models are R on what every user has: of the package's own functions they call those that are exported, and these few
 # words of the house.
-house_words <- c("%or%", "abort", "warn", "one_of", "near_hint", "describe", "counted", "format_value", "check_count",
-                 "check_flag", "refuse_more", "ready_kernel", "kernel_rows", "random_directions", "compare_slices",
-                 "begin_work", "expect_work", "step_work", "end_work")
+house_words <- c("ready_kernel", "kernel_rows", "matern_name", "random_directions", "compare_slices",
+                 "quietly_solved")
 
 gate_models <- function() {
-  is_model <- grepl("^R/models-", r_files())
-  made <- unlist(lapply(c(r_files()[!is_model], "R/RcppExports.R"), function(file) {
+  is_model <- grepl("^R/model-", r_files())
+  inside <- c(grep("^R/house-", r_files()[!is_model], value = TRUE, invert = TRUE), "R/RcppExports.R")
+  made <- unlist(lapply(inside, function(file) {
     sub("^`?([^` ]*)`? <- .*", "\\1", grep("^`?[A-Za-z_.%][^` (]*`? <- ", source_lines(file), value = TRUE))
   }))
   exports <- gsub("^export[(]\"?|\"?[)]$", "", grep("^export[(]", source_lines("NAMESPACE"), value = TRUE))
@@ -480,7 +533,8 @@ gate_page <- function() {
   if (length(missing)) paste0("design/README.md does not say: ", missing)
 }
 
-gates <- list(direction = gate_direction, objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
+gates <- list(direction = gate_direction, rooms = gate_rooms,
+              objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               withdrawn = gate_withdrawn, models = gate_models, called = gate_called,
               first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns,

@@ -10,7 +10,7 @@
 
 namespace kernweave {
 
-// Becomes the R condition class kernweave_error_<name>; R/conditions.R documents each.
+// Becomes the R condition class kernweave_error_<name>; R/house-conditions.R documents each.
 enum class Fault {
   input,
   shape,

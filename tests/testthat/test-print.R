@@ -174,7 +174,7 @@ test_that("README and ?kernweave have one table of what is wanted, and all of it
   skip_if(!nzchar(source_root), "sources are not there")
   rows <- want_rows("README.md")
   expect_gt(length(rows), 15)
-  expect_identical(rows, want_rows("R/kernweave-package.R"))
+  expect_identical(rows, want_rows("R/house-package.R"))
   cells <- sub("^[|][^|]*", "", rows)
   code <- unlist(regmatches(cells, gregexpr("`[^`]+`", cells)))
   before <- options(kernweave.threads = NULL)

@@ -1,0 +1,37 @@
+# Checks of arguments that many functions have.
+
+check_flag <- function(flag, argument) {
+  if (isTRUE(flag) || isFALSE(flag)) return(invisible())
+  abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
+}
+
+check_count <- function(n, argument, class = "input", least = 1) {
+  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= least && n == round(n) && n <= .Machine$integer.max
+  if (!whole) abort(class, "`", argument, "` must be a whole number of at least ", least, ", not ", format_value(n))
+  as.integer(n)
+}
+
+check_level <- function(level) {
+  if (is.numeric(level) && length(level) == 1 && isTRUE(level > 0 && level < 1)) return(invisible())
+  abort("value", "`level` must be a number between 0 and 1, not ", format_value(level))
+}
+
+check_tolerance <- function(tol) {
+  if (!is.numeric(tol) || length(tol) != 1 || is.na(tol) || tol <= 0 || tol >= 1) {
+    abort("input", "`tol` must be a number between 0 and 1, not ", format_value(tol))
+  }
+}
+
+check_size <- function(n, argument) {
+  whole <- !is_traced(n) && is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 0 && n == round(n)
+  if (!whole) abort("input", "`", argument, "` must be a number of rows, not ", format_value(n))
+  as.numeric(n)
+}
+
+guard_size <- function(extent, width, of, instead) {
+  needed <- prod(extent, width) * 8 / 2^20
+  limit <- option("max_dense_mb")
+  if (needed <= limit) return(invisible())
+  abort("memory", "as.matrix() would take ", format(needed, digits = 3), " MB for ", extent[1], " x ", extent[2], " ",
+        of, "; the limit is ", limit, " MB. ", instead, " or raise options(kernweave.max_dense_mb = )")
+}

@@ -1,0 +1,30 @@
+# The classes of the package: what an object is, and the value of one that derivatives are traced through.
+
+setOldClass("lazy_tensor")
+setOldClass("lazy_complex")
+setOldClass("linear_op")
+setOldClass("kernweave_traced")
+
+#' Is this a lazy tensor?
+#'
+#' Tests whether an object is a (real) lazy tensor.
+#'
+#' @param x any object
+#' @return `TRUE` or `FALSE`. `FALSE` for complex formulas, see [lazy_complex()], whose `Re()` and `Im()` are lazy
+#'   tensors
+#' @seealso [Vi()], which makes them; [is_reduction()]
+#' @export
+#' @examples
+#' is_lazy(Vi(matrix(0, 2, 2)))
+is_lazy <- function(x) inherits(x, "lazy_tensor")
+
+is_lazy_complex <- function(x) inherits(x, "lazy_complex")
+
+is_op <- function(x) inherits(x, "linear_op")
+
+is_traced <- function(x) is.environment(x) && inherits(x, "kernweave_traced")
+
+plain_value <- function(x) {
+  while (is_traced(x)) x <- .subset2(x, "value")
+  x
+}
