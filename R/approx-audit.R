@@ -36,7 +36,7 @@ error_of_columns <- function(found, exact, squares, promised) {
   off <- colSums((found - exact)^2)
   if (anyNA(off)) return(Inf)
   size <- pmax(colSums(exact^2), colSums(squares))
-  # Where all is 0, nothing but what was promised can be asked for.
+  # If the product is 0, an absolute error within `promised` counts as none.
   off[size == 0 & sqrt(off) <= promised / most] <- 0
   error <- sqrt(max(0, ifelse(off == 0, 0, off / size)))
   if (is.na(error)) Inf else error
@@ -53,7 +53,7 @@ note_audit <- function(state, checked) {
   state$audit <- list(error = max(checked$error, state$audit$error), rows = sum(checked$rows, state$audit$rows))
 }
 
-# Of those that are finite; 1 where all are 0.
+# Returns the largest absolute value of the finite numbers, or 1 if all are 0.
 largest_size <- function(x) {
   most <- max(abs(x[is.finite(x)]), 0)
   if (most > 0) most else 1

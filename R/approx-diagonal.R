@@ -1,6 +1,6 @@
 # Approximated matrices without the pairs of a point with itself.
 
-# Is the formula restricted to all pairs but those of a point with itself?
+# Tells whether the formula is restricted to all pairs of distinct points.
 lacks_diagonal <- function(K) {
   said <- said_of(K$pairs)
   others <- said[c("by", "ranges", "pattern")]

@@ -1,4 +1,4 @@
-# What explain() shows of an approximated matrix: the cut of its formula, its levels, its work; and what print() says.
+# The explanation of an approximated matrix: the cut of its formula, its levels, its work; and its lines in print().
 
 #' @rdname explain
 #' @export
@@ -40,7 +40,7 @@ near_share <- function(state, plan) {
   work[["near"]] / max(sum(work), 1)
 }
 
-# What takes less than some seconds has no name: it may be one of hundreds.
+# Begins a product as named work if it takes some seconds or more. A quicker product may be one of hundreds.
 begin_product <- function(state, plan, columns) {
   if (sum(work_of_product(state, plan)) * columns < 1e10) return(invisible())
   begin_work("approximated product", steps = 1, quicker = quicker_approximation(state))
@@ -86,7 +86,7 @@ level_lines <- function(levels) {
   apply(apply(lines, 2, format, justify = "right"), 1, paste, collapse = "  ")
 }
 
-# What print() says of one.
+# Returns the lines of print() about an approximation.
 approximation_text <- function(op) {
   state <- approximation_of(op)
   plan <- plan_of_approximation(state)

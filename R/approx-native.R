@@ -1,5 +1,5 @@
-# What C++ reads of an approximation, as of any operator (R/op-native.R): the plan of far pairs, and near pairs as
-# a formula whose data lie in the order of boxes.
+# The form in which C++ reads an approximation, as any operator (R/op-native.R): the plan of far pairs, and near pairs
+# as a formula whose data lie in the order of boxes.
 
 native_approximation <- function(state, width, ladder = FALSE) {
   plan <- plan_of_approximation(state)
@@ -15,7 +15,7 @@ native_approximation <- function(state, width, ladder = FALSE) {
        threads = threads_of(state$tensor), near_share = near_share(state, plan), device = gpu %or% -1L)
 }
 
-# The same for iterations, whose products nobody looks at one by one: audited before.
+# Audits an approximation before iterations, whose products are not audited one by one. Returns its native form.
 audited_approximation <- function(state, width, ladder) {
   if (wants_audit(state)) approximated_product(state, random_signs(state$tensor$extent[2], 1, 1))
   native_approximation(state, width, ladder)

@@ -63,7 +63,7 @@ sparsify <- function(F, tol = 1e-6, relative = TRUE) {
   restrict(F, ranges = ranges)
 }
 
-# What is stated of a formula that was truncated itself; NULL of others with the same pairs.
+# Returns the statement about a formula that was truncated itself, or NULL for other formulas with the same pairs.
 truncation_of <- function(F) {
   truncated <- if (!is.null(F$pairs)) F$pairs$rule$said$ranges$truncated
   if (identical(truncated$formula, F$formula)) truncated

@@ -27,7 +27,7 @@ through_approximation <- function(op, level, v, g) {
   operands <- lapply(found$operands, function(F) F$formula$args)
   terms <- derivative_terms(found$F, operands)
   places <- match_operands(operands, r_operands(list(found$F$formula)))
-  # What several operands were made of moves them all.
+  # If several operands are made of one value, the value's cotangent is the sum of the operands' cotangents.
   first <- match_operands(values, values)
   lapply(seq_along(values), function(k) {
     if (first[k] != k) return(NULL)
@@ -68,7 +68,7 @@ through_terms <- function(state, terms, name, key, v, g) {
   total
 }
 
-# What these pieces come to, side by side for so many components; with `all`, added up over both axes.
+# Sums the products of all pieces, a column for each component. With `all`, sums over both axes.
 derivative_sums <- function(pieces, components, all, v, u) {
   total <- 0
   for (piece in pieces) {

@@ -139,7 +139,7 @@ tell_of_near <- function(plan, extent) {
   message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: ", why)
 }
 
-# What an operator is an approximation by; NULL of others.
+# Returns the state of an approximation, or NULL for other operators.
 approximation_of <- function(op) if (is_op(op)) .subset2(op, "approximated")
 
 check_approximated <- function(K, argument) {
@@ -182,7 +182,7 @@ plan_of_approximation <- function(state) {
   state$plan <- plan
 }
 
-# As C++ makes it.
+# Makes the plan of a formula in C++.
 plan_of_formula <- function(state) {
   begin_work("approximate()", quicker = quicker_approximation(state))
   on.exit(end_work("approximate()"))
@@ -223,8 +223,8 @@ plan_as_written <- function(K) {
 
 threads_of <- function(K) call_options(K$settings)$threads %or% 0L
 
-# What a pair costs beside a coefficient of a series, and what a pair of boxes may cost that is not split, as measured
-# (design/024-far.md).
+# Returns the price of a pair in coefficients of a series, and the price up to which a pair of boxes is not split, as
+# measured (design/024-far.md).
 prices_of_pairs <- function(state) {
   single <- near_precision(state) == "float32"
   if (!is.null(state$prices)) state$prices
@@ -289,7 +289,7 @@ columns_of_numbers <- function(v) {
   v
 }
 
-# The same products pair by pair.
+# Computes sum_j F_ij v_j, or sum_j F_ij (u_i . v_j), pair by pair.
 pair_sums <- function(F, v, u = NULL) {
   if (is.null(u) && width(F) == 1) F %*% v
   else reduction(weighed(F, Vj(v), if (!is.null(u)) Vi(u)), "sum")

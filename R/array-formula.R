@@ -174,7 +174,7 @@ flags_so_far <- function(flags, lengths) {
 # R's NA, which NaN is not.
 is_missing <- function(x) is.na(x) & !is.nan(x)
 
-# What is not a number is NA where a missing item went before. `missing` is NULL where there is nothing to explain.
+# Replaces NaN by NA where a missing item went before. `missing`: one flag for each result, or NULL if no result is NaN.
 explained <- function(found, missing, init) {
   if (is.null(missing)) return(found)
   found[is.na(found) & (missing | !is.null(init) && is_missing(init))] <- NA
@@ -212,8 +212,8 @@ reduced_segments <- function(values, lengths, combine) {
   out
 }
 
-# Where pairs of neighbours begin in segments of two items at least; the last item of an odd segment, its *tail*, counts
-# as a pair without a second.
+# Finds the pairs of neighbours in segments of at least two items: `left`, the place of the first item of each pair. The
+# last item of an odd segment, its *tail*, counts as a pair without a second item; `tails`: the numbers of these pairs.
 pairs_in <- function(lengths) {
   odd <- lengths %% 2 == 1
   halves <- (lengths + odd) / 2

@@ -176,7 +176,7 @@ check_plan_of <- function(plan, index) {
 
 # --- shapes ----------------------------------------------------------------------------------------------------
 
-# As R's own arithmetic has it; a factor that is whole number is of the type of the array.
+# Returns the type of the result by R's rules. A factor `alpha` that is whole has the type of the array.
 added_type <- function(x, source, alpha, op) {
   whole <- !is.double(x) && !is.double(source) && op != "mean" && isTRUE(abs(alpha) <= .Machine$integer.max) &&
     alpha == trunc(alpha)

@@ -155,7 +155,7 @@ rows_of_column <- function(column, rows) {
   if (length(dim(column)) == 2) column[rows, , drop = FALSE] else column[rows]
 }
 
-# Of rows that x has not, the key is that of y.
+# Returns a key column of the result. In the rows `alone`, which x has not, the key is the key of y.
 key_column <- function(x, y, rows, alone) {
   out <- x[rows$x]
   if (!length(alone)) return(out)
@@ -184,7 +184,7 @@ shared_keys <- function(x, y, x_label, y_label) {
   list(x = x, y = y)
 }
 
-# What kind of key a vector is: two of one kind can be compared.
+# Names the kind of key that a vector is. Two vectors of one kind can be compared.
 key_kind <- function(x) {
   if (is.factor(x)) "a factor"
   else if (is.object(x)) paste("of class", class(x)[1])

@@ -1,7 +1,7 @@
 # Verbs that move items: par_remove(), par_insert(), par_expand(), par_move().
 
-# What `move` makes of a vector: of its bytes where items are plain, else of its places, by which it is subscripted.
-# `move(x, places)` calls the engine.
+# Applies `move(x, places)`, which calls the engine, to a vector. The bytes of plain items are moved (`places` is
+# FALSE). A vector of other items is subscripted by the places that `move` returns.
 moved <- function(x, move) {
   if (!has_plain_items(x)) return(x[move(x, TRUE)])
   out <- move(x, FALSE)

@@ -223,7 +223,7 @@ result_marks <- function(op, segments, x, columns) {
   c(list(dim = dim), if (!all(vapply(names, is.null, NA))) list(dimnames = names))
 }
 
-# Of the class of `x`, with all that belongs to it.
+# Gives `out` the class of `x` with all attributes that belong to the class, if `op` keeps the class.
 as_was <- function(out, x, op) {
   if (!isTRUE(class_kept(x, op))) return(out)
   marks <- attributes(x)

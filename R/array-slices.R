@@ -9,10 +9,10 @@ random_directions <- function(dimensions, count) {
 # A distance is this times its mean over directions.
 per_direction <- function(dimensions) sqrt(pi) * exp(lgamma((dimensions + 1) / 2) - lgamma(dimensions / 2))
 
-# Of groups and, at the same sorts, of `count` labellings of their rows, which codes_of() gives for some numbers:
-# `distances` are energy distances, group by group by direction, mean distances within on their diagonals; `numbers` are
-# means over directions of sums over pairs of groups of their distances times `weights`. Labellings that take more than
-# `bytes` are compared some after the others, at sorts of their own.
+# Compares groups and, at the same sorts, `count` labellings of their rows, which codes_of() gives for some numbers.
+# `distances`: energy distances, group by group by direction, with mean distances within a group on the diagonal.
+# `numbers`: for each labelling the mean over directions of the sum over pairs of groups of distance times `weights`. If
+# labellings take more than `bytes`, they are compared in several parts, each part at sorts of its own.
 compare_slices <- function(x, directions, codes, weights, count, codes_of, bytes = 256e6) {
   sizes <- tabulate(codes)
   unit <- per_direction(ncol(x))

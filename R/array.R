@@ -1,4 +1,4 @@
-# What the verbs for arrays (par_*) have in common: threads, and arguments that are whole numbers. The engine looks
+# The common helpers of the verbs for arrays (par_*): threads, and arguments that are whole numbers. The engine looks
 # where an array lies, and works there: on a GPU or on the CPU.
 
 # Asked-for threads, as C++ takes them: 0 lets the engine decide.

@@ -87,7 +87,7 @@ folds_in_code <- list(
   min = list(start = "INFINITY", uses = "smaller", step = "%1$s = smaller(%1$s, %2$s);")
 )
 
-# Where the innermost loops are folded, a number of their own takes the terms; else results take them where they lie.
+# Writes loops in C++. If the innermost loops are folded, `own` takes their terms; else elements of the result do.
 statements_of_loops <- function(loops, kept, fold, result, size, value) {
   folded <- !vapply(loops, `[[`, "", "axis") %in% kept
   own <- sum(cumprod(rev(folded)))

@@ -17,7 +17,7 @@ cpp_functions <- c(
   Square = "square", Max2 = "larger", Min2 = "smaller", Sign = "sign", Mod = "modulo", IntDiv = "quotient",
   Rsqrt = "rsqrt", Inv = "inverse", ReLU = "relu", Step = "heaviside", XLogX = "xlogx", Sigmoid = "sigmoid")
 
-# What the standard library lacks. NaN is the larger and the smaller of any two.
+# The functions that the standard library lacks. If x or y is NaN, larger(x, y) and smaller(x, y) are NaN.
 cpp_helpers <- c(
   square = "[](double x) { return x * x; }",
   larger = "[](double x, double y) { return x < y || std::isnan(y) ? y : x; }",
@@ -117,7 +117,7 @@ array_in_code <- function(place, type, names) {
 
 whole_in_code <- function(x) format(x, scientific = FALSE, trim = TRUE)
 
-# Where a dimension is read, from 0 on.
+# Writes the subscript of a dimension, counted from 0, in C++.
 point_in_code <- function(spec, names) {
   switch(spec$kind, axis = names$points[[spec$axes]], component = "0", number = whole_in_code(spec$value - 1),
          window = window_in_code(unlist(names$points[spec$axes]), spec$by, spec$plus + sum(spec$by) - 1),

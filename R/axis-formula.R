@@ -42,7 +42,7 @@ check_extents <- function(extents, words) {
   }
 }
 
-# The same of lazy tensors with named axes: `index` names those that are folded.
+# Reduces lazy tensors with named axes: `index` names the axes that are folded.
 reduce_named_axes <- function(F, op, index, K, weight, call, others, ...) {
   if (others) abort("input", "formulas with named axes take no `by` and no `tol`")
   check_flag(call, "call")
@@ -78,7 +78,7 @@ kept_axes <- function(left) {
   names
 }
 
-# Where names are looked for: in `data`, then where the formula was written.
+# Returns the environment where names are looked up: `data`, then the environment of the formula.
 scope_of <- function(data, environment) {
   if (is.null(data)) return(environment)
   if (is.environment(data)) return(data)
@@ -186,7 +186,7 @@ linear_sum <- function(expression) {
          `*` = if (!length(a$by)) times(parts[[2]], a$plus) else if (!length(parts[[2]]$by)) times(a, parts[[2]]$plus))
 }
 
-# What functions of base R mean in a formula where they meet the components of a point.
+# The functions of base R that, in a formula, fold or count the components of a point.
 twins_of_points <- list(
   sum = function(x, ...) if (is_one_point(x, ...)) lazy_call("Sum", list(x)) else base::sum(x, ...),
   mean = function(x, ...) if (is_one_point(x, ...)) lazy_call("Sum", list(x)) / width(x) else base::mean(x, ...),

@@ -57,7 +57,7 @@ factors_inside <- function(parts, inside) {
 }
 times_if_any <- function(a, b) if (is.null(a)) b else a * b
 
-# What lacks the axis stands before the sum.
+# Sums a product over an axis. Parts without the axis stand before the sum: sum_k a b_k = a sum_k b_k.
 sum_inside <- function(parts, axis) {
   has <- vapply(parts, function(part) axis %in% part$axes, NA)
   times_if_any(factors_inside(parts[!has], axis), lazy_call("Sum", list(factors_inside(parts[has], axis))))

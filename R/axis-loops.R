@@ -47,11 +47,11 @@ form_of_nest <- function(nests, nest) {
   Position(function(one) identical(one, nest[names(nest) != "outer"]), nests$all)
 }
 
-# Of a formula with places, of which each axis can have a role. `alone`: an axis may become components; `pairs`: two
-# that are kept may be lane and columns.
+# Lists the nests of a formula with places: the ways to give each axis a role. `alone`: an axis may become components;
+# `pairs`: two kept axes may be lane and columns.
 possible_nests <- function(row, places, kept, extents, alone, pairs) {
   folded <- setdiff(names(extents), kept)
-  # Of equal values the first in the order of mention counts: the engine folds in that order.
+  # If values are equal, the first in the order of mention counts: the engine folds in that order.
   first <- function(axes) if (length(axes)) c(axes[extents[axes] > 1], axes)[1]
   orders <- row$results == "value"
   has <- function(axes, a = function(place) TRUE) {
@@ -105,7 +105,7 @@ nest_seconds <- function(nest, places, extents, operations, wide) {
   1e-9 * (runs * (price$run + price$wide_run * (packed > 0) + lanes * of_lane) + price$moved * sum(moved))
 }
 
-# Of points of several components along the lane, for each run.
+# Counts the components of places along the lane that have several components: each run packs these numbers.
 numbers_packed <- function(places, lane) {
   wide <- vapply(places, function(place) width_of_place(place) * any(lane %in% place$axes), 0)
   sum(wide[wide > 1])

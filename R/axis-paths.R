@@ -25,7 +25,7 @@ room_between <- function(axes, kept, extents) {
   max(bytes_between, 8 * vapply(c(axes, list(kept)), function(own) prod(extents[own]), 0))
 }
 
-# What is divided by is a factor, too: one over it.
+# Returns the factors of a formula. A divisor b is the factor 1 / b.
 factors_of <- function(formula) {
   if (formula$op == "Mult") return(unlist(lapply(formula$args, factors_of), recursive = FALSE))
   if (formula$op != "Divide") return(list(formula))

@@ -1,4 +1,4 @@
-# Where the elements lie that a place reads, as positions in its array.
+# The positions in an array of the elements that a place reads.
 
 # The places of the elements in the array, for all points of the axes: a sum of what each axis says by itself, which is
 # found for some axes before the next, and of row numbers along several axes.

@@ -29,7 +29,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   R
 }
 
-# What a reduction with named axes is of.
+# Collects the parts of a reduction with named axes.
 named_parts <- function(F, row, kept, K, weight, known) {
   if (!is.null(weight)) weight <- as_lazy(weight, F, "weight")
   operands <- do.call(operands_of, lapply(c(list(F), if (!is.null(weight)) list(weight)), `[[`, "formula"))
@@ -129,7 +129,7 @@ reduction_by_roles <- function(whole, roles, ...) {
   R
 }
 
-# The same reduction by another nest, or of other arrays.
+# Returns a function that makes the reduction with another nest, or of other arrays.
 with_nest <- function(F, op, kept, K, weight, settings) {
   force(F)
   function(nest = NULL, call = FALSE, arrays = NULL, more = NULL) {
@@ -174,7 +174,7 @@ neutral_elements <- function(F, row, size, K, weight) {
   if (is.list(out)) lapply(out, rearrange) else rearrange(out)
 }
 
-# What no number has a part in knows that it has none: its gradient is 0.
+# Ties a result over no points to its traced arrays, so that their gradient is 0.
 of_nothing <- function(out, row, places) {
   if (row$results == "index") return(out)
   for (place in Filter(function(place) is_traced(place$x), places)) {

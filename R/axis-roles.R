@@ -5,7 +5,7 @@
 
 # --- which axis is which ----------------------------------------------------------------------------------------
 
-# What the engine is told of a nest; outer axes in the order of mention, unless the nest says which.
+# Describes a nest for the engine. Outer axes are in the order of mention, unless the nest names them.
 roles_of <- function(nest, whole) {
   extents <- whole$extents
   folded <- setdiff(names(extents), whole$kept)
@@ -136,7 +136,7 @@ with_rows_taken <- function(place) {
 }
 is_plain_list <- function(place) length(place$specs) == 1 && place$specs[[1]]$kind == "axis"
 
-# Where each dimension is an axis by itself, dimensions are put in order.
+# Puts the dimensions of a place in order. Each dimension is an axis by itself, a component or a number.
 permuted <- function(place, order) {
   kinds <- vapply(place$specs, `[[`, "", "kind")
   at <- vapply(order, function(one) {

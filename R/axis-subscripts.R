@@ -30,7 +30,7 @@ array_in_front <- function(expression, label, scope) {
         named_in_front(expression, front))
 }
 
-# What to write for A[i][k], (A)[i, k] and t(A)[i, k].
+# Returns the text to write in place of A[i][k], (A)[i, k] and t(A)[i, k].
 named_in_front <- function(expression, front) {
   if (is_bracket(front)) return(deparse1(as.call(c(as.list(front), as.list(expression)[-(1:2)]))))
   in_round <- is.call(front) && identical(front[[1]], quote(`(`)) && is.name(front[[2]])
@@ -56,7 +56,7 @@ part_of_list <- function(expression, scope) {
   x
 }
 
-# What is no function: base R has a t() and a c().
+# Finds an array by its name. Functions are skipped, since base R has a t() and a c().
 array_named <- function(name, scope) {
   known <- ls(scope)
   while (!identical(scope, emptyenv())) {
@@ -155,7 +155,7 @@ computed_spec <- function(part, scope) {
   list(kind = "number", value = rows_computed(part, list(), scope))
 }
 
-# What is computed becomes a gather, as soon as it is known how long the axes are.
+# Turns each computed subscript into a gather, as soon as the lengths of the axes are known.
 with_rows_computed <- function(place, extents, scope) {
   place$specs <- lapply(place$specs, function(spec) {
     if (spec$kind == "gather") spec$by <- with_rows_computed(spec$by, extents, scope)
@@ -240,7 +240,7 @@ loose_arrays <- function(written, scope) {
   structure(values[several], names = names[several])
 }
 
-# As it would be read along axes that are as long as it is: "w[k]".
+# Returns the text that reads an array along axes as long as its dimensions: "w[k]".
 in_brackets <- function(name, x, extents) {
   left <- extents
   axes <- character()

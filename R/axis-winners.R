@@ -12,7 +12,7 @@ reduce_at_winners <- function(F, row, kept, extents, operands, places, K, ...) {
   at <- of_places(F, operands, lapply(places, at_winner_places, winners, axes))
   value <- reduce_named(at, "sum", names(axes), NULL, NULL, TRUE, ..., path = FALSE, known = axes)
   value <- rearranged(value, function(x) if (is.null(dim(index))) as.vector(x) else array(x, dim(index)))
-  # Where there are fewer points than results, nothing flows.
+  # If there are fewer points than results, a result without a winner has no gradient.
   none <- is.na(index)
   if (any(none)) {
     without <- reduce_named(plain, values_only[[row$fn]], kept, K, NULL, TRUE, ..., known = extents)

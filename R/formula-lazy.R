@@ -8,8 +8,8 @@
 
 new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) r_lazy(formula, extent, settings, pairs)
 
-# What is made of a lazy tensor once, by what was asked for. The tensor never changes: what is assigned to a part of it
-# is another one (`$<-`), and options are looked at by whoever computes (prepared()).
+# Returns what make() makes of a lazy tensor, and keeps it under `asked`. A lazy tensor never changes: an assignment to
+# a part makes another lazy tensor (`$<-`), and options are looked at by whoever computes (prepared()).
 made_once <- function(x, asked, make) {
   kept <- r_kept(x)
   for (one in kept$made) if (identical(one$asked, asked)) return(one$found)
@@ -19,9 +19,9 @@ made_once <- function(x, asked, make) {
 }
 most_made <- 16
 
-# What is saved and loaded elsewhere, or sent to another process, finds its methods there only if the namespace is
-# loaded. An environment that ends in the namespace loads it: those of operands do (new_operand()), and formulas without
-# any bear one.
+# Gives a formula the namespace as an attribute. A formula that is saved and loaded elsewhere, or sent to another
+# process, finds its methods there only if the namespace is loaded. An environment that ends in the namespace loads it.
+# Operands have such an environment (new_operand()); a formula without operands needs the attribute.
 home_bound <- function(formula) {
   attr(formula, "home") <- topenv()
   formula

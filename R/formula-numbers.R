@@ -1,6 +1,6 @@
 # Operations on plain numbers: the value at once, by the engine's reference device, so that it is that of the table.
 
-# What the generated functions call: with a lazy tensor among the arguments the result is lazy, else it is numbers.
+# Applies an operation, for the generated functions. If an argument is lazy, the result is lazy, else numbers.
 operation <- function(op, args, attributes = NULL, elementwise = FALSE) {
   args <- given(args, parent.frame())
   if (any(vapply(args, is_lazy_complex, NA))) return(complex_operation(op, args, attributes))
@@ -9,7 +9,7 @@ operation <- function(op, args, attributes = NULL, elementwise = FALSE) {
   if (elementwise) each_number(op, args, attributes) else of_one_point(op, args, attributes)
 }
 
-# Of traced numbers, with these themselves as `borne`.
+# Returns the plain numbers of `x`. If `x` is traced, `borne` is `x` itself.
 plain_numbers <- function(x, argument) {
   plain <- plain_value(x)
   if (is.object(plain)) plain <- unwrapped(plain, argument)

@@ -220,7 +220,7 @@ check_numbers <- function(x, argument) {
   list(values = values, kind = kind)
 }
 
-# What to write for data that are not numbers as they stand.
+# Returns the text to write in place of data that are not plain numbers.
 numbers_instead <- function(x, argument) {
   argument <- sub("\\[.*", "", argument)  # of a place in brackets, its array
   if (inherits(x, c("big.matrix", "ff", "FBM"))) return(paste0("; map_points(", argument, ") gives its matrix"))

@@ -54,7 +54,7 @@ check_axes_given <- function(given, at) {
   }
 }
 
-# What makes an operand of the axes i and j, where these are all.
+# Returns the function that makes an operand of the axes i and j, or NULL if there are other axes.
 classical_axes <- function(given, at) {
   if (length(at)) return(NULL)
   text <- paste(vapply(given, function(one) if (length(one) == 1) as.character(one) else "...", ""), collapse = " ")
@@ -259,7 +259,7 @@ most_in_window <- function(window, axis, known) {
   reach <- reach_of_window(window, known, axis)
   room <- floor(if (by > 0) (window$extent - reach[2]) / by else (reach[1] - 1) / -by)
   others <- vapply(known[setdiff(window$axes, axis)], `[[`, 0, "extent")
-  # Where not even one point stays inside, check_window() says so.
+  # If not even one point stays inside, check_window() reports it.
   max(if (any(others == 0)) 0 else 1, room)
 }
 

@@ -136,7 +136,7 @@ Math.linear_op <- function(x, ...) refuse(.Generic, "operator", entries_instead)
 #' @export
 Summary.linear_op <- function(..., na.rm = FALSE) refuse(.Generic, "operator", sums_instead)
 
-# Of base R's own, which would take the list apart that an operator is, or call it a wrong argument.
+# The methods in place of base R's, which would take apart the list of an operator, or call it a wrong argument.
 #' @export
 c.linear_op <- function(...) refuse("c", "operator", "cbind(A, B) and rbind(A, B) put operators together")
 

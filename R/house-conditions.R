@@ -101,8 +101,8 @@ user_call <- function() {
   NULL
 }
 
-# As typed: a group generic under its own name, and no data written out. R puts the values of arguments into the call
-# where a primitive function dispatches, and so does do.call().
+# Returns a call as typed: a group generic under its own name, and no data written out. R puts the values of arguments
+# into the call where a primitive function dispatches, and so does do.call().
 tidy_call <- function(frame) {
   call <- sys.call(frame)
   generic <- get0(".Generic", sys.frame(frame), inherits = FALSE)
@@ -147,7 +147,7 @@ variable_of <- function(object, frame) {
   if (!identical(frame, topenv(frame))) variable_of(object, parent.env(frame))
 }
 
-# What the user calls the formula that is taken apart or reduced: the variable, or `F`.
+# Returns the user's name for the formula that is taken apart or reduced: the variable, or `F`.
 written_name <- function() {
   call <- user_call()
   if (length(call) > 1 && is.name(call[[2]]) && nzchar(as.character(call[[2]]))) as.character(call[[2]]) else "F"

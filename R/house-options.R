@@ -22,7 +22,7 @@ options_table <- list(
   check = list(default = FALSE, meaning = "verify formula and plan between the stages of the engine")
 )
 
-# What may travel with a formula, be given to a call, or be set for a while.
+# The settings that may travel with a formula, be given to a call, or be set for a while.
 setting_names <- c("device", "precision", "threads", "workers")
 
 #' Options
@@ -105,7 +105,7 @@ current_options <- function() {
   value
 }
 
-# What `mc.cores` says, which is not ours to refuse; -1 for nothing.
+# Returns the value of `mc.cores`, or -1 for none. An invalid value is as none: it is not ours to refuse.
 cores_said <- function(value) {
   said <- is.numeric(value) && length(value) == 1 && is.finite(value) && value >= 0
   if (said) as.integer(min(value, .Machine$integer.max)) else -1L
@@ -218,7 +218,7 @@ merge_settings <- function(a, b) {
   a
 }
 
-# What holds for a call: the formula's own settings, else the options.
+# Returns the options of a call: the formula's own settings, else the options.
 call_options <- function(settings) {
   options <- current_options()
   if (length(settings)) options[names(settings)] <- settings

@@ -90,8 +90,8 @@ say_expected <- function(work, seconds) {
           if (!is.null(work$quicker)) paste0("; ", work$quicker, " would be quicker"))
 }
 
-# What the engine calls while it computes: `share` of a sum in so many seconds, or NA. A step of several sums has come
-# as far as the one that came farthest.
+# Shows progress; the engine calls progress_polled() while it computes. `share`: the part of a sum that is done after
+# `spent` seconds, or NA. A step of several sums has come as far as its farthest sum.
 progress_polled <- function(share, spent) {
   if (!is.null(working$now)) {
     working$now$within <- max(working$now$within, share, na.rm = TRUE)

@@ -87,7 +87,7 @@ turned_numbers <- function(numbers, parts) {
 
 is_turning <- function(values) !is.null(values$kernel$turn)
 
-# What a kernel is called with.
+# Returns the arguments of a kernel: `axes` in the place of `scale` and `turn`.
 numbers_of_turn <- function(numbers) {
   c(list(axes = axes_of_turn(numbers$scale, numbers$turn)$value), numbers[setdiff(names(numbers), c("scale", "turn"))])
 }

@@ -1,4 +1,4 @@
-# The same pictures by ggplot2: methods of its autoplot(), registered where that is there.
+# The pictures of plot() by ggplot2: methods of its autoplot(), registered if ggplot2 is there.
 
 #' Plots of fits and tests with ggplot2
 #'

@@ -208,8 +208,8 @@ spread_centers <- function(x, k, weights) {
 
 weighted <- function(x, weights) if (is.null(weights)) x else weights * x
 
-# What all starts and all rounds have in common. To be added up by cluster, the numbers of a point lie together, and
-# behind them its mass.
+# Prepares the data of all starts and all rounds. For sums by cluster, the numbers of a point lie together, and behind
+# them its mass.
 lloyd_work <- function(x, weights) {
   list(x = x, weights = weights, massed = rbind(t(weighted(x, weights)), weights %or% 1, deparse.level = 0),
        nearest = as.function(argmin(sqdist(Vi(x), Vj(dim = ncol(x), name = "centers")))))

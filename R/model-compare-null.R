@@ -1,9 +1,9 @@
-# Where chi-square does not hold: the exact null distribution of a variance by eigenvalues, and refits to simulated
-# responses; terms dropped and added.
+# Tests where chi-square does not hold: the exact null distribution of a variance by eigenvalues, and refits to
+# simulated responses; terms dropped and added.
 
-# Of a process whose kernel is known, beside none: the likelihood ratio is the largest over lambda, the ratio of
-# variance to nugget, of sums of squares of normals weighed by eigenvalues mu of the kernel where the trend is projected
-# out, and xi of the kernel itself.
+# Tests a process with a known kernel against no process. The likelihood ratio is the largest over lambda = variance /
+# nugget, from sums of squares of normals, weighted by the eigenvalues mu of the kernel with the trend projected out and
+# xi of the kernel itself.
 by_eigenvalues <- function(small, large, ratio, seed, draws = 10000) {
   drawn <- privately(seed %or% large$control$seed %or% 1, exact_null(small, large, draws))
   list(p = share_as_large(drawn, ratio),
@@ -152,7 +152,7 @@ by_likelihood <- function(object, what) {
   refitted(object, method = "ML")
 }
 
-# Where a fit's call finds its variables, as for add1() of other fits.
+# Returns the environment where a fit's call finds its variables, as add1() of other fits does.
 fit_frame <- function(object, frame) if (is.null(object$formula)) frame else environment(object$formula)
 
 changed_trend <- function(object, change) {
@@ -189,7 +189,7 @@ droppable_inputs <- function(object) {
   if (own && !is.null(object$formula) && length(object$names) > 1) object$names
 }
 
-# As stats::drop1() has it, with no p-value where a scale would be infinite.
+# Tabulates fits as stats::drop1() does, with no p-value where a scale would be infinite.
 term_table <- function(object, fits, labels, sign, test, heading) {
   for (k in seq_along(fits)) refuse_other_data(object, fits[[k]], c("the fit", labels[k]))
   values <- lapply(c(list(object), fits), logLik)

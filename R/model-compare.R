@@ -99,7 +99,7 @@ trend_text <- function(fit) sub("^~ *", "~ ", deparse1(fit$trend$formula))
 
 counted_rows <- function(fit) counted(format(length(fit$data$y), big.mark = ","), "row")
 
-# What the fits were called, where that is short enough for a row.
+# Returns the names of the fits in the call. A text too long for a row becomes "model k".
 fit_texts <- function(call) {
   texts <- vapply(as.list(call)[-1], deparse1, "")
   given <- names(texts) %or% rep("", length(texts))
@@ -224,8 +224,8 @@ by_theory <- function(small, large, found, df, seed) {
 # Were parameters estimated on some of the rows?
 is_of_some <- function(fit) nrow(fit$data$layout) && fit$estimated_on < length(fit$data$y)
 
-# Is the smaller model "inside" the larger one's parameters, or on their "bound", where for some there is an "exact"
-# null distribution, or is it something "else"? `why` there is no p-value.
+# Tells whether the smaller model is "inside" the larger model's parameters, on their "bound" ("exact" if there is an
+# exact null distribution), or "else". `why`: the reason for no p-value.
 nesting <- function(small, large) {
   else_why <- function(...) list(kind = "else", why = paste0(..., ": compare AIC or elpd()"))
   of_kernel <- kernel_nesting(small, large)
@@ -262,7 +262,7 @@ trend_inside <- function(small, large) {
   all(sqrt(colSums(left^2)) <= 1e-8 * sqrt(pmax(colSums(beside^2), 1e-300)))
 }
 
-# Of the kernels: "inside", "else", or what is on its bound.
+# Relates the kernels: "inside", "else", or the name of the parameter on its bound.
 kernel_nesting <- function(small, large) {
   if (small$variance == 0) return("inside")
   kernels <- lapply(list(small, large), function(fit) kernel_parts(fit$data$kernel))

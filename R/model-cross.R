@@ -84,13 +84,13 @@ outcome_columns <- function(found) {
              .crps = found$crps, .lower = found$lower, .upper = found$upper)
 }
 
-# Of families columns are of the linear predictor, and results of the response and its mean.
+# Scores left-out rows of a family: `table` is of the linear predictor, results are of the response and its mean.
 family_left_out <- function(fit, table, y, rows, level) {
   a <- (fit$weights %or% rep(1, nrow(fit$x)))[rows]
   outcome_columns(family_outcomes(fit$data$family, y, a, table[, 1], table[, 2]^2, level))
 }
 
-# Of classes: columns are shares of votes.
+# Scores rows left out with classes: the columns of `table` are shares of votes.
 classes_left_out <- function(table, y) {
   best <- factor(colnames(table)[max.col(table, "first")], levels(y))
   data.frame(.fitted = best, .lpd = log(table[cbind(seq_along(y), match(y, colnames(table)))]), .wrong = best != y)
@@ -191,7 +191,7 @@ inputs_of_rows <- function(fit, rows, constant = NULL) {
   structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
 }
 
-# The same model of some rows, of points rather than of a formula.
+# Fits the same model to some rows, as a model of points rather than of a formula.
 refit_to <- function(fit, rows, refit) {
   inputs <- list(x = inputs_of_rows(fit, rows), names = fit$names)
   weights <- fit$weights[rows]

@@ -19,7 +19,7 @@ inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
   parts <- lapply(names(x), function(name) variable_columns(x[[name]], name, levels[[name]]))
   columns <- do.call(cbind, parts)
-  # Of rows that are counted through names would say nothing; after some have been left out they tell which are there.
+  # If row names count all rows, they say nothing. After rows have been left out, row names tell which rows are there.
   if (!identical(attr(x, "row.names"), seq_len(nrow(x)))) rownames(columns) <- row.names(x)
   structure(columns, term = rep(seq_along(parts), vapply(parts, ncol, 0L)))
 }
@@ -83,7 +83,7 @@ first_few <- function(rows) {
 
 # --- words ---------------------------------------------------------------------------------------------------
 
-# As one_of(), of words that may be cut short where these are arguments of statistics, as base R's match.arg() has it:
+# Chooses a word as one_of() does, but the word may be cut short, as in arguments of statistics by match.arg():
 # interval = "conf".
 choice_of <- function(value, known, argument) {
   whole <- if (is.character(value) && length(value) == 1) pmatch(value, known) else NA
@@ -233,8 +233,8 @@ without_idle <- function(frame, terms) {
 
 # --- what fits keep of their data -----------------------------------------------------------------------------
 
-# What a fit keeps of its data: inputs and, of a formula, how to make them again. `names` are those of the terms.
-# Those of a formula, and its left side. Weights and rows are expressions, as the call has them: of columns of the data.
+# Returns the data that a fit keeps of a formula: the inputs, the terms that make the inputs again, and the left side.
+# `names` are the names of the terms. Weights and rows are expressions of columns of the data, as the call has them.
 formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE,
                            beside = NULL) {
   data <- found_variables(framed(data), NULL, "`data`")

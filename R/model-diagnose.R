@@ -100,7 +100,7 @@ scale_picture <- function(fit) {
   smoothed_picture(fit$fitted.values, sqrt(abs(found)), "fitted", "sqrt(|standardized residual|)", "Scale and location")
 }
 
-# Of the rows that the fit used, whatever its na.action.
+# Computes standardised residuals of the rows that the fit used, whatever its na.action.
 rstandard_of <- function(fit) {
   fit["na.action"] <- list(NULL)
   as.vector(rstandard(fit))

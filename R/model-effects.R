@@ -121,7 +121,7 @@ effect_widths <- function(fit, wanted) {
   stats::setNames(ifelse(nzchar(wanted$high), 1, widths[wanted$column]), wanted$label)
 }
 
-# Where effects are averaged, in units of the fit, and by which weights.
+# Returns the points over which effects are averaged, in units of the fit, and their weights.
 effect_places <- function(fit, newdata) {
   x <- if (is.null(newdata)) fit$x else new_points(fit, newdata)
   w <- if (is.null(newdata)) fit$weights
@@ -159,7 +159,7 @@ contrast_effect <- function(fit, places, wanted, k, scale = NULL) {
   list(at = (values$high - values$low) * unit, w = w * unit, intercept = sum(by$high) - sum(by$low))
 }
 
-# The same rows with one level, or value, and with the other.
+# Returns the rows with one level, or value, of a contrast (`high`) and with the other (`low`).
 contrast_ends <- function(fit, raw, row) {
   if (row$high == "value") {
     two <- range(fit$x[, row$column])

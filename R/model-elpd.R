@@ -89,7 +89,7 @@ elpd_differences <- function(each) {
   structure(table[order(-table$elpd), ], pointwise = terms, class = c("elpd_differences", "data.frame"))
 }
 
-# What audits leave open of a difference: they are at the same rows where fits have the same seed.
+# Computes the standard error that audits leave in a difference. Fits with the same seed are audited at the same rows.
 error_of_corrections <- function(a, b) {
   se <- function(one) one$local$correction[["se"]] %or% 0
   if (is.null(a$local) || !identical(a$audit$rows, b$audit$rows)) return(sqrt(se(a)^2 + se(b)^2))

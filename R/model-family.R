@@ -1,12 +1,12 @@
 # Families of responses: the log-density of an observation as a function of its linear predictor, and its derivatives.
 # A table, and what users may give to name a row of it.
 
-# Of a row: `title` and `link`; `phi`, the name of its further parameter, if it has one; `log_density`, and `slopes`,
-# the derivatives g, W = -g' and W' by the linear predictor e; `of_phi`, those of the log-density, g and W by log phi.
-# `base`: the family as R has it. `mean(m, v)`: of the inverse link of N(m, v), if that is known; `draw` and `below`,
-# random numbers and distribution function of mean m, the latter of any numbers between counts, too. `y` is a share of
-# `a` trials, or a response of prior weight a: of Gamma the mean of a values, whose shape is a times as large; with
-# `copies` the weight is a number of equal observations, by which the log-density of one is multiplied.
+# A row for each family and link. `phi`: the name of the further parameter, or NULL. `slopes`: the derivatives g, W =
+# -g' and W' of `log_density` by the linear predictor e. `of_phi`: the derivatives of the log-density, g and W by log
+# phi. `base`: the family as R has it. `mean(m, v)`: the mean of the inverse link of N(m, v), if known. `draw` and
+# `below`: random numbers and distribution function of mean m, the latter at numbers between counts, too. `y` is a share
+# of `a` trials, or a response of prior weight a: for Gamma the mean of a values, whose shape is a times as large. With
+# `copies` the weight is a number of equal observations, and multiplies the log-density of one observation.
 family_rows <- list(
   logit = list(
     title = "binomial", link = "logit", phi = NULL, base = function(k) stats::binomial("logit"),
@@ -89,7 +89,7 @@ family_rows <- list(
 
 log_choose <- function(a, y) lgamma(a + 1) - lgamma(a * y + 1) - lgamma(a * (1 - y) + 1)
 
-# As MASS has it, of a size that is known.
+# Makes the negative binomial family of a known size, as MASS does.
 negative_binomial <- function(size) {
   log <- stats::poisson()
   deviances <- function(y, mu, wt) {
@@ -165,7 +165,7 @@ family_response <- function(family, y, weights, n, names = NULL) {
   list(y = y, a = fit_weights(weights, n) %or% rep(1, n))
 }
 
-# Of two classes, 0 and 1, shares of `weights` trials, or counts of successes and failures.
+# Checks a response of two classes, of 0 and 1, of shares of `weights` trials, or of counts of successes and failures.
 binomial_response <- function(y, weights, n, names = NULL) {
   a <- weights %or% rep(1, n)
   if (is.data.frame(y)) y <- as.matrix(y)

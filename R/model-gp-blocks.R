@@ -160,7 +160,7 @@ block_offsets <- function(block, variables) {
        weight = Reduce(function(a, b) as.vector(outer(a, b)), rep(list(weight), D)))
 }
 
-# Where the sides of a block with names have their variables; names of none of them, as of a grid, are no names.
+# Matches the variables to the sides of a block by name. Default names, as of a grid, count as no names.
 block_order <- function(names, variables) {
   if (!any(names %in% variables)) {
     if (all(grepl("^(Var|V)[0-9]+$", names))) return(seq_along(names))
@@ -229,7 +229,7 @@ nodes_within <- function(polygon) {
   if (any(inside)) at[inside, , drop = FALSE] else unname(sf::st_coordinates(sf::st_point_on_surface(polygon)))
 }
 
-# What is known of the nodes, with model points and regressors; blocks that are not `known` have missing values.
+# Returns model points and regressors of the nodes. Blocks that are not `known` have missing values.
 complete_nodes <- function(object, nodes) {
   x <- new_points(object, nodes$data)
   trend <- new_trend(object, nodes$data, nrow(x))

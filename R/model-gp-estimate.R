@@ -93,7 +93,7 @@ rows_for_estimate <- function(x, most, seed) {
 
 # --- bounds and starts --------------------------------------------------------------------------------------
 
-# Of a linear predictor: a standard deviation of 100.
+# The largest variance of a linear predictor: a standard deviation of 100.
 most_variance <- 1e4
 
 # Scales between a tenth of the shortest distance and ten times the diameter; variances by the spread of the response.

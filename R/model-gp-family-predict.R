@@ -57,7 +57,7 @@ family_draws <- function(object, draws, noise, weights) {
   matrix(found, nrow(draws))
 }
 
-# As glm() has them. Leaving one out keeps the covariance, and is one Newton step back from the mode.
+# Computes residuals as glm() does. Leaving a row out keeps the covariance, and is one Newton step back from the mode.
 family_residuals <- function(object, type) {
   type <- choice_of(type[1], c("response", "pearson", "deviance", "working", "loo"), "type")
   mean <- object$fitted.values
@@ -112,7 +112,7 @@ family_densities <- function(fit) {
   mixture_density(fit$data$family, response[, "y"], response[, "a"], found$mean, found$variance)
 }
 
-# As of a glm, by its weights at the mode: the leverage is the variance of the linear predictor times the weight.
+# Computes influence as for a glm with weights at the mode: leverage = weight * variance of the linear predictor.
 family_influence <- function(fit) {
   if (inherits(fit, "kernel_ridge")) {
     abort("unsupported", "leverages of kernel_ridge() are built for family = gaussian(); gp_fit() has those of all ",

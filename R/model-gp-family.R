@@ -29,7 +29,7 @@ with_phi <- function(layout, family) {
   rbind(layout, data.frame(label = family$phi, part = "phi", name = family$phi, index = 1, link = "log"))
 }
 
-# As gp_of(); `placed`, the inputs as the kernel takes them.
+# Fits a process with a family, as gp_of() fits other processes. `placed`: the inputs as the kernel takes them.
 gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
   response <- family_response(settings$family, y, weights, nrow(inputs$x), rownames(inputs$x))
   model <- family_model(placed, response, trend, settings)
@@ -63,7 +63,7 @@ with_family <- function(fit, response, offset) {
   fit
 }
 
-# What linear predictors make of a fit.
+# Adds means, residuals and deviances on the scale of the response to a fit with linear predictors.
 on_response_scale <- function(fit, response, offset) {
   family <- fit$data$family
   fit$family <- family$base(family$value)
@@ -75,7 +75,7 @@ on_response_scale <- function(fit, response, offset) {
   fit
 }
 
-# Of a model with a mean alone.
+# Computes the deviance of the model with a mean alone.
 null_deviance <- function(family, response, offset) {
   heavy <- response$a > 0
   fitted <- suppressWarnings(stats::glm.fit(rep(1, sum(heavy)), response$y[heavy], response$a[heavy],
@@ -130,7 +130,7 @@ working_model <- function(model, values, e) {
   model
 }
 
-# Where Newton's steps begin: at the mean, with no process; `near`, a state of the same rows, is nearer.
+# Returns the point where Newton's steps begin: at the mean, with no process.
 mode_start <- function(model) {
   link <- model$family$base(model$family$value)
   y <- model$response[, "y"]
@@ -149,7 +149,7 @@ mode_point <- function(model, alpha, trend, f) {
   list(alpha = alpha, trend = trend, f = f, e = e, joint = density - sum(alpha * f) / 2)
 }
 
-# Where the mode of a state that is near moves to, to first order.
+# Predicts the mode at `values` from the mode of the state `near`, to first order.
 mode_near <- function(model, values, near) {
   by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
   list(e = if (length(by) && max(abs(by)) < 1) as.vector(near$e + near$moves %*% by) else near$e, joint = -Inf)
@@ -222,8 +222,8 @@ tell_of_mode <- function(steps) {
 
 # --- systems --------------------------------------------------------------------------------------------------
 
-# As gp_system(), with the determinant of B and products of the covariance. By products systems are those of B, whose
-# ridge is 1 however small W is.
+# Builds the system as gp_system() does, with the determinant of B and products with the covariance. Without matrices it
+# solves with B, whose ridge is 1 however small W is.
 weighed_gp_system <- function(model, values, near) {
   root <- sqrt(model$w)
   if (model$dense) {
@@ -275,7 +275,7 @@ laplace_likelihood <- function(model, logdet, weights) {
   model$joint - (as.numeric(logdet) + of_trend) / 2
 }
 
-# As gp_state().
+# Computes the state of Laplace's approximation at theta, as gp_state() does.
 laplace_state <- function(model, theta, near = NULL) {
   values <- gp_values(model$values, model$layout, theta)
   none <- list(theta = theta, values = values, value = -Inf)
@@ -323,8 +323,9 @@ laplace_score <- function(layout, at, slopes) {
        moves = moves)
 }
 
-# What the score falls by as each parameter moves, where that is an information; else that of the steps, which does not
-# see that curvature moves with the mode, nor what the further parameter shares with the others.
+# Computes the fall of the score as each parameter moves, if that matrix is positive definite. Otherwise returns the
+# information of the steps, which does not see that curvature moves with the mode, nor what the further parameter shares
+# with the others.
 observed_information <- function(model, at) {
   own <- sqrt(diag(at$information))
   by <- ifelse(own > 0, (if (model$dense) 1e-3 else 0.2) / own, 0)

@@ -69,7 +69,7 @@ gp_numbers <- function(model, values) {
   numbers
 }
 
-# As operands whose names do not tell their numbers, so that formulas are the same for all of these.
+# Makes operands p1, p2, ... of the numbers, so that formulas are the same for all numbers.
 named_parameters <- function(numbers) {
   Map(function(number, k) Pm(number, name = paste0("p", k)), numbers, seq_along(numbers))
 }
@@ -103,9 +103,9 @@ gp_slopes <- function(model, values) {
 
 # --- systems ------------------------------------------------------------------------------------------------
 
-# What is asked of A = variance K + nugget / w: its log-determinant, solutions, and, for the score, the traces of
-# A^-1 A_k of the kernel's parameters and of the nugget, and the products A_k u. NULL where it is not definite.
-# `near`: a state of the same rows, whose preconditioner may serve.
+# Builds the system of A = variance K + nugget / w: the log-determinant, solutions, and, for the score, the products A_k
+# u and the traces of A^-1 A_k of the kernel's parameters and of the nugget. NULL if A is not definite. `near`: a state
+# of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) {
   if (values$variance == 0) return(linear_gp_system(model, values))
   if (!is.null(model$family)) return(weighed_gp_system(model, values, near))
@@ -122,7 +122,7 @@ kept_system <- function(fit) {
   gp_system(fit$data, values, list(preconditioner = fit$kept$preconditioner, values = values))
 }
 
-# Of the noise alone.
+# Builds the system of the noise alone.
 linear_gp_system <- function(model, values) {
   noise <- values$nugget / model$w
   traces <- c(0, length(noise))
@@ -239,8 +239,9 @@ gp_weights <- function(model, system, start = NULL) {
 
 inverse_root <- function(C) if (length(C)) backsolve(C, diag(nrow(C))) else C
 
-# Of the forms G of the response and the regressors, S' A^-1 S, which are off by no more than outer(off, off), what b is
-# off by at most, in its standard errors, and the likelihood; NULL where G is not definite.
+# Solves generalised least squares by the forms G = S' A^-1 S of the response and the regressors, which are off by no
+# more than outer(off, off). `inaccuracy` bounds the errors of b, in its standard errors, and of the likelihood. NULL if
+# G is not definite.
 generalised_squares <- function(forms) {
   G <- forms$value
   of_trend <- G[-1, -1, drop = FALSE]

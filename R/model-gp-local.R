@@ -127,10 +127,10 @@ exact_at_some <- function(object) {
   list(x = x, variance = diag(gp_cross(object, x, x)) - diag(system$forms(k, solved)$value))
 }
 
-# Of a residual, by which standard errors are known to a thousandth: forms are off by its square.
+# The residual of an audit, for standard errors to a thousandth: forms are off by the square of the residual.
 tol_of_audit <- 3e-5
 
-# Where iterations begin: the weights of the nearest observations alone.
+# Computes where iterations begin: the weights of the nearest observations alone.
 local_weights <- function(object, x, k) {
   model <- object$data
   near <- nearest_observations(object, x, min(60, nrow(k)))$nn.index

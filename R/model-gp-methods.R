@@ -126,7 +126,7 @@ vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
   told_covariances(layout_covariances(object), object$data$values)
 }
 
-# Of what was estimated, in the links of the layout.
+# Computes the covariances of the estimates, in the links of the layout.
 layout_covariances <- function(object) {
   information <- object$information
   if (is.null(information)) return(matrix(0, 0, 0))

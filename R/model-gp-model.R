@@ -114,7 +114,7 @@ ard_spans <- function(model, spans) {
   vapply(seq_len(max(model$term)), function(one) sqrt(sum(spans[model$term == one]^2)), 0)
 }
 
-# Where scales may lie: from the shortest distance, `apart`, of the points that the kernel of each is of.
+# Returns the bounds of scales, from the shortest distance, `apart`, of the points that each scale's kernel takes.
 ends_of_scales <- function(model, rows, spans) {
   each <- ard_spans(model, spans)
   if (!is.null(each)) {

@@ -179,7 +179,7 @@ draws_before <- function(object, x, F, offset, nsim) {
   as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
 }
 
-# What is drawn after a seed, or from where the generator is, with what stats::simulate() keeps of it.
+# Evaluates draws after a seed, or from the generator's state, with the mark that stats::simulate() keeps.
 with_state <- function(seed, drawn) {
   if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
   before <- get(".Random.seed", globalenv(), inherits = FALSE)

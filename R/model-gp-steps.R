@@ -18,8 +18,9 @@ decrement_of <- function(at, H, model, bounds) {
 # (H + mu diag H)^-1 score along Z, without directions that the information does not see.
 damped_step <- function(H, score, Z, mu) limited_step(H, score, Z, mu, most = Inf)
 
-# The same where nothing moves by more than `most`: what would go furthest goes so far, and the rest makes the best of
-# that, until all stay within. To shorten all alike would hold up all for one that the data hardly tell.
+# Computes the damped step with no move beyond `most`. The largest move is cut to `most` and the rest solved again,
+# until all moves stay within. To shorten all moves alike would hold up all parameters for one that the data hardly
+# tell.
 limited_step <- function(H, score, Z, mu, most = longest_step) {
   if (!ncol(Z)) return(0 * score)
   B <- crossprod(Z, H %*% Z)

@@ -37,7 +37,7 @@ refuse_other_terms <- function(trend) {
   }
 }
 
-# Of the rows that are used: the matrix of regressors, the offset, and what makes both again at new places.
+# Returns the matrix of regressors and the offset at the used rows, and the terms that make both again at new places.
 trend_columns <- function(trend, frame, n) {
   if (is.null(frame)) return(c(constant_trend(trend, n), trend[c("terms", "formula")]))
   found <- frame_columns(trend$terms, frame)
@@ -59,7 +59,7 @@ frame_columns <- function(terms, frame, contrasts = NULL) {
        contrasts = attr(F, "contrasts"))
 }
 
-# The same at new places, a row for each of n.
+# Returns the regressors and the offset at n new places.
 new_trend <- function(object, newdata, n) {
   trend <- object$trend
   if (length(attr(trend$terms, "variables")) == 1) return(constant_trend(trend, n))

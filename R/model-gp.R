@@ -282,7 +282,7 @@ gp_fitted <- function(model, settings) {
                           tolerance = if (!model$dense && !is.null(given)) model$control$approximate))
 }
 
-# What a state has that is wanted of given numbers; the likelihood is found when it is asked for, but of a factor.
+# Computes the state at given numbers. Without a dense factor, the likelihood is found when it is asked for.
 gp_state_given <- function(model) {
   system <- unless_indefinite_gp(gp_system(model, model$values))
   weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system))
@@ -359,7 +359,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   fit
 }
 
-# What ended at a bound, and has no standard error.
+# Returns the labels of the parameters that ended at a bound, and have no standard error.
 bounded_labels <- function(estimate) {
   if (is.null(estimate)) return(character())
   theta <- estimate$state$theta

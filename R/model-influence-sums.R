@@ -48,9 +48,9 @@ variance_after_sums <- function(process, sums, m, rows, by = 1) {
   }))
 }
 
-# Of rows, (A^-1)_ii and, where these are asked for, (A^-1 W^-1 A^-1)_ii: by the m others nearest, and with `closer` by
-# its sums and neighbours, too. Neither makes (A^-1)_ii too large, and the larger one counts. The slope of it in the
-# ridge is the second, with the sign changed.
+# Computes (A^-1)_ii of rows and, with `squares`, (A^-1 W^-1 A^-1)_ii: by the m nearest other observations, and with
+# `closer` by its sums and neighbours, too. Neither estimate makes (A^-1)_ii too large, and the larger estimate counts.
+# (A^-1 W^-1 A^-1)_ii is minus the slope of (A^-1)_ii in the ridge.
 parts_left_out <- function(process, m, closer, squares, rows = seq_along(process$data$y)) {
   w <- process$data$w[rows]
   ridge <- process$nugget

@@ -1,5 +1,5 @@
-# What each observation does to a fit: leverages, standardised residuals, Cook's distances, and predictions that leave
-# it out.
+# The influence of each observation on a fit: leverages, standardised residuals, Cook's distances, and predictions that
+# leave the observation out.
 
 #' Influence of observations, and residuals that leave them out
 #'
@@ -151,9 +151,9 @@ on_all_rows <- function(fit, values, light, local, one = FALSE) {
 
 heavy_of <- function(fit) if (is.null(fit$weights)) seq_len(nrow(fit$x)) else which(fit$weights > 0)
 
-# Of each row that weighs something, with P = A^-1 - U U' and A the kernel's matrix and ridge / w, alpha = P y: `own`
-# P_ii, `square` (P W^-1 P)_ii, the leverage, the residual where it is left out, alpha_i / P_ii, and the deviation of
-# that. A process has the variance 1 / P_ii there, a ridge regression that of a sum of noises.
+# Computes for each row of positive weight, with A = K + ridge / w, P = A^-1 - U U' and alpha = P y: `own` P_ii,
+# `square` (P W^-1 P)_ii, the leverage, the residual alpha_i / P_ii with the row left out, and the residual's deviation.
+# A process has the variance 1 / P_ii there, a ridge regression the variance of a sum of noises.
 influence_of <- function(fit, squares = !inherits(fit, "gp_fit"), closely = FALSE) {
   if (!is.null(fit$family)) return(family_influence(fit))
   process <- as_process(fit)
@@ -286,7 +286,7 @@ without_self <- function(near, rows) {
 # Squares of leverages are off by more than they are, so that less is borne than at new places.
 most_ratio_of_rows <- 1.05
 
-# As audited_neighbours(), at a few observations.
+# Audits the variances of left-out rows at a few observations, as audited_neighbours() does.
 audited_left_out <- function(process, system) {
   n <- length(process$data$y)
   rows <- privately(process$control$seed %or% 1, sort(sample.int(n, min(n, audit_places))))

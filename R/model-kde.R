@@ -178,8 +178,8 @@ kde_log <- function(fit, at) {
 }
 kde_constant <- function(root) -sum(log(diag(root))) - ncol(root) / 2 * log(2 * pi)
 
-# The same at the fit's own points from all others: a point's own share is taken off, or left out of a sum anew where
-# little else is there.
+# Computes the logarithm of the density at the fit's own points from all other points. A point's own share is
+# subtracted, or, if little else is there, left out of a new sum.
 kde_others <- function(fit, logs) {
   root <- bandwidth_root(fit$bandwidth)
   share <- exp(log(fit$mass) + kde_constant(root) - logs)

@@ -125,7 +125,7 @@ named_kernel <- function(kernel) {
   list(name = name, title = kernel_rows[[name]]$title, more = kernel_rows[[name]]$more %or% list(), scaled = TRUE)
 }
 
-# What the user wrote for an argument that functions have handed on, from `frame`, under names of their own.
+# Returns the user's text for an argument that functions have handed on, from `frame`, under names of their own.
 as_typed <- function(expression, frame) {
   while (is.symbol(expression) && !identical(frame, globalenv())) {
     typed <- do.call(substitute, list(expression, frame))
@@ -137,7 +137,7 @@ as_typed <- function(expression, frame) {
   deparse1(expression)
 }
 
-# What else a function depends on, with its defaults, in the order of its arguments.
+# Describes a kernel of the user's. `more`: the further parameters with their defaults, in the order of the arguments.
 own_kernel <- function(fun, typed) {
   arguments <- names(formals(fun))
   if (length(arguments) < 2 || !all(c("x", "y") %in% arguments)) {
@@ -167,7 +167,7 @@ check_parameter <- function(value, name) {
   }
 }
 
-# Those without a number, and those named.
+# Returns the names of the parameters without a number, and of the parameters in `estimate`.
 free_parameters <- function(parameters, estimate = NULL) {
   check_parameter_names(estimate, names(parameters), "the kernel")
   free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)

@@ -75,8 +75,8 @@ searched_widths <- function(part, degree, method, control, spans) {
   }
 }
 
-# As many passes as searches took by the number of variables, more or less; what one takes, some rows of many tell. The
-# first time a kernel may be compiled.
+# Estimates the seconds of a search: passes by the number of variables, more or less as searches took, times the seconds
+# of a pass, from some rows of many. A first pass is not timed, since a kernel may be compiled.
 expected_of_search <- function(part, degree, h, errors) {
   n <- nrow(part$x)
   if (n < 5000) return(0)

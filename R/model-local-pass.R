@@ -54,7 +54,7 @@ line_moments <- function(part, decay, x, errors) {
   named_moments(decay %*% cbind(squares, of_y), if (errors) decay^2 %*% cbind(squares, part$w^2), ncol(one))
 }
 
-# The same pair by pair.
+# Computes the moments of line_moments() pair by pair.
 pair_moments <- function(part, W, x, errors) {
   m <- if (is.null(x)) Pm(1) else c(Pm(1), x)
   pairs <- lower_pairs(width(m))
@@ -105,7 +105,7 @@ solved_line <- function(moments, away, part, h) {
   c(out, list(square = squared_shares(moments$long, mass, mean, slope), neff = mass^2 / moments$kish))
 }
 
-# Of the shares that observations have in a fit.
+# Computes the sum of squares of the shares that observations have in a fit.
 squared_shares <- function(long, mass, mean, slope) {
   out <- long[, 1, 1] / mass^2
   for (a in seq_len(ncol(mean))) {

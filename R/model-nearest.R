@@ -127,7 +127,7 @@ neighbour_weights <- function(dist, weighting) {
   w
 }
 
-# Of the first neighbour, the first two, and so on.
+# Computes leave-one-out errors by the first neighbour, the first two neighbours, and so on.
 loo_errors <- function(fit, found) {
   w <- neighbour_weights(found$dist, fit$weighting)
   errors <- numeric(ncol(w))

@@ -116,9 +116,9 @@ nearest <- function(points, metric, K) {
 
 rooted <- function(values, metric) if (metric$name %in% c("euclidean", "chordal")) sqrt(values) else values
 
-# What takes some places out of what was found. Without `exclude_self` as they stand; else each row without its own
-# number, or without its last place where that is not there. A restricted distance may have fewer pairs than places:
-# these are NA.
+# Returns a function that takes `places` out of neighbours found. With `exclude_self` each row loses its own number, or
+# its last place if its own number is not there. A restricted distance may have fewer pairs than places: missing places
+# are NA.
 neighbour_places <- function(index, exclude_self, rows = seq_len(nrow(index))) {
   if (!exclude_self) return(function(values, places) values[, places, drop = FALSE])
   K <- ncol(index)

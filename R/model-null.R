@@ -11,8 +11,8 @@ replicate_p <- function(statistic, replicates, exhaustive) {
 
 # --- relabellings -------------------------------------------------------------------------------------------
 
-# Where there are no more relabellings than this all are taken, though moments are asked for: Pearson's curve is trusted
-# down to one in as many, and its tail would go below the least that few of them can give.
+# The number of relabellings up to which all are taken, though moments are asked for. Pearson's curve is trusted down to
+# p = 1 / few_relabellings. Its tail would go below the least p-value that few relabellings can give.
 few_relabellings <- 1000
 
 # How many relabellings there may be: R of null = "permutation".
@@ -39,9 +39,9 @@ all_arrangements <- function(codes, most, strata = NULL, alike = NULL) {
   out
 }
 
-# Of so many of each label. The first free row takes a label that is left, the first among those alike, and the label's
-# other rows are chosen among the free ones: no two columns end alike, so that there are never more than in the end.
-# Columns that have the same labels left go on together.
+# Lists the arrangements of `counts` rows of each label. The first free row takes a label that is left, the first among
+# labels alike, and the label's other rows are chosen among the free rows. No two columns end alike, so that there are
+# never more columns than in the end. Columns with the same labels left go on together.
 arrangements <- function(counts, alike = seq_along(counts)) {
   begun <- list(list(out = matrix(0L, sum(counts), 1), left = which(counts > 0)))
   for (step in seq_len(sum(counts > 0))) {
@@ -138,12 +138,12 @@ block_sums <- function(K, codes, sums, g) {
 
 # --- moments ------------------------------------------------------------------------------------------------
 
-# What the first three moments ask of a symmetric matrix whose rows add up to 0, as a list: traces of its powers t1, t2,
-# t3, sums of its diagonal's powers s2, s3, of its numbers' third powers u, and of products with the diagonal r, b.
+# The invariants of a symmetric matrix A with rows that add up to 0, for the first three moments, as a list: tk =
+# tr(A^k), sk = sum A_ii^k, u = sum A_ij^3, r = sum A_ii (A^2)_ii, b = sum A_ii A_ij A_jj.
 
-# Of a kernel, centred: row means first, then all sums in one pass; the trace of the third power by products with
-# columns, exactly where points are few or the kernel has a low rank.
-# All is in a unit, a power of two, so that squares and cubes neither overflow nor vanish.
+# Centres a kernel: row means first, then all sums in one pass. The trace of the third power is by products with
+# columns, exactly if points are few or the kernel has a low rank. All numbers are in a unit, a power of two, so that
+# squares and cubes neither overflow nor vanish.
 centred_kernel <- function(K) {
   n <- nrow(K)
   sums <- finite_row_sums(K)
@@ -200,7 +200,7 @@ private_signs <- function(n, columns, seed = 1) {
   privately(seed, matrix(sample(c(-1, 1), n * columns, replace = TRUE), n))
 }
 
-# What is drawn after a seed, with the stream put back.
+# Evaluates draws after a seed, and puts the generator's state back.
 privately <- function(seed, drawn) {
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)
   on.exit(if (is.null(before)) rm(".Random.seed", envir = globalenv())
@@ -209,7 +209,7 @@ privately <- function(seed, drawn) {
   drawn
 }
 
-# Of a matrix that is constant on blocks of labels: b its numbers, n how many rows have each label.
+# Computes the invariants of a matrix that is constant on blocks of labels: b its entries, n the rows of each label.
 block_invariants <- function(b, n) {
   bn <- t(t(b) * n)
   d <- diag(b)
@@ -217,7 +217,7 @@ block_invariants <- function(b, n) {
        s3 = sum(n * d^3), u = sum(outer(n, n) * b^3), r = sum(n * d * diag(bn %*% b)), b = sum(outer(n * d, n * d) * b))
 }
 
-# Of a projection on the columns of Q, which are orthonormal and add up to 0.
+# Computes the invariants of the projection on the columns of Q, which are orthonormal and add up to 0.
 projection_invariants <- function(Q) {
   d <- rowSums(Q^2)
   q <- ncol(Q)

@@ -16,8 +16,8 @@ normal_crps <- function(error, sd) {
   ifelse(is.finite(z) | is.na(sd), score, abs(error))
 }
 
-# Of families, where the linear predictor is N(m, v): `y` is a count, a positive number, or a share of `a` trials. The
-# score of two classes is Brier's; their interval would be one of them, or both, and there is none.
+# Scores outcomes of a family with the linear predictor N(m, v). `y` is a count, a positive number, or a share of `a`
+# trials. Two classes have Brier's score. They have no interval, which would be one class, or both.
 family_outcomes <- function(family, y, a, m, v, level) {
   mean <- mean_over_link(family, m, v)
   ranked <- matrix(NA_real_, length(y), 3)
@@ -66,8 +66,8 @@ threshold_grid <- function(family, x, a) {
   matrix(at, length(own))[match(key, key[own]), , drop = FALSE]
 }
 
-# Of each row the probability that the threshold is `above` a linear predictor, its quantiles, its variance more or
-# less, and the numbers between which outcomes are.
+# Describes each row's threshold: the probability that it is `above` a linear predictor, its quantiles, its approximate
+# variance, and the numbers between which outcomes are.
 outcome_threshold <- function(family, x, a) {
   k <- family$value
   if (is.null(family$draw)) {

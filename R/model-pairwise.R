@@ -84,7 +84,7 @@ pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
             class = c("pairwise_test", "pairwise.htest"))
 }
 
-# Of `R` relabellings a p-value is at least `least`, and more once it is adjusted for many pairs.
+# Warns of few relabellings: a p-value is at least `least`, and more once it is adjusted for many pairs.
 tell_of_few <- function(least, pairs, method) {
   adjusted <- min(stats::p.adjust(c(least, rep(1, pairs - 1)), method))
   if (adjusted <= 0.05) return(invisible())
@@ -93,7 +93,7 @@ tell_of_few <- function(least, pairs, method) {
        "`R` allows")
 }
 
-# What is asked of a test: p-value, statistic and method, of points, groups and strata.
+# Makes a test a function of points, groups and strata that returns p-value, statistic and method.
 pair_test <- function(test) {
   if (!is.function(test)) abort("input", "`test` must be a function such as energy_test, not ", describe(test))
   if (identical(test, permanova)) {

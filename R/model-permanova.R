@@ -94,7 +94,7 @@ check_complete_design <- function(frame) {
   }
 }
 
-# What some columns of X span beside others.
+# Finds orthonormal bases of the columns `before` of X, and of the part that the columns `own` add.
 block_after <- function(X, before, own, label) {
   decomposition <- qr(cbind(X[, before, drop = FALSE], X[, own, drop = FALSE]))
   first <- seq_len(decomposition$rank)
@@ -148,7 +148,7 @@ check_one_term <- function(fit) {
   }
 }
 
-# Where each row goes for its code to come where an arrangement has it.
+# Returns the place of each row for its code to come where the arrangement has it.
 brought_to <- function(arrangement, codes) replace(arrangement, order(codes), order(arrangement))
 
 # Rows of the design that are of one kind, kinds that may be swapped: levels of one factor with as many rows.

@@ -4,7 +4,7 @@
 
 place_metrics <- c("euclidean", "chordal", "haversine")
 
-# What a kernel keeps of its places: `metric` or NULL, `radius`, and `terms`, the names of its inputs or NULL for all.
+# Checks the places of a kernel: `metric` or NULL, `radius`, and `terms`, the names of its inputs or NULL for all.
 kernel_places <- function(known, metric, radius, of) {
   if (!is.null(metric)) metric <- choice_of(metric[1], place_metrics, "metric")
   radius <- positive_number(radius, "radius")
@@ -99,10 +99,9 @@ part_of_parameter <- function(parts, name) {
 
 # --- inputs as a kernel wants them ------------------------------------------------------------------------------
 
-# What a fit's inputs become: list(kernel, inputs, rule), a kernel that knows its columns by number, and the rule by
-# which model points are made of inputs: `pair`, the columns of longitudes and latitudes, and `rest`, the others that a
-# kernel is of; `fixed`, which model points stay in their units. Without places and `of` all is as it was, and the rule
-# is NULL.
+# Returns list(kernel, inputs, rule): a kernel that knows its columns by number, and the rule that makes model points of
+# inputs. `pair`: the columns of longitudes and latitudes. `rest`: the other columns of a kernel. `fixed`: the model
+# points that stay in their units. Without places and `of` nothing changes, and the rule is NULL.
 placed_inputs <- function(kernel, inputs) {
   places <- inputs$places
   if (!isTRUE(places$name %in% term_labels(inputs))) places <- NULL  # y ~ . - geometry

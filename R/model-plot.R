@@ -67,7 +67,7 @@ fitted_curve <- function(fit) {
 
 # --- base graphics ------------------------------------------------------------------------------------------
 
-# What `...` says of colours and symbols is said of the layer the picture is of.
+# The layers to which colours and symbols in `...` may apply: the first layer that the picture has takes them.
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
 

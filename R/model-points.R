@@ -1,7 +1,7 @@
-# What new data are to a fit, and a second set of points to a first: the same variables.
+# The match of new data to a fit, and of a second set of points to a first: both have the same variables.
 
-# What is kept of points, so that others can be known by it: `columns`, the names that the user gave them or NULL;
-# `names`, these or those made for them, one for each variable; `xlevels`.
+# Returns the record by which other points are recognised: `columns`, the names that the user gave or NULL; `names`,
+# given or made, one for each variable; `xlevels`.
 kept_of_points <- function(x) {
   columns <- colnames(x)
   names <- if (length(dim(x)) == 2 && ncol(x) > 1) paste0("x", seq_len(ncol(x))) else "x"

@@ -115,7 +115,7 @@ profile_of <- function(fit, label, top, maxpts, strict) {
   structure(out, bounded = c(sides[[1]]$bounded, sides[[2]]$bounded), se = max(table[, "se"]), log = held$log)
 }
 
-# What is held: its estimate on the scale where it moves, a standard error, bounds, and at(value), the state there.
+# Describes the held parameter: its estimate where it moves, a standard error, bounds, and at(value), the state there.
 held_parameter <- function(fit, label) {
   model <- fit$data
   beta <- coef(fit)
@@ -158,7 +158,7 @@ profile_side <- function(held, side, top, maxpts, strict) {
   list(table = do.call(rbind, c(list(none), lapply(found[-1], `[[`, "row"))), bounded = bounded)
 }
 
-# Where a parameter is held at a value: its root, a row of the table, and the state `near`; or `better` than the fit.
+# Holds a parameter at a value. Returns root, table row and the state `near`, or a state `better` than the fit.
 profile_state <- function(held, side, value, near, strict) {
   near <- held$at(value, near)
   fall <- difference_of_values(held$base, near$value)
@@ -263,7 +263,7 @@ confint.profile.gp_fit <- function(object, parm = names(object), level = 0.95, .
   out
 }
 
-# Where a monotone spline through the roots passes the quantiles; beyond a bound 0, or infinite.
+# Finds where a monotone spline through the roots passes the quantiles; beyond a bound 0, or infinite.
 profile_ends <- function(table, name, quantiles) {
   log <- attr(table, "log")
   value <- table$par.vals[, name]

@@ -121,7 +121,7 @@ rbf_scaled <- function(k) {
   if (free && is.null(kernel_parts(k)$parameters$scale)) update(k, scale = 1) else k
 }
 
-# What makes lambda a factor of the bending energy.
+# Returns the unit that makes lambda a factor of the bending energy.
 roughness_unit <- function(k, D) {
   parts <- kernel_parts(k)
   scale <- parts$parameters$scale
@@ -160,7 +160,7 @@ polynomial_slope <- function(basis, at, d) {
   t(t(monomials(z, lower)) * basis$powers[, d] / basis$width[d])
 }
 
-# The same polynomial in powers of the inputs as they are.
+# Computes the coefficients of the same polynomial in powers of the raw inputs.
 raw_coefficients <- function(basis, b, names) {
   A <- basis$powers
   m <- nrow(A)
@@ -214,7 +214,7 @@ rbf_solved <- function(kernel, used, ridge, control) {
        convergence = convergence_of(c))
 }
 
-# What is not definite is so for its order, which of one's own kernel nobody knows, or by rounding.
+# Explains an indefinite matrix: by the order of the kernel, unknown for a user's kernel, or by rounding.
 with_singular <- function(value, kernel) {
   tryCatch(value, kernweave_error_indefinite = function(e) {
     abort("singular", "the kernel matrix is not positive definite beside this polynomial: ",

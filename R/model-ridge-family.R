@@ -29,7 +29,7 @@ ridge_of_family <- function(inputs, placed, y, terms, lambda, standardize, weigh
   with_family_scale(fit, response, if (model$dense) loo_of(at)$mean, model$rows)
 }
 
-# As that of gp_fit(), of a given kernel and an intercept.
+# Builds the model as gp_fit() does, with a given kernel and an intercept.
 ridge_model <- function(placed, response, standardize, family, control) {
   rows <- which(response$a > 0)
   x <- unname(strip_term(placed$inputs$x))[rows, , drop = FALSE]
@@ -122,8 +122,8 @@ with_family_scale <- function(fit, response, left_out, rows) {
   fit
 }
 
-# What a linear function of alpha and of the intercept, `level` times, is of the working response: solutions v of
-# alpha's part, less what the intercept takes.
+# Expresses a linear function of alpha and of `level` times the intercept in the working response: solutions v of
+# alpha's part, less the share of the intercept.
 with_intercept <- function(fit, v, level) {
   kept <- fit$kept
   if (is.null(kept$of_one)) kept$of_one <- ridge_solved(fit, matrix(1, nrow(v)))[, 1]

@@ -172,7 +172,7 @@ with_residuals <- function(fit, y, used) {
 
 # --- units, kernels, penalties ------------------------------------------------------------------------------
 
-# Those of model points, where a rule says how these are made of inputs.
+# Computes centres and widths of columns, or, with a rule, of the model points that the rule makes of inputs.
 column_units <- function(x, w, standardize, rule = NULL) {
   if (!is.null(rule)) {
     to <- column_units(model_points(rule, x), w, standardize)
@@ -281,7 +281,7 @@ leave_out <- function(K, y, grid) {
   c(loo_curve(as.matrix(K), y, grid$ridges), method = "leave-one-out cross-validation")
 }
 
-# Of each ridge the mean square of what an observation differs from its fit without it.
+# Computes the mean squared leave-one-out residual for each ridge.
 loo_curve <- function(B, y, ridges) {
   e <- eigen(unname(B), symmetric = TRUE)
   along <- crossprod(e$vectors, y)
@@ -358,7 +358,7 @@ plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects",
           upright = data.frame(x = object$lambda), log = "xy")
 }
 
-# Of one input: the fit and the observations.
+# Makes the picture of a fit of one input: the curve and the observations.
 ridge_curve <- function(object) {
   if (ncol(object$x) > 1) abort("unsupported", "a curve is of one input; this fit has ", ncol(object$x))
   refuse_many(ncol(object$data$y))

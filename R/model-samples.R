@@ -255,7 +255,7 @@ energy_of <- function(sample, exponent, null, R, strata, slices, name) {
                exponent = exponent)
 }
 
-# What distances of points in a unit of theirs have come to.
+# Converts results from distances of points in `unit` to the distances of the points themselves.
 in_distance_unit <- function(found, unit) {
   found$null <- in_unit(found$null, unit)
   for (one in intersect(c("statistic", "pairwise", "stderr"), names(found))) found[[one]] <- found[[one]] * unit
@@ -339,7 +339,7 @@ groups_statistic <- function(S, sizes) {
   sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
 }
 
-# The same as a sum over pairs: what a number of the kernel is multiplied by, for its rows' groups.
+# Returns the factors of the kernel's entries, by their rows' groups, that make the statistic a sum over pairs.
 label_weights <- function(sizes) {
   pairs <- outer(sizes, sizes) / outer(sizes, sizes, "+")
   diag(pairs) <- 0

@@ -226,7 +226,7 @@ absent_from <- function(data, expression, where) {
   }, all.vars(expression))
 }
 
-# As predict() has them, new observations have weight 1; those of a weighted fit have weights as its call names them.
+# Returns weights of new observations: 1, as in predict(), or, for a weighted fit, the weights that its call names.
 weights_in <- function(fit, newdata, n) {
   expression <- fit$call$weights
   if (is.null(expression)) return(rep(1, n))

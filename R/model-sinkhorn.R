@@ -134,7 +134,7 @@ falling <- function(x, y, how) {
   how$epsilon * 2^(floor(log2(from / how$epsilon)):1)
 }
 
-# Of some of the points, from which those of all are one step away.
+# The number of points for a first potential, from which the potentials of all points are one step away.
 coarse_points <- 5000
 
 some_of_cloud <- function(cloud) {
@@ -210,7 +210,7 @@ warn_of_masses <- function(error, how) {
        "by ", format(how$tol), ": a larger `epsilon` or `max_iter` would help")
 }
 
-# Of a cloud to itself, where both potentials are one: half of the old and half of the new.
+# Computes the potential of a cloud to itself: a step takes the mean of old and new potential.
 own_potential <- function(cloud, how) {
   f <- numeric(length(cloud$mass))
   for (epsilon in falling(cloud, cloud, how)) f <- (f + softmin(cloud$at, cloud, f, epsilon, how$p)) / 2
@@ -283,7 +283,7 @@ predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
   found
 }
 
-# Where the plan takes what lies at places, in the mean.
+# Computes the mean target of the plan for mass at places.
 mean_target <- function(at, cloud, potential, how) {
   f <- softmin(at, cloud, potential, how$epsilon, how$p)
   shares <- exp(Vi(f / how$epsilon) + Vj(potential / how$epsilon + cloud$log) -

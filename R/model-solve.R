@@ -1,4 +1,4 @@
-# What fits by linear systems have in common: kernels with their numbers, curves of generalised cross-validation.
+# The parts that fits by linear systems share: kernels with their numbers, curves of generalised cross-validation.
 
 # A kernel whose numbers are all set, the scale by the points where it is open, a number for each of their columns.
 settled_kernel <- function(k, x) {
@@ -11,8 +11,8 @@ settled_kernel <- function(k, x) {
 # lazy tensors alone.
 kernel_pairs <- function(k, x, y = x) k(if (is_lazy(x)) x else Vi(x), Vj(y))
 
-# What products of a fit are by: the kernel's pairs, or, where the control says so and matrices are not made, series for
-# those that are far from each other.
+# Returns the products of a fit: all pairs of the kernel, or series for far pairs if the control says so and no matrix
+# is made.
 fit_products <- function(K, control) {
   if (!is_approximated(dim(K), control)) return(K)
   named_by_control(approximate(K, control$approximate))
@@ -105,7 +105,7 @@ tolerable <- function(control, ridge, size, n, times = 1, least = tolerances[["l
   control
 }
 
-# What was given to `approximate`, or, where that is TRUE, all there is.
+# Returns the tolerance given to `approximate`, or, if that is TRUE, the largest tolerance.
 limit_of <- function(control) if (isTRUE(control$approximate)) tolerances[["most"]] else control$approximate
 
 abort_tolerance <- function(n, ridge, size, tol, ...) {
@@ -174,9 +174,10 @@ curve_path <- function(op, y, n, ridges, control) {
   }
 }
 
-# What decides: generalised cross-validation, whose curve is flat or has its least where nothing is smoothed if rows are
-# few, and the likelihood of a Gaussian process of unknown variance, which then knows better but trusts the kernel. The
-# likelihood counts as that of so many rows: both alike at 100 rows, and of many rows it is not heard (bench/penalty.R).
+# The number of rows as which the likelihood counts. Generalised cross-validation decides, with the likelihood of a
+# Gaussian process of unknown variance. If rows are few, cross-validation has a flat curve, or its least where nothing
+# is smoothed. The likelihood then knows better, but trusts the kernel. Both count alike at 100 rows, and of many rows
+# the likelihood is not heard (bench/penalty.R).
 rows_of_likelihood <- 100
 
 # The criterion along a path, of which generalised cross-validation is the value where the likelihood is largest, and

@@ -1,8 +1,8 @@
 # Null distributions where rows of both sides are alike, so that a statistic has few values: by tables of how often each
 # row of one side meets each of the other. No curve follows those values.
 
-# Of this chance that two random orders have the same table, moments are not asked: a curve through atoms is off by half
-# of one.
+# The largest chance of the same table from two random orders at which moments are used: a curve through atoms is off by
+# half an atom.
 most_chance_of_table <- 1e-3
 
 # The chance that two random orders of labels give the same table, from all pairs of some orders. Sums of products of

@@ -120,7 +120,7 @@ sizes_text <- function(sizes) {
 #' @export
 summary.kernweave_test <- function(object, ...) object
 
-# Of one kernel, or of those of x and y.
+# Returns the line of one kernel, or of the kernels of x and y.
 kernel_line <- function(kernel) {
   if (length(kernel) > 1) kernel <- paste("of", names(kernel), kernel, collapse = ", ")
   if (length(kernel)) paste0("kernel: ", kernel, "\n")

@@ -246,7 +246,7 @@ glance.sinkhorn <- function(x, ...) {
              iterations = x$iterations, marginal.error = x$marginal_error)
 }
 
-# As the broom package has them of other tests.
+# Tabulates a test as the broom package tabulates other tests.
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.kernweave_test <- function(x, ...) {

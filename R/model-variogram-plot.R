@@ -1,9 +1,9 @@
-# What variograms show: the curve that a fit has for them, prints, pictures.
+# The displays of variograms: the curve that a fit has for them, prints, pictures.
 
 # --- the curve of a fit -------------------------------------------------------------------------------------
 
-# What a fit says of distances up to `most`: its parameters, and the curve, which is NULL where it is of places and not
-# of their differences.
+# Returns a fit's parameters, and its curve at distances up to `most`. The curve is NULL if it is of places and not of
+# their differences.
 fitted_variogram <- function(fit, most, directions, n = 200) {
   if (!is_of_one_distance(fit$kernel)) return(list())
   list(parameters = covariance_parameters(fit), nugget = fit$nugget, curve = fit_curves(fit, most, directions, n))

@@ -122,7 +122,7 @@ trend_residuals <- function(F, y) {
   if (ncol(F) == 1 && all(F == 1)) y - mean(y) else orthonormal_trend(F, y)$left
 }
 
-# Of a fit, from its response as it was given, if the fit has that.
+# Computes the residuals of a fit's trend, from the response as it was given, if the fit has that response.
 fit_residuals <- function(fit) {
   rows <- fit$data$rows
   if (is.null(fit$model)) return(fit$data$y)

@@ -70,7 +70,7 @@ added_tensors <- function(terms) {
   Reduce(`-`, tensors[negative], Reduce(`+`, tensors[!negative]))
 }
 
-# Of a sum: symmetric if all are; not if all but one are.
+# Returns the symmetry of a sum: TRUE if all terms are symmetric, FALSE if all but one are, else NA.
 joint_symmetry <- function(ops) {
   symmetric <- vapply(ops, `[[`, NA, "symmetric")
   if (anyNA(symmetric) || sum(!symmetric) > 1) NA else all(symmetric)
@@ -116,7 +116,7 @@ is_identity <- function(op) {
   op$kind == "diagonal" && !is_traced(op$values) && is.null(names(op$values)) && isTRUE(all(op$values == 1))
 }
 
-# What t(A) A and A t(A) are symmetric for.
+# Multiplies a matrix and its transpose. The product is symmetric.
 gram <- function(left, right) {
   out <- product_ops(list(left, right), symmetric = TRUE)
   if (out$kind == "product") out else as_symmetric(out)

@@ -27,7 +27,7 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
   reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
 }
 
-# Of plain numbers all is computed by one reduction that waits for them, made at the first product of so many columns.
+# Multiplies K by numbers. One reduction waits for plain numbers, made at the first product with this number of columns.
 product_with_numbers <- function(K, v, written) {
   points <- points_along_j(K, v, written)
   product <- if (!is_traced(v)) waiting_product(K, points$width, points$kind)
@@ -243,7 +243,7 @@ setMethod("colMeans", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) {
   column_sums(x, na.rm, dims, ...) / need_extent(x, "i", "colMeans()")
 })
 
-# As base R has them of the array as.matrix(x): over all but the rows, and over the rows alone.
+# Sums the array as.matrix(x) as base R does, over all but the rows; column_sums() sums over the rows alone.
 row_sums <- function(x, na.rm, dims, ...) {
   one_column(folded_sum(if (width(x) > 1) sum(x) else x, "j", na.rm, dims, ...))
 }

@@ -1,4 +1,4 @@
-# What R's operators and functions mean for linear operators: arithmetic, products, binding.
+# The methods of R's operators and functions for linear operators: arithmetic, products, binding.
 
 #' Algebra of linear operators
 #'
@@ -45,7 +45,7 @@ NULL
 
 # --- arithmetic ----------------------------------------------------------------------------------------------
 
-# Of two operands, one at least an operator; of one operator where there is no second.
+# Computes the arithmetic of two operands, at least one an operator, or of one operator if there is no second operand.
 operator_arithmetic <- function(symbol, e1, e2) {
   if (missing(e2)) {
     return(switch(symbol, "+" = e1, "-" = sum_ops(list(e1), -1), refuse(symbol, "operator", entries_instead)))
@@ -114,7 +114,7 @@ scaled_along <- function(A, by) {
 
 # --- products --------------------------------------------------------------------------------------------------
 
-# Is it an operator to operators?
+# Tells whether x is an operator in products of operators.
 is_factor <- function(x) is_op(x) || is_lazy(x) || methods::is(x, "diagonalMatrix")
 
 operator_matmul <- function(x, y) multiply(x, y, "%*%")

@@ -1,4 +1,4 @@
-# What C++ reads of an operator: the same tree, with each lazy tensor as the plans of its products.
+# The form in which C++ reads an operator: the same tree, with each lazy tensor as the plans of its products.
 
 # `width`: the most columns that will be multiplied at once; with `ladder`, fewer, too, as right-hand sides are done.
 native_operator <- function(op, width, ladder = FALSE) {

@@ -128,7 +128,7 @@ sum_diagonal <- function(x) {
   if (!any(vapply(parts, is.null, NA))) Reduce(`+`, Map(`*`, parts, x$coefficients))
 }
 
-# Of A B: the sums of the rows of A times the transpose of B, entry by entry.
+# Computes the diagonal of A B: the row sums of A * t(B).
 product_diagonal <- function(x) {
   if (length(x$parts) != 2) return(NULL)
   n <- seq_len(min(x$dim))
@@ -217,7 +217,7 @@ take_entries <- function(x, rows, columns) {
   if (isTRUE(x$symmetric) && identical(rows, columns)) as_symmetric(taken) else taken
 }
 
-# Of some rows and columns, F[I, ] F[J, ]'.
+# Returns the block F[I, ] F[J, ]' of rows I and columns J.
 low_rank_block <- function(x, rows, columns) {
   side <- function(which, names) {
     dense_op(named(unname(x$factor)[which, , drop = FALSE], names[which], NULL))
@@ -237,7 +237,7 @@ take_both <- function(tensor, rows, columns) {
   tensor
 }
 
-# What takes rows from the left (side 1), or columns from the right (side 2): none where all are taken.
+# Returns an operator that takes rows from the left (side 1) or columns from the right (side 2). NULL if it takes all.
 selection <- function(x, which, side) {
   if (is.null(which)) return(NULL)
   n <- x$dim[side]

@@ -106,7 +106,7 @@ sum_text <- function(texts, coefficients, digits) {
   sub("^ [+] ", "", sub("^ - ", "-", paste0(signs, terms, collapse = "")))
 }
 
-# What is not one call or one word is put in parentheses.
+# Puts a text in parentheses, unless it is one call or one word.
 in_parentheses <- function(text) {
   outside <- text
   while (grepl("[(][^()]*[)]", outside)) outside <- gsub("[(][^()]*[)]", "", outside)

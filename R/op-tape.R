@@ -36,7 +36,7 @@ plain_op <- function(op) {
 
 # --- products ---------------------------------------------------------------------------------------------------
 
-# Is a product to be composed here? A function may hold traced values, which nobody sees.
+# Tells whether a product is to be composed here. A function may hold traced values that are not visible.
 is_followed <- function(op, v) {
   if (is_traced(v)) return(TRUE)
   if (tracing$depth == 0L) return(FALSE)
@@ -99,7 +99,7 @@ linear_entry <- function(op, v, value) {
   record(list(v), linear_entry(op, lowered(v, level), value), function(g) list(operator_product(t(op), g)))
 }
 
-# What goes on in C++ knows numbers alone.
+# Refuses traced values, since C++ takes numbers alone.
 refuse_traced <- function(x) {
   if (!is_traced(x)) return(x)
   abort("no_gradient", "this asks for the numbers of an operator of traced values, which has no derivative; products, ",

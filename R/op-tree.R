@@ -118,7 +118,7 @@ op_of_lazy <- function(x) {
       abort("no_data", "an operator is made of numbers; `", operand$name, "` is a placeholder")
     }
   }
-  # What does not vary along both axes is a row or a column.
+  # If a formula does not vary along both axes, it is a row or a column.
   if (has_axis(x, "i") && has_axis(x, "j")) lazy_op(x) else dense_op(run_single(x, "both") + 0)
 }
 
@@ -231,7 +231,7 @@ length.linear_op <- function(x) {
   if (entries <= .Machine$integer.max) as.integer(entries) else entries
 }
 
-# As a matrix, it has names of rows and columns alone.
+# Returns NULL: a matrix has names of rows and columns alone.
 #' @export
 names.linear_op <- function(x) NULL
 

@@ -139,7 +139,7 @@ ranges_in_order <- function(rectangles, order, extent) {
                  blocks = c(count, count), named = count), class = "kernweave_ranges")
 }
 
-# Of points taken along an axis, which lie in the order of their places; a range of which none was taken is gone.
+# Returns the ranges of points taken along an axis, in the order of their places. Ranges without points are dropped.
 ranges_of_points <- function(ranges, axis, rows) {
   side <- match(axis, c("i", "j"))
   of_all <- ranges$order[[axis]]

@@ -107,7 +107,7 @@ group_codes <- function(g, argument, of = "") {
   list(codes = match(plain, found), labels = if (is.factor(g)) levels(g)[found] else as.character(found))
 }
 
-# Of the points of one operand: the other side's groups are said with another.
+# Restricts pairs by groups of the points of one operand. The operand of the other side gives the other groups.
 with_groups <- function(F, axis, by) {
   restricted(F, new_pairs(list(by = structure(list(group_codes(by, "by")), names = axis))))
 }

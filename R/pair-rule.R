@@ -7,7 +7,7 @@
 #   where     a logical lazy tensor
 #   pattern   a lazy tensor, too, that is a sparse matrix
 
-# Of what is said as a formula sees it. Rectangles lie in blocks of the rule's own rows: a rule `swapped` stays so.
+# Makes pairs of restrictions as a formula sees them. Rectangles lie in blocks of the rule's rows: `swapped` stays.
 new_pairs <- function(said, swapped = FALSE) {
   rule <- new.env(parent = topenv())
   rule$said <- (if (swapped) said_swapped(said) else said)[c("by", "ranges", "where", "pattern")]
@@ -19,7 +19,7 @@ swapped_pairs <- function(pairs) {
   pairs
 }
 
-# What a rule says, as the formula sees it.
+# Returns the restrictions of a rule, as the formula sees them.
 said_of <- function(pairs) {
   rule <- pairs$rule
   if (!isTRUE(pairs$swapped)) return(rule$said)
@@ -141,7 +141,8 @@ condition_beside <- function(said, base) {
   both_hold(both_hold(said$where, pattern), groups)
 }
 
-# The same of all pairs between the first and the last of a span. One object for all calls, since plans are kept by it.
+# Returns the condition of all pairs between the first and the last of a span. All calls get one object, since plans are
+# kept by the object.
 allowed_formula <- function(pairs) {
   if (is.null(pairs)) return(NULL)
   name <- if (pairs$swapped) "allowed_swapped" else "allowed"
@@ -221,7 +222,8 @@ rule_parts <- function(rule, extent) {
   parts
 }
 
-# Of a pattern, which may be a matrix, one that is read by columns, or several that all have the pair.
+# Returns the matrix of a pattern. If several patterns are combined, it is the matrix of the first pattern. The matrix
+# of a pattern that is read by columns is transposed.
 entries_of <- function(pattern) {
   formula <- pattern$formula
   while (formula$op != "Var") formula <- formula$args[[1]]
@@ -281,8 +283,8 @@ over_pairs <- function(R, F, row) {
   new_reduction(list(output), R$extent, R$settings, R$pairs)
 }
 
-# What is found where no pair is, if the engine finds something else: a sum of no shares is 0, and pairs that do not
-# exist are NaN to what skips NaN.
+# Returns the result of a row without pairs, if the engine returns another number: a sum of no shares is 0, and a search
+# that skips NaN finds NaN, since pairs that do not exist are NaN.
 empty_value <- function(row) {
   picks <- row$of == "MinArgMin" && row$results == "value_index"
   if (row$terms != "none") NaN else if (picks) Inf * row$sign
@@ -301,8 +303,9 @@ with_empty_rows <- function(R, result, output, data, operands) {
   if (is.list(result)) replace(result, "value", list(value)) else value
 }
 
-# Where both axes are folded and points were put in order, the engine gives the first of equal values in that order.
-# Here it is the first in the order of the data, as everywhere: of each row's places, the first of the smallest.
+# Returns the first of equal values in the order of the data, as everywhere. If both axes are folded and points were put
+# in order, the engine returns the first in the new order. So each row is searched by itself, and the first of the
+# smallest values is taken.
 with_first_places <- function(R, result, output, data, operands) {
   finds <- output$op %in% c("MinArgMin", "KMinArgKMin") && output$finish$results != "value"
   if (!isTRUE(R$pairs$rule$ordered) || output$keep != "none" || !finds) return(result)
@@ -339,7 +342,7 @@ as_pairs_lie <- function(R, results, data, operands) {
 
 # --- parts of a restricted formula -------------------------------------------------------------------------
 
-# What is said of all pairs, said of those of some points: `rows` by number, and as an operand of row numbers.
+# Restricts pairs to some points of an axis: `rows` has the numbers of the points, `operand` has them as an operand.
 pairs_of_points <- function(pairs, axis, rows, operand) {
   if (is.null(pairs)) return(NULL)
   said <- said_of(pairs)
@@ -382,7 +385,7 @@ pair_text <- function(pairs) {
 
 pair_lines <- function(pairs) if (!is.null(pairs)) paste0("  pairs: ", pair_text(pairs))
 
-# The same, and where the data are there, what share of all pairs is not looked at.
+# Returns pair_text() and, if the data are there, the shares of all pairs in full and in partial spans.
 explained_pairs <- function(pairs, extent, precision) {
   if (is.null(pairs)) return(NULL)
   if (is.null(extent)) return(pair_text(pairs))

@@ -20,7 +20,7 @@ batches_of <- function(data) {
   }, 0L)
 }
 
-# Of the batches of a call, in order, those of an array: its only one along an axis of extent 1.
+# Returns, for each batch of a call in order, the batch of an array: its only batch along an axis of extent 1.
 places_of_batches <- function(own, batches) {
   own <- c(own, rep(1L, length(batches) - length(own)))
   along <- Map(function(own, all) if (own == 1) rep(1, all) else seq_len(all), own, batches)
@@ -74,7 +74,7 @@ take_batch <- function(F, k) {
   parts
 }
 
-# Of a formula that goes with so many batches, itself or by what restricts it.
+# Returns batch k of a formula that has batches, itself or by its restriction.
 of_batch <- function(F, k, batches) {
   from <- Filter(function(operand) length(batch_dim(operand$data)) > 0, operands_of(F$formula))
   to <- lapply(from, function(operand) {
@@ -158,7 +158,7 @@ scattered <- function(part, rows, data, operands, batches, n) {
   }, matrix(0, n, ncol(part)))
 }
 
-# What flows back to data that may be the same in several batches: a column for each batch.
+# Adds up the gradients of data that may be the same in several batches: `columns` has a column for each batch.
 back_to <- function(columns, own, batches) {
   if (!prod(batches)) return(own * 0)
   dim(columns) <- c(length(columns) / prod(batches), prod(batches))

@@ -179,7 +179,7 @@ mean.lazy_complex <- function(x, index = NULL, ..., na.rm = FALSE) {
   each_part(x, mean)
 }
 
-# Those of the parts, each varying along both axes.
+# Applies a function to the real and the imaginary part, each varying along both axes.
 by_parts <- function(x, f, ...) {
   x <- as_whole(x)
   complex_result(list(f(x$re, ...), f(x$im, ...)))
@@ -207,7 +207,7 @@ plot.lazy_complex <- function(x, ...) {
 #' @export
 summary.lazy_complex <- function(object, ...) object
 
-# What would bind or multiply out the list of parts.
+# The methods in place of base R's, which would bind or multiply out the list of parts.
 #' @export
 cbind.lazy_complex <- function(...) refuse("cbind", "complex", "bind the data before Vi() or Vj()")
 

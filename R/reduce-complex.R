@@ -157,7 +157,7 @@ of_complex_numbers <- function(R) {
   R
 }
 
-# As R's own, with the shape and the names of the parts; of traced parts, a pair of them.
+# Returns complex numbers with the shape and the names of the parts. If a part is traced, returns the pair of parts.
 complex_result <- function(found) {
   if (!is.list(found) || is_lazy_complex(found)) return(found)
   re <- found[[1]]

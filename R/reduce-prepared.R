@@ -38,7 +38,7 @@ caller_of <- function(R, free) {
   }
 }
 
-# Where operands stand first among others; NA for those that do not.
+# Returns the first position of each operand among others, or NA.
 match_operands <- function(operands, among) r_match(operands, among %or% list())
 
 #' Compute a prepared reduction

@@ -78,7 +78,7 @@ print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
   invisible(x)
 }
 
-# What folds the components of a pair is easily taken for what folds the pairs.
+# Reports a fold over the components of a pair, which is easily taken for a fold over the pairs.
 still_lazy <- function(formula) {
   of_parts <- c(Sum = "sum", Min = "min", Max = "max")
   fold <- if (formula$op == "Divide" && is_mean(formula$args)) "mean" else of_parts[formula$op]
@@ -257,7 +257,7 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' S3method(generics::explain, linear_op)
 explain <- function(x, ...) UseMethod("explain")
 
-# Of what is not ours, the explain() that this one stands before on the search path: dplyr's, perhaps.
+# Calls, for an object of another package, the next explain() on the search path: dplyr's, perhaps.
 #' @export
 explain.default <- function(x, ...) {
   places <- search()

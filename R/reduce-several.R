@@ -66,7 +66,7 @@ members_of <- function(R) {
   })
 }
 
-# What is found for each member, as the results of all.
+# Returns the results of all members as the results of the reduction.
 as_results <- function(R, found) {
   if (is.null(R$results)) return(found[[1]])
   if (isTRUE(R$complex)) complex_result(found) else structure(found, names = R$results)

@@ -86,7 +86,7 @@ reduction_in_keops <- function(name) {
   if (bare %in% names(same)) same[[bare]] else if (bare %in% reduction_rows$name) bare else name
 }
 
-# What KeOps has in place of a logsumexp: the largest exponent, and the sum of the exponentials less that one.
+# Returns KeOps's form of a logsumexp: m = max(F), and sum(exp(F - m)).
 max_and_rest <- function(F, index, weight, ...) {
   if (width(F) != 1) abort("shape", "Max_SumShiftExp_Reduction() needs a formula of one component, not ", width(F))
   largest <- reduction(F, "max", index = index, call = FALSE, ...)
@@ -128,7 +128,7 @@ places_in_text <- function(operands) {
   sprintf("Var(%d,%d,%d)", seq_along(operands) - 1L, vapply(formulas, `[[`, 0L, "width"), axis)
 }
 
-# Those that a text names so, each once, without spaces.
+# Lists the variables Var(place, width, axis) of a text, each once, without spaces.
 text_variables <- function(text) {
   pattern <- "\\bVar *[(] *[0-9]{1,8} *, *[1-9][0-9]{0,8} *, *[012] *[)]"
   unique(gsub(" ", "", regmatches(text, gregexpr(pattern, text))[[1]], fixed = TRUE))

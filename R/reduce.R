@@ -130,7 +130,7 @@ refuse_assignment <- function(typed) {
   abort("input", "an index formula has a tilde between its sides: write ", deparse1(typed))
 }
 
-# What computes it, with a plan of its own.
+# Makes a reduction, with a plan of its own.
 reduction_of <- function(F, op, index, K, weight, drop, ...) {
   row <- reduction_row(op)
   index <- check_index(index)
@@ -163,7 +163,7 @@ reduction_row <- function(op) {
   lapply(known, `[`, at)
 }
 
-# What base R calls them.
+# The reductions that users may mean by names of base R.
 names_in_r <- c(which.min = "argmin", which.max = "argmax", var = "variance", sd = "variance", length = "count",
                 `+` = "sum", `*` = "prod", pmin = "min", pmax = "max", average = "mean", avg = "mean")
 
@@ -351,7 +351,7 @@ saved_value <- function(from, given_for, given, known) {
   value
 }
 
-# Of a matrix, or of one in each batch.
+# Returns column k of a matrix, or of the matrix in each batch.
 one_column_of <- function(x, k) {
   if (length(dim(x)) <= 2) return(x[, k, drop = FALSE])
   flat <- array(x, c(dim(x)[1:2], prod(batch_dim(x))))[, k, , drop = FALSE]

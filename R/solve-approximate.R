@@ -1,7 +1,7 @@
 # Systems whose products are approximations: the entries that preconditioners read, and residuals as far as these go.
 
-# Of an operator that is a kernel matrix, or an approximation of one, and diagonals: this, and the sum of those; else
-# NULL.
+# Splits an operator into a kernel matrix, or an approximated kernel matrix, and the sum of the diagonals. NULL for
+# other operators.
 kernel_and_ridge <- function(op) tensor_and_ridge(op) %or% approximated_and_ridge(op)
 
 approximated_and_ridge <- function(op) {
@@ -65,7 +65,7 @@ approximated_solution <- function(own, b, ridge, tol, method, maxit, how) {
 # Relative to a right-hand side: beyond, a solution would have little to do with the exact one.
 largest_off <- 0.01
 
-# Where products are approximations, a logarithm is off as by random errors of theirs.
+# Prepares a quadrature with approximated products: a logarithm is off as by random errors of the products.
 approximated_quadrature <- function(K, ridge, probes, seed) {
   off <- products_off(K, random_signs(length(ridge), 1, seed)) / min(ridge)
   list(system = native_system(K, ridge, probes), rounding = off_by_products(off, length(ridge)))
@@ -74,7 +74,7 @@ approximated_quadrature <- function(K, ridge, probes, seed) {
 # A sum over eigenvalues, of products that are off by so much of the ridge: to first order errors are of both signs.
 off_by_products <- function(off, n) sqrt(n) * off + n * off^2 / 2
 
-# The same along a path, where this was not counted before.
+# Adds the errors of approximated products along a path, at ridges where they were not counted before.
 path_off_by_products <- function(path, off, n) {
   of <- off / path$ridge
   k <- which(!path$refined)

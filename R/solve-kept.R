@@ -21,7 +21,7 @@ kept_preconditioner <- function(K, ridge, rank, local) {
   P
 }
 
-# What is kept beyond its use must not be felt, least of all on a GPU.
+# The most bytes that are kept. Memory kept beyond its use must not be felt, least of all on a GPU.
 most_kept <- 256e6
 # A number for each slot, its place, and both by rows; the data by which it is known.
 bytes_of <- function(P, data) 24 * P$n * (P$neighbours + 1) + 8 * sum(lengths(data))

@@ -95,8 +95,8 @@ dense_slopes <- function(along, root) {
   list(value = value, each = matrix(value, 2, length(along), byrow = TRUE))
 }
 
-# What gradient() has for cotangents of operands (logdet_node()) for given matrices, probe by probe, but for the traces
-# of the preconditioner's inverse.
+# Computes the slopes along given matrices, probe by probe, without the traces of the preconditioner's inverse.
+# gradient() has the same slopes for operands by logdet_node().
 slopes_of_probes <- function(along, P, forms) {
   left <- if (is.null(P)) forms$u else forms$u - forms$v
   product <- function(B) if (is.numeric(B)) B * forms$v else unname(as.matrix(B %*% forms$v))
@@ -125,7 +125,7 @@ each_inverse_weights <- function(P, f) {
   by_columns(P$rank, P$n, function(at) f(inverse_weights(P, at)))
 }
 
-# Of landmarks that follow each other.
+# Returns the weights of P's inverse for successive landmarks.
 inverse_weights <- function(P, at) {
   c(r_inverse_weights(live_pointer(P), max(0, at[1] - 1, na.rm = TRUE), length(at)),
     list(some = P$landmarks[at], of = P$support))
@@ -151,7 +151,7 @@ check_wanted_error <- function(se_tol) {
   abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
 }
 
-# What is off by rounding in a sum of n logarithms, relative to it and to n.
+# The rounding error of a sum of n logarithms, relative to the sum and to n.
 rounding_of_logs <- 1e-12
 
 # With what derivatives along matrices read of the solutions u and v of some probes after others, or with those of all
@@ -196,7 +196,7 @@ determinant.lazy_tensor <- function(x, logarithm = TRUE, ...) {
   as_determinant(logdet(x, ...), logarithm)
 }
 
-# What is no lazy tensor: exact.
+# Computes the logarithm of the determinant of an operator that is no lazy tensor, exactly.
 logdet_of_op <- function(op) {
   found <- determinant(op)
   if (found$sign < 0) {
@@ -206,7 +206,7 @@ logdet_of_op <- function(op) {
   estimate(as.numeric(found$modulus), 0)
 }
 
-# As base R has it.
+# Makes a determinant as base R does.
 as_determinant <- function(value, logarithm) {
   modulus <- if (logarithm) value else exp(as.numeric(value))
   if (!is_traced(modulus)) attr(modulus, "logarithm") <- logarithm

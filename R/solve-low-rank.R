@@ -62,7 +62,7 @@ with_ridge <- function(op, ridge) {
   if (is_traced(ridge) || any(ridge != 0)) op + diagonal_op(rep(ridge, length.out = op$dim[1])) else op
 }
 
-# What is left of a sum without its diagonals, and these, where they are ridges.
+# Splits a sum into the terms that are no diagonals and the ridge, if its diagonals are ridges.
 without_diagonal <- function(op) {
   none <- list(op = op, ridge = 0)
   if (op$kind != "sum") return(none)
@@ -112,7 +112,7 @@ sketched_factor <- function(op, most, tol, seed) {
   r_sketched_factor(native_operator(op, min(most, widest_product), ladder = TRUE), most, tol %or% 0, trace, seed)
 }
 
-# Of a positive semi-definite matrix; what is not one may be seen here.
+# Checks the diagonal of a matrix, where a matrix that is not positive semi-definite may be seen.
 semidefinite_diagonal <- function(diagonal) {
   if (anyNA(diagonal)) abort("value", "the diagonal of the matrix has NaN at point ", which(is.na(diagonal))[1])
   if (any(diagonal < 0) || all(diagonal == 0)) {
@@ -125,7 +125,7 @@ semidefinite_diagonal <- function(diagonal) {
 
 # --- a low rank and a diagonal ---------------------------------------------------------------------------------
 
-# Of an operator that is F F' + diag(d) with few columns of F: these two; else NULL.
+# Splits F F' + diag(d) with few columns of F into F and d. NULL for other operators.
 low_rank_and_diagonal <- function(op) {
   terms <- terms_of(op, 1)
   diagonal <- numeric(op$dim[1])
@@ -156,7 +156,7 @@ gram_factor <- function(op) {
   if (same) plain_entries(left)
 }
 
-# What solves with F F' + diag(d): the root of the small matrix I + F' diag(d)^-1 F, and the log-determinant.
+# Prepares solutions with F F' + diag(d): the root of the small matrix I + F' diag(d)^-1 F, and the log-determinant.
 woodbury <- function(low) {
   F <- low$factor
   d <- low$diagonal

@@ -77,7 +77,7 @@ square_extent <- function(op) {
   op$dim[1]
 }
 
-# Of an operator that is one lazy tensor and diagonals that are no less than 0 in all, these; else NULL.
+# Splits an operator into one lazy tensor and diagonals with a sum of no less than 0. NULL for other operators.
 tensor_and_ridge <- function(op) {
   if (op$kind == "lazy") return(list(K = op$tensor, ridge = 0))
   if (op$kind != "sum") return(NULL)

@@ -247,8 +247,8 @@ of_few_pairs <- function(K) {
   if (may_be_compiled(call_options(K$settings)) && !any(there)) lazy_set(K, device = "cpu") else K
 }
 
-# Of each point, those before it in the order that it correlates with most; NA where there are fewer. The order is gone
-# through in prefixes that double, so that two thirds of all pairs are looked at.
+# Finds for each point the m points before it in the order that correlate most with the point; NA if there are fewer.
+# The search doubles its prefix of the order, so that two thirds of all pairs are looked at.
 nearest_before <- function(K, order, deviation, m) {
   n <- length(order)
   m <- min(m, max(n - 1, 1))
@@ -268,7 +268,7 @@ nearest_before <- function(K, order, deviation, m) {
   found
 }
 
-# The same by distances, which no parameter of a kernel changes: they are kept for the next one.
+# Finds the neighbours before each point by distance. Kernel parameters do not change distances: neighbours are kept.
 kept_neighbours <- function(points, settings, order, m, seed) {
   points <- on_fine_grid(points)
   key <- list(points, settings, m, seed)
@@ -298,7 +298,7 @@ on_fine_grid <- function(points) {
 # seconds that its kernel takes to compile.
 most_axes_of_boxes <- 5
 
-# Of a formula that falls with one distance of points to themselves, the points; else NULL.
+# Returns the points of a formula that falls with one distance of points to themselves. NULL for other formulas.
 points_of_distance <- function(K) {
   if (!is.null(K$pairs)) return(NULL)
   written <- plan_as_written(K)
@@ -317,7 +317,7 @@ native_entries <- function(K) {
        settings = call_options(K$settings))
 }
 
-# What a preconditioner is built of.
+# Collects the parts of which a preconditioner is built.
 native_support <- function(K, ridge, support, entries = native_entries(K)) {
   c(list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L,
          shift = if (is.null(support$neighbours)) ridge + max(support$residual, 1e-14)),

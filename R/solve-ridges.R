@@ -120,7 +120,7 @@ path_by_rules <- function(op, y, ridge, probes, seed, tol, steps) {
        refined = logical(length(ridge)), cut = pmax(logs$cut, trace$cut), plain = list(logdet = logs, trace = trace))
 }
 
-# Of each ridge and column the middle of two bounds, and how far these are from it.
+# Computes the middle of two bounds for each ridge and column, and the distance of the bounds from the middle.
 rule_bounds <- function(rules, f, ridge, sizes) {
   sums <- function(kind) {
     one <- function(rule, size) {
@@ -184,7 +184,7 @@ anchors_among <- function(which, ridge, probes) {
   which[order(ridge[which])][1 + round(at * (length(which) - 1))]
 }
 
-# What slopes owe to chance beyond what is so of normal numbers: as seen over seeds, by a half of the standard error.
+# The factor of standard errors for chance in slopes beyond the chance of normal numbers: half more, over seeds.
 chance_of_slopes <- 1.5
 
 # Probes as control variates of themselves: regression on what they say at the anchors.
@@ -230,13 +230,13 @@ refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
   path
 }
 
-# Where landmarks leave less than the ridge, neighbours may help estimates or not.
+# Returns the preconditioners to try: if landmarks leave less than the ridge, neighbours may help estimates or not.
 estimators <- function(P, K, ridge) {
   alone <- !is.null(P) && P$neighbours > 0 && P$residual <= min(ridge)
   c(list(P), if (alone) list(supported(kernel_tensor(K), ridge, P$support[c("chosen", "residual")])))
 }
 
-# Of two estimates the one that is known better.
+# Replaces an estimate of a path if `found` has a smaller standard error.
 with_better <- function(path, k, what, found) {
   se <- paste0(what, "_se")
   if (is.na(path[[se]][k]) || found$se < path[[se]][k]) {
@@ -246,7 +246,7 @@ with_better <- function(path, k, what, found) {
   path
 }
 
-# Of the trace, what landmarks that depend on each other lose to rounding.
+# The relative rounding error of the trace by landmarks that depend on each other.
 rounding_of_traces <- 1e-6
 
 # The trace of P^-1 is known, that of the difference is small.

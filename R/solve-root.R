@@ -65,8 +65,8 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   op_of_function(apply, op$dim, if (is.null(P)) TRUE else NA, NULL, list(rownames(op), NULL), "root")
 }
 
-# Where a matrix is semidefinite to rounding, nothing that was factored can be trusted, or there is no factor: a Lanczos
-# process does by itself.
+# Multiplies a root and v. If a matrix is semidefinite to rounding, its factor cannot be trusted, or there is none: a
+# Lanczos process runs without the preconditioner.
 root_product <- function(system, P, v, tol, most, together) {
   run <- function(P) r_square_root(system, live_pointer(P), v, tol, most, together)
   unless_indefinite(if (!is.null(P)) run(P)) %or% run(NULL)
@@ -76,8 +76,8 @@ root_preconditioner <- function(...) unless_indefinite(chosen_preconditioner(...
 
 unless_indefinite <- function(value) tryCatch(value, kernweave_error_indefinite = function(e) NULL)
 
-# Where neighbours were thought to be needed, and yet landmarks leave little: a few more leave nothing, and make a root
-# in less time than a Lanczos process takes, whose steps are hundreds then.
+# Finds a factor by landmarks, if neighbours were thought to be needed, and yet landmarks leave little. A few more
+# landmarks leave nothing, and make a root in less time than a Lanczos process, which takes hundreds of steps then.
 smooth_factor <- function(own, P, tol, most) {
   if (is.null(own) || !can_take(own$K)) return(NULL)
   if (!is.null(P) && (!P$neighbours || P$residual > 1e-4 * mean(diag(own$K)))) return(NULL)

@@ -46,7 +46,7 @@ simulate.lazy_tensor <- function(object, nsim = 1, seed = NULL, ridge = 0, tol =
 #' @export
 simulate.linear_op <- simulate.lazy_tensor
 
-# What draws bear as their seed, and the state that is put back after them where one was given.
+# Sets a given seed. Returns the `mark` that draws bear as their seed, and the state to put back.
 begin_draws <- function(seed) {
   if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
   before <- get(".Random.seed", globalenv(), inherits = FALSE)

@@ -1,9 +1,9 @@
 # solve() and logdet() as entries of the tape: what flows back through a solution is a solution with the same matrix.
 
-# Is anything in a system traced?
+# Tells whether anything in a system is traced.
 is_traced_system <- function(K, ...) any(vapply(list(...), is_traced, NA)) || length(traced_operands(K)) > 0
 
-# What a system is one level down, and what of it was traced at that level.
+# Lowers a system by one level. Returns the lowered system and the values that were traced at its level.
 lowered_system <- function(K, ...) {
   given <- list(...)
   operands <- traced_operands(K)
@@ -20,7 +20,7 @@ through_sum <- function(system, R) {
       system$values)
 }
 
-# The same where the cotangent of K is u v', summed over columns.
+# Computes cotangents of the operands of K if the cotangent of K is u v', summed over columns.
 through_entries <- function(system, u, v) {
   if (!length(system$operands)) return(list())
   if (is_op(system$of)) return(through_approximation(system$of, system$level, v, u))
@@ -80,9 +80,9 @@ solve_with_trend <- function(K, b, trend, ...) {
   of_data - of_trend %*% solve(crossprod(trend, of_trend), crossprod(trend, of_data))
 }
 
-# Of a small matrix the inverse is the derivative. Of a large one the trace of A^-1 dA is that of P^-1 dA, which is
-# known where P has neighbours, and what probes w say of the difference: with u = A^-1 z and v = P^-1 z for
-# z = G'^-1 w, it is the mean of (u - v)'dA v. Without the known part the noise would not vanish as P nears A.
+# Records a log-determinant. Of a small matrix the inverse is the derivative. Of a large matrix tr(A^-1 dA) is tr(P^-1
+# dA), which is known if P has neighbours, and the mean of (u - v)'dA v over probes w, with z = G'^-1 w, u = A^-1 z and
+# v = P^-1 z. Without the known part the noise would not vanish as P nears A.
 logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, local, ...) {
   n <- check_square(kernel_tensor(K))
   system <- lowered_system(kernel_tensor(K), ridge = ridge)

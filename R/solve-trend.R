@@ -20,9 +20,10 @@ without_trend <- function(x, parts) {
 # Coefficients of F.
 trend_coefficients <- function(parts, b) parts$least + backsolve(parts$R, b)
 
-# Where the diagonal has numbers that are not positive the matrix is not definite, but may be so for vectors that are
-# orthogonal to the regressors P. At as many points s as there are regressors such a vector x is given by the others:
-# x_s = N x_r. In terms of x_r alone the matrix is a formula again, K[r, r] and an inner product of few components.
+# Solves a system with a diagonal that is not all positive. The matrix is not definite, but may be definite for vectors
+# x that are orthogonal to the regressors P. At as many points s as there are regressors, x is given by the other
+# points: x_s = N x_r. In terms of x_r alone the matrix is a formula again, K[r, r] and an inner product of few
+# components.
 solve_reduced <- function(K, b, ridge, P, report, ...) {
   s <- qr(t(P), LAPACK = TRUE)$pivot[seq_len(ncol(P))]
   r <- setdiff(seq_len(nrow(P)), s)

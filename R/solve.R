@@ -137,7 +137,7 @@ check_symmetric_by_products <- function(op, n) {
 # Are products in less than float64, and solutions corrected by others?
 is_refined <- function(K) call_options(K$settings)$precision != "float64"
 
-# Of a vector, whose squares may overflow or vanish.
+# Computes the norm of a vector, whose squares may overflow or vanish.
 length_of <- function(v) {
   most <- max(abs(v), 0)
   if (most == 0) 0 else most * sqrt(sum((v / most)^2))
@@ -293,7 +293,7 @@ shaped_as <- function(x, b) {
 
 solve_methods <- c("auto", "dense", "cg", "block", "minres")
 
-# What a generic's `...` took and the method does not: a misspelt argument, most likely.
+# Refuses arguments that a generic's `...` took and the method does not: most likely a misspelt argument.
 refuse_others <- function(others, f, what) {
   if (!length(others)) return(invisible())
   names <- names(others)[nzchar(names(others))]
@@ -387,7 +387,7 @@ warn_of_convergence <- function(report) {
        format(report$tol), ": ", remedy)
 }
 
-# What was not reached is told at the end, once.
+# Solves without warnings of convergence, which are given once at the end.
 quietly_solved <- function(value) {
   withCallingHandlers(value, kernweave_warning_convergence = function(w) invokeRestart("muffleWarning"))
 }

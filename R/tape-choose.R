@@ -13,7 +13,7 @@ choosing_functions <- list(
   pmax = function(..., na.rm = FALSE) extremes(base::pmax, ..., na.rm = na.rm),
   pmin = function(..., na.rm = FALSE) extremes(base::pmin, ..., na.rm = na.rm),
 
-  # As base R does, the sides are looked at only where they are needed.
+  # If no element of `test` needs a side, the side is not looked at, as in base R.
   ifelse = function(test, yes, no) {
     test <- plain_value(test)
     sides <- list(if (any(as.logical(test), na.rm = TRUE)) yes else NA,
@@ -24,7 +24,7 @@ choosing_functions <- list(
   }
 )
 
-# Of all elements of all parts, the one that wins is taken.
+# Takes the element that wins among all elements of all parts.
 extreme <- function(f, which_one, ..., na.rm) {
   parts <- list(...)
   if (highest_level(parts) == 0L) return(f(..., na.rm = na.rm))

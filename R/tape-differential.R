@@ -92,7 +92,7 @@ pair_operand <- function(F, wrt) {
   check_real(wrt$formula$args)
 }
 
-# As wide as it must be, or of one component for all.
+# Returns `value` as a lazy tensor, which must have n components, or 1 component for all.
 beside_formula <- function(value, F, n, name) {
   value <- as_lazy(value, F, name)
   if (!width(value) %in% c(1, n)) abort("shape", "`", name, "` has ", width(value), " components, not ", n)

@@ -22,8 +22,8 @@ new_layers <- function(f) {
   made
 }
 
-# Of an environment, from outside in: the overlay, the user's own functions, and values that the user has under a name
-# of the overlay, since R would find the function in their place.
+# Returns the layer over an environment. From outside in: the overlay, the user's own functions, and the user's values
+# that have a name of the overlay. Without the last, R would find the function in place of the value.
 layer_over <- function(environment, made) {
   for (layer in made$layers) if (identical(layer$environment, environment)) return(layer)
   functions <- list2env(as.list(overlay, all.names = TRUE), parent = environment)
@@ -71,7 +71,7 @@ is_base <- function(f, name) {
   is_that_of(baseenv()) || is_that_of(asNamespace("stats"))
 }
 
-# What stands in the overlay for a function of base R or stats.
+# Returns the overlay's function for a function of base R or stats, or NULL.
 overlay_twin <- function(f) {
   for (name in names(overlay)) if (is_base(f, name)) return(overlay[[name]])
 }

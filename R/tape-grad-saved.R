@@ -1,7 +1,6 @@
-# What the gradient of a reduction reads of its forward pass: results, norms, products, as operands whose data other
-# reductions compute.
+# The saved operands of a gradient: results, norms and products of the forward pass, which other reductions compute.
 
-# What the gradient rows of the engine ask for: the formulas, and what they save of the forward pass.
+# Returns the arguments of the engine's gradient rows: the formulas, and the saved operands of the forward pass.
 reduced_form <- function(R, output) {
   if (identical(output$finish$results, "index")) {
     abort("no_gradient", output$label, "() has no gradient: its result does not vary smoothly with the formula")
@@ -23,8 +22,7 @@ beside <- function(R, output, op, value = output$value, K = 1L) {
   R
 }
 
-# What is looked for once for a reduction, and is the same operand in all its derivatives: then it is computed once for
-# all of them.
+# Makes a value once for a reduction. All its derivatives have the same operand, which is then computed once for all.
 kept_with <- function(R, name, make) {
   known <- R$cache$saved[[name]]
   if (!is.null(known) && identical(known$settings, R$settings)) return(known$value)
@@ -42,8 +40,9 @@ logarithm_of_norm <- function(R, output) {
   kept_with(R, "norm", function() saved_result(beside(R, output, "LogSumExp"), "norm"))
 }
 
-# Of values of which just one is 0. Where two are, each has the other among its others, which is the sum of both less
-# the one: a product of 0, but not of slope 0. Where more are, each product of others has two left.
+# Computes the product of the other values for each value that is 0. If just one value is 0: the product of all values
+# that are not 0. If two values x and y are 0: this product times y = (x + y) - x, which is 0, but not of slope 0. If
+# more values are 0, each product of others has two factors 0 left.
 product_of_others <- function(R, output) {
   zero <- number_formula(0)
   is_zero <- r_apply("Equal", list(output$value, zero), NULL)

@@ -61,7 +61,7 @@ place_of_pair <- function(R, output) {
   switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
 }
 
-# Of a list of K results: is the pair the first of them, the second, ...?
+# Tells whether the pair is the first, the second, ... of a list of K results.
 winners_here <- function(R, output) {
   if (output$value$type[1] > 1) {
     abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")

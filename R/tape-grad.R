@@ -98,9 +98,9 @@ pulled_back <- function(f, targets, cotangents) {
   added_up(back)
 }
 
-# The same of a reduction with one result, or with groups. What a forward pass saved is one of the operands of its
-# gradient: where it moves with the targets, what flows back into it flows on through the reduction that it is a result
-# of.
+# Computes the gradient of a reduction with one result, or with groups. A saved value of the forward pass is an operand
+# of the gradient. If the saved value moves with the targets, its cotangent flows on through the reduction that computes
+# it.
 pulled_one <- function(f, targets, cotangents) {
   f <- at_winners(f)
   saved <- moving_saved(f, targets)
@@ -206,7 +206,7 @@ moved_outputs <- function(f, targets, tangents) {
   R
 }
 
-# What is linear in the values of a reduction is finished as they are.
+# Makes an output that is a sum. A term linear in the values of a reduction has the `finish` of the reduction.
 sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transposed = FALSE) {
   finish$results <- "value"
   list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows,

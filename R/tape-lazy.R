@@ -18,7 +18,7 @@ bearing <- function(operand, x) {
   operand
 }
 
-# What a function of base R does to the shape of numbers, done to traced ones too.
+# Applies a function of base R that changes the shape of numbers to traced numbers, too.
 rearranged <- function(x, f) if (is_traced(x)) take(x, f(places_of(x))) else f(x)
 
 is_bearing <- function(operand) !is.null(operand$traced)
@@ -64,9 +64,9 @@ template_value <- function(template, values, owners) {
   record_results(template$reduction, values[traced], out, back)
 }
 
-# What flows back to some values of a template, by their places, from cotangents of its results: a list, one for each
-# result, NULL where there is none. Whoever has a rule of their own in which a reduction stands, as a solver has, finds
-# its template and values by template_of(), lowers the values and asks here.
+# Computes the cotangents of some values of a template, by their places. `cotangents`: a list with the cotangent of each
+# result, or NULL. A rule that contains a reduction, such as a solver's, finds the template and the values by
+# template_of(), lowers the values and calls flow_back().
 flow_back <- function(template, values, places, cotangents, owners, out = NULL) {
   given <- which(!vapply(cotangents, is.null, NA))
   step <- step_back(template, places, given)

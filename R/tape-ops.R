@@ -35,7 +35,7 @@ math_adjoints <- alist(
 
 # --- methods ------------------------------------------------------------------------------------------------------
 
-# As trace_call(), written out since it is what loops pay for.
+# Computes what trace_call() would, written out since loops spend their time here.
 traced_operator <- function(symbol, x, y) {
   rule <- .subset2(rules$binary, symbol)
   if (is.null(rule)) return(.subset2(comparisons, symbol)(plain_value(x), plain_value(y)))

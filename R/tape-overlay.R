@@ -5,7 +5,7 @@
 backstage <- new.env(parent = topenv())
 overlay <- new.env(parent = backstage)
 
-# What Ops and Math look up: the function of plain numbers, and for each argument its adjoint.
+# The rules that Ops and Math look up: the function of plain numbers, and the adjoint of each argument.
 rules <- new.env(parent = emptyenv())
 
 # Functions of base R and stats that are written in R: looked up in the overlay, they know traced values as they stand.
@@ -15,7 +15,7 @@ reenclosed <- list(
   stats = c("cov2cor", "dmultinom", "mahalanobis", "sd", "toeplitz")
 )
 
-# The same of methods, which are called where something is traced.
+# The methods that are looked up in the overlay if an argument is traced.
 reenclosed_methods <- c(kronecker = ".kronecker", "%x%" = ".kronecker", "%o%" = "outer", scale = "scale.default",
                         seq = "seq.default")
 

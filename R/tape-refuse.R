@@ -1,5 +1,5 @@
-# What base R says of a value that it does not know, as what it means: here the derivative would be lost. The condition
-# names the function that the user's code called.
+# Errors of base R about traced values, translated: here the derivative would be lost. The condition names the function
+# that the user's code called.
 
 explain_loss <- function(e, home) {
   if (inherits(e, "kernweave_error")) return()
@@ -11,7 +11,7 @@ explain_loss <- function(e, home) {
         instead_of[name] %na% "with_gradient() gives a function its own derivative", call = without_data(culprit))
 }
 
-# What cannot be given a rule.
+# The remedies for functions that cannot have a rule.
 instead_of <- c(`for` = "go over seq_along(x) and take x[k]", `if` = "write the comparison out",
                 `while` = "write the comparison out", `:` = "whole numbers have no derivative")
 

@@ -99,7 +99,7 @@ chosen_arguments <- function(arguments, wrt) {
   wrt
 }
 
-# Those of type double; where there are none, whole numbers will have been meant.
+# Returns the names of the arguments of type double or, if there are none, of the arguments that are numeric.
 arguments_of_numbers <- function(arguments) {
   for (is_meant in list(is.double, is.numeric)) {
     wrt <- names(arguments)[vapply(arguments, has_numbers, NA, is_meant)]

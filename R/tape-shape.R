@@ -244,7 +244,7 @@ arranging_functions <- list(
   }
 )
 
-# What is not traced goes through as it is. Arguments that are names give their names, as base R has it.
+# Binds arguments by `f`, be they traced or not. An argument that is a name gives its name, as in base R.
 bound_together <- function(f, written, deparse.level, ...) {
   parts <- list(...)
   if (highest_level(parts) == 0L) return(f(..., deparse.level = deparse.level))

@@ -33,7 +33,7 @@ own_functions <- list(
   frobenius = list(function(x) base::norm(x, "F"), alist(x = g * x * inverse_or_zero(r)))
 )
 
-# What adjoints are written with.
+# The functions that adjoints call.
 adjoint_helpers <- list(
   present = function(x, na.rm) !(is.na(x) & na.rm),
   each_row = function(g, x) rep(g, each = length(x) %/% max(1L, length(g))),

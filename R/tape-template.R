@@ -30,7 +30,7 @@ own_template <- function(R) {
 
 without_saved <- function(operands) operands[vapply(operands, function(operand) is.null(operand$from), NA)]
 
-# What a reduction and those behind its saved operands are made of, as a text, and the operands of all.
+# Describes a reduction and the reductions behind its saved operands as a text, and lists the operands of all.
 structure_of <- function(R) {
   parts <- list(R)
   operands <- list()
@@ -57,7 +57,7 @@ with_those_behind <- function(parts, operands) {
 # Reductions are the same where they share what is kept with them.
 place_among <- function(R, parts) match_operands(list(R$cache), lapply(parts, `[[`, "cache"))
 
-# What the plan of a part does not tell.
+# Lists the properties of a part that its plan does not tell.
 marks_of <- function(part, read, operands, parts) {
   saved <- lapply(read, function(operand) {
     if (!is.null(operand$from)) c(place_among(operand$from$reduction, parts), unlist(operand$from[-1]))

@@ -95,7 +95,7 @@ trace_call <- function(f, args, adjoints, name = "this function") {
   record(args, r, pull_of(adjoints[names(args)[own]], own, r, inner))
 }
 
-# What a pull needs, and nothing else that a frame would hold.
+# Makes a pull. The pull holds these four arguments, and nothing else of a frame.
 pull_of <- function(adjoints, own, r, args) {
   adjoints; own; r; args
   function(g) {
@@ -134,8 +134,8 @@ folded <- function(g, n) {
   rowSums(g)
 }
 
-# Where nothing flows, nothing flows on, even through an infinite slope: so the side of ifelse() that was not taken may
-# be anything.
+# Sets NA in a product to 0 where the cotangent g is 0: 0 times an infinite slope is 0. So the side of ifelse() that was
+# not taken may be anything.
 where_flowing <- function(part, g) {
   if (anyNA(part) && length(part) == length(g)) part[is.na(part) & as.vector(g == 0)] <- 0
   part

@@ -1,4 +1,4 @@
-# What a worker does: it holds data and reductions under serials, and computes rows of a whole that was decided
+# A worker's job: it holds data and reductions under serials, and computes rows of a reduction that was decided
 # elsewhere.
 
 # By serial an environment: `value`, `bytes`; `whole`, or the keys of the `rows` that are there; `used`, when it was
@@ -7,7 +7,7 @@ held <- new.env(parent = emptyenv())
 # The most bytes to hold, and the number of the last task.
 holding <- new.env(parent = emptyenv())
 
-# What kind of process this is, for those who send it work.
+# Describes this process to the session that sends it work.
 worker_card <- function() {
   list(host = Sys.info()[["nodename"]], pid = Sys.getpid(), isa = r_use_instructions("present"),
        cores = r_allowance(0L)$cores, gpus = gpus_of_machine(), memory = memory_of_machine())

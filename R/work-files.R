@@ -96,7 +96,7 @@ existing_file <- function(file) {
   normalizePath(path)
 }
 
-# Where a name is looked for that does not say it.
+# Names the folder in which a relative path is looked for.
 in_folder <- function(path) if (!grepl("^([/\\\\]|[A-Za-z]:)", path)) paste(" in", getwd())
 
 check_offset <- function(offset) {
@@ -128,8 +128,8 @@ refuse_no_doubles <- function(path, offset) {
 
 # --- objects of other packages -----------------------------------------------------------------------------
 
-# Where an object of another package has its numbers, if they lie in a file as ours do: path, rows, width, offset in
-# bytes, names. These packages need not be there.
+# Returns where an object of another package has its numbers: path, rows, width, offset in bytes, names. The numbers
+# must lie in a file as ours do. The package of the object need not be there.
 stored_matrix <- function(x) {
   if (inherits(x, c("big.matrix", "big.matrix.descriptor"))) return(stored_big_matrix(x))
   if (inherits(x, "ff")) return(stored_ff(x))

@@ -81,7 +81,7 @@ run_job <- function(whole, folder, w) {
 
 # --- the folder ---------------------------------------------------------------------------------------------------
 
-# What the blocks are of. Data are known by a sum of their bytes.
+# Identifies the reduction of the blocks in a folder. Data are known by a sum of their bytes.
 stamp_of_job <- function(R, operands, data, options) {
   options$check <- FALSE  # changes no number
   list(version = as.character(utils::packageVersion("kernweave")),

@@ -1,4 +1,4 @@
-# What this installation is, and what it lacks.
+# A report on this installation: its properties, and what it lacks.
 
 #' Report on this installation
 #'

@@ -17,8 +17,8 @@ run_spread <- function(w, R, ready, data, owners, options, pairs) {
   r_merge_states(ready$plan, data, owners, R$extent, options, pairs, whole$decision, lapply(found, `[[`, "states"))
 }
 
-# Of rows or columns: how many there are, the number of which borders are multiples, and of which operands a block reads
-# its own alone.
+# Describes the rows or the columns: `count`, how many there are; `grain`, the number of which borders are multiples;
+# `apart`, whether a block reads only its own rows or columns of each operand.
 dealt_side <- function(whole, dealt) {
   if (dealt == "rows") list(count = whole$rows, grain = whole$grain, apart = whole$by_rows)
   else list(count = whole$columns[1], grain = whole$columns[2], apart = whole$by_columns)
@@ -32,7 +32,7 @@ is_flat <- function(w, whole) {
   !whole$folded && rows < 2 * length(shares_of(w)) && units_of(dealt_side(whole, "columns")) > rows
 }
 
-# What is the same for all blocks of a call, whose rows or columns are dealt out.
+# Returns the part of a task that is the same for all blocks of a call. `dealt`: "rows" or "columns" are dealt out.
 task_of <- function(R, operands, data, whole, options, dealt = "rows") {
   side <- dealt_side(whole, dealt)
   list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, side$apart), decision = whole$decision,
@@ -41,8 +41,8 @@ task_of <- function(R, operands, data, whole, options, dealt = "rows") {
        count = side$count)
 }
 
-# What is sent and received by one socket moves a gigabyte a second, an empty block takes 0.2 ms, a future 50; workers
-# are used where the work takes four times that.
+# Tells whether the work takes four times as long as sending it. One socket sends and receives a gigabyte a second; an
+# empty block takes 0.2 ms, a future 50 ms.
 pays <- function(w, whole, data, options) {
   inline <- 8 * sum(lengths(data[vapply(data, NCOL, 0L) == 1]))
   workers <- max(length(w$cluster), 2)
@@ -91,7 +91,7 @@ owner_of_data <- function(operand) {
   if (bindingIsActive("data", operand)) environment(activeBindingFunction("data", operand)) else operand
 }
 
-# What stays with workers, by serial: the reduction, its pairs, data.
+# Returns the values that stay with workers, by serial: the reduction, its pairs, data.
 store_of_job <- function(R, operands, data, task) {
   kept <- !vapply(task$data, function(one) is.null(one$serial), NA)
   serials <- c(task$job, task$pairs$serial, vapply(task$data[kept], `[[`, "", "serial"))
@@ -99,7 +99,7 @@ store_of_job <- function(R, operands, data, task) {
                     data[kept]), serials)
 }
 
-# What must be there for a task, by key: a serial, or a serial and some rows of its data.
+# Returns the values that a task needs, by key: a serial, or a serial and some rows of its data.
 needs_of <- function(task) {
   of_data <- lapply(Filter(function(one) !is.null(one$serial), task$data), function(one) {
     if (!one$apart) return(list(one["serial"]))

@@ -153,7 +153,7 @@ take_answer <- function(wave, node, answer) {
   }
 }
 
-# What takes less than a tenth of a second tells little; and a worker is not another one at once.
+# Averages the speed of a node, since a worker changes slowly. Less than a tenth of a second tells little.
 note_speed <- function(w, node, points, seconds) {
   if (seconds < 0.1) return(invisible())
   w$speed[node] <- mean(c(w$speed[node], points / seconds), na.rm = TRUE)
@@ -168,8 +168,8 @@ lose_node <- function(wave, node, why) {
   wave$at[node] <- 0L
 }
 
-# What a lost node may still answer must not be read by anybody, so its connection is closed. The cluster knows that by
-# its number: one that takes all and says nothing gets it, and not whatever is opened next.
+# Closes the connection of a lost node, so that nobody reads its late answer. The cluster knows the connection by its
+# number. So a connection that takes all and says nothing gets the number, and not the next connection to be opened.
 silence <- function(con) {
   number <- as.integer(con)
   if (!tryCatch(is.null(close(con)), error = function(e) FALSE)) return(invisible())
@@ -247,7 +247,7 @@ start_future <- function(task) {
                           stdout = NA, conditions = NULL), error = identity)
 }
 
-# What came all at once goes one by one to where it is kept.
+# Passes results that came all at once to keep(), result by result.
 kept_results <- function(found, keep) {
   if (!is.null(keep)) for (k in seq_along(found)) keep(k, found[[k]])
   found

@@ -66,7 +66,7 @@ kernweave_workers <- function(cluster, threads = NULL, always = FALSE, patience 
   w
 }
 
-# Of this process: what was made in another one, or before a fork, is none of ours.
+# Identifies this process: workers made in another process, or before a fork, are not ours.
 session_mark <- function() paste(Sys.getpid(), session$started)
 session <- new.env(parent = emptyenv())
 session$started <- ""
@@ -94,7 +94,7 @@ join_cluster <- function(w, cluster) {
     card
   }, cards, as.vector(table(hosts)[hosts]), stats::ave(seq_along(hosts), hosts, FUN = seq_along))
   parallel::clusterApply(cluster, w$cards, worker_settle)
-  # What each node has, how much of what is forgotten it was told, and what it has done.
+  # For each node: the keys of its values, the number of dropped serials it was told, and its work so far.
   w$known <- rep(list(character()), length(cluster))
   w$told <- rep(length(session$dropped), length(cluster))
   w$blocks <- integer(length(cluster))

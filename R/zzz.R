@@ -1,4 +1,4 @@
-# What happens when the package is loaded: methods that are rows of a table are registered, and the engine is told where
+# The hooks of the package: at loading, methods that are rows of a table are registered, and the engine is told where
 # the headers are that kernels include.
 
 .onLoad <- function(libname, pkgname) {
@@ -15,9 +15,9 @@
 # each system forgets that when the code goes: a fork would end R. Who installs the package anew starts R anew.
 .onUnload <- function(libpath) r_dismiss_threads()
 
-# What this process is a worker of already, where it shares the machine with siblings that do the same: in words, "" for
-# none. Workers are told by the code that they were started with; one that was forked before the package was loaded
-# there is known to package parallel alone. Later forks are seen by the engine.
+# Returns in words what kind of worker this process is, or "" if it is none. A worker shares the machine with siblings
+# that do the same. The code that started a worker tells its kind. Of a process that was forked before the package was
+# loaded, package parallel alone knows. Later forks are seen by the engine.
 worker_of <- function(started = commandArgs(), forked = is_forked_already()) {
   if (forked) return("a forked process")
   begins <- c("a node of a cluster" = "[.](work|slave)RSOCK\\b", "a daemon of mirai" = "\\bmirai::daemon\\b")

@@ -15,7 +15,7 @@ Rcpp::sourceCpp("bench/arrays_serial.cpp")
 size <- function(n) max(1, round(n * asked$scale))
 n <- size(1e7)
 
-# What serial algorithms of the library are asked for; beside others, what is said with the case.
+# The bar beside a serial algorithm of the library. Bars beside other packages are given with the case.
 usual <- c("std::" = 0.7 * threads)
 case <- function(name, ours, ..., bars = numeric()) {
   say(name, clock(list(kernweave = ours, ...)), bars = c(bars, usual))
@@ -26,7 +26,7 @@ section <- function(title, run) {
   run()
   invisible(gc())
 }
-# What data.table does, where it is installed; a call from its own namespace, as it wants to be asked.
+# Returns a call of data.table, made from its own namespace, or NULL if data.table is not installed.
 by_table <- function(call, ...) {
   if (!with_table) return(NULL)
   tables <- lapply(list(...), data.table::as.data.table)

@@ -30,7 +30,7 @@ section <- function(title, run) {
   run()
   invisible(gc())
 }
-# As many numbers as asked for, some of the host's again and again.
+# Returns n numbers on the GPU, which repeat `some` numbers of the host.
 many <- function(some, n) {
   from <- there(some)
   times <- ceiling(n / length(some))
@@ -109,7 +109,7 @@ section("sorted", function() {
   case("search and flags", function() par_search(needles, hay, match = TRUE, check = FALSE), n, 115)
 })
 
-# What is asked for is of keys that are sorted.
+# For joins, a speed is asked of sorted keys alone.
 section("join", function() {
   m <- n / 8
   x <- random_integers(m, 2^30)

@@ -1,4 +1,4 @@
-// What the verbs of bench/arrays.R do, on one thread, by the standard library.
+// The verbs of bench/arrays.R on one thread, by the standard library.
 #include <Rcpp.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ NumericVector serial_gather(const NumericVector& x, const IntegerVector& from, c
   return out;
 }
 
-// Of two sorted vectors: merged, and as multisets.
+// Merges two sorted vectors, or combines them as multisets.
 // [[Rcpp::export]]
 double serial_sorted(const NumericVector& a, const NumericVector& b, int op) {
   const double *x = a.begin(), *y = b.begin(), *xe = a.end(), *ye = b.end();

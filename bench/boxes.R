@@ -35,7 +35,7 @@ for (k in seq_len(nrow(cases))) for (cloud in c("uniform", "clusters")) {
     "all pairs" = if (n <= 1e5) all_pairs(function() nearest(x)))))
 }
 
-# Where boxes do not pay: what the trial costs.
+# The cases in which boxes do not pay: they show what the trial costs.
 worst <- list(
   "all points the same" = function(n) list(matrix(1, n, 3)),
   "lattice of 3 x 3 points" = function(n) list(matrix(sample(0:2, 2 * n, TRUE) + 0, n)),

@@ -120,7 +120,7 @@ record <- function(counted) {
   ), recorded_in)
 }
 
-# Is every case within the slack?
+# Tells whether every case is within the slack.
 compare <- function(counted, recorded) {
   if (length(counted) != length(recorded)) stop("other cases than those recorded: record them anew", call. = FALSE)
   ratio <- counted / recorded

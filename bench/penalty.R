@@ -54,7 +54,7 @@ numbers_of <- function(set) {
   list(x = x[keep, , drop = FALSE], y = as.numeric(frame[[1]])[keep], label = paste(set$name, deparse1(set$formula)))
 }
 
-# Of the matrix V diag(d) V', which may be of fewer rows than the n observations: what criteria are made of.
+# Computes what criteria are made of for the matrix V diag(d) V'. length(d) may be less than the n observations.
 curves <- function(d, V, y, ridges) {
   n <- length(y)
   d <- pmax(d, 0)
@@ -84,7 +84,7 @@ criteria <- local({
 
 squared <- function(x, y) pmax(outer(rowSums(x^2), rowSums(y^2), `+`) - 2 * x %*% t(y), 0)
 
-# Where the Gaussian kernel varies most, as maxvar_scale().
+# Returns the scale at which the Gaussian kernel varies most, as maxvar_scale().
 widest <- function(x) {
   half <- as.vector(stats::dist(x))^2 / 2
   about <- log(stats::median(half[half > 0])) / 2

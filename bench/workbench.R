@@ -1,5 +1,5 @@
-# What the workbench around the models takes, beside a product by series or beside other packages, by the processor's
-# seconds: Rscript bench/workbench.R [lines whose names match this] [rows of a fit by its full likelihood] [threads].
+# The seconds of the processor that the workbench around the models takes, beside a product by series or beside other
+# packages: Rscript bench/workbench.R [lines whose names match this] [rows of a fit by its full likelihood] [threads].
 
 source("bench/clock.R")
 asked <- given(pattern = "", rows = 50000, threads = 1)

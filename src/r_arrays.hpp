@@ -1,4 +1,4 @@
-// What the verbs for arrays have in common at the border to R.
+// Helpers that the verbs for arrays share at the border to R.
 #pragma once
 #include "border.hpp"
 #include "arrays/items.hpp"

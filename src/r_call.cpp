@@ -97,7 +97,7 @@ Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options)
   });
 }
 
-// What a reduction has in common with others that have the same plan, as text, and its own operands in order.
+// Returns a text that all reductions with the same plan share, and the reduction's own operands in order.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_structure(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options) {
   return kernweave::at_border([&] {
@@ -122,7 +122,7 @@ Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericV
   });
 }
 
-// The same to come: a GPU compiles its kernels from now on.
+// Announces a call to come: a GPU compiles its kernels from now on.
 // [[Rcpp::export(rng = false)]]
 void r_expect(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings) {
   kernweave::at_border([&] {

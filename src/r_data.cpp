@@ -95,7 +95,7 @@ OperandData operand_of(SEXP data, SEXP owner) {
   return operand;
 }
 
-// Of rows (0) or columns (1); a vector has rows.
+// Returns the names of rows (0) or columns (1). A vector has rows.
 SEXP names_along(SEXP data, int side) {
   const SEXP pattern = Rf_getAttrib(data, Rf_install("sparse"));
   if (TYPEOF(pattern) == VECSXP && Rf_length(pattern) > 3) {

@@ -6,8 +6,8 @@
 
 namespace kernweave {
 
-// What a call computes with: data in the order of the plan's operands, and the operands themselves, which keep copies
-// of the data that are their own.
+// The inputs of a call: data in the order of the plan's operands, and the operands, which keep copies of their own
+// data.
 struct Given {
   Rcpp::List data, operands;
 };

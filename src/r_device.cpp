@@ -1,4 +1,4 @@
-// What this installation and this machine are.
+// Tells R about this installation and this machine, and sets what calls use of them.
 #include "border.hpp"
 #include "execute/backends.hpp"
 
@@ -9,7 +9,7 @@
 #include "device/nvrtc.hpp"
 #include "device/probe.hpp"
 
-// Those that are there.
+// Lists the devices that are ready.
 // [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector r_devices() {
   Rcpp::CharacterVector names;
@@ -18,7 +18,7 @@ Rcpp::CharacterVector r_devices() {
   return names;
 }
 
-// What there is of CUDA: starts the driver.
+// Reports on CUDA. This starts the driver.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_gpu_report() {
   return kernweave::at_border([&] {
@@ -29,11 +29,11 @@ Rcpp::List r_gpu_report() {
   });
 }
 
-// Where the headers lie that kernels include: said once, when the package is loaded.
+// Sets the folder of the headers that kernels include, once, when the package is loaded.
 // [[Rcpp::export(rng = false)]]
 void r_set_header_folder(std::string folder) { kernweave::device::set_header_folder(folder); }
 
-// Where compiled kernels are kept on disk from now on; "" for nowhere.
+// Sets the folder in which compiled kernels are kept from now on; "" for none.
 // [[Rcpp::export(rng = false)]]
 void r_set_cache(std::string folder, double bytes) {
   kernweave::at_border([&] {
@@ -59,7 +59,7 @@ Rcpp::List r_cache_report() {
 // [[Rcpp::export(rng = false)]]
 int r_threads(int asked) { return kernweave::allowed_threads(asked); }
 
-// The same with the reason, and the cores that this process may use.
+// Returns the number of threads with the reason, and the cores that this process may use.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_allowance(int asked) {
   const kernweave::TeamSize had = kernweave::team_size(asked);
@@ -71,7 +71,7 @@ Rcpp::List r_allowance(int asked) {
 // [[Rcpp::export(rng = false)]]
 void r_note_process(std::string worker) { kernweave::note_process(worker); }
 
-// What R's option `mc.cores` is from now on, negative for nothing.
+// Notes the value of R's option `mc.cores` from now on, negative for none.
 // [[Rcpp::export(rng = false)]]
 void r_note_cores(int count) { kernweave::note_cores_of_user(count); }
 

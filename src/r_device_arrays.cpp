@@ -1,4 +1,4 @@
-// Where arrays lie, what is lent to a device for a call, and what several verbs on a device are made of.
+// Finds where arrays lie, lends arrays to a device for a call, and holds the parts of verbs on a device.
 #include "r_device_arrays.hpp"
 #include <map>
 #include "device/probe.hpp"

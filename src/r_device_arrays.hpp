@@ -11,13 +11,13 @@ namespace kernweave {
 
 // Do the numbers of an array lie on a device whose verbs were compiled at installation?
 bool on_gpu(SEXP x);
-// The same of what has nothing but numbers, as many as integers count.
+// Tells whether the array also has no attributes, and no more numbers than integers count.
 bool plain_on_gpu(SEXP x);
 bool both_on_gpu(SEXP x, SEXP y);
 bool has_attributes(SEXP x);
 
-// Of an array that the CPU is about to read: what lies on a device comes to R for that, which is said once. A file that
-// has changed is noticed here, where C++ unwinds.
+// Prepares an array that the CPU is about to read. Numbers on a device come to R, which is said once. A file that has
+// changed is noticed here, where C++ unwinds.
 void read_here(SEXP x);
 
 // One call's device.
@@ -93,7 +93,7 @@ auto on_device_of(SEXP vector, Work work) -> decltype(work(std::declval<OnDevice
 
 // --- pieces that several verbs are made of, on the device of their first array ------------------------------------
 
-// The same numbers on the device of another vector.
+// Copies numbers to the device of another vector.
 SEXP sent_to(SEXP x, SEXP like);
 // Integers as doubles, on the device of another vector.
 SEXP doubles_on_gpu(SEXP x, SEXP like);
@@ -102,7 +102,7 @@ SEXP taken_on_gpu(SEXP x, SEXP order);
 SEXP order_on_gpu(const Rcpp::List& columns, const Rcpp::LogicalVector& decreasing, SEXP offsets);
 // The place of the first item that is before the one before it, or with `strictly` equal to it; 0 for none.
 Index first_unsorted_on_gpu(SEXP x, bool strictly);
-// Of the first number that is not whole, or out of range.
+// Returns the place of the first number that is not whole, or out of range.
 Index first_not_whole_on_gpu(SEXP x, double least, double most);
 
 }  // namespace kernweave

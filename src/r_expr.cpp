@@ -129,7 +129,7 @@ Rcpp::List r_with_operands(Rcpp::List formulas, Rcpp::List operands, Rcpp::List 
   });
 }
 
-// Where objects stand first among others, counted from 1: the objects themselves, not others like them.
+// Finds the first place of each object among others, counted from 1: the object itself, not an equal object.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among) {
   return kernweave::at_border([&] {

@@ -84,8 +84,8 @@ far::Approximation& approximation_behind(SEXP pointer) {
 
 }  // namespace kernweave
 
-// Of the plan of a formula as it is written, for a GPU by its number, or for the CPU (-1). A text that says why, where
-// it is no formula of a distance.
+// Approximates the plan of a formula as it is written, for a GPU by its number, or for the CPU (-1). Returns a text
+// with the reason if it is no formula of a distance.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof,
                 Rcpp::NumericVector prices, int threads, int device) {

@@ -1,4 +1,4 @@
-// What R holds of an approximation.
+// The approximation behind an external pointer of R.
 #pragma once
 #include "border.hpp"
 

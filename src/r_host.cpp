@@ -67,7 +67,7 @@ Result OutputBuffer::result() {
 
 namespace {
 
-// Of rows x anything, some rows.
+// Copies some rows of all columns.
 template <class Number>
 void copy_rows(const Number* from, std::int64_t rows, const ResultRows::OfOutput& some, double columns, Number* to) {
   for (double c = 0; c < columns; ++c, from += rows)
@@ -200,7 +200,7 @@ const double* RHost::on_host(int operand) {
 Result RHost::allocate(std::size_t, const Output& output, const Sizes& sizes, bool stays) {
   const double numbers = static_cast<double>(kept_rows(output.keep, sizes)) * output.width * output.places *
                          static_cast<double>(sizes.kept_runs());
-  // What calls have left there and nobody has any more is young.
+  // For memory of the device that calls have left and nobody uses, a collection of young objects is enough.
   if (stays && time_to_collect(numbers * sizeof(double))) Rcpp::Function("gc")(Rcpp::_["full"] = false);
   buffers_.emplace_back(output, sizes, names_, stays);
   return buffers_.back().result();

@@ -47,7 +47,7 @@ class RHost : public Host {
   Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool stays) override;
 
   Rcpp::List results();
-  // Of some rows: these alone.
+  // Returns the results of some rows alone.
   Rcpp::List results(const ResultRows& block);
 
  private:

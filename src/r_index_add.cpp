@@ -15,7 +15,7 @@ using arrays::Grouping;
 using arrays::IndexAdd;
 using arrays::Indices;
 
-// What is asked, as R says it.
+// The request as R states it.
 struct Asked {
   IndexAdd task;
   bool mean, include;
@@ -194,7 +194,7 @@ Rcpp::List added_there(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXP
   });
 }
 
-// Of a plan alone, the order of its index is kept.
+// Adds on the GPU. If a plan is given, the order of its index is kept with the plan.
 Rcpp::List added_on_gpu(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXPTYPE type, SEXP whole_plan) {
   Rcpp::RObject array = x, at, sorted, terms = source;
   const Index extent = asked.task.shape.extent;

@@ -52,7 +52,8 @@ SEXP one_behind_other(SEXP x, SEXP y) {
 }  // namespace
 }  // namespace kernweave
 
-// Of each column the keys of both tables: list(x, y) of one type, or a vector that has those of x and then those of y.
+// Joins two tables by `columns`. Each column has the keys of both tables: list(x, y) of one type, or a vector with the
+// keys of x and then the keys of y.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_join(Rcpp::List columns, double x_rows, bool keep_x, bool keep_y, bool missing_match, double most_mb,
                   int threads) {

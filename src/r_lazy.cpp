@@ -55,7 +55,7 @@ double met_extent(const Rcpp::List& args, R_xlen_t axis) {
   return knows < 0 ? NA_REAL : extent_of(args[knows], axis);
 }
 
-// What one argument has set holds for all; where two have, R decides.
+// Merges a field of all arguments. A field that a single argument has set holds for all; if two have, R decides.
 SEXP met_list(const Rcpp::List& args, LazyField part, const char* decider) {
   Rcpp::RObject met = R_NilValue;
   for (R_xlen_t k = 0; k < args.size(); ++k) {

@@ -26,9 +26,9 @@ Rcpp::NumericMatrix rooted(solve::Preconditioner* p, solve::Columns x) {
 }  // namespace
 }  // namespace kernweave
 
-// Of each probe, from number `first` on: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and how many steps it took.
-// With `vectors`, for derivatives: u = G x and v = G w, where x is nearly (G'AG)^-1 w. Where the diagonal of G'AG is 1,
-// what x leaves of w is added to it: that is a step of Richardson's iteration, for nothing, and the error is some five
+// Returns for each probe, from number `first` on: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and the number of
+// steps. With `vectors`, for derivatives: u = G x and v = G w, where x is nearly (G'AG)^-1 w. If the diagonal of G'AG
+// is 1, the residual of x is added to x: a step of Richardson's iteration, for nothing, and the error is some five
 // times less.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int first, int probes, double seed, double tol,
@@ -70,7 +70,8 @@ Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int first, int pr
   });
 }
 
-// What the trace of P^-1 dA reads of a preconditioner with neighbours: of some landmarks, whose parts add up.
+// Returns the numbers of a preconditioner with neighbours that the trace of P^-1 dA reads, for some landmarks. The
+// parts of all landmarks add up.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_inverse_weights(SEXP preconditioner, int first, int count) {
   return kernweave::at_border([&] {
@@ -82,7 +83,7 @@ Rcpp::List r_inverse_weights(SEXP preconditioner, int first, int count) {
   });
 }
 
-// The same of pairs of neighbours, for `count` points of the order from number `from` on.
+// Returns the pairs of neighbours and their weights, for `count` points of the order from number `from` on.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count) {
   return kernweave::at_border([&] {
@@ -134,7 +135,7 @@ Rcpp::NumericVector r_sums_of_pairs(SEXP preconditioner, Rcpp::List matrices) {
   });
 }
 
-// What the trace of (P^-1 - V V'/p) dP reads of a preconditioner of low rank.
+// Returns the numbers of a preconditioner of low rank that the trace of (P^-1 - V V'/p) dP reads.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v) {
   return kernweave::at_border([&] {

@@ -65,7 +65,7 @@ SEXP rising_here(SEXP at, Index most) {
   return out;
 }
 
-// The same where the places lie.
+// Returns rising places, on the device if the places lie there.
 SEXP rising_places(SEXP at, Index most) {
   if (!plain_on_gpu(at)) return rising_here(at, most);
   if (first_unsorted_on_gpu(at, true) == 0) return at;
@@ -189,7 +189,7 @@ SEXP r_expand(SEXP x, SEXP offsets, double total, bool places, int threads) {
   });
 }
 
-// Of each of so many items the object whose it is, and its rank there.
+// Finds for each of `total` items the object that the item belongs to, and the item's rank there.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_walk(SEXP offsets, double total, int threads) {
   return kernweave::at_border([&]() -> Rcpp::List {

@@ -5,7 +5,7 @@
 
 namespace kernweave {
 
-// What the description stands on must outlive the operator.
+// Makes the operator of a description. The data of the description must outlive the operator.
 solve::OperatorPointer operator_from_r(const Rcpp::List& description, const solve::Poll& poll);
 // That its lazy tensors may use, the most of any.
 int threads_of(const Rcpp::List& description);

@@ -21,7 +21,7 @@ arrays::KeyColumn key_column(SEXP x);
 arrays::Keys keys_from_r(const Rcpp::List& columns, const Rcpp::LogicalVector& decreasing, bool nan_apart,
                          const arrays::Workers& workers);
 
-// Of columns, as numbers from 1.
+// Returns the order by `columns`, as numbers from 1.
 Rcpp::RObject order_here(const Rcpp::List& columns, bool decreasing, const arrays::Workers& workers);
 
 // Items of plain numbers by an order, without attributes but the class of integer64.

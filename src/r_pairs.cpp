@@ -97,7 +97,7 @@ SharedMap map_of(const Rcpp::List& rule, std::int64_t rows, std::int64_t columns
   Rcpp::List data(operands.size());
   for (R_xlen_t k = 0; k < operands.size(); ++k) data[k] = Rcpp::Environment(operands[k])["data"];
   std::vector<View> views;
-  // Of an operand with outer axes, bounds of one run do not hold for the others.
+  // If an operand has outer axes, bounds of one run do not hold for the others.
   for (const OperandData& operand : operands_of({data, operands})) {
     views.push_back(operand.view);
     if (!operand.outer.empty()) views.back().data = nullptr;

@@ -7,7 +7,7 @@
 namespace kernweave {
 
 SEXP plan_to_r(std::shared_ptr<Prepared> plan);
-// Of a pointer of this session; others, and empty ones, are refused.
+// Returns the plan behind a pointer of this session. Other pointers, and empty pointers, are refused.
 const std::shared_ptr<Prepared>& plan_behind(SEXP pointer);
 
 }  // namespace kernweave

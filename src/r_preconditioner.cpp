@@ -134,8 +134,8 @@ Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rc
   });
 }
 
-// Of each row of `points`, a column: the numbers of the m nearest rows before it; missing ones last. The attribute
-// `along` has the rows as they lie in boxes.
+// Finds for each row of `points` the m nearest rows before it: a column of their numbers, missing numbers last. The
+// attribute `along` has the rows as they lie in boxes.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerMatrix r_nearest_before(Rcpp::NumericMatrix points, int m, int threads) {
   return kernweave::at_border([&] {

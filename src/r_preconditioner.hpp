@@ -1,4 +1,4 @@
-// What files of the border that call solvers share: entries, and preconditioners behind pointers.
+// Entries, and preconditioners behind pointers, for the files of the border that call solvers.
 #pragma once
 #include "r_operator.hpp"
 #include "solve/preconditioner.hpp"
@@ -12,10 +12,10 @@ void poll_r(double);
 solve::Entries entries_from_r(const Rcpp::List& from);
 solve::RowIndices landmarks_from_r(const Rcpp::List& description);
 solve::ConditioningSets neighbours_from_r(const Rcpp::List& description);
-// Where products with the columns at the landmarks are at home.
+// Returns the device that is the home of products with the columns at the landmarks.
 device::Device* home_from_r(const Rcpp::List& description);
 
-// What it was made of goes with it, but into no file.
+// Puts a preconditioner behind a pointer. Its description goes with the pointer, but into no file.
 SEXP preconditioner_to_r(solve::PreconditionerPointer made, const Rcpp::List& description);
 Rcpp::List description_behind(SEXP pointer);
 

@@ -154,7 +154,7 @@ void register_resident_vectors(DllInfo* dll) {
   R_set_altlogical_Get_region_method(kernweave::logical_class, kernweave::logical_region);
 }
 
-// The same numbers, dimensions and names, with a copy on a device. R's vector is held, not copied.
+// Returns the same numbers, dimensions and names, with a copy on a device. R's vector is held, not copied.
 // [[Rcpp::export(rng = false)]]
 SEXP r_on_device(SEXP x, int number) {
   return kernweave::at_border([&]() -> SEXP {

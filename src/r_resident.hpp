@@ -12,10 +12,10 @@ SEXP resident_vector(SEXPTYPE type, R_xlen_t length);
 // (r_map.cpp): if they cannot be had, R's error unwinds through C++.
 const double* numbers_on_host(SEXP vector);
 
-// Where plain items of a vector of R may be written.
+// Returns the address at which plain items of a vector of R may be written.
 void* numbers_of(SEXP vector);
 
-// What a vector keeps on devices; null for one of any other class.
+// Returns the record of a vector's copies on devices; null for a vector of any other class.
 Kept* resident(SEXP vector);
 
 }  // namespace kernweave

@@ -49,11 +49,11 @@ Rcpp::RawVector raw(const std::vector<char>& bytes) { return Rcpp::RawVector(byt
 }  // namespace
 }  // namespace kernweave
 
-// What is decided of a call and how it may be dealt out: bytes of the decision; rows in all (points of the kept axis,
-// of i where both are folded; of outputs kept along i and others along j, those of both); the number of which borders
-// of blocks are multiples, or 0 and the reason why not; do blocks leave states; columns in all, and of which number
-// borders are multiples there, or 0; of which operands a block reads its own rows only, or columns; seconds of one
-// thread.
+// Decides a call and tells how it may be dealt out. Returns the bytes of the decision; the number of rows (points of
+// the kept axis, of i if both are folded; points of both axes if outputs are kept along i and others along j); the
+// number that borders of blocks are multiples of, or 0 and the reason; whether blocks leave states; the number of
+// columns, and the number that their borders are multiples of, or 0; the operands of which a block reads its own rows
+// only, or columns; seconds of one thread.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings,
                     SEXP pairs) {

@@ -152,7 +152,7 @@ Rcpp::NumericVector r_uniforms(double n, double seed) {
   });
 }
 
-// Of a symmetric matrix that need not be definite.
+// Solves with a symmetric matrix that need not be definite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double tol, int most) {
   return kernweave::at_border([&] {
@@ -237,7 +237,7 @@ Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP quick, SEXP preconditioner, R
   });
 }
 
-// Of each column its nodes and weights, and those that bound from the other side.
+// Computes nodes and weights for each column: of a Gauss rule, and of a Radau rule, which bounds from the other side.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_spectral_rules(Rcpp::List matrix, Rcpp::NumericMatrix b, double ridge, double tol, int most) {
   return kernweave::at_border([&] {

@@ -111,7 +111,7 @@ double r_first_unsorted(SEXP x, int threads) {
   });
 }
 
-// Is the last item of a sorted list missing? It is then of a list whose missing items come last, if one is.
+// Tells whether the last item of a sorted list is missing. A list with missing items then has them last.
 // [[Rcpp::export(rng = false)]]
 bool r_ends_missing(SEXP x) {
   return kernweave::at_border([&]() -> bool {
@@ -163,7 +163,8 @@ SEXP r_search(SEXP needles, SEXP haystack, bool equal_too, bool sorted, int thre
   });
 }
 
-// The same for both lists, with the other side of the needles for the haystack, and which items have an equal one.
+// Counts the items of the haystack before each needle, and the needles before each item of the haystack. Tells which
+// items have an equal item. For the haystack, the opposite of `equal_too` holds.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List r_search_both(SEXP needles, SEXP haystack, bool equal_too, int threads) {
   return kernweave::at_border([&] {

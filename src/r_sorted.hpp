@@ -31,7 +31,7 @@ Item* new_items(SEXP x, SEXP y, Index length, Rcpp::RObject* made) {
   return static_cast<Item*>(const_cast<void*>(DATAPTR_RO(*made)));
 }
 
-// Is the last item of a sorted list on a device missing?
+// Tells whether the last item of a sorted list on a device is missing.
 class OnDevice;
 bool ends_missing_on_gpu(OnDevice& here, const arrays::Whole& list);
 

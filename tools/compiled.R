@@ -6,12 +6,12 @@
 # The gate of tools/house.R looks at the bytes of objects that are there.
 
 recorded_in <- "tools/compiled.txt"
-# What a change may add before the figures are written anew; and how long any object may take a processor: with a
-# whole room in it, about a quarter of what an installation takes on two.
+# The largest size of an object before the figures are written anew, and the longest time that any object may take a
+# processor: with a whole room in it, about a quarter of the time of an installation on two processors.
 slack <- function(bytes) pmax(1.3 * bytes, bytes + 20000)
 most_seconds <- 60
 
-# Those that Makevars.in names, and of kernels what is compiled without nvcc.
+# Lists the objects that Makevars.in names and, of kernels, the objects that are compiled without nvcc.
 objects_of <- function(root) {
   lines <- paste(readLines(file.path(root, "src", "Makevars.in")), collapse = " ")
   named <- unique(unlist(regmatches(lines, gregexpr("[A-Za-z0-9_/]+[.]o\\b", lines))))

@@ -259,11 +259,28 @@ gate_models <- function() {
   }))
 }
 
-# What C++ gives R is called in R/: what tests alone call is in src/windows/.
+# Finds functions of C++ that nothing in R/ calls. A function that tests alone call belongs in src/windows/.
 gate_called <- function() {
   made <- sub(" <- .*", "", grep("^r_\\w+ <- ", source_lines("R/RcppExports.R"), value = TRUE))
   words <- unlist(strsplit(unlist(lapply(r_files(), source_lines)), "[^A-Za-z0-9_.]+"))
   if (length(idle <- setdiff(made, words))) paste0(idle, "() is called by nothing in R/")
+}
+
+# A comment begins with a verb, or with an article and a noun. These words begin an answer without its question.
+no_subject <- "^(What|Of|Where|Those|The same|Is|Can|And|As)\\b"
+
+gate_openings <- function() {
+  own <- function(folder) pages_in(folder, "[.](R|cpp|hpp|cuh|cu|def|h)$")
+  files <- unlist(lapply(c("R", "src", "inst/include", "tests/testthat", "tools", "bench"), own))
+  unlist(lapply(Filter(Negate(is_generated), files), function(file) {
+    mark <- if (grepl("[.]R$", file)) "^#(?!'| ---)" else "^//(?! ---)"
+    lines <- trimws(source_lines(file))
+    comment <- grepl(mark, lines, perl = TRUE)
+    first <- comment & !c(FALSE, comment[-length(comment)])[seq_along(comment)]
+    text <- trimws(gsub("^[#/]+", "", lines))
+    at <- which(first & grepl(no_subject, text, perl = TRUE))
+    if (length(at)) paste0(file, ":", at, " begins without a subject: ", substr(text[at], 1, 40))
+  }))
 }
 
 # --- size and lists ------------------------------------------------------------------------------------
@@ -301,8 +318,8 @@ gate_columns <- function() {
   }))
 }
 
-# What an operation does is told by its row: no room beside expr/ knows operations by their names, case by case. One or
-# two that a formula is made of are named where they are looked for.
+# Finds files outside expr/ that know operations by their names, case by case: the row of an operation tells what it
+# does. A condition may name one or two operations that a formula is made of.
 gate_operations <- function() {
   by_name <- "case Op::[A-Z]|([=!]= Op::[A-Z].*){3}"
   unlist(lapply(grep("^expr/", engine_files(), value = TRUE, invert = TRUE), function(file) {
@@ -372,8 +389,8 @@ room_sizes <- function() {
   }))
 }
 
-# Where files are named: pages wholly, code in its comments alone. The log in bench/notes/ keeps the names of its day,
-# so only the results it names are looked for.
+# To find the names of files, pages are read wholly, and of code the comments alone. The log in bench/notes/ keeps the
+# names of its day, so only the results it names are looked for.
 pages_in <- function(folder, pattern) {
   file.path(folder, list.files(at_root(folder), pattern = pattern, recursive = TRUE))
 }
@@ -410,7 +427,7 @@ gate_lists <- function() {
   }))
 }
 
-# What a design note says of the code is so: a type or a function is in the file that is named with it, as in
+# Checks that design notes name code that exists: a type or a function is in the file that is named with it, as in
 # "`expand()` in `src/plan/contract.cpp`" or "(`Pass`, `src/cpu/pass.hpp`)", and other types are somewhere. The diary
 # speaks to users, of the code as it was.
 gate_words <- function() {
@@ -514,7 +531,7 @@ room_includes <- function() {
   }, "")
 }
 
-# What tests name is suggested at least: the check says so after a quarter of an hour.
+# Finds packages that tests name and DESCRIPTION does not: the check reports them after a quarter of an hour.
 gate_packages <- function() {
   stated <- read.dcf(at_root("DESCRIPTION"), c("Package", "Depends", "Imports", "LinkingTo", "Suggests"))
   stated <- sub("[ (].*", "", trimws(unlist(strsplit(stated[!is.na(stated)], ","))))
@@ -536,7 +553,7 @@ gate_page <- function() {
 gates <- list(direction = gate_direction, rooms = gate_rooms,
               objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
-              withdrawn = gate_withdrawn, models = gate_models, called = gate_called,
+              withdrawn = gate_withdrawn, models = gate_models, called = gate_called, openings = gate_openings,
               first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns,
               functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,

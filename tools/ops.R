@@ -15,7 +15,7 @@ named_vector <- function(variable, names, values) {
 # A degree may be 0.
 attribute_check <- function(row) ifelse(names(row$attributes) == "degree", "check_degree", "check_count")
 
-# Is each component of the result made of one component of each argument? A formula of such operations is one, too.
+# Names the operations that work component by component, among them formulas of such operations.
 elementwise_names <- function(rows) {
   found <- vapply(Filter(function(row) row$class %in% c("UNARY", "BINARY", "TERNARY"), rows), `[[`, "", "fn")
   arithmetic <- c("+", "-", "*", "/", "(")

@@ -206,7 +206,7 @@ work_texts <- function() {
   stats::setNames(texts, paste("work", names(texts)))
 }
 
-# What approximations are planned as: the cut of the formula, levels, bounds.
+# Returns the plans of approximations as text: the cut of the formula, levels, bounds.
 far_texts <- function() {
   kernels <- list(gaussian = function(s) exp(-s), energy = function(s) -sqrt(s), factor = function(s) s * exp(-sqrt(s)),
                   matern = function(s) (1 + sqrt(3 * s)) * exp(-sqrt(3 * s)), cut = function(s) relu(1 - s))

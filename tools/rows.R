@@ -59,7 +59,7 @@ reduction_table <- function(root = ".") {
   }))
 }
 
-# What R asks of every reduction, derived or not.
+# Adds the columns of derived reductions to a row that is not derived: R reads them of every reduction.
 as_it_is <- function(row) c(row, list(of = row$name, formula = quote(x), sign = 1, terms = "none"))
 derived_columns <- function(row, base) {
   row$inputs <- if (as.character(base$inputs) == "value_k") "value_k" else "value"

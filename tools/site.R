@@ -38,7 +38,7 @@ tagged <- function(rd, tag) {
 aliases <- lapply(parsed, tagged, "\\alias")
 topic_titles <- vapply(parsed, tagged, "", "\\title")
 
-# What a page is of for who looks for a function.
+# Returns the aliases of a page under which a user looks for a function.
 own_aliases <- function(name) {
   all <- aliases[[name]]
   setdiff(all, grep("-(class|method|package)$|,|^\\[|<-|[.](lazy_|kernweave_|linear_op$)", all, value = TRUE))

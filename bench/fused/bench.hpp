@@ -1,4 +1,4 @@
-// What the yardsticks share: arguments, random data, the blocked driver over rows and columns, timing, the check.
+// The common parts of yardsticks: arguments, random data, the blocked driver over rows and columns, timing, the check.
 #pragma once
 #include <algorithm>
 #include <atomic>

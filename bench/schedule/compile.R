@@ -1,4 +1,4 @@
-# What the scripts of this folder share: loops of explain(code = TRUE), compiled and timed, and pictures.
+# The common helpers of the scripts of this folder: loops of explain(code = TRUE), compiled and timed, and pictures.
 
 source("bench/clock.R")
 options(kernweave.threads = 1)

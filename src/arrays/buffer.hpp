@@ -53,7 +53,7 @@ class Buffer {
   Item* items_;
 };
 
-// The same as a vector, whose items nobody sets but where they are given: all must be written to.
+// An allocator for vectors of fresh memory: an item is set only if it is given, so all items must be written to.
 template <class Item>
 struct FreshMemory {
   using value_type = Item;

@@ -19,7 +19,7 @@ struct Doubles {
   KW_FN static double close(double state, bool*) { return state; }
 };
 
-// What is not a number stays.
+// Tells whether a value is NaN, which stays in Min and Max.
 KW_FN bool not_a_number(double value) { return value != value; }
 
 struct Sum : Doubles {

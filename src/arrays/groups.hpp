@@ -6,7 +6,7 @@
 
 namespace kernweave::arrays {
 
-// What keys are: `missing` stands for none.
+// The range of keys. `missing`: a key stands for none.
 struct KeyRange {
   int least = 0, most = -1;
   bool missing = false, ascending = true;
@@ -17,7 +17,7 @@ KeyRange range_of(const int* keys, Index n, int missing, const Workers& workers)
 // How many items have each key of a range, and behind them how many none.
 std::vector<Index> count_keys(const int* keys, Index n, const KeyRange& range, int missing, const Workers& workers);
 
-// Of keys whose code is a number from 1: code_of[key - range.least], the last one that of none.
+// Writes codes of keys, from 1: code_of[key - range.least]; the last code is that of a key that stands for none.
 void write_codes(const int* keys, Index n, const KeyRange& range, int missing, const std::vector<int>& code_of,
                  const Workers& workers, int* codes);
 

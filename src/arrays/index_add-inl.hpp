@@ -12,7 +12,7 @@
 namespace kernweave::arrays {
 namespace {
 
-// Where numbers take 64 bits, there is but one way.
+// Tells whether numbers take 32 bits. For numbers of 64 bits there is only one way.
 template <class Number>
 constexpr bool kShort = std::is_same_v<Number, std::int32_t>;
 
@@ -74,7 +74,7 @@ class StripOf {
         source_(on.source + strip.column * steps_.after + strip.first * steps_.before),
         offset_(strip.column * before_ * task.shape.extent + strip.first) {}
 
-  // Where the strip of slice `number` begins in an array of the shape; numbers are from 1.
+  // Returns where the strip of slice `number`, from 1, begins in an array of the shape.
   Index at(Index number) const { return offset_ + (number - 1) * before_; }
 
   bool one_wide() const { return width_ == 1; }
@@ -112,8 +112,8 @@ void take_items(const StripOf<Op> strip, const Number* index, Index first, Index
     for (Index k = first; k < last; ++k) strip.take(k, at(k));
 }
 
-// The same of those items alone whose numbers are from `least` to `most`, which are listed first: a list has no branch
-// that nobody can predict.
+// Takes only items whose numbers are from `least` to `most`. They are listed first: a list has no branch that nobody
+// can predict.
 template <class Op, class Number>
 void take_some(const StripOf<Op> strip, const Number* index, Index count, Index least, Index most,
                typename Op::State* states) {

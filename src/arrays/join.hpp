@@ -27,7 +27,7 @@ class Joined {
   void write(Number* x, Number* y, Number none) const;
 
  private:
-  // Of a row of x: where its partners begin in the order, and how many there are.
+  // The partners of a row of x: where they begin in the order, and how many there are.
   struct Partners {
     Row first, count;
   };

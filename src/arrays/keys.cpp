@@ -23,7 +23,7 @@ int zeros_below(std::uint64_t number) {
   return zeros;
 }
 
-// Of some rows: extremes of the numbers, and the bits in which they differ from the first of them.
+// The extent of some rows: extremes of the numbers, and the bits in which numbers differ from the first number.
 struct Extent {
   bool any = false, missing = false, nan = false;
   std::uint64_t first = 0, least = ~std::uint64_t{0}, greatest = 0, differ = 0;

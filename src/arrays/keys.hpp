@@ -14,10 +14,10 @@ struct KeyColumn {
   KeyType type = KeyType::int32;
   const void* data = nullptr;
   bool decreasing = false;
-  // Is NaN a key of its own, after NA? In an order they are ties, to a join they are not.
+  // True if NaN is a key of its own, after NA. In an order NaN and NA are ties, in a join they are not.
   bool nan_apart = false;
 
-  // What all its numbers have in common; found by `study()`.
+  // The common properties of all numbers of the column, found by `study()`.
   bool missing = false;
   std::uint64_t least = 0;  // as bits that count up
   int shift = 0;            // low bits that are the same in all
@@ -33,7 +33,7 @@ bool is_missing(const KeyColumn& column, std::int64_t row);
 class Keys {
  public:
   Keys(std::vector<KeyColumn> columns, std::int64_t rows, const Workers& workers);
-  // Of rows [from, to) alone: a stretch has fewer bits than the whole.
+  // Makes keys of rows [from, to) alone: a stretch has fewer bits than the whole.
   Keys(const Keys& whole, std::int64_t from, std::int64_t to);
 
   std::int64_t rows() const { return rows_; }
@@ -45,7 +45,7 @@ class Keys {
 
   // words[k] = limb of row first + k, above the row's number.
   void fill(int level, std::int64_t first, std::int64_t count, std::uint64_t* words) const;
-  // The same for the rows that `words` have in their low bits.
+  // Fills `words` for the rows whose numbers stand in the words' low bits.
   void refill(int level, std::int64_t count, std::uint64_t* words) const;
 
  private:

@@ -18,7 +18,7 @@ struct Kind {
   using Of = T;
 };
 
-// Where items are taken from: an array, or their places.
+// The source of items: an array, or the items' places.
 template <class T>
 struct Array {
   const T* items;

@@ -29,8 +29,8 @@ void expand_items(const Source& x, const Whole& offsets, const Workers& workers,
 template <class Place>
 void ranks_of(const Whole& offsets, const Workers& workers, Place* out);
 
-// As many items from place from[k] to place to[k], from 1, as offsets tell; none for an absent list: one after the
-// other.
+// The intervals to move: as many items as the offsets tell, from place from[k] to place to[k], counted from 1. The
+// intervals of an absent list lie one after the other.
 struct Intervals {
   Whole from, to, offsets;
 };

@@ -5,7 +5,7 @@
 
 namespace kernweave::arrays {
 
-// What comes before each piece, and in all.
+// Returns the sum of the counts before each piece, and of all counts.
 template <class Count>
 std::vector<Index> piece_totals(const Count* counts, Index n, const Workers& workers) {
   std::vector<Index> before(static_cast<std::size_t>(pieces_of(n)) + 1, 0);

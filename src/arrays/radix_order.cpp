@@ -14,7 +14,7 @@
 namespace kernweave::arrays {
 namespace {
 
-// Where the words of some rows lie: nowhere yet, or in one of two buffers.
+// The place of some rows' words: no buffer yet, or one of two buffers.
 enum class Where { keys, first, second };
 
 struct Bucket : Range {
@@ -45,7 +45,7 @@ class Sorter {
   }
 
  private:
-  // Those that would keep one thread busy while the others wait are split by all of them.
+  // Adds a bucket. Large buckets, which would keep one thread busy while the others wait, are split by all threads.
   void add(Bucket bucket) {
     if (bucket.size() == 0) return;
     if (bucket.bits == 0 && bucket.level + 1 < keys_.levels()) {

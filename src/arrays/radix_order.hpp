@@ -7,7 +7,7 @@
 
 namespace kernweave::arrays {
 
-// What is asked of an order. `offsets` cuts the rows into segments, each ordered within itself; none is one segment.
+// The task of an order. `offsets` cuts the rows into segments, each ordered within itself; no offsets are one segment.
 struct OrderTask {
   std::vector<std::int64_t> offsets;
   std::int64_t nearly = 0;  // no row is farther from its place than this, so says the caller; 0: nothing is said

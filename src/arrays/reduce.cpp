@@ -30,7 +30,8 @@ class Reducer {
   }
 
  private:
-  // What a piece knows of the segment that it begins within, if it ends there, and of the one that it leaves open.
+  // The states of a piece's open segments: `head` of the segment that it begins within, if this ends there, and `tail`
+  // of the segment that it leaves open.
   struct Open {
     Operator head, tail;
     Index head_of = -1;  // the segment; -1 for none
@@ -98,7 +99,8 @@ class Reducer {
     }
   }
 
-  // Where a result is NaN though all items count, an item that is not available is why, if there is one.
+  // Writes a segment's results. If a result is NaN though all items count, the reason is an item that is not available,
+  // if there is such an item.
   void finish(Index column, Index segment, const Operator& found) const {
     double values[Operator::kResults];
     found.finish(values);

@@ -11,7 +11,7 @@ namespace kernweave::arrays {
 void reduce(const Request& request, const std::vector<Items>& columns, const Whole& offsets, const Workers& workers,
             double* out);
 
-// The same of items that lie in any order: `codes` are the numbers of their segments, from 1.
+// Reduces items that lie in any order: `codes` are the numbers of their segments, from 1.
 void reduce_groups(const Request& request, const std::vector<Items>& columns, const int* codes, const Whole& offsets,
                    const Workers& workers, double* out);
 

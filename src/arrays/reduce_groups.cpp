@@ -60,7 +60,7 @@ class GroupReducer {
     }
   }
 
-  // Where a result is NaN though all items count, an item that is not available is why, if there is one.
+  // Explains a result that is NaN though all items count, by an item that is not available, if there is such an item.
   void explain_nan(const Items& items) {
     double buffer[kTile];
     for (Index first = 0; first < items_; first += kTile) {

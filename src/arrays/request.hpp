@@ -1,4 +1,4 @@
-// What is asked of a reduction or a scan, and the operator that does it.
+// The request for a reduction or a scan, and the operator that carries it out.
 #pragma once
 #include <string>
 #include "base/error.hpp"

@@ -44,7 +44,7 @@ class Scanner {
   }
   Index begin_of(Index segment) const { return segment == 0 ? 0 : ends_[segment - 1]; }
 
-  // Of the segment that is open at the end of the piece, the items that lie in it.
+  // Folds the items of the piece that lie in the segment open at the piece's end.
   void look_at(Index piece) {
     const Place from = place(piece), to = place(piece + 1);
     const Index begin = to.object < segments_ ? begin_of(to.object) : count_;

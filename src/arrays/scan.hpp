@@ -5,7 +5,7 @@
 
 namespace kernweave::arrays {
 
-// Where results go, as many as items: integers, NaN and what is too large becoming `missing`, or doubles.
+// The target of results, as many as items: integers, `missing` for NaN and too large results, or doubles.
 struct Running {
   int* integers = nullptr;
   double* doubles = nullptr;

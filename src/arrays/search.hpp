@@ -1,4 +1,4 @@
-// Where items would stand in a sorted list: one way through both lists where both are sorted, else one search each.
+// Finds where items would stand in a sorted list: one way through both lists if both are sorted, else one search each.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace kernweave::arrays {
 
-// What comes of a search from one side: how many items of the other list come before each, and whether one of those is
-// equal.
+// The result of a search for one list: how many items of the other list come before each item, and whether the other
+// list has an equal item.
 template <class Number>
 struct Found {
   Number* at = nullptr;

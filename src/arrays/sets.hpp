@@ -58,7 +58,7 @@ Item* set_of_piece(SetOp op, const Item* a, const Item* a_end, const Item* b, co
   return std::set_symmetric_difference(a, a_end, b, b_end, to);
 }
 
-// Of what is not missing.
+// Computes a set of the items that are not missing.
 template <class Item>
 Gathered<Item> set_of(SetOp op, const Sorted<Item>& a, const Sorted<Item>& b, const Workers& workers) {
   const std::vector<partition::Cut> cuts = cuts_of(a.known, b.known, [&](Index diagonal) {

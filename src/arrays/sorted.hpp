@@ -57,7 +57,7 @@ Index sorted_up_to(const Item* items, Index length, const Workers& workers) {
   return found;
 }
 
-// Where a way to cut two lists cuts them into pieces. Lists that are not sorted have no such pieces.
+// Cuts two lists into pieces at `cut_at`. Lists that are not sorted have no such pieces.
 template <class CutAt>
 std::vector<partition::Cut> cuts_of(Index a_count, Index b_count, CutAt cut_at) {
   const Index items = a_count + b_count, pieces = pieces_of(items);

@@ -18,7 +18,7 @@ inline int digit_for(std::int64_t count, int bits) {
   return std::min(digit, bits);
 }
 
-// Where the order goes.
+// The target of the order.
 template <class Number>
 struct OrderOut {
   const Keys& keys;

@@ -28,7 +28,8 @@ int cores_of_affinity(int otherwise) {
 
 double quotient(double quota, double period) { return quota > 0 && period > 0 ? quota / period : kNoBound; }
 
-// Of one group: version 2 has both numbers in a file, "max" where there is no bound; version 1 each in its own, -1.
+// Reads the quota of one control group. Version 2 has quota and period in one file, "max" where there is no bound;
+// version 1 has a file for each, and -1 where there is no bound.
 double quota_of_group(const std::string& folder) {
   double quota = 0, period = 0;
   std::ifstream both(folder + "/cpu.max");
@@ -38,7 +39,7 @@ double quota_of_group(const std::string& folder) {
   return quotient(quota, period);
 }
 
-// Of a group and those it is in. A container may not see the upper ones, but finds its own at the top.
+// Returns the least quota of a group and its ancestors. A container may see no ancestor, but has its own at the top.
 double quota_of_groups(const std::string& mount, const std::string& group) {
   double least = kNoBound;
   for (std::size_t end = group.size(); end != std::string::npos; end = end > 0 ? group.rfind('/', end - 1) : end - 1)

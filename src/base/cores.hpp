@@ -4,11 +4,11 @@
 
 namespace kernweave {
 
-// Of this machine, as far as the system tells.
+// Counts the cores of this machine, as far as the system tells.
 int cores_of_machine();
 
-// Those that this process may use, and who gave it no more: its affinity, the quota of its container, a scheduler of
-// batch jobs, or the user; "" where nobody has said.
+// The number of cores that this process may use, and what sets the limit: its affinity, the quota of its container, a
+// scheduler of batch jobs, or the user; "" where nothing does.
 struct Cores {
   int count;
   std::string giver;
@@ -16,8 +16,9 @@ struct Cores {
 Cores cores_given();
 Cores cores_within(double quota);  // the same where control groups leave so much
 
-// What the user has said in R for all that runs in parallel, option `mc.cores`; negative for nothing, while 0 means no
-// more than this process, as package future says it to its workers. The environment's MC_CORES is read here.
+// Notes the cores that the user has set in R for all that runs in parallel, option `mc.cores`. A negative count means
+// that nothing is set; 0 means no more than this process, as package future tells its workers. Reads the environment's
+// MC_CORES.
 void note_cores_of_user(int count);
 
 // Cores' worth of time that the control groups of this process leave it, by the files under `root`, "" for the system's

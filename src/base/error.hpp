@@ -44,7 +44,7 @@ class Failure : public std::exception {
 // Thrown where the user has asked to stop; carries nothing.
 struct Interrupted {};
 
-// What a message is made of. All text is of one type, whatever its length, so that few functions are compiled.
+// A part of a message. All text is of one type, whatever its length, so that few functions are compiled.
 using Said = std::variant<std::string_view, char, long long, double>;
 
 inline Said said(std::string_view text) { return text; }

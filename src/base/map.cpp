@@ -1,4 +1,4 @@
-// What every operating system has in common, of new files; the rest is base/map_posix.cpp and base/map_windows.cpp.
+// Writes new files: the part common to all operating systems. The rest is base/map_posix.cpp and base/map_windows.cpp.
 #include "base/map.hpp"
 
 #include "base/error.hpp"

@@ -8,7 +8,7 @@
 
 namespace kernweave {
 
-// What a file is known by: as long as none of it changes, its numbers are the same.
+// The stamp of a file: as long as the file does not change, its stamp is the same.
 struct FileStamp {
   std::int64_t bytes = 0;
   std::uint64_t number = 0;  // of the file on its disk
@@ -16,8 +16,8 @@ struct FileStamp {
 };
 bool operator==(const FileStamp& a, const FileStamp& b);
 
-// Of the file that has this name now; no, and why, where there is none. Names are as the operating system takes them,
-// on Windows UTF-8.
+// Reads the stamp of the file that has this name now; no, and why, where there is no file. Names are as the operating
+// system takes them, on Windows UTF-8.
 Verdict look_at_file(const std::string& path, FileStamp* stamp);
 
 // Bytes of a file as memory. It takes address space and no memory of its own: the system fetches pages where they are
@@ -34,7 +34,7 @@ class MappedFile {
   void close();
   // Null before open().
   const void* data() const { return data_; }
-  // The same memory for somebody who may write there: what is written stays in this process and never reaches the file.
+  // Returns the same memory for a caller who may write there: changes stay in this process and never reach the file.
   // Null where the system has no such memory.
   void* writable();
 

@@ -73,7 +73,7 @@ class Team {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Where no thread can be had, the others do the work.
+  // If no thread can be started, the other threads do the work.
   void start(int worker) {
     try {
       std::unique_lock<std::mutex> lock(mutex_);

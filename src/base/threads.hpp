@@ -21,8 +21,8 @@ inline int allowed_threads(int asked) { return team_size(asked).threads; }
 // in words; "" for none.
 void note_process(const std::string& worker);
 
-// What a worker calls now and then, some milliseconds apart: on the calling thread it looks for the user's
-// interrupt, on the others for the end that was decided there. Leaves by an exception.
+// The function that a worker calls now and then, some milliseconds apart: on the calling thread it looks for the user's
+// interrupt, on other threads for the end that was decided there. It leaves by an exception.
 using Heartbeat = std::function<void()>;
 
 // Runs work(worker, task, beat) for tasks 0 .. tasks - 1, in any order, each once, on `threads` threads, the

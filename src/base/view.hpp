@@ -18,8 +18,8 @@ class Copy {
  public:
   virtual ~Copy() = default;
   virtual void fetch(void* to, std::size_t bytes) const = 0;
-  // Of points, which the numbers are, as many as the view says; nothing where fetching all of them is as good. Rows 0,
-  // step, 2 step, ..., column by column.
+  // Returns the rows 0, step, 2 step, ... of the view's points, column by column; nothing where fetching all points is
+  // as good.
   virtual std::optional<std::vector<double>> some_rows(const View&, std::int64_t /*step*/) const { return {}; }
   // The largest squared distance of a row from the centre; NaN where one is not finite.
   virtual std::optional<double> reach(const View&, const std::vector<double>& /*centre*/) const { return {}; }
@@ -39,14 +39,14 @@ struct View {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   Kept* kept = nullptr;  // null where nobody keeps anything
-  // Of a sparse matrix (base/sparse.hpp), else null: where the entries of each column begin, and the row of each entry.
+  // The start of each column's entries, and the row of each entry, of a sparse matrix (base/sparse.hpp); else null.
   const int* starts = nullptr;
   const int* places = nullptr;
-  // Of one of several matrices that lie one behind the other and are kept together: numbers before it, and of all; 0
-  // where there is one.
+  // The count of numbers before this matrix, and of the numbers of all matrices, where several matrices lie one behind
+  // the other and are kept together; 0 for a single matrix.
   std::int64_t before = 0, all = 0;
-  // Of a window over a vector, which its columns share: from one column's first number to the next one's, before it
-  // where this is negative; 0 where columns lie one after the other.
+  // The distance from a column's first number to the next column's, of a window over a vector that its columns share:
+  // negative where the next column lies before; 0 where columns lie one after the other.
   std::int64_t apart = 0;
 
   std::int64_t step() const { return apart != 0 ? apart : rows; }

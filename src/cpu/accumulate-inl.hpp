@@ -8,7 +8,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// Of the strips of a machine.
+// The accumulation of a machine's strips in states.
 template <class M>
 struct Accumulate {
   using P = typename M::P;
@@ -43,7 +43,7 @@ struct Accumulate {
     Scale<Column> scale_;
     typename State::Sums sums_[kVectors];
   };
-  // Of plain sums, every term that is finite is plain.
+  // The fast path of plain sums: every finite term is plain.
   template <class L>
   class Adding<red::Sum<L>> {
    public:

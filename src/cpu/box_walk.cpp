@@ -11,7 +11,7 @@
 namespace kernweave {
 namespace {
 
-// Of boxes that are bounded at a time.
+// The levels of boxes that are bounded at a time.
 constexpr int kLevelsAtOnce = 4;
 
 // How much nearer, or farther, boxes are taken to be than they are: so much that no rounding, of functions whose last
@@ -92,7 +92,7 @@ bool BoxWalk<T>::surround(const T* rows, std::int64_t count) {
   return true;
 }
 
-// Of some boxes of the same level, side by side.
+// Bounds some boxes of the same level, side by side.
 template <class T>
 void BoxWalk<T>::bound(std::int64_t first, std::int64_t count) {
   const BoxTree<T>& tree = columns_->tree();
@@ -142,7 +142,7 @@ void BoxWalk<T>::note_limit() {
   limit_ = job_.least ? limit : -limit;
 }
 
-// What is around the first leaf gives a list its first limit, before anything has entered it.
+// Looks at the points around the first leaf: a list gets its first limit before any term has entered the list.
 template <class T>
 void BoxWalk<T>::look_around(Box box) {
   const BoxTree<T>& tree = columns_->tree();

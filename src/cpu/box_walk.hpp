@@ -12,7 +12,7 @@ struct BoxAxis {
   int of_pairs, of_bounds;
 };
 
-// What all walks of a run share.
+// The data that all walks of a run share.
 template <class T>
 struct BoxJob {
   const PassRun* pairs;
@@ -30,13 +30,13 @@ class BoxWalk {
 
   // Before the first strip of each run.
   void begin();
-  // What reads data.
+  // Returns the worker that reads data.
   TileWorker<T>& reader() { return pairs_; }
   // All that matters to a strip of rows is taken into their states, unless it is told, between two boxes, to give up.
   using GiveUp = std::function<bool()>;
   void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, const StatesFrom& states,
              const GiveUp& give_up = nullptr);
-  // The same rows and all columns in boxes, as they come; finds nothing, but how long that takes.
+  // Folds the rows with all columns in boxes, in any order. Finds no result: it serves to measure the time.
   void all_columns(const T* rows, const BoxedPoints<T>& columns);
 
  private:

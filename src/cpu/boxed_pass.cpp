@@ -21,7 +21,7 @@ Variant of_one_output(Variant variant, std::size_t number) {
   return variant;
 }
 
-// What bounds the value, pair by pair.
+// Makes the variant that computes the value to be bounded, pair by pair.
 Variant pair_by_pair(Variant variant, const Growth& growth) {
   Output& o = variant.outputs[0];
   o.value = growth.value;
@@ -85,7 +85,7 @@ std::vector<int> BoxedPass<T>::places(const Pass& pass, bool row) const {
   return places;
 }
 
-// What pairs read of the points of an axis, by component.
+// Computes the values that pairs read of the points of an axis, by component.
 template <class T>
 Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
   const PanelShape shape = shape_of(pass_, rows);
@@ -110,7 +110,7 @@ Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
   return values;
 }
 
-// Of restricted pairs each rectangle.
+// Lists the rectangles of restricted pairs; all pairs are a single rectangle.
 template <class T>
 std::vector<Rectangle> BoxedPass<T>::rectangles(const Restriction& restriction) const {
   if (!restriction.pairs.map) return {{{0, run_.lanes}, {0, run_.sweep}}};

@@ -1,4 +1,4 @@
-// What pairs read of the points of an axis, in the order of a tree of boxes.
+// Holds the values that pairs read of the points of an axis, in the order of a tree of boxes.
 #pragma once
 #include <memory>
 #include <vector>
@@ -34,7 +34,7 @@ class BoxedPoints {
   }
   // From a place on where a strip begins.
   const T* panel(std::int64_t place) const { return panel_.data() + place * shape_.components; }
-  // What terms are called by: rows of the data by place, both counted from 1.
+  // The names of terms: rows of the data by place, both counted from 1.
   const std::vector<Index>& names() const { return names_; }
 
  private:
@@ -45,7 +45,7 @@ class BoxedPoints {
   std::vector<Index> names_;
 };
 
-// The same numbers, bit for bit?
+// Tells whether the numbers are equal, bit for bit.
 template <class T>
 bool same_numbers(const Coordinates<T>& a, const Coordinates<T>& b);
 

@@ -11,7 +11,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// Where a set is there beside better ones, for machines of long ago and for comparison, its pairs run as steps.
+// The fused loops are left out of a set for machines of long ago and for comparison: its pairs run as steps.
 #if defined(__x86_64__) && !defined(_WIN32)
 constexpr bool kHasFusedLoops = kVectorBytes > 16;
 #else
@@ -100,7 +100,7 @@ class FusedLoops {
     }
   };
 
-  // What is known of all calls, and which are left to follow when the fold has been carried out.
+  // The facts about all calls, and the calls that follow when the fold has been carried out.
   template <class... Calls>
   struct Listed {
     static constexpr int kLength = static_cast<int>(sizeof...(Calls));
@@ -141,8 +141,8 @@ class FusedLoops {
     else return of_fold;
   }
 
-  // Where everything lies for a strip. The frame's `operands` are the fold, the calls and the reduction; a call has
-  // what it takes of a row, or of no point, first, and what it takes of a column second.
+  // The places of all values of a strip. The frame's `operands` are the fold, the calls and the reduction. A call has
+  // its argument of a row, or of no point, first, and its argument of a column second.
   template <class Here>
   struct Places {
     const Frame& frame;
@@ -235,7 +235,7 @@ class FusedLoops {
     }
   }
 
-  // The same of what keeps the least term alone. Says no where that was not right.
+  // Takes all strips into a reduction that keeps the least term alone. Says no where the fast path was not right.
   template <class Kind>
   static KW_FN bool pick_all(const Frame& frame) {
     using Reduction = typename Kind::Reduction;

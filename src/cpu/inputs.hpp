@@ -38,7 +38,7 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
 struct PairStrip {
   std::int64_t rows, wide, columns, padded;
 };
-// The same of pairs: a strip of rows along `axis` for each of some columns, `wide` numbers apart.
+// Packs values of pairs: for each of some columns a strip of rows along `axis`, `wide` numbers apart.
 template <class T>
 void pack_pairs(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis, Point first,
                 const PairStrip& strip, const double* centre, T* out, std::int64_t stride);

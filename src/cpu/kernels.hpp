@@ -1,4 +1,4 @@
-// What each instruction set offers: the strip machine in both precisions, and the states of its lanes.
+// Declares what each instruction set offers: the strip machine in both precisions, and the states of its lanes.
 #pragma once
 #include <cstdint>
 #include "cpu/strip.hpp"
@@ -53,7 +53,7 @@ struct TileKernel {
   const StateKernel* states;                 // by Red
 };
 
-// Of the instruction set in use.
+// Returns the kernel of the instruction set in use.
 const TileKernel& tile_kernel(bool float32);
 
 extern const TileKernel tile_base_float, tile_base_double;

@@ -1,4 +1,4 @@
-// Where the values of a pass lie: spaces, components and operands.
+// Places the values of a pass: spaces, components and operands.
 #pragma once
 #include <vector>
 #include "cpu/pass.hpp"
@@ -24,7 +24,7 @@ class Layout {
   Operand along(Region axis, int place, Region seen_from);
   // Which of the packed variables a value is; -1 if none.
   int packed_as(const Ref& ref, bool as_table = false) const;
-  // Where a slot lies in its region's memory.
+  // Returns a slot, with its offset in its region's memory.
   const Slot& slot(int slot) const { return slots_[slot]; }
   // Room for one output kept pair by pair; the first of its components.
   int written(int width);

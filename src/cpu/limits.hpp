@@ -51,7 +51,7 @@ inline constexpr double kMostOfTree = 0.06;
 // Rows of a trial, and how much of the time of all pairs most of them may take by boxes.
 inline constexpr long long kRowsOfTrial = 64;
 inline constexpr double kWorthOfBoxes = 0.9;
-// Where a formula says which pairs exist, what all pairs take of that: their loops are compiled whole, too.
+// If a formula says which pairs exist, the time of all pairs, as a share: their loops are compiled whole, too.
 inline constexpr double kWorkOfFused = 0.25;
 // Points from which threads make a tree together: fewer are sorted as threads start.
 inline constexpr long long kFewestOfSharedTree = 20000;

@@ -11,8 +11,8 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// What is longer than a sine is not written out for each vector of a strip, or the machine would be ten times as large:
-// it is called.
+// The largest cost, a sine's, of a function that is written out for each vector of a strip. A longer function is
+// called, or the machine would be ten times as large.
 constexpr int kLongestWritten = 60;
 template <class Row, class... P>
 constexpr int kCost = Row::eval((static_cast<void>(sizeof(P)), CostLane(0.0))...).cost;
@@ -94,7 +94,7 @@ struct Machine {
   using Step = void (*)(const Ready* i, Run* run, V, V, V, V, V, V, V, V);
   using Function = V (*)(V x, V y);
 
-  // What carries a code out: a step, and what it calls for each vector if rows share it.
+  // A table entry of a code: its step, and the function that the step calls for each vector if rows share it.
   struct Entry {
     Step step;
     Function function;

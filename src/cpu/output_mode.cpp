@@ -65,7 +65,7 @@ void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layou
       continue;
     }
     o.difference = difference_of(variant, output, reads, layout, &o.turned);
-    // What partial spans add has the sign of the result.
+    // If spans are partial, their terms need the sign of the result: a turned difference cannot be used.
     if (plan.partial && o.turned) {
       o.difference = -1;
       o.turned = false;

@@ -7,7 +7,7 @@
 
 namespace kernweave {
 
-// What row states of a pass look like.
+// The layout of a pass's row states.
 struct RowShape {
   RowShape(const Pass& pass, const Variant& variant, const TileKernel& kernel);
 
@@ -28,7 +28,7 @@ class RowStates {
   // So many rows without terms; memory of an earlier use serves again.
   void init(const RowShape& shape, std::int64_t rows);
   void* at(std::size_t part, int component, std::int64_t row);
-  // As bytes, in which addresses count from the storage of the state they are in; and back.
+  // Packs states as bytes, in which addresses count from the storage of their state; unpack() reverses this.
   void pack(std::vector<char>* to) const;
   const char* unpack(const char* from, const RowShape& shape);
   // Takes in states of later terms of the same rows.

@@ -5,7 +5,7 @@
 
 namespace kernweave {
 
-// As many of each shape, one shape after the other.
+// Packs states: equally many of each shape, one shape after the other.
 std::vector<char> packed(const std::vector<SweepStates>& states);
 std::vector<SweepStates> unpacked(const std::vector<char>& bytes, const std::vector<const RowShape*>& shapes);
 

@@ -15,7 +15,8 @@
 namespace kernweave {
 namespace {
 
-// What pairs read of points along an axis, strip by strip. Weights that wait for a product are read there.
+// Counts the numbers that pairs read of a point along an axis, strip by strip. Weights that wait for a product are read
+// by the product.
 int components_of(Axis axis, const Plan& plan, const Variant& variant, const std::vector<bool>& needed,
                   const OutputGroup& group) {
   std::vector<Ref> by_outputs;
@@ -27,7 +28,7 @@ int components_of(Axis axis, const Plan& plan, const Variant& variant, const std
   return numbers_read(plan, variant.program, needed, by_outputs, axis);
 }
 
-// Of two passes over the same pairs, the states of each output lie side by side.
+// Places the lane states of a pass's outputs side by side.
 void place_states(const Variant& variant, const TileKernel& kernel, Pass* pass) {
   for (PassOutput& o : pass->outputs) {
     const Output& output = variant.outputs[o.number];
@@ -44,8 +45,8 @@ std::int64_t in_strips(std::int64_t points, const Tiling& t) {
 // A result's place in the states of lanes and of rows: a value and a row number in each.
 constexpr std::int64_t kBytesOfPlace = 32;
 
-// Where there are few columns, a block has rows enough to be worth a task, as long as their numbers are few as well and
-// there are blocks enough to deal out.
+// Counts the rows of a block. With few columns, a block has rows enough to be worth a task, as long as the rows'
+// numbers are few as well and there are blocks enough to deal out.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t columns, std::int64_t bytes_of_row) {
   const std::int64_t worth = static_cast<std::int64_t>(kPairsOfTask) / std::max<std::int64_t>(columns, 1);
   const std::int64_t fitting = kBlockBytes / std::max<std::int64_t>(bytes_of_row, 1);

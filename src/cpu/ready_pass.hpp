@@ -69,7 +69,7 @@ class ReadyPass : public SpanFolder {
     return Units({{rows, columns}}, block, split);
   }
 
-  // What depends on columns alone is computed once for all blocks of rows, where the memory is not too much.
+  // Computes once, for all blocks of rows, the values that depend on columns alone; no if the memory is too much.
   bool share_columns(int threads) {
     const std::int64_t wide = pass_.tiling.columns, tiles = (job_.sweep + wide - 1) / wide;
     const std::int64_t each = TileWorker<T>::panel_numbers(pass_);

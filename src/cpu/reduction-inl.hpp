@@ -46,7 +46,7 @@ struct StripReduction {
       return Takes::take_short(states, s, weights, index_of(count, column), count.by_column);
     });
   }
-  // Of one weight, to sums that are looked at later.
+  // Adds a strip, with a single weight, to sums that are looked at later.
   static KW_FN void add(const Ready& i, const Strip& s, Adding* adding) {
     Strip weights;
     weights_of(i.a, i.b, &weights);

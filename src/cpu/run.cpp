@@ -21,13 +21,13 @@
 namespace kernweave {
 namespace {
 
-// Of all executables, only what ran last keeps the memory it works in: plans are many.
+// The base of all executables. Only the executable that ran last keeps its working memory: plans are many.
 class TileExecutable : public Executable {
  public:
   ~TileExecutable() override {
     if (warm_ == this) warm_ = nullptr;
   }
-  // What folds the spans of pass number k. Keeps its memory for as long as whoever asks.
+  // Returns the folder of the spans of pass k. The folder's memory is kept for as long as the caller asks.
   virtual SpanFolder* folder(std::size_t k) = 0;
   virtual void release() = 0;
 
@@ -48,7 +48,7 @@ struct CpuStates : States {
   std::vector<SweepStates> states;
 };
 
-// What folds some of the outputs, and over which units.
+// A folder of some of the outputs, and the units over which it folds.
 struct FoldedUnits {
   SpanFolder* folder;
   Sweep* sweep;
@@ -68,7 +68,8 @@ class Passes : public TileExecutable {
         passes_(compile(plan, variant_, decision_.sizes, kernel, sizeof(T), decision_.loops)) {}
 
   void run(const Task& task) override { run_some(task, all_pairs(task)); }
-  // Of small rectangles, and of those with rows in common, units are one list; each other has work for all threads.
+  // Runs tasks. Small rectangles, and rectangles with rows in common, make one list of units; each other rectangle has
+  // work for all threads.
   void run_all(const std::vector<Task>& tasks) override {
     const Sizes& sizes = decision_.sizes;
     const bool large = sizes.pairs() > kMostPairsOfList && sizes.folded == 0;
@@ -95,7 +96,7 @@ class Passes : public TileExecutable {
     if (const auto partial = partial_.lock()) partial->release();
   }
 
-  // Of boxes rows are stretches of the trees' order.
+  // Returns the sizes by which rows can be divided. With boxes, rows are stretches of the trees' order.
   Grain grain() override {
     Grain g;
     g.everywhere = true;
@@ -205,7 +206,7 @@ class Passes : public TileExecutable {
     if (units_.size() <= k) units_.emplace_back(pairs.along(pass.lanes_along_i), shape, dealing);
     return units_[k];
   }
-  // As decided; for some rows, boxes are not on trial any more.
+  // Returns the units by the decision. If only some rows are computed, boxes are no longer on trial.
   std::vector<FoldedUnits> folded_units(const std::vector<Task>& tasks) {
     if (decision_.loops.boxes == Boxes::none) return all_pairs(tasks[0]);
     boxes_pay(tasks[0]);
@@ -232,13 +233,13 @@ class Passes : public TileExecutable {
     for (const FoldedUnits& f : all) f.sweep->run(task, threads(task), *f.units, f.partial);
   }
 
-  // Of the points of both axes, one after the other.
+  // Counts a pass's lanes. Rows of passes along i come first, then rows of passes along j.
   std::int64_t lanes(const Pass& pass) const { return pass.lanes_along_i ? decision_.sizes.i : decision_.sizes.j; }
   std::int64_t first_row(const Pass& pass, std::int64_t grain) const {
     const bool alone = std::none_of(passes_.begin(), passes_.end(), [](const Pass& p) { return p.lanes_along_i; });
     return pass.lanes_along_i || alone ? 0 : (decision_.sizes.i + grain - 1) / grain * grain;
   }
-  // What a pass has of these rows; the last rows go up to the end of its units.
+  // Returns a pass's share of these rows; the last rows go up to the end of its units.
   Range own_rows(const Pass& pass, const Range& rows) {
     const std::int64_t before = first_row(pass, grain().rows);
     const Range own{std::max<std::int64_t>(rows.from - before, 0), rows.to - before};

@@ -34,7 +34,7 @@ struct StateFunctions {
     if constexpr (kNotesPlaces<Lanes>) static_cast<Lanes*>(state)->names = names;
     else (void)state, (void)names;
   }
-  // Of all lanes the one in which most matters.
+  // Returns the limit of the lane in which most terms matter; NaN where a lane's limit is NaN, or all terms matter.
   static double lane_limit(const void* state) {
     if constexpr (Lanes::kMatters == red::Matters::all) return primitive::infinity() - primitive::infinity();
     else {

@@ -1,5 +1,5 @@
-// What a row becomes in the machine, by its class: a step for each shape its operands can have; and the table of all
-// steps by their codes. Included once per instruction set.
+// Makes a row's steps for the machine, by the row's class: a step for each shape that operands can have; and the table
+// of all steps by code. Included once per instruction set.
 #pragma once
 #include "cpu/lookup-inl.hpp"
 #include "cpu/reduction-inl.hpp"
@@ -192,8 +192,8 @@ class Steps {
 
   // --- the table ---
 
-  // What a row's steps call, if it is too long to be written out. No lambdas: a compiler may forget for which
-  // instruction set the function behind one is.
+  // The function that a row's steps call, if the row is too long to be written out. No lambdas: a compiler may forget
+  // for which instruction set the function behind a lambda is.
   template <class Row>
   static V call_one(V x, V) {
     return Row::eval(P::of(x)).v;

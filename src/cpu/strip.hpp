@@ -10,7 +10,7 @@
 
 namespace kernweave {
 
-// Where operands lie. Every space holds components one after the other, `stride` numbers apart.
+// The spaces where operands lie. Every space holds components one after the other, `stride` numbers apart.
 enum class Space : std::uint8_t {
   lane,         // values along the lane axis, of the present block
   sweep,        // values along the sweep axis, of the present tile
@@ -56,9 +56,9 @@ enum class Shape : std::uint16_t {
   third,
   of_three,
 };
-// Of a fold. Most run over all components of their operands in memory. Others take one component at a time, the strip,
-// with a second argument in b: `first` has nothing before it, `next` and `last` what came before in a, where `next`
-// leaves its result, too.
+// The shapes of a fold. Most shapes run over all components of their operands in memory. The others take one component
+// at a time, the strip, with a second argument in b: `first` has no earlier result; `next` and `last` have the earlier
+// result in a, where `next` also leaves its result.
 enum class FoldShape : std::uint16_t {
   start,
   first,

@@ -156,7 +156,7 @@ bool Sweep::folds_rows() const {
   return false;
 }
 
-// What is left open of each task, and its totals.
+// Finishes the open rows of each task, and its totals.
 void Sweep::finish_all(const TaskList& list) {
   const std::int64_t shares = list.shares.size();
   for (std::int64_t k = 0; k < list.count; ++k) {

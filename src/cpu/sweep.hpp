@@ -31,21 +31,21 @@ struct StatesOfRows {
   RowStates states;
 };
 
-// What a part of the units leaves, in the order of rows: states of rows, and of each task's rows together where these
-// are folded too.
+// The states that a part of the units leaves, in the order of rows: states of rows, and states of each task's rows
+// together where rows are folded too.
 struct SweepStates {
   std::vector<StatesOfRows> rows, totals;
 };
 
 class Sweep {
  public:
-  // Of points along the lanes: so many.
+  // The sweep of a pass with `lanes` points along the lanes.
   Sweep(SpanFolder* full, std::int64_t lanes) : full_(full), lanes_(lanes) {}
 
   // `partial` may be null where no span is.
   void run(const Task& task, int threads, const Units& units, SpanFolder* partial);
-  // The same units for each of some tasks, in one list, or some of them; so many tasks have rows of their own, which
-  // those after them go on with.
+  // Runs all units, or some, for each of some tasks, in one list. The first `own` tasks have rows of their own, which
+  // the tasks after them go on with.
   void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units, const Range& some,
                SpanFolder* partial);
   // States instead of results, for others to go on with: of each task that has rows of its own, what those shares of

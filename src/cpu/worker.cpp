@@ -130,7 +130,7 @@ void TileWorker<T>::pack_pairs(std::int64_t row, std::int64_t rows, std::int64_t
                             centre(p), space(Space::pairs) + p.component * stride, stride);
 }
 
-// What all strips of a tile have in common: where there are few columns, it takes longer to set out than a strip does.
+// Returns the frame that all strips of a tile share: with few columns, setting out a frame takes longer than a strip.
 template <class T>
 Frame TileWorker<T>::frame_of(std::int64_t columns) {
   const Tiling& t = pass_.tiling;
@@ -183,7 +183,7 @@ void TileWorker<T>::init_states(std::int64_t strips) {
   });
 }
 
-// Where all states do.
+// Tells whether all states take a sample of their terms first.
 template <class T>
 bool TileWorker<T>::looks() const {
   const std::vector<RowShape::Part>& parts = job_.shape->parts;
@@ -207,7 +207,7 @@ void TileWorker<T>::look(std::int64_t strips, std::int64_t first_row, std::int64
   each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
 }
 
-// What adds up is flushed after every tile, the rest when the last one is done.
+// Flushes lane states into row states: states that add after every tile, other states after the last tile.
 template <class T>
 void TileWorker<T>::flush(const StatesFrom& states, std::int64_t rows, bool adding) {
   const Tiling& t = pass_.tiling;
@@ -310,7 +310,7 @@ void TileWorker<T>::columns_of(const RowBlock& block, const Range& range, bool s
   }
 }
 
-// What has been set out of some columns, for all rows; of those that are missing in a strip, the last one once more.
+// Folds the columns that were set out, for all rows. Columns that are missing in a strip repeat the last column.
 template <class T>
 void TileWorker<T>::take_joined(const RowBlock& block, std::int64_t columns, std::int64_t last) {
   if (columns == 0) return;
@@ -379,7 +379,7 @@ void TileWorker<T>::look_at_strip(const T* rows, const T* columns, std::int64_t 
   each_state(1, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
 }
 
-// Of one output. NaN stays NaN.
+// Returns the limit of the first output's states. NaN stays NaN.
 template <class T>
 double TileWorker<T>::limit() const {
   const RowShape::Part& part = job_.shape->parts[0];

@@ -10,7 +10,7 @@
 
 namespace kernweave {
 
-// What all workers of a pass share.
+// The data that all workers of a pass share.
 struct PassRun {
   const Plan* plan;
   const Variant* variant;
@@ -58,13 +58,13 @@ class TileWorker {
     Frame frame = frame_of(count);
     run_strip(&frame, 0, 0, number);
   }
-  // The same columns, looked at for a bound (red/list_bound.hpp), before any has been folded.
+  // Looks at columns for a bound (red/list_bound.hpp), before any column has been folded.
   void look_at_strip(const T* rows, const T* columns, std::int64_t count);
   bool looks() const;
   // In the lane and the state in which most terms matter; NaN where all do.
   double limit() const;
   void end_strip(std::int64_t rows, bool adding, const StatesFrom& states) { flush(states, rows, adding); }
-  // What an output kept pair by pair is in the rows of the first column.
+  // Returns the values of an output kept pair by pair, in the rows of the first column.
   const T* values() const {
     return spaces_[static_cast<int>(Space::pairs)] + pass_.outputs[0].values * pass_.stride(Space::pairs);
   }

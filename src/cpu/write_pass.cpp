@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace {
 
-// Of pairs: outputs, too.
+// The writer of the pairs' program, outputs included.
 class PairWriter : public StepWriter {
  public:
   PairWriter(const Variant& variant, const std::vector<int>& fused, Layout* layout, Pass* pass, std::vector<int>* reads,
@@ -75,7 +75,7 @@ class PairWriter : public StepWriter {
     });
     return found == end ? nullptr : found;
   }
-  // What a screen knows of points along an axis, which the program of that axis computes.
+  // Appends to an axis's program the value of a point that a screen reads; returns the operand.
   Operand told(const Ref& points, int width, Region axis, std::vector<Instruction>* program) {
     if (!program->empty()) program->pop_back();  // its end
     program->emplace_back(code_of(Op::Scalprod, FoldShape::vectors));
@@ -90,7 +90,7 @@ class PairWriter : public StepWriter {
     return layout_.along(axis, place, Region::pair);
   }
 
-  // What it takes of a row, or of no point, first; what it takes of a column second.
+  // Writes a call: its argument of a row, or of no point, first; its argument of a column second.
   void call(const CallRow& call, const Step& step) {
     Instruction i(code_of(step.op, Shape::alone));
     for (std::size_t k = 0; k < step.in.size(); ++k) {

@@ -205,7 +205,7 @@ void StepWriter::next_of_fold(const Step& fold) {
   holds_nothing();
 }
 
-// What the last component left in the strip.
+// Notes that the strip holds the fold's result, left by the last component.
 void StepWriter::end_fold(const Step& fold) {
   if (is_written_out(fold_width(fold))) holds(fold.out);
 }
@@ -223,7 +223,7 @@ void StepWriter::group(const Group& group) {
   end_fold(fold);
 }
 
-// Is it the sum over components of what one step makes of a row's vectors and a column's numbers?
+// Tells whether a fold is the sum over components of one step on a row's vectors and a column's numbers.
 bool StepWriter::is_sum_of(const Step& fold, const Step& step) const {
   if (fold.op != Op::Sum || step.in.size() != 2 || reads_of(fold.in[0]) != 1) return false;
   const Operand a = at(step.in[0]), b = at(step.in[1]);

@@ -75,7 +75,7 @@ void DeviceInputs::count(Needs* needs) const {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_->data[v];
     if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
-    // What is kept of several runs is sent as one; where all of them run at once, each has its share.
+    // For several runs, kept data are sent as one; in a batched pass each run has its share.
     if (!pass_.batched) needs->fixed += static_cast<double>(view.numbers() - view.rows * view.columns) * 8;
     if (view.apart != 0) {
       needs->fixed += static_cast<double>(view.numbers()) * 8;
@@ -155,7 +155,7 @@ void DeviceInputs::bring(std::size_t v, const Range& rows, const Range& columns)
                    static_cast<std::size_t>(piece) * sizeof(double));
 }
 
-// The same of a sparse matrix, with its zeros, some columns at a time: as many as the staging memory would hold.
+// Uploads a sparse matrix with its zeros, as many columns at a time as the staging memory would hold.
 void DeviceInputs::send_sparse(const View& view, const Range& rows, const Range& columns, device::Pointer to) {
   const std::int64_t together =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(device::Device::kStagingBytes / sizeof(double)) /

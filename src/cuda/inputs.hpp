@@ -16,7 +16,7 @@ class Staging {
   // Returns where the numbers will be after send().
   device::Pointer put(const double* from, std::int64_t count);
   void send();
-  // Where what was sent before is read no more.
+  // Begins anew: what was sent before must no longer be read.
   void begin_anew() { used_ = sent_ = 0, large_.clear(); }
 
  private:

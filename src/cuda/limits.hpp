@@ -13,15 +13,15 @@ inline constexpr int kGpuUnrolled = 8;
 // Turns of the unrolled loop that are worth its longer compilation: a formula of float64 functions takes a third of the
 // time to compile where nothing is unrolled.
 inline constexpr long long kGpuTurnsToUnroll = 64;
-// Where a short way is asked for once a strip, rows and columns of the strip: the fastest for logsumexp there (3.9 ms;
-// two rows 4.3), and for lists (ten neighbours 5.6 ms where two rows took 6.4). What picks one term gains by two rows
-// (the nearest 3.0 ms; 3.3).
+// The rows and columns of a strip that asks once for a short way: the fastest for logsumexp (3.9 ms; two rows 4.3), and
+// for lists (ten neighbours 5.6 ms where two rows took 6.4). A reduction that picks one term gains by two rows (the
+// nearest 3.0 ms; 3.3).
 inline constexpr int kGpuShortRows = 1;
 inline constexpr int kGpuPickRows = 2;
 inline constexpr int kGpuShortColumns = 16;
 // Columns of a strip that keep the machine busy where a row takes most of the registers.
 inline constexpr int kGpuColumns = 4;
-// Where rows are read from memory, more columns for each number read.
+// Columns of a strip if rows are read from memory: more columns for each number read.
 inline constexpr int kGpuWideColumns = 8;
 // A row of more registers leaves room for one row only, and columns have to keep the machine busy.
 inline constexpr int kGpuFewRowRegisters = 24;
@@ -31,10 +31,10 @@ inline constexpr int kGpuTile = 256;
 // Shared memory of a tile, so that eight blocks fit a multiprocessor; what a launch gets without asking.
 inline constexpr int kGpuTileBytes = 24576;
 inline constexpr int kGpuMostTileBytes = 49152;
-// Of the 255 registers of a thread: those that the rows' numbers and states may take where there is more than one row,
-// those that two rows may take of what every pair needs (12, 16, 23 weights 8.1, 11.7, 15.5 ms on an H200, one
-// row 11.6, 14.2, 22), those that a strip may take, and those that one row's or column's numbers may take at all. What
-// finds no room is read where it lies.
+// The registers, of a thread's 255, that may be taken by the rows' numbers and states if there is more than one row, by
+// what every pair needs if there are two rows (12, 16, 23 weights 8.1, 11.7, 15.5 ms on an H200, one row 11.6, 14.2,
+// 22), by a strip, and by the numbers of one row or one column at all. A number that finds no room is read where it
+// lies.
 inline constexpr int kGpuRowRegisters = 96;
 inline constexpr int kGpuPairRegisters = 64;
 inline constexpr int kGpuStripRegisters = 64;
@@ -56,8 +56,8 @@ inline constexpr int kGpuMostShared = 98304;
 // for a Gaussian of three components in float32, 3 of fifty, 7 for a long chain; 7, 4 and 7 in float64 (H100,
 // bench/notes/18-gpu-3.md).
 inline constexpr double kGpuInterpreted = 8;
-// The same for a kernel of a common kind: 1.1 to 1.7 times for three components, 1.5 to 5 for fifty (H100,
-// design/010-interpreter.md).
+// How much longer a fused kernel, of a common kind, takes: 1.1 to 1.7 times for three components, 1.5 to 5 for fifty
+// (H100, design/010-interpreter.md).
 inline constexpr double kGpuFused = 4;
 // Components of an inner product that is worth the way through tensor cores: their steps have sixteen.
 inline constexpr int kGpuFewestOfProduct = 8;
@@ -93,8 +93,8 @@ inline constexpr int kGpuShortBlocks = 36;
 inline constexpr int kGpuPickBlocks = 12;
 // Blocks that a multiprocessor works on at the same time, about, before it is known.
 inline constexpr int kGpuResidentBlocks = 8;
-// Of restricted pairs: blocks of threads at most, which the device takes as they come; and what a thread of one row
-// takes more for each pair than one of many.
+// The most blocks of threads for restricted pairs, which the device takes as they come; and how much longer each pair
+// takes in a thread of one row than in a thread of many.
 inline constexpr long long kGpuUnits = 8192;
 inline constexpr double kGpuWorkOfColumn = 0.6;
 // Columns below which a block's share is not cut further: less is not worth its start and its state.
@@ -107,7 +107,7 @@ inline constexpr double kGpuWorkBytes = 512e6;
 // A call that takes less of a device's memory does not ask the driver how much is free, which takes longer than a small
 // call.
 inline constexpr double kGpuModestShare = 1.0 / 16;
-// What a call may take of what is free: pooled blocks do not always fit, and others use the device, too.
+// The share of free memory that a call may take: pooled blocks do not always fit, and others use the device, too.
 inline constexpr double kGpuUsableShare = 0.9;
 // Data and numbers of the points of one split, the least that is on a device at a time: so that devices of 2 GB get by.
 inline constexpr double kGpuSplitBytes = 256e6;
@@ -122,8 +122,8 @@ struct GpuMachine {
 // An H100, whatever is there: so that how pairs are cut depends on sizes alone. A Gaussian of three components took 3.9
 // ms for 1e10 pairs (bench/notes/16-gpu-1.md).
 inline constexpr GpuMachine kGpuMachine{132, 1.9e9, 350, 0.25};
-// What another number of a column costs each pair that reads it, in the same instructions: a gradient whose points were
-// read both scaled, which spares it a multiplication, and as they are took 5.7 ms, 5.3 without (H100,
+// The cost of one more number of a column for each pair that reads it, in the same instructions: a gradient whose
+// points were read both scaled, which spares it a multiplication, and as they are took 5.7 ms, 5.3 without (H100,
 // bench/notes/19-gpu-4.md).
 inline constexpr double kGpuInstructionsOfNumber = 1.5;
 // Three launches, results fetched.

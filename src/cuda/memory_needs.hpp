@@ -13,9 +13,9 @@ struct Needs {
   double state = 0;  // for the states of a block of rows and a split, while they wait,
   double fixed = 0;  // and at any rate
 
-  // Of so many points, without states.
+  // Returns the bytes for `lanes` and `sweep` points, without states.
   double all(std::int64_t lanes, std::int64_t sweep) const;
-  // Of so many runs at once.
+  // Returns the needs of `runs` runs at once.
   Needs times(double runs) const { return {lane * runs, sweep * runs, pair * runs, state * runs, fixed * runs}; }
 };
 

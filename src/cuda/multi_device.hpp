@@ -9,10 +9,10 @@ namespace cuda {
 // them, where tensor cores or a screen have failed.
 bool run_pass(const ReadyPass& ready, const Task& task, const Range& rows, MemoryRoom room);
 
-// The same of runs of outer axes with launches in common, of a batched pass.
+// Computes runs of outer axes of a batched pass, with launches in common.
 void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryRoom room);
 
-// The same of runs of which so many have results of their own, that the others are folded with: every so many one's.
+// Computes runs of which the first `own` have results: run k is folded into the results of run k % own.
 void run_folded(const ReadyPass& ready, const std::vector<Task>& tasks, std::int64_t own, MemoryRoom room);
 
 }  // namespace cuda

@@ -54,7 +54,7 @@ void Outputs::place(const InWindow& window) {
 void Outputs::place_results(const Output& o, const Result& to, Memory* memory, gpu::Target* target) {
   const std::int64_t numbers = target->stride * o.width * o.places,
                      first = memory->rows.from + memory->columns.from * target->rows;
-  // What stays of several runs lies in the memory that the first of them made.
+  // If the results of several runs stay, they lie in the memory that the first run made.
   const auto room = [&](device::Block* block, Kept* stay, std::int64_t bytes) {
     const auto offset = static_cast<device::Pointer>((stay ? to.before : -first) * bytes);
     View kept;
@@ -86,7 +86,7 @@ void Outputs::place_states(const Output& o, const InWindow& window, Memory* memo
   const auto merged = [&](std::int64_t count) { return room(&memory->merged, count, &memory->merged_of_run); };
   if (o.keep == Keep::none) {
     target->states = states(window.blocks_of_launch * pass_.shape.threads);
-    // Those of each turn, one after the other.
+    // For several turns, the states of each turn lie one after the other.
     const std::int64_t of_turn = std::max<std::int64_t>(1, cut_.blocks * cut_.splits);
     target->merged = device::address<void>(merged(of_turn * turns_) +
                                            static_cast<device::Pointer>(turn_ * of_turn * o.width * each));

@@ -19,13 +19,13 @@ struct InWindow {
 
 class Outputs {
  public:
-  // Of one run, or of many, whose results lie one behind the other.
+  // Makes the outputs of one run, or of many runs, whose results lie one behind the other.
   Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device, std::int64_t runs);
 
   // Adds the bytes that they take.
   void count(Needs* needs) const;
   void place(const InWindow& window);
-  // Those of all turns, for outputs that fold both axes.
+  // Places the states of all turns, for outputs that fold both axes.
   void place_totals();
   // Downloads the outputs that keep this axis, to their place among all results.
   void fetch(Keep keep);

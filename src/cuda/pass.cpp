@@ -1,4 +1,4 @@
-// What pairs read of each axis, and how many rows and columns a thread's registers can hold.
+// Makes a pass: what pairs read of each axis, and how many rows and columns a thread's registers can hold.
 #include "cuda/pass.hpp"
 
 #include <algorithm>
@@ -120,7 +120,7 @@ struct RowRegisters {
   }
 };
 
-// Those of its states. Long lists lie in memory.
+// Counts the registers of a row's states. Long lists lie in memory.
 RowRegisters state_registers(const Pass& pass) {
   const int numbers = pass.number_bytes() / 4;
   RowRegisters registers{0, 0};

@@ -123,7 +123,7 @@ struct Pass {
   std::int64_t shared_bytes() const;
 };
 
-// Is an output a list that a thread can keep in registers?
+// Tells whether an output is a list that a thread can keep in registers.
 bool is_short_list(const Output& o);
 
 // The pass of a group of outputs, for so many points on the lane axis and the sweep axis. `strain`: as the schedule has

@@ -155,7 +155,7 @@ T* PassRun::room_for(device::Block* block, const Range& points, std::int64_t byt
   return device::address<T>(block->at() - static_cast<device::Pointer>(points.from * bytes_each));
 }
 
-// The same for all of a panel's numbers, which lie point by point or component by component.
+// Makes room for all of a panel's numbers, which lie point by point or component by component.
 void* PassRun::room_for_panel(device::Block* block, const Range& points, const Panel& panel, bool by_points) {
   const std::int64_t bytes = pass_.number_bytes(), of_point = panel.total * bytes;
   device_.make_room(block, static_cast<std::size_t>(points.size() * of_point * runs_), kOfOneAxis);
@@ -263,7 +263,7 @@ std::vector<char> PassRun::arguments() const {
   return bytes;
 }
 
-// Those of one of many runs, each of which has its share of all memory.
+// Adds the arguments of one of many runs, each of which has its share of all memory.
 void PassRun::add_arguments(std::int64_t run, std::vector<char>* bytes) const {
   const std::vector<gpu::Data> data = inputs_.data_of(run);
   const std::vector<gpu::Target> targets = outputs_.targets_of(run);
@@ -279,7 +279,7 @@ void PassRun::add_arguments(std::int64_t run, std::vector<char>* bytes) const {
   add_bytes(targets.data(), targets.size() * sizeof(gpu::Target), bytes);
 }
 
-// Of a batched pass: where those of all runs lie on the device.
+// Uploads the arguments of all runs of a batched pass. Returns where they lie on the device.
 std::vector<char> PassRun::arguments_of_runs() {
   std::vector<char> all, bytes;
   for (std::int64_t run = 0; run < runs_; ++run) add_arguments(run, &all);

@@ -34,7 +34,8 @@ struct UnitTable;
 
 class PassRun {
  public:
-  // Of the rows that device number `which` has. Of a batched pass, so many runs whose tasks follow this one.
+  // Prepares the rows that device number `which` has. In a batched pass, the tasks of `runs` runs follow from `task`
+  // on.
   PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows, std::int64_t runs = 1);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.

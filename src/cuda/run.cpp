@@ -1,4 +1,4 @@
-// What the GPU can do, what it costs, and whether it is there.
+// The engine for GPUs: what it can do, what it costs, and whether it is there.
 #include <algorithm>
 #include <functional>
 #include <sstream>
@@ -19,7 +19,7 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-// Of a kernel's arguments.
+// The most bytes that a kernel's arguments may take.
 constexpr std::size_t kMostBytes = 4096;
 
 std::size_t argument_bytes(const Plan& plan, const Variant& variant) {
@@ -47,12 +47,12 @@ int column_numbers(const Plan& plan, const Variant& variant) {
   return numbers;
 }
 
-// What all pairs take on a machine.
+// Computes the seconds that all pairs take on a machine.
 double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, const GpuMachine& machine) {
   return sizes.pairs() * work_per_pair(variant) / machine.rate(in_float32(plan));
 }
 
-// What points take that pairs read twice, scaled and as they are.
+// Computes the seconds for points that pairs read twice, scaled and as they are.
 double rereading_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, const GpuMachine& machine) {
   const int more = column_numbers(plan, variant) - column_numbers(plan, plan.variants.back());
   if (variant.form != Variant::Form::scaled || more <= 0) return 0;
@@ -125,7 +125,7 @@ class Passes : public Executable {
     std::unique_ptr<ReadyPass> usual;
     std::unique_ptr<ReadyPass> plain;                   // where tensor cores or a screen met what they cannot tell
     std::map<int, std::unique_ptr<ReadyPass>> by_rows;  // of restricted pairs, by rows of a thread
-    // Of a map, for as long as it is asked for: rows of a thread, and the units.
+    // The last map that was asked for, with its rows of a thread and its units.
     std::weak_ptr<const PairMap> map{};
     bool swapped = false;
     int rows = 0;
@@ -287,12 +287,12 @@ class Gpu : public Backend {
            mode_for(variant) == PassMode::best &&
            sweep_seconds(plan, variant, sizes, kGpuMachine) < kGpuSecondsTogether;
   }
-  // Where they share launches or states, they go without tensor cores and screens.
+  // Returns the mode of a decision: runs that share launches or states go without tensor cores and screens.
   PassMode mode_in(const Plan& plan, const Variant& variant, const Decision& decision) const {
     const bool plain = decision.sizes.folded > 0 || batches(plan, variant, decision.sizes);
     return plain && decision.loops.mode == PassMode::best ? PassMode::plain : decision.loops.mode;
   }
-  // Can it fold the runs of outer axes together?
+  // Tells whether the engine can fold the runs of outer axes together.
   bool folds_more(const Plan& plan, const Variant& variant) const {
     return plan.pairs == Pairs::all && numbers().size() == 1 &&
            std::all_of(variant.outputs.begin(), variant.outputs.end(), [](const Output& o) {
@@ -355,7 +355,7 @@ class Gpu : public Backend {
                : device::compiler().why;
   }
 
-  // Of a pass that can be interpreted: ready_for() has asked.
+  // Returns the script of a pass that can be interpreted: ready_for() has asked.
   static Interpretation script_of(Pass* pass) {
     Interpretation found;
     const Verdict verdict = interpret(pass, &found);
@@ -363,7 +363,7 @@ class Gpu : public Backend {
     return found;
   }
 
-  // Those of "all" are counted by the driver, which is opened for that.
+  // Returns the numbers of the devices. For "all", the driver counts them, and is opened for that.
   std::vector<int> numbers() const {
     std::vector<int> numbers = numbers_;
     if (numbers.empty())

@@ -90,7 +90,7 @@ class OnceScope : public Scope {
   void declare_component(int slot, std::ostream* out) const { *out << "L s" << slot << "[1];\n"; }
   void declare_total(std::ostream* out) const { *out << "L total;\n"; }
   void each_pair(std::ostream*) const {}
-  // Of what is the same for all pairs, each thread of the block computes some components.
+  // Begins a loop over components. If all pairs share a value, each thread of the block computes some components.
   void each_component(int width, std::ostream* out) const {
     if (shared()) *out << "for (int d = threadIdx.x; d < " << width << "; d += blockDim.x) ";
     else *out << "for (int d = 0; d < " << width << "; ++d) ";

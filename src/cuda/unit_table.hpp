@@ -7,7 +7,7 @@
 namespace kernweave {
 namespace cuda {
 
-// Those of full spans come first. Each row is in one unit at least.
+// A table of units. Units of full spans come first. Each row is in at least one unit.
 struct UnitTable {
   std::vector<gpu::Unit> units;
   std::vector<gpu::UnitSpan> spans;

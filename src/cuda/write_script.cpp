@@ -42,7 +42,7 @@ class ScriptWriter {
 
  protected:
   virtual Operand operand(const Ref& ref) = 0;
-  // The same of a value that must lie in memory.
+  // Returns the operand of a value that must lie in memory.
   virtual Operand in_memory(const Ref& ref) { return operand(ref); }
   virtual int place(int slot) const = 0;
   virtual void made(int slot, int width) = 0;

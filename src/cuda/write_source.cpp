@@ -155,8 +155,8 @@ class SourceWriter {
     say("}");
   }
 
-  // What pairs read of an axis, computed at point `at` and handed to `out`, number by number; then its side of the
-  // product.
+  // Writes a function that computes what pairs read of an axis at point `at`, and hands it to `out`, number by number;
+  // then the axis's side of the product.
   void panel(const char* name, const Panel& panel, const Ref& side, const OnceScope& scope) {
     say("template <class Out> static __device__ void ", name, "(const Arguments& a, long long at, Out out) {");
     say("const L* const once = static_cast<const L*>(a.head.once);");
@@ -175,7 +175,7 @@ class SourceWriter {
     say("}");
   }
 
-  // Of a column that is screened.
+  // Writes the square of a column that is screened.
   void square(const OnceScope& scope) {
     say("L sum(0.0);");
     say("for (int d = 0; d < kScreened; ++d) sum = sum + square(", scope.value(pass_.screen.column, "d"), ");");
@@ -203,7 +203,7 @@ class SourceWriter {
     say("}");
   }
 
-  // What stands in front of the sums of row k of a thread.
+  // Writes the factors that stand in front of the sums of row k of a thread.
   void factors() {
     const PairScope scope(pass_);
     std::string any = "false";
@@ -261,7 +261,7 @@ class SourceWriter {
     return sum && program_.number(*program_.maker(*sum)) == product().step ? nullptr : sum;
   }
 
-  // What is there already.
+  // Assigns a value that is there already.
   template <class Scope>
   void assign(const Step& step, const std::string& value, const Scope& scope) {
     scope.declare(step.out, 1, &out_);
@@ -352,8 +352,8 @@ class SourceWriter {
     say("}");
   }
 
-  // What has a thread for each point is launched with 256 threads, whatever the sweep has.
-  // Many runs bring their arguments side by side.
+  // Writes a kernel. A kernel with a thread for each point is launched with 256 threads, whatever the sweep has. Many
+  // runs bring their arguments side by side.
   void kernel(const char* name, const char* threads, const std::string& call) {
     say("extern \"C\" __global__ void __launch_bounds__(", threads, ") ", name,
         pass_.batched ? "(const kernweave::Formula::Arguments* runs) { const auto& a = runs[blockIdx.z]; "

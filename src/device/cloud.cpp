@@ -23,7 +23,7 @@ gpu::CloudTask task_of(const Cloud& cloud) {
   return task;
 }
 
-// What a kernel leaves, a number from each thread.
+// Runs a kernel and returns its numbers, a number from each thread.
 std::vector<double> found(const char* kernel, const gpu::CloudTask& task, Pointer out, Device* device) {
   launch_for_each(device, cloud_kernels(), kernel, task);
   std::vector<double> numbers(static_cast<std::size_t>(task.count));

@@ -1,4 +1,4 @@
-// What is asked of points where they lie: some rows of them, and how far they reach (kernweave/gpu/cloud.hpp).
+// Reads points on their device: some rows of the points, and how far the points reach (kernweave/gpu/cloud.hpp).
 #pragma once
 #include <cstdint>
 #include <string>

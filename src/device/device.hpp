@@ -79,7 +79,7 @@ class Device {
   // Waits until all is done.
   void download(void* to, Pointer from, std::size_t bytes);
   void wait();
-  // The same after a failure, whatever it was: kernels may still use memory that is about to serve others.
+  // Waits after any failure: kernels may still use memory that is about to serve others.
   void wait_after_failure() noexcept;
   // Memory of the host that transfers read faster: kStagingBytes, which may be written anew after wait().
   char* staging() const { return staging_; }
@@ -92,7 +92,7 @@ class Device {
   std::shared_ptr<const Kernels> kernels(const std::string& source);
   // Says that a source will be asked for soon.
   void expect(const std::string& source);
-  // Those of an image (device/image.hpp), loaded once.
+  // Returns the kernels of an image (device/image.hpp), which is loaded once.
   std::shared_ptr<const Kernels> kernels_of_image(const unsigned char* image);
 
   // Bytes that nobody uses.
@@ -128,7 +128,7 @@ class Device {
   long long calls_ = 0;
 };
 
-// What a kernel is launched with: the bytes of its one argument.
+// Returns the bytes of a kernel's one argument.
 template <class Argument>
 std::vector<char> arguments_of(const Argument& argument) {
   std::vector<char> bytes(sizeof argument);

@@ -15,7 +15,7 @@ std::string text_for_each(const char* header, const char* task, const std::vecto
 void launch_for_each(Device* device, const std::string& text, const char* kernel, long long count,
                      const std::vector<char>& task);
 
-// The same with a thread for each number that the task counts.
+// Starts a thread for each number that the task counts.
 template <class Task>
 void launch_for_each(Device* device, const std::string& text, const char* kernel, const Task& task) {
   launch_for_each(device, text, kernel, task.count, arguments_of(task));

@@ -62,7 +62,7 @@ std::vector<std::string> candidates() {
   const std::vector<std::string> plain = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
   const char* const folder = "/lib64/";
 #endif
-  // What was named is meant: nothing else is tried.
+  // If a compiler is named, no other compiler is tried.
   const char* const named = std::getenv("KERNWEAVE_NVRTC");
   if (named && *named) return {named};
   std::vector<std::string> names;
@@ -184,8 +184,8 @@ std::string image_of(const std::string& source, int capability) {
   return image;
 }
 
-// What was begun and not yet asked for. The calling thread alone looks at it. A child has none of its parent's threads,
-// and nothing that waits for them.
+// The compilations begun and not yet asked for. Only the calling thread looks at them. A child process begins anew: it
+// has none of its parent's threads, and nothing that waits for them.
 using Begun = std::map<std::pair<int, std::string>, std::future<std::string>>;
 Begun& begun() {
   static Begun* all = nullptr;

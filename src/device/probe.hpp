@@ -1,4 +1,4 @@
-// Is a GPU there and does it compute? What the situation report says of it.
+// Probes whether a GPU is there and computes, for the situation report.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,11 +7,12 @@
 namespace kernweave {
 namespace device {
 
-// Can this device be used? The driver opens, the compiler or kernels compiled at installation are there, and a small
-// kernel gives the right numbers. Asked once for each device; no in a process forked from one that has used a GPU.
+// Tells whether this device can be used: the driver opens, the compiler or kernels compiled at installation are there,
+// and a small kernel gives the right numbers. Each device is probed once. The answer is no in a process forked from a
+// process that has used a GPU.
 Verdict probe(int number);
 
-// Is there a driver with a device? Then a GPU that cannot be used is worth a message.
+// Tells whether there is a driver with a device. If so, a GPU that cannot be used is worth a message.
 bool gpu_is_here();
 
 struct Report {

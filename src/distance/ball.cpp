@@ -97,7 +97,7 @@ Ball nearest(const Ball& a) { return a.real ? Ball(a.centre, a.radius + 0.5, tru
 
 Ball exp(const Ball& a) {
   const Complex e = std::exp(a.centre);
-  // Of a centre too small for all of its digits, the rest may be far larger.
+  // If e is too small for all of its digits, the rest may be far larger than e. The ball is then around 0.
   if (size_of(e) < kSmallest) return made(0, std::exp(a.centre.real() + a.radius), a);
   return made(e, size_of(e) * std::expm1(a.radius), a);
 }

@@ -54,7 +54,7 @@ struct Ball {
   double least() const { return centre.real() - radius; }
   double most() const { return centre.real() + radius; }
 
-  // Of a choice on an interval where the test is unknown, all from the least to the largest of both.
+  // A choice whose test is unknown on an interval spans all numbers from the least to the largest of both values.
   using L = Ball;
 #include "expr/outline-inl.hpp"
 };

@@ -19,7 +19,7 @@ Ball by_slope(Complex value, const Ball& slope, const Ball& a) {
   return by_slope(rounded({value, 0, false}), slope, a);
 }
 
-// Of a function that rises from `least` to `most`, and is not defined beyond.
+// Returns the ball of a function that rises from `least` to `most` and is not defined beyond.
 template <class F>
 Ball rising(F f, const Ball& a, double least = -HUGE_VAL, double most = HUGE_VAL) {
   if (!a.known() || a.least() < least || a.most() > most) return Ball::nowhere();
@@ -31,7 +31,7 @@ bool leaves_real_ends(Complex centre, double radius) {
   const double beyond = std::max(0.0, 1 - std::abs(centre.real()));
   return std::hypot(beyond, centre.imag()) > radius;
 }
-// The same branch cuts times i.
+// Tells whether the ball keeps away from the same branch cuts times i.
 bool leaves_imaginary_ends(const Ball& a) {
   return leaves_real_ends({a.centre.imag(), a.centre.real()}, a.radius);
 }

@@ -110,7 +110,8 @@ double largest_found(const Profile& k, double least, double most, int power) {
   return found;
 }
 
-// Where it changes most between places is looked at more closely, down to the step that rounding makes.
+// Tells whether the profile changes by more than kOfScale * scale in the step that rounding makes. The interval with
+// the largest change is halved down to this step.
 bool is_rough(const Profile& k, double width, int power, double scale) {
   constexpr double kOfScale = 0.01, kOfWidth = 0x1p-24, kReach = 2;
   constexpr int kPlaces = 1000;

@@ -1,4 +1,4 @@
-// What rows and columns are multiplied by alike stays outside, so that x s - y s is s times x - y.
+// Finds the difference of points in a formula's values. A common factor stays outside: x s - y s is s times x - y.
 #include "distance/difference.hpp"
 
 #include <algorithm>

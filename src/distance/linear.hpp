@@ -12,7 +12,7 @@ namespace distance {
 // For each component of a result: the components of the argument that it takes, and how often.
 using LinearMap = std::vector<std::vector<std::pair<int, double>>>;
 
-// Is each component of a result one of the argument's?
+// Tells whether each component of a result is a component of the argument.
 bool chooses(const LinearMap& map);
 
 // The map of an argument that a step is linear in. `numbers` are the values of those that are fixed, by their places.

@@ -14,9 +14,9 @@ class NegligibleRanges {
   // The ranges up to `most` on which |k| is no more than `enough`, as far as balls show.
   NegligibleRanges(const Profile& k, double most, double enough);
 
-  // Is the formula small everywhere from `least` to `most`?
+  // Tells whether the formula is small everywhere from `least` to `most`.
   bool covers(double least, double most) const;
-  // Is it small somewhere there?
+  // Tells whether the formula is small somewhere from `least` to `most`.
   bool meets(double least, double most) const;
 
  private:

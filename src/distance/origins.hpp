@@ -1,5 +1,5 @@
-// Where the values of a formula's steps come from: which side they depend on, and which data they are sums or products
-// of.
+// The origins of the values of a formula's steps: the side that a value depends on, and the data that a value is a sum
+// or product of.
 #pragma once
 #include <map>
 #include <optional>
@@ -24,7 +24,7 @@ class Origins {
   enum class Depends { param, row, column, pair };
   Depends depends(const Ref& ref) const;
   const Step* maker(const Ref& ref) const { return program_.maker(ref); }
-  // What a value is called in an error: by the data in it.
+  // Returns the name of a value in an error: the data in the value.
   std::string name_of(const Ref& ref) const;
 
   // The numbers of a parameter.

@@ -23,7 +23,7 @@ class Polynomial {
   bool is_finite() const;
   int degree() const { return is_nothing() ? 0 : static_cast<int>(terms_.begin()->first.size()); }
   double coefficient(const Powers& powers) const;
-  // Is each term a power of a single component?
+  // Tells whether each term is a power of a single component.
   bool is_pure() const;
 
   void add(const Polynomial& other, double times);

@@ -21,7 +21,7 @@ class PrincipalAxes {
   // Polynomials of one degree q as sums over the axes of a number times the q-th power of the component along each:
   // these numbers, of one polynomial after the other. The axes may be rotated for that; where none fit, it is refused.
   std::vector<double> numbers_of(const Polynomials& value, int degree);
-  // Is a point the same along the axes? Else move() takes it there, by the components that the distance depends on.
+  // Tells whether a point is the same along the axes. If not, move() takes it there, by components of the distance.
   bool is_plain() const;
   void move(double* point) const;
 

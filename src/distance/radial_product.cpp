@@ -21,7 +21,7 @@ bool same(const std::vector<Factor>& a, const std::vector<Factor>& b) {
                              [](const Factor& x, const Factor& y) { return same(x, y); });
 }
 
-// Is each factor the same number for all components?
+// Tells whether each factor is the same number for all components.
 bool has_one_number(const RadialProduct& value) {
   const auto wide = [](const Factor& factor) {
     return std::any_of(factor.components.begin(), factor.components.end(),

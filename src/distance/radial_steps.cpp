@@ -61,8 +61,8 @@ RadialProduct RadialSteps::of_step(const Step& step) {
   return step.in.size() == 2 && row(step.op).form == Form::loop ? of_each_two(step) : plain_step(step);
 }
 
-// Of several distances the first that is met counts: from the last argument to the first, but those that divide come
-// last.
+// Applies the step's law of powers. If there are several distances, the first distance that is met counts: from the
+// last argument to the first, but arguments that divide come last.
 RadialProduct RadialSteps::under_law(const Step& step) {
   const OpRow& r = row(step.op);
   const int width = r.form == Form::fold ? fold_width(step) : step.width;
@@ -278,7 +278,7 @@ RadialProduct RadialSteps::settled(RadialProduct value) {
 RadialProduct RadialSteps::reduced(RadialProduct value) {
   if (!value.is_single() || value.degree() != 2) return value;
   if (!value.polynomials[0].is_finite()) throw NotRadial{kNotFinite};
-  // Where all of its components are times 0, it is the number 0, and tells nothing of the distance.
+  // If all components of the value are times 0, the value is the number 0 and tells nothing of the distance.
   if (value.is_zero() && value.place == kOne) value.polynomials = {Polynomial::number(0)};
   if (value.degree() != 2 || square_.is_nothing()) return value;
   const std::optional<double> times = ratio(value.polynomials, {square_});

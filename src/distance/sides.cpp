@@ -41,7 +41,7 @@ std::string where_from(const Side& side, std::int64_t row) {
   return "";
 }
 
-// Of numbers that lie component by component.
+// Checks that numbers, which lie component by component, are finite.
 template <class Numbers>
 void check_finite(const Numbers& numbers, const Side& side, const char* what, const char* axis,
                   const arrays::Workers& workers) {

@@ -11,7 +11,7 @@ const std::vector<const Backend*>& backends();
 // One of them, or a choice of GPUs.
 const Backend& backend_named(const std::string& name);
 
-// Those among which a device is looked for: one of its own where it is a choice of GPUs.
+// Lists the back ends that a device is chosen from. A choice of GPUs has a back end of its own.
 std::vector<const Backend*> backends_for(const std::string& device);
 
 }  // namespace kernweave

@@ -30,15 +30,15 @@ class Data {
   Data(const Plan& plan, const std::vector<OperandData>& operands, Host* host);
 
   const std::vector<View>& views() const { return views_; }
-  // The same as a run for a point of outer axes has them, which are counted together, the first fastest.
+  // Returns the views of a run for a point of all outer axes, which are counted together, the first fastest.
   std::vector<View> views_at(const std::vector<std::int64_t>& outer, std::int64_t point) const;
   const View& on_host(std::size_t k);
   void all_on_host();
-  // Where the plan reads the results of another, or an operand has other numbers.
+  // Replaces a view, if the plan reads the results of another plan or an operand has other numbers.
   void put(std::size_t k, const View& view) { views_[k] = view; }
   // Do all data of points lie on a device because the user put them there?
   bool resident() const;
-  // Where most of their numbers lie.
+  // Tells where most numbers of the data lie.
   Home home() const;
 
  private:

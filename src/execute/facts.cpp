@@ -9,7 +9,7 @@
 namespace kernweave {
 namespace {
 
-// Of one matrix of numbers that lie on a device alone, else null.
+// Returns the copy of a single matrix whose numbers lie on a device alone, else null.
 const Copy* copy_elsewhere(const View& view) {
   if (view.data || view.all > 0 || !view.kept || view.kept->copies.empty()) return nullptr;
   return view.kept->copies.begin()->second.get();
@@ -20,7 +20,7 @@ View cloud_of(const View& view, bool pairwise) {
   return pairwise ? View{view.data, view.numbers(), 1, view.kept} : view;
 }
 
-// Of points that stay where they are, if they can be asked there.
+// Returns the centre of points that stay on their device, if their rows can be read there.
 std::optional<std::vector<double>> centre_elsewhere(const View& cloud) {
   const Copy* const copy = copy_elsewhere(cloud);
   if (!copy) return {};
@@ -42,7 +42,7 @@ View matrix(const View& first, std::int64_t number) {
   return one;
 }
 
-// As if they lay one below the other.
+// Returns the centre of all matrices, as if the matrices lay one below the other.
 std::vector<double> centre_of_matrices(const View& first) {
   const std::int64_t all = first.rows * first.matrices(), step = step_of_centre(all), rows = (all + step - 1) / step;
   std::vector<double> some;
@@ -81,7 +81,7 @@ bool parameters_vary(const Plan& plan, const Data& data) {
   return false;
 }
 
-// Of the components of a value that depends on parameters alone.
+// Returns the range of the components of a value that depends on parameters alone.
 ValueRange range_of(const Evaluator& evaluator, const Ref& ref) {
   const Read<Lane> read = evaluator.read(ref);
   ValueRange range{read[0].v, read[0].v};
@@ -99,7 +99,7 @@ ValueRange both(const ValueRange& a, const ValueRange& b) {
   return {std::min(a.least, b.least), std::max(a.most, b.most)};
 }
 
-// Of what a variant asks for, over the parameters of all runs.
+// Returns the range of each factor in a variant's condition, over the parameters of all runs.
 std::vector<ValueRange> factors_of(const Plan& plan, const Variant& variant, const Sizes& sizes, const Data& data) {
   std::vector<ValueRange> factors;
   for (std::int64_t run = 0; run < (parameters_vary(plan, data) ? sizes.runs() : 1); ++run) {
@@ -115,7 +115,7 @@ std::vector<ValueRange> factors_of(const Plan& plan, const Variant& variant, con
   return factors;
 }
 
-// What lies on a device is not fetched where its owner knows the range.
+// Notes the range of a variable. Data on a device are not fetched if their owner knows the range.
 void note_kept_range(std::size_t k, Data* data, Facts* facts) {
   const Kept* kept = data->views()[k].kept;
   if (!kept || !kept->range) return note_range({data->on_host(k).data, data->views()[k].numbers(), 1}, facts);
@@ -140,7 +140,7 @@ void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* dat
   facts->reach = kept->reach;
 }
 
-// What is taken off the data of each variable that is read relative to a centre; empty: nothing.
+// Returns the centre that is subtracted from the data of each variable read relative to a centre; empty: nothing.
 std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
   std::vector<std::vector<double>> centres(plan.variables.size());
   for (std::size_t k = 0; k < centres.size(); ++k)

@@ -1,4 +1,4 @@
-// What is found out about data before a schedule is chosen: centres, and the facts that conditions ask for.
+// Finds facts of the data before a schedule is chosen: centres, and the facts that conditions ask for.
 #pragma once
 #include <vector>
 #include "execute/data.hpp"
@@ -8,7 +8,7 @@ namespace kernweave {
 
 // Fails with Fault::index if row numbers lie outside the data they point into.
 Findings findings_for(const Plan& plan, const Sizes& sizes, Boxes boxes, Data* data);
-// The same of row numbers alone, and what boxes stand on, where all else is decided.
+// Checks row numbers alone, if all else is decided; growths_for() finds what boxes depend on.
 void check_row_numbers(const Plan& plan, const Sizes& sizes, Data* data);
 Growths growths_for(const Plan& plan, const Variant& variant, Data* data);
 

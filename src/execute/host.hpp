@@ -1,4 +1,4 @@
-// What the executor asks of whoever calls it: the border to R, a solver, a test.
+// The interface of the executor's caller: the border to R, a solver, a test.
 #pragma once
 #include <string>
 #include "schedule/backend.hpp"
@@ -16,7 +16,7 @@ class Host {
   virtual void say(const std::string&) {}
   // The numbers of an operand that lie on a device alone.
   virtual const double* on_host(int operand) = 0;
-  // Where the result of output number k goes. `stays`: shall it be left on the device that finds it?
+  // Returns the place for the result of output number k. `stays`: the result shall be left on the device that finds it.
   virtual Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool stays) = 0;
 };
 

@@ -8,7 +8,7 @@ namespace kernweave {
 
 class MemoryHost : public Host {
  public:
-  // Of each output: rows x places x components, run after run.
+  // The results of each output: rows x places x components, run after run.
   std::vector<std::vector<double>> values, numbers;
   double no_number = 0;  // where there is no row
 

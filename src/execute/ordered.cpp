@@ -84,7 +84,7 @@ void Ordered::put_back(const std::vector<Output>& outputs, const std::vector<Res
           results[k].numbers.put(to + c * rows, place_of_number(o.keep, static_cast<Index>(rooms_[k].numbers[at])));
       }
     };
-    // Of both axes, the rows of each column.
+    // If both axes are kept, the rows are put column by column.
     const std::int64_t each = o.keep == Keep::both ? sizes_.i : rows;
     const ResultRows::OfOutput all{{0, each}}, &some = found ? (*found)[k] : all;
     for (std::int64_t before = 0; before < rows; before += each) {

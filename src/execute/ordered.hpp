@@ -16,11 +16,11 @@ class Ordered {
     for (std::size_t k = 0; k < run->plan.variables.size(); ++k) arrange(run, k);
   }
   void arrange(PlanRun* run, std::size_t k);
-  // Where results are found, and then are put from.
+  // Makes room for results in the order of points. put_back() moves the results from there to `results`.
   std::vector<Result> room(const std::vector<Output>& outputs, const std::vector<Result>& results);
   void put_back(const std::vector<Output>& outputs, const std::vector<Result>& results,
                 const std::vector<ResultRows::OfOutput>* found = nullptr);
-  // What rows of points in order are called in the data.
+  // Replaces numbers of rows in the order of points by numbers of rows in the data.
   void name(Keep keep, ResultRows::OfOutput* rows) const;
 
  private:
@@ -32,7 +32,7 @@ class Ordered {
     return order_of(i).empty() ? k : order_of(i)[static_cast<std::size_t>(k)];
   }
   std::int64_t place_of_row(Keep keep, std::int64_t row) const;
-  // Of outputs kept along an axis, or both, the points of its rows.
+  // Tells whether the rows of an output are points of i: outputs kept along i, or along both axes.
   static bool rows_along_i(Keep keep) { return keep != Keep::j; }
   Index place_of_number(Keep keep, Index number) const;
 

@@ -10,7 +10,7 @@
 
 namespace kernweave {
 
-// What holds for a call.
+// The settings of a call.
 struct Settings {
   std::string device = "auto";
   int threads = 0;                                             // at most; 0 lets the engine decide
@@ -31,7 +31,7 @@ class PlanRun {
   // The best when it is first asked for, and again after reconsider().
   const Schedule& schedule(const std::string& device);
   void reconsider() { executable_ = nullptr, decided_ = false; }
-  // What could be chosen, and one that is told, here or elsewhere.
+  // Lists the schedules that could be chosen; take() adopts a decision made here or elsewhere.
   std::vector<Schedule> candidates(const std::string& device);
   void take(const Decision& decision, const std::string& device);
   // By boxes or not, as a trial has found.
@@ -41,7 +41,7 @@ class PlanRun {
   const Backend& backend() const { return backend_named(chosen_.decision.backend); }
   // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
   bool stays() const { return backend().holds_data() && data.resident(); }
-  // What runs it as decided, and what one run gets.
+  // Returns the executable of the chosen schedule; task() returns the task of one run.
   const std::shared_ptr<Executable>& executable(Prepared* prepared, Host* host);
   Task task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run = 0);
   void run(Prepared* prepared, Host* host, const std::vector<Task>& tasks);

@@ -13,7 +13,7 @@ class Prepared {
  public:
   explicit Prepared(Plan plan) : plan(std::move(plan)) {}
 
-  // What runs `step`, this plan or one of its stages, as decided: made once for all runs that are decided alike.
+  // Returns the executable of `step`, this plan or one of its stages: made once for all runs decided alike.
   std::shared_ptr<Executable> executable(const Plan& step, Decision decision);
 
   int executables() const { return static_cast<int>(made_.size()); }

@@ -23,7 +23,7 @@ void check_rows(const Range& rows, const Grain& whole) {
 
 }  // namespace
 
-// What the first step or a call of one step does.
+// Runs the first step, or the only step, of a call.
 void Execution::run_sum(const std::vector<Task>& tasks, ResultRows* block) {
   if (block) first_->executable(prepared_.get(), host_)->run_rows(tasks, block);
   else first_->run(prepared_.get(), host_, tasks);

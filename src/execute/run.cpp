@@ -81,8 +81,8 @@ void Execution::set_out(int steps) {
   }
 }
 
-// Of restricted pairs with a condition. By boxes, the masked plan runs over the enclosing rectangles, if both plans
-// have the same precision.
+// Makes the plan run for restricted pairs with a condition. By boxes, the masked plan runs over the enclosing
+// rectangles, if both plans have the same precision.
 std::unique_ptr<PlanRun> Execution::run_of_partial() {
   const Plan& partial = *prepared_->plan.partial;
   const std::int64_t largest = std::max(sizes_.i, sizes_.j);
@@ -167,7 +167,7 @@ std::vector<Task> Execution::all_tasks(const std::vector<Result>& results) {
 
 Execution::~Execution() = default;
 
-// What a GPU cannot do of restricted pairs, the CPU does. Whether there is one, choose() finds out.
+// Sets the device to the CPU if a GPU cannot compute the restricted pairs. choose() finds out whether there is a GPU.
 void Execution::keep_to_able_device() {
   const std::string& device = settings_.device;
   if (device == "cpu" || device == "reference") return;

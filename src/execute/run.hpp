@@ -26,15 +26,16 @@ class Execution {
   void expect();
   // Results go where the host says.
   void run();
-  // The same block by block, here or elsewhere: what borders of blocks are multiples of, and in how many rows.
+  // Returns the numbers that borders of blocks are multiples of, and the number of rows. Blocks run here or elsewhere.
   Grain grain();
-  // Of each operand: does a block of rows read of it these rows, and no others? A block of columns, these columns?
+  // Tells for each operand whether a block of rows (columns) reads just these rows (columns) of the operand.
   std::vector<bool> read_by_rows();
   std::vector<bool> read_by_columns();
   // Some rows, to their places among all results, which have nothing else then. Which they are is found, too.
   ResultRows run_rows(const Range& rows, bool plainly);
-  // Where no rows are kept: the states that some rows leave, of each run that is folded by itself, and results from
-  // those of all blocks in order. With columns (of one run of a plan of one step) those that they leave.
+  // Returns the states that some rows leave, for each run that is folded by itself, if no rows are kept; with columns
+  // (of one run of a plan of one step), the states that these columns leave. finish() makes results of the states of
+  // all blocks in order.
   using PackedStates = std::vector<std::vector<char>>;
   PackedStates run_states(const Range& rows, const Range& columns = {});
   void finish(const std::vector<PackedStates>& in_order);
@@ -66,7 +67,7 @@ class Execution {
   std::string device_of_others(const Backend& first) const;
   void agree_on_device();
   void decide();
-  // What is run as one: all runs, or one of them where pairs are restricted.
+  // A set of runs computed together: all runs, or a single run if pairs are restricted.
   struct Together {
     PlanRun* plan;
     std::vector<Task> tasks;
@@ -95,7 +96,7 @@ class Execution {
   Host* const host_;
   Sizes sizes_;
   std::unique_ptr<PlanRun> first_;
-  // Of restricted pairs: which, what runs partial spans, and what puts points in order.
+  // The members for restricted pairs: the pairs, the run of partial spans, and the order of points.
   ExistingPairs pairs_;
   std::unique_ptr<PlanRun> partial_;
   std::unique_ptr<Ordered> ordered_;

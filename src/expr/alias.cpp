@@ -18,7 +18,7 @@ Expr metric(Expr by, Expr f) {
   return scalprod(f, matvecmult(by, f));
 }
 
-// Of a point on a sphere.
+// Returns an angle of a point on a sphere.
 Expr angle_of(Expr point, int which) {
   user_check(width(point) == 2, Fault::shape, "a point on a sphere has a latitude and a longitude, not ", width(point),
              width(point) == 1 ? " component" : " components");

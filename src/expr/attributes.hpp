@@ -6,7 +6,7 @@
 
 namespace kernweave {
 
-// What each is, by a letter: the column `c(list(places), width)` of ops.def has the form "ln".
+// The kinds of attributes, by a letter: the column `c(list(places), width)` of ops.def has the form "ln".
 constexpr char kNumber = 'n', kList = 'l', kMaybeList = 'm';  // which is empty where nothing is given
 std::string attribute_form(const std::string& column);
 
@@ -27,7 +27,7 @@ class Attributes {
   std::size_t next_ = 0;
 };
 
-// Of those that begin with a list; else empty.
+// Returns the first list of attributes whose form begins with a list; else empty.
 std::vector<int> first_list(const std::vector<int>& kept, const std::string& form);
 
 inline void keep(int number, std::vector<int>* kept) { kept->push_back(number); }

@@ -16,7 +16,7 @@ bool have_common_centre(Expr a, Expr b);
 int common_centre(Expr a, Expr b);
 Expr centred(Expr reading, int centre);
 
-// Is it the same for all pairs?
+// Tells whether f is the same for all pairs.
 bool is_parameter(Expr f);
 // Points, maybe times a parameter.
 struct ScaledPoints {
@@ -25,8 +25,8 @@ struct ScaledPoints {
 };
 ScaledPoints side_of(Expr f);
 
-// Is it a squared distance between points along i and points along j, which may be read relative to a common centre and
-// are multiplied by the same?
+// Tells whether f is a squared distance between points along i and points along j which may be read relative to a
+// common centre and are multiplied by the same parameter.
 bool is_distance_across(Expr f);
 
 // Operations of which f(x + c, y + c) = f(x, y) get their arguments relative to a common centre.

@@ -14,7 +14,7 @@ std::vector<Expr> args_of(Expr f) {
   return args;
 }
 
-// What is wrong with a node, or nothing.
+// Describes the fault of a node; null: no fault.
 const char* fault_of(Expr f) {
   const bool gather = f->op == Op::Gather;
   if (gather && f.arg(0)->op != Op::Var) return "a gather of no variable";

@@ -1,4 +1,4 @@
-// Is this graph what the stages after settling may rely on?
+// Checks that a graph is as the stages after settling may rely on.
 #pragma once
 #include <vector>
 #include "expr/node.hpp"

@@ -69,7 +69,7 @@ CourseMask operator!(const CourseMask& a) { return {!a.answer, -a.turns, a.even}
 
 CourseMask operator<(const Course& a, const Course& b) { return compared(a, b, a.value < b.value); }
 CourseMask operator<=(const Course& a, const Course& b) { return compared(a, b, a.value <= b.value); }
-// What moves away from the other value is equal to it at first only.
+// Compares for equality. If a moves away from b, a == b holds at first only.
 CourseMask operator==(const Course& a, const Course& b) {
   const Interval apart = a.value - b.value, slope = a.slope - b.slope;
   const Interval turns = is_flat(slope)     ? kZero

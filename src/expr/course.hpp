@@ -5,13 +5,13 @@
 
 namespace kernweave {
 
-// What becomes of a value when the argument's sign is turned.
+// The effect on a value of turning the argument's sign.
 enum class Parity { unknown, even, odd };
 
 struct Course {
   using Number = double;
 
-  // Of a comparison: its answer; slopes of its truth, as a number; is it even?
+  // The result of a comparison: its answer; slopes of its truth, as a number; whether the truth is even.
   struct Mask {
     Interval::Mask answer;
     Interval turns;

@@ -27,7 +27,8 @@ Expr unit_vector(Pool* pool, int k, int n) {
   return k + 1 < n ? concat(e, zero(pool, n - k - 1)) : e;
 }
 
-// As the formula reads the variable, if it does: in one way, so that there is one derivative at each pair.
+// Returns the leaf by which the formula reads the variable, or null. A formula must read it in one way, so that there
+// is one derivative at each pair.
 Expr only_leaf(Expr normalised, Expr variable_leaf) {
   user_check(variable_leaf->op == Op::Var && variable(variable_leaf).source == Source::data, Fault::unsupported, "`",
              show_short(variable_leaf), "` is no variable, so nothing can be derived in it");
@@ -76,9 +77,9 @@ Expr laplacian(Expr f, Expr v, Expr) {
   return trace(gradient(f, v, f->pool->number(1, Kind::real)), v, Expr());
 }
 
-// The same values along the axes of `f` too, where a derivative is constant: its reductions go over the points of f,
-// and its rows are theirs. Read from leaves of f, for those know how many points there are; both sides of the test are
-// one.
+// Makes a constant derivative vary along the axes of `f`, with the same values: its reductions go over the points of f,
+// and its rows are the rows of f. The test reads leaves of f, for leaves know how many points there are; both of its
+// sides are `value`.
 Expr along_axes_of(Expr f, Expr value) {
   for (Expr leaf : reachable({f})) {
     if (leaf->op != Op::Var || value->type.axes.has(leaf->type.axes)) continue;

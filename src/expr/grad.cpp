@@ -20,7 +20,7 @@ namespace {
 struct NoGradient {};
 NoGradient none() { return {}; }
 
-// What flows back into one argument.
+// The adjoint of one argument: the formula that flows back into it; null: none.
 struct Adjoint {
   Adjoint(NoGradient) {}
   Adjoint(Expr f) : f(f) {}
@@ -148,7 +148,7 @@ Expr transposed(Expr f, std::size_t k, Expr tangent) {
 
 Expr plus(Expr a, Expr b) { return !a ? b : !b ? a : a + b; }
 
-// Those of a reduction's row.
+// The adjoints of a reduction's row: of its formula and of its weight.
 struct GradientColumns {
   Adjoint x;
   Adjoint w;

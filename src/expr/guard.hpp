@@ -7,7 +7,7 @@
 
 namespace kernweave {
 
-// What flows back into a formula, and the guard that says where. Elsewhere it is 0, whatever `amount` is there.
+// A flow back into a formula, and the guard of its place. Elsewhere the flow is 0, whatever `amount` is there.
 struct Flow {
   Expr amount;  // null: nothing
   int guard = 0;
@@ -20,16 +20,16 @@ class Guards {
  public:
   static constexpr int kAlways = 0;
 
-  // The same flow, the zeros of its outermost selections being told by the guard.
+  // Returns the flow without its outermost selections: the guard tells where they are 0.
   Flow peeled(Flow flow);
-  // As wide as the formula that it flows into: summed, or repeated, where broadcasting widened or narrowed it.
+  // Returns the flow as wide as its formula: summed, or repeated, where broadcasting widened or narrowed the formula.
   Flow fitted(Flow flow, int wanted);
   Flow sum(const Flow& a, const Flow& b);
 
-  // As one formula: 0 where the guard, up to one of those that it stands in, is false.
+  // Returns the flow as one formula: 0 where the guard, up to the outer guard `within`, is false.
   Expr selected(const Flow& flow, int within = kAlways) const;
 
-  // Is a flow into this formula chosen now?
+  // Tells whether a flow into this formula is selected here.
   static bool ends_at(Expr f);
 
   bool is_wide(int guard) const { return at(guard).width > 1; }

@@ -36,7 +36,7 @@ bool is_exact(const End& end, double off) {
   return end.missing == 0 && fits;
 }
 
-// What has two arguments: numbers that are none, and how far it is off.
+// Completes the interval made of two arguments: whether values may be NaN, infinite or -0, and how far ends are off.
 Interval of_two(Interval made, const Interval& a, const Interval& b) {
   made.nan = made.nan || a.nan || b.nan;
   made.pole = made.pole || a.pole || b.pole;

@@ -14,7 +14,7 @@ constexpr double kOffDouble = 0x1p-48, kOffSingle = 0x1p-20;
 struct Interval {
   using Number = double;
 
-  // Of a comparison: its answer, and what was compared, by its marks.
+  // The result of a comparison: its answer, and the marks of the values that were compared.
   class Mask {
    public:
     enum Answer { no, yes, unknown };
@@ -23,7 +23,7 @@ struct Interval {
       return {never ? no : always ? yes : unknown, less, more};
     }
     Answer answer() const { return answer_; }
-    // Is what is chosen the lesser of the values that were compared, or the greater?
+    // Tells whether the chosen value is the lesser, or the greater, of the values that were compared.
     bool chooses_lesser(const Interval& yes, const Interval& no) const;
     bool chooses_greater(const Interval& yes, const Interval& no) const;
     friend Mask operator&&(Mask a, Mask b) {

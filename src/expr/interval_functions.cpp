@@ -9,12 +9,12 @@ namespace kernweave {
 namespace {
 
 constexpr double kTurn = 2 * 3.14159265358979323846;
-// Where the gamma function is least, and what it and its logarithm are there.
+// The argument at which the gamma function is least, and the gamma function and its logarithm there.
 constexpr double kGammaTurns = 1.4616321449683623, kLeastGamma = 0.8856031944108887, kLeastLgamma = -0.1214862905358496;
 
 using RealFunction = double (*)(double);
 
-// What functions of rows are at 0, or approach, is exact where it is 0 or 1.
+// Tells whether an end is exact: functions of rows are exact at 0 and in limits, where their value is 0, 1 or -1.
 bool is_exact(double value) { return value == 0 || std::fabs(value) == 1; }
 
 Interval nothing_known(const Interval& a) {
@@ -31,7 +31,7 @@ Interval with_ends(const Interval& a, double least, double most) {
   made.off = a.off;
   return rounded(made, is_exact(least), is_exact(most));
 }
-// Of a function that rises from `least` to `most`, and has no values beyond.
+// Bounds a function that rises for arguments from `least` to `most`, and has no values beyond.
 Interval rising(RealFunction f, const Interval& a, double least = -HUGE_VAL, double most = HUGE_VAL) {
   if (a.least < least || a.most > most) return nothing_known(a);
   Interval made = with_ends(a, f(a.least), f(a.most));
@@ -40,18 +40,18 @@ Interval rising(RealFunction f, const Interval& a, double least = -HUGE_VAL, dou
   return made;
 }
 Interval falling(RealFunction f, const Interval& a) { return with_ends(a, f(a.most), f(a.least)); }
-// Of a function without a sign.
+// Removes -0 from the values of a function without a sign.
 Interval unsigned_of(Interval a) {
   a.minus_zero = false;
   return a;
 }
-// What is off is no share of the value.
+// Widens an interval by size * off: the error is no share of the value.
 Interval off_by(double size, Interval a) {
   a.least -= size * a.off;
   a.most += size * a.off;
   return a;
 }
-// Of powers: exponents that are off by a share of their size make a share of the power.
+// Widens an interval of powers: the relative error of an exponent makes a relative error of the power.
 Interval as_power(Interval a) {
   const auto wider = [&](double end) {
     const double exponent = std::fabs(std::log(std::fabs(end)));
@@ -64,7 +64,7 @@ Interval as_power(Interval a) {
 // Exponents that are off make as large a share of the power.
 Interval as_exponent(const Interval& a) { return rounded(a, a.least == 0, a.most == 0); }
 
-// Of a wave from -1 to 1 that has its tops at `top` and whole periods from there.
+// Bounds a wave from -1 to 1 whose maxima are `top` and whole periods from `top`.
 Interval wave(RealFunction f, const Interval& a, double top, double period) {
   constexpr double kFar = 1e6;
   if (!(a.least > -kFar && a.most < kFar)) return with_ends(a, -1, 1);
@@ -78,7 +78,7 @@ Interval wave(RealFunction f, const Interval& a, double top, double period) {
   return with_ends(a, least, most);
 }
 
-// Of a function of positive numbers that falls to its least value, where the gamma function has it, and rises again.
+// Bounds a function of positive numbers that falls to `least`, where the gamma function is least, and rises again.
 Interval valley(RealFunction f, const Interval& a, double least) {
   if (!(a.least > 0)) return nothing_known(a);
   if (a.most <= kGammaTurns) return falling(f, a);

@@ -1,4 +1,4 @@
-// What the operations of a text mean in KeOps: places are counted from 0, matrices and tensors lie by rows.
+// Makes operations as a text in KeOps' words means them: places count from 0, matrices and tensors lie by rows.
 #pragma once
 #include <string>
 #include <vector>

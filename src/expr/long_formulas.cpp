@@ -46,7 +46,7 @@ Expr soft_dtw(Expr x, Expr y, Expr gamma) {
   user_check(1LL * n * m <= kMostPlaces, Fault::shape, "softdtw(): series of ", n, " and ", m,
              " components; their product may be at most ", kMostPlaces);
   const Expr sharpness = 1 / gamma;
-  // Of two: -gamma log(exp(-a / gamma) + exp(-b / gamma)).
+  // The soft minimum of two costs: -gamma log(exp(-a / gamma) + exp(-b / gamma)).
   const auto soft_min = [&](Expr a, Expr b) { return a - gamma * softplus(Term((a - b) * sharpness)); };
   std::vector<Expr> before, now;  // costs of the best ways to the places of a row
   for (int i = 1; i <= n; ++i, before.swap(now)) {

@@ -72,7 +72,7 @@ class Pool {
   // A literal: integer where it is whole.
   Expr number(double value);
   Expr number(double value, Kind kind);
-  // The same operand along the same axis, relative to the same centre, is the same variable.
+  // Returns the leaf of a variable: a single leaf for the same operand, axis and centre.
   Expr variable(const Variable& variable);
   const Variable& variable(Expr leaf) const { return variables_[leaf->variable]; }
 

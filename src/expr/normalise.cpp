@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace {
 
-// The same formula on other leaves. A gather stays with its variable; its row numbers are remade.
+// Rebuilds a formula on other leaves. A gather stays with its variable; its row numbers are remade.
 template <class Leaf>
 Expr on_leaves(Expr f, Leaf leaf) {
   return rebuild({f}, [&](Expr node, const std::vector<Expr>& args) {

@@ -5,10 +5,10 @@
 
 namespace kernweave {
 
-// What is left: rows other than ALIAS, variables, numbers, and gathers of variables.
+// Reduces formulas to rows other than ALIAS, variables, numbers, and gathers of variables.
 std::vector<Expr> normalised(const std::vector<Expr>& formulas);
 
-// What is derived keeps aliases that have an adjoint of their own, too.
+// Normalises a formula for derivatives: aliases that have an adjoint of their own are kept, too.
 Expr normalised_for_derivatives(Expr f);
 
 }  // namespace kernweave

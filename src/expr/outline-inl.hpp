@@ -1,5 +1,5 @@
-// What a lane that proves something has for the rows of ops.def, other functions being made of these: read inside the
-// lane's type, which it calls L.
+// Declares the functions by which a proving lane evaluates the rows of ops.def; other functions are made of these. Read
+// inside the lane's type, which it calls L.
 friend L operator+(const L& a, const L& b);
 friend L operator-(const L& a, const L& b);
 friend L operator-(const L& a);

@@ -145,7 +145,7 @@ class Parser {
   // KeOps' words for derivatives: Grad(f, x, cotangent) and its kin.
   Expr derived(const Derivation& how) { return derived(how, inner()); }
 
-  // Of a formula that has been read; tells which variable was derived in.
+  // Derives a formula that has been read; `in` becomes the variable of the derivative.
   Expr derived(const Derivation& how, Expr f, Expr* in = nullptr) {
     scan_.expect(",", "and the variable to derive in");
     const Expr variable = inner();
@@ -208,7 +208,7 @@ class Parser {
     return attributes;
   }
 
-  // What goes wrong is told of the operation as it is written.
+  // Makes an operation. Errors name the operation as it is written.
   Expr made(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& written) {
     if (pattern_) return pool_->make(op, args, attributes);
     try {
@@ -264,7 +264,7 @@ class Parser {
     return list;
   }
 
-  // Is the text a reduction, "Sum_Reduction(...)" and its kin, or a derivative of one?
+  // Tells whether the text is a reduction, "Sum_Reduction(...)" and its kin, or a derivative of a reduction.
   bool reduces() const {
     if (pattern_) return false;
     Lexer ahead = scan_;

@@ -7,14 +7,14 @@
 
 namespace kernweave {
 
-// What a formula's names mean; a null Expr for a name that means nothing.
+// The meaning of a formula's names; a null Expr for a name that means nothing.
 using NameLookup = std::function<Expr(const std::string& name)>;
 
 // Whose words a text is in. Both know the names of all operations; KeOps counts places from 0 and lays matrices out by
 // rows.
 enum class Grammar { ours, keops };
 
-// What a text does not say; in R it is NA.
+// The value of a number that a text does not say; in R it is NA.
 constexpr int kUnsaid = std::numeric_limits<int>::min();
 
 // A formula, and the reduction around it where the text has one: `Sum_Reduction(f, 1)`.

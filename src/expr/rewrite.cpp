@@ -48,7 +48,7 @@ const std::vector<Pattern>& patterns() {
   return all;
 }
 
-// What the letters a to z stand for.
+// The formulas and attributes that the letters a to z stand for.
 struct Bindings {
   std::array<Expr, 26> formulas;
   std::array<int, 26> attributes{};
@@ -69,7 +69,7 @@ bool is_not_negative(Expr f, int levels = 3) {
          });
 }
 
-// Of products and powers it does not tell: they may underflow.
+// Tells whether f is known to be positive. Products and powers are not: they may underflow.
 bool is_positive(Expr f, int levels = 3) {
   if (f->op == Op::Number) return f->number > 0;
   if (f->op != Op::Add || levels == 0 || !is_not_negative(f)) return false;
@@ -238,7 +238,7 @@ class Simplifier {
     return simple(pool->make(pattern->op, args, filled_in(pattern->attributes, bound)));
   }
 
-  // Of the multiplications alone, down to the factors.
+  // Counts the work of the multiplications alone, down to the factors.
   std::array<long long, 3> product_work(Expr product) const {
     Work work;
     for (std::vector<Expr> open = {product}; !open.empty();) {

@@ -49,7 +49,7 @@ Width looked_up(Width x, Width table, Width order, Width most) {
   return x == 1 && order >= 0 && table > 4 * (most + 2) ? 1 : kMisfit;
 }
 
-// What the words ask for, by their first letters in the column.
+// States the needs of a width column, known by its first letters.
 std::string wants(const std::string& column) {
   if (column.rfind("repeated", 0) == 0) return "one component and a positive number of repeats are needed";
   if (column.rfind("within", 0) == 0) return "start and length must lie inside";

@@ -8,9 +8,9 @@ namespace kernweave {
 
 // Cut with "..." beyond `budget` characters: shared parts are written out each time they are used.
 std::string show(Expr f, std::size_t budget = 2000);
-// As in a formula. `with_axis`: as `Vi(x)` or `Vj(x)`, since `x` alone would leave open which.
+// Writes a variable as in a formula. `with_axis`: as `Vi(x)` or `Vj(x)`, since `x` alone would leave the axis open.
 std::string show_variable(const Variable& v, bool with_axis);
-// As a name in a message.
+// Writes a formula as a name in a message.
 std::string show_short(Expr f);
 std::string show_number(double value);
 

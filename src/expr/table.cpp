@@ -66,7 +66,7 @@ std::string kind_arguments(const std::string& column) {
   return letters;
 }
 
-// What R calls it: "Ops(\"+\")" among the last columns -> "+"
+// Returns R's operator for a row: "Ops(\"+\")" among the last columns -> "+"
 std::string operator_symbol(const std::string& columns) {
   const std::string opening = "Ops(\"";
   const std::size_t at = columns.find(opening);
@@ -91,7 +91,7 @@ std::string letters_read(const std::string& adjoint) {
   return letters;
 }
 
-// What every row has; the forms add their functions.
+// Makes the members that every row has; the forms add their functions.
 OpRow plain_row(const char* name, const char* fn, Form form, int arity, const char* attributes, const char* kind,
                 const char* columns, const std::vector<std::string>& adjoints = {}) {
   OpRow row{name, fn, form, arity, attribute_form(attributes), kind_rule(kind), kind_arguments(kind),

@@ -66,7 +66,7 @@ struct OpRow {
   PowerLaw law{};
   double log_base = 0;  // of a function with f(x + y) = f(x) f(y): the logarithm of f(1)
 
-  // Is the value a product of powers of the arguments?
+  // Tells whether the value is a product of powers of the arguments.
   bool multiplies() const { return form == Form::elementwise && law && law.plain() && !differences; }
 };
 
@@ -90,7 +90,7 @@ struct StateRow {
   void (*merge)(void* state, const void* later);
   void (*finish)(const void* state, Lane* values, Index* indices);
 
-  // Of a state and its storage, which lies behind it. Both are whole numbers of eights.
+  // Counts the bytes of a state and of its storage, which lies behind the state. Both are multiples of 8.
   std::int64_t bytes(int places) const { return static_cast<std::int64_t>(size) + (storage(places) + 7) / 8 * 8; }
 };
 

@@ -5,14 +5,14 @@
 
 namespace kernweave {
 
-// Of a matrix with so many rows.
+// Transposes a matrix of `rows` rows.
 Expr transpose(Expr matrix, int rows);
 
 // R's kronecker() of two arrays. Both have as many dimensions.
 Expr kronecker(Expr x, Expr y, const std::vector<int>& dims_x, const std::vector<int>& dims_y);
 
-// What tensordot() is asked for, axes counted from 1. Without an order, the axes of x that are left come before those
-// of y.
+// The arguments of tensordot(), axes counted from 1. Without an order, the axes left of x come before the axes left of
+// y.
 struct Contraction {
   std::vector<int> dims_x, dims_y;
   std::vector<int> axes_x, axes_y;  // to be summed over, pair by pair

@@ -51,8 +51,8 @@ Lane tried(const OpRow& op, const Lane* in) {
 
 enum class Domain { any, not_negative, same };
 
-// Is the value never negative, nor -0? Tried on numbers close enough together that no function is negative between two
-// of them alone.
+// Tells whether the value is never negative, nor -0. The numbers tried are so close together that no function is
+// negative between two of them alone.
 bool is_not_negative_of(Domain arguments, const OpRow& op) {
   if (!takes_numbers(op) || (arguments == Domain::same && op.arity != 2)) return false;
   std::vector<double> tries = {0};
@@ -79,7 +79,7 @@ bool adds_up(const OpRow& op) {
   return op.next(Lane(-3.0), in).v == term - 3 && op.next(Lane(5.0), in).v == term + 5;
 }
 
-// As the law says, at 0 as well.
+// Computes the product that a power law states, at 0 as well.
 double product_of(const PowerLaw& law, const Lane* in) {
   double product = law.number;
   for (std::size_t k = 0; k < law.powers.size(); ++k) {
@@ -122,7 +122,7 @@ PowerLaw power_law(const OpRow& op) {
   return std::isnormal(law.number) && holds(law, op) ? law : PowerLaw();
 }
 
-// Of a function that makes products of sums, tried on numbers that are not negative.
+// Returns log f(1) if f(a + b) = f(a) f(b), tried on numbers that are not negative; else 0.
 double log_base(const OpRow& op) {
   if (op.form != Form::elementwise || op.arity != 1) return 0;
   const auto value = [&](double x) {

@@ -1,4 +1,4 @@
-// What is found of operations from their rows: by trying these on numbers, and from what their adjoints read.
+// Finds traits of operations from their rows: by trying the rows on numbers, and from what their adjoints read.
 #pragma once
 #include <optional>
 #include <vector>

@@ -20,7 +20,7 @@ using CourseFn = RowFn<Course>;
 // A value of its own, whatever else has the same interval.
 Course argument(const Interval& a, double slope, Parity parity) { return {a.with(a.least, a.most), slope, parity}; }
 
-// Of arguments from these intervals, of which the one numbered k changes: it is from `at`.
+// Evaluates f where argument k varies over `at` and the other arguments are constants in `args`.
 Course run(CourseFn f, const std::vector<Interval>& args, std::size_t k, const Interval& at, Parity parity) {
   std::array<Course, 4> in;
   for (std::size_t a = 0; a < args.size(); ++a)

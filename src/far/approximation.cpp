@@ -15,7 +15,7 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// Of points in boxes of one side and the other.
+// Returns the range of distances between points in boxes of the two sides.
 template <int D>
 distance::DistanceRange reach_of(const Cube<D>& cube) {
   const BoundingBox<D>&a = cube.of_rows, &b = cube.of_columns;
@@ -43,14 +43,14 @@ class Approximated : public Approximation {
       return distance::largest_found(form_.profile, least, most, form_.power);
     };
     if (form_.rows.count > 0 && form_.columns.count > 0) scale = largest_between(reach.least, reach.most);
-    // Where it is nothing at all, what it is elsewhere.
+    // If the formula vanishes at these distances, its largest value at all distances in the cube counts.
     if (scale < distance::kSmallestScale) scale = largest_between(0, D * cube_.width * cube_.width);
     const bool is_number = std::isfinite(form_.profile.at(reach.least)) || std::isfinite(form_.profile.at(reach.most));
     user_check(scale > 0 || is_number, Fault::input, "the formula is not a number at any distance of these points");
     scale = std::max(scale, distance::kSmallestScale);  // of a formula that is 0
     rough = distance::is_rough(form_.profile, cube_.width, form_.power, scale);
     const Demands demands{request.tolerance * scale, request.grade, form_.power};
-    // Where the difference is multiplied, a column of weights is several of moments, but a pair is one.
+    // If the difference is multiplied, a column of weights is several columns of moments, but a pair is one.
     Prices prices = request.prices;
     prices.pair /= 1 + form_.power * D;
     Octree<D>& sources = sources_ ? *sources_ : *targets_;
@@ -210,7 +210,7 @@ class Approximated : public Approximation {
     return all;
   }
 
-  // What a component of the formula may be times those of the difference.
+  // Bounds a component of the formula, relative to the components of the difference.
   double largest_of_numbers() const {
     double most = 0;
     const std::size_t each = form_.numbers.size() / static_cast<std::size_t>(form_.components);
@@ -221,7 +221,7 @@ class Approximated : public Approximation {
     }
     return most;
   }
-  // Of a row, for a component of the formula.
+  // Returns a row's factor for a component of the formula.
   double factor_at(std::size_t row, std::size_t component) const {
     const std::vector<double>& of_rows = form_.rows.factors;
     const auto count = static_cast<std::size_t>(form_.rows.count);
@@ -236,7 +236,7 @@ class Approximated : public Approximation {
   Levels<D> plan_;
 };
 
-// Where each number stands.
+// Returns the place of each number in the order.
 std::vector<std::int64_t> places_in(const Fresh<int>& order) {
   std::vector<std::int64_t> places(order.size());
   std::int64_t place = 0;

@@ -13,7 +13,7 @@
 namespace kernweave {
 namespace far {
 
-// What is asked for. The tolerance is relative to the largest value of the formula.
+// A request for an approximation. The tolerance is relative to the largest value of the formula.
 struct ApproximationRequest {
   double tolerance = 1e-6;
   Grade grade = Grade::audit;
@@ -28,7 +28,7 @@ struct LevelReport {
   double pairs_skipped, pairs_far, work;
 };
 
-// What products ask of weights, of which sort() tells whether they are finite.
+// Refuses weights that are not finite. sort() tells whether the weights are finite.
 inline void check_finite(bool finite) {
   user_check(finite, Fault::value, "the vector that an approximation multiplies must be finite");
 }
@@ -46,7 +46,7 @@ class Approximation {
   // that is null, for each component of the formula.
   virtual void multiply(const double* sorted, const double* near, int columns, const arrays::Workers& workers,
                         double* out, double* bounds) const = 0;
-  // The same on a device, which has all it needs from the first call on.
+  // Returns the product on a device. The first call sends all that the product needs.
   DeviceProduct& on(device::Device* device, const arrays::Workers& workers);
   // Points on both sides whose pair with themselves is none of the near ones.
   std::vector<std::int64_t> far_from_themselves() const;

@@ -18,7 +18,7 @@ struct ChebyshevProducts {
   ChebyshevProducts(int degrees, int terms);
 
   double at(int m, int a, int b) const { return numbers_[place(m, a, b)]; }
-  // What all numbers of an m come to, and those whose a or b is not below so many terms.
+  // The sum of all numbers of an m, and of the numbers with max(a, b) >= q for each number of terms q (`outside`).
   struct Mass {
     double all = 0;
     std::vector<double> outside;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kSample = 4096, kOfEnds = 64;  // of which one part at each end
 constexpr double kFarAway = 1000, kMostOutliers = 0.001;
 
-// What numbers times 0 come to tells whether all are finite.
+// Returns the bounding box of all points. The sum of 0 times each number tells whether all numbers are finite.
 template <int D>
 BoundingBox<D> ends_of(const Points& points, const arrays::Workers& workers, double* nothing) {
   BoundingBox<D> all;

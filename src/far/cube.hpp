@@ -49,7 +49,7 @@ template <int D>
 struct Centre {
   std::array<double, D> at, rest;
 
-  // Of the box at this place in the grid of its level, whose sides are twice `half` long.
+  // Computes the centre of the box at this place in the grid of its level. The sides of the box are 2 `half` long.
   Centre(const Cube<D>& cube, const std::array<int, D>& place, double half);
 };
 

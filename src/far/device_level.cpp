@@ -137,7 +137,7 @@ void DeviceLevel<D>::send_matrices(const Level<D>& level) {
   numbers_ = sent(device_, numbers);
 }
 
-// As many ranges of targets together as have buffers for what their pairs find.
+// Sends the pairs, of as many ranges of targets at once as the buffers for the pairs' results allow.
 template <int D>
 void DeviceLevel<D>::send_pairs(const Level<D>& level, const arrays::Workers& workers) {
   const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(numbers()));

@@ -7,7 +7,7 @@
 namespace kernweave {
 namespace far {
 
-// Of points that are all in the cube.
+// Returns the Morton order of points that are all in the cube.
 template <int D>
 std::unique_ptr<MortonOrder<D>> device_morton_order(const Points& points, const Cube<D>& cube, device::Device* device);
 

@@ -13,8 +13,8 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// Of the room for what is dropped: that for whole rows. Where sizes count, moments of weights tell that single
-// coefficients come to far less, but not rows.
+// The share of the room for dropped numbers that dropped rows may take. If sizes count, moments of weights show that
+// single coefficients come to far less, but not that rows do.
 constexpr double of_rows(ErrorSum count) { return count == ErrorSum::squares ? 0.1 : 0.01; }
 
 // SizeHistogram of numbers in four steps for each power of two, so that the smallest can be dropped without sorting.
@@ -25,7 +25,7 @@ class SizeHistogram {
   SizeHistogram(const std::vector<double>& numbers, ErrorSum count) {
     for (const double number : numbers) in_[bin(number)] += counted(number, count);
   }
-  // Of the smallest, as many as come to less than `room`: what they come to, and the least number that is not one.
+  // Drops the smallest numbers while their sum is less than `room`. Returns the sum, and the least number that is kept.
   void drop(double room, double* dropped, double* least) const {
     int b = 0;
     for (*dropped = 0; b < kBins - 1 && *dropped + in_[static_cast<std::size_t>(b)] < room; ++b)
@@ -58,7 +58,7 @@ std::vector<double> table_of(const ChebyshevProducts& table, const std::vector<K
   return out;
 }
 
-// What a row of the last axis comes to at most, for each: numbers of the difference's polynomials lead.
+// Bounds each row of the last axis. The first index of `numbers` is the degree m of the difference's polynomials.
 std::vector<double> sizes_of_rows(const std::vector<double>& numbers, const ChebyshevProducts& table, ErrorSum count) {
   const std::size_t many = numbers.size() / static_cast<std::size_t>(table.degrees);
   std::vector<double> sizes(many, 0.0);
@@ -79,7 +79,8 @@ std::vector<double> along_axis(const std::vector<double>& numbers, int from, con
   return out;
 }
 
-// Of each axis: what the coefficients of a degree along it come to, times what of its products is outside.
+// Bounds what q terms leave out, for each q: the sum over axes and degrees m of the coefficients of m along the axis,
+// times outside[q] / all of the products of m.
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const ChebyshevProducts& table, ErrorSum count) {
   const auto points = static_cast<std::size_t>(table.degrees);

@@ -20,7 +20,7 @@ struct KernelExpansion {
   std::vector<int> rows;
   std::vector<double> coefficients;
   double least = 0;  // smaller coefficients are dropped
-  // What the rows that are left out come to, and the coefficients that are dropped.
+  // The sums of the rows that are left out, and of the coefficients that are dropped.
   ErrorSum count = ErrorSum::sizes;
   double of_rows = 0, of_small = 0;
 

@@ -22,7 +22,7 @@ constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
 // Work in coefficients of expansions. Each product of polynomials takes so much of it for a point whose number goes in
 // or out of an expansion, and for the expansion by itself; measured.
 constexpr double kWorkOfPoint = 0.02, kWorkOfExpansion = 0.3;
-// What a coefficient takes by the number of components: in three there are more than a first-level cache has room for.
+// The work of a coefficient by number of components: in three, a first-level cache has no room for all coefficients.
 constexpr double kWorkOfCoefficient[] = {1, 1, 1.5};
 // A tenth of the work of an expansion in 1, 2, and 3 components: a plan is rarely for one product.
 constexpr double kWorkOfClass[] = {5e5, 2e6, 1e7};
@@ -82,7 +82,7 @@ class Planner {
       most_pairs = std::max(most_pairs, other.most_pairs);
     }
   };
-  // What has become of the candidates of a level.
+  // The lists that the candidates of a level end in.
   struct LevelLists {
     LevelLists(std::size_t targets, std::size_t sources)
         : far(static_cast<std::size_t>(target_ranges(targets))), to(targets), from(sources), split(targets),
@@ -318,7 +318,7 @@ class Planner {
     return static_cast<double>(target.size()) * source.size();
   }
 
-  // Is the expansion less work than the pairs?
+  // Tells whether the expansion is less work than the pairs.
   bool is_worth(const OffsetClass& of, const Box& target, const Box& source, double pairs) const {
     const double of_points = kWorkOfExpansion + kWorkOfPoint * (target.size() + source.size());
     return pairs * prices_.pair > kWorkOfCoefficient[D - 1] * (of.kept + of_points * power(of.expansion.degrees, D));

@@ -44,7 +44,7 @@ struct Level {
   double pairs_far, pairs_skipped;  // pairs of boxes
 };
 
-// What a pair of points costs beside a coefficient of an expansion, and what a pair of boxes may cost to be
+// The price of a pair of points beside a coefficient of an expansion, and the most that a pair of boxes may cost to be
 // computed at once, not split; as measured (design/024-far.md).
 struct Prices {
   double pair = 3, at_once = 160000;

@@ -58,7 +58,7 @@ extern const ExpansionLoops loops_base;
 extern const ExpansionLoops loops_avx2, loops_avx512;
 #endif
 
-// Those for the instruction set in use.
+// Returns the loops for the instruction set in use.
 const ExpansionLoops& loops();
 
 template <int D>

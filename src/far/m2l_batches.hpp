@@ -19,7 +19,7 @@ struct M2LBatches {
   Fresh<int> numbers;  // of each target from the first on, where its pairs begin, and their numbers
 };
 
-// Of the pairs of targets in ranges from `first` to `last` - 1 that are expanded, up to `width` in a batch.
+// Lists the expanded pairs of targets in ranges from `first` to `last` - 1, up to `width` pairs in a batch.
 template <int D>
 M2LBatches m2l_batches(const Level<D>& level, std::size_t first, std::size_t last, int width,
                      const arrays::Workers& workers);

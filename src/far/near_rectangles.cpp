@@ -8,7 +8,7 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// Of each level, of each target box: does it, or what it is made of, have columns?
+// Tells for each target box of each level whether the box or a descendant has columns.
 template <int D>
 std::vector<std::vector<bool>> with_columns(const NearColumns& near, const Octree<D>& targets) {
   std::vector<std::vector<bool>> has(near.size());

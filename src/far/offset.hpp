@@ -32,7 +32,7 @@ Offset<D> axes_of(int permutation) {
     return number % 2 ? Offset<D>{first, high, low} : Offset<D>{first, low, high};
   }
 }
-// Is the offset negative along this axis?
+// Tells whether the offset is negative along this axis.
 inline bool is_reflected(int permutation, int axis) { return permutation >> axis & 1; }
 
 template <int D>

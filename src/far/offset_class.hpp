@@ -18,7 +18,7 @@ struct Demands {
   int power = 0;  // of each component of the difference, which the formula is multiplied by
 };
 
-// What becomes of a pair of boxes: left out, expanded, computed pair by pair, or subdivided into pairs of children. No
+// The treatment of a pair of boxes: left out, expanded, computed pair by pair, or subdivided into pairs of children. No
 // class is near: that depends on how many points boxes have.
 enum class Admissibility { negligible, admissible, near, subdivided };
 

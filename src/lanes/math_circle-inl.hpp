@@ -21,7 +21,7 @@ KW_FN Reduced<P> less(Reduced<P> r, P turns, double part) {
   const P product = turns * P(part), difference = r.nearest - product;
   return {difference, r.rest + ((r.nearest - difference) - product)};
 }
-// The same for the first part: here only a difference where the product is the larger has a rest.
+// Computes x - turns * part for the first part. Here a difference has a rest only where the product is larger than x.
 template <class P>
 KW_FN Reduced<P> less(P x, P turns, double part) {
   const P product = turns * P(part), difference = x - product;
@@ -43,8 +43,9 @@ KW_FN Reduced<P> less_turns(P x, P turns) {
   }
 }
 
-// The same where products join sums in one rounding. The first difference is exact: its terms are whole numbers of
-// 2^-23 (2^-52), and it is less than 2. The second is rounded once, the last part too small to count twice.
+// Computes x - turns * pi where products join sums in one rounding. The first difference is exact: its terms are whole
+// multiples of 2^-23 (2^-52), and it is less than 2. The second difference is rounded once, the last part too small to
+// count twice.
 template <class P>
 KW_FN P less_turns_joined(P x, P turns) {
   if constexpr (kSingle<P>)
@@ -71,7 +72,7 @@ KW_FN P half_sin_tail(P z) {
   return (P(0.5) - z * P(0.125)) + z * sin_tail(z);
 }
 
-// Of x less some turns of pi.
+// Computes sin(x - turns * pi).
 template <class P>
 KW_FN P sin_after(P x, P turns) {
   if constexpr (kJoined) {
@@ -88,7 +89,7 @@ KW_FN P sin_after(P x, P turns) {
 
 constexpr double kOneByPi = 0x1.45f306dc9c883p-2;
 
-// Of numbers up to the limit. Every half turn taken off turns the sign. Without a sign, or that of -0 would be lost.
+// Computes sin(x) up to the limit. Each half turn taken off turns the sign. Uses |x|, or the sign of -0 were lost.
 template <class P>
 KW_FN P near_sin(P x) {
   constexpr double kShifter = 1.5 * Layout<typename P::Number>::kUnit;

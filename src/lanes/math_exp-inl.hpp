@@ -117,7 +117,7 @@ KW_FN Pack<T> nearer_inverse_sqrt(Pack<T> y, Pack<T> e) {
 }
 
 #if defined(__x86_64__)
-// What an estimate leaves of 1 / sqrt(x), as a part of it.
+// Computes e = 1 - x y^2, the relative error of y^2 as an estimate of 1 / x.
 template <class T>
 KW_FN Pack<T> left_of_root(Pack<T> x, Pack<T> y) {
   return Pack<T>(1.0) - (x * y) * y;
@@ -128,7 +128,7 @@ KW_FN Pack<T> corrected_inverse_sqrt(Pack<T> x, Pack<T> y, Pack<T> left) {
   if constexpr (sizeof(T) == 8) y = nearer_inverse_sqrt(y, left_of_root(x, y));
   return y;
 }
-// Of numbers whose estimate is one.
+// Computes 1 / sqrt(x) for numbers that have a valid estimate.
 template <class T>
 KW_FN Pack<T> near_inverse_sqrt(Pack<T> x) {
   const Pack<T> y = inverse_sqrt_estimate(x);
@@ -226,7 +226,7 @@ KW_FN Pack<T> times_power(Pack<T> x, Pack<T> n) {
 }
 #endif
 
-// Of packs, one or several, alike.
+// Computes 2^x, of one pack or several packs alike.
 template <class P>
 KW_FN P exp2(P x) {
   using Range = PowerRange<typename P::Number>;

@@ -92,8 +92,8 @@ KW_FN Pack<T> exp2_of_product(Pack<T> y, Pair<T> l) {
   return exp2_near_0<true>(clamp(r, P(-1.0), P(1.0)), 2) * half_power(shifted);
 }
 
-// What C says where the base is no ordinary positive number or the exponent is not finite. Elsewhere the
-// result stays as it is.
+// Sets the results that C prescribes where the base is no ordinary positive number or the exponent is not finite.
+// Elsewhere the result stays as it is.
 template <class T>
 __attribute__((noinline)) void pow_special(const Pack<T>& x, const Pack<T>& y, Pack<T>* result) {
   using P = Pack<T>;

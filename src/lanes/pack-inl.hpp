@@ -24,7 +24,7 @@ struct BitsOf<double> {
   using Type = std::int64_t;
 };
 
-// Is any bit set? What comparing whole vectors has no operator for.
+// Tells whether any bit is set: whole vectors have no operator for this.
 template <class Vector>
 KW_FN bool any_bit(Vector bits) {
 #if defined(__x86_64__)
@@ -98,7 +98,7 @@ struct PackPlaces {
   KW_FN static Piece wide(const Narrow& numbers, int p) {
     return __builtin_convertvector(reinterpret_cast<const Part*>(&numbers)[p], Piece);
   }
-  // Of terms in some column each.
+  // Computes the places first + lane * by_lane + column * by_column, each lane with its own column.
   KW_FN static PackPlaces of(PackIndex first, Narrow column, Index by_column) {
     PackPlaces places;
     for (int p = 0; p < kPieces; ++p) {
@@ -130,7 +130,7 @@ struct Pack {
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
   typedef Bits BitVector __attribute__((vector_size(kVectorBytes)));
-  // As it lies in memory: at any address a number may have.
+  // The vector in memory, at any address that a number may have.
   typedef T Loose __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
   Vector v;
 

@@ -36,7 +36,8 @@ auto likely_key(const SplitItem* first, std::ptrdiff_t k, std::ptrdiff_t count) 
   return keys[place];
 }
 
-// What std::nth_element() does, to which the rest is left: few items, or what keys in an odd order left.
+// Selects as std::nth_element() does, which gets the rest: few items, or items left after kMostPasses passes over keys
+// in an odd order.
 constexpr int kMostPasses = 32;
 template <class SplitItem>
 void set_apart(SplitItem* first, SplitItem* kth, SplitItem* last) {
@@ -47,7 +48,7 @@ void set_apart(SplitItem* first, SplitItem* kth, SplitItem* last) {
       last = middle;
       continue;
     }
-    // Where many have the same key, all of these are set apart at once.
+    // If many items have the same key, all of these items are set apart at once.
     if (middle == first) {
       middle = part(first, last, [&](auto x) { return x <= key; });
       if (kth < middle) return;

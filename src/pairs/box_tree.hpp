@@ -15,7 +15,7 @@ namespace kernweave {
 template <class T>
 using Coordinates = std::vector<std::vector<T>>;
 
-// Can a point with this coordinate be in a box? Of numbers up to so much, squares and their sums are finite.
+// Tells whether a point with this coordinate can be in a box. Up to kMost, squares and their sums are finite.
 template <class T>
 bool fits_in_box(T x) {
   constexpr double kMost = sizeof(T) == 4 ? 1e15 : 1e150;
@@ -25,8 +25,8 @@ bool fits_in_box(T x) {
 template <class T>
 class BoxTree {
  public:
-  // Of all points that can be in a box. Every box but the last of its level has a multiple of `grain` points; so many
-  // are those of a leaf, or nearly twice as many. `poll`: as share_out() has it.
+  // Builds the tree of all points that can be in a box. Every box but the last of its level has a multiple of `grain`
+  // points. A leaf has `grain` points, or nearly twice as many. `poll`: see share_out().
   BoxTree(const Coordinates<T>& points, std::int64_t grain, int threads, const std::function<void(double)>& poll);
 
   // Level 0 is the root. Boxes of level l are number 2^l .. 2^(l+1) - 1; those in box b, 2 b and 2 b + 1.

@@ -1,4 +1,4 @@
-// What rows, spans and tasks of pairs cost, with the origin of each number.
+// The costs of rows, spans and tasks of pairs, with the origin of each number.
 #pragma once
 
 namespace kernweave {

@@ -14,7 +14,7 @@ namespace {
 // The least stretch whose bounds are known. Its square of pairs is looked at where it is mixed.
 constexpr std::int64_t kStretch = 32;
 
-// Of data, or row numbers: how far they may be off from what pairs compute with.
+// The bounds of data, or of row numbers. They allow for the rounding of the numbers that pairs compute with.
 class Numbers {
  public:
   Numbers(const double* data, std::int64_t count, bool single) : data_(data), off_(single ? kOffSingle : kOffDouble) {
@@ -120,7 +120,7 @@ Interval PairBounds::value(const BoundStep& step, const Range& rows, const Range
 }
 
 PairBounds::Existence PairBounds::over(const Range& rows, const Range& columns) {
-  // What is too large may become infinite, or NaN next.
+  // If a value is too large, it may become infinite, or NaN in the next step.
   const double largest = single_ ? 1e37 : 1e307;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Interval found = value(steps_[s], rows, columns);

@@ -1,4 +1,4 @@
-// What a formula that tells pairs apart says of whole rectangles: its bounds there, from those of the data.
+// Bounds a formula that tells pairs apart over whole rectangles, by the bounds of the data.
 #pragma once
 #include <vector>
 #include "base/view.hpp"
@@ -38,7 +38,7 @@ class PairBounds {
   std::vector<Interval> values_;  // of the steps, over the present rectangle
 };
 
-// Of each span, those columns that the formula leaves: full, partial or no longer there.
+// Returns the columns of each span that the formula leaves: full, partial or no longer there.
 PairSpans refined(const PairSpans& spans, PairBounds* bounds);
 
 }  // namespace kernweave

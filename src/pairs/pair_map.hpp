@@ -47,7 +47,7 @@ class PairSpans {
   std::vector<PairSpan> spans_;
 };
 
-// The same pairs, block by block of the columns.
+// Returns the same pairs, block by block of the columns.
 PairSpans transposed(const PairSpans& spans);
 
 // Rows and columns of which all pairs exist.

@@ -29,7 +29,7 @@ Spans common_to(const Spans& a, const Spans& b) {
   return common;
 }
 
-// What is left of `all` without `some` of it.
+// Returns `all` without the columns of `some`.
 Spans without(const Spans& all, const Spans& some) {
   Spans left;
   auto next = some.begin();

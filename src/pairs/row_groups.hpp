@@ -23,7 +23,7 @@ struct RowCosts {
 
 // Every pair of the spans is in one piece, and every row in some. By themselves, in order:
 std::vector<RowPiece> tiles_of_rows(const PairSpans& spans, std::int64_t most_rows);
-// Where columns are shared, those of a row are not in order any more.
+// Groups rows that share columns. The columns of a row are then not in order any more.
 std::vector<RowPiece> grouped_rows(const PairSpans& spans, const RowCosts& costs);
 
 }  // namespace kernweave

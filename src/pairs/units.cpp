@@ -69,7 +69,7 @@ void Units::add_block(const Range& rows, const Range& columns, std::int64_t spli
   shared_rows_ = shared_rows_ || columns.size() > split;
 }
 
-// What is more work than `most` is several units, which end within spans where these are long.
+// Adds a piece of rows. A piece of more work than `most` becomes several units, which end within long spans.
 void Units::add_piece(const RowPiece& piece, double most) {
   const double so_far = ends_.empty() ? 0 : static_cast<double>(ends_.back());
   double work = work_of(piece.rows), before = 0;

@@ -7,7 +7,7 @@
 
 namespace kernweave {
 
-// What a back end computes at a time: tiles of rows and columns, in steps of so many.
+// The shape of a tile that a back end computes at a time: its rows and columns, and the steps of both.
 struct UnitShape {
   std::int64_t rows, row_step, columns, column_step;
 };
@@ -39,9 +39,9 @@ class Units {
   std::int64_t tasks() const { return tasks_; }
   // Are there rows of more than one unit?
   bool shared_rows() const { return shared_rows_; }
-  // Of all spans, so many as there are of a kind.
+  // Returns the number of columns in all spans of a kind, partial or full.
   std::int64_t columns(bool partial) const { return columns_[partial]; }
-  // Those of a task: as much work as those of any other, up to a unit.
+  // Returns the units of a task. All tasks have the same work, up to a unit.
   Range of_task(std::int64_t task) const;
   // Units of the rows that begin among these, and all rows of some units; tasks that have some of these units, and
   // those that begin with one of them.

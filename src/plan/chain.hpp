@@ -20,7 +20,7 @@ struct PairChain {
 bool is_chain(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
               PairChain* found);
 
-// Is it of this kind? Of calls that commute the planner may have turned the arguments.
+// Tells whether a chain is of this kind. The planner may have swapped the arguments of calls that commute.
 bool is_of_kind(const PairChain& chain, Op fold, Red reduction, const CallRow* calls, int length);
 
 }  // namespace kernweave

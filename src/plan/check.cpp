@@ -34,7 +34,7 @@ void check_refs(const Plan& plan, const Program& program) {
   }
 }
 
-// What a fold starts with is there before its loop, and nobody but the addition reads its result.
+// Checks that the start of a fold is computed before its loop, and that the addition alone reads the fold's result.
 void check_starts(const Program& program) {
   for (const Step& fold : program.steps) {
     if (!fold.start) continue;

@@ -1,4 +1,4 @@
-// Is this plan what a back end may rely on?
+// Checks that a plan is as a back end may rely on.
 #pragma once
 #include "plan/plan.hpp"
 

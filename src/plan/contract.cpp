@@ -1,4 +1,4 @@
-// What a formula is to the distances inside it is found from the leaves up; then the distances are replaced.
+// Replaces distances: finds each formula's role for the distances inside it, from the leaves up, then replaces.
 #include "plan/contract.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ int together(int width, int most) {
   return (width + parts - 1) / parts;
 }
 
-// What is to become of distances: those of at least `fewest` components are replaced.
+// The choice of distances to be replaced: distances of at least `fewest` components.
 struct Choice {
   int fewest, most_together;
   bool takes(Expr f) const { return is_distance_across(f) && width(f.arg(0)) >= fewest; }
@@ -109,7 +109,7 @@ class Roles {
   std::vector<ExponentTerm> settled_;
 };
 
-// Is an error in the exponents no more than a relative error of the terms that are added up?
+// Tells whether an error in the exponents is no more than a relative error of the terms that are added up.
 bool may_contract(const std::vector<OutputFormula>& outputs, Roles* roles) {
   for (const OutputFormula& o : outputs) {
     const Role value = roles->of(o.value), weight = roles->of(o.weight);

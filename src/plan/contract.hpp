@@ -5,11 +5,11 @@
 
 namespace kernweave {
 
-// The same outputs with |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y> wherever an absolute error in the distance is a relative
-// error of a term: in exponents. False where no distance stands there, or one stands elsewhere too.
+// Replaces |x - y|^2 by |x|^2 + |y|^2 - 2 <x, y> wherever an absolute error in the distance is a relative error of a
+// term: in exponents. False where no distance stands in an exponent, or a distance stands elsewhere too.
 bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
-// The same for distances of few components too, which is less work only where a sum may begin with the squares.
+// Replaces distances of few components too, which is less work only where a sum may begin with the squares.
 bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
 }  // namespace kernweave

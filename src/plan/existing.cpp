@@ -1,4 +1,4 @@
-// What says nothing to a reduction is known from its row.
+// Finds the neutral element of a reduction from its row, and gives it to pairs that do not exist.
 #include "plan/existing.hpp"
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace {
 
-// What a state gives that no term has come to.
+// Computes the result of a state without terms.
 double empty_result(const RedRow& r) {
   std::vector<std::int64_t> memory(static_cast<std::size_t>(r.state.bytes(1) / 8 + 1));
   r.state.init(memory.data(), reinterpret_cast<char*>(memory.data()) + r.state.size, 1);

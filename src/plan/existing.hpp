@@ -5,10 +5,10 @@
 
 namespace kernweave {
 
-// What a term must be to say nothing to a reduction.
+// Returns the neutral element of a reduction: a term with this value says nothing.
 double neutral_value(Red red);
 
-// The same, with terms that say nothing where `allowed` is false.
+// Returns the outputs with neutral terms where `allowed` is false.
 std::vector<OutputFormula> where_allowed(const std::vector<OutputFormula>& outputs, Expr allowed);
 
 }  // namespace kernweave

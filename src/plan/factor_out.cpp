@@ -44,11 +44,11 @@ class TwoSteps {
     separable_ = f_.pairs.empty() ? f_.kept && f_.folded : f_.pairs.size() == 1 && is_inner(f_.pairs[0], f_, &inner_);
   }
   bool separable() const { return separable_; }
-  // Is there a sum over pairs, and a factor to be taken out of it?
+  // Tells whether there is a sum over pairs; pulls(): and a factor to be taken out of the sum.
   bool over_pairs() const { return !f_.pairs.empty() && !separable_; }
   bool pulls() const { return over_pairs() && f_.kept; }
 
-  // As it is, where nothing can be taken out.
+  // Appends the sum and the formula after it; the output as it is, where nothing can be taken out.
   void make(bool separable, Pulled* pulled) {
     if (separable) make_separable();
     else make_pulled();
@@ -66,7 +66,7 @@ class TwoSteps {
     const Expr result = result_of(sum_, number_, false);
     after_.value = f_.kept ? simple(f_.kept * result) : result;
   }
-  // Of many right-hand sides, the sums of all products with the components of v.
+  // Makes the sum over points. For many right-hand sides it is the sums of all their products with the components of v.
   void make_separable() {
     const bool many = f_.folded && width(f_.folded) > 1;
     if (f_.once) Factors::times(f_.kept ? &f_.kept : f_.folded ? &f_.folded : &inner_.u, f_.once);

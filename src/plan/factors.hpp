@@ -6,7 +6,7 @@
 
 namespace kernweave {
 
-// Of an output that keeps one axis. Null: there is none.
+// The factors of an output that keeps one axis. Null: no factor.
 struct Factors {
   Axes kept_axis, folded_axis;
   Expr once, kept, folded;

@@ -14,7 +14,7 @@
 namespace kernweave {
 namespace {
 
-// What is known of a value of pairs: it is a difference, or follows the sizes of differences in some way.
+// The facts known of a value of pairs: it is a difference, or has a trend in the sizes of differences.
 struct KnownValue {
   bool difference = false;
   Trend trend = Trend::flat;

@@ -34,7 +34,7 @@ using OnceBounds = std::function<Interval(const Ref&)>;
 bool may_be_bounded(const Plan& plan, const Variant& variant);
 Growth growth_of(const Plan& plan, const Variant& variant, std::size_t output, const OnceBounds& once);
 
-// Of each output of a variant. Boxes are for all of them, or none.
+// The growth of each output of a variant. Boxes are for all outputs, or none.
 using Growths = std::vector<Growth>;
 Verdict verdict_of(const Growths& growths);
 

@@ -1,4 +1,4 @@
-// What is asked of the planner.
+// Defines the planner's job.
 #pragma once
 #include <string>
 #include <vector>

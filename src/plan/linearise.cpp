@@ -35,7 +35,7 @@ class Lineariser {
     }
   }
 
-  // What was added since the last line. Variables stay known, steps and numbers do not.
+  // Makes a program of the steps since the last line. Variables stay known, steps and numbers do not.
   void end_line(const std::vector<Expr>& formulas) {
     for (Expr f : formulas) line_.roots.push_back(where_.at(f.get()));
     note_roots(formulas);

@@ -178,7 +178,7 @@ int number_of(Expr leaf, const std::vector<Variable>& variables) {
   return static_cast<int>(std::find_if(variables.begin(), variables.end(), same) - variables.begin());
 }
 
-// Where a sum's value is a product with a factor of the axis that is kept.
+// Notes an epilogue if a sum's value is a product with a factor of the axis that is kept.
 void note_epilogue(const Plan& plan, const Program& program, Output* o) {
   const Step* const made = program.maker(o->value);
   if (o->red != Red::Sum || (o->keep != Keep::i && o->keep != Keep::j) || !made) return;
@@ -236,7 +236,7 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
   return plan;
 }
 
-// What is computed once for each point may be in float64 whatever the pairs are in.
+// Plans two stages; null: none. Values computed once for each point may be in float64 whatever pairs are in.
 std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted, const Job& job, Trace* trace) {
   Pulled pulled;
   if (!pull(wanted, &pulled)) return nullptr;

@@ -14,7 +14,7 @@ struct OutputGroup {
 
 std::vector<OutputGroup> output_groups(const Variant& variant);
 
-// Of each step of the variant's program: do these outputs stand on it?
+// Tells for each step of the variant's program whether these outputs need the step.
 std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs);
 
 // The numbers of a point of this axis that pairs read, in these steps and as values or weights of outputs: components
@@ -27,7 +27,8 @@ std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& ne
 
 // Are the pairs computed in float32? Row numbers and codes must be exact, and a float32 counts only to 16 million.
 bool in_float32(const Plan& plan);
-// The same where no row number is larger than this: those that are exact, and only compared with others, may be.
+// Tells whether the pairs are computed in float32 where no row number exceeds `largest_row`: row numbers that are
+// exact, and only compared with others, may be in float32.
 bool in_float32(const Plan& plan, std::int64_t largest_row);
 
 }  // namespace kernweave

@@ -16,14 +16,14 @@ struct OutputFormula {
   Finish finish{};
 };
 
-// What must hold for a form of the outputs to be chosen, while it is still formulas: a requirement of plan.hpp.
+// A requirement of plan.hpp, still as formulas: it must hold for a form of the outputs to be chosen.
 struct ConditionGuard {
   Expr x, y;  // the variables
   Expr factor;
   double least, most;
 };
 
-// Of each output the weight, if it has one, then the value, so that the value is what has just been computed.
+// Lists for each output the weight, if it has a weight, then the value, so that the value has just been computed.
 inline std::vector<Expr> formulas_of(const std::vector<OutputFormula>& outputs) {
   std::vector<Expr> out;
   for (const OutputFormula& o : outputs) {
@@ -33,7 +33,7 @@ inline std::vector<Expr> formulas_of(const std::vector<OutputFormula>& outputs) 
   return out;
 }
 
-// The same formulas after a pass, back in their places.
+// Puts formulas, listed as by formulas_of(), back in their places after a pass.
 inline void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFormula>* outputs) {
   std::size_t next = 0;
   for (OutputFormula& o : *outputs) {

@@ -13,11 +13,11 @@
 
 namespace kernweave {
 
-// Where a step runs: once, once a row i, once a column j, once a pair, or once per component of a pair.
+// The region of a step: it runs once, once a row i, once a column j, once a pair, or once per component of a pair.
 enum class Region { param, row, column, pair, component };
 constexpr int kRegions = 5;
 
-// What an output is indexed by; the other axes are folded.
+// The axes that index an output; the other axes are folded.
 enum class Keep { i, j, none, both };
 
 enum class Format { float64, float32, tf32 };
@@ -47,8 +47,8 @@ struct Step {
   int width;  // of the result
   Region region;
   int group = -1;  // component group: steps of one loop over components, ended by its fold
-  // Of a fold that the next reader only adds this to: an engine may start with it, and the addition is done. One that
-  // runs the steps as they stand finds the same up to rounding.
+  // The value that the next reader adds to a fold, if it does nothing else: an engine may start the fold with the
+  // value, and the addition is done. An engine that runs the steps as they stand finds the same up to rounding.
   std::optional<Ref> start{};
 };
 
@@ -106,7 +106,7 @@ struct Program {
   void note_uses();
 };
 
-// What the user sees of an output: which of its results, and values times a number.
+// The part of an output that the user sees: which of its results, and values times a number.
 struct Finish {
   Results results = Results::value;
   double sign = 1;
@@ -128,7 +128,7 @@ struct Output {
   Keep keep;
   Kind kind;  // of the value
   Finish finish{};
-  // Of a sum whose value is such a product: an engine may add up the rest and multiply the sum.
+  // The epilogue of a sum whose value is such a product: an engine may add up the rest and multiply the sum.
   std::optional<Epilogue> epilogue{};
 };
 
@@ -144,7 +144,7 @@ struct Requirement {
 // All of these, for a variant to be chosen. Empty: always.
 using Condition = std::vector<Requirement>;
 
-// The same outputs computed in another form. `direct` is always there and comes last.
+// A form in which the outputs are computed. `direct` is always there and comes last.
 struct Variant {
   enum class Form { contracted, expanded, scaled, direct } form;
   Condition condition;
@@ -168,8 +168,8 @@ struct Plan {
   Precision precision;
   Pairs pairs = Pairs::all;
   std::shared_ptr<const Stages> stages;  // the same in two steps, where that is less work
-  // Of restricted pairs that a formula tells apart: the same outputs with their neutral element where a pair is not
-  // there.
+  // The plan for restricted pairs that a formula tells apart: the same outputs with their neutral element where a pair
+  // does not exist.
   std::shared_ptr<const Plan> partial;
 };
 

@@ -7,7 +7,7 @@ namespace kernweave {
 
 Region region_of(Axes axes);
 
-// Where a value varies: of data, by their axis; numbers are there once.
+// Returns the region in which a value varies: data vary along their axis; numbers are in `param`.
 Region region_read(const Ref& ref, const Plan& plan, const Program& program);
 
 // Finds the component groups and sorts the steps by region. `roots` stay readable after the last step.

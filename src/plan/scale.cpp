@@ -19,7 +19,8 @@ struct Exponent {
 
 bool read_once(Expr f, const Users& users) { return users.at(f.get()) == 1; }
 
-// What else reads its points, as a gradient's differences do, goes on reading them as they are.
+// Tells whether f is a distance that is read once. Other readers of its points, as a gradient's differences, go on
+// reading the points as they are.
 bool is_distance(Expr f, const Users& users) { return is_distance_across(f) && read_once(f, users); }
 
 bool find_exponent(Expr power, const Users& users, Exponent* found) {

@@ -5,9 +5,8 @@
 
 namespace kernweave {
 
-// The same outputs with 2^(-c |x - y|^2) as 2^-|s x - s y|^2, s = sqrt(c), and 2^(-c |x - y|) likewise, wherever
-// nothing else reads the distance: a product a pair less, and an exponent that cannot be positive. False where there is
-// none.
+// Replaces 2^(-c |x - y|^2) by 2^-|s x - s y|^2, s = sqrt(c), and 2^(-c |x - y|) likewise, wherever nothing else reads
+// the distance: a product a pair less, and an exponent that cannot be positive. False where there is no such power.
 bool scale_points(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
 }  // namespace kernweave

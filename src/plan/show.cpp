@@ -8,7 +8,7 @@
 namespace kernweave {
 namespace {
 
-// As many digits as the number has.
+// Writes a number with all its digits.
 std::string digits(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.17g", number);

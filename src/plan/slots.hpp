@@ -5,7 +5,7 @@
 
 namespace kernweave {
 
-// Where each slot lies in its region's memory, and how many numbers that holds.
+// The offset of each slot in its region's memory, and the size of each region's memory in numbers.
 struct SlotPlaces {
   std::vector<std::int64_t> offset;
   std::array<std::int64_t, kRegions> memory{};

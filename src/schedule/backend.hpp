@@ -21,7 +21,7 @@ struct Result {
   Kept* values_stay = nullptr;
   Kept* numbers_stay = nullptr;
   double factor = 1;  // of values
-  // Of results that stay and are those of one run of several: numbers before them, and of all; 0 where there is one.
+  // The count of numbers before these results, and of all, if results stay and are of one of several runs; else 0.
   std::int64_t before = 0, all = 0;
 
   bool wants_values() const { return values || values_stay; }
@@ -49,7 +49,7 @@ struct Restriction {
   const Task* task = nullptr;             // the task of `partial`
 };
 
-// What one run needs. Data are in the order of plan.variables (none for counters).
+// The task of one run. Data are in the order of plan.variables (none for counters).
 struct Task {
   std::vector<View> data;
   const std::vector<std::vector<double>>& centres;  // taken off each variable's data; empty: nothing
@@ -62,16 +62,17 @@ struct Task {
   std::int64_t columns_before = 0;                  // of other runs that are folded with this one: places count on
 };
 
-// What a block of the whole leaves: states of its rows that wait for those of other columns. Packed, they are bytes for
-// another process of the same build and model.
+// The states that a block of the whole leaves: its rows wait for the states of other columns. Packed states are bytes
+// for another process of the same build and model.
 class States {
  public:
   virtual ~States() = default;
   virtual std::vector<char> pack() const = 0;
 };
 
-// Where the pairs may be cut into blocks of the whole. Rows are the points of the axis that is kept (i where both are
-// folded); of outputs kept along i and others along j, those of i, filled up to a border, then those of j.
+// The borders at which pairs may be cut into blocks of the whole. Rows are the points of the kept axis (i if both are
+// folded). If outputs are kept along i and others along j, rows are the points of i, filled up to a border, then the
+// points of j.
 struct Grain {
   std::int64_t all = 0;                // rows that there are
   std::int64_t rows = 0, columns = 0;  // borders are multiples of so many of both axes; 0: not along that axis
@@ -127,7 +128,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
-  // Is it never chosen but by name?
+  // Tells whether the back end is chosen by name only.
   virtual bool by_name_only() const { return false; }
   virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   virtual double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const = 0;
@@ -136,9 +137,9 @@ class Backend {
     return std::numeric_limits<double>::infinity();
   }
   virtual double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
-  // Is it there? Asked last, since a device may have to be started to know.
+  // Tells whether the back end is there. Asked last, since a device may have to be started to know.
   virtual Verdict ready() const { return {}; }
-  // And can it, as it is here, run what it otherwise can?
+  // Tells whether the back end, as it is here, can also run what can() accepts.
   virtual Verdict ready_for(const Plan&, const Variant&, const Sizes&) const { return ready(); }
   // The number of the device that computes with data that lie there, and leaves results there; -1: none does.
   virtual int holder() const { return -1; }
@@ -149,7 +150,7 @@ class Backend {
   virtual std::vector<Loops> other_loops(const Plan&, const Variant&, const Sizes&) const { return {}; }
   // The text that a device is given for each pass, where there is one: for explain().
   virtual std::vector<std::string> sources(const Plan&, const Decision&) const { return {}; }
-  // What results depend on beside all else that is decided. Asked where it is ready.
+  // Returns the model that results depend on beside the decision. Asked only if the back end is ready.
   virtual std::string model() const { return ""; }
   // `plan` outlives what is made of it.
   virtual std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const = 0;

@@ -59,7 +59,7 @@ double strain_of(const Variant& variant, std::size_t number, const Findings& fin
     const Requirement& r = variant.condition[k];
     const double reach = findings.variables[r.variables[0]].reach + findings.variables[r.variables[1]].reach;
     const ValueRange& factor = findings.factors[number][k];
-    // Where all points are one, the product does not tell a factor's sign.
+    // If all points coincide, the product does not tell a factor's sign.
     if (r.least >= 0 && !(factor.least >= 0)) return kTooMuch;
     if (!(factor.least * reach >= r.least && factor.most * reach <= r.most)) return kTooMuch;
     strain = std::max({strain, -factor.least * reach / r.most, factor.most * reach / r.most});

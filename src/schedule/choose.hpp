@@ -18,8 +18,8 @@ Wanted wanted_facts(const Plan& plan, const Sizes& sizes);
 // Are there pairs enough to think of boxes? `boxes`: how far they are wanted.
 bool boxes_are_worth_a_thought(Boxes boxes, const Sizes& sizes);
 
-// Is a plan better carried out in two steps at these sizes? The first must leave something to be added up, spare more
-// than the second costs, and need little memory in between.
+// Tells whether a plan is better carried out in two steps at these sizes. The first step must leave something to be
+// added up, spare more than the second step costs, and need little memory in between.
 bool in_two_steps(const Plan& plan, const Sizes& sizes);
 bool may_be_two_steps(const Plan& plan, const Sizes& sizes);
 // May the first step write sum number k where its output will be?

@@ -1,4 +1,4 @@
-// What is weighed before an engine is chosen, with its origin; engines have limits of their own.
+// The numbers weighed before an engine is chosen, with their origin; engines have limits of their own.
 #pragma once
 
 namespace kernweave {
@@ -7,8 +7,8 @@ namespace kernweave {
 // a pair, so this keeps it under 2 % of the work.
 inline constexpr long long kFewestPairsOfFact = 64;
 
-// What depends on columns alone is computed once a call where it takes no more than this, half of what a call may take
-// above inputs and outputs; else once for each block of rows.
+// The most bytes of values of columns alone that are computed once a call, half of what a call may take above inputs
+// and outputs. If there are more bytes, the values are computed once for each block of rows.
 inline constexpr long long kSharedBytes = 32 << 20;
 
 // Pairs from which boxes are thought of: below, all pairs take some milliseconds.

@@ -57,7 +57,7 @@ class Walk {
   bool done() const { return from_ == end_; }
 
  private:
-  // Of a list, every item of which takes a byte or more.
+  // Resizes a list, each item of which takes a byte or more.
   template <class List>
   void resize(List* list) {
     std::uint64_t size = list->size();

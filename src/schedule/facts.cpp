@@ -11,7 +11,7 @@ namespace kernweave {
 
 namespace {
 
-// Of numbers that are all finite, eight side by side; false where one is not.
+// Notes the range of numbers that are all finite, eight side by side; returns false if a number is not finite.
 bool note_finite_range(const double* numbers, std::int64_t count, Facts* facts) {
   std::array<double, 8> least, largest, zeros{};
   least.fill(std::numeric_limits<double>::infinity());

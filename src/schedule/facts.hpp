@@ -23,14 +23,14 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
 // The centre: a point in the middle of the finite entries. Any point near the middle does as well, so some rows are
 // enough.
 std::vector<double> centre_of(const View& view);
-// Those are rows 0, step, 2 step, ... of so many. Of them alone, it is the same.
+// Returns the step of the rows that are enough: 0, step, 2 step, ... These rows alone have the same centre.
 std::int64_t step_of_centre(std::int64_t rows);
 
 // Findings of a call: all that the plan's conditions are checked with, and where the data lie.
 struct Findings {
   std::vector<std::vector<double>> centres;  // of each variable
   std::vector<Facts> variables;
-  // Of each variant's requirements: the range of the factor's components; NaN where one is.
+  // The range of the factor's components, for each variant's requirements; NaN if a component is NaN.
   std::vector<std::vector<ValueRange>> factors;
   Home home = Home::host;
   Boxes boxes = Boxes::trial;

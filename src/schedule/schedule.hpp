@@ -18,10 +18,10 @@ struct Sizes {
   int folded = 0;                     // of the outer axes, as many at the end are folded, too
 
   std::int64_t runs() const { return product(outer.begin(), outer.end()); }
-  // Those with results of their own; and of each of these, those that are folded.
+  // Returns the number of runs with results of their own; folded_runs(): of the runs folded into each of these.
   std::int64_t kept_runs() const { return product(outer.begin(), outer.end() - folded); }
   std::int64_t folded_runs() const { return product(outer.end() - folded, outer.end()); }
-  // Of one run.
+  // Returns the number of pairs of one run that are looked at; places() returns the number of all pairs.
   double pairs() const { return static_cast<double>(i) * static_cast<double>(j) * share; }
   double places() const { return static_cast<double>(i) * static_cast<double>(j); }
 
@@ -32,7 +32,7 @@ struct Sizes {
   }
 };
 
-// Where the data of a call lie and its results shall stay.
+// The place where the data of a call lie and its results shall stay.
 enum class Home { host, device };
 
 // Are pairs left out by bounds on boxes of points? `trial`: some rows tell whether that pays.
@@ -59,8 +59,8 @@ struct Decision {
   double strain = 0;                           // how much of what the variant's condition allows the data take up
   Growths growths{};                           // what boxes stand on
   std::vector<std::vector<double>> centres{};  // taken off each variable's data; empty: nothing
-  // Of all of a call: one step or two, sums and what comes after them; and what is decided of its other plans, of each
-  // output's second step or of partial spans.
+  // The number of steps of the whole call: one step, or sums and what comes after them. `others` has the decisions of
+  // the call's other plans: of each output's second step, or of partial spans.
   int steps = 1;
   std::vector<Decision> others{};
 };

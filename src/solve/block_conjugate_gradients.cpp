@@ -13,7 +13,8 @@ namespace kernweave::solve {
 namespace {
 
 constexpr double kDependent = 1e-13;  // what is left of a column that depends on others, relative to what it came from
-// Of the largest eigenvalue of S'AS: one below minus the first is not of rounding, and one below the second is.
+// The bounds of eigenvalues of S'AS, relative to the largest: below -kNegativeCurvature an eigenvalue is not of
+// rounding, below kNoCurvature it is.
 constexpr double kNegativeCurvature = 1e-8, kNoCurvature = 1e-15;
 constexpr Index kWidest = 64;  // columns at once: products gain nothing beyond, and bases cost their square
 

@@ -4,7 +4,7 @@
 
 namespace kernweave::solve {
 
-// As conjugate_gradients(), in fewer products where columns are many; coefficients are not kept.
+// Solves like conjugate_gradients(), in fewer products if columns are many; coefficients are not kept.
 Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b,
                                    const Block& start, const Limits& limits, const Poll& poll);
 

@@ -62,7 +62,7 @@ Row dots_gpu(const Columns& a, const Columns& b) {
   return summed(parts, kLastParts).to_host().colwise().sum().transpose().array();
 }
 
-// Where rows lie: of columns one after the other, or of points.
+// The strides of rows and columns in memory: columns lie one after the other, or points do.
 struct Strides {
   long long row, column;
 };

@@ -15,9 +15,9 @@ class Columns {
   explicit Columns(Block numbers) : host_(std::move(numbers)) {}
   // Room for numbers, of the host where `device` is null.
   Columns(device::Device* device, Index rows, Index columns);
-  // What a device has in memory that holds so many numbers, or more.
+  // Takes memory of a device that holds rows x columns numbers, or more.
   Columns(device::Device* device, std::unique_ptr<Copy> copy, Index rows, Index columns);
-  // What lies there and belongs to somebody else, who keeps it as long as these columns are looked at.
+  // Refers to numbers on a device that belong to somebody else, who keeps them as long as these columns are used.
   Columns(device::Device* device, double* there, Index rows, Index columns)
       : device_(device), there_(there), rows_(rows), columns_(columns) {}
   Columns(const Columns& other);
@@ -31,7 +31,7 @@ class Columns {
 
   device::Device* device() const { return device_; }  // null: the host
   const Block& block() const { return host_; }        // on the host
-  // The same to write to: columns of the host from now on.
+  // Returns the block to write to. The columns lie on the host from now on.
   Block* here();
   double* at(Index column = 0) const { return there_ + column * rows_; }  // an address of the device
   Kept* kept() const { return kept_.get(); }
@@ -85,7 +85,7 @@ struct RowList {
   const SentCopy copy{};
 };
 
-// Can columns be worked on there? With a run-time compiler, since kernels for them are none of the installation.
+// Tells whether columns can stay there: it takes a run-time compiler, since the installation has no kernels for them.
 bool columns_may_stay(int device);
 
 Row dots(const Columns& a, const Columns& b, int threads);

@@ -19,8 +19,8 @@ constexpr double kBelowZero = 1e-8;   // of a variance: more is no rounding
 
 using RowMajorBlock = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Of a lower triangle L L', and rows R below it: R L'^-1. Columns of which others leave no more than `rounding` say
-// nothing more, and are nought. Returns the least of what is left, of the diagonal.
+// Computes R L'^-1 for the rows R below a lower triangle of L L'. A column becomes 0 if the columns before leave no
+// more than `rounding` of its diagonal. Returns the least share of the diagonal that is left.
 double eliminate(RowMajorBlock* s, double rounding) {
   const Index n = s->cols();
   double least = 1;
@@ -47,7 +47,7 @@ class LocalKriging {
 
   Index pairs() const { return (near_ + 1) * (near_ + 2) / 2; }
 
-  // Of a place: the lower triangle of its data and itself, row by row.
+  // Lists the pairs of a place: the lower triangle of its data and itself, row by row.
   void list(Index place, double* rows, double* columns) const {
     std::vector<double> own;
     for (Index k = 0; k < near_; ++k) own.push_back(data_.at[static_cast<std::size_t>(datum(place, k))]);
@@ -82,8 +82,8 @@ class LocalKriging {
  private:
   int datum(Index place, Index k) const { return places_.near(k, place); }
 
-  // What the coefficients' estimate adds: rows for the place, of what its regressors differ by from what its data
-  // expect, and for the response.
+  // Adds the part of the coefficients' estimate. Row p of `system` is the place's regressors minus what its data
+  // expect; the row after is the response's.
   void add_trend(Index place, const RowMajorBlock& s, double* mean, double* variance) const {
     const Index p = regressors_;
     const auto of_trend = s.bottomRows(p);

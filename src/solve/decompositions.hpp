@@ -4,14 +4,14 @@
 
 namespace kernweave::solve {
 
-// Of a symmetric matrix, whose lower triangle is read: the smallest value first.
+// The eigenpairs of a symmetric matrix, whose lower triangle is read: the smallest value first.
 struct EigenPairs {
   Vector values;
   Block vectors;
   bool found;
 };
 EigenPairs eigen_pairs(const Block& a);
-// Of a tridiagonal matrix.
+// Computes the eigenpairs of a tridiagonal matrix.
 EigenPairs eigen_pairs(const Vector& diagonal, const Vector& beside);
 Vector eigenvalues(const Vector& diagonal, const Vector& beside);
 

@@ -90,7 +90,7 @@ class Engine : public Operator {
     if (!fits) copy(padded_y_.data(), rows * results(count), to);
   }
 
-  // What stands in columns beyond those copied is multiplied, too, and not looked at.
+  // Copies numbers. Columns of padding keep what they have: they are multiplied, too, but their results are not read.
   void copy(const double* from, Index numbers, double* to) const {
     each_piece(numbers, 1, allowed_threads(settings_.threads),
                [&](Index first, Index last, Index) { std::copy(from + first, from + last, to + first); });
@@ -117,7 +117,7 @@ class Engine : public Operator {
 
   // --- on a device ---
 
-  // Of the same columns and data, all of which lie there: their copies are made once.
+  // Returns the execution of plan k on the device. All executions share columns and data there, which are copied once.
   BoundExecution& there(std::size_t k) {
     if (there_[k]) return *there_[k];
     there_[k] = std::make_unique<BoundExecution>(poll_);
@@ -129,8 +129,8 @@ class Engine : public Operator {
     return *there_[k];
   }
 
-  // Where the schedule of the widest plan has data that lie there. A plan that looks at the vector's numbers has them
-  // on the host, as one of points in another order has all, and a sparse matrix has no copy.
+  // Finds the device on which the schedule of the widest plan has its data, or null. The host is needed by a plan that
+  // looks at the vector's numbers, by points in another order, and by a sparse matrix, which has no copy.
   device::Device* looked_for() {
     const ProductPlan& plan = plans_.back();
     const auto sparse = [](const OperandData& operand) { return operand.view.sparse(); };

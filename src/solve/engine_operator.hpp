@@ -17,12 +17,12 @@ struct ProductPlan {
   int vector;  // which of them is multiplied
 };
 
-// What a solver asks of whoever runs it: called between products, and within them with the share that is done; throws
+// The callback of a solver to its caller, between products, and within products with the share that is done. Throws
 // Interrupted to stop.
 using Poll = std::function<void(double)>;
 
-// Of `plans`, by growing width, the narrowest that has room for the columns runs; columns beyond the widest wait for
-// the next run.
+// Makes an operator of `plans`, by growing width. The narrowest plan with room for the columns runs. Columns beyond the
+// widest plan wait for the next run.
 OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known,
                                 const Settings& settings, Poll poll);
 

@@ -14,7 +14,7 @@ constexpr Index kFewPairs = 1 << 21;
 
 View list_of(const RowIndices& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }
 
-// Of columns of the host, or of a device.
+// Returns the view of a column of places, on the host or on a device.
 View list_of(const Columns& places) {
   return {places.device() ? nullptr : places.block().data(), places.size(), 1, places.kept()};
 }

@@ -12,7 +12,7 @@ using RowIndices = std::vector<double>;  // row numbers as the engine gathers th
 
 // 1 to n.
 RowIndices all_places(Index n);
-// The same places as rows from 0.
+// Returns the places as rows from 0.
 std::vector<int> rows_at(const RowIndices& places);
 // Some places out of `all`, as a column of a device, or of the host.
 Columns places_on(device::Device* device, const double* places, Index count, Index all);
@@ -22,7 +22,7 @@ struct EntriesPlan {
   std::shared_ptr<Prepared> prepared;
   std::vector<OperandData> operands;
   int rows, columns;
-  // The same with data that lie on a device, and who keeps these there.
+  // The operands with data that lie on a device, and the owners of these data.
   std::vector<OperandData> there{};
   std::vector<std::unique_ptr<Kept>> copies{};
 };

@@ -7,11 +7,11 @@ namespace kernweave::solve {
 
 struct FarParts {
   far::Approximation* matrix;  // which outlives the operator
-  // Of the near pairs, null where there are none; is it one of points in the order of boxes?
+  // The operator of the near pairs, null if there are none. `near_in_order`: its points are in the order of boxes.
   OperatorPointer near{};
   bool near_in_order = true;
-  // What is taken off for the pairs of a point with itself, which expansions do not leave out: for each row, a column
-  // for each component of the formula; empty for nothing.
+  // The numbers that are subtracted for the pairs of a point with itself, which expansions include: for each row, a
+  // column for each component of the formula; empty for nothing.
   Block diagonal{};
   device::Device* device = nullptr;  // that far pairs are summed on, if on one
   arrays::Workers workers{};

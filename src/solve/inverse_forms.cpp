@@ -17,13 +17,13 @@ constexpr int kLooks = 8;                  // an eighth of the iterations so far
 constexpr double kFormOfRounding = 1e-15;  // of the numbers that a difference is made of
 constexpr double kBetter = 0.25;  // what a round leaves of what was missing, or its products are not good enough
 
-// What is known of each form, and when that is enough.
+// The bounds of each form's error, and the test whether the errors are small enough.
 class Accuracy {
  public:
   Accuracy(const Vector& whole, double smallest, double tolerance)
       : whole_(whole), known_(smallest > 0), tolerance_(tolerance), lowest_(Vector::Constant(whole.size(), smallest)) {}
 
-  // Where no bound of the eigenvalues is known, the smallest Ritz value is taken for it.
+  // Tells whether a bound of the eigenvalues is known. If not, the smallest Ritz value is taken for it.
   bool knows_bound() const { return known_; }
   void take_ritz(Index c, double value) { lowest_[c] = lowest_[c] > 0 ? std::min(lowest_[c], value) : value; }
   double left(Index c, double rz) const { return std::max(rz, 0.0) / lowest_[c]; }
@@ -187,7 +187,7 @@ class RestartedForms {
   }
 
  private:
-  // What the solutions leave of the right-hand sides, and the forms by it. False where a round was of little use.
+  // Computes the residuals of the solutions, and the forms from them. Returns false if a round was of little use.
   bool look() {
     matrix_->multiply(x_, &q_);
     ++forms_.products;

@@ -43,7 +43,7 @@ class Lanczos {
   // A product for all columns that go on.
   void advance();
   void step(LanczosColumn* column, Index place);
-  // Those that `stay` does not name leave.
+  // Keeps the columns in `stay`. The other columns leave.
   void keep(const std::vector<Index>& stay);
 
   Operator* const matrix_;

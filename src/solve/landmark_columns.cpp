@@ -10,7 +10,7 @@
 namespace kernweave::solve {
 namespace {
 
-// Of the largest number on the diagonal: keeps a Cholesky factor of nearly dependent columns finite.
+// The share of the largest diagonal entry that keeps a Cholesky factor of nearly dependent columns finite.
 constexpr double kJitter = 1e-13;
 constexpr Index kChunk = 4096;  // points at once: a block for the engine
 constexpr Index kPart = 256;    // of these that a thread takes: columns of some hundred landmarks in second-level cache

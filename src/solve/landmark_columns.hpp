@@ -12,7 +12,7 @@ class LandmarkColumns {
  public:
   LandmarkColumns(Entries* entries, const RowIndices& landmarks, int threads);
 
-  // Of K[S, S] = L L', S being the landmarks: x by L^-1, and by its transpose.
+  // Multiplies x by L^-1, or by its transpose, where K[S, S] = L L' and S are the landmarks.
   void by_left(Eigen::Ref<Block> x) const { cholesky_.matrixL().solveInPlace(x); }
   void by_right(Eigen::Ref<Block> x) const { cholesky_.matrixU().solveInPlace(x); }
 

@@ -29,9 +29,9 @@ struct WeightedPairs {
   Columns rows, columns, weights;  // a column of numbers each
 };
 
-// Of a preconditioner of landmarks and Vecchia.
+// Returns the weights of a preconditioner of landmarks and Vecchia.
 InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& landmarks, device::Device* home);
-// Of `count` points of the order from number `from` on.
+// Returns the pairs of `count` points of the order from number `from` on.
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 
 // Without landmarks, Vecchia's sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.

@@ -14,7 +14,7 @@ namespace {
 
 // Proposals at once: products of matrices are worth it from some dozens on, and more of these are rejected.
 constexpr Index kBatch = 64;
-// Of the diagonal: what is left below is rounding.
+// The share of the diagonal's sum below which the residual is rounding.
 constexpr double kTraceOfRounding = 1e-12;
 
 class Pivoting {
@@ -83,7 +83,7 @@ class Pivoting {
     return rows;
   }
 
-  // What the landmarks so far leave of the block of these.
+  // Computes the residual that the landmarks so far leave of the block of these points.
   Block residual(const std::vector<Index>& of) {
     Block out;
     entries_->block(places(of), places(of), &out);

@@ -156,7 +156,7 @@ class Fit {
     judge();
   }
 
-  // Of one column: relative to A'b, or to rounding where that is more.
+  // Returns the residual of a column relative to A'b, or to rounding if that is more.
   double relative(double residual, Index column) const {
     const double least = kResidualOfRounding / limits_.tolerance * largest_ * sides_[column];
     const double all = std::max(scale_[column], least);
@@ -201,7 +201,7 @@ class Fit {
     all->conservativeResize(static_cast<Index>(which.size()));
   }
 
-  // What this round moved x by, once for each column.
+  // Adds the step of this round to x, once for each column.
   void give_back() {
     for (std::size_t k = 0; k < active_.size(); ++k) {
       out_.x.here()->col(active_[k]) += moved_.col(static_cast<Index>(k));

@@ -16,7 +16,7 @@ struct LowRankWeights {
   Vector diagonal;
 };
 
-// Of a preconditioner of low rank.
+// Returns the weights of a preconditioner of low rank.
 LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks,
                                 const Block& v);
 double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks);

@@ -22,7 +22,7 @@ class Operator {
 
   // The device that multiplies columns where they lie, without a look at the host; null: the host.
   virtual device::Device* home() { return nullptr; }
-  // The same two of columns wherever they lie, and y lies there, too. Who has no other way goes by way of the host.
+  // Multiplies columns wherever they lie; y lies there, too. By default the product goes by way of the host.
   virtual void multiply(const Columns& x, Columns* y);
   virtual void add_multiply(const Columns& x, double by, Columns* y);
 
@@ -40,7 +40,7 @@ OperatorPointer diagonal_operator(Vector values);
 OperatorPointer dense_operator(Block matrix);
 // F F' of numbers that lie elsewhere and stay there.
 OperatorPointer gram_operator(Eigen::Map<const Block> factor);
-// What else can multiply: a function of R, say.
+// The product of another operator: a function of R, say.
 using Multiply = std::function<void(const Block& x, Block* y)>;
 OperatorPointer function_operator(Index rows, Index columns, Multiply multiply);
 

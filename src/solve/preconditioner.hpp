@@ -14,11 +14,11 @@ class Preconditioner {
  public:
   virtual ~Preconditioner() = default;
 
-  // What is kept from call to call is numbers. Products come with each call, since they stand on data as these lie
-  // then.
+  // Binds the products of a call, since products depend on data as these lie then. Only numbers are kept from call to
+  // call.
   void bind(Thin thin) { thin_ = std::move(thin); }
 
-  // Where the columns lie.
+  // Multiplies by G, G', G'^-1 or P^-1 where the columns lie.
   virtual void root(const Columns& x, Columns* y) = 0;             // G x
   virtual void root_transposed(const Columns& x, Columns* y) = 0;  // G' x
   virtual void back(const Block& x, Block* y) = 0;                 // G'^-1 x
@@ -26,10 +26,10 @@ class Preconditioner {
     root_transposed(x, &half_);
     root(half_, y);
   }
-  // Where G is triangular after P = A on its pattern, the diagonal of G'AG is 1.
+  // Tells whether the diagonal of G'AG is 1: G is triangular, and P = A on its pattern.
   virtual bool unit_diagonal() const { return false; }
 
-  // Where its own products are at home.
+  // Returns the device that is the home of the preconditioner's own products.
   device::Device* home() const { return thin_.to ? thin_.to->home() : nullptr; }
 
   double logdet = 0;

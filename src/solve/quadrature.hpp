@@ -20,10 +20,10 @@ struct LogForm {
 // `smallest`: a number that no eigenvalue of B is below, or 0 where none is known.
 LogForm log_form(const Coefficients& numbers, double smallest);
 
-// Of each column that was iterated.
+// Returns the form of each column that was iterated.
 std::vector<LogForm> log_forms(const Solution& solution, double smallest);
 
-// What truncation may have done is small beside how far the columns differ from each other: more steps gain nothing.
+// Tells whether truncation is small beside how far the columns differ from each other: more steps gain nothing.
 // `first_known`: the first-order term has no noise, since its trace is known.
 bool settled(const std::vector<LogForm>& forms, bool first_known);
 

@@ -24,7 +24,7 @@ class RestartedIteration {
   virtual void settle() {}
   // An early stop: is what is wanted known before the residuals are small? Asked now and then.
   virtual bool enough() const { return false; }
-  // Is there more to be done for the columns in active_?
+  // Tells whether there is more to be done for the columns in active_.
   virtual bool busy() const = 0;
 
   void product(const Columns& x, Columns* y);

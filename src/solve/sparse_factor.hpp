@@ -38,7 +38,7 @@ class SparseFactor {
   Vector squares_of_rows() const;
   // Columns for points from number `from` on.
   void put_columns(Index from, const Block& some) { values_.middleCols(from, some.cols()) = some; }
-  // As kernels read it: the places, which are there from the start, and all once the numbers are.
+  // Describes the places to a kernel, which are there from the start; describe() adds the numbers, once they are there.
   void describe_places(device::Device* device, gpu::ColumnTask* task) const;
   void describe(device::Device* device, gpu::ColumnTask* task) const;
 
@@ -47,7 +47,7 @@ class SparseFactor {
   void solve_from_left(Block* x) const;
 
  private:
-  // Where the entries of a row begin.
+  // Returns the place where the entries of a row begin.
   std::size_t begin(Index row) const { return static_cast<std::size_t>(starts_[static_cast<std::size_t>(row)]); }
 
   const Slots at_;

@@ -13,8 +13,8 @@ struct SpectralRules {
   int products = 0;
 };
 
-// Of a positive semidefinite matrix B. A column ends where the bounds of b'(B + ridge)^-1 b are so near each other,
-// relative to it.
+// Computes the spectral rules of a positive semidefinite matrix B. A column ends if the bounds of b'(B + ridge)^-1 b
+// agree, relative to b'(B + ridge)^-1 b.
 SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, const Limits& limits, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -27,7 +27,7 @@ struct Progress {
   double change = 1, left = 1;
 };
 
-// What is to come is reckoned as the sum of changes that go on falling as the last did.
+// Estimates the changes to come: their sum, if changes go on falling as the last change did.
 void look(const Lanczos& process, Index column, Progress* at) {
   const Vector now = first_of_root(process.tridiagonal(column));
   Vector change = now;

@@ -13,7 +13,7 @@ struct QuadratureRule {
   Eigen::ArrayXd nodes, weights;
 };
 
-// Of the leading part of so many rows.
+// Computes the Gauss rule of the leading part of `rows` rows.
 QuadratureRule gauss_rule(const Tridiagonal& t, Index rows);
 // With the last number on the diagonal such that `node` is an eigenvalue, which bounds from the other side. Of two rows
 // or more.

@@ -8,7 +8,7 @@
 
 namespace kernweave::solve {
 
-// Of some points of the order: where the pairs of each begin in a list of all, and how many there are.
+// The place where the pairs of each of some points of the order begin in a list of all pairs, and the number of pairs.
 struct PairStarts {
   PairStarts(Index from, std::vector<long long> at) : from(from), at(std::move(at)) {}
   Index points() const { return static_cast<Index>(at.size()) - 1; }
@@ -34,10 +34,10 @@ class VecchiaPairs {
   PairStarts starts(Index from, Index count) const;
   // Rows and columns in the matrix, from 1, each pair once: the lower triangle of a conditioning set, row by row.
   void list(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns) const;
-  // And what its entry is multiplied by in the trace of U U' dA: entries off the diagonal stand for both.
+  // Lists also the factor of each entry in the trace of U U' dA. Off the diagonal an entry stands for both.
   void list_weighed(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns,
                     Columns* weights) const;
-  // What a kernel reads that works on the listed pairs, beside the pairs.
+  // Describes what a kernel reads beside the listed pairs.
   void describe(const PairStarts& starts, device::Device* home, gpu::ColumnTask* task) const;
 
   // Calls work(first, n) for some points of a list at a time, and work(k) for each.

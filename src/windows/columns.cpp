@@ -61,8 +61,8 @@ Rcpp::List weighed(solve::Preconditioner* p, solve::Index landmarks, device::Dev
       Rcpp::_["weights"] = block_to_r(pairs.weights.to_host()));
 }
 
-// What solvers find with their columns on a device of this number, or with -1 on the host. `thin`: what multiplies for
-// the preconditioner, from the landmarks and to them. `local`: it has neighbours.
+// Returns the results of solvers with their columns on device `number`, or with -1 on the host. `thin`: the
+// preconditioner's products, from the landmarks and to them. `local`: the preconditioner has neighbours.
 Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp::NumericMatrix b,
                    Rcpp::NumericMatrix start, bool local, int number) {
   namespace solve = solve;

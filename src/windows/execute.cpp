@@ -68,7 +68,7 @@ struct Dealt {
     return found;
   }
 
-  // Of the first output.
+  // Returns the numbers of the first output.
   static std::vector<double> first(const std::vector<std::vector<double>>& all) {
     return all.empty() ? std::vector<double>() : all[0];
   }

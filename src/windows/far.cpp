@@ -1,4 +1,4 @@
-// What is proved of formulas: operations on balls, and their values.
+// Windows on proofs about formulas: operations on balls, and their values.
 #include "windows/window.hpp"
 
 #include "distance/ball.hpp"

@@ -1,4 +1,4 @@
-// What is known of formulas: facts of their data, trends and intervals of operations, rules, reductions in pieces.
+// Windows on formulas: facts of their data, trends and intervals of operations, rules, reductions in pieces.
 #include "windows/window.hpp"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ SEXP simplify(SEXP formula) {
   return formulas.write(kernweave::simplify(normalised({formulas.read(formula)}))[0]);
 }
 
-// What a formula costs: for every pair, for every row or column, once.
+// Returns the cost of a formula for every pair, for every row or column, and once.
 Rcpp::NumericVector work(SEXP formula) {
   Formulas formulas;
   const auto work = work_of(normalised({formulas.read(formula)})[0]);

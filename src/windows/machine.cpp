@@ -45,7 +45,7 @@ void gpu_pretend(int count) { device::pretend(count); }
 // Gives back to the driver what the device's pool has.
 void gpu_trim() { device::open(0).trim(); }
 
-// What code does that writes where it only may read: the number that was there.
+// Writes to memory that may only be read, as rude code does. Returns the number that was there.
 double write_rudely(SEXP x, double value) {
   std::swap(*REAL(x), value);
   return value;

@@ -21,7 +21,7 @@
 namespace kernweave::windows {
 namespace {
 
-// What each engine makes of a plan, at so many points along both axes.
+// Shows the form that each engine gives a plan's variant, at `sizes` points along both axes.
 std::string cpu_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
   const Verdict verdict = cpu_backend().can(plan, variant, sizes);
   if (!verdict.yes) return "not on the CPU: " + verdict.why + '\n';
@@ -50,7 +50,7 @@ std::string script_text(const Plan& plan, const Variant& variant, const Sizes& s
   return text;
 }
 
-// What a back end says of a variant: its price, or why it cannot.
+// Shows each back end's price of a variant, or the reason why the back end cannot run the variant.
 std::string price_text(const Plan& plan, const Variant& variant, const Sizes& sizes) {
   std::string text;
   for (const Backend* backend : {&cpu_backend(), &cuda_backend("gpu")}) {
@@ -62,7 +62,7 @@ std::string price_text(const Plan& plan, const Variant& variant, const Sizes& si
   return text;
 }
 
-// Of all variants; what cannot be made says why.
+// Joins the texts of all variants. A variant that cannot be made gives the reason.
 template <class Text>
 std::string for_all_variants(const Plan& plan, const Sizes& sizes, Text text) {
   std::string all;
@@ -74,7 +74,7 @@ std::string for_all_variants(const Plan& plan, const Sizes& sizes, Text text) {
   return all;
 }
 
-// What a reduction's plan consists of, and what each engine makes of it at n x n points, as text: for tools/replay.R.
+// Shows a reduction's plan, and the form that each engine gives the plan at n x n points, as text: for tools/replay.R.
 Rcpp::CharacterVector replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, double n) {
   Formulas formulas;
   const Plan whole = lower(job_from_r(outputs, extents, options, &formulas), nullptr);
@@ -131,7 +131,7 @@ Rcpp::NumericVector cuda_windows(SEXP plan, double lanes, double sweep, double p
       Rcpp::_["all"] = needs.all(m, n));
 }
 
-// What the interpreter makes of a plan's passes: why it does not take one ("" if it does), the rows that its
+// Shows the interpreter's form of a plan's passes: the reason why a pass is not taken ("" if it is), the rows that its
 // instructions call, and the kernel that goes through its pairs.
 Rcpp::DataFrame cuda_scripts(SEXP plan, double points) {
   const Plan& p = plan_behind(plan)->plan;
@@ -152,8 +152,8 @@ Rcpp::DataFrame cuda_scripts(SEXP plan, double points) {
                                  Rcpp::_["threads"] = threads, Rcpp::_["bytes"] = bytes);
 }
 
-// Of each form of a plan that the CPU engine takes, or of the sums that it begins with, and each sweep over the pairs:
-// is there a loop that was compiled for just these pairs?
+// Tells for each form of a plan that the CPU engine takes, or of the sums that the plan begins with, and each sweep
+// over the pairs, whether a loop was compiled for just these pairs.
 Rcpp::DataFrame cpu_loops(SEXP plan, double points) {
   const Plan& all = plan_behind(plan)->plan;
   const Plan& p = all.stages && !all.stages->separable ? all.stages->sums : all;

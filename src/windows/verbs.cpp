@@ -320,7 +320,7 @@ void sorted_index(Device&, const int* index, Index count, Index, int* keys, int*
   std::transform(order, order + count, keys, [&](int row) { return index[row - 1]; });
 }
 
-// Of no device but the driver's that is none.
+// Tells whether the device is of the driver in tests, which the report lists with "none".
 bool ready(Device& gpu) {
   const auto devices = device::report().devices;
   const auto number = static_cast<std::size_t>(gpu.number());

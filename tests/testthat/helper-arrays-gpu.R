@@ -1,8 +1,8 @@
-# What is the same of verbs for arrays on a GPU and on the CPU.
+# Compares verbs for arrays on a GPU with the same verbs on the CPU.
 
 on_gpu <- function(x) if (is.null(x)) NULL else on_device(x, "gpu", integers = is.integer(x))
 
-# What a call makes here and there. Nothing may be fetched on the way.
+# Expects the same from a call on the CPU and on the GPU. Nothing may be fetched on the way.
 same_there <- function(call, tolerance = 0, stays = TRUE, label = deparse1(body(call))) {
   here <- call(identity)
   forget_said("arrays")

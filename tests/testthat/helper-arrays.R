@@ -16,7 +16,7 @@ long_lengths <- list(200000L, c(1L, 150000L, 0L, 3L, 70000L), rep(7L, 20000), c(
 # The items of each segment, by their places.
 places_in <- function(lengths) Map(function(from, n) from + seq_len(n), cumsum(lengths) - lengths, lengths)
 
-# What an operator makes of some items; `at` are their places.
+# The oracle of each operator for some items; `at` are their places.
 oracle_operators <- list(
   sum = function(x, at, na.rm) sum(x, na.rm = na.rm), prod = function(x, at, na.rm) prod(x, na.rm = na.rm),
   min = function(x, at, na.rm) suppressWarnings(min(x, na.rm = na.rm)),

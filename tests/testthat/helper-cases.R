@@ -1,4 +1,4 @@
-# What the harness loops over: devices, precisions, sizes, and well-typed arguments for any row of the table.
+# The cases of the harness: devices, precisions, sizes, and well-typed arguments for any row of the table.
 
 engine <- asNamespace("kernweave")
 
@@ -15,8 +15,8 @@ test_widths <- function() by_tier(c(1, 17), c(1, 3, 17), c(1, 3, 17), cran = 3)
 
 wants_logical <- function(row) row$fn %in% c("any", "all", "count")
 
-# Where an operation is smooth: its gradient is compared with differences there. Its values are looked at elsewhere,
-# too, unless base R is not exact there (tanpi next to a pole).
+# Returns a range where an operation is smooth: its gradient is compared with differences there. Its values are looked
+# at elsewhere, too, unless base R is not exact there (tanpi next to a pole).
 smooth_range <- function(row) {
   switch(row$name, Asin = , Acos = , Atanh = c(-0.9, 0.9), Acosh = c(1.2, 3), TanPi = c(-0.4, 0.4),
          Minkowski = c(2.1, 3), c(0.3, 1.8))
@@ -50,7 +50,7 @@ accepted_shapes <- function(row, widths, most = by_tier(2, 3, 4, cran = 1)) {
   found
 }
 
-# Those with lists, for arguments of at most six components: lists behind their lengths.
+# The attributes with lists, for arguments of at most six components: lists stand behind their lengths.
 listed <- function(...) unlist(lapply(list(...), function(list) c(length(list), list)))
 attribute_lists <- list(
   Pick = list(listed(3L), listed(c(2L, 1L)), listed(c(5L, 1L, 1L, 3L, 2L))),

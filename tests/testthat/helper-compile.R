@@ -26,7 +26,7 @@ with_nvcc <- function(flags, headers) {
   c(tool, list(ptx = if (tool$ok) readLines(ptx)))
 }
 
-# What compiles them by NVRTC, with no other header in reach: a function of flags and folder.
+# Returns a compiler of every row by NVRTC, with no other header in reach: a function of flags and folder.
 nvrtc_compiler <- function() {
   testthat::skip_on_os("windows")
   library_file <- Sys.glob(file.path(toolkit(), c("lib64", "lib", "targets/*/lib"), "libnvrtc.so*"))

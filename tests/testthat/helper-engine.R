@@ -5,13 +5,13 @@ windows <- getDLLRegisteredRoutines("kernweave")$.External
 
 skip_without_windows <- function() if (!length(windows)) testthat::skip("installed without windows for tests")
 
-# What is seen through one of them; a test that looks is skipped where there are none.
+# Calls a window by its name, or skips the test if there are no windows.
 through <- function(name, ...) {
   skip_without_windows()
   .External(windows[[paste0("window_", name)]], ...)
 }
 
-# What a reduction is run with: its plan and operands; and the data of these.
+# The plan and the operands that a reduction is run with, and the data of the operands.
 prepared_for <- function(R) kernweave:::prepared(R)
 plan_behind <- function(R) prepared_for(R)$plan
 data_for <- function(ready) kernweave:::operand_data(ready$operands, list(), list())
@@ -24,7 +24,7 @@ use_instructions <- function(name = "present") kernweave:::r_use_instructions(na
 # Threads that a call would take, and cores.
 threads_here <- function() unlist(kernweave:::chosen_threads()[c("threads", "cores")], use.names = FALSE)
 
-# What is said once a session is said again.
+# Forgets what has been said, so that messages said once a session are said again.
 forget_said <- function(names = ls(said)) {
   said <- kernweave:::said
   rm(list = intersect(names, ls(said)), envir = said)

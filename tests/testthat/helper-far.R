@@ -1,6 +1,6 @@
 # Approximated matrices for tests: series even of few points, and random formulas of a distance with random points.
 
-# What is private of an approximation: its state, plan, and products before their audit; the same sums pair by pair.
+# The private parts of an approximation: its state, plan, products before their audit; the same sums by pairs.
 approximation_of <- kernweave:::approximation_of
 unaudited_product <- kernweave:::unaudited_product
 plan_of_approximation <- kernweave:::plan_of_approximation
@@ -50,7 +50,7 @@ far_kernels <- list(
   function(x, y, h) kernel_rational_quadratic(x, y, h, alpha = 0.7), function(x, y, h) kernel_energy(x, y, h),
   function(x, y, h) kernel_energy(x, y, h, exponent = 0.5), function(x, y, h) kernel_thin_plate(x, y, h)
 )
-# Of a scale for each component, in ways to write it.
+# The squared distances with a scale for each component, written in several ways.
 written_distances <- list(
   function(x, y, h) sqdist(Vi(x), Vj(y)) / h[1]^2,
   function(x, y, h) sum(square(Vi(x) - Vj(y)) * Pm(rep_len(1 / h^2, ncol(x)))),
@@ -100,7 +100,7 @@ random_weights <- function(n) {
   b
 }
 
-# What is shown of one random problem.
+# Draws a random problem: a matrix, a tolerance and weights.
 random_problem <- function() {
   p <- random_points()
   x <- p$x
@@ -118,8 +118,8 @@ random_problem <- function() {
        text = paste(p$text, "tol", tol, kernweave:::formula_text(K$formula, 400L)))
 }
 
-# The same of a formula times the difference of the points, or its square, component by component: as it is written, or
-# as the derivative of a kernel in points or scales.
+# Draws a problem with a formula times the difference of the points, or its square, component by component: as it is
+# written, or as the derivative of a kernel in points or scales.
 random_difference <- function() {
   p <- random_points()
   X <- Vi(p$x)
@@ -132,7 +132,7 @@ random_difference <- function() {
     wrt <- sample(list(X, scales), 1)[[1]]
     F <- derivative_terms(K, list(wrt$formula$args))[[1]][[1]]$F
   } else if (stats::runif(1) < 0.3) {
-    # Of one number of a metric, which has axes of its own.
+    # For one number of a metric, which has axes of its own.
     metric <- Pm(as.vector(random_metric(p$d) / p$h[1]^2), name = "metric")
     K <- random_profile(weighted_sqdist(metric, X, Y))
     terms <- derivative_terms(K, list(metric$formula$args))[[1]]

@@ -146,7 +146,7 @@ as_kernel <- function(formula, device) {
   kernel_op(formula$text, args, index = "j", device = device)
 }
 
-# What a function of kernel_op() runs.
+# Returns the reduction that a function of kernel_op() runs.
 reduction_behind <- function(f) environment(environment(f)$run)$R
 
 # ---- As the package reads, shows and sums it -------------------------------------------

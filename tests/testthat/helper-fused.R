@@ -66,8 +66,8 @@ leaping_exponents <- function(n = 700) {
     far_off = list(rep(c(0, 4e9), c(300, n - 300)), one)
   )
 }
-# Of each, the reductions that have a scale: in loops that are compiled whole and in those that are not, beside what
-# base R finds.
+# Computes a case's reductions that have a scale, in loops that are compiled whole and in loops that are not, beside
+# what base R finds.
 leaping_sums <- function(case, device, precision) {
   x <- matrix(rep_len(c(0, 1, 2.5, 3), 45))
   y <- matrix(rep_len(c(0, 0.5, 2), length(case[[1]])))

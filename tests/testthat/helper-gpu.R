@@ -1,15 +1,16 @@
-# What tests of the GPU share.
+# Helpers that tests of the GPU share.
 
 gpu_is_ready <- function() "gpu" %in% devices_here()
 
-# Is this process one of found_under_driver()?
+# Tells whether this process is one of found_under_driver().
 under_driver <- function() nzchar(Sys.getenv("ON_HOST"))
 
 skip_without_gpu <- function() if (!gpu_is_ready()) skip("no GPU here")
 
 sources_of <- function(R, lanes = 1e5) through("cuda_sources", plan_behind(R), lanes)
 
-# Where a toolkit is, its run-time compiler must work (test-compile.R); elsewhere there may be one, too.
+# Skips a test without a run-time compiler. A toolkit's compiler must work (test-compile.R); there may be a compiler
+# without a toolkit, too.
 skip_without_compiler <- function() {
   skip_below("quick")
   skip_without_windows()
@@ -53,7 +54,7 @@ script_of <- function(code) {
   script
 }
 
-# What another R says that runs this code.
+# Runs code in another R. Returns the file of what this R says.
 another_r <- function(code, env = character()) {
   script <- script_of(code)
   said <- tempfile()
@@ -90,8 +91,8 @@ driver_of_no_gpu <- function() {
   folder
 }
 
-# What a function finds with each list of arguments under such a driver: memory is the host's, and the host carries out
-# the kernels. In another R, since a process opens a driver once.
+# Returns what a function finds with each list of arguments under such a driver: memory is the host's, and the host
+# carries out the kernels. Runs in another R, since a process opens a driver once.
 found_under_driver <- function(f, cases, seconds = 60) {
   testthat::skip_on_cran()
   testthat::skip_on_os("windows")
@@ -114,7 +115,7 @@ found_under_driver <- function(f, cases, seconds = 60) {
   readRDS(found)
 }
 
-# Of every operation, its arguments along every axis.
+# Applies an operation to arguments along the given axes.
 operation_on <- function(row, shape, axes, M, N) {
   arguments <- Map(function(width, kind, axis) {
     data <- numbers_between(c(i = M, j = N, param = 1)[[axis]], width, 0.3, 1.8)
@@ -125,7 +126,7 @@ operation_on <- function(row, shape, axes, M, N) {
 
 term_for <- function(row, X, Y) {
   if (wants_logical(row)) return(sqdist(X, Y) < 0.01)
-  # Of a product, factors that are exact and next to 1.
+  # For a product, take factors that are exact and next to 1.
   if (row$fn == "prod") 1 + sqdist(X, Y) / 4096 else sqdist(X, Y) - 1
 }
 weight_for <- function(row, y) if (row$inputs == "value_weight") Vj(y)^2

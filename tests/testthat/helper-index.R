@@ -1,5 +1,5 @@
-# What an index formula means, in slow and plain base R: its right side is R wherever the axes are numbers. And random
-# formulas, from a seed.
+# The oracle of index formulas, in slow and plain base R: a formula's right side is R wherever the axes are numbers.
+# Also draws random formulas, from a seed.
 
 # ---- The oracle -----------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ index_extents <- function(e, data) {
   c(extents, unlist(found))
 }
 
-# What the functions of a formula are where the axes are numbers; what comes out of brackets is flat.
+# The functions of a formula where the axes are numbers; results of brackets are flat.
 index_functions <- list(
   `[` = function(x, ...) as.vector(base::`[`(x, ...)),
   lazy_if = function(test, yes, no) if (length(test) > 1) ifelse(test, yes, no) else if (test) yes else no,
@@ -108,7 +108,7 @@ index_reduced <- function(values, weights, rows, op, K, extents) {
 
 # ---- Random formulas ------------------------------------------------------------------
 
-# What a formula is written over: axes with their extents, and the arrays that come up.
+# Draws what a formula is written over: axes with their extents, and the arrays that come up.
 index_world <- function(axes, most, sizes = 1:7) {
   world <- new.env()
   repeat {

@@ -52,7 +52,7 @@ operators_of <- function(n, m) {
                ridge = list(op = K + 0.5 * identity_op(n), matrix = as.matrix(K) + 0.5 * diag(n))))
 }
 
-# What an operator or numbers are, as a plain matrix.
+# Returns an operator or numbers as a plain matrix.
 as_numbers <- function(x) {
   if (inherits(x, "linear_op") || inherits(x, "lazy_tensor")) as.matrix(x) else x
 }

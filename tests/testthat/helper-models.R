@@ -41,7 +41,7 @@ expect_level <- function(p, label = "level") {
 }
 null_sets <- function() by_tier(40, 120, 1000)
 
-# Where generalised cross-validation itself is least along a fit's curve.
+# Finds where generalised cross-validation itself is least along a fit's curve.
 least_of_gcv <- function(fit) {
   at <- log(fit$gcv$lambda)
   k <- which.min(fit$gcv$gcv)

@@ -18,7 +18,7 @@ base_order <- function(columns, decreasing = FALSE) {
   do.call(order, c(unname(columns), list(method = "radix", decreasing = decreasing)))
 }
 
-# What bit64 calls integer64: pairs of a low half and a high half.
+# Makes an integer64 of bit64 from pairs of a low half and a high half.
 int64 <- function(low, high) {
   structure(readBin(writeBin(as.integer(rbind(low, high)), raw(), endian = "little"), "double", length(low),
                     endian = "little"), class = "integer64")

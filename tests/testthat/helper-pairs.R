@@ -1,6 +1,6 @@
 # Restricted pairs as base R has them: a matrix of all values, and a logical one that says which pairs exist.
 
-# What a reduction finds of the pairs that exist, by its oracle, row by row of the result.
+# Computes a reduction of the pairs that exist, by its oracle, row by row of the result.
 masked_reduction <- function(values, mask, op, index, weights = NULL, K = 1L) {
   reduce <- oracle_reductions[[op]]
   M <- nrow(values)

@@ -6,6 +6,6 @@ in_nowhere <- function(code) {
   force(code)
 }
 
-# What a picture of a fit or a test shows: numbers of each of its layers.
+# Returns what a picture of a fit or a test shows: numbers of each of its layers.
 pictured <- function(object, ...) kernweave:::plot_data(object, ...)
 layer <- function(object, kind, ...) pictured(object, ...)$layers[[kind]]

@@ -172,7 +172,7 @@ attacks <- function(a, b, s) {
   )
 }
 
-# The same, for what stands inside a sum: a scalar there counts once per component.
+# Shapes that invite a simplifier to go wrong inside a sum: a scalar there counts once per component.
 summed_attacks <- function(a, b, s) {
   list(
     node("Mult", a, b),

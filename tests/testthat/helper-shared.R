@@ -16,13 +16,13 @@ shared_numbers <- list(
   function(s, t, v, w, c) sum(cos(v)),
   function(s, t, v, w, c) cos(v) | (w / (1 + w^2)), function(s, t, v, w, c) max(v * cos(s))
 )
-# The same of values of several components.
+# Each makes values of several components.
 shared_values <- list(
   function(s, t, v, w, c) v + c, function(s, t, v, w, c) cos(v) * c, function(s, t, v, w, c) (v * c) / (w^2 + c),
   function(s, t, v, w, c) (v + c) * cos(s)
 )
 
-# Of points X and Y with D components.
+# Draws a formula of points X and Y with D components.
 shared_formula <- function(X, Y, D) {
   numbers <- list(sqdist(X, Y) / D, (X | Y) / D)
   values <- list(X - Y, X * Y, X + 2 * Y, X, Y)

@@ -1,4 +1,4 @@
-# What a tape must get right: functions as R users write them, with arguments and the gradient in closed form.
+# The cases that a tape must get right: functions as R users write them, with arguments and the gradient in closed form.
 
 library(stats)  # processes that run test files side by side start without it
 

@@ -26,7 +26,7 @@ by_tier <- function(quick, usual, all, cran = if (is.numeric(quick) && quick >= 
 # The numbers of random trials: at night `count` of them.
 trials <- function(count) seq_len(ceiling(by_tier(count / 6, count / 3, count, cran = count / 20)))
 
-# What a function that often has nothing to give, NULL, gives in `count` draws, and in more until it gives something.
+# Returns the results of `count` draws, many of which may give nothing (NULL), and of more until there is a result.
 drawn <- function(count, draw) {
   found <- unlist(replicate(count, draw()))
   for (more in 1:5000) if (is.null(found)) found <- draw()
@@ -49,6 +49,6 @@ combinations <- function(..., times = 1) {
   }), stringsAsFactors = FALSE))
 }
 
-# Of the CPU engine; in a hurry, the best one alone.
+# The instruction sets of the CPU engine; in a hurry, the best set alone.
 instruction_sets <- use_instructions()
 if (reaches("usual") && length(windows)) instruction_sets <- through("instruction_sets")

@@ -1,4 +1,4 @@
-# What products of an approximation are taken for its audit.
+# Tests which products of an approximation are taken for its audit.
 
 # Near pairs that float32 has no digits for, so that a product that nobody looks at is off.
 faint <- function(x) exp(-98 * (1 + 0.3 * sqdist(Vi(x), Vj(x))))

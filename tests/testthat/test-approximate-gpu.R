@@ -43,7 +43,7 @@ test_that("which axis of the matrix an operand is along is known where formulas 
 profiles <- list(gaussian = function(s) exp(-s / 2), energy = function(s) -sqrt(s),
                  matern32 = function(s) (1 + sqrt(3 * s)) * exp(-sqrt(3 * s)))
 
-# The same plan on the CPU and there, with many series: pairs have a high price.
+# Approximates by the same plan on the CPU and the GPU, with many series: pairs have a high price.
 both <- function(K, tol = 1e-6, certify = "audit") {
   lapply(c(cpu = "cpu", gpu = "gpu"), function(device) {
     A <- approximate(lazy_set(K, device = device), tol, certify)
@@ -54,7 +54,7 @@ both <- function(K, tol = 1e-6, certify = "audit") {
   })
 }
 
-# The same of a formula times differences, or of several components.
+# Approximates a formula times differences, or a formula of several components, on the CPU and the GPU.
 both_states <- function(F, tol) {
   lapply(c(cpu = "cpu", gpu = "gpu"), function(device) {
     state <- new_approximation(lazy_set(F, device = device), tol, "proof")

@@ -18,7 +18,7 @@ problem <- function(n, m, d, seed) {
                              b = stats::rnorm(m), g = stats::rnorm(n), u = stats::runif(n), w = stats::runif(m)))
 }
 
-# As numbers with a gradient of all arguments: by pairs where tol is NULL.
+# Returns a function that computes one number, with a gradient of all arguments: by pairs if tol is NULL.
 as_one <- function(build, g, tol = NULL, certify = "proof", price = 1e4) {
   function(...) {
     made <- build(...)
@@ -27,7 +27,7 @@ as_one <- function(build, g, tol = NULL, certify = "proof", price = 1e4) {
   }
 }
 
-# Of each argument, relative to its own size.
+# Expects a gradient of each argument that is near the exact gradient, relative to the gradient's size.
 expect_near_gradients <- function(build, arguments, g, label, tol = 1e-6, times = 10, ...) {
   exact <- do.call(gradient(as_one(build, g)), arguments)
   found <- do.call(gradient(as_one(build, g, tol, ...)), arguments)

@@ -10,7 +10,7 @@ arguments_of <- function(d, seed, n = 250, m = 200) {
 }
 component <- function(X, k) if (width(X) < k) 0 * X[, , 1] else X[, , k]
 
-# As somebody may type them: kernels of points that are scaled, turned, shifted or bent before.
+# The kernels as somebody may type them: of points that are scaled, turned, shifted or bent before.
 typed <- list(
   scaled_points = function(x, y, s) exp(-sqdist(Vi(x) * Pm(s), Vj(y) * Pm(s))),
   one_scale = function(x, y, l) exp(-sqdist(Vi(x) / Pm(l), Vj(y) / Pm(l))),

@@ -221,7 +221,7 @@ test_that("an audit asks for as many terms as clusters that are far smaller than
   s <- sqdist(Vi(x), Vj(x))
   F <- exclude_diag((Vi(x) - Vj(x)) / (s + 0.02)^1.5)
   b <- cbind(stats::rnorm(300), 1)
-  # Of no pair is the value as large as at distance 0.
+  # For no pair is the value as large as at distance 0.
   x <- matrix(stats::runif(4000), 2000)
   soft <- exclude_diag((sqdist(Vi(x), Vj(x)) + 1e-8)^-1.5)
   expect_equal(sum(soft, index = "j", tol = 1e-5), sum(soft, index = "j"), tolerance = 1e-5)

@@ -1,6 +1,7 @@
 # Local kriging by conditional(), against dense formulas of the data of each place.
 
-# Of K over the data and then the places, for the row `near` of data that each place has.
+# Computes local kriging by dense formulas. A: K over the data and then the places; `near`: the row of data of each
+# place.
 dense_local <- function(A, y, near, ridge, trend = NULL) {
   n <- length(y)
   t(vapply(seq_len(nrow(near)), function(place) {

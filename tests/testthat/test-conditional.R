@@ -6,7 +6,7 @@ known_kernels <- list(
   matern52 = function(x) kernel_matern(x, x, 0.3, 2.5)
 )
 
-# Of `n` places the first are seen, or those that are given.
+# Computes kriging by dense formulas, of which the places `seen` are data.
 kriging <- function(A, y, seen, ridge, trend = NULL) {
   S <- A[seen, seen] + diag(ridge, length(seen))
   k <- A[seen, -seen, drop = FALSE]

@@ -1,4 +1,4 @@
-# What configure decides, with compilers that are shell scripts: they make empty files, and fail where they are told to.
+# Tests what configure decides, with shell scripts as compilers: they make empty files, and fail where they are told to.
 
 source_root <- Sys.getenv("KERNWEAVE_SOURCE")
 

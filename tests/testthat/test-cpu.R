@@ -34,7 +34,7 @@ test_that("every operation, on lanes of every instruction set, as the reference 
   }
 })
 
-# Those with a state of their own at every length of the tail at night, others at some.
+# The lengths of the tail: all for reductions with a state of their own and at night, some for other reductions.
 tails <- c(1:18, 31:34, 63:66, 127:130)
 test_that("every reduction, on lanes of every instruction set, whatever the length of the tail", {
   skip_below("quick")

@@ -130,7 +130,7 @@ random_args <- function(shape) {
       shape$widths, shape$kinds)
 }
 
-# Is the oracle's value of a sum of arguments that of the values?
+# Expects the oracle's value of a sum of arguments to be the sum of the values.
 expect_linear <- function(row, trait) {
   for (shape in accepted_shapes(row, 3)) {
     value <- function(args) do.call(oracle_ops[[row$name]], c(args, as.list(shape$attributes)))

@@ -20,7 +20,7 @@ bytes_fetched_by <- function(code) {
   through("elsewhere_fetched") - before
 }
 
-# What lies elsewhere has to be sent: that costs more, and changes nothing else.
+# Drops the seconds: sending data that lie elsewhere costs more, and changes nothing else.
 without_seconds <- function(schedule) schedule[names(schedule) != "seconds"]
 
 gaussian_sums <- function(x, y, b, precision, device = "cpu") {

@@ -122,7 +122,7 @@ test_that("inverses and inverse roots of all numbers are right in loops that loo
     expected <- as.matrix(reduction(F, "sum", index = "j", device = "reference"))
     expect_identical(is_whole(sum_of(F, index = "j")), grepl("shifted|scaled", name), label = name)
     for (isa in instruction_sets) for (precision in test_precisions()) {
-      # What is larger than a float32, and what is smaller, is none there.
+      # For float32, skip numbers that are too large or too small.
       if (precision == "float32" && any(is.finite(numbers) & numbers != 0 & abs(log2(abs(numbers))) > 62)) next
       expect_close(with_isa(isa, as.matrix(reduction(F, "sum", index = "j", device = "cpu", precision = precision))),
                    expected, tolerance_of(precision),

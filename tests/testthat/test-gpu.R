@@ -19,7 +19,7 @@ test_that("every reduction compiles for a GPU, over every axis at night", {
   skip_below("usual")
   skip_without_compiler()
   y <- numbers_between(5, 2, 0, 1)
-  # What is derived hands another formula to one of these.
+  # For derived reductions there is nothing to compile: they hand another formula to one of these reductions.
   reductions <- subset(kernweave_reductions(), name == of)
   axes <- function(k) if (reaches("all")) c("i", "j", "ij") else c("j", "ij")[1 + k %% 2]
   for (k in seq_len(nrow(reductions))) for (index in axes(k))

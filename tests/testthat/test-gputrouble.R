@@ -1,4 +1,4 @@
-# What can go wrong with a GPU, and what is said then.
+# Tests what can go wrong with a GPU, and what is said then.
 
 test_that("without a driver, asking for the GPU says what is missing, and auto is silent", {
   if (gpu_is_ready()) skip("there is a GPU here")

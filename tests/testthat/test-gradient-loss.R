@@ -1,4 +1,4 @@
-# What cannot be traced fails by name: nothing loses a derivative without a word.
+# Tests that what cannot be traced fails by name: nothing loses a derivative without a word.
 
 lost <- function(f, x = c(1, 2, 3), class = "kernweave_error_no_gradient", ...) {
   expect_error(suppressWarnings(gradient(f)(x)), class = class, label = paste(deparse(body(f)), collapse = " "), ...)

@@ -4,7 +4,7 @@ set.seed(9)
 A <- matrix(stats::rnorm(35), 5, 7)
 B <- matrix(stats::rnorm(77), 7, 11)
 
-# Of a number made of a reduction of a formula, with respect to each array that is not an index.
+# Tests the gradient of a number made of a reduction of a formula, with respect to each array that is not an index.
 expect_index_gradient <- function(example, op, label) {
   arrays <- Filter(is.double, example$data[intersect(all.vars(example$formula), names(example$data))])
   signs <- cos(seq_along(index_oracle(example$formula, op, example$data)))

@@ -89,7 +89,7 @@ test_that("every point meets the matrix of its own group, whatever groups there 
   f <- factor(c("a", "b")[1 + (seq_len(30000) %% 2)], levels = c("a", "b", "c"))
   found <- reduction(q[i] ~ x[i, a] * W[a, b, f[i]] * x[i, b] * mu[f[i], 1], "sum")
   expect_equal(found, vapply(1:30000, function(i) sum(x[i, ] * (W[, , f[i]] %*% x[i, ])) * mu[f[i], 1], 0))
-  # What does not lie inside goes group by group.
+  # If an axis does not lie inside, the reduction goes group by group.
   found <- reduction(q[i] ~ x[i, a] * W[a, b, f[i]] * x[i, b], "max")
   expect_equal(found[1:9], vapply(1:9, function(i) max(outer(x[i, ], x[i, ]) * W[, , f[i]]), 0))
 })

@@ -145,7 +145,7 @@ test_that("formulas run on the GPU without a run-time compiler, as the reference
   skip_without_gpu()
   if (!has_ahead()) skip("no kernels were compiled at installation")
   skip_on_cran()
-  # The same tests, once more: those that need the compiler skip.
+  # Runs the tests of test-gpu.R once more: tests that need the compiler skip.
   file <- normalizePath(testthat::test_path("test-gpu.R"))
   code <- c("library(testthat)", paste0("file <- '", file, "'"),
             "found <- as.data.frame(test_file(file, reporter = 'silent', package = 'kernweave',",

@@ -26,7 +26,7 @@ numbers_in <- function(least, most, count) {
   sort(sample(c(least, last, halves, near), count)) + 0  # no -0, whose inverse is another one
 }
 
-# Is a value outside of the interval that is told? NULL where nothing is told.
+# Tells whether a value is outside of the interval that is told; NULL if no interval is told.
 outside_interval <- function(op) {
   arity <- elementwise$arity[elementwise$name == op]
   of <- random_intervals(arity)

@@ -141,7 +141,7 @@ test_that("with `by` two data frames make the table that merge() makes, in the o
       expect_identical(names(found), names(wanted), label = label)
       expect_identical(rows_as_text(found), rows_as_text(wanted), label = label)
       rows <- par_join(x[by], y[by], type)
-      # Of a key without a row of x, merge() takes the class of y.
+      # For a key without a row of x, merge() takes the class of y.
       if (!all(is.na(rows$x))) expect_identical(lapply(found, class), lapply(wanted, class), label = label)
       expect_identical(found$high, x$high[rows$x], label = label)
       expect_identical(attr(found, "row.names"), seq_along(rows$x), label = label)

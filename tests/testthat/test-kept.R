@@ -1,4 +1,4 @@
-# What is made of a lazy tensor once is found again, and answers as what is made anew.
+# Tests that what is made of a lazy tensor once is found again, and answers as what is made anew.
 
 set.seed(5)
 x <- matrix(stats::rnorm(24), 8)

@@ -122,7 +122,7 @@ test_that("every kernel has derivatives of first and second order in points and 
   }
 })
 
-# Of the sum over y, the second derivatives in a point: the Hessian of the kernel's formula, as it is at 0, too.
+# Computes the second derivatives of the sum over y in a point: the Hessian of the kernel's formula, as it is at 0, too.
 matern_hessian <- function(point, y, l, nu) {
   rate <- sqrt(2 * nu) / l
   of_one <- function(k) {

@@ -136,7 +136,7 @@ test_that("sum and its like reduce one formula, over an index that is named or t
   input(all(K > 2, TRUE), "`F & G`")
   input(range(K, 1, index = "ij"), "take the range of each")
   input(sum(K, "j", index = "j"), "reduces a single formula")
-  # What is named is what its name says.
+  # If an argument is named, it is what its name says.
   input(sum(K, precision = "float32"), "takes no `precision`; give index =")
   input(sum(K, axis = 1), "takes no `axis`; give index =")
   input(max(K, threads = 1), "takes no `threads`")

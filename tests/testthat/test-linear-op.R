@@ -2,7 +2,7 @@
 
 set.seed(11)
 
-# Of an operator or its matrix, with numbers of its shape; both ways must agree.
+# The verbs for an operator or its matrix, with numbers of its shape; both ways must agree.
 verbs <- list(
   entries = function(A, z) A,
   product = function(A, z) A %*% z$v,

@@ -141,7 +141,7 @@ test_that("saved or sent, a mapped matrix is the name of its file", {
   expect_identical(unserialize(serialize(x, NULL, version = 2)), m)
 })
 
-# As if it came from another host, whose name has as many letters.
+# Returns x as if it came from another host, whose name has as many letters.
 from_elsewhere <- function(x) {
   host <- Sys.info()[["nodename"]]
   lines <- function(name) paste0("\n", name, "\n")

@@ -1,4 +1,4 @@
-# What new data are to a fit, and what base R's methods find in one.
+# Tests what new data are to a fit, and what base R's methods find in a fit.
 
 set.seed(11)
 plots <- data.frame(clay = stats::runif(40), slope = stats::runif(40, 0, 9), kind = factor(rep(c("oak", "fir"), 20)))

@@ -1,4 +1,4 @@
-# What users of other packages write first is answered in a sentence.
+# Tests that what users of other packages write first is answered in a sentence.
 
 set.seed(12)
 d <- data.frame(x = stats::runif(40), y = stats::runif(40), dist = stats::runif(40), site = gl(4, 10))

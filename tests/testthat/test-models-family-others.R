@@ -1,4 +1,4 @@
-# What other functions make of fits with a family: the same family in every refit, or an error that says so.
+# Tests what other functions make of fits with a family: the same family in every refit, or an error that says so.
 
 q <- quakes[seq(1, 1000, by = 10), ]
 k <- kernel_spec("matern32", scale = 4)

@@ -1,4 +1,4 @@
-# What few rows choose for a Gaussian process: its kernel, and how products are made.
+# Tests what few rows choose for a Gaussian process: its kernel, and how products are made.
 
 # A field of Matern's covariance with noise, by the factor of its matrix.
 matern_field <- function(n, name, seed, scale = 0.3, nugget = 0.01) {

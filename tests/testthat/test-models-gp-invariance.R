@@ -6,7 +6,7 @@ data <- data.frame(a = stats::runif(n), b = stats::runif(n), w = stats::runif(n,
 data$y <- sin(5 * data$a) + data$b + stats::rnorm(n) / 5
 places <- data.frame(a = c(0.1, 0.5, 1.1), b = c(0.9, 0.2, 0.4))
 
-# What a fit says, in its own units.
+# Returns what a fit says, in its own units.
 said <- function(fit, new) {
   found <- suppressWarnings(predict(fit, new, se.fit = TRUE))
   list(fit = unname(found$fit), se = unname(found$se.fit), coef = unname(coef(fit)),
@@ -14,8 +14,8 @@ said <- function(fit, new) {
        fitted = unname(fitted(fit)), loo = if (fit$data$dense) unname(residuals(fit, "loo")))
 }
 
-# The same for data that were changed, with what is said in units of the first: `of` and `by` of the response, `at` and
-# `times` of the inputs.
+# Returns what a fit of changed data says, in units of the data: `of` and `by` change the response, `at` and `times` the
+# inputs.
 changed <- function(of = 0, by = 1, at = 0, times = 1, weigh = 1, order = seq_len(n), trend = ~ 1, ...) {
   moved <- function(d) transform(d, a = times * a + at, b = times * b + at)
   other <- transform(moved(data), y = by * y + of, w = weigh * w)[order, ]

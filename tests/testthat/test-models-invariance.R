@@ -1,4 +1,4 @@
-# What must change nothing in a test but its units: where points lie, how they are measured, in what order they come.
+# Tests that only units change in a test: not with where points lie, how they are measured, or in what order they come.
 
 # Numbers with few digits, so that a move by 1e9 loses none.
 rounded <- function(x, digits = 2^20) round(x * digits) / digits

@@ -1,4 +1,4 @@
-# What goes wrong in a first hour is said in words that help: by class, with the argument, the name or the sizes.
+# Tests that messages on mistakes of a first hour help: by class, with the argument, the name or the sizes.
 
 flowers <- iris[, 1:4]
 places <- as.matrix(quakes[1:40, 1:2])
@@ -109,7 +109,7 @@ test_that("the rows a covariance is estimated on are more than its parameters an
   expect_said(few(estimate_on = 4, trend = ~wt, nugget = 1), "value",
               "at least 5, not 4: the covariance has 2 parameters, and the trend 2 columns")
   expect_silent(suppressWarnings(few(estimate_on = 5)))
-  # Where nothing is estimated there is nothing to refuse.
+  # If nothing is estimated, there is nothing to refuse.
   all_given <- function(on) few(kernel = kernel_spec("matern52", 1), variance = 30, nugget = 5, estimate_on = on)
   expect_equal(fitted(all_given(3)), fitted(all_given(Inf)))
   expect_said(gp_fit(mpg ~ wt, mtcars[1:4, ], estimate_on = 4), "data", "4 rows are too few")

@@ -92,7 +92,7 @@ test_that("where rows that are alike leave few orders all are taken, by moments 
   Y <- matrix(stats::rexp(14), 7)
   frame <- data.frame(g = factor(c(1, 1, 1, 2, 2, 3, 3)), h = factor(c(1, 2, 1, 1, 2, 2, 2)))
   G <- gower(dense_distance(Y))
-  # Of orders that put rows of one design in the same places one stands for all.
+  # For all orders that put rows of one design in the same places, one order stands.
   orders <- all_orders(7)
   orders <- orders[, !duplicated(apply(orders, 2, function(o) paste(frame$g, frame$h)[order(o)]), MARGIN = 2)]
   expect_identical(ncol(orders), 1260L)

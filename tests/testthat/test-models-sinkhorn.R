@@ -139,7 +139,7 @@ test_that("a small epsilon has right masses after few iterations, also where pla
     plan <- as.matrix(transport_plan(found))
     expect_equal(rowSums(plan), rep(0.2, 5), tolerance = 1e-12)
     expect_lt(sum(abs(colSums(plan) - 0.2)), 1e-6)
-    # Of this form, and with these masses, there is one plan.
+    # For this form and these masses, there is one plan.
     of_potentials <- log(0.04) + (outer(found$f, found$g, "+") - outer(1:5, 2:6, "-")^2) / epsilon
     expect_equal(log(plan), of_potentials, tolerance = 1e-12, ignore_attr = TRUE)
   }

@@ -145,7 +145,7 @@ test_that("points are known by their names, keep them when taken, and give them 
   expect_equal(G[1:3, ] %*% c(1, 2, 3), full[1:3, ] %*% c(1, 2, 3))
   expect_equal(crossprod(G[, c("C", "A")], 1:5), crossprod(full[, c("C", "A")], 1:5))
   expect_identical(rownames(argKmin(G["c", ], K = 2)), "c")
-  # As of results, the first operand with names gives them; a vector has names, a matrix of pairs both.
+  # The first operand with names gives them, as for results; a vector has names, a matrix of pairs both.
   expect_identical(dimnames(Vi(c(u = 1, v = 2)) * Vj(1:2)), list(c("u", "v"), NULL))
   expect_identical(dimnames(Vij(full)), dimnames(full))
   expect_identical(dimnames(t(Vij(Matrix::Matrix(full, sparse = TRUE)))), dimnames(t(full)))

@@ -12,7 +12,7 @@ make_arguments <- function(shape, axes, M, N, from, to) {
   }, shape$widths, shape$kinds, axes[seq_along(shape$widths)])
 }
 
-# As the engine does it: what R refuses for being a likely mistake, one component beside several, is an operation, too.
+# Computes as the engine does: it also takes one component beside several, which R refuses as a likely mistake.
 lazy_value <- function(row, arguments, attributes) {
   lazy_call(row$name, lapply(arguments, `[[`, "lazy"), attributes)
 }
@@ -34,7 +34,7 @@ test_that("every operation has an oracle", {
   expect_setequal(operations$name, names(oracle_ops))
 })
 
-# What reads a table by place has no meaning for random numbers: test-radial.R has its tables.
+# An operation that reads a table by place has no meaning for random numbers: test-radial.R has its tables.
 for (k in which(operations$name != "RadialTable")) {
   row <- operations[k, ]
 

@@ -1,4 +1,4 @@
-# What is solved with a preconditioner, what without, and what derivatives make of one.
+# Tests what is solved with a preconditioner, what without, and what derivatives make of a preconditioner.
 
 test_that("a formula with a matrix of pairs is solved with without a preconditioner, and says so", {
   skip_below("quick")

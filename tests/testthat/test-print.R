@@ -1,4 +1,4 @@
-# What is shown is short, true and readable.
+# Tests that what is shown is short, true and readable.
 
 x <- matrix(0.5, 4, 3)
 y <- matrix(0.25, 5, 3)

@@ -1,4 +1,4 @@
-# What is proved of approximated matrices: every pair once, and the bounds of random problems.
+# Tests what is proved of approximated matrices: every pair once, and the bounds of random problems.
 
 # --- random problems -----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-# What a sum need not see: factors along the kept axis come after it, separable terms are summed along each axis alone.
+# Tests what a sum need not see: factors along the kept axis come after it, separable terms are summed by axis.
 
 how <- function(R) explain(R)$schedule$why
 as_sum <- function(F, index = "j", ...) reduction(F, "sum", index = index, call = FALSE, ...)

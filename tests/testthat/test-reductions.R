@@ -70,7 +70,7 @@ for (k in seq_len(nrow(reductions))) {
     }
   })
 
-  # What is derived has no state of its own.
+  # A derived reduction has no state of its own.
   if (row$name != row$of) next
   test_that(paste0(row$fn, "(): folded in pieces and merged, as in one go"), {
     set.seed(50 + k)

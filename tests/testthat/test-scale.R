@@ -157,7 +157,7 @@ test_that("gradients of Gaussian sums are scaled, and as exact as direct ones, f
   }
 })
 
-# What the GPU's engine says of each form of a reduction: seconds, NA where it cannot.
+# Returns what the GPU's engine says of each form of a reduction: seconds, NA if it cannot run the form.
 gpu_prices <- function(R) {
   options <- list(precision = "float32", rewrite = TRUE, checks = FALSE, pairs = FALSE)
   lines <- strsplit(through("replay", R$outputs, R$extents, options, 1e5)[["price"]], "\n")[[1]]

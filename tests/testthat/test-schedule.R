@@ -25,7 +25,7 @@ decided_reductions <- function(m, n) {
 }
 devices_of_decisions <- c("cpu", if ("gpu" %in% kernweave:::r_devices()) "gpu")
 
-# What the engine is given for a reduction.
+# Returns what the engine is given for a reduction.
 as_call <- function(R, device = "cpu", precision = "float64") {
   ready <- kernweave:::prepared(lazy_set(R, device = device, precision = precision))
   data <- kernweave:::operand_data(ready$operands, list(), list())
@@ -109,7 +109,7 @@ test_that("what a trial of boxes has found is decided for whoever is told", {
     call <- as_call(reduction(if (restricted) exclude_diag(d) else d, "argKmin", K = 3, call = FALSE), "cpu", precision)
     expect_match(decision_text(candidates_of(call)[[1]]), "on trial")
     first <- run_decided(call)
-    # Of two plans, the second one's boxes spare the first its trial.
+    # If there are two plans, the boxes of the second plan spare the first plan its trial.
     said <- c(said, utils::tail(strsplit(decision_text(first$decision), "\n")[[1]], 1))
     expect_identical(run_decided(call, first$decision), first)
   }

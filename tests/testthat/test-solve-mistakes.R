@@ -1,4 +1,4 @@
-# What solve() and logdet() say of matrices that are not definite, and of arguments that are of no use.
+# Tests what solve() and logdet() say of matrices that are not definite, and of arguments that are of no use.
 
 cloud <- function(n, D, seed = 1) {
   set.seed(seed)

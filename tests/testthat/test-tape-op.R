@@ -61,7 +61,7 @@ kinds <- list(
                       matrix = function(t) t[1] * M + plain(t[2]))
 )
 
-# What is asked of an operator or its matrix, with numbers that move with the parameters.
+# The questions to an operator or its matrix, with numbers that move with the parameters.
 asked <- list(
   product = function(A, t, m) A %*% m$right,
   products = function(A, t, m) A %*% cbind(t[1] * m$right, t[2]^2, m$right),

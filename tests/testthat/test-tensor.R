@@ -1,4 +1,4 @@
-# Where tensor cores have a part: what they compute is float32's, or they leave it alone.
+# Tests where tensor cores have a part: what they compute is float32's, or they leave it alone.
 
 test_that("what tensor cores take part in compiles for a GPU", {
   skip_without_compiler()

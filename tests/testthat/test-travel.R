@@ -1,4 +1,4 @@
-# What the package makes is sent to other processes, and used there as at home: with the same bits, weighing little.
+# Tests that what the package makes is used in other processes as at home: with the same bits, weighing little.
 
 weight <- function(x) length(serialize(x, NULL))
 numbers <- function(n, columns, seed) with_local_seed(seed, matrix(stats::runif(n * columns), n))
@@ -115,7 +115,7 @@ test_that("fits by products predict elsewhere with their standard errors, after 
   ridge <- kernel_ridge(y ~ a + b, d, kernel = kernel, lambda = 0.01, control = by_products)
   use <- function(fit) predict(fit, data.frame(a = c(0.2, 0.7), b = c(0.5, 0.1)), se.fit = TRUE)
   expect_same_abroad(list(gp = gp, ridge = ridge), list(gp = use, ridge = use))
-  # Those that have predicted keep what they have made for it, a preconditioner: it goes along.
+  # If a fit has predicted, it keeps the preconditioner that it has made for that: the preconditioner goes along.
   expect_same_abroad(list(gp = gp, ridge = ridge), list(gp = use, ridge = use))
 })
 

@@ -1,7 +1,7 @@
 # Sums with weights, however they come about: one by one with the strip, as differences of points, as a product of
 # matrices.
 
-# Of every length around those of vectors, strips and tiles.
+# The sizes: every length around those of vectors, strips and tiles.
 weigh_sizes <- list(c(1, 1), c(5, 3), c(17, 130), c(64, 257), c(133, 66))
 
 for (isa in instruction_sets) {

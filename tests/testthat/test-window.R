@@ -1,5 +1,5 @@
-# What does not fit into a GPU's memory is computed part by part, and rows are shared out among GPUs: the same bits all
-# the same.
+# Tests that work too large for a GPU's memory is computed part by part, and that rows are shared out among GPUs: with
+# the same bits all the same.
 
 windows <- function(R, lanes, sweep, bytes) {
   through("cuda_windows", plan_behind(R), lanes, sweep, 132, bytes)

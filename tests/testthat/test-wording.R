@@ -1,4 +1,4 @@
-# What messages call things: as the user does.
+# Tests that messages call things as the user does.
 
 said <- function(call, frame = parent.frame()) {
   tryCatch(eval(call, frame), error = function(e) {

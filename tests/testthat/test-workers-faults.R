@@ -31,7 +31,7 @@ with_process <- function(code, drive) {
   drive(folder, as.integer(lines_in(folder, "pid")))
 }
 
-# What a worker does instead when it is to compute rows; `original` is what it would do.
+# Replaces what a worker does when it is to compute rows by `f`; `original` is what it would do.
 on_rows <- function(cluster, f) {
   parallel::clusterCall(cluster, function(f) {
     package <- asNamespace("kernweave")

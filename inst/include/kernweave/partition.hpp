@@ -1,5 +1,5 @@
-// Where work on sorted lists is cut, so that every part has as many items as any other: the even split, the merge path,
-// the load-balancing walk and the balanced path. Knows no kind of item; threads of a CPU and blocks of a GPU call it.
+// Cuts work on sorted lists into parts of as many items each: the even split, the merge path, the load-balancing walk
+// and the balanced path. Knows no kind of item; threads of a CPU and blocks of a GPU call it.
 //
 // A list is whatever gives its items by `list[k]`, k from 0. Parts are told apart by a *diagonal*: how many items all
 // lists together have given before the cut.
@@ -22,7 +22,7 @@ struct Less {
   }
 };
 
-// Where part number `part` of an even split begins; that of number `parts` begins at the end.
+// Returns where part number `part` of an even split begins; part number `parts` begins at the end.
 KW_FN constexpr Index even_split(Index items, Index parts, Index part) {
   const Index more = items % parts;
   return part * (items / parts) + (part < more ? part : more);
@@ -39,7 +39,7 @@ KW_FN constexpr Index lower_bound(const List& list, Index first, Index last, con
   return first;
 }
 
-// The same, items equal to the key counted.
+// Counts as lower_bound() does, but includes items equal to the key.
 template <class List, class Key, class Before = Less>
 KW_FN constexpr Index upper_bound(const List& list, Index first, Index last, const Key& key, Before before = {}) {
   while (first < last) {
@@ -116,7 +116,7 @@ KW_FN constexpr Cut balanced_path(const A& a, Index a_count, const B& b, Index b
   const bool from_b = cut.a == a_count || (cut.b < b_count && before(b[cut.b], a[cut.a]));
   const auto key = from_b ? b[cut.b] : a[cut.a];
   const Cut start{lower_bound(a, 0, cut.a, key, before), lower_bound(b, 0, cut.b, key, before)};
-  // Of the run, as many items as the diagonal gives, and one more in case a pair must be completed.
+  // For a run's length, look at as many items as the diagonal gives, and one more in case a pair must be completed.
   const Index taken = (cut.a - start.a) + (cut.b - start.b);
   const Index a_run = run_length(a, start.a, a_count, key, taken + 1, before);
   const Index b_run = run_length(b, start.b, b_count, key, taken + 1, before);

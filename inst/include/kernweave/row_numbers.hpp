@@ -1,11 +1,11 @@
-// Where row numbers are written, by the host and by devices.
+// Writes row numbers, on the host and on devices.
 #pragma once
 #include "lane.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 
-// As ints where all of them fit, else as doubles. 0, which is "none", becomes the least int, or what the caller says.
+// Row numbers, as ints if all of them fit, else as doubles. 0, which is "none", becomes the least int, or `none`.
 struct RowNumbers {
   int* whole;
   double* wide;

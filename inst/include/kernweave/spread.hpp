@@ -11,7 +11,7 @@ KW_FN double to_power(double x, int power) {
   return product;
 }
 
-// What z^k is multiplied by in (a + z)^n.
+// Returns the factor of z^k in (a + z)^n.
 KW_FN double binomial_term(int n, int k, double a) {
   double ways = 1;
   for (int i = 1; i <= k; ++i) ways = ways * (n - k + i) / i;
@@ -32,7 +32,7 @@ struct Spread {
   }
   KW_FN int exponent(int slot) const { return slot == 0 ? 0 : 1 + (slot - 1) / components; }
   KW_FN int component(int slot) const { return slot == 0 ? 0 : (slot - 1) % components; }
-  // Is a component's power of the difference made of this slot, among others?
+  // Tells whether a component's power of the difference is made of this slot, among others.
   KW_FN bool is_of(int slot, int which) const { return which < components && (slot == 0 || component(slot) == which); }
 };
 

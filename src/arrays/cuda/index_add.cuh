@@ -15,7 +15,7 @@ struct NeutralOf {
   KW_FN static typename Op::State state() { return Op::kNeutral; }
 };
 
-// Of doubles, or of whole numbers.
+// The type of a factor: double for doubles, std::int64_t for whole numbers.
 template <class Op>
 using FactorOf = std::conditional_t<std::is_same_v<typename Op::Value, double>, double, std::int64_t>;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kAlone = -1;  // first partner of a row that has none
 
-// Of a row of x: partners, and the first of them among the sorted rows of y.
+// The partners of a row of x: how many there are, and the first of them among the sorted rows of y.
 struct alignas(8) Partners {
   int count, first;
 };

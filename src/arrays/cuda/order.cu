@@ -123,7 +123,7 @@ struct IsHead {
   KW_FN bool operator()(int k) const { return k == 0 || keys[k] != keys[k - 1]; }
 };
 
-// Where groups of equal keys begin, and behind the last one how many keys there are.
+// Finds where groups of equal keys begin; behind the last group stands the number of keys.
 template <class Key>
 Made find_heads(Device& gpu, const Key* keys, Index count) {
   Made made{room_for<int>(gpu, count + 1), 0};

@@ -1,4 +1,4 @@
-// What reductions and scans on a device have in common: states that also know of missing items, pieces, and how a warp
+// The common parts of reductions and scans on a device: states that also know of missing items, pieces, and how a warp
 // goes through its piece. Warps do not wait for each other.
 #pragma once
 #include <cub/block/block_scan.cuh>
@@ -55,7 +55,7 @@ struct Then {
   }
 };
 
-// What all lanes have, each lane's items being later than those of the lane before: every lane gets the same.
+// Merges all lanes' states, each lane's items being later than those of the lane before. Every lane gets the result.
 template <class State>
 __device__ State merged_by_warp(State own) {
 #pragma unroll
@@ -71,7 +71,8 @@ __device__ State merged_by_warp(State own) {
   return own;
 }
 
-// What a piece knows of the segment that it begins within, if it ends there, and of the one that it leaves open.
+// The states of a piece's open segments: `head` of the segment that it begins within, if this ends there, and `tail` of
+// the segment that it leaves open.
 template <class State>
 struct Open {
   State head, tail;
@@ -194,8 +195,8 @@ __device__ void fold_in_turn(const ColumnOf<Number>& column, Index first, Index 
   one_by_one(begin + vectors * kWide, last);
 }
 
-// What comes before each piece, and is not over: by one block, whose threads have as many pieces each.
-// use(piece, before) is called for all.
+// Scans the open segments of one block's pieces: calls use(piece, before) for all, `before` being the state before the
+// piece of the segment that is not over. The block's threads have as many pieces each.
 template <class State, class Use>
 __device__ void carry_on(const Pieces<State>& p, Use use) {
   using Scan = cub::BlockScan<State, kCarryThreads, cub::BLOCK_SCAN_WARP_SCANS>;

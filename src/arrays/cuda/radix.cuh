@@ -6,8 +6,8 @@
 
 namespace kernweave::arrays::cuda {
 
-// What all keys have in common is in both; `inexact` where an item is not what its key tells, `unsorted` where a key is
-// less than the one before it.
+// The bits that keys have in common: a bit is the same in all keys if it is the same in `any` and `all`. `inexact`: an
+// item is not what its key tells. `unsorted`: a key is less than the key before it.
 template <class Key>
 struct Common {
   Key any, all;

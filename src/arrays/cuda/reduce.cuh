@@ -18,7 +18,7 @@ struct Reduction {
   }
 };
 
-// What a warp reads of its piece: items, and ends of segments, counted from the first item of the piece.
+// The part of a piece that a warp reads: items, and ends of segments, counted from the first item of the piece.
 template <class Number>
 struct ReduceTile {
   static constexpr int kItems = kReduceTile.items();
@@ -66,7 +66,7 @@ class PieceReducer {
     __syncwarp();
   }
 
-  // Of one segment, which ends there if its end is known.
+  // Takes `run` items of one segment, which ends there if its end is known.
   __device__ void take_run(Index run) {
     State own;
     own.init();
@@ -80,7 +80,7 @@ class PieceReducer {
     ++next_;
   }
 
-  // As many items as there is room for, or up to the last end that is known, if others follow it.
+  // Takes as many items as there is room for, or up to the last end that is known, if other ends follow it.
   __device__ void take_tile() {
     const Index left = stretch_.to.item - at_.item;
     const int count = left < Tile::kItems ? static_cast<int>(left) : Tile::kItems;

@@ -1,4 +1,4 @@
-// What all verbs do on a device: start kernels on the engine's stream, take memory from its pool, look at errors.
+// The steps of verbs on a device: start kernels on the engine's stream, take memory from its pool, look at errors.
 #pragma once
 #include <cuda_runtime.h>
 #include "arrays/items.hpp"

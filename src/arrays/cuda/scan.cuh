@@ -6,7 +6,7 @@
 
 namespace kernweave::arrays::cuda {
 
-// Where running results go: to doubles, or to integers, of which one may be too large.
+// The target of running results: doubles, or integers; `overflow` tells that an integer would be too large.
 struct RunningTo {
   double* doubles;
   int* integers;
@@ -51,7 +51,7 @@ __device__ int as_integer(Result result, const Items& items, bool* large) {
   return fits ? static_cast<int>(result) : items.missing;
 }
 
-// Of the segment that is open at the end of a piece, the items that lie in it.
+// Folds the items of each piece that lie in the segment open at the piece's end.
 template <class State, class Number>
 __global__ void __launch_bounds__(kPieceThreads) look_at_pieces(const __grid_constant__ Scanned<State> s) {
   const Pieces<State>& p = s.pieces;
@@ -132,7 +132,7 @@ class PieceScanner {
     __syncwarp();
   }
 
-  // Where a segment ends, the next one that has items begins.
+  // Marks where segments begin: at the end of a segment, the next segment that has items begins.
   __device__ void mark_begins(Index first, int count) {
     for (int found = kWarp; found == kWarp;) {
       const Index object = object_ + lane_of_warp();
@@ -168,7 +168,7 @@ class PieceScanner {
     }
   }
 
-  // Of each lane, what comes before its items; `before_` is what comes before the next tile from here on.
+  // Returns what comes before a lane's items; `before_` becomes what comes before the next tile.
   template <bool kCut>
   __device__ State all_before(State own) {
     const int lane = lane_of_warp();
@@ -189,7 +189,7 @@ class PieceScanner {
     return before;
   }
 
-  // What a lane has of a tile: where segments begin, its first item, and how many.
+  // A lane's share of a tile: where segments begin, its first item, and the number of items.
   struct Lane {
     unsigned begins;
     Index first;

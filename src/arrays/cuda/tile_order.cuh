@@ -11,7 +11,7 @@ namespace kernweave::arrays::cuda {
 constexpr int kPlaceBits = 10, kPlaces = 1 << kPlaceBits;
 static_assert(kOrderTile.items() == kPlaces && kOrderTile.threads == kWarp);
 
-// Of keys of 32 bits.
+// A word of a key of 32 bits.
 struct ShortWord {
   std::uint64_t bits;
 
@@ -33,7 +33,7 @@ struct ShortWord {
   }
 };
 
-// Of keys of 64 bits: the last of them lie with the place.
+// A word of a key of 64 bits, whose last bits lie with the place.
 struct LongWord {
   std::uint64_t high;
   std::uint32_t low;
@@ -104,7 +104,7 @@ class WarpSort {
     for (int apart = kEach / 2; apart > 0; apart /= 2)
       if (apart <= most) within(apart);
   }
-  // The same word of two lanes.
+  // Puts each word in order with the same word of another lane.
   __device__ void between(int apart) {
     const bool front = !(threadIdx.x & static_cast<unsigned>(apart));
 #pragma unroll

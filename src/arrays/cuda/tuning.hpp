@@ -25,8 +25,8 @@ constexpr int kPieceThreads = 4 * kWarp;  // of a block of warps that do not wai
 constexpr int kOrderThreads = 4 * kWarp;
 constexpr int kInFlight = 4;              // loads of 16 bytes for each thread of a warp that reads a stretch
 
-// Of a tile, the ends of segments that are known, and the items of a segment that one thread takes alone: so many take
-// it as long as a warp takes for the few segments of that length that a tile has, one after the other.
+// The ends of segments that a tile knows, and the items of a segment that one thread takes alone: the thread takes as
+// long for these items as a warp takes for the few segments of that length that a tile has, one after the other.
 constexpr int kTileEnds = kReduceTile.items() / 2;
 constexpr int kAlone = 64;
 

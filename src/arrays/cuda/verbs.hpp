@@ -34,8 +34,8 @@ bool scan_all(Device& gpu, const Request& request, bool exclusive, const Items& 
 
 // The place of the first number that is not whole or not from `least` to `most`; 0 for none. Waits.
 Index first_not_whole(Device& gpu, const Whole& numbers, double least, double most);
-// Of the first item that is before the one before it, missing ones being last; with `strictly` also of one that is
-// equal. 0 for none. Waits.
+// The place of the first item that is before the item before it, missing items being last; with `strictly` also of an
+// item that is equal to the item before it. 0 for none. Waits.
 Index first_unsorted(Device& gpu, const Column& items, bool strictly);
 // Doubles as integers, NaN as `missing`. Tells whether one was none: it is missing then, too. Waits.
 bool to_integers(Device& gpu, const double* from, Index count, int missing, int* to);
@@ -45,14 +45,14 @@ void to_doubles(Device& gpu, const int* from, Index count, int missing, double n
 void copy_numbers(Device& gpu, const void* from, std::size_t bytes, void* to);
 // How many items come before each object, and in all: that is returned. Waits.
 Index offsets_of(Device& gpu, const Whole& counts, Index* offsets);
-// Of such numbers, as integers.
+// Writes numbers of type Index as integers.
 void narrow(Device& gpu, const Index* from, Index count, int* to);
 // Item order[k] (from 1) of `from`, for all k.
 void take_items(Device& gpu, const Column& from, const int* order, Index count, void* to);
 
 // --- moves --------------------------------------------------------------------------------------------------------
 
-// Of items of `bytes` 4 or 8. Lists as in arrays/move.hpp.
+// An array whose items, of `bytes` 4 or 8, are moved. Lists are as in arrays/move.hpp.
 struct Moved {
   const void* from;
   Index count;
@@ -95,7 +95,7 @@ struct Places {
   int* at = nullptr;
   int* matched = nullptr;  // null where nobody asks
 };
-// Of sorted needles and a list without missing items.
+// Searches for sorted needles in a list without missing items.
 void search_sorted(Device& gpu, const Column& needles, const Column& list, bool equal_too, int none,
                    const Places& of_needles, const Places& of_list);
 void search_each(Device& gpu, const Column& needles, const Column& list, bool equal_too, int none, int* at);

@@ -66,7 +66,7 @@ void walk_all(Device& gpu, const Objects<Ends>& o, const Put& put) {
          static_cast<const Index*>(pointer<Index>(cuts)), put);
 }
 
-// What does nothing where objects end.
+// A base for `put` of walk_tiles() that does nothing where objects end.
 struct ItemsAlone {
   __device__ void end(Index, Index) const {}
 };

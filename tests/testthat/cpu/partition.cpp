@@ -40,7 +40,7 @@ std::vector<bool> merge_trace(const Items& a, const Items& b) {
   return from_a;
 }
 
-// The same with equal items in pairs; 0: of a pair the first, 1: of a pair the second, 2: of a alone, 3: of b alone.
+// Traces lists with equal items in pairs. 0: the first of a pair, 1: the second, 2: an item of a alone, 3: of b alone.
 std::vector<int> balanced_trace(const Items& a, const Items& b) {
   std::vector<int> steps;
   for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {

@@ -1,5 +1,5 @@
-// What is found of each operation from its row, as R code: the arguments that it is linear in for those that are fixed,
-// its law of powers, what it is the exponential of.
+// Prints the traits found from each operation's row, as R code: the arguments that it is linear in for the arguments
+// that are fixed, its law of powers, what it is the exponential of.
 #include <cstdio>
 
 #include "expr/traits.hpp"

@@ -80,7 +80,7 @@ std::vector<Function<T>> functions() {
       {"inverse_sqrt", 2, KW_APPLY(inverse_sqrt(x)), KW_TRUTH(1 / std::sqrt(x))},
       {"abs", 0, KW_APPLY(abs(x)), KW_TRUTH(std::fabs(x))},
       {"pow", 4, KW_APPLY(pow(x, y)), KW_TRUTH(std::pow(x, y)), true},
-      // What is made of these has no bound but one that it is seen to keep.
+      // For functions made of the functions above, the bounds are not proved but seen to be kept.
       {"expm1", 8, KW_APPLY(expm1(x)), KW_TRUTH(std::expm1(x))},
       {"log1p", 8, KW_APPLY(log1p(x)), KW_TRUTH(std::log1p(x))},
       {"softplus", 8, KW_APPLY(softplus(x)), KW_TRUTH(x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x))),

@@ -24,7 +24,7 @@ struct Program {
 std::string with_launches(const std::string& source) {
   static const std::regex kernel("__global__ void (?:__launch_bounds__\\([^)]*\\) )?(\\w+)\\((.*?) ?\\w+\\)");
   std::ostringstream out;
-  // Of one name, whatever kernels take it for.
+  // For shared memory there is one name, whatever kernels take it for.
   out << source << "\nalignas(16) char shared_memory[1 << 18] asm(\"_ZN9kernweave8portable3gpu6sharedE\");\n";
   for (std::sregex_iterator at(source.begin(), source.end(), kernel), end; at != end; ++at)
     out << "extern \"C\" void launch_" << (*at)[1]
@@ -54,7 +54,7 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{1
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = context, 0; }
 int cuCtxSetCurrent(void*) { return 0; }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) { return *free = *total = std::size_t{1} << 33, 0; }
-// What nobody has written is no number.
+// Fills new memory with NaN, which stays where nobody writes.
 int cuMemAlloc_v2(Pointer* at, std::size_t bytes) {
   void* const memory = std::malloc(bytes);
   std::memset(memory, 0xff, bytes);

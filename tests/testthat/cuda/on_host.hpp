@@ -125,7 +125,7 @@ static Turns turns;
 static inline void __syncthreads() { turns.wait_for_all(); }
 static inline void __syncwarp(unsigned mask = ~0u) { turns.wait_for(mask); }
 
-// What the lanes of a warp have that a mask names, each its own.
+// Returns what the lanes of a warp that a mask names have, each lane its own.
 template <class T>
 static inline std::array<T, 32> in_warp(const T& own, unsigned mask = ~0u) {
   static T all[1024];

@@ -1,4 +1,4 @@
-// What arrays are reduced and scanned by: the states of the reductions (../reductions.hpp), one lane wide, taking
+// The operators that reduce and scan arrays: the states of the reductions (../reductions.hpp), one lane wide, taking
 // numbers one by one. An operator has
 //   init()               the neutral element
 //   take(value, place)   takes in an item; `place` is its number, from 1
@@ -17,7 +17,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace operators {
 
-// What an operator says in place of the defaults.
+// The defaults of what an operator says of itself.
 struct OperatorDefaults {
   static constexpr int kResults = 1, kWide = 1;
   static constexpr bool kAddsOnly = false;       // merging is as cheap as taking, and waits for no comparison
@@ -101,13 +101,13 @@ struct WholeSum : OperatorDefaults {
     total.step(WholeLane::of(known ? static_cast<Index>(value) : 0), WholeLane(1.0), 0, true);
     if constexpr (!kSkip) missing |= !known;
   }
-  // Where one is missing, the sum is of no use, unless those are skipped.
+  // Takes in an item. If the item is missing, the sum is of no use, unless missing items are skipped.
   KW_FN void take(int value, Index) {
     const bool known = value != kMissing;
     total.step(WholeLane::of(value), WholeLane(1.0), 0, !kSkip || known);
     if constexpr (!kSkip) missing |= !known;
   }
-  // As an integer; `large` where it is none.
+  // Returns the sum as an integer; sets `large` if the sum does not fit.
   KW_FN int finish_whole(bool* large) const {
     const Index sum = total.total.v;
     const bool fits = sum > kMissing && sum <= -(kMissing + 1LL);
@@ -169,7 +169,7 @@ struct Range : OperatorDefaults {
   }
 };
 
-// Is any item true; with kAll, is none false? What is missing leaves it open, unless another item decides.
+// Tells whether any item is true; with kAll, none false. A missing item leaves this open, unless another decides.
 template <bool kSkip, bool kAll>
 struct Any : OperatorDefaults {
   red::Any<Lane> decided, open;

@@ -30,8 +30,8 @@ using WideTile = TileShape<8>;
 // warp that has some of its columns, of this tile and the one before.
 inline constexpr int kBounds = 2 * 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
 
-// Of restricted pairs, what a block of threads has: rows up to `row_end`, and spans of columns by number. Their states
-// wait in a tray, or none (-1) where no other unit has these rows.
+// A block's share of restricted pairs: rows up to `row_end`, and spans of columns by number. The states of the rows
+// wait in a tray; `tray` is -1 if no other unit has these rows.
 struct Unit {
   long long row, row_end, span, span_end, tray;
 };
@@ -43,9 +43,9 @@ struct UnitMerge {
   long long row, row_end, tray, tray_end;
 };
 
-// Where and how much: the part of the pairs that a launch has. Points, blocks and splits are counted along the whole
-// axis, whatever part of it is on the device; pointers are to where the first of all points would lie. `once`,
-// `columns` and `rows` hold numbers of the pass's precision.
+// The part of the pairs that a launch has. Points, blocks and splits are counted along the whole axis, whatever part of
+// the axis is on the device; pointers are to where the first of all points would lie. `once`, `columns` and `rows` hold
+// numbers of the pass's precision.
 struct Head {
   long long lanes, sweep;              // points along the lane axis and the sweep axis, in all
   long long split;                     // points of the sweep axis that one block takes

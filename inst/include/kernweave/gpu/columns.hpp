@@ -16,7 +16,7 @@ struct ColumnTask {
   long long rows, columns;
   const double *x, *y;  // null: zeros
   double *out, *second, *third;
-  // Of row k and column c: from + at[k] * row_step + c * column_step, or without `at`, row k itself.
+  // Row k and column c lie at from + at[k] * row_step + c * column_step; without `at`, at[k] = k.
   const int *x_at, *out_at;
   long long x_row, x_column, out_row, out_column;
   long long parts;  // sums of each column
@@ -59,7 +59,7 @@ KW_FN void partial_dots(const ColumnTask& t, long long at) {
   t.out[at] = sum;
 }
 
-// The same of the numbers themselves.
+// Computes part k of a column: the sum of rows k, k + parts, ...
 KW_FN void partial_sums(const ColumnTask& t, long long at) {
   const long long part = at % t.parts, first = at / t.parts * t.rows;
   double sum = 0;

@@ -12,8 +12,9 @@ namespace gpu {
 template <int kWidth>
 inline constexpr float kScreenError = static_cast<float>(expansion_error(kWidth) * 0x1p-24);
 
-// The same where tensor cores compute it. In units of 2^-24, three instructions a step of 16 components cut off 17
-// numbers each, squares are rounded once a component, and halves with what they leave cost less than 16.
+// The error bound if tensor cores compute the inner product. In units of 2^-24, three instructions a step of 16
+// components cut off 17 numbers each, squares are rounded once a component, and halves with what they leave cost less
+// than 16.
 template <int kWidth>
 inline constexpr float kTensorError = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) /
                                       16777216.0f;

@@ -59,8 +59,9 @@ KW_FN void forward_rows(const ColumnTask& t, long long at) {
   t.out[point + row] = sum;
 }
 
-// What is left of listed entries, `out`: ridges (`row_values`, one a point) are added, and inner products of columns of
-// x, one a point, come off. A thread for each four entries that a point may have, two rows by two columns of them.
+// Computes what is left of the listed entries in `out`: adds ridges (`row_values`, one a point), and subtracts inner
+// products of columns of x, one a point. A thread has four of the entries that a point may have, two rows by two
+// columns.
 KW_FN void entries_left(const ColumnTask& t, long long at) {
   const long long sides = t.slots / 2 + 1, most = sides * (sides + 1) / 2;
   const Members members(t, at / most);

@@ -12,14 +12,14 @@ __device__ inline double place_in_box(const FarTask& t, const FarCentre& centre,
   return ((t.points[axis * t.behind + point] - centre.at[axis]) - centre.rest[axis]) / t.half;
 }
 
-// Where numbers of a box, or of a pair of boxes, lie for a slot.
+// Returns where the numbers of a box, or of a pair of boxes, lie for a slot.
 __device__ inline long long far_at(const FarTask& t, long long box, int slot) {
   return (box * t.spread.count() + slot) * t.stride;
 }
 
 // --- moments ---
 
-// Of points `first`.., their weights, as the block's slot has them, and Chebyshev polynomials.
+// Writes, for points `first`.., their weights in the block's slot and their Chebyshev polynomials.
 template <int D>
 __device__ void write_polynomials(const FarTask& t, const FarCentre& centre, int first, int count, double* shared) {
   for (int k = threadIdx.x; k < count * D; k += kFarThreads) {
@@ -81,7 +81,7 @@ __device__ void far_moments(const FarTask& t) {
   }
 }
 
-// What ranges of a box have found, in their order.
+// Adds up what the ranges of a box have found, in their order.
 __device__ inline void far_added(const FarTask& t) {
   const long long box = blockIdx.x;
   for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
@@ -144,7 +144,8 @@ __device__ inline void far_apply(const FarTask& t) {
   });
 }
 
-// What a target's pairs have found, in their order: a power of o - v, where o is the offset, by the powers of -v.
+// Adds up what a target's pairs have found, in their order. A power of o - v, where o is the offset, is made of the
+// powers of -v.
 __device__ inline void far_collected(const FarTask& t) {
   const long long target = t.first + blockIdx.x;
   const int exponent = t.spread.exponent(blockIdx.y), axis = t.spread.component(blockIdx.y),

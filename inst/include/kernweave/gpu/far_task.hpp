@@ -24,7 +24,8 @@ struct PointRange {
   int begin, end, place;
 };
 
-// Where places in a box go from -1 to 1; the centre is in two parts. And the place of the box in the grid of its level.
+// The centre of a box, in two parts: places in the box go from -1 to 1 around the centre. `box` is the box's place in
+// the grid of its level.
 struct FarCentre {
   double at[3], rest[3];
   int box[3];
@@ -42,7 +43,7 @@ struct FarTask {
   long long behind;
   const double* weights;
   double* sums;
-  // What a column of weights is for boxes; its sums are `behind` apart, those of each component of a difference.
+  // The slots that a column of weights has in a box. Sums of each component of a difference are `behind` apart.
   Spread spread;
   // Boxes; those of sources where targets' are the others.
   const PointRange* ranges;
@@ -97,7 +98,7 @@ KW_FN constexpr int far_moments_numbers(int degrees) {
             of_sums = far_slices(far_power(degrees, D - 1)) * far_power(degrees, D);
   return of_points > of_sums ? of_points : of_sums;
 }
-// What pairs have of a term lies side by side; one number more, so that terms lie in different banks.
+// Numbers of far_apply(): a term's of all pairs lie side by side; one more, so that terms lie in different banks.
 KW_FN constexpr int far_apply_numbers(int rows, int width) { return 2 * rows * (width + 1); }
 
 }  // namespace gpu

@@ -84,7 +84,7 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
     weight_ = weight_at_ < 0 ? number(weight) : L(1.0);
   }
 
-  // Of the columns the first `left` exist; a component's are `stride` from those of the next one.
+  // Takes a strip, of which the first `left` columns exist; components are `stride` apart.
   __device__ __forceinline__ void strip(const L* columns, int stride, long long column, int left) {
     L found[kRows][kColumns], weights[kColumns];
     fold(columns + column_at_ * stride, stride, found);
@@ -126,7 +126,7 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
     return o.from == From::literal ? L(static_cast<double>(__int_as_float(o.at)))
                                    : static_cast<const L*>(a_.head.once)[o.at];
   }
-  // Of a call's two arguments, the one that lies there; the planner may have turned them.
+  // Returns the argument of a call that lies in `from`. The planner may have turned the call's two arguments.
   __device__ Operand argument(int call, From from) const {
     const Instruction& i = a_.pairs[1 + call];
     return i.in[i.in[0].from == from ? 0 : 1];

@@ -70,8 +70,8 @@ __device__ void leave_row(const Script& a, const State& state, M, int number, in
         .merge(state, 0);
 }
 
-// The same where both axes are folded: the states of a block's threads come together in memory and go to the block's
-// place.
+// Leaves what a block has found where both axes are folded: the states of the block's threads come together in memory
+// and go to the block's place.
 template <class Total, class Merge>
 __device__ void leave_total(const Script& a, int number, int w, const Patch& patch, Merge merge) {
   const Outcome& o = a.outcomes[number];

@@ -5,8 +5,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The same number, of which the compiler knows only that it lies in a register. Else nvcc makes a count anew from the
-// launch's arguments for every strip, and computes ahead, for every term, what only a rare branch needs of it.
+// Returns its argument, of which the compiler then knows only that it lies in a register. Else nvcc makes a count anew
+// from the launch's arguments for every strip, and computes ahead, for every term, what only a rare branch needs of it.
 #ifdef __CUDA_ARCH__
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));

@@ -62,7 +62,7 @@ class Screen {
 
  private:
   __device__ bool lost() const { return looked_at_ > most_; }
-  // Is a list not full yet?
+  // Tells by its limit whether a list is not full yet.
   __device__ static bool open(float limit) { return limit != limit; }
   // Computes the distances that may enter, in the order of columns, as lists ask for.
   __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left,

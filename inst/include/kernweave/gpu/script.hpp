@@ -20,13 +20,13 @@ enum class Kind : int {
   term,     // an output takes a term: the value, the weight
 };
 
-// Where a number lies.
+// The place that a number is read from.
 enum class From : int {
   none,
   literal,  // `at` itself, the bits of a float
   strip,    // what the instruction before has found: of one component
   once,     // what is the same for all pairs
-  // Of pairs
+  // For pairs
   row,         // of the thread's row
   tile,        // of columns, in shared memory
   column,      // of columns, where they lie
@@ -35,7 +35,7 @@ enum class From : int {
   one_own,     // the same, where a strip has one column
   matrix,      // a variable of pairs, its rows along the lanes' axis
   matrix_turned,
-  // Of points
+  // For points
   point,      // what has been found for the point
   datum,      // a variable's
   parameter,  // a variable's, which has one point

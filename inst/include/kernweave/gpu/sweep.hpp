@@ -102,7 +102,7 @@ struct Rows {
   L once[F::kOnceNumbers];  // what is the same for all, where it is not too much
   typename F::Tables tables;
 
-  // What is beyond the last row is that row again.
+  // Reads the thread's rows. For a row beyond the last row, the last row is read again.
   __device__ void read(const typename F::Arguments& a, long long first, long long end) {
 #pragma unroll
     for (int n = 0; n < F::kOnceNumbers; ++n) once[n] = static_cast<const L*>(a.head.once)[n];
@@ -208,7 +208,7 @@ __device__ void leave_states(const typename F::Arguments& a, const Rows<F>& rows
   }
 }
 
-// The same when a block's split has been folded. Several threads may have parts of the same row.
+// Leaves a block's rows when the block's split has been folded. Several threads may have parts of the same row.
 template <class F, class Fold, class Place>
 __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place place,
                       long long first, const Patch& patch, int part = 0) {

@@ -54,7 +54,7 @@ struct SampledBound<L, true> {
   }
 
  private:
-  // Of groups so far apart, every other run of some, from one group on.
+  // Puts groups g and g + apart in order, for g in every other run of `run` groups, from group `first` on.
   KW_FN void exchange(int run, int first, int apart) {
     const int last = groups(places) - apart;
     for (; first < last; first += 2 * run)

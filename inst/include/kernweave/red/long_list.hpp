@@ -63,7 +63,7 @@ struct LongList {
     if (*filled == places) heap().make();
     else if (*filled == capacity(places)) let_in();
   }
-  // Those that wait enter the heap, or are dropped.
+  // Lets terms that wait enter the heap, or drops them.
   KW_FN void let_in() const {
     if (!full()) return;
     for (int p = places; p < *filled; ++p)

@@ -43,7 +43,7 @@ struct MinArgMin : StateDefaults, TermOrder<L> {
   KW_FN typename L::Mask plain(L value) const { return bound <= value; }
   KW_FN L limit() const { return bound; }
   KW_FN static L less_plain(L value, L other) { return lesser(value, other); }
-  // As in lists, of which this is the shortest.
+  // For use as a list: this is the shortest list.
   KW_FN L middle() const { return least; }
   KW_FN void step_next(L value, L weight, typename L::Indices index) {
     step(value, weight, index, typename L::Mask(true));

@@ -56,7 +56,7 @@ struct ShortList<L, true> {
       count += __builtin_ctz(~bits_of(L::load(value + p) < all));
     return count;
   }
-  // Those at a place and behind it move on by one.
+  // Moves the items at a place and behind it on by one.
   template <class M>
   KW_FN void make_room(typename M::Number* list, int place) const {
     const M from(static_cast<double>(place));

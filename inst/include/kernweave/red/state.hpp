@@ -1,4 +1,4 @@
-// What engines ask of every state, answered for a state that has nothing special to say.
+// The defaults of what engines ask of every state.
 #pragma once
 #include "../lane.hpp"
 
