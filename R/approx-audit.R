@@ -42,7 +42,7 @@ error_of_columns <- function(found, exact, squares, promised) {
   if (is.na(error)) Inf else error
 }
 
-# Have enough rows been looked at for the error to be known? Those of several products are counted together.
+# Tells whether enough rows were audited for the error to be known. The rows of several products are counted together.
 is_audited <- function(state) {
   isTRUE(state$audit$rows >= min(audit_rows, state$tensor$extent[1]) / 4)
 }

@@ -36,7 +36,7 @@ near_pairs <- function(state, plan) {
   kept$near_pairs <- list(key = key, F = lazy_set(near, precision = precision), in_order = in_order)
 }
 
-# Not where pairs of a point with itself are left out, unless each has the same place on both sides.
+# Tells whether points may be in order. If pairs of a point with itself are left out, both sides need the same order.
 can_be_in_order <- function(state, plan) {
   same <- function() do.call(identical, unname(r_far_orders(plan$pointer)))
   !is.null(sides_of_operands(state)) && (is.null(state$tensor$pairs) || same())

@@ -9,7 +9,7 @@ summands <- function(K) {
   })
 }
 
-# Not `deeper` than R's stack bears: what is left is one summand, which is parted when its turn comes.
+# Returns the summands of F, at most `deeper` calls deep, as R's stack bears. The rest is a summand, parted later.
 summands_of <- function(F, deeper = 100) {
   node <- F$formula
   if (deeper == 0 || !node$op %in% c("Add", "Subtract", "Minus", "Mult", "Divide", "Swap", "Take")) return(list(F))

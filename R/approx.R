@@ -105,7 +105,7 @@ approximated_as <- function(K, tol, certify, argument) {
   approximation_op(told_of_near(new_approximation(plain_tensor(K), tol, certify, argument)), K)
 }
 
-# That of sums with a tolerance, which is kept with the formula and planned once.
+# Returns the approximation of sums with a tolerance. The formula keeps the approximation, which is planned once.
 summed_approximation <- function(F, tol) {
   check_approximated(F, "F")
   made_once(F, list("approximation", tol), function() told_of_near(new_approximation(F, tol, "audit", "F")))
@@ -352,7 +352,7 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   if (drop) rearranged(out, without_column) else out
 }
 
-# Such a weight is a vector that is multiplied; any other is a factor of the formula.
+# Tells whether a weight is a vector along `axis`, which is multiplied. Any other weight is a factor of the formula.
 varies_only_along <- function(weight, axis) has_axis(weight, axis) && !has_axis(weight, setdiff(c("i", "j"), axis))
 
 approximated_sums <- function(F, tol, w) {

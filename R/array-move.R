@@ -17,7 +17,7 @@ has_plain_items <- function(x) {
     (!is.object(x) || inherits(x, plain_classes)) && !is.list(x)
 }
 
-# With the class of `x` and what belongs to it; names stay.
+# Gives `out` the class and the other attributes of `x`; names stay.
 like_items <- function(out, x) {
   if (!is.object(x)) return(out)
   marks <- attributes(x)

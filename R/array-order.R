@@ -89,7 +89,7 @@ order_of <- function(keys, decreasing = FALSE, segments = NULL, nearly = 0) {
   r_order(keys, decreasing, segments, nearly, FALSE, FALSE, array_threads())
 }
 
-# With it, as raw numbers, whether a row is tied with the one before it.
+# Returns the order of rows and, as raw numbers, whether a row is tied with the row before.
 order_with_ties <- function(keys, nan_apart = FALSE) {
   r_order(keys, FALSE, NULL, 0, nan_apart, TRUE, array_threads())
 }

@@ -120,7 +120,7 @@ segments_by <- function(by) {
   new_segments(found$offsets, found$codes, labels_like(labels, by), found$order)
 }
 
-# By sorting, of keys that cannot be counted.
+# Finds segments by sorting, for keys that cannot be counted.
 segments_by_order <- function(by) {
   found <- order_with_ties(list(key_numbers(check_key(by, "`by`"))))
   heads <- which(found$tied == 0)

@@ -18,7 +18,7 @@ gathered_groups <- function(places, kept, extents) {
   }
 }
 
-# Does every place have the axis alone, or in plain gathers?
+# Tells whether every place has the axis alone, or in plain gathers.
 may_be_parted <- function(places, axis) {
   parts <- function(spec) {
     if (spec$kind == "gather") is_plain_list(spec$by) || !axis %in% spec$by$axes

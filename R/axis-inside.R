@@ -6,7 +6,7 @@ most_inside <- 64  # components: a matrix of 8 x 8 for each point; more no longe
 # The ways to write a formula with one folded axis or two inside.
 forms_inside <- function(whole) Filter(Negate(is.null), lapply(sets_inside(whole), form_inside, whole))
 
-# Which axes may lie inside, alone and two at a time.
+# Returns the axes that may lie inside, alone and in pairs.
 sets_inside <- function(whole) {
   extents <- whole$extents
   if (!whole$row$fn %in% c("sum", "mean") || !is.null(whole$weight) || !is_by_number(whole$F)) return(NULL)

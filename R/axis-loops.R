@@ -111,7 +111,7 @@ numbers_packed <- function(places, lane) {
   sum(wide[wide > 1])
 }
 
-# Do the numbers of a place lie as its role has them?
+# Tells whether the axes of a place are in the order of the nest's roles.
 is_in_order <- function(place, nest) {
   wanted <- c(nest$lane, nest$sweep, nest$columns, nest$components)
   plain <- vapply(place$specs, function(spec) spec$kind == "axis", NA)

@@ -182,7 +182,7 @@ scaled_sqdist <- function(x, y, scale) {
   if (one) sqdist(points$x, points$y) / scale^2 else sum(((points$x - points$y) / scale)^2)
 }
 
-# Without `y`, one operand on both sides: what is derived in it moves both.
+# Returns the points of both sides. Without `y` both sides are one operand, and a derivative in `x` moves both.
 both_points <- function(x, y) {
   x <- points_along(x, "i")
   y <- points_along(if (is.null(y)) x else y, "j")

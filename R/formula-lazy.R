@@ -131,7 +131,7 @@ point_names <- function(x, axis) {
   }
 }
 
-# By code of axis, along what the rows of the data lie, and the columns. The last is a matrix of pairs read by columns.
+# The sides of the rows and columns of data, by code of axis. The last code is a matrix of pairs read by columns.
 sides_of_axis <- list("i", "j", character(), c("i", "j"), c("j", "i"))
 
 names_of_data <- function(data, side) {

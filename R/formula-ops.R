@@ -289,7 +289,7 @@ pairs_instead <- function(fn, one, other) {
   )
 }
 
-# Without an index nothing is reduced, and nothing can be set.
+# Refuses settings without an index: nothing is reduced, and nothing can be set.
 refuse_settings <- function(fn, settings) {
   if (!length(settings)) return(invisible())
   word <- names(settings)[nzchar(names(settings))]

@@ -301,7 +301,7 @@ over_axes_text <- function(axes) {
   paste0(over, if (length(axes$kept)) paste0(", for each ", paste(axes$kept, collapse = ", "), ","))
 }
 
-# Which axis is which of the engine's, for explain().
+# Describes the engine's roles of the axes, for explain().
 roles_text <- function(axes) {
   of <- function(which) axes$all[axes$roles[[which]]]
   outer <- of("outer")

@@ -16,7 +16,7 @@ take_points <- function(x, which, axis, name) {
   take_points_by(x, axis, lazy_operand(new_operand(name, axis, 1L, "integer", rows)), rows)
 }
 
-# By an operand of row numbers.
+# Takes points by an operand of row numbers.
 take_points_by <- function(x, axis, operand, rows = operand$formula$args$data) {
   side <- match(axis, c("i", "j"))
   extent <- x$extent

@@ -48,7 +48,7 @@ refusals <- c(
 )
 
 # --- functions of base R that dispatch on nothing ----------------------------------------------------------
-# They are known by what they ask of a formula.
+# The functions are known by what they ask of a formula.
 
 # The call of the function of base R's packages that runs in this frame, under the name of its generic; or NULL.
 base_call <- function(frame) {

@@ -34,7 +34,7 @@ exact_null <- function(small, large, draws) {
   unlist(lapply(each, drawn_ratios, of, gp_rows(model), known))
 }
 
-# So many draws; `known`: is the nugget?
+# Draws `draws` ratios. `known`: whether the nugget is known.
 drawn_ratios <- function(draws, of, rows, known) {
   squares <- matrix(stats::rchisq(draws * length(of$mu), 1), draws)
   left <- if (of$left > 0) stats::rchisq(draws, of$left) else 0

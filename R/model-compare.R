@@ -289,7 +289,7 @@ kernel_nesting <- function(small, large) {
   if (all(free[[2]] | !free[[1]] & same)) "inside" else "else"
 }
 
-# Are two kernels one function of their parameters?
+# Tells whether two kernels are the same function of their parameters.
 same_form <- function(a, b) {
   closed <- c("matern12", "matern32", "matern52")  # inside the kernel whose smoothness is a parameter
   if (identical(b$name, "matern") && isTRUE(a$name %in% closed)) a$name <- b$name

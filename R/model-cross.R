@@ -137,8 +137,8 @@ checked_labels <- function(fit, rows, folds) {
 
 # --- without refits -------------------------------------------------------------------------------------------
 
-# With P as in influence_of(): what a fold S leaves is (P_SS)^-1 alpha_S, with that matrix for its covariance; that of
-# a ridge regression is of sums of noises.
+# Predicts each fold S without S. The errors are (P_SS)^-1 alpha_S with covariance (P_SS)^-1, P as in influence_of().
+# For a ridge regression the covariance is of sums of noises.
 exact_folds <- function(fit, each) {
   process <- as_process(fit)
   model <- process$data
@@ -281,7 +281,7 @@ tidy.cross_validate <- function(x, ...) {
   data.frame(fold = rownames(table), table, row.names = NULL)[-nrow(table), ]
 }
 
-# It is its rows, one for each observation.
+# Returns the rows of `x`, a row for each observation.
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
 augment.cross_validate <- function(x, ...) {

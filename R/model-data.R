@@ -151,7 +151,7 @@ framed <- function(data) {
   abort("input", "`data` must be a data frame, not ", describe(data))
 }
 
-# Which rows, looked for among the data.
+# Returns the rows of `subset`, which is looked for among the data.
 subset_of <- function(subset, data, where) {
   if (is.null(subset)) return(NULL)
   data <- found_variables(framed(data), NULL, "`data`")

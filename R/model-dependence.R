@@ -1,4 +1,4 @@
-# Are two sets of variables independent? The Hilbert-Schmidt criterion of two kernels, and distance covariance.
+# Tests of independence of two sets of variables: Hilbert-Schmidt criterion of two kernels, and distance covariance.
 
 #' Tests of independence
 #'
@@ -180,7 +180,7 @@ numbers_of_labels <- function(A, labels) {
   unname(as.matrix(A[first, first]))
 }
 
-# Which side is put in other orders: y, or x where only that has few, since many of its rows are alike.
+# Chooses the side that is put in other orders: y, or x if only x has few orders, since many of its rows are alike.
 moved_side <- function(sets, k, l, most) {
   side <- function(v, kernel, beside) {
     codes <- row_codes(v)

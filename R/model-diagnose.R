@@ -59,7 +59,7 @@ diagnostic_picture <- function(fit, which) {
 
 most_drawn <- 5000
 
-# Which of n are drawn, and a title that says so.
+# Chooses the points drawn of n. The title says how many.
 drawn_of <- function(n) unique(round(seq(1, n, length.out = min(n, most_drawn))))
 
 drawn_title <- function(title, n) {

@@ -70,8 +70,8 @@ exact_block_variance <- function(object, nodes) {
   block_variances(object, nodes) - unlist(explained, use.names = FALSE)
 }
 
-# By the observations nearest to the middle of each block: mean and standard error with a trend of their own or, without
-# regressors `F`, the error of the process.
+# Predicts each block by the observations nearest to its middle: mean and standard error with a trend of their own or,
+# without regressors `F`, the error of the process.
 local_blocks <- function(object, nodes, F, offset, m) {
   model <- object$data
   middles <- unname(rowsum(nodes$x * nodes$weight, nodes$group, reorder = FALSE))

@@ -62,7 +62,7 @@ free_directions <- function(at, model, bounds) {
 
 # --- a nugget at its bound ----------------------------------------------------------------------------------
 
-# So many standard errors of another estimate do not count.
+# The move of another estimate, in standard errors, that does not count.
 little_moved <- 0.1
 
 # A nugget that ends at its bound is fitted once more, from there, with a tenth of it, which tells by how much the bound
@@ -85,10 +85,10 @@ below_floor <- function(found, model, bounds) {
   c(found, list(bounds = bounds))
 }
 
-# By products each tenth takes twice the iterations and more, of which systems in many inputs have too many already.
+# Returns the most tenths to try. By products a tenth doubles the iterations and more; many inputs take too many.
 tenths_of_floor <- function(model) if (model$dense) 4 else if (ncol(model$x) <= 3) 2 else 0
 
-# By more than the likelihoods' errors?
+# Tells whether `one` is worse by more than the likelihoods' errors.
 is_worse <- function(one, other) one$value < other$value - 4 * (one$se + other$se)
 
 without_nugget <- function(theta, model) replace(theta, model$layout$part == "nugget", -Inf)
@@ -111,8 +111,8 @@ is_nugget_low <- function(at, model, bounds) {
   at$theta[g] <= lower_bounds(at$theta, model, bounds)[g] + 1e-6
 }
 
-# By how much other estimates have moved, each with the step that its state would take next, in logarithms and in
-# standard errors: a climb ends where that step is small, and by products both have the same noise.
+# Computes the moves of other estimates, in logarithms and in standard errors. Each includes its state's next step: a
+# climb ends where the next step is small, and by products both states have the same noise.
 moves_between <- function(from, to, model, bounds, lower) {
   inner <- which(to$theta > lower_bounds(to$theta, model, lower) + 1e-6 & to$theta < lower$upper - 1e-6)
   by <- (next_theta(to, model, lower) - next_theta(from, model, bounds))[inner]
@@ -123,7 +123,7 @@ moves_between <- function(from, to, model, bounds, lower) {
        in_errors = c(0, abs(by) / sqrt(pmax(errors, 1e-300))))
 }
 
-# Are all scales shorter than the distance of any two points?
+# Tells whether all scales are shorter than the distance of any two points.
 is_below_distances <- function(at, bounds) {
   below <- at$theta < bounds$apart
   any(below, na.rm = TRUE) && all(below, na.rm = TRUE)
@@ -177,7 +177,7 @@ moves_text <- function(moves) {
   paste(each[seen], collapse = ", ")
 }
 
-# With less the matrix is not definite.
+# Returns advice for a nugget at its bound, below which the matrix is not definite.
 way_without_floor <- function(found) {
   if (found$model$dense) return("with so many rows this kernel is too smooth for a factor: a rougher one would help")
   if (is.null(found$model$control$approximate)) return("fit_control(dense_n = ), which takes a factor, may go lower")

@@ -23,8 +23,8 @@ gp_estimate <- function(model, rows) {
   found
 }
 
-# By products: few probes and a looser tolerance climb to within three standard errors of the maximum, and from there
-# all probes go on. Where they tell the score to a fifth of a standard error only, twice as many take one more step.
+# Climbs by products. Few probes and a looser tolerance come within three standard errors of the maximum. All probes go
+# on. If all probes tell the score to a fifth of a standard error only, twice the probes take another step.
 gp_settled <- function(model, theta, bounds) {
   found <- gp_climb(climbing(model), theta, bounds, goal = 3, later = 3)
   for (twice in c(FALSE, TRUE)) {
@@ -61,7 +61,7 @@ noise_of <- function(at, model, bounds) {
   sqrt(max(0, moved[diag(covariance) > 0 & diag(covariance) < 1]))
 }
 
-# Up to so many of more rows, where a factor's time is near, estimates are by all pairs.
+# The most rows of a sample whose estimates are by all pairs, where a factor's time is near.
 few_rows <- 3000
 
 model_rows <- function(model, rows) {
@@ -309,8 +309,8 @@ gp_step <- function(model, at, H, mu, bounds) {
   NULL
 }
 
-# By how much a step raises the likelihood. By products value and score are two estimates, and the mean of the scores at
-# both ends, along the step, is what the score says of it.
+# Computes the gain of the likelihood in a step. By products value and score are two estimates, and the gain is the mean
+# of the scores at both ends, along the step.
 gain_of_step <- function(model, at, new) {
   if (model$dense) new$value - at$value else sum((new$theta - at$theta) * (at$score + new$score)) / 2
 }

@@ -52,7 +52,7 @@ nugget_of_family <- function(nugget) {
   1
 }
 
-# Beside what other fits have, the linear predictor and the family as R has it; responses are on their own scale.
+# Adds the linear predictor and the family as R has it, with responses on their own scale, to a fit.
 with_family <- function(fit, response, offset) {
   family <- fit$data$family
   fit$linear.predictors <- fit$fitted.values
@@ -113,7 +113,7 @@ family_start <- function(family, response) {
 
 # --- the mode -------------------------------------------------------------------------------------------------
 
-# Beyond it exponentials are no numbers.
+# The largest linear predictor whose exponentials are numbers.
 most_predictor <- 700
 
 bounded_predictor <- function(e) pmin(pmax(e, -most_predictor), most_predictor)

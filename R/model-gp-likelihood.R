@@ -116,7 +116,7 @@ dense_gp_covariance <- function(model, values) {
   values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
 }
 
-# That of a fit, by the preconditioner that it keeps.
+# Builds the system of a fit with the preconditioner that the fit keeps.
 kept_system <- function(fit) {
   values <- fit$data$values
   gp_system(fit$data, values, list(preconditioner = fit$kept$preconditioner, values = values))
@@ -155,8 +155,8 @@ dense_gp_slopes <- function(model, values) {
   Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
 }
 
-# By products: the trace of A^-1 A_k is the derivative of the log-determinant, which logdet() estimates with the noise
-# of what the preconditioner leaves, and not of the whole. One preconditioner serves all that is asked of the matrix.
+# Builds the system by products. tr(A^-1 A_k) is the derivative of the log-determinant. logdet() estimates it with the
+# noise of what the preconditioner leaves, not of the whole. One preconditioner serves all that is asked of the matrix.
 lazy_gp_system <- function(model, values, near) {
   noise <- values$nugget / model$w
   control <- model$control <- gp_tolerance(model, values)
@@ -304,8 +304,8 @@ gp_value_of <- function(model, system, weights, logdet) {
 # Rows whose products with all others are computed exactly: up to a second of work.
 rows_of_form <- function(n) max(256, min(2048, floor(4e8 / n)))
 
-# By how much y' P y is too large where products are approximated: to the first order by alpha' (A - its approximation)
-# alpha, which some rows tell, and all where they are few.
+# Computes by how much y' P y is too large where products are approximated: to the first order alpha' (A - B) alpha, B
+# the approximation of A. Some rows tell it, all rows where they are few.
 error_of_form <- function(model, system, weights) {
   products <- system$products
   if (!isTRUE(products$approximated) || !is.null(model$family)) return(c(sum = 0, se = 0))

@@ -15,10 +15,10 @@ errors_by_neighbours <- function(object, method, neighbours) {
   object$kept$audits[[key]]
 }
 
-# Up to so many rows a place takes a second or so by all pairs.
+# The most rows for which a place takes a second or so by all pairs.
 many_points <- 20000
 
-# Does the kernel, or its first part, fall with a distance? One's own are taken to; the audit says whether they do.
+# Tells whether the kernel, or its first part, falls with a distance. A user's kernel is taken to; the audit checks.
 has_distance <- function(kernel) {
   parts <- first_part(kernel_parts(kernel))
   !is.null(parts$fun) || !is.null(kernel_rows[[parts$name]]$of_square)
@@ -28,7 +28,7 @@ first_part <- function(parts) if (is.null(parts$op)) parts else first_part(kerne
 
 # --- neighbours ---------------------------------------------------------------------------------------------------
 
-# So many places at a time, whose neighbours are some ten megabytes.
+# The number of places at a time, whose neighbours are some ten megabytes.
 places_at_once <- 2^15
 
 # The observations nearest to places, in the distance of the kernel, or of its first part. With few axes boxes find them

@@ -1,6 +1,6 @@
 # Preconditioners of a Gaussian process' systems: how strong, and for which states one serves.
 
-# Beside neighbours each landmark of an approximated fit costs a hundred operations a row and more.
+# The landmarks beside neighbours: each costs an approximated fit a hundred operations a row and more.
 landmarks_beside_neighbours <- 100L
 
 # Landmarks and neighbours, from weak to strong. A process of many inputs with hardly any noise needs many of both: its
@@ -55,7 +55,7 @@ strengthen <- function(kept, K, noise, control) {
   kept$P <- built_preconditioner(K, noise, control, kept$strength, kept$P)
 }
 
-# Are numbers more than a factor of two apart, or a turn?
+# Tells whether numbers are more than a factor of two apart, or a turn more than log 2.
 are_apart <- function(a, b) {
   turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)
   a$kernel$turn <- b$kernel$turn <- NULL

@@ -223,7 +223,7 @@ gp_variance <- function(kernel, variance) {
   list(kernel = update(kernel, variance = 1), variance = variance)
 }
 
-# Do parameters of the parts of a sum or product multiply all of it?
+# Tells whether parameters of the parts of a sum or product multiply the whole.
 scaled_by_parts <- function(parts, free, top = TRUE) {
   if (!top && "variance" %in% free) return(TRUE)
   if (is.null(parts$op)) return(FALSE)

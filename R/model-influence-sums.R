@@ -1,14 +1,14 @@
 # Leverages of smooth processes, which many observations make: variances given the nearest observations and some sums of
 # all, which are never too small, and an audit of leverages and of Cook's distances themselves.
 
-# Up to so many sums, and numbers of them all.
+# The most sums, and the most numbers of all sums.
 most_sums <- 128
 most_numbers_of_sums <- 2^25
 
 # The largest ratio of a leverage, or of a Cook's distance, that is borne without a warning.
 most_leverage_ratio <- 1.1
 
-# Beside sums a pair of neighbours costs a hundred times what it costs alone.
+# The bounds of neighbours beside sums, where a pair of neighbours costs a hundred times what a pair costs alone.
 most_pairs_of_rows <- 1e8
 neighbours_beside_sums <- c(least = 30, most = 120)
 

@@ -107,7 +107,7 @@ moved_by_one <- function(found, parts) {
   pmax(w - 2 * found$ridge * parts$own + found$ridge^2 * parts$square, 0)
 }
 
-# At the rows of the audit, with what it knows of the sum of leverages.
+# Compares Cook's distances with exact ones at the audited rows, by what the audit knows of the sum of leverages.
 cook_ratio <- function(model, found, moved) {
   exact <- found$exact
   rows <- exact$rows
@@ -222,7 +222,7 @@ found_inverse_parts <- function(process, squares, closely) {
   out
 }
 
-# From the parts of A^-1, of all rows or of some, those of P.
+# Computes the parts of P from the parts of A^-1, of all rows or of some.
 less_trend <- function(process, system, parts, squares) {
   U <- process$U
   w <- process$data$w
@@ -283,7 +283,7 @@ without_self <- function(near, rows) {
   matrix(t(near)[t(kept)], nrow(near), byrow = TRUE)
 }
 
-# Squares of leverages are off by more than they are, so that less is borne than at new places.
+# The largest ratio for rows that are left out. Leverages go with its square, so that it is smaller than most_ratio.
 most_ratio_of_rows <- 1.05
 
 # Audits the variances of left-out rows at a few observations, as audited_neighbours() does.

@@ -239,7 +239,7 @@ own_points <- function(fun, x, y) {
   list(if (is_lazy(x)) x else Vi(strip_term(x), name = "x"), if (is_lazy(y)) y else Vj(strip_term(y), name = "y"))
 }
 
-# On which sums a kernel is positive definite: the order of its row, of the worst of its parts; NA of one's own.
+# Returns the order of sums on which a kernel is positive definite: the highest of its parts; NA for a user's kernel.
 kernel_order <- function(k) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) return(max(vapply(parts$of, kernel_order, 0)))
@@ -266,7 +266,7 @@ check_span <- function(x, most) {
         " for squares in double precision; ", how[2], " them by a large number")
 }
 
-# Do sums over pairs with weights that add up to 0 in each row stay the same where all points are moved?
+# Tells whether sums over pairs with weights of sum 0 in each row are invariant under translations of all points.
 ignores_place <- function(k) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) return(parts$op == "+" && all(vapply(parts$of, ignores_place, NA)))

@@ -117,7 +117,7 @@ grid_minima <- function(f, unit, most = 4) {
   lapply(utils::head(least[order(values[least])], most), function(i) unit + levels[places[i, ]])
 }
 
-# From each start roughly, and from the best of what is found to the end. `others`: the best two, to go on from.
+# Minimises f roughly from each start, and to the end from the best. `others`: the best two points, to go on from.
 best_minimum <- function(f, starts, bounds, control) {
   rough <- control
   rough$tol <- max(control$tol, 1e-2)
@@ -128,7 +128,7 @@ best_minimum <- function(f, starts, bounds, control) {
   c(best, list(others = lapply(utils::head(found, 2), `[[`, "par")))
 }
 
-# By differences, which cost a pass each; one variable by golden section.
+# Minimises f by differences, which cost a pass each; a single variable by golden section.
 minimised <- function(f, start, bounds, control) {
   start <- pmin(pmax(start, bounds$lower), bounds$upper)
   if (length(start) == 1) {

@@ -14,8 +14,8 @@ local_values <- function(part, degree, h, at, rows = NULL) {
   found
 }
 
-# By products with columns, coordinates from the mean of all observations. `narrow`: where rounding may show, since what
-# is in reach is far from that mean for its width.
+# Fits by products with columns, coordinates from the mean of all observations. `narrow`: where rounding may show, since
+# the observations in reach are far from the mean for their width.
 line_values <- function(part, degree, h, at, rows = NULL, errors = TRUE) {
   centre <- colMeans(part$x)
   x <- t((t(part$x) - centre) / h)

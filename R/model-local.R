@@ -109,7 +109,7 @@ as_response <- function(values, y, x) {
   values
 }
 
-# At the observations themselves: fits, leverages, degrees of freedom and the deviation of the noise of weight 1.
+# Computes fits, leverages, degrees of freedom and the deviation of the noise of weight 1, at the observations.
 local_fit <- function(part, degree, h) {
   n <- nrow(part$x)
   found <- local_values(part, degree, h, part$x, seq_len(n))

@@ -9,7 +9,7 @@ normal_outcomes <- function(y, mean, sd, level) {
              crps = normal_crps(y - mean, sd), lower = mean - half, upper = mean + half)
 }
 
-# Without spread it is the absolute error.
+# Computes the CRPS: without spread, the absolute error.
 normal_crps <- function(error, sd) {
   z <- error / sd
   score <- sd * (z * (2 * stats::pnorm(z) - 1) + 2 * stats::dnorm(z) - 1 / sqrt(pi))
@@ -123,7 +123,7 @@ ranked_outcomes <- function(below, quantile, y, mean, whole, level) {
   out
 }
 
-# So many values of a count are added at most.
+# The most values of a count that are added.
 most_counted <- 1000
 
 # The sum of (F(k) - 1{k >= y})^2 over k = 0, 1, ...; NA where that does not end by `most_counted`.
@@ -173,7 +173,7 @@ integrated_score <- function(below, y, ends, whole) {
   score
 }
 
-# From a start on by steps, each twice as long, to where all have ended.
+# Steps on from t, each step 1.5 times the last, until all have ended.
 stepped_out <- function(t, step, ended) {
   for (k in 1:20) {
     open <- !ended(t)

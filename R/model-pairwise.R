@@ -1,4 +1,4 @@
-# Which groups differ? A test of two samples for each pair of groups, with p-values adjusted for their number.
+# Tests of which groups differ: a test of two samples for each pair of groups, with p-values adjusted for their number.
 
 #' Tests of all pairs of groups
 #'

@@ -140,7 +140,7 @@ grid_matrix <- function(d) {
   list(x = x, y = unique(d$y), z = matrix(d$z, length(x)))
 }
 
-# With places between those of a coarse grid, where straight lines join these.
+# Interpolates a coarse grid along straight lines.
 finer_grid <- function(grid, n = 240) {
   if (anyNA(grid$z) || min(dim(grid$z)) < 2) return(grid)
   between <- function(z, at, to) matrix(apply(z, 2, function(one) stats::approx(at, one, to)$y), length(to))

@@ -66,10 +66,10 @@ ridge_edf <- function(at, lambda) {
 
 # --- the penalty ------------------------------------------------------------------------------------------------
 
-# From the largest, each mode beginning at the last: the deviance of rows that were left out, or, by products, deviance
-# and twice the degrees of freedom, and generalised cross-validation where the dispersion is not known. A path ends
-# where the criterion has risen twice: of classes that are told apart all of these have another least, where nothing is
-# smoothed.
+# Chooses lambda, from the largest down, each mode beginning at the last mode. The criterion is the deviance of rows
+# left out. By products it is the deviance + 2 df, or generalised cross-validation where the dispersion is not known. A
+# path ends where the criterion has risen twice: for classes that are told apart all criteria have another minimum,
+# where nothing is smoothed.
 family_penalty <- function(model, lambda) {
   if (is.numeric(lambda) && length(lambda) == 1) return(list(lambda = lambda, method = "given"))
   size <- mean(diag(kernel_pairs(model$kernel, model$x)))

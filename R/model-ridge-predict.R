@@ -1,6 +1,6 @@
 # Kernel ridge regressions at new places: values with standard errors, by the factor that a fit keeps.
 
-# At places that are in units of the fit.
+# Predicts at places that are in units of the fit.
 ridge_values <- function(fit, at) {
   values <- unname(fit_products(kernel_pairs(fit$kernel, at, fit$data$x), fit$control) %*% fit$alpha)
   t(t(values) * fit$units$y$width + fit$units$y$centre)

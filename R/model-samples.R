@@ -1,4 +1,4 @@
-# Are samples from one distribution? Maximum mean discrepancy and energy distance of two groups or more.
+# Tests of equal distributions: maximum mean discrepancy and energy distance of two groups or more.
 
 #' Tests of equal distributions
 #'

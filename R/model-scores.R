@@ -276,7 +276,7 @@ refuse_outcomes <- function(family, y) {
   }
 }
 
-# By the levels of the fit, of which the second is a success.
+# Codes responses by the levels of the fit, of which the second is a success.
 new_classes <- function(fit, y) {
   own <- fit$model[[1]]
   levels <- if (is.character(own)) sort(unique(own)) else levels(own)

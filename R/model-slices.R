@@ -34,7 +34,7 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
        stderr = slices_error(by_slice, ncol(x)))
 }
 
-# So that the kernel is minus their distance.
+# Scales points so that the kernel is minus their distance.
 scaled_points <- function(x, parameters) {
   by <- parameters$variance / scale_of_columns(parameters$scale, x)
   if (all(by == 1)) x else x * rep(by, length.out = ncol(x))[col(x)]

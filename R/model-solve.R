@@ -59,7 +59,7 @@ heavy_rows <- function(x, y, weights) {
   list(x = x[heavy, , drop = FALSE], y = y[heavy, , drop = FALSE], w = w[heavy])
 }
 
-# With an attribute `tolerance`, that of the products, where these are approximated.
+# Solves a fit's system. The attribute `tolerance` is the tolerance of the products, where they are approximated.
 fit_solve <- function(K, b, ridge, control, ...) {
   products <- system_products(K, control)
   solved <- on_definite(products, ridge, function(A) {

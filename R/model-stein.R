@@ -1,4 +1,4 @@
-# Does a sample come from a density that is known up to a constant? Kernel Stein discrepancy.
+# The kernel Stein discrepancy: a test whether a sample has a density that is known up to a constant.
 
 #' Kernel Stein test of goodness of fit
 #'

@@ -29,7 +29,7 @@ terms_of <- function(op, by) {
 # One operator, as it is.
 is_alone <- function(terms) length(terms) == 1 && isTRUE(terms[[1]]$by == 1)
 
-# By kind: how many there must be for it to be worth it, and how several become one.
+# The rules of each kind: `from` is the least number of terms worth joining, and `join` joins the terms.
 joined_terms <- list(
   diagonal = list(from = 1, join = function(terms) {
     values <- Reduce(`+`, lapply(terms, function(term) term$by * unname(term$op$values)))

@@ -217,7 +217,7 @@ line_of_vector <- function(x, length, columns, name) {
 
 # --- methods ------------------------------------------------------------------------------------------------
 
-# Beside everything that has methods of its own, so that none of these is nearer.
+# Sets methods for pairs with every class that has methods of its own, so that no other method is nearer.
 for (classes in list(c("linear_op", "ANY"), c("linear_op", "linear_op"), c("linear_op", "lazy_tensor"),
                      c("linear_op", "Matrix"), c("linear_op", "diagonalMatrix"), c("lazy_tensor", "diagonalMatrix"))) {
   for (signature in unique(list(classes, rev(classes)))) {

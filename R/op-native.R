@@ -50,9 +50,9 @@ product_by_workers <- function(K) {
 # Sixteen columns cost little more than twice what one costs, 64 six times; more gain nothing.
 widest_product <- 64L
 product_widths <- c(1L, 2L, 3L, 4L, 6L, 8L, 12L, 16L, 24L, 32L, 48L)
-# On a GPU a kernel that was not there takes a second to compile, and columns that nobody asked for next to nothing: of
-# 1e5 points in three dimensions 1, 10, 16, 32 and 64 columns take 7, 11, 18, 24 and 65 ms on an H100, in float64 30,
-# 41, 56, 67 and 203. So there are four kinds, and what is wider is several of the widest.
+# The compiled widths. On a GPU a new kernel takes a second to compile, and unused columns next to nothing: of 1e5
+# points in three dimensions 1, 10, 16, 32 and 64 columns take 7, 11, 18, 24 and 65 ms on an H100, in float64 30, 41,
+# 56, 67 and 203. Four widths are enough; wider products are several of the widest.
 compiled_widths <- c(1L, 4L, 16L, 32L)
 
 compiled_rungs <- function(width, ladder) {

@@ -53,7 +53,7 @@ sampled <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
 has_pairs <- function(x) any(vapply(operands_of(x$formula), function(operand) operand$axis == "pair", NA))
 drawn_points <- function(x, places, axis) if (has_axis(x, axis)) take_points(x, places, axis, "places") else x
 
-# From the smallest finite value to the largest, and never the same.
+# Returns the smallest and the largest finite value, made to differ.
 ends_of <- function(values) {
   values <- values[is.finite(values)]
   if (!length(values)) return(c(0, 1))

@@ -64,7 +64,7 @@ op_leaves <- function(x) {
 
 op_shape_text <- function(x) paste0(size_text(x), if (isTRUE(x$symmetric)) ", symmetric")
 
-# At most so many characters.
+# Writes an operator, cut after `budget` characters.
 op_text <- function(x, budget, digits = getOption("digits")) {
   text <- tree_text(x, budget, digits)
   if (nchar(text) > budget) paste0(substr(text, 1, budget), "...") else text

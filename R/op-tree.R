@@ -199,7 +199,7 @@ op_part <- function(x, name, written) {
   abort("index", "`", written, "` is not defined: write A[I, J] for rows and columns of an operator")
 }
 
-# Beside a ridge, a low rank tells what it holds, too.
+# Returns the part of low rank of a sum, which tells what it holds beside a ridge, too.
 low_rank_within <- function(x) {
   is_low <- function(part) .subset2(part, "kind") == "lowrank"
   parts <- .subset2(x, "parts")

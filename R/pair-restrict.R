@@ -1,4 +1,4 @@
-# Which pairs exist: restrict() and its sugar. What is said of pairs becomes a rule (R/pair-rule.R).
+# The pairs that exist: restrict() and its sugar. A statement about pairs becomes a rule (R/pair-rule.R).
 
 #' Compute only some pairs
 #'

@@ -131,7 +131,7 @@ without_pairs <- function(F) new_lazy(F$formula, F$extent, F$settings)
 
 # --- what the engine is given ------------------------------------------------------------------------------
 
-# By what pairs are found; of what else is said, a formula tells which of them exist.
+# Returns the argument by which pairs are found. A formula of the other arguments tells which of these pairs exist.
 base_of <- function(said) Find(function(what) !is.null(said[[what]]), c("ranges", "pattern", "by"))
 
 # True where a pair exists of those that have been found; NULL where all do.
@@ -163,7 +163,7 @@ condition_of <- function(pairs) {
   if (!is.null(allowed)) list(allowed)
 }
 
-# Are both points of a pair of the same group?
+# Tells whether both points of a pair are of the same group.
 same_group <- function(by) {
   j <- match(by$j$labels, by$i$labels, nomatch = 0L)[by$j$codes]
   Vi(as.numeric(by$i$codes), name = "group") == Vj(as.numeric(j), name = "group")

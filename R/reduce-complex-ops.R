@@ -13,7 +13,7 @@ minus <- function(a, b) if (is.null(b)) a else if (is.null(a)) -b else a - b
 real_times <- function(a, b) if (!is.null(a) && !is.null(b)) a * b
 over <- function(a, b) if (!is.null(a)) a / b
 
-# From parts, one of which is there; what is a number becomes a formula where the other part is one.
+# Builds a complex number from one part or two. A number becomes a formula where the other part is a formula.
 complex_from <- function(z) {
   there <- if (is_lazy(z$re) || is.null(z$im)) z$re else z$im
   part <- function(x) if (is_lazy(there)) as_lazy(x %or% 0, there, "part") else x %or% (there * 0)

@@ -264,7 +264,7 @@ explain.default <- function(x, ...) {
   own <- match(paste0("package:", utils::packageName()), places, nomatch = length(places))
   for (place in utils::tail(places, -own)) {
     other <- get0("explain", as.environment(place), mode = "function", inherits = FALSE)
-    # It looks for methods where it is called from: here, it would come back to this one.
+    # If called from here, the other explain() would look for methods here, and come back to this function.
     if (!is.null(other)) return(do.call(other, list(x, ...), quote = TRUE, envir = globalenv()))
   }
   abort("input", "`x` must be a lazy tensor, a lazy reduction or what approximate() returned, not ", describe(x),

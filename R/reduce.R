@@ -178,7 +178,7 @@ derived_value <- function(F, row, index, ...) {
   make(F, saved_operand(mean, NULL, "mean", kept(index), flat = TRUE))
 }
 
-# Which results are wanted; by what values are divided: the points along `per`, less some.
+# Returns the results that are wanted, and their divisor: the number of points along `per`, less some.
 finish_of <- function(row, index) {
   list(results = row$results, sign = row$sign, per = if (row$terms == "none") "" else index,
        less = as.integer(row$terms == "n - 1"))
@@ -273,8 +273,8 @@ expect_run <- function(R) {
   r_expect(ready$plan, operand_data(ready$operands), ready$operands, R$extent, options)
 }
 
-# On data of all operands, or else on those given for some of them, and the others' own. What is kept with data is kept
-# with their `owners`, operands or NULL.
+# Reduces data of all operands, or `given` data of some operands and the other operands' own data. What is kept with
+# data is kept with their `owners`, operands or NULL.
 run_reduction <- function(R, given_for = list(), given = list(), known = NULL, data = NULL, owners = NULL) {
   found <- run_pairs(R, given_for, given, known, data, owners)
   if (is.null(R$axes)) found else in_axes(found, R$axes)
@@ -300,7 +300,7 @@ finish_results <- function(R, out, data, operands) {
   as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R, length(batches_of(data))))
 }
 
-# By workers, where there are some and it pays, or here.
+# Runs a reduction by workers, where there are workers and spreading pays, or here.
 run_anywhere <- function(R, ready, data, owners, options, pairs) {
   w <- present_workers(options)
   found <- if (!is.null(w)) run_spread(w, R, ready, data, owners, options, pairs)

@@ -138,7 +138,7 @@ check_verbosity <- function(value) {
   as.logical(value)
 }
 
-# Do the helpers say what they do?
+# The switch of the helpers' messages.
 verbosity <- new.env(parent = emptyenv())
 verbosity$on <- TRUE
 tell <- function(...) if (verbosity$on) message(...)

@@ -38,7 +38,7 @@ system_arguments <- function(precondition = TRUE, rank = NULL, local = TRUE, sta
   list(precondition = precondition, rank = rank, local = local, start = start)
 }
 
-# By how much products with vectors are off: root mean squares over some rows, which are computed pair by pair.
+# Computes the errors of products with vectors: root mean squares over some rows, which are computed pair by pair.
 products_off <- function(K, x) {
   at <- audited_sample(seq_len(nrow(x)))
   exact <- unname(exact_rows(kernel_tensor(K), at) %*% x)

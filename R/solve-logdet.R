@@ -154,8 +154,8 @@ check_wanted_error <- function(se_tol) {
 # The rounding error of a sum of n logarithms, relative to the sum and to n.
 rounding_of_logs <- 1e-12
 
-# With what derivatives along matrices read of the solutions u and v of some probes after others, or with those of all
-# probes at once (`vectors`), which are kept whole anyway.
+# Estimates the log-determinant by probes. Derivatives along matrices read the solutions u and v of a few probes at a
+# time, or of all probes at once (`vectors`), whose solutions are kept anyway.
 logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors = FALSE) {
   n <- length(ridge)
   used <- quadrature_system(K, ridge, probes, seed)
@@ -167,7 +167,7 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors 
     forms
   })
   of <- function(what) unlist(lapply(some, `[[`, what))
-  # With a diagonal of ones the trace of B - I is 0, which its part of each probe is not.
+  # If the diagonal is 1, tr(B - I) = 0, but its part of each probe is not 0.
   each <- n * (of("value") - if (some[[1]]$unit) of("first") - 1 else 0)
   logdet <- some[[1]]$logdet
   value <- logdet + mean(each)

@@ -133,7 +133,7 @@ named_inverse <- function(op) {
   op
 }
 
-# Without what a solution carries.
+# Returns the columns of a solution, without its attributes.
 plain_columns <- function(x) rearranged(x, function(x) matrix(as.vector(x), nrow(x)))
 
 #' @rdname logdet

@@ -84,7 +84,7 @@ support_of <- function(P, n) {
   P$support
 }
 
-# By what it stands on: landmarks, and where there are neighbours, these.
+# Builds a preconditioner of its support: landmarks and, where there are any, neighbours.
 supported <- function(K, ridge, support, entries = native_entries(K), started = proc.time()[["elapsed"]]) {
   pointer <- r_preconditioner(native_support(K, ridge, support, entries))
   structure(
@@ -294,8 +294,8 @@ on_fine_grid <- function(points) {
   if (reach > 0) floor(points * (2^30 / reach) + 0.5) else points
 }
 
-# Beyond, boxes leave out few pairs, and a GPU is quicker with all of them; with few axes it would be, but for the
-# seconds that its kernel takes to compile.
+# The most axes for boxes. With more, boxes leave out few pairs, and a GPU is quicker with all pairs. With few axes a
+# GPU would be quicker, but for the seconds that its kernel takes to compile.
 most_axes_of_boxes <- 5
 
 # Returns the points of a formula that falls with one distance of points to themselves. NULL for other formulas.

@@ -87,7 +87,7 @@ check_path <- function(ridge, op) {
 dense_path <- function(op, y, ridge) {
   A <- unname(entries(op))
   if (length(A)) check_symmetric(A)
-  # Without right-hand sides eigenvalues are enough, in a quarter of the time.
+  # If there are no right-hand sides, eigenvalues are enough, in a quarter of the time.
   e <- if (length(A)) eigen(A, symmetric = TRUE, only.values = !ncol(y)) else list(values = numeric(), vectors = A)
   shifted <- outer(e$values, ridge, `+`)
   if (any(shifted <= 0)) {

@@ -29,7 +29,7 @@ through_entries <- function(system, u, v) {
 
 sum_of_entries <- function(system, u, v) reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE)
 
-# So many columns will go through entries of K, when numbers flow back.
+# Compiles kernels for `columns` columns through entries of K, when numbers flow back.
 expect_through_entries <- function(system, columns) {
   if (is_op(system$of) || !length(system$operands) || !may_be_compiled(call_options(system$K$settings))) return()
   if (length(traced_operands(system$K))) return()
@@ -70,8 +70,8 @@ diagonal_of_product <- function(l, x, n) {
   if (length(dim(products)) < 2) products else rearranged(products %*% rep(1, ncol(products)), as.vector)
 }
 
-# By what is traced already: solutions for the data and for the regressors, then a small dense system. What is taken off
-# the data before, numbers times the trend, changes no solution and therefore no derivative.
+# Solves by traced operations: solutions for the data and for the regressors, then a small dense system. The multiple of
+# the trend that is first taken off the data changes no solution and therefore no derivative.
 solve_with_trend <- function(K, b, trend, ...) {
   least <- trend %*% qr.coef(qr(plain_value(trend)), plain_value(b))
   b <- b - if (is.null(dim(b))) rearranged(least, as.vector) else least

@@ -7,8 +7,8 @@ taken_apart <- function(b, F) {
   list(Q = qr.Q(q), R = qr.R(q), least = qr.coef(q, b), left = qr.resid(q, b))
 }
 
-# From solutions for what is left of the data, and for Q, those with the trend, and its coefficients: generalised least
-# squares, a small system.
+# Computes the solutions with the trend and its coefficients from the solutions for the data's remainder and for Q:
+# generalised least squares, a small system.
 without_trend <- function(x, parts) {
   mine <- seq_len(ncol(x) - ncol(parts$Q))
   of_trend <- x[, setdiff(seq_len(ncol(x)), mine), drop = FALSE]

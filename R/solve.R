@@ -117,7 +117,7 @@ check_symmetric <- function(A) {
   }
 }
 
-# On a random pair of vectors, where the matrix is not made, as products are that the system is solved by.
+# Checks symmetry on a random pair of vectors, by the products that solve the system, where the matrix is not made.
 check_symmetric_by_products <- function(op, n) {
   uv <- matrix(r_uniforms(2 * n, 1) - 0.5, n)
   products <- r_operator_product(op, uv)
@@ -134,7 +134,7 @@ check_symmetric_by_products <- function(op, n) {
   }
 }
 
-# Are products in less than float64, and solutions corrected by others?
+# Tells whether products are in less than float64, and solutions are corrected by other products.
 is_refined <- function(K) call_options(K$settings)$precision != "float64"
 
 # Computes the norm of a vector, whose squares may overflow or vanish.

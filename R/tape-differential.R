@@ -99,7 +99,7 @@ beside_formula <- function(value, F, n, name) {
   value
 }
 
-# By the name that texts have for the derivative.
+# Derives F; `name` is the derivative's name in texts.
 derived <- function(name, F, wrt, along = NULL) {
   formula <- r_derive(name, F$formula, wrt$formula, along$formula)
   meeting <- r_meet(c(list(F), if (!is.null(along)) list(along)))

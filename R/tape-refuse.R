@@ -45,7 +45,7 @@ is_users <- function(f, home) {
   !is_package(top) || identical(top, home) && !identical(environment(f), topenv())
 }
 
-# These say what the user has written.
+# Tells whether errors of f say what the user has written.
 speaks_for_others <- function(f) {
   any(vapply(list(stop, stopifnot, match.arg, tryCatch, try), identical, NA, f))
 }

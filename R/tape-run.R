@@ -32,7 +32,7 @@ deeper <- function(code) {
   force(code)
 }
 
-# By names of arguments, so that no call on the stack has numbers written out.
+# Calls f with arguments by name, so that no call on the stack has numbers written out.
 call_traced <- function(f, arguments) {
   places <- sub("^[.][.]", "argument_", labels_of(arguments))
   name <- utils::tail(make.unique(c(places, "f")), 1)

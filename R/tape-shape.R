@@ -24,7 +24,7 @@ take <- function(x, at) {
   write_entry(take(value, at), .subset2(x, "tape"), .subset2(x, "place"), pull)
 }
 
-# To add so many takes less than to see whether any occurs twice.
+# The number of places beyond which adding takes less time than a search for duplicates.
 many_places <- 1000
 
 # The adjoint: n zeros, to which the elements of g are added at their places.

@@ -72,7 +72,7 @@ rbind.kernweave_traced <- function(..., deparse.level = 1) {
 
 setMethod("show", "kernweave_traced", function(object) print.kernweave_traced(object))
 
-# Beside a matrix of package Matrix: that becomes a dense one.
+# Multiplies. A matrix of package Matrix becomes a dense matrix.
 traced_product <- function(x, y) backstage$multiply(without_s4(x), without_s4(y))
 without_s4 <- function(x) if (isS4(x) && methods::is(x, "Matrix")) as.matrix(x) else x
 

@@ -1,8 +1,8 @@
 # A worker's job: it holds data and reductions under serials, and computes rows of a reduction that was decided
 # elsewhere.
 
-# By serial an environment: `value`, `bytes`; `whole`, or the keys of the `rows` that are there; `used`, when it was
-# last.
+# The held data: an environment for each serial. `value`, `bytes`; `whole`, or the keys of the `rows` that are there;
+# `used`, the number of the last task that used it.
 held <- new.env(parent = emptyenv())
 # The most bytes to hold, and the number of the last task.
 holding <- new.env(parent = emptyenv())

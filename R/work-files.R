@@ -88,7 +88,7 @@ check_file_name <- function(file) {
   path.expand(file)
 }
 
-# By its whole name, so that it is found from any folder, and by other processes.
+# Returns a file's whole name, so that the file is found from any folder, and by other processes.
 existing_file <- function(file) {
   path <- check_file_name(file)
   if (!file.exists(path)) abort("input", "there is no file `", file, "`", in_folder(path))
@@ -190,7 +190,7 @@ write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
   invisible(r_map(path, source$width, 0, NA_real_, NULL))
 }
 
-# By its whole name, whatever folder `read` may go to; the file itself where `file` is a link to one.
+# Returns a new file's whole name, whatever folder `read` may go to; of a link, the name of the file itself.
 new_file_name <- function(file) {
   path <- check_file_name(file)
   if (dir.exists(path)) abort("input", "`file`, `", file, "`, is a folder")

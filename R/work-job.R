@@ -90,7 +90,7 @@ stamp_of_job <- function(R, operands, data, options) {
        pairs = if (!is.null(R$pairs)) stamp_of_pairs(R$pairs, extent_of_call(R, data, operands)))
 }
 
-# Which pairs there are: orders and rectangles of points, a pattern, a condition with its data.
+# Stamps the pairs that exist: orders and rectangles of points, a pattern, a condition with its data.
 stamp_of_pairs <- function(pairs, extent) {
   extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
   extent[is.na(extent)] <- 1

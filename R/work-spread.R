@@ -26,7 +26,7 @@ dealt_side <- function(whole, dealt) {
 
 units_of <- function(side) if (side$grain == 0) 0 else ceiling(side$count / side$grain)
 
-# Has a call fewer blocks of rows than it takes to busy all workers, and more of columns?
+# Tells whether a call has too few blocks of rows to busy all workers, and more blocks of columns.
 is_flat <- function(w, whole) {
   rows <- units_of(dealt_side(whole, "rows"))
   !whole$folded && rows < 2 * length(shares_of(w)) && units_of(dealt_side(whole, "columns")) > rows

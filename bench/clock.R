@@ -79,7 +79,7 @@ clock <- function(calls, by = "wall", enough = patience, fewest = 3) {
 
 # --- rows ---------------------------------------------------------------------------------------------------------
 
-# At least two blanks are between columns, and never within one; "-" is what is not known.
+# The formats of columns. At least two blanks are between columns, and never inside a column; "-" is an unknown value.
 columns <- c(case = "%-44s", who = "%-14s", clock = "%-5s", wall_ms = "%9s", cpu_ms = "%9s", spread = "%6s",
              ratio = "%8s", bar = "%6s", judged = "%-6s", also = "%s")
 print_row <- function(fields) cat(paste(sprintf(columns, fields), collapse = "  "), "\n", sep = "")

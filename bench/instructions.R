@@ -5,8 +5,8 @@ root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
 recorded_in <- file.path(root, "bench/results/instructions-avx2.txt")
 slack <- 0.05
 
-# Between two sizes, what a call costs whatever its size cancels. Small ones: valgrind takes half a microsecond for a
-# multiplication and addition in one.
+# The sizes. The difference of two sizes cancels a call's fixed cost. Both are small: valgrind takes half a microsecond
+# for a fused multiplication and addition.
 rows <- 256
 columns <- c(1024, 2048)
 

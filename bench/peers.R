@@ -1,5 +1,5 @@
-# Beside what R users have today, both in float64 and in turns: how many times as fast, and the bar. A package that is
-# not installed is left out. Rscript bench/peers.R [pattern] [points, where fewer than there are]
+# Compares the engine with what R users have today, in float64 and in turns: the ratio of times, and the bar. A package
+# that is not installed is left out. Rscript bench/peers.R [pattern] [points, where fewer than there are]
 
 source("bench/clock.R")
 source("bench/cases.R")

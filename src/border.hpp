@@ -70,9 +70,9 @@ auto with_second_try(Work work) -> decltype(work()) {
   return work();
 }
 
-// Has the user pressed the interrupt key, or is the time of setTimeLimit() over? Asked on the main thread only; unwinds
-// as a C++ exception. R knows both by one question: it answers the key by a jump, the time by an error with a message.
-// To catch an error takes R some 0.1 ms, so that R is not asked each time.
+// Throws a C++ exception if the user has pressed the interrupt key or the time of setTimeLimit() is over. Called on the
+// main thread only. R answers the key by a jump, and the time by an error with a message. To catch an error takes R
+// some 0.1 ms, so that R is not asked each time.
 inline void poll_interrupt() {
   using Clock = std::chrono::steady_clock;
   static Clock::time_point next;

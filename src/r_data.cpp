@@ -1,4 +1,4 @@
-// From R's matrices to operands, and back to the names of their points.
+// Conversion of R's matrices to operands, and the names of their points.
 #include "r_data.hpp"
 
 #include "base/error.hpp"
@@ -144,7 +144,7 @@ Settings settings_from_r(const Rcpp::List& options) {
   return settings;
 }
 
-// By the operands' numbers, which no rewriting changes.
+// Takes names by operand numbers, which no rewriting changes.
 PointNames names_of(const Plan& plan, const Given& given) {
   PointNames names;
   int first_i = Variable::kResults, first_j = Variable::kResults;

@@ -42,7 +42,7 @@ void r_set_cache(std::string folder, double bytes) {
   });
 }
 
-// At the end of a process whose compilers may be at work.
+// Waits for compilations at the end of the process.
 // [[Rcpp::export(rng = false)]]
 void r_finish_compiling() { kernweave::device::finish_compiling(); }
 

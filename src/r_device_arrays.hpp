@@ -9,7 +9,7 @@
 
 namespace kernweave {
 
-// Do the numbers of an array lie on a device whose verbs were compiled at installation?
+// Tells whether an array's numbers lie on a device whose verbs were compiled at installation.
 bool on_gpu(SEXP x);
 // Tells whether the array also has no attributes, and no more numbers than integers count.
 bool plain_on_gpu(SEXP x);

@@ -138,7 +138,7 @@ SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n) {
   });
 }
 
-// Which pairs are left of a formula as it is written where small values are left out; a text, as above.
+// Finds the pairs that are left of a formula as it is written without small values; else a text, as above.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol,
                      bool relative, int threads) {
@@ -147,7 +147,7 @@ SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::Nume
     const kernweave::Verdict verdict =
         kernweave::radial_form_of(plan, {data, operands}, extents[0], extents[1], threads, &form);
     if (!verdict.yes) return Rcpp::wrap(verdict.why);
-    if (form.power > 0 || form.components > 1) return Rcpp::wrap("a difference or a vector stands factors_of_form it");
+    if (form.power > 0 || form.components > 1) return Rcpp::wrap("a difference or a vector multiplies it");
     const auto found = kernweave::far::truncated(form, {tol, relative}, kernweave::workers_from_r(threads));
     return Rcpp::List::create(
         Rcpp::_["i"] = kernweave::order_to_r(found.rows), Rcpp::_["j"] = kernweave::order_to_r(found.columns),
@@ -169,8 +169,8 @@ Rcpp::IntegerVector r_far_from_themselves(SEXP pointer) {
       [&] { return kernweave::order_to_r(kernweave::approximation_behind(pointer).far_from_themselves()); });
 }
 
-// By how much products may be off: a matrix, of which each column of weights has a column for
-// each component of the formula.
+// Bounds the errors of products: a matrix with a column for each column of weights and each
+// component of the formula.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix r_far_bounds(SEXP pointer, Rcpp::NumericMatrix weights, int threads) {
   return kernweave::at_border([&] {

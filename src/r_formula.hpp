@@ -24,7 +24,7 @@ class Formulas {
   // The operands met so far, in order.
   Rcpp::List operands() const;
   int operand_number(SEXP operand);
-  // From here on what is written stands on another operand.
+  // Replaces an operand in all that is written from now on.
   void replace_operand(SEXP operand, SEXP other) { operands_[operand_number(operand)] = other; }
 
  private:

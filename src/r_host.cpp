@@ -136,7 +136,7 @@ SEXP OutputBuffer::values_to_r() const {
   return shaped(truth);
 }
 
-// Does every row number fit an integer? Else they are doubles.
+// Tells whether every row number fits an integer; otherwise row numbers are doubles.
 bool OutputBuffer::numbers_fit() const {
   const double largest = output_.keep == Keep::i   ? static_cast<double>(sizes_.j)
                          : output_.keep == Keep::j ? static_cast<double>(sizes_.i)

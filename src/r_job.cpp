@@ -1,4 +1,4 @@
-// From R's lists to a job.
+// Conversion of R's lists to a job.
 #include "r_job.hpp"
 
 #include "base/error.hpp"

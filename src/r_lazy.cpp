@@ -73,7 +73,7 @@ SEXP met_list(const Rcpp::List& args, LazyField part, const char* decider) {
 
 SEXP kept_tag() { return Rf_install("kernweave_kept"); }
 
-// With a place of its own for what is made of it once, see r_kept().
+// Makes a lazy tensor, with a place for what is made once, see r_kept().
 SEXP lazy_of(SEXP formula, SEXP extent, SEXP settings, SEXP pairs) {
   const char* names[] = {"formula", "extent", "settings", "pairs", "kept", ""};
   const Rcpp::Shield<SEXP> lazy(Rf_mkNamed(VECSXP, names));

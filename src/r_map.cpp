@@ -266,7 +266,7 @@ SEXP r_map(SEXP file, int width, double offset, double rows, SEXP names) {
   });
 }
 
-// Are these the numbers of a mapped file, as they lie there?
+// Tells whether the numbers are of a mapped file, as they lie there.
 // [[Rcpp::export(rng = false)]]
 bool r_is_mapped(SEXP x) { return ALTREP(x) && R_altrep_inherits(x, kernweave::mapped_class); }
 

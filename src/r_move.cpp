@@ -31,7 +31,7 @@ SEXP vector_for(SEXP x, bool places, Index most, Index length) {
 
 arrays::Target target_in(SEXP out) { return {numbers_of(out), bytes_of_number(out)}; }
 
-// Do plain items lie on a device, as many as integers count?
+// Tells whether plain items lie on a device, and integers count them.
 bool moves_on_gpu(SEXP x, bool places) { return !places && on_gpu(x) && Rf_xlength(x) <= kMostInt; }
 
 bool is_sorted(const arrays::Whole& numbers, bool strictly) {

@@ -1,4 +1,4 @@
-// From R's descriptions to operators, and their products.
+// Conversion of R's descriptions to operators, and their products.
 #include "r_operator.hpp"
 
 #include "base/threads.hpp"

@@ -7,7 +7,7 @@ namespace kernweave {
 
 // Makes the operator of a description. The data of the description must outlive the operator.
 solve::OperatorPointer operator_from_r(const Rcpp::List& description, const solve::Poll& poll);
-// That its lazy tensors may use, the most of any.
+// Returns the most threads of a description's lazy tensors.
 int threads_of(const Rcpp::List& description);
 
 solve::Block block_from_r(const Rcpp::NumericMatrix& matrix);

@@ -1,4 +1,4 @@
-// From what R says of pairs to a map: rectangles, a pattern, a formula; each leaves fewer of them.
+// Conversion of R's rectangles, pattern and formula to a pair map; each restricts the pairs further.
 #include "r_pairs.hpp"
 
 #include <algorithm>

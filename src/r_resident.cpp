@@ -171,7 +171,7 @@ SEXP r_on_device(SEXP x, int number) {
   });
 }
 
-// Are the numbers of a vector on a device? Not any more once somebody could write to those in R's memory.
+// Tells whether a vector's numbers are on a device. They no longer are once R's memory could have been written.
 // [[Rcpp::export(rng = false)]]
 bool r_is_on_device(SEXP x) {
   const kernweave::Kept* const kept = kernweave::resident(x);

@@ -176,7 +176,7 @@ all_cases <- function() {
     reduction_reductions(), operation_reductions(), random_reductions(1:200), random_gradients(1:60))
 }
 
-# Which pairs exist, in ways to say it.
+# Returns restrictions of pairs, in each way to say them.
 pair_restrictions <- function() {
   i <- row_index()
   j <- col_index()

@@ -16,7 +16,7 @@ named_files <- function(folder, ending) {
   stats::setNames(files, sub(paste0("[.]", ending, "$"), "", basename(files)))
 }
 
-# On the site a vignette is an article like others.
+# The vignettes are articles like others on the site.
 articles <- c(named_files("vignettes", "Rmd"), named_files("vignettes/articles", "Rmd"))
 titles <- vapply(articles, function(file) rmarkdown::yaml_front_matter(file)$title, "")
 wanted <- commandArgs(TRUE)

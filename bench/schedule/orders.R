@@ -11,7 +11,7 @@ A <- draw(n, n)
 B <- draw(n, n)
 product <- A %*% B
 
-# By rows means the formula with indices exchanged and the same orders with i and j exchanged.
+# The formula by rows has its indices exchanged, and the same orders with i and j exchanged.
 orders <- strsplit(c("j k i", "k j i", "j i k", "i j k", "k i j", "i k j"), " ")
 mirrored <- lapply(orders, function(order) chartr("ij", "ji", order))
 slides <- c(450, 1410, 4670, 6050, 13800, 15600)

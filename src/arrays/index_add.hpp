@@ -35,7 +35,7 @@ struct Indices {
   Index count = 0;
 };
 
-// Which items have the same number: segments of their order. Those without items are left out of account.
+// The items in order, and the segments of items with the same number. Numbers without items are left out.
 template <class Number>
 struct Grouping {
   std::vector<Number> order;  // from 1

@@ -8,7 +8,7 @@
 
 namespace kernweave::arrays {
 
-// Which rows come out that have no partner, and whether missing keys have any.
+// The keys, whether rows without a partner are kept, and whether missing keys match.
 struct JoinTask {
   Index x_rows = 0;  // the first of the keys; the others are those of y
   bool keep_x = false, keep_y = false, missing_match = true;

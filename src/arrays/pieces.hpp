@@ -12,7 +12,7 @@ namespace kernweave::arrays {
 // Items of a piece: their numbers fit into a second-level cache, and take some ten times what starting a thread does.
 constexpr Index kPiece = 1 << 15;
 
-// Who does the work, and what is called now and then on the calling thread.
+// The number of threads, and the function called now and then on the calling thread.
 struct Workers {
   int threads = 1;
   std::function<void(double)> poll = [](double) {};

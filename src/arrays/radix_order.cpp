@@ -66,7 +66,7 @@ class Sorter {
     }
   }
 
-  // Do the first limbs go up? Random ones are seen through at once.
+  // Tells whether the first limbs ascend. For random limbs the test stops at once.
   bool ascending() const {
     std::atomic<bool> holds{true};
     const std::int64_t pieces = (keys_.rows() + kRowsTogether - 1) / kRowsTogether;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Index kMostBlocks = 16;
 
-// By sizes alone. States of all blocks together are no more than half of the items.
+// Returns the blocks, by sizes alone. The states of all blocks are at most half of the items.
 Index blocks_of(Index items, Index groups) {
   return std::max<Index>(1, std::min(kMostBlocks, std::min(pieces_of(items), items / std::max<Index>(1, 2 * groups))));
 }

@@ -68,7 +68,7 @@ class Scanner {
     }
   }
 
-  // From here on `open_` has what comes before each piece, if its first segment began there.
+  // Stores in `open_` the state before each piece, if the first segment of the piece began earlier.
   void carry() {
     Operator before = begin_;
     for (Index piece = 0; piece < pieces_; ++piece) {

@@ -12,7 +12,7 @@ struct Running {
   int missing = 0;
 };
 
-// With `exclusive`, up to the item before. Each result lies where its item lies. Tells whether one was too large.
+// Scans segments; with `exclusive`, up to the item before. Each result lies where its item lies. Tells of overflow.
 bool scan(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Workers& workers,
           const Running& out);
 

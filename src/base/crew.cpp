@@ -61,7 +61,7 @@ class Crew {
     std::function<void()> work;
   };
 
-  // There is room for all to wait before there is a thread that comes to.
+  // Adds a thread. The room for all waiting threads is reserved first.
   void add_hand() {
     waiting_.reserve(all_.size() + 1);
     all_.push_back(std::make_unique<Hand>());

@@ -5,8 +5,8 @@
 namespace kernweave {
 namespace crew {
 
-// Has a thread do the work, one that waits or else a new one; std::system_error or std::bad_alloc where none can be
-// had. The work may not throw.
+// Gives the work to a waiting thread or a new thread; std::system_error or std::bad_alloc if no thread can be had. The
+// work may not throw.
 void start(std::function<void()> work);
 
 // Ends those that wait, before their code is unloaded. None of them may be at work.

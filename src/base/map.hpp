@@ -29,7 +29,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  // At least one byte, and no more than there are.
+  // Maps at least one byte, and at most the bytes of the file.
   Verdict open(const std::string& path, std::int64_t offset, std::int64_t bytes);
   void close();
   // Null before open().

@@ -1,5 +1,5 @@
-// Which process this is: what a parent has opened, its forked children must not touch. And which host: what lies there
-// may not be elsewhere.
+// The number of this process: forked children must not touch what a parent has opened. The name of this host: data here
+// may not exist elsewhere.
 #pragma once
 #include <string>
 

@@ -27,7 +27,7 @@ void write_column(const View& view, std::int64_t column, std::int64_t from, std:
     out[view.places[at] - from] = static_cast<T>(view.data[at]);
 }
 
-// Do its numbers stay inside, in order?
+// Tells whether the places are inside, in order.
 inline bool is_sound(const View& view, std::int64_t entries) {
   if (view.rows < 0 || view.columns < 0 || view.starts[0] != 0 || view.starts[view.columns] != entries) return false;
   for (std::int64_t c = 0; c < view.columns; ++c)

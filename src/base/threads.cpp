@@ -122,7 +122,7 @@ class Team {
     }
   }
 
-  // Until nobody has this team any more.
+  // Waits until no thread works for this team.
   void wait() {
     std::unique_lock<std::mutex> lock(mutex_);
     finished_.wait(lock, [&] { return running_ == 0; });

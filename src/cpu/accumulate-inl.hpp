@@ -106,8 +106,7 @@ struct Accumulate {
     typename P::BitVector column_[kVectors], next_;
   };
 
-  // Are all terms plain to their states? One comparison serves a vector of rows, with the least plain term of its
-  // columns.
+  // Tells whether all terms are plain to their states. One comparison serves a vector of rows, by the least plain term.
   template <class State>
   static KW_FN bool all_plain(const State* states, const Strip& s) {
     typename P::Mask plain = P(0.0) == P(0.0);

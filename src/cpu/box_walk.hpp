@@ -28,7 +28,7 @@ class BoxWalk {
  public:
   explicit BoxWalk(const BoxJob<T>& job);
 
-  // Before the first strip of each run.
+  // Begins a run, before the first strip.
   void begin();
   // Returns the worker that reads data.
   TileWorker<T>& reader() { return pairs_; }

@@ -16,7 +16,7 @@ BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, co
   const std::int64_t places = first_other_ + padded(points - tree_->boxed());
   const auto last_boxed = order.begin() + tree_->boxed();
   std::vector<std::int64_t> rows(order.begin(), last_boxed);
-  // To fill places without a point, the last point is repeated.
+  // If a place has no point, the last point is repeated.
   rows.resize(static_cast<std::size_t>(first_other_), rows.empty() ? 0 : rows.back());
   rows.insert(rows.end(), last_boxed, order.end());
   rows.resize(static_cast<std::size_t>(places), rows.empty() ? 0 : rows.back());

@@ -32,7 +32,7 @@ class BoxedPoints {
   Range others() const {
     return {first_other_, first_other_ + static_cast<std::int64_t>(tree_->order().size()) - tree_->boxed()};
   }
-  // From a place on where a strip begins.
+  // Returns the panel from a place where a strip begins.
   const T* panel(std::int64_t place) const { return panel_.data() + place * shape_.components; }
   // The names of terms: rows of the data by place, both counted from 1.
   const std::vector<Index>& names() const { return names_; }

@@ -84,8 +84,8 @@ struct Telling {
   static constexpr bool kTells = false;
 };
 #if defined(__x86_64__)
-// Not for float64 in AVX2, which has estimates of float32 alone: to convert and to correct them twice takes as long as
-// to divide. Corrections want a product and a sum that are rounded once.
+// Whether inverses are estimated. AVX2 estimates float32 alone: to convert and correct float64 twice takes as long as
+// to divide. Corrections need a product and a sum that are rounded once.
 template <class T>
 constexpr bool kEstimates = kJoined && (sizeof(T) == 4 || kVectorBytes == 64);
 template <class T>

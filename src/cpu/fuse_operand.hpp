@@ -1,15 +1,15 @@
-// Which steps of a pass may wait until their value is asked for: sums and products that only one step reads, a step
-// that can make the value as it takes it.
+// The steps of a pass that may wait for their reader: sums and products with a single reader, which can compute the
+// value when it takes the value.
 #pragma once
 #include <vector>
 #include "plan/plan.hpp"
 
 namespace kernweave {
 
-// By slot: the step that may make its value, -1 where none may. `reads`: how often each is read.
+// Returns for each slot the step that may compute its value, or -1. `reads`: the reads of each slot.
 std::vector<int> fused_into(const Program& program, const std::vector<bool>& needed, const std::vector<int>& reads);
 
-// By slot: the step up to which such a step's arguments have to stay in memory.
+// Returns for each slot the step up to which a waiting step needs the slot in memory.
 std::vector<int> read_until(const Program& program, const std::vector<int>& fused);
 
 }  // namespace kernweave

@@ -41,7 +41,7 @@ void read_sparse(const Variable& v, const View& view, Axis axis, Point first, st
   for (std::int64_t p = 0; p < count; ++p) out[p] = static_cast<T>(entry(view, row, column + p));
 }
 
-// Does it lie as it is wanted along an axis, number after number?
+// Tells whether the numbers along an axis already lie side by side.
 bool is_plain(const Reading& reading, const Plan& plan, const View& view, Axis axis) {
   const Variable& v = plan.variables[reading.variable];
   const bool in_a_row = v.axis == axis || v.axis == (axis == Axis::i ? Axis::pair : Axis::pair_swapped);

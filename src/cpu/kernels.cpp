@@ -1,4 +1,4 @@
-// Which kernels belong to which instruction set.
+// The kernels of each instruction set.
 #include "cpu/kernels.hpp"
 
 #include "lanes/isa.hpp"

@@ -22,7 +22,7 @@ class Layout {
   // One number of each point of an axis that no slot has: its place, and how a region sees it.
   int spare_along(Region axis);
   Operand along(Region axis, int place, Region seen_from);
-  // Which of the packed variables a value is; -1 if none.
+  // Returns the number of the packed variable of a value, or -1.
   int packed_as(const Ref& ref, bool as_table = false) const;
   // Returns a slot, with its offset in its region's memory.
   const Slot& slot(int slot) const { return slots_[slot]; }

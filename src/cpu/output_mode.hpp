@@ -7,7 +7,7 @@
 
 namespace kernweave {
 
-// Are there so many weights along the sweep that a tile's values are better multiplied by all of them at once?
+// Tells whether a tile's values are better multiplied by all weights along the sweep at once.
 bool is_multiplied(const Plan& plan, const Variant& variant, const Output& output, bool lanes_along_i);
 
 // Decides the mode of each of the pass' outputs, and their places. Steps that an output's fold takes over are no longer

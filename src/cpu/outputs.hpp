@@ -25,7 +25,7 @@ struct RowShape {
 // States of some rows: for each part, each component, one row after the other.
 class RowStates {
  public:
-  // So many rows without terms; memory of an earlier use serves again.
+  // Makes `rows` rows without terms; memory of an earlier use is reused.
   void init(const RowShape& shape, std::int64_t rows);
   void* at(std::size_t part, int component, std::int64_t row);
   // Packs states as bytes, in which addresses count from the storage of their state; unpack() reverses this.
@@ -63,7 +63,7 @@ struct StatesFrom {
 class SingleFold {
  public:
   explicit SingleFold(const Output& output);
-  // Are they nothing but their terms, where these have no weights?
+  // Tells whether the folds of terms without weights are the terms themselves.
   bool is_plain() const { return plain_; }
   // `at`: the place in the matrix of `pairs` places.
   void write(double value, double weight, std::int64_t at, std::int64_t pairs, int component, const Result& result);

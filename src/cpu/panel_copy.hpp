@@ -6,8 +6,8 @@
 
 namespace kernweave {
 
-// With a constant number, and by way of memory of its own, the copy is some instructions; what may overlap is left to a
-// function.
+// Copies kWide points at once. With a constant number and local memory, the copy is some instructions; a copy that may
+// overlap is a function call.
 template <class T, int kWide>
 void copy_component(const T* from, std::int64_t count, std::int64_t apart, T* to) {
   for (std::int64_t p = 0; p < count; p += kWide, to += apart) {

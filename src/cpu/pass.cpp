@@ -1,4 +1,4 @@
-// Which steps a pass needs, how large its tiles are, and in what order its parts are emitted.
+// The steps of a pass, the size of its tiles, and the order in which its parts are emitted.
 #include "cpu/pass.hpp"
 
 #include <algorithm>

@@ -116,7 +116,7 @@ constexpr bool takes_weights(Red red) {
   };
   return inputs_of[static_cast<int>(red)] == value_weight;
 }
-// To a sum a weight of 1 in memory is as good as none. A logarithm of one asks of every weight whether it is 0.
+// Tells whether a reduction takes a weight. A sum reads a weight of 1 for none; LogSumExp would test each weight for 0.
 constexpr bool takes(Red red, Weight weight) {
   if (weight == Weight::none) return !takes_weights(red) || red == Red::LogSumExp;
   return takes_weights(red) && (weight != Weight::difference || red == Red::Sum);

@@ -33,7 +33,7 @@ class TileWorker {
  public:
   explicit TileWorker(const PassRun& job);
 
-  // Before the first work of each run: what does not depend on points. And where the next task is another.
+  // Prepares a run, before its first work: what does not depend on points. take() does the same for another task.
   void begin() { take_up(*job_.task); }
   void take(const Task& task) {
     if (task_ != &task) take_up(task);
@@ -71,7 +71,7 @@ class TileWorker {
 
  private:
   void take_up(const Task& task);
-  // Are the tables of the task others than those that were packed last? Of one call they most often are not.
+  // Tells whether the task's tables differ from the last packed tables. Tasks of one call mostly share their tables.
   bool takes_tables() {
     const std::vector<const double*> last = std::exchange(tables_, pass_.tables_of(task_->data));
     return last != tables_;
@@ -81,13 +81,13 @@ class TileWorker {
     return centre.empty() ? nullptr : centre.data();
   }
   T* space(Space s) { return spaces_[static_cast<int>(s)]; }
-  // From a column on where a strip begins.
+  // Returns the panel from a column where a strip begins.
   T* shared_panel(std::int64_t column) const {
     return const_cast<T*>(static_cast<const T*>(job_.columns)) +
            column * pass_.components[static_cast<int>(Space::sweep_panel)];
   }
   void pack_space(Space s, Axis axis, Point first, std::int64_t count, std::int64_t padded, std::int64_t place = 0);
-  // From what has been packed.
+  // Computes the panel from the packed values.
   void finish_panel(Space axis, std::int64_t padded, T* to) {
     run_along(axis == Space::lane ? pass_.lane : pass_.sweep, axis, padded);
     fill_panel(axis, padded, to);

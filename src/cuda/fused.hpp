@@ -11,7 +11,7 @@ namespace cuda {
 // faster.
 const char* fused_kernel(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
 
-// These kernels read the fold's instruction first, and follow none: what it may start with has come before it.
+// Moves the fold's instruction to the front, where these kernels read it. What the fold may start with came before.
 void fold_first(std::vector<gpu::Instruction>* pairs);
 
 }  // namespace cuda

@@ -66,7 +66,7 @@ DeviceInputs::InputReach DeviceInputs::reach_of(int variable) const {
   return InputReach::all;
 }
 
-// Are the data used where a device has them whole, because they are there already or not in the host's memory?
+// Tells whether the data are used where they lie: a device has a copy of all, or they are not in the host's memory.
 bool DeviceInputs::stays(std::size_t v) const {
   return device::has_copy(task_->data[v], device_) || !task_->data[v].data;
 }

@@ -31,7 +31,7 @@ class DeviceInputs {
  public:
   DeviceInputs(const Pass& pass, const Task& task, device::Device* device, Staging* staging);
 
-  // From here on the data of another task, of the same sizes.
+  // Takes the data of another task of the same sizes.
   void take(const Task& task);
   // Adds the bytes that they take.
   void count(Needs* needs) const;

@@ -135,7 +135,7 @@ inline constexpr double kGpuSecondsTogether = 10 * kGpuSecondsPerCall;
 inline constexpr long long kGpuRunsOfLaunch = 32768;
 // Driver, context, compiler: the first time a process asks (H100: 0.1 s context, 0.2 s first formula).
 inline constexpr double kGpuSecondsToStart = 0.4;
-// Between two looks at the user's interrupt key.
+// The time between two looks at the user's interrupt key.
 inline constexpr double kGpuSecondsOfLaunch = 0.05;
 
 }  // namespace kernweave

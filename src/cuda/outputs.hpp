@@ -34,7 +34,7 @@ class Outputs {
   // Copies the states of outputs that fold both axes from another device, which has blocks first .. end - 1, to their
   // place among ours.
   void take_merged(const Outputs& other, std::int64_t first, std::int64_t end);
-  // Are states of the same row merged?
+  // Tells whether states of the same row are merged.
   bool merges() const { return cut_.splits * pass_.shape.parts > 1 || pass_.folded; }
   // One of so many runs that are folded together is to come.
   void begin_turn(std::int64_t turn, std::int64_t turns) { turn_ = turn, turns_ = turns; }

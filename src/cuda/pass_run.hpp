@@ -41,7 +41,7 @@ class PassRun {
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
   // With `tasks`, those of runs that are folded together, the first of which is this one's.
   void run(MemoryRoom room, const std::function<void(double)>& poll, const std::vector<const Task*>& tasks = {});
-  // Have tensor cores or a screen failed? Then results are worth nothing.
+  // Tells whether tensor cores or a screen failed. Then results are worth nothing.
   bool lost();
   // Merges what folds both axes from the blocks of all devices, and gives results that stay to their owners.
   void finish(const std::vector<std::unique_ptr<PassRun>>& all);

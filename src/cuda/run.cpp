@@ -281,7 +281,7 @@ class Gpu : public Backend {
   }
 
  private:
-  // Do runs of outer axes share their launches?
+  // Tells whether runs of outer axes share their launches.
   bool batches(const Plan& plan, const Variant& variant, const Sizes& sizes) const {
     return sizes.runs() > 1 && sizes.folded == 0 && plan.pairs == Pairs::all && numbers().size() == 1 &&
            mode_for(variant) == PassMode::best &&

@@ -19,7 +19,7 @@ std::unique_ptr<Copy> copy_in(Device* device, Block block);
 std::unique_ptr<Copy> sent_bytes(const void* data, std::size_t bytes, Device* device);
 std::unique_ptr<Copy> sent_copy(const View& view, Device* device);
 
-// Have the data a copy on this device?
+// Tells whether the data have a copy on this device.
 bool has_copy(const View& view, const Device& device);
 // Their copy, which is made where there is none: of the host's numbers, or of what another device has.
 Pointer kept_copy(const View& view, Device* device);

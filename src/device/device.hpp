@@ -144,7 +144,7 @@ int count();
 // For tests on machines with one: numbers beyond the last count from the first again, and open it once more.
 void pretend(int count);
 
-// Has a parent of this process opened a device? Contexts do not survive a fork, so nothing of it may be touched here.
+// Tells whether a parent process has opened a device. Contexts do not survive a fork: the child must not touch them.
 bool opened_by_parent();
 
 }  // namespace device

@@ -64,7 +64,7 @@ struct Opened {
 
 // Opens the driver once; later calls return what the first one found.
 const Opened& open_driver();
-// Has open_driver() been called?
+// Tells whether open_driver() has been called.
 bool driver_is_open();
 
 // The driver, which must be there.

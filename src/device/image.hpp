@@ -5,7 +5,7 @@
 namespace kernweave {
 namespace device {
 
-// Such bytes if they are kernels, else null.
+// Returns the bytes if they are kernels, else null.
 const unsigned char* image_in(const unsigned char* bytes);
 
 // The image of ahead_probe.cu; null tells that nothing was compiled at installation.

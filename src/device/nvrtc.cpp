@@ -163,7 +163,7 @@ std::uint64_t headers_hash() {
   return found;
 }
 
-// From the disk, or made.
+// Reads the image from the disk, or makes the image.
 std::string image_of(const std::string& source, int capability) {
   user_check(compiler().found, Fault::no_device, compiler().why);
   const int nearest = nearest_capability(capability);

@@ -78,8 +78,8 @@ double sampled_on_ellipse(const Profile& k, const SeriesDomain& s, double rho) {
   return most;
 }
 
-// On the upper half of the filled ellipse; the lower half has the same, as k is real on real numbers. From the left,
-// where distances are small, and formulas large or not analytic.
+// Bounds k on the filled ellipse by its upper half: k is real on real numbers. The search begins at the left, where
+// distances are small, and formulas large or not analytic.
 double largest_on_ellipse(const Profile& k, const SeriesDomain& s, double rho, const BoundGoal& sought) {
   double most = 0;
   for (int part = kCells; part-- > 0 && most < kNothing;) {

@@ -11,7 +11,7 @@ namespace distance {
 
 class PrincipalAxes {
  public:
-  // From the squared distance as a polynomial of degree 2, which must be nowhere negative.
+  // Finds the axes of a squared distance, a polynomial of degree 2 that must be nowhere negative.
   explicit PrincipalAxes(const Polynomial& square);
 
   int width() const { return static_cast<int>(components_.size()); }

@@ -141,7 +141,7 @@ class RadialRecogniser {
     return out;
   }
 
-  // Are they the components of points as they are?
+  // Tells whether the sums are the points' components as they are.
   static bool lie_together(const ColumnSums& sums, std::int64_t count) {
     for (std::size_t d = 0; d < sums.size(); ++d) {
       if (sums[d].size() != 1) return false;

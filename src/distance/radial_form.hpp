@@ -32,8 +32,8 @@ struct RadialForm {
 Verdict recognise_radial(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
                    const arrays::Workers& workers, RadialForm* form);
 
-// Are the points of both sides the same, without factors, and does the formula fall as they move apart, as far as
-// samples tell?
+// Tells whether the points of both sides are the same, without factors, and the formula falls with the distance, as far
+// as samples tell.
 bool falls_between_same(const RadialForm& form, const arrays::Workers& workers);
 
 }  // namespace distance

@@ -36,7 +36,7 @@ class Data {
   void all_on_host();
   // Replaces a view, if the plan reads the results of another plan or an operand has other numbers.
   void put(std::size_t k, const View& view) { views_[k] = view; }
-  // Do all data of points lie on a device because the user put them there?
+  // Tells whether all data of points lie on a device because the user put them there.
   bool resident() const;
   // Tells where most numbers of the data lie.
   Home home() const;
@@ -50,11 +50,11 @@ class Data {
   std::vector<View> views_;
 };
 
-// From what is known, and the variables read along their own axis. They must agree.
+// Returns the sizes from `known` and the variables read along their own axis, which must agree.
 Sizes sizes_of(const Plan& plan, const std::vector<OperandData>& operands, const std::vector<View>& views,
                const Known& known);
 
-// Has it an operand of its own, and not a row number or another plan's result?
+// Tells whether a variable is an operand, not a row number or another plan's result.
 inline bool has_operand(const Variable& v) { return v.source == Source::data && v.operand < Variable::kResults; }
 inline bool is_pairwise(const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; }
 

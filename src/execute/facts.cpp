@@ -74,7 +74,7 @@ std::size_t owner_of_centre(const Plan& plan, std::size_t k) {
 
 bool is_centred(const Variable& v) { return v.centre != Variable::kAsItIs; }
 
-// Have parameters other numbers from run to run?
+// Tells whether parameters differ from run to run.
 bool parameters_vary(const Plan& plan, const Data& data) {
   for (std::size_t k = 0; k < plan.variables.size(); ++k)
     if (plan.variables[k].axis == Axis::param && data.views()[k].matrices() != 1) return true;

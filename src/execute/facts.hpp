@@ -16,7 +16,7 @@ Growths growths_for(const Plan& plan, const Variant& variant, Data* data);
 // wait for what the device has been given to do.
 void find_middle_and_reach(const View& points);
 
-// Does it matter to these which numbers an operand has?
+// Tells whether the decisions depend on an operand's numbers.
 bool asks_of(const Plan& plan, const Sizes& sizes, int operand);
 
 }  // namespace kernweave

@@ -34,7 +34,7 @@ class PlanRun {
   // Lists the schedules that could be chosen; take() adopts a decision made here or elsewhere.
   std::vector<Schedule> candidates(const std::string& device);
   void take(const Decision& decision, const std::string& device);
-  // By boxes or not, as a trial has found.
+  // Adopts what a trial has found: boxes or not.
   void settle(bool boxes);
   // Once there is a schedule. Of boxes it says what a trial has found, if there was one.
   Decision decision() const;

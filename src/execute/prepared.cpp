@@ -12,7 +12,7 @@ namespace {
 
 // A plan takes some kilobytes; a loop that reduces more formulas than this in turn plans each of them anew.
 constexpr std::size_t kPlans = 128;
-// Nor is a formula of thousands of operations kept, whose planning is little beside its run.
+// The longest key that is kept: planning thousands of operations takes little time beside their run.
 constexpr std::size_t kLongestKey = 1 << 16;
 // Sizes that one plan is ready for: folds of a cross-validation, batches of unequal length.
 constexpr std::size_t kExecutables = 16;

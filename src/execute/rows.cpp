@@ -87,8 +87,8 @@ Grain Execution::grain() {
   return grain;
 }
 
-// Not where points are in an order of their own (boxes, restricted pairs), where a step takes more rows than a block
-// has, or where results are kept along both axes; and not row numbers, which are looked at before.
+// Tells which operands are read along the axis alone: none if points are in another order (boxes, restricted pairs), if
+// a step takes more rows than a block has, or if results are kept along both axes. Row numbers are read before.
 std::vector<bool> Execution::read_along(Axis axis) {
   const Grain whole = grain();
   const std::vector<bool> none(operands_.size(), false);
@@ -124,7 +124,7 @@ std::vector<bool> Execution::read_by_rows() {
 
 std::vector<bool> Execution::read_by_columns() { return read_along(keeps(Keep::j) ? Axis::i : Axis::j); }
 
-// With all that is computed together.
+// Calls compute() for tasks that are computed together.
 void Execution::for_all(const std::vector<Result>& results, const Compute& compute) {
   if (!pairs_.map) return compute(Together{first_.get(), all_tasks(results)}, results);
   const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;

@@ -87,7 +87,7 @@ Expr dummy_like(Expr f) {
   return f->pool->variable({"g", Axis::param, Source::data, width(f), Kind::real, Axes::none(), nobodys_operand});
 }
 
-// Does the adjoint of the k-th argument only move components about, and read no other formula?
+// Tells whether the adjoint of the k-th argument only moves components, and reads no other formula.
 bool moves(Expr f, std::size_t k) { return row(f->op).adjoint_reads[k].empty(); }
 
 // The map from incoming cotangents to sums, and from a node's adjoint to its arguments.

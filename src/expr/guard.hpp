@@ -57,7 +57,7 @@ class Guards {
 
 // The components of an adjoint, summed or repeated to as many as its argument has.
 Expr fitted(Expr f, int wanted);
-// Does any component of a logical formula hold?
+// Returns whether any component of a logical formula holds.
 Expr any_component(Expr test);
 
 }  // namespace kernweave

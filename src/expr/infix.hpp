@@ -6,7 +6,7 @@
 
 namespace kernweave {
 
-// From loose to tight, as R has it.
+// The precedence of R's operators, from the lowest.
 enum Tightness { kLoose, kOr, kCompare, kSum, kProduct, kSign, kAtom };
 
 inline Tightness tightness_of(const std::string& symbol) {

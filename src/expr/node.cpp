@@ -32,7 +32,7 @@ bool same_structure(const Node& a, const Node& b) {
 }
 
 Kind kind_of_number(double value) {
-  // Beyond 2^53 a double no longer tells neighbouring whole numbers apart.
+  // If |value| > 2^53, a double does not distinguish neighbouring whole numbers.
   const double exact = 9007199254740992.0;
   const bool whole = value > -exact && value < exact && value == static_cast<double>(static_cast<long long>(value));
   return whole ? Kind::integer : Kind::real;

@@ -39,7 +39,7 @@ std::vector<std::string> known_names() {
 
 class Parser {
  public:
-  // Without a grammar of texts: a side of a rule, where letters stand for attributes.
+  // If there is no grammar, the text is a side of a rule, and letters stand for attributes.
   Parser(const std::string& text, Pool* pool, const NameLookup& scope, const Grammar* grammar)
       : text_(text),
         scan_(text),

@@ -10,8 +10,8 @@ namespace kernweave {
 // The meaning of a formula's names; a null Expr for a name that means nothing.
 using NameLookup = std::function<Expr(const std::string& name)>;
 
-// Whose words a text is in. Both know the names of all operations; KeOps counts places from 0 and lays matrices out by
-// rows.
+// The grammar of a text. Both grammars know the names of all operations; KeOps counts places from 0 and stores matrices
+// by rows.
 enum class Grammar { ours, keops };
 
 // The value of a number that a text does not say; in R it is NA.

@@ -132,7 +132,7 @@ int result_width(Op op, const std::vector<Expr>& args, const std::vector<int>& a
   return static_cast<int>(w);
 }
 
-// Does the k-th argument make the kind of the result? Where only some do, the others are tests.
+// Tells whether the k-th argument determines the kind of the result. The other arguments are tests.
 bool makes_kind(Op op, std::size_t k) {
   const std::string& letters = row(op).kind_args;
   return letters.empty() || letters.find("xyz"[k]) != std::string::npos;

@@ -31,7 +31,7 @@ struct PowerLaw {
   std::vector<Power> powers;
 
   explicit operator bool() const { return number != 0; }
-  // Are they powers of the arguments, not of their sizes?
+  // Tells whether the powers are of the arguments, not of their sizes.
   bool plain() const {
     return std::all_of(powers.begin(), powers.end(), [](Power p) { return p.turns == (p.power % 2 != 0); });
   }
@@ -72,9 +72,9 @@ struct OpRow {
 
 const OpRow& row(Op op);
 const std::vector<OpRow>& op_rows();
-// By either name; false if there is none.
+// Finds an operation by either name; false if none.
 bool find_op(const std::string& name, Op* found);
-// By R's operator.
+// Finds an operation by R's operator.
 bool find_operator(const std::string& symbol, Op* found);
 
 enum class Inputs { value, value_weight, value_k };
@@ -123,7 +123,7 @@ struct DerivedRow {
 };
 
 const std::vector<DerivedRow>& derived_rows();
-// By the name of a derived one, too, what it is derived from.
+// Finds a reduction by name; for a derived reduction, its base.
 bool find_base(const std::string& name, Red* found);
 
 }  // namespace kernweave

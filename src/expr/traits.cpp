@@ -17,7 +17,7 @@ Lane term_of(const OpRow& op, const Lane* in) {
   return op.form == Form::fold ? op.next(op.start(), in) : op.value(in);
 }
 
-// Does exchanging the arguments leave the value as it is? A fold after two steps too, where what came before counts.
+// Tells whether f(x, y) = f(y, x). A fold is also tried on two steps, where the value before counts.
 bool commutes(const OpRow& op) {
   if (op.arity != 2 || !takes_numbers(op)) return false;
   const double nan = -std::log(-1.0);
@@ -33,7 +33,7 @@ bool commutes(const OpRow& op) {
   return true;
 }
 
-// Does moving both arguments leave the value as it is? Tried on numbers that are moved without rounding.
+// Tells whether f(x + c, y + c) = f(x, y), by numbers that are moved without rounding.
 bool takes_differences(const OpRow& op) {
   if (op.arity != 2 || !takes_numbers(op)) return false;
   const double tries[][3] = {{1.25, -3.5, 8}, {-0.75, 2.0, -16}, {0.5, 0.5, 4}, {3.0, 7.0, 0.25}};
@@ -71,7 +71,7 @@ bool is_not_negative_of(Domain arguments, const OpRow& op) {
   return true;
 }
 
-// Does a fold add its terms to what came before?
+// Tells whether a fold adds its terms to the value before.
 bool adds_up(const OpRow& op) {
   if (op.form != Form::fold || op.start().v != 0) return false;
   const Lane in[] = {Lane(2.0), Lane(7.0)};

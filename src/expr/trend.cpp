@@ -33,7 +33,7 @@ Trend trend_of(const Interval& slope) {
   return grows && falls ? Trend::flat : grows ? Trend::grows : falls ? Trend::falls : Trend::uneven;
 }
 
-// From one number to the next.
+// Returns the trend between the ends of `at`.
 Trend trend_of_step(CourseFn f, const std::vector<Interval>& args, std::size_t k, const Interval& at) {
   const Interval before = run(f, args, k, at.least, Parity::even).value,
                  behind = run(f, args, k, at.most, Parity::even).value;

@@ -175,7 +175,7 @@ class Approximated : public Approximation {
     const std::vector<double>&far, &off;
     const double* near;
   };
-  // To the order of points, with factors and numbers of each component of the formula.
+  // Writes sums in the order of points, times factors and numbers of each component of the formula.
   void put_back(const SortedSums& sums, int columns, const arrays::Workers& workers, double* out,
                 double* bounds) const {
     const std::int64_t m = form_.rows.count;

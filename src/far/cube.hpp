@@ -18,7 +18,7 @@ std::array<double, D> point_of(const Points& points, std::size_t p) {
   return out;
 }
 
-// From the least to the largest of each component of some points.
+// The least and the largest number of each component of some points.
 template <int D>
 struct BoundingBox {
   std::array<double, D> least, most;

@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace far {
 
-// So many ranges of the target boxes of a level, where it has as many boxes.
+// The number of ranges of a level's target boxes, at most.
 constexpr Index kTargetRanges = 256;
 inline Index target_ranges(std::size_t targets) { return std::min(static_cast<Index>(targets), kTargetRanges); }
 

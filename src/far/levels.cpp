@@ -17,7 +17,7 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// So many candidates are too many, where they are more than that share of all pairs of boxes.
+// The largest number of candidates, unless they are at most the share kMostOfAll of all pairs of boxes.
 constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
 // Work in coefficients of expansions. Each product of polynomials takes so much of it for a point whose number goes in
 // or out of an expansion, and for the expansion by itself; measured.

@@ -28,7 +28,7 @@ class MortonOrder {
  public:
   // Halvings of the cube: as many as keys of 63 bits have room for, and places of type int.
   static constexpr int kHalvings = D == 3 ? 21 : 30;
-  // So many numbers may be read behind the last point.
+  // The numbers that may be read behind the last point.
   static constexpr int kBehind = 32;
 
   virtual ~MortonOrder() = default;

@@ -11,8 +11,8 @@ namespace far {
 
 using NearColumns = std::vector<InteractionLists<Range>>;  // of each level
 
-// By places in the trees' orders: in the order of rows; of the same rows, in the order of columns. Points in no box are
-// near to all.
+// Returns rectangles of places in the trees' orders: in the order of rows and, for the same rows, of columns. Points in
+// no box are near to all.
 template <int D>
 std::vector<Rectangle> near_rectangles(const NearColumns& near, const Octree<D>& targets, const Octree<D>& sources);
 

@@ -29,7 +29,7 @@ class Octree {
   explicit Octree(std::unique_ptr<MortonOrder<D>> order);
   // Adds a level: the children of the boxes of the last one.
   void split(const arrays::Workers& workers);
-  // Has a box of this level children, once the level is split?
+  // Tells whether a box of this level has children once it is split.
   static bool is_split(int level, const Box& box) {
     return box.size() > kFewest && level + 1 < MortonOrder<D>::kHalvings;
   }

@@ -262,7 +262,7 @@ void add_far(const Levels<D>& plan, const TreePair<D>& trees, int power, const d
   const auto of = [&](int c) { return weights + Index{c} * trees.sources.size(); };
   const auto place = [&](int c, int d) { return Index{c * spread.components + d} * trees.targets.size(); };
   const int at_once = std::max(1, kColumnsAtOnce / spread.count());
-  // Before threads ask for them.
+  // The components are made before threads ask for them.
   for (const Octree<D>* tree : {&trees.targets, &trees.sources}) tree->morton().components();
   double all = 0, done = 0;
   for (const Level<D>& level : plan.levels) all += level.work * columns;

@@ -1,5 +1,5 @@
-// Which pairs of points a formula of their distance is negligible for: boxes of points in any number of components, as
-// they fit, and what is left of pairs of boxes.
+// The pairs of points for which a formula of their distance is negligible: tight boxes of points in any number of
+// components, and the pairs of boxes that are left.
 #pragma once
 #include <vector>
 

@@ -5,7 +5,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// Up to here x / pi is a whole or half number of at most 16 bits, which the parts of pi below rely on.
+// The limit of |x|: up to it, x / pi is a whole or half number of at most 16 bits, as the parts of pi require.
 constexpr double kCircleLimit = 1e5;
 
 // A number in two: nearest, and what that left out.

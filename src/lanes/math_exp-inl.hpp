@@ -169,7 +169,7 @@ KW_FN Pack<T> half_power(Pack<T> shifted) {
   return from_pattern<T>(pattern(shifted) << Layout<T>::kFraction);
 }
 
-// Are a product and a sum rounded once? What is wider than 16 bytes has the instruction.
+// Whether a product and a sum are rounded once. Vectors of more than 16 bytes have the instruction.
 constexpr bool kJoined = kVectorBytes > 16;
 
 // size * 2^r on [-1/2, 1/2], and size * exp(r) on [-ln 2 / 2, ln 2 / 2], the size a power of 2 in the source:
@@ -323,7 +323,7 @@ KW_FN P expm1_tail(P r) {
   }
 }
 
-// From here on tanh is 1 to the last bit.
+// The number from which tanh is 1 to the last bit.
 template <class P>
 constexpr double kTanhIsOne = kSingle<P> ? 10 : 20;
 

@@ -44,7 +44,7 @@ class BoxTree {
   std::int64_t boxed() const { return boxed_; }
 
  private:
-  // Without a gap in it, so that items are moved as they lie.
+  // An item without padding, so that items are moved as they lie.
   struct SplitItem {
     T key;
     std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t> at;

@@ -55,7 +55,7 @@ double PairSpans::pairs_in(bool partial) const {
   return pairs;
 }
 
-// Between two borders of spans, all columns have the same pairs.
+// Transposes spans. Between two borders of spans, all columns have the same pairs.
 PairSpans transposed(const PairSpans& spans) {
   std::vector<std::int64_t> borders{0, spans.columns};
   for (std::int64_t b = 0; b < spans.blocks(); ++b)

@@ -1,4 +1,4 @@
-// Which pairs exist, as data: for blocks of the points of one axis, spans of those of the other. Knows no formula.
+// The existing pairs as data: for blocks of points of one axis, spans of points of the other. No formula is known here.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ class PairSpans {
   Range rows_of(std::int64_t block) const;
   const PairSpan* begin(std::int64_t block) const { return spans_.data() + first_of(block); }
   const PairSpan* end(std::int64_t block) const { return spans_.data() + first_of(block + 1); }
-  // Are the pairs of each block a rectangle, or none?
+  // Tells whether the pairs of each block are a rectangle, or none.
   bool rectangles() const;
   // In full spans, in partial ones.
   double full_pairs() const { return pairs_in(false); }
@@ -73,7 +73,7 @@ class PairMap {
 
   const PairSpans& along(bool i) const;
   const Order& order(bool i) const { return i ? order_i_ : order_j_; }
-  // Are the pairs of each row, and of each column, a rectangle?
+  // Tells whether the pairs of each row, and of each column, are a rectangle.
   bool rectangles() const { return along(true).rectangles() && along(false).rectangles(); }
 
   const std::shared_ptr<const PairMap> whole;

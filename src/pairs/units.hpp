@@ -37,7 +37,7 @@ class Units {
 
   std::int64_t size() const { return static_cast<std::int64_t>(units_.size()); }
   std::int64_t tasks() const { return tasks_; }
-  // Are there rows of more than one unit?
+  // Tells whether rows of several units exist.
   bool shared_rows() const { return shared_rows_; }
   // Returns the number of columns in all spans of a kind, partial or full.
   std::int64_t columns(bool partial) const { return columns_[partial]; }

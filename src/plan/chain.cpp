@@ -78,7 +78,7 @@ bool is_chain(const Plan& plan, const Variant& variant, const OutputGroup& group
   const auto output = [&](int number) -> const Output& { return variant.outputs[static_cast<std::size_t>(number)]; };
   found->reduction = output(group.outputs.front()).red;
   Reader reader(plan, variant, group.along_i, found);
-  // To read the fold first, steps are partitioned: the value with which the fold may start was computed before it.
+  // The steps are partitioned, the fold first: the value with which the fold may start was computed before the fold.
   std::vector<const Step*> steps;
   program.for_each_step(Region::pair, needed, [&](const Step& step) { steps.push_back(&step); });
   const auto is_fold = [](const Step* step) { return row(step->op).form == Form::fold; };

@@ -16,7 +16,8 @@ struct PairChain {
   Red reduction;                   // of the last call's result, for every output
 };
 
-// Are they one? `needed` marks the steps whose results are asked for; rows are the points that outputs keep.
+// Tells whether the group is a chain. `needed` marks the steps whose results are asked for; rows are the points that
+// outputs keep.
 bool is_chain(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
               PairChain* found);
 

@@ -59,7 +59,7 @@ class Lineariser {
       if (f->op == Op::Var) lines_.direct[where_.at(f.get()).index] = true;
   }
 
-  // Which variables does the node read along their own axis, which by row numbers?
+  // Notes the variables that the node reads along their own axis, and by row numbers.
   void note_reading(Expr f) {
     for (std::size_t k = 0; k < f->args.size(); ++k) {
       const bool gathered = f->op == Op::Gather && k == 0;

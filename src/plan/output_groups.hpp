@@ -1,4 +1,4 @@
-// Which outputs are computed in one sweep over the pairs, which steps they stand on, and what these read.
+// Groups of outputs that are computed in one sweep over the pairs, the steps of a group, and what the steps read.
 #pragma once
 #include <vector>
 #include "plan/plan.hpp"
@@ -25,7 +25,7 @@ int numbers_read(const Plan& plan, const Program& program, const std::vector<boo
 // How often each slot is read by these steps and outputs.
 std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& outputs);
 
-// Are the pairs computed in float32? Row numbers and codes must be exact, and a float32 counts only to 16 million.
+// Tells whether the pairs are in float32. Row numbers and codes must be exact; a float32 counts only to 16 million.
 bool in_float32(const Plan& plan);
 // Tells whether the pairs are computed in float32 where no row number exceeds `largest_row`: row numbers that are
 // exact, and only compared with others, may be in float32.

@@ -27,7 +27,7 @@ struct Precision {
   Format accumulate = Format::float64;
 };
 
-// Which pairs exist: all, or those that a pair map lists when the plan is run.
+// The existing pairs: all, or the pairs of a map that is given when the plan is run.
 enum class Pairs { all, restricted };
 
 // A value a step reads: where it lies, how wide it is.

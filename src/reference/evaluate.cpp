@@ -93,7 +93,7 @@ void Evaluator::run_fold(const Step& step) {
   run_group({-1, static_cast<int>(&step - program_.steps.data()), fold_width(step)});
 }
 
-// Without component steps (first < 0) this is the fold alone.
+// Runs the component steps and the fold; if first < 0, the fold alone.
 void Evaluator::run_group(const Group& group) {
   const Step& fold = program_.steps[group.last];
   const OpRow& r = row(fold.op);

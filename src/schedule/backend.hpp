@@ -110,12 +110,12 @@ class Executable {
   virtual void run_all(const std::vector<Task>& tasks) {
     for (const Task& task : tasks) run(task);
   }
-  // By boxes of points, where that is decided; no, having done nothing, where a trial tells that it does not pay.
+  // Runs by boxes of points, if so decided; false if a trial tells that boxes do not pay, and nothing was done.
   virtual bool run_by_boxes(const Task&) { return false; }
   virtual bool boxes_pay(const Task&) { return false; }
 
   virtual Grain grain() { return {}; }
-  // These rows of the results of all runs, to their places among all; for outputs that keep rows.
+  // Computes rows of the results of all runs, in their places; for outputs that keep rows.
   virtual void run_rows(const std::vector<Task>&, ResultRows*) {}
   // The states that these columns leave in these rows; without columns, that all do.
   virtual std::unique_ptr<States> run_block(const std::vector<Task>&, const Range&, const Range&) { return nullptr; }
@@ -132,7 +132,7 @@ class Backend {
   virtual bool by_name_only() const { return false; }
   virtual Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
   virtual double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const = 0;
-  // By boxes of points; infinite where it knows none.
+  // Estimates the time by boxes of points; infinite if unknown.
   virtual double seconds_by_boxes(const Plan&, const Variant&, const Sizes&, const Growths&) const {
     return std::numeric_limits<double>::infinity();
   }

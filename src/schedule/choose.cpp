@@ -234,7 +234,7 @@ std::vector<Schedule> candidates(const Plan& plan, const Sizes& sizes, const Fin
 
 namespace {
 
-// Has each variable that is read relative to a centre one of its width, and no other?
+// Tells whether the variables relative to a centre, and no others, have a centre of their width.
 bool centres_fit(const Plan& plan, const Decision& decision) {
   const auto fits = [](const Variable& v, const std::vector<double>& centre) {
     const bool pairwise = v.axis == Axis::pair || v.axis == Axis::pair_swapped;

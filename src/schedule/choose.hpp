@@ -15,7 +15,7 @@ struct Wanted {
 };
 Wanted wanted_facts(const Plan& plan, const Sizes& sizes);
 
-// Are there pairs enough to think of boxes? `boxes`: how far they are wanted.
+// Tells whether pairs suffice to consider boxes. `boxes`: the boxes that are wanted.
 bool boxes_are_worth_a_thought(Boxes boxes, const Sizes& sizes);
 
 // Tells whether a plan is better carried out in two steps at these sizes. The first step must leave something to be

@@ -14,7 +14,7 @@ inline constexpr long long kSharedBytes = 32 << 20;
 // Pairs from which boxes are thought of: below, all pairs take some milliseconds.
 inline constexpr double kFewestPairsOfBoxes = 1e7;
 
-// To a GPU and back, pageable: 24 MB took 1.4 ms, 8 MB back 0.5 ms (H100).
+// The rate of pageable copies to and from a GPU: 24 MB took 1.4 ms, 8 MB back 0.5 ms (H100).
 inline constexpr double kGpuBytesPerSecond = 16e9;
 
 }  // namespace kernweave

@@ -35,7 +35,7 @@ struct Sizes {
 // The place where the data of a call lie and its results shall stay.
 enum class Home { host, device };
 
-// Are pairs left out by bounds on boxes of points? `trial`: some rows tell whether that pays.
+// Whether bounds on boxes of points leave pairs out. `trial`: a trial of some rows decides.
 enum class Boxes { none, trial, always };
 
 // How a GPU carries out a pass: written out with tensor cores and screens, written out without, or interpreted.

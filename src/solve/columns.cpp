@@ -1,4 +1,4 @@
-// On the host by threads, on a device by its kernels.
+// Columns are computed on the host by threads, on a device by kernels.
 #include "solve/columns.hpp"
 
 #include "base/error.hpp"

@@ -60,7 +60,7 @@ class LocalKriging {
     }
   }
 
-  // From the entries of these pairs.
+  // Computes mean and variance from the pairs' entries.
   void solve(Index place, const double* entries, double* mean, double* variance) const {
     const Index m = near_;
     RowMajorBlock s(m + 1 + data_.numbers.cols(), m);

@@ -18,7 +18,7 @@ constexpr double kShareOfMemory = 0.5;         // that is free on a device, for 
 constexpr Index kRowsOfBlock = 32;             // of a landmarks' factor that are solved with at once
 constexpr double kVarianceOfRounding = 1e-14;  // of a point's variance, is rounding
 
-// By rows, which the factor's inner products are of.
+// A matrix by rows, as the factor's inner products are of rows.
 using ByRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. Duplicate points are

@@ -8,15 +8,15 @@
 
 namespace kernweave::solve {
 
-// When columns are looked at: after so many steps first, then whenever a fraction of the steps so far has been added.
-// Looks cost the cube of the steps.
+// The looks at columns: after `first` steps, then whenever a fraction of the steps so far has been added. A look costs
+// the cube of the steps.
 struct Looks {
   int first, fraction;
 };
 
 class Lanczos {
  public:
-  // With `basis`, room for so many steps is kept and the vectors stay orthogonal in full; else none is.
+  // If `basis`, room for `most` steps is kept and the vectors stay fully orthogonal; otherwise no basis is kept.
   Lanczos(Operator* matrix, const Block& starts, int most, bool basis, int threads, const Poll& poll);
 
   // Takes `most` steps, or fewer where nothing is left to do: enough(column) is asked at looks, and when a column is
@@ -25,7 +25,7 @@ class Lanczos {
 
   int steps(Index column) const { return static_cast<int>(of(column).diagonal.size()); }
   Tridiagonal tridiagonal(Index column) const;
-  // There is no next vector: what powers of the operator make of the start has been exhausted.
+  // Tells whether the Krylov space of the start is exhausted: no next vector exists.
   bool exhausted(Index column) const { return of(column).exhausted; }
   double size(Index column) const { return of(column).size; }  // of the start
   auto basis(Index column) const { return of(column).basis.leftCols(steps(column)); }

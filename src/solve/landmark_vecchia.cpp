@@ -34,7 +34,7 @@ class LandmarkVecchia : public Preconditioner {
 
   bool unit_diagonal() const override { return true; }
 
-  // With H' = -U' A[R, S] W^-1 for W = A[S, S], the columns of G are [L'^-1; 0] and [H; U].
+  // Computes the weights. G has the columns [L'^-1; 0] and [H; U], H' = -U' A[R, S] W^-1, W = A[S, S].
   InverseWeights weights(const Range& some, device::Device* home) {
     InverseWeights found;
     found.diagonal.setZero(rank() + factor_.points());
@@ -80,7 +80,7 @@ class LandmarkVecchia : public Preconditioner {
     join(y);
   }
 
-  // At the landmarks L x, at the rest U'^-1 x + A[R, S] L'^-1 x.
+  // Computes L x at the landmarks, U'^-1 x + A[R, S] L'^-1 x at the rest.
   void back(const Block& x, Block* y) override {
     split(Columns(x));
     factor_.solve_from_left(many_.here());

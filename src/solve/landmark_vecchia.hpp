@@ -34,8 +34,8 @@ InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& land
 // Returns the pairs of `count` points of the order from number `from` on.
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 
-// Without landmarks, Vecchia's sparse factor alone. `ridge` is added to the diagonal of the matrix, a number a point.
-// On the device `home` where there is one.
+// Makes the preconditioner; without landmarks, Vecchia's sparse factor alone. `ridge`: a number a point, added to the
+// matrix's diagonal. On the device `home` if there is one.
 PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,
                                                       ConditioningSets neighbours, const Vector& ridge,
                                                       device::Device* home, int threads, const Poll& poll);

@@ -11,7 +11,7 @@ struct Landmarks {
   Block factor;         // F, a column for each: F F' is what they stand for
 };
 
-// When to stop: so many, or where so much of the trace is left.
+// The stopping rule: `most` landmarks, or a rest of `tolerance` times the trace.
 struct Enough {
   Index most;
   double tolerance = 0;

@@ -95,7 +95,7 @@ class Fit {
     if (ridged()) *v += root_.asDiagonal() * u.ridge;
   }
 
-  // To columns of length 1; what their lengths were.
+  // Scales columns to length 1; returns their lengths before.
   Row normalise(Tall* u) const {
     Row squares = dots(u->rows, u->rows, limits_.threads);
     if (ridged()) squares += dots(u->ridge, u->ridge, limits_.threads);

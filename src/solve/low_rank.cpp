@@ -39,8 +39,8 @@ class LowRank : public Preconditioner {
     return squares.sum() - taken;
   }
 
-  // With C = K[, S], W = K[S, S] = L L', X = L^-1 C' and the small matrix I + X D^-1 X': P^-1 C W^-1 and its like by X,
-  // some points at a time, since X is as large as C.
+  // Computes P^-1 C W^-1 and similar weights by X, some points at a time, since X is as large as C. C = K[, S],
+  // W = K[S, S] = L L', X = L^-1 C', and the small matrix is I + X D^-1 X'.
   LowRankWeights weights(Entries* entries, const RowIndices& landmarks, const Block& v) const {
     const Index n = scales_.values.size();
     const auto probes = static_cast<double>(v.cols());

@@ -20,7 +20,7 @@ void Operator::add_multiply(const Columns& x, double by, Columns* y) {
 
 namespace {
 
-// That of the first part that has one.
+// Returns the home of the first part with a home.
 device::Device* first_home(const Parts& parts) {
   for (const OperatorPointer& part : parts)
     if (device::Device* const home = part->home()) return home;

@@ -47,7 +47,7 @@ OperatorPointer function_operator(Index rows, Index columns, Multiply multiply);
 OperatorPointer sum_operator(Parts parts, std::vector<double> coefficients);
 // The leftmost factor first.
 OperatorPointer product_operator(Parts parts);
-// By rows; a null pointer is a block of zeros.
+// Makes an operator by rows of blocks; a null pointer is a zero block.
 OperatorPointer block_operator(std::vector<Parts> parts);
 OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right);
 

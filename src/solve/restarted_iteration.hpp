@@ -20,7 +20,7 @@ class RestartedIteration {
   // The columns in active_ have x_, and r_ is their true residual.
   virtual void restart() = 0;
   virtual void advance() = 0;
-  // After a step: columns that are done may leave.
+  // Drops finished columns after a step.
   virtual void settle() {}
   // An early stop: is what is wanted known before the residuals are small? Asked now and then.
   virtual bool enough() const { return false; }

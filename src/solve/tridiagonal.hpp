@@ -15,8 +15,8 @@ struct QuadratureRule {
 
 // Computes the Gauss rule of the leading part of `rows` rows.
 QuadratureRule gauss_rule(const Tridiagonal& t, Index rows);
-// With the last number on the diagonal such that `node` is an eigenvalue, which bounds from the other side. Of two rows
-// or more.
+// Computes the Gauss-Radau rule: the last number on the diagonal makes `node` an eigenvalue, and the bound is from the
+// other side. For two rows or more.
 QuadratureRule radau_rule(Tridiagonal t, double node);
 
 double smallest_value(const Tridiagonal& t);

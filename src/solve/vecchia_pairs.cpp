@@ -1,4 +1,4 @@
-// On the host by threads, on a device by a kernel that finds each pair by its number.
+// Pairs are listed by threads on the host, by a kernel on a device, which finds each pair by its number.
 #include "solve/vecchia_pairs.hpp"
 
 namespace kernweave::solve {

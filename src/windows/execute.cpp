@@ -39,7 +39,7 @@ double largest_eigenvalue(std::shared_ptr<Prepared> product, std::vector<Operand
   return norm;
 }
 
-// By power iteration on a prepared sum over j whose operand number `vector` is the vector.
+// Computes the largest eigenvalue by power iteration on a prepared sum over j; operand `vector` is the vector.
 Rcpp::List power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int vector, int products,
                  Rcpp::List settings) {
   CountingHost host;
@@ -60,7 +60,7 @@ struct Dealt {
       : settings(settings_from_r(options)),
         execution(plan_behind(plan), operands_of({data, {}}), known_from_r(extents, pairs), settings, &host) {}
 
-  // From one border to the next.
+  // Returns the ranges between borders.
   static std::vector<Range> ranges(const Rcpp::NumericVector& borders) {
     std::vector<Range> found;
     for (R_xlen_t k = 1; k < borders.size(); ++k)

@@ -79,7 +79,7 @@ check_random_gradient <- function(formula, operands, seed, h = 1e-6) {
                label = paste0("random_formula(", seed, ") forward"))
 }
 
-# On the reference and on the best device, in both precisions.
+# Checks on the reference and on the best device, in both precisions.
 everywhere <- function(check) {
   for (device in c("reference", "auto")) {
     for (precision in test_precisions()) check(device = device, precision = precision)

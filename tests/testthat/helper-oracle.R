@@ -91,7 +91,7 @@ oracle_polygamma <- function(x, n) {
 
 oracle_canberra <- function(x, y) sum(ifelse(x == y, 0, abs(x - y) / (abs(x) + abs(y))))
 
-# On the unit sphere, by the angle between the points in space.
+# Computes the distance on the unit sphere, by the angle between the points in space.
 oracle_haversine <- function(x, y) {
   point <- function(p) c(cos(p[1]) * cos(p[2]), cos(p[1]) * sin(p[2]), sin(p[1]))
   a <- point(x)

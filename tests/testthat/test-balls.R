@@ -21,7 +21,7 @@ complex_erf <- function(z) {
   }, 0i)
 }
 
-# On complex numbers: all operations that may say anything there.
+# The functions on complex numbers of all operations that may say anything there.
 complex_values <- list(
   Add = function(x, y) x + y, Subtract = function(x, y) x - y, Mult = function(x, y) x * y,
   Divide = function(x, y) x / y, Inv = function(x) 1 / x, Minus = function(x) -x, Square = function(x) x * x, Exp = exp,

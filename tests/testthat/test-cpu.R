@@ -3,7 +3,7 @@
 
 all_axes <- list(c("i", "j", "param"), c("j", "i", "i"), c("param", "j", "i"))
 
-# By the reference once, by the CPU on every instruction set in both precisions.
+# Compares the CPU on every instruction set, in both precisions, with the reference.
 on_all_lanes <- function(reference, run, label, check) {
   for (isa in instruction_sets) for (precision in test_precisions()) {
     check(with_isa(isa, run("cpu", precision)), reference, precision, paste(label, isa, precision))

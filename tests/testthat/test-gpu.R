@@ -90,11 +90,11 @@ gpu_sizes <- list(c(0, 5), c(5, 0), c(1, 1), c(1, 300), c(31, 33), c(32, 32), c(
 test_that("pairs of a common kind on the GPU, as the reference has them", {
   skip_without_gpu()
   set.seed(9)
-  # With a run-time compiler each is written out and compiled for each number of components: some will do.
+  # If the compiler is a run-time compiler, each number of components is compiled anew: some will do.
   ahead <- !grepl("^NVRTC", gpu_report()$compiler)
   sizes <- if (ahead) list(c(1, 1), c(31, 300), c(513, 7), c(700, 1031)) else list(c(700, 1031))
   for (size in sizes) for (D in if (ahead) c(1, 3, 12) else 3) for (index in c("j", "i")) {
-    # On a binary grid: points are what they are in float32, but not when their centre has been taken off: there, ties
+    # If points are on a binary grid, they are exact in float32, but not when their centre has been taken off: then ties
     # may be none.
     points <- function(n) matrix(round(stats::rnorm(n * D) * 64) / 64, ncol = D)
     weights <- matrix(stats::runif(2 * size[if (index == "i") 1 else 2]), ncol = 2)
@@ -120,7 +120,7 @@ test_that("every reduction on the GPU, as the reference has it, at every size", 
   set.seed(8)
   reductions <- kernweave_reductions()
   for (k in seq_len(nrow(reductions))) for (size in gpu_sizes) {
-    # On a binary grid, so that ties are ties however a distance is rounded.
+    # If points are on a binary grid, ties are ties however a distance is rounded.
     x <- matrix(round(stats::rnorm(2 * size[1]) * 8) / 8, ncol = 2)
     y <- matrix(round(stats::rnorm(2 * size[2]) * 8) / 8, ncol = 2)
     F <- term_for(reductions[k, ], Vi(x), Vj(y))

@@ -16,7 +16,7 @@ test_that("points are degrees, longitude first, unless one says radian", {
   to_pole <- haversine(Vi(degrees), c(0, 90), radius = 90)
   expect_equal(sum(to_pole + 0 * Vj(1), index = "j"), matrix((90 - degrees[, 2]) * pi / 2), tolerance = 1e-7)
   expect_equal(haversine(c(0, 0), c(90, 0), radius = 2), pi)
-  # From Paris to London, in km.
+  # The distance from Paris to London, in km.
   expect_equal(haversine(c(2.35, 48.86), c(-0.13, 51.51), radius = 6371.0088), 343.47, tolerance = 1e-4)
 })
 

@@ -38,7 +38,7 @@ outside_interval <- function(op) {
     (!found$nan && anyNA(values))
 }
 
-# Does a value go against the trend in an argument, by more than its last digits?
+# Tells whether values go against the trend in an argument, by more than their last digits.
 against_trend <- function(op) {
   arity <- elementwise$arity[elementwise$name == op]
   of <- random_intervals(arity)

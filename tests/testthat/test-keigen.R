@@ -31,7 +31,7 @@ test_that("the largest eigenvalues of any operator are those of the dense matrix
 test_that("every block, every basis and every size comes to the same pairs", {
   skip_below("quick")
   for (block in c(1, 2, 5, 64)) expect_eigen(rough, 12, block = block, passes = 1000)
-  # So little memory that the basis is exchanged again and again.
+  # If memory is this small, the basis is exchanged again and again.
   for (block in c(2, 5, 16)) expect_eigen(rough, 12, block = block, passes = 1000, basis_mb = 0)
   for (n in c(1, 2, 15, 16, 17, 33)) expect_eigen(as_op(crossprod(matrix(stats::rnorm(n^2), n))), n)
   warm <- keigen(rough, 8)

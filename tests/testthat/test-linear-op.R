@@ -57,7 +57,7 @@ numbers_for <- function(n, m) {
        P = rev(seq_len(min(n, m))))
 }
 
-# At night every verb of every kind at every shape; else each verb of each kind at some of the shapes.
+# Every verb of every kind at every shape at night; else each verb of each kind at some of the shapes.
 test_that("every verb of every kind gives what the dense matrix does, at every shape", {
   every <- by_tier(8, 4, 1, cran = 23)
   for (shape in names(operator_shapes)) {

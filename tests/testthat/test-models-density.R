@@ -2,7 +2,7 @@
 
 petals <- iris[, 1:4]
 
-# By the definition, from all distances.
+# Finds clusters by the definition, from all distances.
 dense_clusters <- function(D, eps, minPts, borders = TRUE) {
   near <- D <= eps
   core <- rowSums(near) >= minPts

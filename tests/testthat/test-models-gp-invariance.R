@@ -46,13 +46,13 @@ test_that("a process is the same in any units, from any origin and in any order 
   trends <- list(~ 1, ~ a)
   for (way in c("dense", "products")) for (number in 1:2) {
     trend <- trends[[number]]
-    # By products, which take long, each change beside one of the trends alone but at night; in a hurry some.
+    # For products, which take long, each change has a single trend, at night all trends; in a hurry some changes.
     mine <- way == "dense" | (seq_along(changes) + number) %% by_tier(8, 2, 1) == 0
     control <- fit_control(dense_n = if (way == "dense") 1000 else 0, tol = if (way == "dense") 1e-6 else 1e-10)
     first <- changed(trend = trend, control = control)
     for (change in changes[mine]) {
       found <- do.call(changed, c(change[-1], list(trend = trend, control = control)))
-      # By products likelihoods are estimates, whose probes follow the places, but for these.
+      # For products, likelihoods are estimates whose probes follow the places: compared for changes of order alone.
       if (way == "products" && is.null(change$order)) found$likelihood <- first$likelihood
       expect_equal(found, first, tolerance = (if (way == "dense") 1e-9 else 1e-6) + 100 * change$off,
                    label = paste(way, deparse1(trend), names(change)[2], deparse1(change[[2]])))

@@ -129,7 +129,7 @@ test_that("searches find the least criterion there is", {
   skip_below("usual")
   states <- as.data.frame(state.x77)
   names(states) <- make.names(names(states))
-  # By a fine grid over the logarithms of both, and polished from its best places.
+  # The least criteria of a fine grid over the logarithms of bandwidths, polished from its best places.
   table <- list(list(Illiteracy ~ Area + Income, states, 0, 0.218452), list(accel ~ times, cycle, 1, 561.33945),
                 list(Fertility ~ Agriculture + Education, swiss, 0, 107.989))
   for (row in table) expect_lte(local_reg(row[[1]], row[[2]], row[[3]])$criterion, 1.0001 * row[[4]])

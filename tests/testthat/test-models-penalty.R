@@ -79,7 +79,7 @@ test_that("units, origins, weights, the order of rows and the way of solving lea
                   response_down = list(by = 1e-8), inputs_shifted = list(x_shift = 1e9, limit = 1e-5),
                   inputs_up = list(x_by = 1e8), inputs_down = list(x_by = 1e-8), weights = list(w_by = 100),
                   order = list(order = sample(n)))
-  # By how much a lambda is multiplied with the inputs: the unit of the roughness.
+  # The power of the inputs' unit that multiplies lambda: the unit of the roughness.
   models <- list(list(fit = kernel_ridge, kernel = "gaussian", power = 0),
                  list(fit = rbf_interpolate, kernel = "thin_plate", power = 2),
                  list(fit = rbf_interpolate, kernel = "gaussian", power = 0))
@@ -98,7 +98,7 @@ test_that("units, origins, weights, the order of rows and the way of solving lea
            lambda = fit$lambda / unit)
     }
     plain <- found(as_is)
-    # By products, which take long, some of them for each model and way of choosing.
+    # For products, which take long, some of the changes for each model and way of choosing.
     turn <- turn + 1
     mine <- seq_along(changes) %% by_tier(4, 2, 1) == turn %% by_tier(4, 2, 1)
     for (name in names(changes)[mine | !by_products]) {

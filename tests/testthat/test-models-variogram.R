@@ -2,7 +2,7 @@
 
 few <- quakes[seq(1, 1000, by = 5), ]
 
-# From all pairs at once: classes (a, b], the first with 0.
+# Computes a variogram from all pairs at once: classes (a, b], the first with 0.
 plain_variogram <- function(x, r, ends, cressie = FALSE) {
   d <- as.vector(stats::dist(x))
   difference <- abs(as.vector(stats::dist(r)))

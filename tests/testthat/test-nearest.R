@@ -4,7 +4,7 @@
 nearest <- function(x, y, K, index = "j", ...) reduction(sqdist(Vi(x), Vj(y)), "argKmin", K = K, index = index, ...)
 grid_points <- function(n, d, most = 3) matrix(sample(0:most, n * d, replace = TRUE) + 0, n)
 
-# Are these the K nearest, up to float32's rounding of their distances?
+# Checks that `actual` are the K nearest, up to float32's rounding of their distances.
 expect_nearest <- function(actual, x, y, label, tolerance = 2e-6) {
   for (i in unique(round(seq(1, nrow(x), length.out = min(nrow(x), 25))))) {
     distance <- colSums((t(y) - x[i, ])^2)

@@ -2,7 +2,7 @@
 
 # --- random problems -----------------------------------------------------------------------------------------------
 
-# By how much an error is larger than its bound, in shares of the sum of sizes, and what that is of what was promised.
+# Computes by how much an error exceeds its bound, in shares of the sum of sizes, and the bound's share of the promise.
 beyond_bounds <- function(problem) {
   K <- problem$K
   A <- eager(approximate(K, problem$tol, "proof"), random_price())

@@ -54,7 +54,7 @@ for (k in seq_len(nrow(reductions))) {
       x <- term_data(row, size[1], size[2], width, spice)
       y <- numbers_between(size[2], width, 0.5, 2)
       if (spice == "ties") y <- round(y)
-      # At night every length of list at every size; in a hurry an axis for each size, another one for each row.
+      # Every length of list at every size at night; in a hurry an axis for each size, another axis for each row.
       for (index in if (reaches("quick")) indices else indices[1 + (case + k) %% 3])
       for (K in if (reaches("all")) places else places[1 + case %% length(places)]) {
         if (max(size) > 100 && (index == "ij" || width > 1)) next

@@ -86,7 +86,7 @@ test_that("a KeOps text lays matrices and tensors out by rows", {
 })
 
 test_that("a KeOps tensor product goes where its order says", {
-  # By the definition: an axis s of the product, those of x before those of y, comes to the place order[s].
+  # The definition: an axis s of the product, the axes of x before the axes of y, comes to the place order[s].
   set.seed(4)
   x <- array(stats::runif(24), 2:4)
   y <- array(stats::runif(12), c(4, 3))

@@ -225,7 +225,7 @@ test_that("a preconditioner that has been made serves several systems, and appli
   found <- solve(K, b, ridge = 1e-2, method = "cg", precondition = P, report = TRUE)
   expect_identical(solve_report(found)$preconditioner, P)
   expect_equal(solve(P, dense_of(K, 1e-2) %*% b), as.matrix(b), tolerance = 0.5)
-  # With every point a landmark it is the inverse.
+  # If every point is a landmark, the preconditioner is the inverse.
   whole <- preconditioner(K, ridge = 1e-2, rank = 300)
   expect_equal(as.vector(solve(whole, b)), solve(dense_of(K, 1e-2), b), tolerance = 1e-6)
 })

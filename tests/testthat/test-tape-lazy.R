@@ -164,7 +164,7 @@ test_that("cotangents and tangents may be traced, of reductions in the function"
 
 test_that("a function that is called again plans and differentiates nothing anew", {
   f <- function(x, s) sum(w * (exp(-sqdist(Vi(x), Vj(y)) / s) %*% b)) + sum(variance(sqdist(Vi(x), Vj(y))))
-  # To begin with an empty cache: templates of other tests may fill it just now, and a full cache is emptied.
+  # The cache is emptied first: templates of other tests may fill it just now, and a full cache is emptied.
   templates <- kernweave:::templates
   rm(list = ls(templates), envir = templates)
   gradient(f)(x, 0.9)

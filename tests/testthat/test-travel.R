@@ -133,7 +133,7 @@ test_that("points on both sides travel once", {
   again <- unserialize(serialize(list(K, K + 1), NULL))
   expect_lt(weight(again), 1.2 * weight(x))
   expect_identical(sum(again[[1]], index = "j"), first)
-  # They are two variables as before.
+  # The formula's variables are two, as before.
   expect_identical(vjp(R, "y", 1), vjp(reduction(again[[1]], "sum", call = FALSE), "y", 1))
   x[1, 1] <- 7  # of the caller's alone
   expect_identical(K[1:2, ] %*% x[, 2], again[[1]][1:2, ] %*% x[, 2])

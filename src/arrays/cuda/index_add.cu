@@ -9,7 +9,7 @@ struct Counted {
   double sum, count;
 };
 
-// With kInclude, what the array has is one of them.
+// The mean; with kInclude, the number of the array is a term.
 template <bool kInclude>
 struct Mean {
   using Value = double;

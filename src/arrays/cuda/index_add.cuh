@@ -119,7 +119,7 @@ class PieceAdder {
   }
 
  private:
-  // So many items at once, whose terms are on their way together.
+  // Loads kCount terms at once and then combines them.
   template <int kCount>
   __device__ void take(Index k) {
     int numbers[kCount];

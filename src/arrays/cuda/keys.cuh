@@ -38,7 +38,7 @@ KW_FN double item_of(std::uint64_t key) {
 template <class Item>
 using KeyOf = decltype(sortable(Item()));
 
-// From the largest to the least, what is missing last again.
+// Reverses the order of keys; missing keys stay last.
 template <class Key>
 KW_FN Key turned(Key key) {
   return is_missing_key(key) ? key : static_cast<Key>(~Key{0} - 1 - key);

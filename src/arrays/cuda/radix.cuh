@@ -113,7 +113,7 @@ struct Sorting {
     if (buffers.selector == 1) std::swap(keys[0], keys[1]);
   }
 
-  // With the rows, which must be there.
+  // Sorts keys and rows; the rows must be there.
   void sort(Device& gpu) {
     if (sorted || first_bit == last_bit) return;
     cub::DoubleBuffer<Key> buffers(pointer<Key>(keys[0]), pointer<Key>(keys[1]));

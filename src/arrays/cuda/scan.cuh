@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kPieceThreads) look_at_pieces(const __grid_con
   tail.merge(all);
 }
 
-// From here on `head` has what comes before each piece, of the segment that is open there.
+// Stores in `head` the state before each piece, for the segment that is open there.
 template <class State>
 __global__ void __launch_bounds__(kCarryThreads) carry_scan(const __grid_constant__ Scanned<State> s) {
   Open<State>* const open = s.pieces.open + blockIdx.x * s.pieces.pieces;
@@ -143,7 +143,7 @@ class PieceScanner {
     }
   }
 
-  // With kCut, segments begin in the tile.
+  // Scans the tile; with kCut, segments begin inside.
   template <bool kCut>
   __device__ void scan(Index first, int count) {
     const int begin = lane_of_warp() * kEach;

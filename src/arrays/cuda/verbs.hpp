@@ -163,7 +163,8 @@ struct Verbs {
   decltype(&cuda::add_integers) add_integers;
   decltype(&cuda::sort_index) sort_index;
   decltype(&cuda::copy_numbers) copy_numbers;
-  // Does this device carry them out? The runtime asks for a driver that is not older, and for code or a translation.
+  // The test whether this device runs the verbs. The runtime asks for a driver that is not older, and for code or a
+  // translation.
   bool (*ready)(Device&);
 };
 

@@ -29,7 +29,7 @@ Items keys(int kind, bool other) {
   return list;
 }
 
-// Which list each item of the merged ones comes from.
+// Tells for each item of the merged list whether it comes from a.
 std::vector<bool> merge_trace(const Items& a, const Items& b) {
   std::vector<bool> from_a;
   for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {

@@ -20,7 +20,7 @@ struct Program {
   std::string source, library, log;
 };
 
-// With a function for each kernel that launches it, and the memory that blocks share.
+// Adds a function for each kernel that launches the kernel, and the memory that blocks share.
 std::string with_launches(const std::string& source) {
   static const std::regex kernel("__global__ void (?:__launch_bounds__\\([^)]*\\) )?(\\w+)\\((.*?) ?\\w+\\)");
   std::ostringstream out;

@@ -47,11 +47,11 @@ class Turns {
       for (std::size_t k = 0; k < used_; ++k)
         if (stacks_[k]->waits) go_on(stacks_[k].get());
   }
-  // Until all threads of the block are here that have not ended.
+  // Waits for all threads of the block that have not ended.
   void wait_for_all() {
     meet(&meetings_[-1], [this] { return left_; });
   }
-  // Until all threads of the own warp are here that a mask names.
+  // Waits for all threads of the own warp that a mask names.
   void wait_for(unsigned mask) {
     const long long warp = threadIdx.x / 32;
     const unsigned lanes = blockDim.x - warp * 32, there = lanes < 32 ? mask & ((1u << lanes) - 1) : mask;

@@ -55,8 +55,8 @@ struct FarTask {
   int degrees, terms, stride;
   double *expansions, *parts;
   const int* part_starts;
-  // From box to box. Of each permutation, the place of each term: ~place where it changes its sign. Of each class,
-  // where the entries of each block of rows begin.
+  // The batches from box to box. For each permutation, the place of each term: ~place where its sign changes. For each
+  // class, the start of the entries of each block of rows.
   const FarBatch* batches;
   const int *sources, *permuted, *starts, *columns;
   const double* numbers;

@@ -15,7 +15,6 @@ inline constexpr int kMortonDigits = 1 << kMortonBits;
 static_assert(kMortonDigits == kMortonThreads, "a thread has a digit");
 inline constexpr int kMortonScan = 1024;     // threads of the one block that adds up counts
 
-// Which kernel reads what stands with it.
 struct MortonTask {
   // Points, component by component, and the cube they are in, whose sides are halved so often.
   int points, halvings;

@@ -63,7 +63,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     empty();
   }
   KW_FN void step(L value, L, typename L::Indices index, typename L::Mask valid) {
-    // Not by plain(): where two axes are folded, a tie may come with a smaller row number.
+    // If two axes are folded, a tie may come with a smaller row number, which plain() would miss.
     each_lane(valid && !(bound < value),
               [&](int l) { step_lane(l, lane(value, l), static_cast<Place>(lane(index, l))); });
   }
@@ -113,10 +113,10 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
 
  private:
   static constexpr bool kPlaceFirst = sizeof(Place) >= sizeof(Number);
-  // Up to this many places, an ascending list is faster.
+  // The most places for which an ascending list is faster.
   static constexpr int kInserted = 32;
   KW_FN static constexpr bool is_long(int k) { return kPlaces == 0 && k > kInserted; }
-  // From one lane's list to the next.
+  // Returns the distance from a lane's list to the next lane's list.
   KW_FN static constexpr int stride(int k) {
     return is_long(k) ? LongList<Number, Place>::capacity(k) : ShortList<L>::stride(k);
   }

@@ -49,7 +49,7 @@ struct SampledBound<L, true> {
       exchange(run, 0, run);
       for (int apart = half; apart > run; apart /= 2) exchange(run, run, apart - run);
     }
-    // There may be fewer terms than places.
+    // The terms may be fewer than the places.
     return just_above(L::load(of(places - 1)));
   }
 

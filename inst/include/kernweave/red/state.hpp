@@ -6,7 +6,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
-// Which terms may change a result: all; the least; those that are not 0.
+// The terms that may change a result: all; the least; terms that are not 0.
 enum class Matters { all, least, not_zero };
 
 // A state derives from this, and says itself what is otherwise with it (../reductions.hpp).
