@@ -8,6 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
+mode=${1:-}
 
 echo "== scripts"
 for script in configure configure.win cleanup cleanup.win tools/*.sh .ci/run; do
@@ -18,6 +19,10 @@ done
 
 # Another version of roxygen2 writes other files; only the one named in DESCRIPTION can say that ours are stale.
 echo "== generated files"
+# With `built` the sources are those of the library, whatever the times of files say; so they are after a comparison
+# that finds no difference.
+as_built() { if [ "$mode" = built ]; then touch .lib/.installed; fi; }
+as_built
 generated() { cksum NAMESPACE man/*.Rd R/*-gen.R 2> /dev/null || :; }
 before=$(generated)
 used=$(sed -n 's/^RoxygenNote: //p' DESCRIPTION)
@@ -32,6 +37,7 @@ fi
   echo "check: generated files were stale; they are fresh now, look at them" >&2
   exit 1
 }
+as_built
 
 echo "== tarball"
 export _R_CHECK_CRAN_INCOMING_=FALSE _R_CHECK_SYSTEM_CLOCK_=FALSE _R_CHECK_COMPILATION_FLAGS_=TRUE \
@@ -50,7 +56,7 @@ render() {
   done
 }
 cp -R "$root/vignettes" .
-if [ "${1:-}" = built ]; then
+if [ "$mode" = built ]; then
   make --no-print-directory -C "$root" .lib/.installed
   R CMD build --no-build-vignettes "$root"
   (render "$root/.lib" vignettes/*.Rmd; exit "$status") > vignettes.log 2>&1 &

@@ -31,7 +31,7 @@ join_types <- c("inner", "left", "right", "outer")
 test_that("pairs are those found one by one, of any kind of key, in every type", {
   skip_below("quick")
   set.seed(1)
-  for (trial in seq_len(by_tier(10, 30, 150))) for (kind in key_kinds) {
+  for (trial in seq_len(by_tier(10, 15, 150))) for (kind in key_kinds) {
     x <- random_keys(sample(0:12, 1), kind)
     y <- random_keys(sample(0:12, 1), kind)
     for (type in join_types) for (na in c("match", "never")) {

@@ -154,7 +154,7 @@ test_that("Gaussian processes by series are those by pairs", {
 })
 
 test_that("scores by series are those by pairs, for kernels with several parameters", {
-  skip_below("quick")
+  skip_below("all")
   series_everywhere()
   data <- mapped(400, 2)
   state_of <- function(kernel, tol) {
@@ -234,7 +234,7 @@ test_that("where approximated products are not definite the tolerance becomes a 
 })
 
 test_that("the tolerance of a Gaussian process follows its nugget as far as it goes, and a smaller nugget is fitted", {
-  skip_below("usual")
+  skip_below("all")
   series_everywhere()
   data <- mapped(600, 2, seed = 9)
   fit <- function(tol, nugget = 0.04) {

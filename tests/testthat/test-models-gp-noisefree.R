@@ -76,7 +76,7 @@ test_that("a system that is slow with a weak preconditioner gets a stronger one,
 })
 
 test_that("estimates by products end where those of a factor do when there is no noise", {
-  skip_below("usual")
+  skip_below("all")
   data <- noisefree(400)
   kernel <- kernel_spec("matern52", ard = TRUE)
   found <- suppressWarnings(gp_fit(data$x, data$y, kernel = kernel, control = fit_control(dense_n = 100)),

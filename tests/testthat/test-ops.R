@@ -59,7 +59,7 @@ for (k in which(operations$name != "RadialTable")) {
 
   test_that(paste0(row$fn, "(): gradient against differences, reverse against forward"), {
     set.seed(100 + k)
-    shapes <- accepted_shapes(row, 3, most = by_tier(2, 3, 3, cran = 1))
+    shapes <- accepted_shapes(row, 3, most = by_tier(2, 2, 3, cran = 1))
     cases <- combinations(shape = seq_along(shapes), axes = if (reaches("quick")) 1:2 else 1 + k %% 2)
     for (case in seq_len(nrow(cases))) {
       shape <- shapes[[cases$shape[case]]]

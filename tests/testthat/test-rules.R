@@ -48,7 +48,7 @@ for (k in seq_len(nrow(rules))) {
     fired <- 0
     m <- if (rule$when == "m is negative") "(-3)" else "3"
     for (case in seq_len(nrow(ways))) {
-      if (fired >= by_tier(4, 8, Inf, cran = 1)) break
+      if (fired >= by_tier(4, 4, Inf, cran = 1)) break
       wa <- ways$wa[case]
       wb <- ways$wb[case]
       repeats <- ways$repeats[case]
@@ -159,7 +159,7 @@ disagrees <- function(formula, seed, tolerance = 1e-10) {
 
 test_that("random formulas agree with the oracle, as written and rewritten", {
   skip_below("quick")
-  for (seed in seq_len(by_tier(50, 200, 2000))) {
+  for (seed in seq_len(by_tier(50, 100, 2000))) {
     formula <- random_formula(seed)
     if (disagrees(formula, seed)) {
       small <- shrink_formula(formula$tree, function(f) disagrees(f, seed))
@@ -170,7 +170,7 @@ test_that("random formulas agree with the oracle, as written and rewritten", {
 })
 
 test_that("random formulas have gradients that agree with differences, reverse and forward", {
-  for (seed in seq_len(by_tier(10, 40, 120))) {
+  for (seed in seq_len(by_tier(10, 20, 120))) {
     formula <- random_formula(seed, size = 6)
     if (formula$kind == "logical" || grepl("<|==|!=|less|equal", formula$text)) next
     operands <- random_operands(seed, 2, 3)

@@ -57,6 +57,7 @@ test_that("operators multiply and solve elsewhere with the bits of home", {
 })
 
 test_that("a preconditioner is made again elsewhere, of the same ridge and of what it stands on: same bits", {
+  skip_below("all")
   x <- numbers(2200, 2, 5)
   K <- kernel_matern(x, x, scale = 0.2, nu = 0.5)
   ridge <- seq(0.01, 0.1, length.out = 2200)
@@ -107,6 +108,7 @@ test_that("fits predict elsewhere with the bits of home, and results of tests ar
 })
 
 test_that("fits by products predict elsewhere with their standard errors, after they have done so here, too", {
+  skip_below("all")
   x <- numbers(400, 2, 13)
   d <- data.frame(y = sin(4 * x[, 1]) + with_local_seed(14, stats::rnorm(400)) / 10, a = x[, 1], b = x[, 2])
   by_products <- fit_control(dense_n = 0)

@@ -74,6 +74,7 @@ interrupted <- quote({
 })
 
 test_that("after an interrupt at any moment the next call is right, and never one behind", {
+  skip_below("all")
   skip_with_few_processes()
   skip_on_os("windows")
   skip_below("usual")
