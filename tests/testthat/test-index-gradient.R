@@ -93,7 +93,7 @@ test_that("gradients of smooth formulas are those of the oracle", {
   data <- list(x = numbers(c(4, 2)), y = numbers(c(3, 2)), z = numbers(c(5, 2)), w = stats::runif(5),
                W = numbers(c(2, 2, 5)), g = c(2L, 5L, 2L, 1L))
   all <- c("sum", "mean", "logsumexp")
-  for (f in smooth_formulas) for (op in by_tier(all, all, all, cran = "sum")) {
+  for (f in smooth_formulas) for (op in by_tier(all[c(1, 3)], all[c(1, 3)], all, cran = "sum")) {
     expect_index_gradient(list(formula = f, data = data), op, "smooth")
   }
 })

@@ -99,7 +99,7 @@ test_that("the bootstrap tells what the exact null distribution tells, and is re
   large <- suppressWarnings(gp_fit(y ~ x, d, kernel = kernel_spec("matern32", scale = 0.2)))
   small <- update(large, variance = 0)
   exact <- anova(small, large)[["p-value"]][2]
-  draws <- by_tier(40, 60, 200)
+  draws <- by_tier(40, 40, 200)
   booted <- anova(small, large, test = "boot", R = draws, seed = 1)
   expect_lt(abs(booted[["p-value"]][2] - exact), 4 * sqrt(exact * (1 - exact) / draws))
   expect_match(attr(booted, "notes"), paste(draws, "responses simulated by the smaller fit"))
