@@ -1,5 +1,5 @@
 # A reduction of an index formula as C++: a plain loop for each axis, or for each level of its blocks, in any order.
-# What the formula is in C++ says axis-expressions.R.
+# The file axis-expressions.R writes the formula itself.
 
 explain_code <- function(R, order, block) {
   axes <- R$axes

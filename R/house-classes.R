@@ -5,7 +5,7 @@ setOldClass("lazy_complex")
 setOldClass("linear_op")
 setOldClass("kernweave_traced")
 
-#' Is this a lazy tensor?
+#' Test whether an object is a lazy tensor
 #'
 #' Tests whether an object is a (real) lazy tensor.
 #'

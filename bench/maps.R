@@ -2,10 +2,10 @@
 #   Rscript bench/maps.R FOLDER OUT [threads]
 # FOLDER has heaton.rds; OUT gets heaton-satellite.png and heaton-simulated.png.
 
-asked <- commandArgs(TRUE)
-library(kernweave)
-options(kernweave.threads = if (length(asked) > 2) as.integer(asked[3]) else 2L, kernweave.progress = FALSE)
-h <- readRDS(file.path(asked[1], "heaton.rds"))
+source("bench/clock.R")
+asked <- given(folder = "", out = ".", threads = 2)
+options(kernweave.threads = asked$threads, kernweave.progress = FALSE)
+h <- readRDS(file.path(asked$folder, "heaton.rds"))
 places <- expand.grid(lon = h$lon, lat = h$lat)
 
 panel <- function(values, title, colours, limits = range(values, na.rm = TRUE)) {
@@ -28,7 +28,7 @@ for (part in c("satellite", "simulated")) {
   error[!train] <- d$z[!train] - found$fit
   known <- is.finite(error)
   cat(sprintf("%s: %.0f s, RMSE %.4f, %s\n", part, took, sqrt(mean(error[known]^2)), format(fit$kernel)))
-  png(file.path(asked[2], paste0("heaton-", part, ".png")), 1200, 330, pointsize = 13)
+  png(file.path(asked$out, paste0("heaton-", part, ".png")), 1200, 330, pointsize = 13)
   par(mfrow = c(1, 3), mar = c(2.2, 2.2, 2, 0.6))
   panel(estimate, "estimate", hcl.colors(128, "Spectral", rev = TRUE))
   panel(se, "standard error", hcl.colors(128, "Lajolla"))

@@ -59,16 +59,16 @@ made_and_used <- function(file) {
        used = setdiff(unlist(lapply(expressions, called_in)), unlist(lapply(expressions, assigned_in))))
 }
 
-assigned_in <- function(x) {
+# Collects `name(call)` over all calls of an expression.
+names_in <- function(x, name) {
   if (!is.recursive(x)) return(NULL)
-  own <- if (is.call(x) && identical(x[[1]], as.name("<-")) && is.name(x[[2]])) as.character(x[[2]])
-  c(own, unlist(lapply(as.list(x), assigned_in), use.names = FALSE))
+  c(if (is.call(x)) name(x), unlist(lapply(as.list(x), names_in, name), use.names = FALSE))
 }
-
-called_in <- function(x) {
-  if (!is.recursive(x)) return(NULL)
-  head <- if (is.call(x) && is.name(x[[1]])) as.character(x[[1]])
-  c(head, unlist(lapply(as.list(x), called_in), use.names = FALSE))
+called_in <- function(x) names_in(x, function(call) if (is.name(call[[1]])) as.character(call[[1]]))
+assigned_in <- function(x) {
+  names_in(x, function(call) {
+    if (identical(call[[1]], as.name("<-")) && is.name(call[[2]])) as.character(call[[2]])
+  })
 }
 
 room_of_r <- function(file) sub("[-.].*", "", basename(file))
@@ -246,9 +246,7 @@ house_words <- c("ready_kernel", "kernel_rows", "matern_name", "random_direction
 gate_models <- function() {
   is_model <- grepl("^R/model-", r_files())
   inside <- c(grep("^R/house-", r_files()[!is_model], value = TRUE, invert = TRUE), "R/RcppExports.R")
-  made <- unlist(lapply(inside, function(file) {
-    sub("^`?([^` ]*)`? <- .*", "\\1", grep("^`?[A-Za-z_.%][^` (]*`? <- ", source_lines(file), value = TRUE))
-  }))
+  made <- unlist(lapply(inside, function(file) made_and_used(file)$made))
   exports <- gsub("^export[(]\"?|\"?[)]$", "", grep("^export[(]", source_lines("NAMESPACE"), value = TRUE))
   inner <- setdiff(made, c(exports, house_words))
   unlist(lapply(r_files()[is_model], function(file) {

@@ -32,6 +32,8 @@ test_that("pictures 1 to 6 show residuals, quantiles, distances and what is left
   expect_equal(layer(beside, "points", 6)$x, some$long)
   expect_error(pictured(ridge, 6), "one or two inputs", class = "kernweave_error_unsupported")
   expect_error(plot(field, which = 7), "from 1 to 6", class = "kernweave_error_value")
+  expect_warning(gp_fit(dist ~ speed, cars[!duplicated(cars$speed), ], nugget = 0), "`scale` is at its bound",
+                 class = "kernweave_warning_boundary")
   through <- gp_fit(dist ~ speed, cars[!duplicated(cars$speed), ], kernel = "matern32", nugget = 0)
   expect_error(pictured(through, 4), "no noise", class = "kernweave_error_unsupported")
 })
