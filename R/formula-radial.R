@@ -243,9 +243,9 @@ number_of_nu <- function(nu) {
 # A parameter as a function of itself that is 0 and has the derivative 1. It has no second derivative, of which nobody
 # knows the table: an error says so.
 nothing_with_slope <- function(parameter) {
-  rows <- c(0, rep(0, 5), 1, rep(0, 5))
-  heads <- c(0, 0, 0, 0, 12, 0, 1, 0, 18, 0, 1, 0)
-  table_at(parameter, Pm(c(heads, rows), name = "once"), 1L)
+  constant <- function(value) c(value, numeric(7), value, numeric(3))  # a row for double, one for float
+  heads <- c(0, 0, 0, 0, 12, 0, 1, 0, 24, 0, 1, 0)
+  table_at(parameter, Pm(c(heads, constant(0), constant(1), numeric(4)), name = "once"), 1L)
 }
 
 # The name of the kernel of this smoothness, which has a formula of its own or a table.

@@ -7,13 +7,39 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
+// The places of rows, one a lane, as words of 64 bits, of which float has two places each. Vectors of 64 bytes go
+// through memory, since the compiler takes numbers out of them one by one; of 32 bytes that takes 0.7 of the time.
+template <class T>
+class RowPlaces {
+  using Words [[gnu::vector_size(kVectorBytes)]] = long long;
+
+ public:
+  KW_FN explicit RowPlaces(typename Pack<T>::BitVector places) {
+    const Words words = reinterpret_cast<Words>(places);
+    if constexpr (kVectorBytes == 64) {
+      *reinterpret_cast<Words*>(word_) = words;
+      __asm__ volatile("" : "+m"(word_));
+    } else {
+      for (int k = 0; k < kVectorBytes / 8; ++k) word_[k] = words[k];
+    }
+  }
+  KW_FN long long operator[](int lane) const {
+    if constexpr (sizeof(T) == 8) return word_[lane];
+    const long long both = word_[lane / 2];
+    return lane % 2 ? both >> 32 : both & 0xffffffff;
+  }
+
+ private:
+  alignas(kVectorBytes) long long word_[kVectorBytes / 8];
+};
+
 // Numbers k and k + 1 of the rows that begin at `at`, one row a lane.
 template <class T>
 struct RowPairs {
   using P = Pack<T>;
   static constexpr int W = P::kLanes;
   const T* rows;
-  const typename BitsOf<T>::Type* at;
+  const RowPlaces<T>& at;
 
   KW_FN const T* of(int lane, int k) const { return rows + at[lane] + k; }
   KW_FN void load(int k, P* first, P* second) const {
@@ -48,12 +74,11 @@ struct RowPairs {
 };
 
 #if defined(__x86_64__)
-// Four numbers of each row in float, by a 4 x 4 transposition in every quarter of the vector. A row is loaded as its
-// first four numbers, then as its last four, two of which are there already.
-template <int kFrom, class P, class Bits>
-KW_FN void load_four(const float* rows, const Bits* at, P* out) {
+// The four numbers of each row in float, by a 4 x 4 transposition in every quarter of the vector.
+template <class P>
+KW_FN void load_four(const float* rows, const RowPlaces<float>& at, P* out) {
   constexpr int kQuarters = P::kLanes / 4;
-  const auto row = [&](int l) { return _mm_loadu_ps(rows + at[l] + kFrom); };
+  const auto row = [&](int l) { return _mm_loadu_ps(rows + at[l]); };
   if constexpr (kQuarters == 4) {
     const auto four = [&](int l) {
       __m512 a = _mm512_castps128_ps512(row(l));
@@ -91,7 +116,8 @@ class TableReader {
   using Bits = typename P::Bits;
   using BitVector = typename P::BitVector;
   typedef std::make_unsigned_t<Bits> Unsigned __attribute__((vector_size(kVectorBytes)));
-  static_assert(radial::kTerms == 6, "six terms are written out");
+  static constexpr int kCount = radial::kTermsOf<T>;
+  static_assert(radial::kTermsOf<double> == 6 && radial::kTermsOf<float> == 4, "four or six terms are written out");
 
  public:
   KW_FN TableReader(const T* table, long long width, int order)
@@ -102,16 +128,15 @@ class TableReader {
     const BitVector bits_of_x = bits(lesser(greater(x, P::all(order_.least)), P::all(order_.most)));
     const Unsigned row = reinterpret_cast<Unsigned>(bits_of_x) >> Order::kShift;
     const BitVector number = reinterpret_cast<BitVector>(row) - static_cast<Bits>(order_.before);
-    // The compiler would take the numbers out of the vector one by one, which keeps its ports busy.
-    alignas(kVectorBytes) Bits at[P::kLanes];
-    *reinterpret_cast<BitVector*>(at) = (number << 2) + (number << 1);
-    __asm__ volatile("" : "+m"(at));
+    const RowPlaces<T> at(kCount == 4 ? number << 2 : (number << 2) + (number << 1));
     const P t = P::of_bits((bits_of_x & static_cast<Bits>(Order::kLow)) | static_cast<Bits>(Order::kOne)) -
                 P(Order::kMiddle);
-    P term[radial::kTerms];
+    P term[kCount];
     coefficients(at, term);
     // Written out: the compiler would keep coefficients in memory for a loop.
-    P value = ((((term[5] * t + term[4]) * t + term[3]) * t + term[2]) * t + term[1]) * t + term[0];
+    P value = term[3];
+    if constexpr (kCount == 6) value = (term[5] * t + term[4]) * t + value;
+    value = ((value * t + term[2]) * t + term[1]) * t + term[0];
     if constexpr (sizeof(T) == 4) value = select(x < P(Order::kSmallest), P::all(rows_[0]), value);
     return select(is_nan(x), x, value);
   }
@@ -119,18 +144,17 @@ class TableReader {
   KW_FN P without_pole(P x) const { return radial::without_pole((*this)(x), x, order_.pole); }
 
  private:
-  KW_FN void coefficients(const Bits* at, P* term) const {
+  KW_FN void coefficients(const RowPlaces<T>& at, P* term) const {
 #if defined(__x86_64__)
     if constexpr (sizeof(T) == 4 && kVectorBytes > 16) {
-      load_four<0>(rows_, at, term);
-      load_four<radial::kTerms - 4>(rows_, at, term + radial::kTerms - 4);
+      load_four(rows_, at, term);
       return;
     }
 #endif
     const RowPairs<T> pairs{rows_, at};
     pairs.load(0, &term[0], &term[1]);
     pairs.load(2, &term[2], &term[3]);
-    pairs.load(4, &term[4], &term[5]);
+    if constexpr (kCount == 6) pairs.load(4, &term[4], &term[5]);
   }
 
   Order order_;

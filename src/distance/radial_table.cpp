@@ -13,7 +13,7 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-constexpr int kSegments = radial::kSegments, kTerms = radial::kTerms;
+constexpr int kSegments = radial::kSegments, kTerms = radial::kTerms, kFew = radial::kTermsOf<float>;
 // Powers of a Taylor series: a segment is at most 1/64 of the way to 0, and 64^-14 is 5e-26.
 constexpr int kSeries = 14;
 constexpr int kNodes = 12;   // Chebyshev points of a segment, for functions of which there are values alone
@@ -73,12 +73,10 @@ class TableWriter {
     Series a = series;
     double power = 1;
     for (int n = 0; n < kSeries; ++n, power *= half) a[n] *= power;
-    for (int n = kSeries - 1; n >= kTerms; --n) {
-      const double b = a[n] / chebyshev().at[n][n];
-      for (int k = n & 1; k <= n; k += 2) a[k] -= b * chebyshev().at[n][k];
-    }
-    power = 1;
-    for (int n = 0; n < kTerms; ++n, power *= 2 * kSegments) numbers_.push_back(a[n] * power);
+    lower(&a, kSeries, kTerms);
+    append(a, kTerms, &numbers_);
+    lower(&a, kTerms, kFew);
+    append(a, kFew, &for_float_);
   }
   // Ends an order: the value beyond the last octave.
   void end(double beyond) {
@@ -86,6 +84,9 @@ class TableWriter {
     double* const head = this->head();
     head[radial::kRows] = (static_cast<double>(numbers_.size()) - head[radial::kFirstRow]) / kTerms;
     ++order_;
+    numbers_.resize((numbers_.size() + 3) / 4 * 4, 0.0);
+    numbers_.insert(numbers_.end(), for_float_.begin(), for_float_.end());
+    for_float_.clear();
   }
 
   // Sizes are few, so that plans and compiled kernels, whose keys they are, serve many tables.
@@ -99,11 +100,22 @@ class TableWriter {
  private:
   double* head() { return numbers_.data() + radial::kHead * (1 + order_); }
   void constant(double value) {
-    numbers_.push_back(value);
-    numbers_.resize(numbers_.size() + kTerms - 1, 0.0);
+    append({value}, kTerms, &numbers_);
+    append({value}, kFew, &for_float_);
+  }
+  // Chebyshev polynomials lower the number of terms.
+  static void lower(Series* a, int from, int to) {
+    for (int n = from - 1; n >= to; --n) {
+      const double b = (*a)[n] / chebyshev().at[n][n];
+      for (int k = n & 1; k <= n; k += 2) (*a)[k] -= b * chebyshev().at[n][k];
+    }
+  }
+  static void append(const Series& a, int terms, std::vector<double>* rows) {
+    double power = 1;
+    for (int n = 0; n < terms; ++n, power *= 2 * kSegments) rows->push_back(a[n] * power);
   }
 
-  std::vector<double> numbers_;
+  std::vector<double> numbers_, for_float_;
   int order_ = 0;
 };
 

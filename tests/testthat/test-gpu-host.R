@@ -30,6 +30,21 @@ test_that("rows that are dealt out have the bits of the plain call, tensor cores
   expect_right_there("rows", by_tier(50, 50, 600), tier = by_tier("cran", "cran", "all"))
 })
 
+test_that("kernels that read tables are what they are on the CPU, in both precisions, beside other parameters", {
+  skip_below("usual")
+  product <- function(precision) {
+    set.seed(1)
+    x <- matrix(stats::runif(600), 200)
+    b <- stats::rnorm(200)
+    vapply(c("cpu", "gpu"), function(device) {
+      K <- Pm(0.7, name = "v") * kernel_matern(x, x, scale = Pm(c(0.2, 0.3, 0.5), name = "s"), nu = 0.6)
+      as.vector(lazy_set(K, device = device, precision = precision) %*% b)
+    }, numeric(200))
+  }
+  found <- found_under_driver(product, list(list("float64"), list("float32")), 120)
+  for (k in 1:2) expect_close(found[[k]][, "gpu"], found[[k]][, "cpu"], c(1e-12, 1e-5)[k])
+})
+
 test_that("batches, restricted pairs and axes beyond two are what they are on the CPU", {
   skip_below("all")
   expect_right_there("batches", 300)

@@ -23,6 +23,9 @@ struct uint4 {
 struct float2 {
   float x, y;
 };
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
 struct double2 {
   double x, y;
 };

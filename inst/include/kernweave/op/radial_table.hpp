@@ -1,7 +1,8 @@
 // RadialTable: a function of the squared distance, or one of its derivatives, read from a table of polynomial pieces.
 //
-// Every octave of x is cut into 32 equal segments, and a row of the table has the six coefficients of one of them. The
-// leading bits of x are the number of the row; the other bits, as a number t about 0, are what the polynomial takes.
+// Every octave of x is cut into 32 equal segments, and a row of the table has the coefficients of one of them: six in
+// double, four in float. The leading bits of x are the number of the row; the other bits, as a number t about 0, are
+// the argument of the polynomial.
 #pragma once
 #include "../lane.hpp"
 #include "../read.hpp"
@@ -13,8 +14,13 @@ namespace radial {
 // Truncation of a Chebyshev series on such a segment leaves at most 4 phi(0) rho^-5 / (rho - 1) = 8.4e-13 phi(0), with
 // rho = 65 + sqrt(65^2 - 1), for every mixture of Gaussians in the distance; the measured error is 4e-14.
 constexpr int kSegmentBits = 5, kSegments = 1 << kSegmentBits, kTerms = 6;
+// In float four terms are off by 1.4e-8 phi(0) at most, by the same formula. Rows of 48 bytes in double and of 16 in
+// float lie at all multiples of 16 bytes of a GPU's memory banks; with rows of 64 bytes a pair took twice as long.
+template <class T>
+constexpr int kTermsOf = sizeof(T) == 4 ? 4 : kTerms;
 // A table begins with four numbers about its bounds (distance/radial_table.hpp). Then each order has four numbers: the
 // place of its first row, the octave of that row, the number of rows, and the power of x by which values are divided.
+// The rows for float lie behind those for double. Each part begins at a multiple of four numbers.
 constexpr int kHead = 4;
 enum HeadNumber { kFirstRow, kFirstOctave, kRows, kPole };
 
@@ -70,15 +76,17 @@ struct TableOrder {
   KW_FN static TableOrder of(At at, long long width, int order) {
     const int head = kHead * (1 + order);
     const T first = at(head + kFirstRow), rows = at(head + kRows), octave = at(head + kFirstOctave);
-    const bool inside = first >= T(0) && rows >= T(1) && first + rows * T(kTerms) <= static_cast<T>(width) &&
+    const bool inside = first >= T(0) && rows >= T(1) && first + rows * T(kTerms + 4) + T(3) <= T(width) &&
                         octave > T(-1022) && octave + rows / T(kSegments) < T(1000);
     const int from = inside ? static_cast<int>(octave) : 0, last = inside ? static_cast<int>(rows) - 1 : 0;
     const Bits before = Bits(from + NumberBits<T>::kBias) * kSegments - 1;
-    return {inside ? static_cast<long long>(first) : 0, before, number_of(before), number_of(before + last),
-            static_cast<int>(at(head + kPole))};
+    return {inside ? static_cast<long long>(first) + rows_before(last + 1) : 0, before, number_of(before),
+            number_of(before + last), static_cast<int>(at(head + kPole))};
   }
 
  private:
+  // The numbers of an order that lie before its rows for T.
+  KW_FN static int rows_before(int rows) { return sizeof(T) == 4 ? (rows * kTerms + 3) / 4 * 4 : 0; }
   // The least number with these leading bits, or the least or the largest that there is.
   KW_FN static T number_of(Bits leading) {
     constexpr Bits kFewest = kSegments, kMost = (2 * Bits(NumberBits<T>::kBias)) * kSegments;
@@ -94,11 +102,12 @@ KW_FN L without_pole(L value, L x, int pole) {
   return value;
 }
 
-// One order of a table that has been found, for as many numbers as one likes. `kAligned`: rows begin where pairs of
-// numbers may be loaded as one.
+// One order of a table that has been found, for any count of numbers. `kAligned`: rows begin at multiples of 16 bytes,
+// which a GPU loads as one.
 template <class L, bool kAligned = false>
 struct OrderReader {
   using T = typename L::Number;
+  static constexpr int kCount = kTermsOf<T>;
   TableOrder<T> order;
   Read<L> table;
 
@@ -112,35 +121,46 @@ struct OrderReader {
     const typename O::Bits bits = bits_of(s.v);
     const L t = L::of(of_bits((bits & O::kLow) | O::kOne)) - L(O::kMiddle);
     const int row = x.v < T(O::kSmallest) ? 0 : static_cast<int>((bits >> O::kShift) - order.before);
-    L value = piece(static_cast<int>(order.first) + row * kTerms, t);
+    L value = piece(static_cast<int>(order.first) + row * kCount, t);
     if (order.pole > 0) value = without_pole(value, x, order.pole);
     return select(is_nan(x), x, value);
   }
 
  private:
   KW_FN L piece(int at, L t) const {
-    L c[kTerms];
+    L c[kCount];
     terms(at, c);
-    return ((((c[5] * t + c[4]) * t + c[3]) * t + c[2]) * t + c[1]) * t + c[0];
+    L value = c[kCount - 1];
+    for (int k = kCount - 2; k >= 0; --k) value = value * t + c[k];
+    return value;
   }
   KW_FN void terms(int at, L* c) const {
 #ifdef __CUDA_ARCH__
-    if constexpr (kAligned) {
-      struct alignas(2 * sizeof(T)) Pair {
-        T first, second;
-      };
-      const Pair* const pairs = reinterpret_cast<const Pair*>(table.at + at);
-#pragma unroll
-      for (int k = 0; k < kTerms / 2; ++k) {
-        const Pair two = pairs[k];
-        c[2 * k] = L::of(two.first);
-        c[2 * k + 1] = L::of(two.second);
-      }
-      return;
-    }
+    if constexpr (kAligned) vectors_of_terms(at, c);
+    else
 #endif
-    for (int k = 0; k < kTerms; ++k) c[k] = table[at + k];
+      for (int k = 0; k < kCount; ++k) c[k] = table[at + k];
   }
+#ifdef __CUDA_ARCH__
+  // Loads vectors that are named as such: from arrays the compiler loads one number at a time, in four times the time.
+  __device__ void vectors_of_terms(int at, L* c) const {
+    if constexpr (sizeof(T) == 4) {
+      const float4 row = *reinterpret_cast<const float4*>(table.at + at);
+      c[0] = L::of(row.x);
+      c[1] = L::of(row.y);
+      c[2] = L::of(row.z);
+      c[3] = L::of(row.w);
+    } else {
+      const double2* const row = reinterpret_cast<const double2*>(table.at + at);
+#pragma unroll
+      for (int k = 0; k < kCount / 2; ++k) {
+        const double2 two = row[k];
+        c[2 * k] = L::of(two.x);
+        c[2 * k + 1] = L::of(two.y);
+      }
+    }
+  }
+#endif
 };
 
 }  // namespace radial
