@@ -56,8 +56,7 @@ dev: ## tell git of the house rules that it is to hold before each commit
 	git config core.hooksPath tools/hooks
 
 docs: setup-check ## write what is generated: operations, RcppExports, NAMESPACE, man/
-	Rscript tools/ops.R
-	Rscript -e 'Rcpp::compileAttributes()'
+	Rscript tools/ops.R border
 	@$(MAKE) --no-print-directory $(STAMP)
 	$(RSCRIPT) -e 'roxygen2::roxygenise(load_code = roxygen2::load_installed)'
 

@@ -44,6 +44,8 @@ export _R_CHECK_CRAN_INCOMING_=FALSE _R_CHECK_SYSTEM_CLOCK_=FALSE _R_CHECK_COMPI
   _R_CHECK_THINGS_IN_TEMP_DIR_=TRUE _R_CHECK_THINGS_IN_OTHER_DIRS_=TRUE _R_CHECK_LIMIT_CORES_=TRUE OMP_THREAD_LIMIT=2
 unset NOT_CRAN KERNWEAVE_TESTS KERNWEAVE_SOURCE TESTTHAT_PARALLEL TESTTHAT_CPUS
 work=$(mktemp -d)
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp"  # so that no other process leaves something there
 cd "$work"
 status=0
 # Pages with a library where the package is.
