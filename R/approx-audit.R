@@ -60,7 +60,7 @@ largest_size <- function(x) {
 }
 
 #' @rdname audit
-#' @param b numbers that an approximation multiplies, to be compared; random signs where there are none
+#' @param b numbers that an approximation multiplies in the comparison; by default random signs
 #' @export
 audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
   refuse_more(...)

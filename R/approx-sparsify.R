@@ -4,32 +4,32 @@
 #   kept       how many pairs are left
 #   left_out   no value is larger of a pair that is not
 
-#' Leave out small values of a kernel
+#' Sparsify a kernel matrix
 #'
-#' Restricts a kernel to the pairs of points whose values may exceed `tol` times the largest one; these are computed
-#' exactly, and all others are skipped. Use it for kernels that decay, or are 0 beyond some distance, well within the
-#' extent of the points, in any number of dimensions.
+#' Restricts a kernel to the pairs of points whose values may exceed `tol` times the largest value. These pairs are
+#' computed exactly, and all other pairs are omitted. Use it, in any number of dimensions, for kernels that decay, or
+#' are 0 beyond some distance, well within the extent of the points.
 #'
 #' `F` must be a formula of one distance, as for [approximate()], of points with any number of components; factors that
 #' depend on the row or the column alone are allowed. Points are sorted into tight boxes by repeated halving at medians.
 #' The formula is bounded on intervals of the distance by interval arithmetic, and pairs of boxes whose distances all
-#' have small values are left out. If an operation has no rule for bounds, its pairs are kept.
+#' have small values are omitted. If an operation has no rule for bounds, its pairs are kept.
 #'
-#' *Guarantee:* no value left out is larger than `tol * max|F|`, where `max|F|` is the largest value of the formula over
-#' distances possible for these points, as found from samples, times the largest factors; or, with `relative = FALSE`,
-#' larger than `tol`. So the error of a sum over j of `F` times b is at most that times `sum|b|` over the pairs left
-#' out; `error_bound()` gives this row by row. With `tol = 0` all nonzero values are kept.
+#' *Guarantee:* no omitted value is larger than `tol * max|F|` or, with `relative = FALSE`, than `tol`. Here `max|F|` is
+#' the largest value of the formula over distances possible for these points, as found from samples, times the largest
+#' factors. So the error of a sum over j of `F` times b is at most this limit times the sum of `|b|` over the omitted
+#' pairs; `error_bound()` gives the bound row by row. With `tol = 0` all nonzero values are kept.
 #'
 #' The result is a lazy tensor with restricted pairs ([restrict()]), which all reductions, products,
 #' [solve()][solve.lazy_tensor] and gradients respect. Small values do not matter for sums, but `min` or `logsumexp`
-#' over all pairs would differ. In a gradient, the set of pairs does not change with the points. Linear systems use the
-#' preconditioner of the formula with all pairs.
+#' differ from their values over all pairs. In a gradient, the set of pairs does not change with the points. Linear
+#' systems use the preconditioner of the formula with all pairs.
 #'
-#' @param F a lazy tensor of one component over points along i and j that have their data. It may be restricted, but not
-#'   by ranges
-#' @param tol size up to which values may be left out
-#' @param relative is `tol` relative to the largest value?
-#' @return `F` with the restriction.
+#' @param F a lazy tensor of one component, whose points along i and j have data. It may be restricted, but not by
+#'   `ranges`
+#' @param tol largest size of an omitted value; by default 1e-6
+#' @param relative is `tol` relative to the largest value? By default `TRUE`
+#' @return The lazy tensor `F` with the restriction.
 #' @seealso [approximate()] for sums over all pairs in up to three dimensions, [restrict()], [error_bound()]
 #' @concept compactly supported kernel
 #' @concept covariance tapering

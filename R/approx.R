@@ -14,62 +14,63 @@
 #' Approximate a kernel matrix in linear time
 #'
 #' Turns a kernel matrix into a linear operator whose products take time in proportion to the number of points, not of
-#' pairs: a million by a million points in three dimensions take seconds. Use it in one, two or three dimensions when a
-#' small, controlled error is acceptable. Points are sorted into boxes. For two boxes far apart the kernel is replaced
-#' by a local expansion in polynomials, or left out where it is negligible; near pairs are computed directly.
+#' pairs: a product of a million by a million points in three dimensions takes seconds. Use it in one, two or three
+#' dimensions when a small, controlled error is acceptable. Points are sorted into boxes. For two boxes far apart, the
+#' kernel is replaced by a local expansion in polynomials, or omitted if it is negligible; near pairs are computed
+#' directly.
 #'
 #' `K` must be a formula of the distance between points in one, two or three dimensions: `sqdist()`, norms of
 #' `Vi(x) - Vj(y)`, [weighted_sqdist()] with numbers or a matrix, sums of squares of single components, and functions of
-#' these. The points may be any formula of one side, so they may be scaled, shifted or multiplied by a matrix, and so
-#' may their differences. Factors that depend on the row or the column alone are allowed. There is no table of kernels:
+#' these. The points may be any formula of one side, so the points and their differences may be scaled, shifted or
+#' multiplied by a matrix. Factors that depend on the row or the column alone are allowed. There is no table of kernels:
 #' the expansion is computed from the formula. A sum or difference of formulas of different distances, such as kernels
-#' with different length-scales or of different components, is split into its terms, and each is expanded.
+#' with different length-scales or of different components, is split into its terms, and each term is expanded.
 #'
 #' @section Accuracy:
-#' `tol` is relative to the largest value of the formula times the sum of the absolute weights: the error of any sum
-#' over j of K times b should be at most `tol * max|K| * sum|b|`. For formulas of different distances `max|K|` is the
-#' sum over the terms.
+#' The error of each number of `K %*% b` should be at most `tol * max|K| * sum|b|`: `tol` is relative to the largest
+#' value of the formula times the sum of the absolute weights. For formulas of different distances `max|K|` is the sum
+#' over the terms.
 #'
-#' `certify = "proof"` guarantees this bound: everything dropped is added up, and the error of each expansion is bounded
-#' by evaluating the formula on complex discs. `certify = "audit"`, the default, assumes that errors cancel as they do
-#' in practice, and checks the first product on 64 random rows (and later products too, until 16 of the checked rows
-#' were not 0). In each column the root mean square error of these rows must be at most `tol`, relative to the rows
-#' themselves or, where terms cancel, to the size rows have when terms have random signs. If the check fails, near pairs
-#' are recomputed in double precision, if they were not already; then the expansion is rebuilt with a smaller tolerance
-#' (a quarter, a sixteenth and so on, or what the error calls for), up to four times. If it still fails, you get an
-#' error. An audit is faster, and errors are usually far below the bound.
+#' `certify = "proof"` guarantees this bound: it adds up all omitted values, and bounds the error of each expansion by
+#' evaluating the formula on complex discs. `certify = "audit"`, the default, assumes that errors cancel as they do in
+#' practice, and checks 64 random rows of the first product (and of later products, until 16 of the checked rows were
+#' not 0). With errors `e_i` of the checked rows i, each column must satisfy `sum_i e_i^2 <= tol^2 * max(sum_i (K
+#' b)_i^2, sum_ij K_ij^2 b_j^2)`; the second sum is the expected size if terms have random signs. If the check fails,
+#' near pairs are recomputed in double precision, if they were in single precision. Then the expansion is rebuilt, up to
+#' four times, with a tolerance divided by 4, then by 16, 64 and 256, or by more if the error requires it. If the last
+#' check fails, you get an error. An audit is faster than a proof, and errors are usually far below the bound.
 #'
 #' `error_bound()` gives the proved or expected bound for one product, row by row. A proved bound uses the moments of
-#' the weights in each box and is about a tenth of what `tol` promises; it is larger if a few weights make up most of
-#' their sum. It includes the rounding errors of the expansions, but not those of near pairs or of the formula itself,
-#' which are as in any sum. If you need a guarantee for your weights only, try `10 * tol` and look at the bound: in
-#' three dimensions this takes half the time.
+#' the weights in each box and is about a tenth of the bound that `tol` promises; it is larger if a few weights make up
+#' most of their sum. It includes the rounding errors of the expansions, but not the rounding errors of near pairs and
+#' of the formula itself, which are as in any sum. If you need a guarantee for your weights only, try `10 * tol` and
+#' look at the bound: in three dimensions this takes half the time.
 #'
 #' @section Sums, derivatives, GPUs:
-#' `sum(F, index = "j", tol = 1e-6)`, or `mean`, of [reduction()], approximates a formula for one sum; `"i"` and `"ij"`
-#' work too. A `weight` that varies only along the axis reduced over is multiplied as a vector; any other becomes a
-#' factor of the formula, which must then still be one of the distance. `F` may be a formula times the difference of the
-#' points. The only restriction of pairs allowed is [exclude_diag()].
+#' `sum(F, index = "j", tol = 1e-6)` and the same call of `mean()`, see [reduction()], approximate one sum or mean of a
+#' formula; `"i"` and `"ij"` work too. A `weight` that varies only along the axis reduced over is multiplied as a
+#' vector. Any other `weight` becomes a factor of the formula, and the product must still be a formula of the distance.
+#' `F` may be a formula times the difference of the points. The only restriction of pairs allowed is [exclude_diag()].
 #'
 #' Inside [gradient()] and similar functions, products have derivatives with respect to the vector and to everything in
 #' the formula: points of both sides, length-scales, matrices, shifts, factors. Such a derivative is a formula of the
-#' distance times the difference of the points, or times two of its components. Each is expanded separately with the
-#' same `tol` and `certify`, relative to its own largest value; a matrix that multiplies points takes one expansion for
-#' each of its numbers. If a derivative has another form, you get an error of class `kernweave_error_no_gradient` that
-#' names it. Second derivatives exist only with respect to the vector.
+#' distance times the difference of the points, or times two components of the difference. Each derivative is expanded
+#' separately with the same `tol` and `certify`, relative to its own largest value; a matrix that multiplies points
+#' takes one expansion for each of its numbers. If a derivative has another form, you get an error of class
+#' `kernweave_error_no_gradient` that names the derivative. Second derivatives exist only with respect to the vector.
 #'
 #' The result is a [linear_op]: `%*%`, `crossprod()`, `t()`, `+ ridge`, [solve()][solve.linear_op] and [keigen()] work.
-#' Results are identical to the bit for any number of threads. On a GPU, used if there is one ([kernweave_options()]),
-#' points, boxes and expansions stay there between products, and so do results; a vector already there ([on_device()])
-#' is not sent again.
+#' Results are identical to the bit for any number of threads. A GPU is used if there is one ([kernweave_options()]):
+#' points, boxes, expansions and results then stay on the GPU between products, and a vector that is already on the GPU
+#' ([on_device()]) is not sent again.
 #'
-#' @param K a lazy tensor of one component over points along i and j that have their data
-#' @param tol tolerance, from 1e-12 to 0.1
-#' @param certify `"audit"` or `"proof"`
+#' @param K a lazy tensor of one component, whose points along i and j have data
+#' @param tol tolerance, from 1e-12 to 0.1; by default 1e-6
+#' @param certify `"audit"`, the default, or `"proof"`
 #' @param A the result of `approximate()` or of [sparsify()]
 #' @param b a vector, or a matrix with a row for each column of `A`
-#' @return `approximate()`: a `linear_op`. `error_bound()`: a matrix with the rows and columns of `A %*% b`, the
-#'   proved or expected bound for the error of each number.
+#' @return `approximate()` returns a `linear_op`. `error_bound()` returns a matrix with the rows and columns of
+#'   `A %*% b`: the proved or expected bound for the error of each number.
 #' @seealso [explain()] for boxes, work and bounds, [audit()] to check more rows, [gradient()], [linear_op]; in more
 #'   dimensions [lowrank()] for smooth kernels, [sparsify()] for kernels that vanish
 #' @concept fast multipole method

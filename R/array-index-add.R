@@ -1,10 +1,10 @@
 # index_add(): slices of an array are added where an index says; also what scatters rows for gradients.
 
-#' Add slices of an array at the positions an index gives
+#' Add slices to an array at indexed positions
 #'
 #' `index_add(x, index, source)` adds slice `s` of `source` to slice `index[s]` of `x`, for all `s`. If a number occurs
-#' more than once in `index`, all its slices are added, whereas `x[index, ] <- x[index, ] + source` keeps only the last.
-#' Use it to accumulate counts or weights on a grid or by group.
+#' more than once in `index`, all slices with this number are added, whereas `x[index, ] <- x[index, ] + source` keeps
+#' only the last. Use it to accumulate counts or weights on a grid or by group.
 #'
 #' ```
 #' x        index    source          index_add(x, index, source)
@@ -14,37 +14,39 @@
 #' ```
 #'
 #' In base R this is a loop, `for (s in seq_along(index)) x[index[s], ] <- x[index[s], ] + alpha * source[s, ]`; if `x`
-#' is zero, it gives the sums of [rowsum()]. With `dim` the slices lie along another dimension, `x[, index]` for
+#' is zero, the result has the sums of [rowsum()]. With `dim` the slices lie along another dimension, `x[, index]` for
 #' `dim = 2`.
 #'
 #' | `op` | new value of a slice of `x` that the index names |
 #' |---|---|
-#' | `"sum"`, `"prod"` | the sum, the product of it and all its slices of `source` |
-#' | `"min"`, `"max"` | the smallest, the largest number |
-#' | `"mean"` | the mean of its slices of `source`; with `include`, of these and the slice of `x` |
+#' | `"sum"`, `"prod"` | the sum or product of the slice of `x` and its slices of `source` |
+#' | `"min"`, `"max"` | the smallest or largest number among them |
+#' | `"mean"` | the mean of its slices of `source`; with `include`, of these slices and the slice of `x` |
 #'
-#' Other slices stay as they are, and so do names and other attributes. The result is integer if `x`, `source` and
-#' `alpha` are whole numbers; totals are then exact, and `NA`, with a warning, if too large for an integer. Otherwise,
-#' and for means, it is double. `NA` and `NaN` spread as in base R.
+#' Other slices, names and other attributes do not change. The result is integer if `x` and `source` are integer or
+#' logical and `alpha` is a whole number. Totals are then exact; a total too large for an integer is `NA`, with a
+#' warning. Otherwise, and for means, the result is double. `NA` and `NaN` propagate as in base R.
 #'
-#' Nothing is written before the index has been checked. Each number is added up in the order of items, as in the loop.
-#' Only if `x` is small and there are many items, they are added block by block, and the blocks then in their order;
-#' blocks depend on the sizes only.
+#' The index is checked before anything is written. Slices are added in their order in `source`, as in the loop. Only if
+#' `x` is small and `source` has many slices, slices are added block by block, and the blocks are then added in their
+#' order; the blocks depend only on the sizes.
 #'
-#' Inside functions that are differentiated (see [gradient()]), `"sum"` can be applied to what they compute.
+#' Inside functions that are differentiated (see [gradient()]), `x` and `source` may be traced values if `op` is
+#' `"sum"`.
 #'
 #' @param x a vector, matrix or array of numbers or logical values
-#' @param index for each slice of `source` the number of a slice of `x`, from 1; or logical values, one for each slice
-#'   of `x`, `TRUE` for those that get a slice of `source`. If missing, the index from which `plan` was made
+#' @param index number, from 1, of the slice of `x` to which each slice of `source` is added; or logical values, one for
+#'   each slice of `x`, `TRUE` for the slices that change. If missing, the index from which `plan` was made
 #' @param source an array like `x`, with `length(index)` slices along `dim`; an extent of 1 is recycled, and so is a
 #'   single number
 #' @param dim the dimension to index
-#' @param alpha a number that multiplies `source`
-#' @param op how numbers are combined, see the table
-#' @param deterministic give identical bits for any number of threads? Otherwise there are no more blocks than threads
-#' @param plan `NULL`, or [par_segments()]`(by = index)`, which can also replace the index. It saves sorting the index,
-#'   which is how integers are added if they are few for `x`
-#' @param include for means: count the slice of `x`?
+#' @param alpha a number that multiplies `source`; by default 1
+#' @param op name of the operation, see the table; by default `"sum"`
+#' @param deterministic give identical bits for any number of threads? With `FALSE` there are no more blocks than
+#'   threads
+#' @param plan `NULL`, or [par_segments()]`(by = index)`, which can also replace the index. Integers are added by a
+#'   sorted index if `source` has few slices compared with `x`; the plan saves this sorting
+#' @param include for `"mean"`: include the slice of `x` in the mean?
 #' @return An array like `x`.
 #' @seealso [par_segments()], [par_reduce()] for sums by group alone
 #' @concept scatter add

@@ -2,9 +2,9 @@
 
 #' Join two tables by their keys
 #'
-#' Finds the pairs of rows whose keys are equal, in parallel, as [merge()] does. `par_join(x, y)` returns row numbers;
-#' `par_join(x, y, by = "key")` returns a table of two data frames: the keys, the other columns of `x` and those of `y`,
-#' with `suffixes` appended to names that both have. Neither table need be sorted.
+#' Finds the pairs of rows whose keys are equal, in parallel, as [merge()] does. `par_join(x, y)` returns row numbers.
+#' `par_join(x, y, by = "key")` joins two data frames: the result has the keys, the other columns of `x` and the other
+#' columns of `y`, with `suffixes` appended to names that both have. Neither table need be sorted.
 #'
 #' ```
 #'            1    2    3    4               inner  left  right  outer
@@ -18,18 +18,18 @@
 #'                                     y                   3      3
 #' ```
 #'
-#' Pairs come in the order of `x`, and for one row of `x` in the order of `y`. Types `"left"` and `"outer"` keep
-#' unmatched rows of `x` in their place; `"right"` and `"outer"` put unmatched rows of `y` last.
+#' Pairs are in the order of `x`, and pairs with the same row of `x` are in the order of `y`. Types `"left"` and
+#' `"outer"` keep unmatched rows of `x` at their position; `"right"` and `"outer"` put unmatched rows of `y` last.
 #'
-#' A key may have several columns, matched by position; for two data frames without `by`, their names must be the same,
-#' in the same order. Integers equal doubles of the same value, factors and strings are equal if their text is, and -0
-#' equals 0. NA matches NA and NaN matches NaN, as in [merge()], but not each other; with `na = "never"` a row with a
-#' missing key matches nothing.
+#' A key may have several columns, matched by position. For two data frames without `by`, the names of the columns must
+#' be the same, in the same order. Integers equal doubles of the same value, factors and strings are equal if their text
+#' is equal, and -0 equals 0. NA matches NA and NaN matches NaN, as in [merge()], but NA does not match NaN. With
+#' `na = "never"` a row with a missing key matches nothing.
 #'
 #' @param x,y the keys: vectors, or lists or data frames with equally many columns, of types that [par_order()] accepts
 #' @param type which unmatched rows to keep: none (`"inner"`), those of `x` (`"left"`), of `y` (`"right"`) or all
 #'   (`"outer"`)
-#' @param na does a missing key `"match"` another one, or `"never"`?
+#' @param na `"match"`, the default: a missing key matches another missing key; `"never"`: it matches nothing
 #' @param by names of the key columns of two data frames, to get a table; `c(v = "w")` if column `v` of `x` corresponds
 #'   to column `w` of `y`
 #' @param suffixes two texts, appended to names of other columns that both data frames have

@@ -47,9 +47,9 @@ check_movable <- function(x, argument) {
 #' ```
 #'
 #' @param x a vector: of numbers, strings, dates, factors, or a list
-#' @param at positions of the items to remove, in any order, repeats allowed; or a logical vector as long as `x` that is
-#'   `TRUE` there. With no positions nothing is removed, whereas `x[-at]` would leave nothing
-#' @return `x[-at]`, with names and class.
+#' @param at positions of the items to remove, in any order and with repeats; or a logical vector as long as `x`, `TRUE`
+#'   for the items to remove. `integer()` removes nothing, whereas `x[-integer()]` is empty
+#' @return `x[-at]`, with the names and the class of `x`.
 #' @seealso [par_insert()], [par_expand()], [par_move()]
 #' @export
 #' @examples
@@ -80,13 +80,14 @@ par_remove <- function(x, at) {
 #' par_insert(x, values, after)   a A B b C c D E d e
 #' ```
 #'
-#' Values inserted at the same position keep their order. Both vectors are converted to a common type as by [c()];
-#' factors must have the same levels, and other vectors with a class the same class.
+#' Values inserted at the same position keep their order. Both vectors are converted to a common type as by [c()].
+#' Factors must have the same levels; other vectors with a class must have the same class.
 #'
 #' @param x a vector
 #' @param values the values to insert
-#' @param after for each value the position in `x` after which it goes, from 0 to `length(x)`; or one position for all
-#' @return A vector of `length(x) + length(values)` items, with names if either has names.
+#' @param after position in `x`, from 0 to `length(x)`, after which each value is inserted; or one position for all
+#'   values
+#' @return A vector of `length(x) + length(values)` items, with names if `x` or `values` has names.
 #' @seealso [par_remove()]; [par_merge()] for vectors that are sorted
 #' @export
 #' @examples
@@ -138,11 +139,11 @@ check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
   }
 }
 
-#' Repeat items
+#' Repeat the items of a vector
 #'
-#' Repeats each item of `x` as often as its count says, in parallel, as `rep(x, counts)` does. Without `x`, it returns
-#' for each of the `sum(counts)` results which object it belongs to and its rank within that object, which is useful to
-#' share out work.
+#' Repeats each item of `x` as often as its count says, in parallel, as `rep(x, counts)` does. Without `x`, each count
+#' stands for an object. The result then gives, for each of the `sum(counts)` copies, the number of the object and the
+#' rank of the copy within the object, for example to distribute work.
 #'
 #' ```
 #' counts                2     0   3
@@ -152,9 +153,9 @@ check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
 #'                       rank    1 2 1 2 3
 #' ```
 #'
-#' @param x a vector; leave it out for objects and ranks
-#' @param counts how often to repeat each item: whole numbers, one for each
-#' @return `rep(x, times = counts)`, with names and class; without `x` a list of `object`,
+#' @param x a vector; if missing, the result is a list of objects and ranks
+#' @param counts number of repeats of each item: one whole number per item of `x`
+#' @return `rep(x, times = counts)`, with the names and the class of `x`. Without `x`, a list of two vectors: `object`,
 #'   `rep(seq_along(counts), counts)`, and `rank`, `sequence(counts)`.
 #' @seealso [par_move()], [par_segments()]; [rep()], [sequence()]
 #' @export
@@ -182,26 +183,26 @@ par_expand <- function(x, counts) {
   moved(x, function(x, places) r_expand(x, ends$offsets, ends$total, places, array_threads()))
 }
 
-#' Copy intervals of items
+#' Copy intervals of a vector
 #'
-#' Copies many stretches of a vector at once, in parallel: gathers them one after the other, scatters them to other
-#' positions, or both.
+#' Copies many intervals of a vector at once, in parallel. The intervals are gathered one after the other, scattered to
+#' given positions, or both.
 #'
 #' ```
 #' x        a b c d e f g          from 5 1, counts 2 3
-#' no `to`    gather   e f a b c                     one stretch after the other
-#' no `from`  scatter  x taken in order, to  positions
+#' no `to`    gather   e f a b c                     one interval after the other
+#' no `from`  scatter  intervals of `x` in order, to the positions `to`
 #' both       into     . e f . a b c .               to 2 5
 #' ```
 #'
 #' @param x a vector
-#' @param from position of the first item of each stretch; `NULL`: the stretches follow each other in `x`
-#' @param to position to which its first item goes; `NULL`: they follow each other in the result
-#' @param counts how many items each stretch has; or one number for all
-#' @param into a vector of the kind of `x` to copy into; `NULL` makes one, with missing values where nothing is copied
-#' @param check make it an error if stretches overwrite each other? Testing this takes sorting `to`; with `FALSE` you
-#'   must make sure of it yourself
-#' @return What `out[sequence(counts, to)] <- x[sequence(counts, from)]` makes of `into`.
+#' @param from position in `x` of the first item of each interval; `NULL`: the intervals follow each other in `x`
+#' @param to position in the result of the first item of each interval; `NULL`: the intervals follow each other
+#' @param counts number of items of each interval, or one number for all intervals
+#' @param into a vector like `x` to copy into; `NULL` makes a vector with missing values where nothing is copied
+#' @param check make it an error if intervals overlap in the result? The test sorts `to`. With `FALSE` you must make
+#'   sure that they do not overlap
+#' @return The vector `into`, changed as by `into[sequence(counts, to)] <- x[sequence(counts, from)]`.
 #' @seealso [par_expand()], [par_remove()]
 #' @concept gather and scatter
 #' @export

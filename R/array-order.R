@@ -16,23 +16,24 @@
 #' par_order          2  3  1  5  4     each segment separately
 #' ```
 #'
-#' The order is stable: equal elements stay in their order. -0 equals 0, and NA and NaN come last, in the order they
-#' have, also if `x` decreases. Strings are ordered as in the C locale, by their bytes, factors by their levels.
+#' The order is stable: equal elements stay in their order. -0 equals 0. NA and NaN come last, in the order they have in
+#' `x`, also with `decreasing = TRUE`. Strings are ordered as in the C locale, by their bytes, factors by their levels.
 #' `par_sort()` keeps NA, names, levels and classes.
 #'
-#' With several columns, later ones break the ties of earlier ones; `decreasing` may then be given for each column.
+#' With several columns, later columns break the ties of earlier columns; `decreasing` may then be given for each
+#' column.
 #'
 #' The algorithm is a radix sort that looks only at digits in which the numbers differ: narrow ranges and few distinct
-#' values are fastest. If no element is far from its place, as in a series with jittered time stamps, use `nearly` to
-#' say so: stretches are then sorted separately. A wrong value of `nearly` costs time but does not harm the result. It
-#' is ignored within segments.
+#' values are fastest. If no element is far from its sorted position, as in a series with jittered time stamps, give the
+#' largest distance as `nearly`: intervals are then sorted separately. A wrong value of `nearly` costs time but does not
+#' change the result. `nearly` is ignored within segments.
 #'
 #' @param x a vector of logicals, numbers or strings, a factor, dates or times; `integer64` of package bit64; or a list
 #'   or data frame of such columns
 #' @param segments `NULL`, or segments made by [par_segments()]: each segment is ordered separately, one after the other
-#' @param decreasing `TRUE` or `FALSE`, or one of them for each column
-#' @param nearly an upper bound for the number of positions by which an element is out of place; `NULL` for none
-#' @param ... `segments`, `decreasing`, `nearly`
+#' @param decreasing `TRUE` or `FALSE`, the default; or one value for each column
+#' @param nearly upper bound for the number of positions between an element and its sorted position; `NULL` for none
+#' @param ... for `par_sort()`: `segments`, `decreasing`, `nearly`
 #' @return For `par_order()` row numbers: integers, or doubles if there are too many rows for integers. For `par_sort()`
 #'   an object like `x`.
 #' @seealso [par_segments()], [order()][base::order], [sort()][base::sort]

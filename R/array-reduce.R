@@ -3,53 +3,55 @@
 #' Reduce an array, as a whole or in segments
 #'
 #' Computes a sum, mean, minimum or other summary of a vector or of each of its segments, in parallel. Use it for
-#' grouped summaries ([tapply()], [rowsum()]) of long vectors: it is as fast for a few long segments as for many short
-#' ones, or for one long one among them.
+#' grouped summaries ([tapply()], [rowsum()]) of long vectors. It is equally fast for a few long segments, for many
+#' short segments, and for one long segment among many short ones.
 #'
 #' ```
 #' x                     1   2 | 3   4   5   6         lengths 2, 0, 4
-#' sum of each segment     3   0      18               an empty segment gives what a sum of nothing is
+#' sum of each segment     3   0      18               the sum of an empty segment is 0
 #' ```
 #'
-#' | `op` | result | of no items |
+#' | `op` | result | for no items |
 #' |---|---|---|
 #' | `"sum"` | integer for integers, unless one sum is too large, as for [sum()]; otherwise double | 0 |
-#' | `"count"` | how many items there are, of any type; with `na.rm = TRUE`, how many are not missing | 0 |
-#' | `"var"` | variance as by [stats::var()], in two passes; `NA` of one item | `NA` |
+#' | `"count"` | number of items, of any type; with `na.rm = TRUE`, number of items that are not missing | 0 |
+#' | `"var"` | variance as by [stats::var()], in two passes; `NA` for one item | `NA` |
 #' | `"prod"`, `"mean"`, `"logsumexp"` | double | 1, `NaN`, `-Inf` |
 #' | `"min"`, `"max"`, `"range"` | as `x`; double if infinite | `Inf`, `-Inf`, both |
 #' | `"any"`, `"all"` | logical, of logical values or integers | `FALSE`, `TRUE` |
 #' | `"argmin"`, `"argmax"` | position in `x`, the first of ties | `NA` |
 #'
-#' Missing values count as in base R: a result that depends on one is `NA`. `na.rm = TRUE` leaves them out; `"argmin"`
-#' and `"argmax"` always do, as [which.min()] does.
+#' Missing values are treated as in base R: a result that depends on a missing value is `NA`. `na.rm = TRUE` omits
+#' missing values; `"argmin"` and `"argmax"` always omit them, as [which.min()] does.
 #'
 #' With segments, the items of a matrix are its rows: each column is reduced separately, as by [rowsum()]. Without
-#' segments, they are its numbers, as for [sum()]. Of a data frame each column is reduced separately, with its own type
-#' and class; the result is a data frame with a row per segment (`"range"` has two columns for each).
+#' segments, the items are the elements of the matrix, as for [sum()]. Each column of a data frame is reduced
+#' separately, with its own type and class; the result is a data frame with a row per segment (`"range"` gives two
+#' columns for each).
 #'
 #' Dates and times keep their class if the result is a date or time (`"min"`, `"max"`, `"range"`, `"mean"`), and so do
 #' ordered factors. Sums agree with [sum()] to rounding, and are identical to the bit for any number of threads.
 #'
 #' @section Your own operator:
-#' `op` may be a formula of `.x` and `.y`, such as `~ .x + .y + .x * .y`, or a function of two arguments: what comes
-#' first, and what follows it. It is compiled like any lazy formula, from the operations that [kernweave_operations()]
-#' lists; numbers and variables from where it was written become parameters; `pmax()`, `pmin()` and `ifelse()` work.
-#' Neighbours are combined in whatever grouping is fast, in their order. The operator must therefore be associative,
-#' `op(op(a, b), c)` equal to `op(a, op(b, c))`; this is up to you, and `check = TRUE` tests it on a sample. It need not
-#' be commutative. Integers and logical values are computed as doubles. An empty segment has no value unless there is an
-#' `init`. A result that is not a number is `NA` if a missing item came before it; comparisons with missing items are
-#' `FALSE`, as in all formulas.
+#' `op` may be a formula of `.x` and `.y`, such as `~ .x + .y + .x * .y`, or a function of two arguments: the item that
+#' comes first, and the item that follows it. The operator is compiled like any lazy formula, from the operations that
+#' [kernweave_operations()] lists; `pmax()`, `pmin()` and `ifelse()` work. Numbers, and variables from the environment
+#' of the formula or function, become parameters. Neighbouring items are combined in their order, in any grouping. The
+#' operator must therefore be associative, `op(op(a, b), c)` equal to `op(a, op(b, c))`; `check = TRUE` tests this on a
+#' sample. It need not be commutative. Integers and logical values are computed as doubles. An empty segment is an error
+#' unless there is an `init`. A result that is `NaN` becomes `NA` if a missing item came before it; comparisons with
+#' missing items are `FALSE`, as in all formulas.
 #'
 #' @param x a vector of numbers or logical values, a matrix of them, or a data frame of such columns
 #' @param op the operator: a name from the table, or a formula of `.x` and `.y`, see below
 #' @param segments segments made by [par_segments()]; `NULL` reduces all items to one number
-#' @param init the value each segment starts with, in front of its items; not for `"mean"`, `"range"`, `"argmin"`,
-#'   `"argmax"`, `"count"` and `"var"`
-#' @param na.rm leave out missing values?
-#' @param check test on triples of items whether your own operator is associative? If not, it is an error
-#' @return A vector with one number per segment, named by its label; for a matrix or a data frame, the same with one row
-#'   per segment. `"range"` gives two columns (two numbers without segments; for a matrix, an array).
+#' @param init initial value of each segment, combined in front of its items; `NULL`, the default, for none. Not for
+#'   `"mean"`, `"range"`, `"argmin"`, `"argmax"`, `"count"` and `"var"`
+#' @param na.rm omit missing values?
+#' @param check test on triples of items whether your own operator is associative? It is an error if it is not
+#' @return A vector with one number per segment, named by the labels of the segments; for a matrix or a data frame, a
+#'   matrix or a data frame with one row per segment. `"range"` gives two columns (two numbers without segments; for a
+#'   matrix, an array).
 #' @seealso [par_segments()], [par_scan()]; [reduction()] for formulas of pairs
 #' @concept group by
 #' @concept aggregate

@@ -14,17 +14,17 @@
 #' Each result is at the position of its item, also if the segments are groups whose items are scattered. A missing
 #' value makes all later results of its segment missing, except for `"any"` and `"all"`, where another item may decide,
 #' and for `"argmin"` and `"argmax"`, which skip it. Integers give integers, with `NA` and a warning from the first sum
-#' that is too large; products, means and `"logsumexp"` are double, and so are the extremes of nothing, with which an
-#' `exclusive` scan begins.
+#' that is too large. Products, means and `"logsumexp"` are double. An `exclusive` scan with `"min"` or `"max"` and
+#' without `init` begins with `Inf` or `-Inf`, and is double too.
 #'
-#' With segments, the items of a matrix are its rows; without, its numbers.
+#' With segments, the items of a matrix are its rows; without segments, they are its elements.
 #'
 #' @param x,segments,check as for [par_reduce()]
 #' @param op name of an operator, or your own as a formula of `.x` and `.y`, as for [par_reduce()]; not `"range"`
-#' @param exclusive leave each item out of its own result?
-#' @param init the value each segment starts with; not for `"mean"`, `"argmin"` and `"argmax"`. An exclusive scan with
-#'   your own operator requires it
-#' @return A vector as long as `x` with its names; a matrix if `x` is one and there are segments.
+#' @param exclusive exclude each item from its own result?
+#' @param init initial value of each segment; not for `"mean"`, `"argmin"` and `"argmax"`. An exclusive scan with your
+#'   own operator requires an `init`
+#' @return A vector as long as `x` with its names; a matrix if `x` is a matrix and there are segments.
 #' @seealso [par_reduce()], [par_segments()]; [cumsum()]
 #' @concept cumulative sum by group
 #' @concept prefix sum

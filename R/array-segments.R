@@ -16,8 +16,8 @@ segment_order <- function(segments, like = NULL) r_segment_order(segments, like,
 
 #' Segments of an array
 #'
-#' Describes which items of an array belong together, for [par_reduce()] and [par_scan()]. Finding the segments is done
-#' once, however many arrays you then reduce.
+#' Describes which items of an array belong together, for [par_reduce()] and [par_scan()]. The segments are found once,
+#' and can then be used to reduce many arrays.
 #'
 #' ```
 #' items                        1   2 | 3   4   5   6        and an empty segment between
@@ -27,20 +27,20 @@ segment_order <- function(segments, like = NULL) r_segment_order(segments, like,
 #' par_segments(by = )          b   a   b   a   a   b        -> a: 2 4 5, b: 1 3 6
 #' ```
 #'
-#' Give one of the four arguments. With `by`, groups are sorted as by [rowsum()]: numbers by size, factors by their
-#' levels, strings by their bytes, as [sort()] does with `method = "radix"`; missing values form a group of their own,
-#' the last one. Items of a group keep their order, and levels without items are dropped.
+#' Give one of `lengths`, `offsets`, `heads` and `by`. With `by`, groups are sorted as by [rowsum()]: numbers by size,
+#' factors by their levels, strings by their bytes, as [sort()] does with `method = "radix"`. Missing values form a
+#' separate group, the last one. Items of a group keep their order, and levels without items are dropped.
 #'
 #' The name differs from [graphics::segments()], which draws lines.
 #'
-#' @param lengths how many items each segment has; 0 for an empty one. Names become labels
-#' @param offsets how many items come before each segment, followed by the number of all items: starts with 0 and has
-#'   one number more than there are segments, like the slot `p` of a sparse matrix
-#' @param heads number of the first item of each segment, starting with 1, together with `n`; or a logical vector that
+#' @param lengths number of items of each segment, 0 for an empty segment. Names become labels
+#' @param offsets number of items before each segment, followed by the number of all items. `offsets` starts with 0 and
+#'   has one number more than there are segments, like the slot `p` of a sparse matrix
+#' @param heads position of the first item of each segment, starting with 1, together with `n`; or a logical vector that
 #'   is `TRUE` where a segment begins
 #' @param by a vector or factor with the group of each item
-#' @param n how many items there are, if `heads` are numbers
-#' @param x,object segments
+#' @param n number of all items, if `heads` are numbers
+#' @param x,object an object made by `par_segments()`
 #' @param use.names use labels as names?
 #' @param ... not used
 #' @return An object of class `kernweave_segments`; `length()` gives the number of segments, `lengths()` their lengths,

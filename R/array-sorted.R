@@ -12,11 +12,12 @@
 #' ```
 #'
 #' @param x,y vectors of one kind, sorted as by [par_sort()]: NA and NaN last, strings by their bytes
-#' @param values data that go with the items: a list of two, as long as `x` and `y`, each a vector or a data frame
-#' @param check check that `x` and `y` are sorted? This takes a small part of the time, and none if R knows it, as for
-#'   the result of [sort()]
-#' @return The merged vector, with the class of `x` and without names; with `values` a list of this vector, `keys`, and
-#'   the values in their order.
+#' @param values data that belong to the items: a list of two vectors or data frames, the first as long as `x` and the
+#'   second as long as `y`; `NULL`, the default, for none
+#' @param check check that `x` and `y` are sorted? The check takes a small part of the time, and no time if R knows that
+#'   a vector is sorted, as for the result of [sort()]
+#' @return The merged vector, with the class of `x` and without names. With `values`, a list of `keys`, the merged
+#'   vector, and `values`, the merged data in the order of `keys`.
 #' @seealso [par_sort()], [par_set()], [par_search()]
 #' @export
 #' @examples
@@ -52,9 +53,9 @@ both_values <- function(values, x, y) {
 
 #' Search in a sorted vector
 #'
-#' For each needle, `par_search(needles, haystack)` counts the items of the sorted haystack that come before it: those
-#' that are smaller or, with `side = "upper"`, not larger. Use it in place of [findInterval()], to find the last event
-#' before each time, or for an empirical distribution function.
+#' For each needle, `par_search(needles, haystack)` counts the items of the sorted haystack that are smaller than the
+#' needle or, with `side = "upper"`, not larger than the needle. Use it in place of [findInterval()], to find the last
+#' event before each time, or for an empirical distribution function.
 #'
 #' ```
 #' haystack             0   5   5   7  12  14  16  16
@@ -63,19 +64,19 @@ both_values <- function(values, x, y) {
 #' upper                  3,3              12          16     -> 1 1 5 8
 #' ```
 #'
-#' The numbers equal those of [findInterval()], with `left.open = TRUE` for the lower side. Sorted needles are found in
-#' one pass through both vectors, others one by one; in a haystack much longer than the needles, each is searched for
-#' separately. The result for a missing needle is NA.
+#' The counts equal the results of [findInterval()], with `left.open = TRUE` for the lower side. Sorted needles are
+#' found in one pass through both vectors. Unsorted needles, or needles in a much longer haystack, are searched for one
+#' by one. The result for a missing needle is NA.
 #'
 #' @param needles the values to look for
 #' @param haystack a sorted vector without missing values, of the same kind
-#' @param side `"lower"`: before all items equal to a needle; `"upper"`: after them
-#' @param match also return matches, for both vectors? Then `needles` must be sorted
-#' @param check check that `haystack` is sorted, and `needles` if they must be? With `FALSE` needles are taken to be
-#'   sorted
-#' @return Whole numbers from 0 to `length(haystack)`. With `match` a list of these, `at`; `matched`, whether the
-#'   haystack contains the needle; and the reverse, `haystack_at` and `haystack_matched`: the position of each haystack
-#'   item among the needles, and whether they contain it.
+#' @param side `"lower"`, the default, counts the items smaller than a needle; `"upper"` counts equal items too
+#' @param match also return the matches of both vectors? `needles` must then be sorted
+#' @param check check that `haystack` is sorted and, with `match`, that `needles` is sorted? With `FALSE`, both are
+#'   taken to be sorted
+#' @return Whole numbers from 0 to `length(haystack)`. With `match`, a list: `at`, these numbers; `matched`, whether the
+#'   haystack contains each needle; `haystack_at`, the position of each haystack item among the needles; and
+#'   `haystack_matched`, whether the needles contain each haystack item.
 #' @seealso [findInterval()], [par_join()]
 #' @concept binary search
 #' @concept last observation carried forward
@@ -109,7 +110,7 @@ searched_keys <- function(needles, haystack) {
   shared_keys(needles, haystack, "`needles`", "`haystack`")
 }
 
-#' Sets and multisets of sorted vectors
+#' Set operations on sorted vectors
 #'
 #' Computes the union, intersection or difference of two sorted vectors, in parallel. Repeated items count: a key that
 #' occurs `a` times in `x` and `b` times in `y` occurs in the result as often as the table says.
@@ -125,11 +126,11 @@ searched_keys <- function(needles, haystack) {
 #' ```
 #'
 #' With `multiset = FALSE` each key counts once, as in base R's [union()], [intersect()] and [setdiff()]; the result is
-#' sorted. NA and NaN are two different keys and come last, NA first.
+#' sorted. NA and NaN are two different keys. Both come last, NA before NaN.
 #'
 #' @inheritParams par_merge
-#' @param op the operation
-#' @param multiset count repeated items?
+#' @param op the operation, one of the names in the table; by default `"union"`
+#' @param multiset count repeated items? With `FALSE`, each key counts once
 #' @return A sorted vector with the class of `x`, without names.
 #' @seealso [union()], [par_merge()], [par_sort()]
 #' @export

@@ -128,27 +128,29 @@ nest_text <- function(nest, extents) {
                 collapse = " x ")), collapse = " ")
 }
 
-#' The loops of a formula of many axes
+#' Loop order of an index formula
 #'
-#' Lists the ways in which the loops of an index formula may lie, with the time that each is expected to take; or makes
-#' a reduction that goes one of these ways. The package chooses by itself; use `schedule()` to see the choice, to
-#' measure it on your data, or to force another one.
+#' `schedule()` lists the loop nests that can compute an index formula, with the time that each is expected to take.
+#' With `order`, it returns the reduction with the loop nest that you choose. The package chooses a loop nest by itself;
+#' use `schedule()` to see the choice, to measure it on your data, or to force another one.
 #'
-#' In each nest one axis is the lane, along which the processor's vectors lie; one is the sweep, which is folded; one
-#' may be the components, which are multiplied together; one or two short ones may lie inside, where each point has
-#' them as components that are summed; two that are kept may be lane and columns, if all others lie inside. The engine
-#' runs once for each point of all others. All nests give the same numbers up to rounding. A product of several arrays
-#' that is found two at a time (see [reduction()]) has a nest for each of its steps, which are not listed.
+#' A loop nest gives each axis a role. The processor's vectors lie along the *lane*. The *sweep* is a reduced axis.
+#' The *components* are a kept axis whose points are computed together, like the columns of a matrix. One or two short
+#' reduced axes may lie *inside*: each point has them as components, which are summed. If all reduced axes lie inside,
+#' two kept axes may be the lane and the *columns*. The engine runs once for each point of all other axes. All loop
+#' nests give the same numbers up to rounding. A product that is contracted two arrays at a time (see [reduction()]) has
+#' a loop nest for each of these steps, which `schedule()` does not list.
 #'
 #' @param R a reduction of an index formula, made with `call = FALSE`
-#' @param order the names of all axes, the outermost loop first: the last is the lane, which must be one that is kept
-#'   (if any is); the folded one before it is the sweep
-#' @param components the name of a kept axis that shall be the components; by default none, where `order` is given
-#' @param inside the names of one or two folded axes that shall lie inside; by default none, where `order` is given. If
-#'   no other is folded, the axis before the lane is the columns
-#' @param measure `TRUE` runs each nest three times and adds the median
-#' @return Without `order`, a data frame with a row for each nest: `nest`, `seconds` expected of one thread, `measured`
-#'   if asked for, and `chosen`. With `order`, the reduction with that nest.
+#' @param order the names of all axes, the outermost loop first. The last axis is the lane, which must be a kept axis
+#'   (if any is kept). The last reduced axis before it, of those not inside, is the sweep. By default, all loop nests
+#'   are listed
+#' @param components with `order`: the name of the kept axis that is the components; by default none
+#' @param inside with `order`: the names of one or two reduced axes that lie inside; by default none. If no other axis
+#'   is reduced, the axis before the lane is the columns
+#' @param measure if `TRUE`, runs each loop nest three times and adds the median time. By default `FALSE`
+#' @return Without `order`, a data frame with a row for each loop nest: `nest`, `seconds` expected on one thread,
+#'   `measured` seconds if asked for, and `chosen`. With `order`, the reduction with that loop nest.
 #' @seealso [reduction()], [explain()]
 #' @concept loop order
 #' @concept autotuning

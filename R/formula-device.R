@@ -2,27 +2,29 @@
 
 #' Keep data on a GPU
 #'
-#' Sends the numbers of `x` to the GPU and returns them as an ordinary vector or matrix that remembers its copy there.
-#' Use it for data from which you make several operands, and for results that should stay on the GPU between reductions.
-#' You do not need it for a single operand: `X <- Vi(x)` sends `x` once, however often `X` is used.
+#' `on_device()` copies the numbers of `x` to a GPU and returns them as an ordinary vector or matrix that refers to this
+#' copy. Use it for data from which you make several operands, and for results that should stay on the GPU between
+#' reductions. You do not need it for a single operand: `X <- Vi(x)` copies `x` once, however often `X` is used.
 #'
-#' Give the result to [Vi()], [Vj()] or `%*%` as often as you like: nothing is sent again. A reduction whose points are
-#' all on the GPU leaves its result there too. That result is also an ordinary matrix: its numbers are copied to R when
-#' something looks at them (`print`, arithmetic, `as.vector()`, `saveRDS()`), and not at all if it only serves the next
-#' reduction.
+#' Use the returned vector or matrix in [Vi()], [Vj()] or `%*%` as often as you like: its numbers are not copied to the
+#' GPU again. A reduction whose points are all on the GPU leaves its result on the GPU. The result is also an ordinary
+#' matrix: its numbers are copied to R when R reads them (`print`, arithmetic, `as.vector()`, `saveRDS()`), and not at
+#' all if only the next reduction uses them.
 #'
-#' Assigning to elements changes R's numbers and discards the copy; the next use sends it again. GPU memory is freed
-#' when R collects the vector.
+#' Assigning to elements changes R's numbers and discards the copy on the GPU; the next use copies them again. GPU
+#' memory is freed when R's garbage collector removes the vector.
 #'
-#' The array functions (`par_*`, [index_add()]) compute where the arrays are, if the CUDA Toolkit was there when the
-#' package was installed. Results as long as an array stay there; single numbers come to R. Objects with a class, names
-#' (in functions that move items) and your own operators are computed in R's memory instead, and a message says so once.
+#' The array functions (`par_*`, [index_add()]) compute where the arrays are, if the CUDA Toolkit was available when the
+#' package was installed. Results as long as an array stay on the GPU; single numbers are copied to R. Objects with a
+#' class, names (in functions that move items) and your own operators are computed in R's memory; a message says so
+#' once.
 #'
 #' @param x numbers: a matrix, a vector, or a data frame
-#' @param integers keep integers, which the array functions accept? Formulas need doubles
-#' @param device `"gpu"`, or the number of one; or `"auto"`: a GPU if there is one, otherwise `x` stays in R's memory.
-#'   By default the option `kernweave.device`
-#' @return `on_device()`: the numbers of `x`, double, or integer if asked. `is_on_device()`: `TRUE` or `FALSE`.
+#' @param integers if `TRUE`, an integer `x` stays integer, for the array functions; by default `FALSE`: formulas need
+#'   doubles
+#' @param device `"gpu"`, or the number of a GPU; or `"auto"`: a GPU if there is one, otherwise `x` stays in R's memory.
+#'   The default is the option `kernweave.device`
+#' @return `on_device()`: the numbers of `x`, as double, or as integer if asked. `is_on_device()`: `TRUE` or `FALSE`.
 #' @seealso [kernweave_options()] for devices, [kernweave_sitrep()] for the devices found
 #' @concept CUDA memory
 #' @concept GPU

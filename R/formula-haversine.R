@@ -5,17 +5,17 @@
 #' Computes the distance along a great circle between points given by longitude and latitude. Use it for points on the
 #' Earth, in distances and in kernels.
 #'
-#' It uses the haversine formula, which is accurate even for points that are very close. On the sphere of radius 1 the
-#' distance is the angle between the points, in radians.
+#' The function uses the haversine formula, which is accurate even for points that are very close. On the sphere of
+#' radius 1 the distance is the angle between the points, in radians.
 #'
-#' Coordinates are in degrees, longitude first, as in R's packages for maps. In text formulas of [kernel_op()], which
-#' have neither `unit` nor `radius`, `haversine(x, y)` is the angle between points of latitude and longitude, in this
-#' order and in radians, as in textbook formulas.
+#' Coordinates are in degrees, longitude first, as in R's packages for maps. In text formulas of [kernel_op()],
+#' `haversine(x, y)` has neither `unit` nor `radius`. There, as in textbooks, each point has latitude and longitude in
+#' this order and in radians, and the value is the angle between the points.
 #'
-#' @param x,y lazy tensors of two components, longitude and latitude, or two numbers
-#' @param unit of the coordinates: `"degree"` or `"radian"`
-#' @param radius of the sphere, in the unit of the distance (the mean radius of the Earth is 6371.0088 km); one number,
-#'   or a lazy tensor of one component
+#' @param x,y points: lazy tensors of two components, longitude and latitude, or two numbers
+#' @param unit unit of the coordinates: `"degree"` (default) or `"radian"`
+#' @param radius radius of the sphere, in the unit of the distance: one number, or a lazy tensor of one component. The
+#'   default is 1; the mean radius of the Earth is 6371.0088 km
 #' @return A lazy tensor of one component; for plain numbers, their distance.
 #' @seealso [euclidean()] and other distances in [lazy-operations], [kernel_gaussian()]
 #' @concept distance on a sphere

@@ -2,19 +2,19 @@
 
 #' Kernel and covariance functions
 #'
-#' Return the usual kernels between points `x` (along i) and points `y` (along j) as lazy tensors. Use them in products,
-#' sums and systems; for kernels with parameters to estimate, see [kernel_spec()].
+#' These functions return the usual kernels between points `x` (along i) and points `y` (along j) as lazy tensors. Use
+#' them in products, sums and linear systems. For kernels with parameters to estimate, see [kernel_spec()].
 #'
-#' With d the Euclidean distance of two points, each component divided by its scale (the length-scale): \describe{
+#' Let d be the Euclidean distance of two points after division of each component by its length-scale: \describe{
 #' \item{`kernel_gaussian`}{exp(-d^2 / 2)}
 #' \item{`kernel_laplacian`}{exp(-d)}
-#' \item{`kernel_matern`}{2^(1 - nu) / gamma(nu) u^nu besselK(u, nu) with u = sqrt(2 nu) d: exp(-u) for `nu` 1/2,
-#'   (1 + u) exp(-u) for 3/2, (1 + u + u^2 / 3) exp(-u) for 5/2, exp(-d^2 / 2) for Inf. For other `nu` values are read
-#'   from a table, within 1e-13, at 1.2 to 1.5 times the cost}
+#' \item{`kernel_matern`}{2^(1 - nu) / gamma(nu) u^nu besselK(u, nu) with u = sqrt(2 nu) d. This is exp(-u) for
+#'   `nu` 1/2, (1 + u) exp(-u) for 3/2, (1 + u + u^2 / 3) exp(-u) for 5/2, and exp(-d^2 / 2) for Inf. For any other
+#'   `nu`, a table gives the values, within 1e-13, at 1.2 to 1.5 times the cost}
 #' \item{`kernel_cauchy`}{1 / (1 + d^2)}
 #' \item{`kernel_inverse_multiquadric`}{1 / sqrt(1 + d^2)}
 #' \item{`kernel_rational_quadratic`}{(1 + d^2 / (2 alpha))^(-alpha)}
-#' \item{`kernel_energy`}{-d^exponent, of which sums make energy distances}
+#' \item{`kernel_energy`}{-d^exponent; its sums are the terms of energy distances}
 #' \item{`kernel_thin_plate`}{d^2 log(d)}
 #' \item{`kernel_linear`}{<x, y> / scale^2}
 #' \item{`kernel_polynomial`}{(<x, y> / scale^2 + offset)^degree}
@@ -22,8 +22,8 @@
 #' }
 #'
 #' @section Scales of other packages:
-#' The factor sqrt(2 nu) makes the scale comparable between values of `nu` and with the Gaussian, as in Rasmussen and
-#' Williams (2006, chapter 4). Other packages differ:
+#' The factor sqrt(2 nu) makes the scale comparable between values of `nu` and with the Gaussian kernel, as in Rasmussen
+#' and Williams (2006, chapter 4). Other packages define the scale differently:
 #'
 #' | elsewhere | value for `kernel_matern(scale = s, nu = nu)` |
 #' |---|---|
@@ -38,31 +38,32 @@
 #' "Gau")` is `s * sqrt(2)`, and `sd` of [stats::dnorm()] is `s`.
 #'
 #' @section Derivatives:
-#' Points given once, as in `kernel_gaussian(x)`, are a single operand `x` used along both axes. A derivative `wrt =
-#' "x"` is then the total derivative: both points of a pair move. In `kernel_gaussian(x, x)` there are two operands, `x`
-#' along i and `y` along j, that contain the same numbers. Each has its own partial derivative, with the other held
-#' fixed, and the total derivative is their sum.
+#' Points given once, as in `kernel_gaussian(x)`, are a single operand `x` used along both axes. A derivative
+#' `wrt = "x"` is then the total derivative: both points of a pair move. In `kernel_gaussian(x, x)` there are two
+#' operands, `x` along i and `y` along j, that contain the same numbers. Each operand has its own partial derivative,
+#' with the other operand held fixed, and the total derivative is the sum of the two.
 #'
-#' If two points coincide, a derivative that does not exist is set to 0: the first of `kernel_laplacian`,
-#' `kernel_energy` and `kernel_matern` with `nu` 1/2, the second of these and of `kernel_thin_plate`, the third of
-#' `kernel_matern` with `nu` 3/2. The Matern kernels here have correct derivatives where the same formula written with
-#' norms does not: the second derivative of `(1 + r) * exp(-r)` with `norm2(x - y)` for r is set to 0 there.
+#' If two points coincide, derivatives that do not exist are set to 0. These are the first derivatives of
+#' `kernel_laplacian`, `kernel_energy` and `kernel_matern` with `nu` 1/2, the second derivatives of these and of
+#' `kernel_thin_plate`, and the third derivative of `kernel_matern` with `nu` 3/2. The same formulas written with norms
+#' have fewer correct derivatives: the second derivative of `(1 + r) * exp(-r)` with `norm2(x - y)` for r is set to 0,
+#' but that of `kernel_matern` with `nu` 3/2 is correct.
 #'
-#' @param x,y points: matrices with a row per point, vectors, or lazy tensors; without `y`, the points `x` on both sides
-#' @param scale the length-scale: a number, one per component, or a lazy tensor of either, to differentiate with respect
-#'   to it
-#' @param nu smoothness: a number from 0.1 to 5, or `Inf`; or a lazy tensor with such a number, to differentiate with
-#'   respect to it, once
-#' @param alpha,degree,offset,period,exponent numbers, or lazy tensors of one component
+#' @param x,y points: matrices with a row per point, vectors, or lazy tensors; without `y`, the points `x` along both
+#'   axes
+#' @param scale length-scale: one number (default 1), one number per component, or a lazy tensor of either kind, with
+#'   respect to which you can differentiate
+#' @param nu smoothness: a number from 0.1 to 5 (default 5/2), or `Inf`; or a lazy tensor of one such number, with
+#'   respect to which you can differentiate once
+#' @param alpha,degree,offset,period,exponent numbers, or lazy tensors of one component; by default 1, `degree` 2
 #' @return A lazy tensor of one component.
 #' @concept covariance function
 #' @concept Gaussian, squared exponential or RBF kernel
 #' @concept Matern covariance
 #' @concept exponential covariance
 #' @concept length-scale
-#' @seealso [kernel_spec()] for kernels with parameters that are estimated, [kernel_radial()] for covariances of one's
-#'   own, [sqdist()] and [lazy-operations] to write
-#'   others, [plot()][plot.lazy_tensor] to see them, [lazy-matrix]
+#' @seealso [kernel_spec()] for kernels with parameters that are estimated, [kernel_radial()] for your own covariances,
+#'   [sqdist()] and [lazy-operations] to write others, [plot()][plot.lazy_tensor] to see them, [lazy-matrix]
 #' @name ready-kernels
 #' @examples
 #' x <- matrix(runif(30), 10, 3)

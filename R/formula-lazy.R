@@ -73,9 +73,9 @@ has_axis <- function(x, axis) type_of(x)[3] %/% axis_bits[[axis]] %% 2L == 1L
 
 #' Number of components of a lazy tensor
 #'
-#' `width()` returns the number of components at each pair; `dim()` returns the number of points along i and along j (1
-#' if the formula does not vary along that axis, `NA` if it is not known yet). Of a formula with named axes (see
-#' [along()]) it returns the number of points along each, by name.
+#' `width()` returns the number of components of a formula at each pair. `dim()` returns the numbers of points along i
+#' and j: 1 for an axis along which the formula does not vary, `NA` for a number that is not known yet. For a formula
+#' with named axes (see [along()]), `dim()` returns the number of points along each axis, named by the axes.
 #'
 #' @param x a lazy tensor
 #' @return A whole number.

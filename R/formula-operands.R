@@ -67,13 +67,14 @@ check_extent <- function(n) {
 
 #' Data and parameters of a formula
 #'
-#' Turns data into variables from which you write formulas of pairs. `Vi(x)` varies along i: its points are the rows of
-#' `x`. `Vj(y)` varies along j. `Pm(p)` is a parameter, the same for every pair; `Vij(A)` has its own number for each
-#' pair. `row_index()` and `col_index()` are the indices i and j themselves.
+#' These functions turn data into variables from which you write formulas of pairs. `Vi(x)` varies along i: its points
+#' are the rows of `x`. `Vj(y)` varies along j. `Pm(p)` is a parameter, the same for every pair. `Vij(A)` has its own
+#' number for each pair. `row_index()` and `col_index()` are the indices i and j themselves.
 #'
 #' Each call makes a new variable, with respect to which you can differentiate. Without data, `Vi(dim = 3)` is a
-#' placeholder with three components; [as.function()][as.function.lazy_reduction] makes a function of the data that are
-#' missing. Inside a function given to [gradient()], data may depend on its arguments.
+#' placeholder with three components; [as.function()][as.function.lazy_reduction] turns a reduction of placeholders into
+#' a function of the missing data. Inside a function given to [gradient()], data may depend on the arguments of that
+#' function.
 #'
 #' @param x data. For `Vi` and `Vj`: a numeric matrix with one row per point and one column per component, a vector (one
 #'   component), or a numeric data frame. Factors and strings are not numbers: use `as.integer(x)` if only equality
@@ -82,10 +83,10 @@ check_extent <- function(n) {
 #'   memory, but takes as much time as a dense one. Arrays with more dimensions are batches, see [take_batch()]. Complex
 #'   numbers give a complex lazy tensor, see [lazy_complex()]
 #' @param dim number of components of a placeholder
-#' @param name name in print and messages; by default the name of the variable given as `x`
-#' @param by groups of the points: only points of the same group form a pair, as in [restrict()]
-#' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` for a parameter
-#' @param n number of points, if nothing else in the formula determines it
+#' @param name name of the variable in printed formulas and messages; by default the name of the object given as `x`
+#' @param by groups of the points: only points of one group form a pair, as in [restrict()]; by default all points do
+#' @param index for `LazyTensor`: `"i"`, `"j"`, or `NULL` (default) for a parameter
+#' @param n number of points, needed if nothing else in the formula determines it
 #' @return A lazy tensor.
 #' @seealso [lazy-arithmetic] and [lazy-operations] for formulas, [reduction()] for numbers, [width()], [on_device()]
 #' @concept lazy evaluation

@@ -59,37 +59,38 @@ as_pairs <- function(value, numbers, beside, name) {
 #' Arithmetic, comparison and mathematics with lazy tensors
 #'
 #' R's operators and mathematical functions work on lazy tensors: each builds a larger formula, and nothing is computed
-#' until you reduce it. All are element-wise in the components.
+#' until you reduce the formula. All of them act on each component separately.
 #'
-#' A formula of one component combines with any other width; in distances and inner products only numbers and parameters
-#' do, because points of one component next to points of several are mostly a mistake (a row from which R dropped a
-#' dimension). One number, or one per component, becomes a parameter; a matrix with one number for each pair becomes a
-#' [Vij()]. `d * K` and `K / d`, with one number per row and a formula of one component, act on rows, as for a matrix.
+#' A formula of one component combines with a formula of any width. In distances and inner products, only numbers and
+#' parameters of one component combine with wider formulas: points of one component beside points of several are usually
+#' a mistake (a row of a matrix from which R dropped a dimension). One number, or one number per component, becomes a
+#' parameter; a matrix with one number for each pair becomes a [Vij()]. If `d` has one number per row and `K` has one
+#' component, `d * K` and `K / d` act on rows, as for a matrix.
 #'
-#' `a | b` is the inner product of two real formulas and "or" of two logical ones. Whole-number exponents up to 1024 are
-#' multiplied out. All of base R's mathematical functions are available except `signif` and the cumulative ones.
-#' `round(x, digits)` rounds halves to the even neighbour; `%%` takes the sign of its right side.
+#' `a | b` is the inner product of two real formulas and "or" of two logical formulas. Powers with integer exponents up
+#' to 1024 are computed by multiplication. All of base R's mathematical functions are available except `signif` and the
+#' cumulative functions. `round(x, digits)` rounds halves to the even neighbour; `x %% y` has the sign of `y`.
 #'
-#' A comparison with NaN or NA is `FALSE`, also for `!=`: a formula has no third truth value. Hence `!(a < b)` is `TRUE`
-#' if `a` is NaN.
+#' A comparison with NaN or NA is `FALSE`, also for `!=`, because logical formulas have no `NA`. Hence `!(a < b)` is
+#' `TRUE` if `a` is NaN.
 #'
 #' `c()`, `sum()` and similar functions dispatch on their first argument, so start with a lazy tensor: `c(Pm(1), X)`,
 #' not `c(1, X)`. `sum()` and similar functions reduce one formula; combine two formulas with an operation first, as in
 #' `max(max2(F, G), index = "j")`.
 #'
 #' @section Functions that do not work on lazy tensors:
-#' Some functions of base R do not dispatch and end in base R's own error: `sum(1, K)`, because the number comes first;
-#' `which(K > 2)`, for which use [argmax()], [any()] or [reduction()] with `"count"`; `var(K)`, use [variance()];
-#' `dnorm(K)`, `besselK(K, 1)` and other special functions, to be written as formulas; `cat(K)`, use `cat(format(K))`.
-#' `for (k in K)` loops over the internal parts of the object, which is meaningless: write `for (i in seq_len(nrow(K)))`
-#' and `K[i, ]`.
+#' Some functions of base R do not dispatch on lazy tensors and stop with base R's own error: `sum(1, K)`, because the
+#' number comes first; `which(K > 2)`, for which use [argmax()], [any()] or [reduction()] with `"count"`; `var(K)`, for
+#' which use [variance()]; `dnorm(K)`, `besselK(K, 1)` and other special functions, which you write as formulas;
+#' `cat(K)`, for which use `cat(format(K))`. `for (k in K)` loops over the internal parts of the object, which is
+#' meaningless: write `for (i in seq_len(nrow(K)))` and `K[i, ]`.
 #'
-#' @param e1,e2,x lazy tensors, or numbers next to one
+#' @param e1,e2,x lazy tensors; beside a lazy tensor, an operand may be numbers
 #' @param ... for `log`: `base`; for `c`: more lazy tensors, whose components follow those of `x`; for `sum`, `prod`,
 #'   `min`, `max`, `range`, `any`, `all`: one lazy tensor and `index`, with the settings of [reduction()]. Without
 #'   `index`, `sum`, `min` and `max` apply to the components
-#' @param na.rm must be left at its default: a formula is computed for all pairs
-#' @return A lazy tensor; with `index`, numbers.
+#' @param na.rm must be `FALSE`, the default: a formula is computed for all pairs
+#' @return A lazy tensor. With `index`, the numbers that [reduction()] returns.
 #' @seealso [lazy-operations] for operations that base R has no name for, [lazy-matrix], [reduction()]
 #' @concept element-wise functions
 #' @concept operator overloading
@@ -236,8 +237,8 @@ rounded <- function(x, digits = 0) {
 }
 
 #' @rdname lazy-arithmetic
-#' @param z a lazy tensor. It is real, so `Re` and `Conj` return it and `Mod` its absolute value; see [lazy_complex()]
-#'   for complex ones
+#' @param z a real lazy tensor: `Re` and `Conj` return `z`, and `Mod` returns its absolute value. For complex lazy
+#'   tensors see [lazy_complex()]
 #' @export
 Complex.lazy_tensor <- function(z) {
   switch(.Generic,
@@ -304,7 +305,7 @@ check_na_rm <- function(na.rm) {
 }
 
 #' @rdname lazy-arithmetic
-#' @param index the axis to reduce over; without it, the mean is over the components
+#' @param index the axis to reduce over. Without it, `mean()` is over the components of each pair
 #' @export
 mean.lazy_tensor <- function(x, index = NULL, ..., na.rm = FALSE) {
   check_na_rm(na.rm)
@@ -335,9 +336,10 @@ lazy_arguments <- function(args) {
 
 #' Tables of operations, reductions and rewrite rules
 #'
-#' List everything a formula can contain, as data frames: operations, reductions, and the rules that simplify formulas.
+#' These functions list, as data frames, what a formula can contain: operations, reductions, and the rules that simplify
+#' formulas.
 #'
-#' @return A data frame with one row per operation, reduction or rule, as the engine has them.
+#' @return A data frame with one row per operation, reduction or rule of the engine.
 #' @seealso [lazy-operations], [lazy-reductions], [explain()]
 #' @export
 #' @examples

@@ -4,24 +4,25 @@
 
 #' Arrays with named axes
 #'
-#' `along(x, "i", "k")` is the array `x` as part of a formula: its first dimension varies along the axis i, its second
-#' along k. Use it to write formulas of any number of axes in programs; in scripts, [reduction()] of an index formula
-#' such as `C[i, j] ~ A[i, k] * B[k, j]` says the same in one line.
+#' `along()` turns an array into a variable of a formula and names its axes: in `along(x, "i", "k")`, the first
+#' dimension of `x` varies along the axis i and the second along k. Use it in programs, to write formulas of any number
+#' of axes. In scripts, [reduction()] of an index formula such as `C[i, j] ~ A[i, k] * B[k, j]` says the same in one
+#' line.
 #'
-#' Give one argument for each dimension of `x`: the name of an axis; a number for one place of that dimension; or `NA`,
-#' which keeps the dimension inside a point, like the empty place in `x[i, ]`. Two names, `c("t", "s")`, make a window:
-#' element t + s - 1. An axis that stands in two dimensions takes the diagonal. `at = list(i = g)` reads the rows `g` of
-#' `x` along i, which is then as long as `g`.
+#' Give one argument for each dimension of `x`. The name of an axis means that the dimension varies along that axis; the
+#' same name for two dimensions selects the diagonal. Two names, `c("t", "s")`, define a window: the subscript is t +
+#' s - 1. A number is a fixed subscript. `NA` makes the dimension the components of a point, like the empty subscript in
+#' `x[i, ]`. With `at = list(i = g)`, the subscript along i is `g[i]`, and axis i is as long as `g`.
 #'
 #' `along(x, "i", NA)` is [Vi()], `along(x, "j", NA)` is [Vj()], `along(A, "i", "j")` is [Vij()], `along(p, NA)` is
-#' [Pm()]. Formulas with other axes are computed by `reduction(F, op, index =)`, where `index` names the axes to reduce
-#' over. The result has an extent for each axis that is left, in the order in which the formula mentions them, then the
-#' components; one axis gives a vector. Formulas of i and j alone give a matrix, as always.
+#' [Pm()]. `reduction(F, op, index =)` computes formulas with other axes, where `index` names the axes to reduce over.
+#' The result has one dimension for each remaining axis, in the order in which the formula mentions the axes, and then
+#' one for the components. A single remaining axis gives a vector. Formulas of i and j alone give a matrix, as always.
 #'
 #' @param x a numeric vector, matrix or array
 #' @param ... for each dimension the name of an axis, two names for a window, a number, or `NA` for components
-#' @param at list of whole numbers, named by axes: row numbers that an axis stands for
-#' @param name name in messages; by default the name of the variable given as `x`
+#' @param at a list of integer vectors, named by axes: the subscripts at the points of the axis; by default empty
+#' @param name name of the variable in messages; by default the name of the object given as `x`
 #' @return A lazy tensor.
 #' @seealso [reduction()] for index formulas, [Vi()] for formulas of pairs
 #' @concept einsum

@@ -1,43 +1,45 @@
 # Radial kernels from tables: Matern kernels of any smoothness, and profiles that users give.
 
-#' Kernels of one's own, from a function or a table of the distance
+#' Radial kernels from a function or a table of the distance
 #'
-#' `kernel_radial()` returns the kernel f(d) between points, where d is the Euclidean distance divided by `scale` and f
-#' is any function of it: a function in R, a table of numbers, or a name. `radial_profile()` prepares such a function
-#' once, says how accurate it is, and takes more arguments.
+#' `kernel_radial()` returns the kernel f(d) between points, where d is the Euclidean distance divided by `scale`. The
+#' profile f may be any function of the distance, given as a function in R, a table of numbers, or a name.
+#' `radial_profile()` prepares a profile once, reports how accurate it is, and has more arguments.
 #'
-#' The function is called once, with a vector of some 40 000 distances. Its values become a table of polynomials, from
-#' which sums over pairs read it at nearly the speed of a Matern kernel, on a CPU and on a GPU, with first derivatives.
-#' The polynomials differ from the function by less than 1e-8 of its value at 0, most often by less than 1e-13; the
-#' profile prints the number. A function with a kink or a jump is refused, unless `kink` says where it is: polynomials
-#' then end there.
+#' The function is evaluated at some 40 000 distances. Piecewise polynomials approximate its values. Sums over pairs
+#' read these polynomials at nearly the speed of a Matern kernel, on a CPU and on a GPU, with first derivatives. The
+#' polynomials differ from the function by less than 1e-8 of its value at 0, most often by less than 1e-13; the profile
+#' prints this error. A function with a kink or a jump is an error, unless `kink` is its distance: a polynomial piece
+#' then ends there.
 #'
-#' A table of numbers is a matrix or data frame with a column of distances, beginning at 0, and a column of values. A
-#' natural cubic spline connects them. Beyond the largest distance the value stays that of the last row.
+#' A table of numbers is a matrix or data frame with two columns: distances, beginning at 0, and values. A natural cubic
+#' spline interpolates the values. Beyond the largest distance, the value stays that of the largest distance.
 #'
-#' Nothing checks that a function is a covariance. If it is not positive definite for points in the plane, say, then
-#' the Cholesky factorisation in [gp_fit()] or [solve()][solve.lazy_tensor] reports it, by an error of class
+#' The package does not check that a function is a covariance. If the function is not positive definite for points in
+#' the plane, say, the Cholesky factorisation in [gp_fit()] or [solve()][solve.lazy_tensor] stops with an error of class
 #' `kernweave_error_indefinite` or `kernweave_error_singular`.
 #'
-#' [approximate()] needs to know how the function continues to complex distances. A mixture of Gaussians of all widths
-#' with positive weights has such a bound. All Matern, Cauchy and rational quadratic kernels are mixtures, and so is
-#' every covariance that is valid in any number of dimensions. `mixture = TRUE` says that the function is one.
+#' [approximate()] needs a bound on the continuation of the function to complex distances. Such a bound exists for
+#' mixtures of Gaussians of any widths with positive weights. All Matern, Cauchy and rational quadratic kernels are such
+#' mixtures, and so is every covariance that is valid in all dimensions. Set `mixture = TRUE` if the function is such a
+#' mixture.
 #'
 #' @section Ready profiles:
-#' With d the distance over the scale, and 0 from d = 1 on, for points of at most three components: \describe{
+#' Let d be the distance divided by the scale. These profiles are for points of at most three components, and are 0 for
+#' d >= 1: \describe{
 #' \item{`"spherical"`}{1 - 3/2 d + 1/2 d^3}
 #' \item{`"wendland2"`}{(1 - d)^4 (4 d + 1), with two continuous derivatives}
-#' \item{`"wendland4"`}{(1 - d)^6 (35 d^2 + 18 d + 3) / 3, with four}
+#' \item{`"wendland4"`}{(1 - d)^6 (35 d^2 + 18 d + 3) / 3, with four continuous derivatives}
 #' }
-#' These are names for [kernel_spec()], too. For another function, give `kernel_spec()` a function of the points:
+#' [kernel_spec()] accepts these names, too. For another profile, give `kernel_spec()` a function of the points:
 #' `kernel_spec(function(x, y, scale) kernel_radial(x, y, profile, scale))`.
 #'
 #' @param x,y,scale as in [kernel_matern()]
 #' @param profile a function of a vector of distances; a matrix or data frame with two columns; the name of a ready
 #'   profile; or what `radial_profile()` returned
 #' @param kink a distance at which the function has a kink or a jump, such as the range of a covariance with compact
-#'   support
-#' @param mixture is the function a mixture of Gaussians in the distance?
+#'   support. The default, `NULL`, is for functions without any
+#' @param mixture is the function a mixture of Gaussians in the distance, with positive weights? By default `FALSE`
 #' @return `kernel_radial()`: a lazy tensor of one component. `radial_profile()`: an object of class `radial_profile`,
 #'   a function of distances.
 #' @concept own covariance function

@@ -10,9 +10,9 @@ setOldClass("kernweave_traced")
 #' Tests whether an object is a (real) lazy tensor.
 #'
 #' @param x any object
-#' @return `TRUE` or `FALSE`. `FALSE` for complex formulas, see [lazy_complex()], whose `Re()` and `Im()` are lazy
-#'   tensors
-#' @seealso [Vi()], which makes them; [is_reduction()]
+#' @return `TRUE` or `FALSE`. A complex lazy tensor gives `FALSE`, see [lazy_complex()]; its `Re()` and `Im()` give
+#'   `TRUE`
+#' @seealso [Vi()], which makes lazy tensors; [is_reduction()]
 #' @export
 #' @examples
 #' is_lazy(Vi(matrix(0, 2, 2)))

@@ -2,54 +2,54 @@
 
 #' Classes of errors and warnings
 #'
-#' Lists the classes of all errors and warnings, for use in [tryCatch()]. Every error of the package has the class
-#' `kernweave_error` and one of these:
+#' This page lists the classes of all errors and warnings, for use in [tryCatch()]. Every error of the package has the
+#' class `kernweave_error` and one of these classes:
 #'
 #' | class `kernweave_error_...` | signalled when |
 #' |---|---|
 #' | `input` | an argument has an unsuitable type |
-#' | `value` | it contains numbers that are not finite or out of range; also of class `kernweave_error_input` |
+#' | `value` | an argument has numbers that are not finite or out of range; also of class `kernweave_error_input` |
 #' | `shape` | widths, numbers of points or dimensions do not fit together |
-#' | `kind` | a logical formula is needed but a numeric one given, or the reverse |
+#' | `kind` | a logical formula is needed but a numeric formula is given, or the reverse |
 #' | `syntax` | a text formula cannot be parsed |
 #' | `unknown_op` | there is no operation or reduction of this name |
 #' | `index` | row numbers or components are out of bounds |
-#' | `settings` | an option does not have such a value, or two settings contradict each other |
+#' | `settings` | an option does not have the given value, or two settings contradict each other |
 #' | `no_data` | numbers are requested from a formula with placeholders |
 #' | `no_gradient` | a reduction, an operand or a function has no gradient, or the gradient would be lost |
-#' | `no_device` | the requested device is not there |
-#' | `unsupported` | it is well-formed, but not implemented |
+#' | `no_device` | the requested device is not available |
+#' | `unsupported` | the request is well-formed, but not implemented |
 #' | `memory` | a result or workspace is too large |
 #' | `data` | data have missing or infinite values, are too few or all alike, or a factor has a new level |
 #' | `indefinite` | a matrix that must be positive definite is not |
 #' | `singular` | a model has no unique solution: collinear or duplicated points, a kernel of too high an order |
 #' | `not_a_distance` | a formula to approximate is not a function of one distance |
-#' | `dimension` | its points have too many components |
+#' | `dimension` | points have too many components for a kernel or an approximation |
 #' | `tolerance` | a tolerance cannot be reached |
-#' | `file_changed` | the file of a mapped matrix was written, cut or removed since [map_points()] |
+#' | `file_changed` | the file of a mapped matrix was written, truncated or removed since [map_points()] |
 #' | `disk` | a file cannot be written: the disk is full, or the folder not writable |
 #' | `worker_version` | a worker has another version of kernweave, or none |
-#' | `worker_lost` | all workers are lost, or a block of rows has ended three of them |
-#' | `job_changed` | a folder has the blocks of another reduction, or another process is at work there |
+#' | `worker_lost` | all workers are lost, or three workers have ended at the same block of rows |
+#' | `job_changed` | a folder has the blocks of another reduction, or another process is using it |
 #' | `time_limit` | the limit set by [setTimeLimit()] is reached during a computation |
-#' | `audit_failed` | recomputed rows differ by more than the tolerance |
+#' | `audit_failed` | recomputed rows differ from the result by more than the tolerance |
 #' | `internal` | a bug in kernweave; please report it |
 #'
-#' Warnings have the class `kernweave_warning` and one of these:
+#' Warnings have the class `kernweave_warning` and one of these classes:
 #'
 #' | class `kernweave_warning_...` | signalled when |
 #' |---|---|
-#' | `approximate` | what was asked for is undefined, or too slow, and a substitute is used that is not close |
+#' | `approximate` | the requested result is undefined or too slow, and its substitute is not close |
 #' | `boundary` | an estimate, or a length-scale, lies at the end of its sensible range |
 #' | `convergence` | an iteration stopped before it reached its tolerance; the message names a remedy |
 #' | `dropped` | a term or column carries no information and is left out |
 #' | `empty` | a cluster has lost all its points |
 #' | `groups` | a test has nearly as many groups as rows, most likely numbers instead of labels |
-#' | `few` | so few relabellings that, after adjustment for many pairs, no p-value can be small |
+#' | `few` | a test has so few relabellings that no p-value, adjusted for many pairs, can be small |
 #' | `unreached` | a gradient is 0, because the result does not depend on an argument named in `wrt` |
-#' | `overflow` | a running sum or total of integers is `NA`, because it is too large |
+#' | `overflow` | a running sum or total of integers is too large and therefore `NA` |
 #'
-#' The message names the argument and the sizes; `conditionCall()` gives the call you made.
+#' The message names the argument and the sizes; `conditionCall()` returns the call that you made.
 #'
 #' @seealso [tryCatch()], [kernweave_sitrep()]
 #' @concept error handling

@@ -8,15 +8,15 @@ estimate <- function(value, se, ...) {
 
 #' Estimates with a standard error
 #'
-#' [logdet()] and other stochastic functions return a number that prints its standard error. Use it like any other
-#' number; `confint()` gives a confidence interval, and arithmetic gives plain numbers.
+#' [logdet()] and other stochastic functions return an estimate: a number with a standard error, which `print()` shows.
+#' Use it like any other number: arithmetic returns plain numbers. `confint()` returns a confidence interval.
 #'
 #' @param x,object an estimate
 #' @param parm not used
-#' @param level of the interval
-#' @param digits significant digits
+#' @param level confidence level of the interval; by default 0.95
+#' @param digits significant digits; by default 10
 #' @param ... not used
-#' @return `x`, invisibly; for `confint()` a matrix with one row.
+#' @return `print()` returns `x`, invisibly. `confint()` returns a matrix with one row.
 #' @seealso [logdet()]
 #' @concept Monte Carlo standard error
 #' @concept stochastic estimate

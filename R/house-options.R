@@ -25,44 +25,45 @@ options_table <- list(
 # The settings that may travel with a formula, be given to a call, or be set for a while.
 setting_names <- c("device", "precision", "threads", "workers")
 
-#' Options
+#' Options of the package
 #'
-#' `kernweave_options()` lists all options with their present value and meaning. A value is looked up in this order:
-#' argument of the call, [lazy_set()] on the formula, [with_kernweave()], `options(kernweave.<name> = )`, the
-#' environment variable `KERNWEAVE_<NAME>`.
+#' `kernweave_options()` lists all options with their present value and meaning. The value of an option is looked up in
+#' this order: argument of the call, [lazy_set()] on the formula, [with_kernweave()], `options(kernweave.<name> = )`,
+#' the environment variable `KERNWEAVE_<NAME>`.
 #'
 #' @section Devices:
-#' * `"cpu"`.
+#' * `"cpu"`: the CPU.
 #' * `"gpu"`: the first NVIDIA GPU, through its driver and the run-time compiler NVRTC, both opened when first needed.
-#'   Without NVRTC, kernels compiled at installation run most formulas, if the CUDA Toolkit was there then.
-#' * `"all"` GPUs, or some of them by number (`1`, `c(0, 2)`: numbered from 0, as in [kernweave_sitrep()]); they share
-#'   the rows of a result.
-#' * `"reference"`: two plain loops that compute the formula as it is written, in float64 on one thread. Accurate and
-#'   slow; use it to check the others.
-#' * `"auto"`: the CPU or the first GPU, whichever is expected to finish first, transfers included. Falls back to the
-#'   CPU if the GPU cannot be used; [kernweave_sitrep()] says why.
+#'   Without NVRTC, kernels compiled at installation run most formulas, if the CUDA Toolkit was available then.
+#' * `"all"`: all GPUs. Numbers select some of them: `1`, `c(0, 2)`, counted from 0, as in [kernweave_sitrep()]. Several
+#'   GPUs share the rows of a result.
+#' * `"reference"`: two plain loops that compute the formula as it is written, in float64 on one thread. This device is
+#'   accurate and slow; use it to check the other devices.
+#' * `"auto"`: the CPU or the first GPU, whichever is expected to finish first, transfers included. If the GPU cannot be
+#'   used, the CPU is used, and [kernweave_sitrep()] gives the reason.
 #'
-#' Asking for a device that is not there is an error. If something does not fit into GPU memory, or into the option
-#' `kernweave.gpu_mb`, it is computed part by part, with identical bits.
+#' A request for a device that is not available is an error. A computation that needs more than the GPU memory, or more
+#' than the option `kernweave.gpu_mb`, is done part by part, with identical bits.
 #'
 #' @section Precision and threads:
 #' With `precision = "float32"` points are rounded once, after centring, and sums are added up in float64 between tiles.
-#' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. `"tf32"` is the same as
-#' `"float32"` so far. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
+#' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. At present, `"tf32"` is the
+#' same as `"float32"`. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
 #'
-#' The number of threads is that of the option `kernweave.threads`, where it is set. Else it is
-#' * 1 in a worker of others: a process forked by `mclapply()`, a node of `parallel::makeCluster()`, a worker of future
-#'   or mirai. Such workers share the cores; `clusterCall(cl, options, kernweave.threads = 4)` gives each of them more,
-#' * all cores that this process was given, where someone has said how many: by its affinity (`taskset`), the quota of a
-#'   container, a batch scheduler (`SLURM_CPUS_PER_TASK`, `NSLOTS` and their like), the option `mc.cores` or `MC_CORES`
-#'   in the environment. The least of these counts,
+#' The option `kernweave.threads` sets the number of threads. Without this option, the number is
+#' * 1 in a worker of another package: a process forked by `mclapply()`, a node of `parallel::makeCluster()`, a worker
+#'   of future or mirai. Such workers share the cores; `clusterCall(cl, options, kernweave.threads = 4)` gives each of
+#'   them more threads,
+#' * the number of cores assigned to this process, if there is an assignment: by affinity (`taskset`), the quota of a
+#'   container, a batch scheduler (`SLURM_CPUS_PER_TASK`, `NSLOTS` and similar variables), the option `mc.cores` or the
+#'   environment variable `MC_CORES`. The smallest of these numbers counts,
 #' * half of the machine's cores otherwise.
 #'
-#' Limits are `OMP_THREAD_LIMIT` and, where the option is not set, `OMP_NUM_THREADS`. [kernweave_sitrep()] says how many
-#' there are and why. Results are identical to the bit for any number of threads.
+#' The environment variable `OMP_THREAD_LIMIT` is an upper limit and, without the option, so is `OMP_NUM_THREADS`.
+#' [kernweave_sitrep()] reports the number and the reason. Results are identical to the bit for any number of threads.
 #'
 #' @eval options_rd()
-#' @return A data frame with one row per option: name, present value, meaning.
+#' @return A data frame with one row per option and the columns `option` (the name), `value` (at present) and `meaning`.
 #' @seealso [lazy_set()], [with_kernweave()], [kernweave_sitrep()]
 #' @concept parallel threads
 #' @concept GPU CUDA
@@ -129,9 +130,9 @@ cache_folder <- function(cache) {
 
 #' Clear the cache of compiled GPU kernels
 #'
-#' Deletes all GPU kernels on disk. Kernels compiled for a formula are kept there for later sessions, in the folder that
-#' the option `kernweave.cache` names (`FALSE` keeps none); a message says so the first time. You rarely need this
-#' function: several sessions may share the cache, and damaged files are replaced.
+#' `kernweave_clear_cache()` deletes all GPU kernels on disk. The package keeps kernels compiled for a formula in the
+#' folder of the option `kernweave.cache`, for later sessions (`FALSE` keeps none); a message says so the first time.
+#' You rarely need this function: several sessions may share the cache, and damaged files are replaced.
 #'
 #' @return The number of files removed, invisibly.
 #' @seealso [kernweave_options()] for the option `kernweave.cache`
@@ -227,10 +228,11 @@ call_options <- function(settings) {
 
 #' Set device, precision, threads or workers for a formula
 #'
-#' Attaches settings to a formula; they stay with it through every operation. Use it to compute one formula on another
-#' device or in another precision than the rest. Combining two formulas with contradictory settings is an error.
+#' `lazy_set()` attaches settings to a formula; the settings stay with it through every operation. Use it to compute one
+#' formula on another device or in another precision than the rest. Combining two formulas with contradictory settings
+#' is an error. An argument that is `NULL`, the default, leaves its setting unchanged.
 #'
-#' @param F a lazy tensor, a lazy reduction, or a linear operator, whose lazy tensors are then all set
+#' @param F a lazy tensor, a lazy reduction, or a linear operator, with settings for all its lazy tensors
 #' @param precision `"float64"`, `"float32"` or `"tf32"`
 #' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
 #' @param threads number of CPU threads
@@ -265,7 +267,7 @@ with_settings <- function(F, ...) {
 
 #' Set options while some code runs
 #'
-#' Evaluates `code` with other options and restores them afterwards.
+#' `with_kernweave()` evaluates `code` with other values of options and restores the previous values afterwards.
 #'
 #' @param code the code to run
 #' @param ... options by their short names: `device`, `precision`, `threads`, `workers`, `max_dense_mb`, `check`

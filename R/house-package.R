@@ -2,11 +2,11 @@
 
 #' Kernel and distance computations without the matrix of pairs
 #'
-#' Computes with every pair of two sets of points: sums of kernels, nearest neighbours, distances, kriging, tests. The
-#' matrix of pairs is never stored, so memory grows with the number of points only.
+#' kernweave computes with every pair of two sets of points: sums of kernels, nearest neighbours, distances, kriging,
+#' tests. The matrix of pairs is never stored, so memory grows with the number of points only.
 #'
 #' Wrap the data with [Vi()], [Vj()] and [Pm()], write a formula with them in plain R, and reduce it with [reduction()],
-#' `sum()`, `%*%` and similar functions; or call a model or a test below, which does that for you.
+#' `sum()`, `%*%` and similar functions. The models and tests below do this for you.
 #'
 #' @section I want, I write:
 #' With points `x` and `y` in rows, `X <- Vi(x)`, `D <- sqdist(X, Vj(y))` and `K <- exp(-D / 0.18)`:
@@ -51,7 +51,8 @@
 #' | single precision, twice as fast | `sum(K, index = "j", precision = "float32")` |
 #' | all cores | `options(kernweave.threads = 8)` |
 #'
-#' A reduction gives a matrix with a row for each point kept, as `%*%` does; `drop = TRUE` makes a vector of one column.
+#' A reduction returns a matrix with a row for each point kept, as `%*%` does; `drop = TRUE` turns a single column into
+#' a vector.
 #'
 #' @section Arrays in parallel:
 #' With numbers `z`, their groups `g` and sorted vectors `s` and `h`:
@@ -98,17 +99,17 @@
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
 #'
 #' @seealso
-#' `vignette("kernweave")` for the beginning, `vignette("any-formula")` for what else can be written,
-#' `vignette("kriging")` for Gaussian processes, `vignette("trend")` to compare and check them,
+#' `vignette("kernweave")` for an introduction, `vignette("any-formula")` for formulas of your own,
+#' `vignette("kriging")` for Gaussian processes, `vignette("trend")` to compare and check Gaussian processes,
 #' `vignette("two-samples")` for tests, `vignette("fitting")` for maximum likelihood and gradients of functions.
 #'
-#' On the package's site and in its source there are articles, too. Tests: "Dependence beyond correlation",
-#' "Communities and distances", "Goodness of fit by Stein". Regression, densities, maps: "Densities and curves",
-#' "What moves house prices", "Your own kernel", "Points on a map", "Counts and yes-no on a map". Neighbours, clusters,
-#' transport: "Neighbours and clusters", "Moving mass". Large data: "Sums over far more points", "Solving large kernel
-#' systems". Groups, conditions and blocks of pairs: "Which pairs exist". Sorting, joining and grouping: "Arrays in
-#' parallel". For those who know KeOps: "Coming from rkeops and KeOps". New operations: "Adding an operation or a
-#' reduction".
+#' The package's site and its source contain articles, too. Tests: "Dependence beyond correlation",
+#' "Communities and distances", "Goodness of fit by Stein". Regression, densities, maps: "The tables of the field",
+#' "Densities and curves", "What moves house prices", "Your own kernel", "Points on a map", "Counts and yes-no on a
+#' map". Neighbours, clusters, transport: "Neighbours and clusters", "Moving mass". Large data: "A million
+#' temperatures", "Sums over far more points", "Solving large kernel systems", "Points in files", "Beyond one machine".
+#' Pairs, axes and arrays: "Which pairs exist", "Formulas of any axes", "How the loops are chosen", "Arrays in
+#' parallel". Also "Coming from rkeops and KeOps" and "Adding an operation or a reduction".
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
@@ -119,7 +120,7 @@
 #' [anova()][anova.gp_fit], [elpd()], [cross_validate()], [predictive_scores()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
-#' What there is and how it is done: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].
+#' Plans, options and operations: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].
 #'
 #' @concept kernel methods
 #' @concept pairwise distances

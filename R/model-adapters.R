@@ -3,19 +3,19 @@
 #' Fits for the caret and emmeans packages
 #'
 #' `caret_model()` describes [gp_fit()], [kernel_ridge()] or [knn_fit()] to `caret::train()`, for resampling and the
-#' choice of tuning parameters. `emmeans::emmeans()` and other functions of that package take the trend of a [gp_fit()].
+#' choice of tuning parameters. `emmeans::emmeans()` and other functions of that package use the trend of a [gp_fit()].
 #'
-#' `kernel_ridge()` is tuned over `lambda` and `scale`, `knn_fit()` over `k`; where the grid has 0, the fit chooses
-#' for itself. `gp_fit()` estimates its parameters and has none to tune. Further arguments of `train()`, such as
-#' `kernel`, `trend`, `metric` or `control`, are handed to the fit by `caret_model()`. caret codes factors of a formula
-#' as 0 and 1 before a fit sees them.
+#' `kernel_ridge()` is tuned over `lambda` and `scale`, `knn_fit()` over `k`; where the tuning grid has 0, the fit
+#' chooses the value itself. `gp_fit()` estimates its parameters and has no tuning parameters. `caret_model()` hands
+#' further arguments of `train()`, such as `kernel`, `trend`, `metric` or `control`, to the fit. caret codes factors of
+#' a formula as 0 and 1 before it calls the fit.
 #'
-#' Marginal means are those of the trend, with its generalised least squares covariance matrix and infinite degrees of
-#' freedom. A [kernel_ridge()] has no coefficients of which there could be such means: [marginal_effects()] has its
-#' slopes and contrasts.
+#' Marginal means are means of the trend, with the generalised least squares covariance matrix of its coefficients and
+#' infinite degrees of freedom. A [kernel_ridge()] has no coefficients and therefore no marginal means;
+#' [marginal_effects()] computes its slopes and contrasts.
 #'
 #' @param model `"gp_fit"`, `"kernel_ridge"` or `"knn_fit"`
-#' @param ... arguments of that function, the same in each fit
+#' @param ... arguments of the function that `model` names, the same in each fit
 #' @return A list, for the argument `method` of `caret::train()`.
 #' @seealso [kernel_ridge()], [knn_fit()], [gp_fit()], [marginal_effects()]
 #' @concept caret package

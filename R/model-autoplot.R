@@ -2,12 +2,11 @@
 
 #' Plots of fits and tests with ggplot2
 #'
-#' Methods for `ggplot2::autoplot()`, which draw what `plot()` draws. Use them to add layers, scales and themes to a
-#' plot.
+#' Methods for `ggplot2::autoplot()`, which draw what `plot()` draws. Use them to add layers, scales and themes.
 #'
-#' @param object what [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()],
-#'   [gp_fit()], [variogram()], [kpca_lazy()], [kmeans_lazy()], [dbscan_lazy()], [knn_fit()], [silhouette_lazy()],
-#'   [permanova()], [sinkhorn()] or a test of the package returned
+#' @param object an object returned by [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()],
+#'   [marginal_effects()], [gp_fit()], [variogram()], [kpca_lazy()], [kmeans_lazy()], [dbscan_lazy()], [knn_fit()],
+#'   [silhouette_lazy()], [permanova()], [sinkhorn()] or a test of the package
 #' @param ... arguments of the object's `plot()` that choose what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
 #' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]

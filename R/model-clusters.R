@@ -3,20 +3,20 @@
 #' Silhouette widths without a distance matrix
 #'
 #' Computes how well each point lies in its cluster, as `cluster::silhouette()` does from `dist(x)`. Use it to choose a
-#' number of clusters, or to check a clustering, when there are too many points for a distance matrix: memory is one
+#' number of clusters, or to check a clustering, when there are too many points for a distance matrix: it stores one
 #' number per point and cluster.
 #'
 #' If `a` is the mean distance of a point to the others in its cluster, and `b` the smallest mean distance to another
-#' cluster, its width is `(b - a) / max(a, b)`; it is 0 for a cluster with a single point.
+#' cluster, the silhouette width of the point is `(b - a) / max(a, b)`. A point alone in its cluster has width 0.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values
-#' @param cluster the cluster of each point: whole numbers, a factor or texts; or what [stats::kmeans()],
-#'   [kmeans_lazy()], `cluster::pam()` or `clara()` returned
-#' @param metric as in [knn()]
+#' @param cluster the cluster of each point: whole numbers, a factor or character strings; or an object returned by
+#'   [stats::kmeans()], [kmeans_lazy()], `cluster::pam()` or `clara()`
+#' @param metric the distance, as in [knn()]
 #' @param object,... for methods
 #' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`. `plot()` draws the widths
-#'   with the mean of each cluster; `summary()` is that of the cluster package. Labels that are not numbers become the
-#'   numbers of their levels, which are kept in the attribute `labels`.
+#'   with the mean of each cluster; `summary()` calls the method of the cluster package. Labels that are not numbers
+#'   become the numbers of their levels; the attribute `labels` has the levels.
 #' @seealso [kmeans_lazy()], [knn()]
 #' @concept cluster validation
 #' @concept number of clusters
@@ -108,19 +108,18 @@ plot_data.silhouette_lazy <- function(object, ...) {
 #' K-means clustering of many points
 #'
 #' Clusters points with Lloyd's algorithm: it assigns each point to its nearest centre and moves each centre to the mean
-#' of its points, until nothing changes. Use it for many points in many dimensions; from the same centres the result
-#' equals [stats::kmeans()] with `algorithm = "Lloyd"`, in every field.
+#' of its points, until nothing changes. Use it for many points in many dimensions. From the same starting centres the
+#' result equals [stats::kmeans()] with `algorithm = "Lloyd"`, in every field.
 #'
 #' If `centers` is a number, starting centres are drawn with k-means++, `nstart` times, with R's random numbers, and the
-#' best result is kept. A cluster that loses all its points takes the point that is farthest from its centre, with a
-#' warning.
+#' best result is kept. A cluster that loses all its points takes the point farthest from its centre, with a warning.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values; for `plot()` the clusters
+#' @param x points: matrix, data frame or vector, without missing values; for `plot()` a result of `kmeans_lazy()`
 #' @param centers the number of clusters, or a matrix of starting centres
 #' @param iter.max maximum number of iterations
 #' @param nstart number of random starts, if `centers` is a number
-#' @param weights mass of each point
-#' @param object,newdata for `predict()`: the clusters, and points to be assigned to them
+#' @param weights weight of each point; by default all weights are 1
+#' @param object,newdata for `predict()`: an object returned by `kmeans_lazy()`, and points to assign to its clusters
 #' @param ... not used
 #' @return An object of class `kmeans`, like that of [stats::kmeans()].
 #' @seealso [silhouette_lazy()], [stats::kmeans()]

@@ -2,17 +2,17 @@
 
 #' Neighbours for the dbscan and igraph packages
 #'
-#' `as_kNN()` and `as_frNN()` make of what [knn()] and [radius_nn()] found the objects that `dbscan::kNN()` and
-#' `dbscan::frNN()` return, for `dbscan::dbscan()`, `dbscan::sNN()` and others. Use them where neighbours by any of our
-#' metrics are wanted there. `igraph::as.igraph()` makes a directed graph, with an edge from each point to each of its
-#' neighbours, whose `weight` is the distance.
+#' `as_kNN()` converts neighbours from [knn()] to the class of `dbscan::kNN()`, and `as_frNN()` converts neighbours from
+#' [radius_nn()] to the class of `dbscan::frNN()`, for use in `dbscan::dbscan()`, `dbscan::sNN()` and others. Use them
+#' to run these functions with any metric of this package. `igraph::as.igraph()` makes a directed graph, with an edge
+#' from each point to each of its neighbours; the `weight` of an edge is the distance.
 #'
-#' Points are never their own neighbours there, so a point that was found as its own neighbour is left out, and `k` is
-#' one less. Neighbours of a `query` are refused.
+#' In the classes of dbscan a point is never its own neighbour: if points were found as their own neighbours, these
+#' neighbours are dropped, and `k` is one less. Neighbours of a `query` are an error.
 #'
-#' @param nn,x what [knn()] returned, for `as_kNN()`, or [radius_nn()], for `as_frNN()`; either for `as.igraph()`
+#' @param nn,x a result of [knn()] for `as_kNN()`, of [radius_nn()] for `as_frNN()`, of either for `as.igraph()`
 #' @param ... not used
-#' @return Objects of class `kNN`, `frNN` and `igraph`.
+#' @return `as_kNN()`: an object of class `kNN`. `as_frNN()`: of class `frNN`. `as.igraph()`: of class `igraph`.
 #' @seealso [knn()], [nn_graph()] for a sparse matrix, [dbscan_lazy()]
 #' @concept dbscan package
 #' @concept igraph package

@@ -3,40 +3,40 @@
 
 #' Compare Gaussian process fits
 #'
-#' `anova()` compares fits by likelihood ratios: is the trend real, does each input need its own scale, is there a
-#' process at all? `drop1()` and `add1()` refit with one term less or more.
+#' `anova()` compares fits by likelihood ratio tests: of terms of the trend, of a separate scale for each input, or of
+#' the process as a whole. `drop1()` and `add1()` refit with one term less or more.
 #'
-#' Fits are compared in the order given, each with the one before. Both must have the same response, rows and weights.
-#' Restricted likelihoods of different trends are not comparable: such fits are refitted by maximum likelihood, with a
-#' message.
+#' `anova()` compares each fit with the one before it. Both must have the same response, rows and weights. Restricted
+#' likelihoods of different trends are not comparable: these fits are refitted with `method = "ML"`, with a message.
 #'
-#' The chi-square distribution holds if the smaller model is inside the larger one: terms of the trend, a parameter
-#' given in one and estimated in the other, one scale instead of one per input (`ard = TRUE`) or of one along each of
-#' two axes (`aniso = TRUE`, on 2 degrees of freedom). It is an approximation for many rows: with few rows, or a trend
-#' as smooth as the process, tests of trends reject somewhat too often.
+#' The chi-square distribution holds if the smaller model is nested in the larger one: if they differ by terms of the
+#' trend, by a parameter fixed in one and estimated in the other, by one scale instead of one per input (`ard = TRUE`)
+#' or per axis (`aniso = TRUE`, on 2 degrees of freedom). The distribution is an approximation for many rows: with few
+#' rows, or a trend as smooth as the process, tests of trends reject somewhat too often.
 #'
 #' @section On the bound:
-#' A variance or nugget of 0 is on the bound of its range. The likelihood ratio is then neither chi-square nor the
-#' 50:50 mixture of textbooks, since the observations of one process are not independent. If the parameters of the
-#' kernel are given in the larger fit and the matrix is dense, the exact null distribution of the variance is simulated
-#' from eigenvalues (Crainiceanu and Ruppert, 2004). Otherwise the p-value is `NA`, and `test = "boot"` gives one: it
-#' simulates `R` responses from the smaller fit, refits both, and counts how often their statistic is as large.
+#' A variance or nugget of 0 is on the bound of its range. The likelihood ratio then has neither a chi-square
+#' distribution nor the 50:50 mixture of textbooks, since the observations of one process are not independent. If the
+#' kernel parameters are fixed in the larger fit and its covariance matrix is dense, the exact null distribution for the
+#' variance is simulated from eigenvalues (Crainiceanu and Ruppert, 2004). Otherwise the p-value is `NA`, and
+#' `test = "boot"` computes a p-value: it simulates `R` responses from the smaller fit, refits both models, and counts
+#' how often the likelihood ratio is at least as large as the observed one.
 #'
-#' The same holds for models that are not inside each other, such as two kernels: compare their AIC or [elpd()]. Where
-#' one has more parameters, `test = "boot"` takes the other as the null hypothesis; two kernels of equally many have no
-#' such test.
+#' Models that are not nested, such as two kernels, have a p-value of `NA`, too: compare their AIC or [elpd()]. If one
+#' model has more parameters, `test = "boot"` takes the other one as the null hypothesis. Two kernels with the same
+#' number of parameters have no such test.
 #'
 #' @section Many rows:
-#' Beyond `control$dense_n` rows both likelihoods take the same random probes and the same preconditioner, so that much
-#' of their error cancels. The column `se` has the standard error of `L.Ratio`; if it is more than 0.5 the p-value is
+#' Beyond `control$dense_n` rows both likelihoods use the same random probes and the same preconditioner, so that much
+#' of their error cancels. The column `se` is the standard error of `L.Ratio`; if it is more than 0.5 the p-value is
 #' `NA`, and more `probes` of [fit_control()] help.
 #'
 #' @param object,... fits by [gp_fit()]
-#' @param test `"Chisq"` for p-values where theory has them, `"boot"` for a parametric bootstrap, `"none"`
+#' @param test `"Chisq"` (the default): p-values by theory; `"boot"`, for `anova()`: by parametric bootstrap; `"none"`
 #' @param R number of simulated responses
-#' @param seed for simulated p-values: a number makes them reproducible; the exact null distribution has the seed of
-#'   [fit_control()] if there is none
-#' @param scope terms to drop, or to add: a formula for the trend, or a vector of terms. By default `drop1()` tries all
+#' @param seed seed for simulated p-values, which makes them reproducible; with `NULL` (the default) the exact null
+#'   distribution uses the seed of [fit_control()]
+#' @param scope terms to drop or to add: a formula for the trend, or a vector of terms. By default `drop1()` tries all
 #'   terms of the trend and, if each input has its own scale, all inputs of the kernel
 #' @return A data frame of class `anova`: for `anova()` a row per fit with columns as in `nlme::anova.lme()`, `df`,
 #'   `AIC`, `BIC`, `logLik`, `Test`, `L.Ratio` and `p-value`; for `drop1()` and `add1()` a row per term, with `Df`,
@@ -300,7 +300,7 @@ same_form <- function(a, b) {
 # --- print ----------------------------------------------------------------------------------------------------
 
 #' @rdname compare-fits
-#' @param x what `anova()` returned
+#' @param x a table returned by `anova()`
 #' @param digits significant digits
 #' @export
 print.gp_anova <- function(x, digits = 4, ...) {

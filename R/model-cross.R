@@ -3,31 +3,33 @@
 
 #' Cross-validation of fits
 #'
-#' Leaves out fold after fold of the observations and predicts them from all others. Use it to compare any two models
-#' of the same response, or to learn how well one predicts far from its data.
+#' Predicts the observations of each fold from all other observations. Use it to compare any two models of the same
+#' response, or to measure how well a model predicts far from its data.
 #'
-#' With `refit = FALSE` what was chosen from all data is kept: covariance parameters, `lambda`, the bandwidth or `k`.
-#' Nothing is refitted then for [gp_fit()] and [kernel_ridge()] of up to `control$dense_n` rows: the residuals of a
-#' fold are `solve(P[S, S], alpha[S])`, exactly. With `refit = TRUE` these are chosen again in each fold, which counts
-#' their uncertainty, too; the scale of a ridge regression's kernel stays.
+#' With `refit = FALSE` the covariance parameters, `lambda`, the bandwidth or `k` keep their values from the fit to all
+#' data. [gp_fit()] and [kernel_ridge()] of up to `control$dense_n` rows then need no refit: the residuals of a fold `S`
+#' are exactly `solve(P[S, S], alpha[S])`, with `alpha = P y` and `P` the inverse covariance matrix, the trend projected
+#' out. With `refit = TRUE` these values are chosen again in each fold, so that the errors include their uncertainty;
+#' the kernel scale of a [kernel_ridge()] is kept.
 #'
-#' Random folds flatter models of places: what is left out has close neighbours that are not. `by = "place"` leaves out
-#' blocks, clusters of the inputs by [kmeans_lazy()], each input divided by its standard deviation; these errors are
-#' those of predictions where there are no data nearby.
+#' Random folds make the errors of spatial models too small, because observations that are left out have close
+#' neighbours in other folds. With `by = "place"` the folds are blocks: clusters of the inputs by [kmeans_lazy()], each
+#' input divided by its standard deviation. Their errors are those of predictions without data nearby.
 #'
-#' @param fit what [gp_fit()], [kernel_ridge()], [local_reg()] or [knn_fit()] returned
+#' @param fit a fit by [gp_fit()], [kernel_ridge()], [local_reg()] or [knn_fit()]
 #' @param folds number of folds, or a vector with a label for each observation, such as a year
-#' @param by `NULL` for random folds, or `"place"` for blocks
+#' @param by `NULL` (the default) for random folds, or `"place"` for blocks
 #' @param refit choose covariance parameters, `lambda`, bandwidth or `k` again in each fold?
-#' @param seed for the folds: a number makes them reproducible
-#' @param level of the intervals
+#' @param seed seed for the folds, which makes them reproducible
+#' @param level level of the prediction intervals
 #' @return A data frame of class `cross_validate` with a row per observation: `.fold`; `.fitted`, its prediction; `.se`,
-#'   the standard deviation of the observation about that; `.resid`; `.lpd`, its log predictive density, or the
-#'   logarithm of the share of votes of its class; `.crps`, its continuous ranked probability score, and `.lower` and
-#'   `.upper`, its prediction interval, see [predictive_scores()]. With a `family` these are of an
-#'   observation of its weight, see [gp_fit()]. Rows of weight 0 are not in it. `summary()` has the
-#'   root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
-#'   observations in their intervals (`coverage`) and sum of `.lpd` by fold.
+#'   the standard deviation of the observation about its prediction; `.resid`, observed minus predicted; `.lpd`, its log
+#'   predictive density or, for classes, the logarithm of the share of votes for its class; `.crps`, its continuous
+#'   ranked probability score; `.lower` and `.upper`, its prediction interval, see [predictive_scores()]. With a
+#'   `family` these columns refer to an observation of its weight, see [gp_fit()]. Rows of weight 0 are omitted.
+#'   Classes have `.fold`, `.fitted`, `.lpd` and `.wrong`, the share of votes for other classes. `summary()` has, by
+#'   fold, the root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
+#'   observations in their intervals (`coverage`) and sum of `.lpd`.
 #' @seealso [predictive_scores()] for standard errors of these means, and to compare fits; [elpd()] and `residuals(fit,
 #'   type = "loo")`, which leave out one observation at a time
 #' @concept k-fold cross-validation
@@ -235,7 +237,7 @@ refit_process <- function(fit, inputs, y, rows, weights, refit) {
 # --- print ----------------------------------------------------------------------------------------------------
 
 #' @rdname cross_validate
-#' @param object,x what `cross_validate()` returned
+#' @param object,x a data frame returned by `cross_validate()`
 #' @param ... not used
 #' @export
 summary.cross_validate <- function(object, ...) {

@@ -1,32 +1,32 @@
 # Groups by density: clusters of points with many neighbours, and how much sparser a point lies than those around it.
 
-#' Clusters of dense regions
+#' Density-based clustering (DBSCAN)
 #'
-#' Finds the clusters of DBSCAN. A point is a core if at least `minPts` points, itself among them, are within distance
-#' `eps`; cores within `eps` of each other are in the same cluster; other points within `eps` of a core are border
-#' points, and the rest is noise. Use it for clusters of any shape, whose number is not known: memory is a few numbers
-#' per point, however many neighbours there are.
+#' Finds the clusters of DBSCAN. A point is a core point if at least `minPts` points, itself among them, are within
+#' distance `eps`. Core points within `eps` of each other are in the same cluster; other points within `eps` of a core
+#' point are border points, and the rest is noise. Use it for clusters of any shape and unknown number. Memory is a few
+#' numbers per point, however many neighbours there are.
 #'
-#' A border point takes the cluster of its nearest core, and among cores at the same distance the one with the smallest
-#' row number. So unless such distances are equal, the order of the rows changes only the numbers of the clusters, which
-#' are those of their first cores. `dbscan::dbscan()` finds the same cores and clusters of cores, but gives a border
-#' point to the cluster that it visits first.
+#' A border point takes the cluster of its nearest core point, and among core points at the same distance the one with
+#' the smallest row number. Unless such distances are equal, the order of the rows therefore changes only the numbers of
+#' the clusters, which follow the order of their first core points. `dbscan::dbscan()` finds the same core points and
+#' clusters of core points, but gives a border point to the cluster that it visits first.
 #'
-#' For the metrics `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"chordal"` and `"haversine"`, boxes of
-#' points show that most pairs are farther apart than `eps`, and these are never computed; other metrics compute all
-#' pairs, some ten times. The bend in `plot(knn(x, k = minPts - 1))` suggests `eps`.
+#' For the metrics `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"chordal"` and `"haversine"`, bounding
+#' boxes show that most pairs are farther apart than `eps`, and these pairs are never computed. Other metrics compute
+#' all pairs, about ten times. The bend in `plot(knn(x, k = minPts - 1))` suggests `eps`.
 #'
-#' @param x points, as in [knn()]; for `print()` and `plot()` the clusters
+#' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `dbscan_lazy()`
 #' @param eps distance up to which points are neighbours, inclusive
-#' @param minPts number of points within `eps`, the point itself among them, that make a core
-#' @param metric as in [knn()]; a function of your own must be symmetric
+#' @param minPts number of points within `eps`, the point itself among them, that make a core point
+#' @param metric the distance, as in [knn()]; a function of your own must be symmetric
 #' @param borderPoints assign border points to clusters? Otherwise they are noise
-#' @param object,newdata for `predict()`: the clusters, and points to be assigned to the cluster of their nearest core
-#'   within `eps`, or to noise
+#' @param object,newdata for `predict()`: an object returned by `dbscan_lazy()`, and points to assign to the cluster of
+#'   their nearest core point within `eps`, or to noise
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
 #' @return An object of class `dbscan_lazy`, which also has the class `dbscan` of the dbscan package: `cluster`, with 0
-#'   for noise, `eps`, `minPts`, `dist`, `borderPoints`, `core`, whether each point is a core, and `points`, the cores.
-#'   `predict()`: a cluster for each row, 0 for noise, `NA` where values are missing.
+#'   for noise, `eps`, `minPts`, `dist`, `borderPoints`, `core`, whether each point is a core point, and `points`, the
+#'   core points. `predict()`: a cluster for each row, 0 for noise, `NA` where values are missing.
 #' @seealso [kmeans_lazy()] for a given number of clusters, [knn()], [lof_lazy()]
 #' @concept density-based clustering
 #' @concept DBSCAN
@@ -180,7 +180,7 @@ print.dbscan_lazy <- function(x, ...) {
 summary.dbscan_lazy <- function(object, ...) object
 
 #' @rdname dbscan_lazy
-#' @param y for `plot()`: the points; without them only the cores are drawn
+#' @param y for `plot()`: the points; without `y` only the core points are drawn
 #' @export
 plot.dbscan_lazy <- function(x, y = NULL, ...) {
   draw_picture(plot_data(x, y), ...)
@@ -215,20 +215,20 @@ flat_places <- function(at, group, names) {
 
 #' Local outlier factors
 #'
-#' Computes how much sparser a point lies than its `k` nearest neighbours. Values near 1 are those of points within a
-#' region of even density; the larger the value, the more the point is an outlier of its neighbourhood.
+#' Computes how much sparser a point lies than its `k` nearest neighbours. A factor near 1 means a region of even
+#' density; the larger the factor, the more the point is an outlier of its neighbourhood.
 #'
-#' The reachability of a neighbour j from i is the distance between them, or that of j to its own k-th neighbour if this
-#' is larger. The density of a point is the inverse of the mean reachability of its neighbours, and its factor is the
-#' mean density of its neighbours divided by its own.
+#' The reachability distance of a point i from its neighbour j is `max(d(i, j), d_k(j))`, where `d_k(j)` is the distance
+#' of j to its own k-th neighbour. The density of a point is the inverse of its mean reachability distance. The factor
+#' is the mean density of the neighbours divided by the density of the point.
 #'
-#' `dbscan::lof(minPts = k + 1)` has the same values. Where several points are at the distance of the k-th neighbour, it
-#' takes all of them, and `lof_lazy()` those with the smallest row numbers, as [knn()] does. A point whose `k`
-#' neighbours are its copies has an infinite density: among these its factor is 1, which a message says; that of points
-#' beside them is `Inf`.
+#' `dbscan::lof(minPts = k + 1)` has the same values. If several points are at the distance of the k-th neighbour,
+#' `dbscan::lof()` takes all of them, and `lof_lazy()` the points with the smallest row numbers, as [knn()] does. A
+#' point whose `k` neighbours are its copies has infinite density and, with a message, the factor 1. A point of finite
+#' density with such a neighbour has the factor `Inf`.
 #'
 #' @inheritParams knn
-#' @return A number for each point.
+#' @return A numeric vector: the factor of each point.
 #' @seealso [knn()], [dbscan_lazy()]
 #' @concept outlier detection
 #' @concept anomaly score

@@ -3,37 +3,37 @@
 #' Tests of independence
 #'
 #' Test whether two sets of variables are independent. `hsic_test()` uses the Hilbert-Schmidt independence criterion
-#' (HSIC) of two kernels, `dcor_test()` the distance covariance. Use them to find dependence of any form, not only
-#' linear.
+#' (HSIC) of two kernels, `dcor_test()` the distance covariance. Both find dependence of any form, not only linear.
 #'
 #' If A and B are the two kernel or distance matrices, centred so that rows and columns have mean 0, the statistic is
-#' `sum(A * B) / n`: `n` HSIC, or `n V^2` of `energy::dcov.test()`. `dCor` is the distance correlation, between 0 and 1,
-#' a square root. `bc-dCor` is corrected for bias; it estimates the square of the distance correlation and may be
-#' negative. A factor has one column per level, and two levels are at distance 1. For two single variables,
-#' `energy::dcor2d()` is faster, as it does not compute all pairs.
+#' `sum(A * B) / n`: `n` times HSIC, or `n V^2` of `energy::dcov.test()`. `dCor`, the distance correlation, is the
+#' square root of `sum(A * B) / sqrt(sum(A^2) * sum(B^2))`, between 0 and 1. `bc-dCor` is corrected for bias; it
+#' estimates the square of the distance correlation and may be negative. A factor has one column per level, and two
+#' levels are at distance 1. For two single variables, `energy::dcor2d()` is faster, as it does not compute all pairs.
 #'
-#' With `null = "moments"` the p-value comes from the exact mean, variance and skewness of the statistic over all
-#' permutations of the rows of `y`, matched by Pearson's type III curve, in a handful of passes over the pairs. With
-#' `null = "permutation"` each permutation takes such a pass. If the rows have at most 1000 distinct orders (few rows,
-#' or many equal ones in `x` or `y`), all are used even with `null = "moments"`, and the test is exact.
+#' With `null = "moments"` the p-value comes from Pearson's type III curve with the exact mean, variance and skewness of
+#' the statistic over all permutations of the rows of `y`; this takes a few passes over the pairs. With
+#' `null = "permutation"` each permutation takes one pass. If the rows have at most 1000 distinct orders (few rows, or
+#' many equal rows in `x` or `y`), all orders are used even with `null = "moments"`, and the test is exact.
 #'
-#' Where both sides are discrete the statistic may have few values, each with much of the probability, which no curve
-#' follows: p-values by moments would be below those of permutations. If two random orders have the same table of
-#' distinct rows of `x` and `y` with a probability above 0.001, `null = "moments"` therefore gives way, with a message.
-#' For two distinct rows of `x` and two of `y` the p-value is exact, from the hypergeometric distribution; else it is
-#' from `R` random tables, or, with more than 1000 distinct rows, from `R` permutations, and random numbers are R's.
+#' If `x` and `y` are both discrete, the statistic may have few values, each of large probability. No curve fits such a
+#' distribution: p-values by moments would be below those of permutations. If two random orders have the same table of
+#' distinct rows of `x` and `y` with a probability above 0.001, `null = "moments"` is therefore replaced, with a
+#' message. For two distinct rows of `x` and two of `y` the p-value is exact, from the hypergeometric distribution.
+#' Otherwise it is from `R` random tables or, with more than 1000 distinct rows, from `R` permutations, with R's random
+#' numbers.
 #'
 #' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
 #'   formula with variables on both sides, `cbind(a, b) ~ c + d`
 #' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()]; a scale that is not given is
 #'   [median_scale()]
-#' @param exponent of the distances, above 0 and below 2
-#' @param null `"moments"` or `"permutation"`
+#' @param exponent exponent of the distances, above 0 and below 2
+#' @param null null distribution: `"moments"` (the default) or `"permutation"`
 #' @param R number of permutations
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param ... for a formula: the other arguments
-#' @return A test of class [kernweave_test] and `htest`. `estimate` has HSIC and its normalised form, which is 1 if the
-#'   two matrices are equal, or the distance covariance and correlations.
+#' @return A test of class [kernweave_test] and `htest`. For `hsic_test()`, `estimate` has HSIC and its normalised form,
+#'   which is 1 if the two matrices are equal; for `dcor_test()`, the distance covariance and correlations.
 #' @seealso [energy_test()] for equality of distributions, [kernweave_test] for printing and plotting
 #' @concept distance correlation
 #' @concept distance covariance

@@ -3,21 +3,21 @@
 
 #' Diagnostic plots of fits
 #'
-#' `plot(fit, which = 1:6)` for [gp_fit()] and [kernel_ridge()] draws the pictures of [stats::plot.lm()], and two more
-#' for data with places. `plot(fit, which = "variogram")` shows whether residuals still resemble their neighbours.
+#' `plot(fit, which = 1:6)` draws diagnostic plots of a [gp_fit()] or [kernel_ridge()]: the plots of [stats::plot.lm()],
+#' and two more for spatial data. `plot(fit, which = "variogram")` shows whether residuals are spatially correlated.
 #'
-#' 1. Residuals against fitted values, with a smooth line: is something left of the mean?
+#' 1. Residuals against fitted values, with a smooth line that shows structure missing from the mean.
 #' 2. Normal quantiles of [rstandard()][rstandard.gp_fit()], with a line through the quartiles.
-#' 3. The square root of their absolute values against fitted values: is the noise the same everywhere?
-#' 4. Cook's distances, the largest three with their names.
-#' 5. Each observation as predicted from all others, against its fitted value: where they are apart, the fit follows the
-#'    observation.
-#' 6. With two inputs a map of residuals, blue below 0 and red above; with one input residuals against that.
+#' 3. The square root of the absolute standardised residuals against fitted values, to check for constant variance.
+#' 4. Cook's distances, with labels for the largest three.
+#' 5. The prediction of each observation from all other observations, against its fitted value: where the two differ,
+#'    the fit follows the observation.
+#' 6. With two inputs a map of the residuals, blue below 0 and red above; with one input, residuals against the input.
 #'
-#' Of more than 5000 observations 5000 are drawn, at even distances; the title says so. Lines are of all of them.
-#' More arguments are those of [graphics::plot()], for each picture. The fit is returned, invisibly.
+#' With more than 5000 observations, 5000 evenly spaced ones are drawn (of Cook's distances the largest); lines use all
+#' observations. Further arguments are passed to [graphics::plot()], for each plot. The fit is returned, invisibly.
 #'
-#' @seealso [fit-influence], [variogram()]; [autoplot-fits] for the same pictures by ggplot2
+#' @seealso [fit-influence], [variogram()]; [autoplot-fits] for the same plots by ggplot2
 #' @concept residual plots
 #' @concept model checking
 #' @name plot_fit

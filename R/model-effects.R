@@ -2,30 +2,31 @@
 
 #' Average marginal effects
 #'
-#' Computes by how much the fitted response of a [kernel_ridge()] changes with each input: the derivative at each point,
-#' and its mean with a standard error. Use it to interpret the fit as you would read the slopes of a linear regression.
+#' Computes the effect of each input on the fitted response of a [kernel_ridge()]: the derivative at each point, and the
+#' mean of the derivatives with a standard error. Use it to interpret the fit like the slopes of a linear regression.
 #'
 #' For a factor, a logical or a column with two values, the effect is the mean difference between the fits with a given
 #' level and with the first level, all other inputs unchanged.
 #'
-#' Each mean effect is a linear function `w' alpha` of the weights, so its standard error is `sigma` times the length of
-#' `(K + lambda)^-1 w`. This takes one linear system per effect, solved together, instead of the covariance matrix. For
-#' a column with two values, the standard error of `KRLS` is this one times `sqrt(2)`.
+#' Each mean effect is a linear function `w' alpha` of the weights `alpha`, so its standard error is `sigma` times the
+#' length of `(K + lambda)^-1 w`. This takes one linear system per effect instead of a covariance matrix; all systems
+#' are solved together. For a column with two values, the standard error of `KRLS` is `sqrt(2)` times as large.
 #'
 #' `plot()` shows all effects in the unit of the response: derivatives are multiplied by the standard deviation of their
 #' input, differences are shown as they are.
 #'
-#' @param object what [kernel_ridge()] returned, with one response
-#' @param variables names of inputs; `NULL` for all
-#' @param newdata points over which effects are averaged; by default those of the fit, with its weights
+#' @param object a fit by [kernel_ridge()], with one response
+#' @param variables names of inputs; `NULL` (the default) for all
+#' @param newdata points over which effects are averaged; by default the points of the fit, with its weights
 #' @param se compute standard errors and tests?
 #' @param level confidence level of `conf.low` and `conf.high`
-#' @param type for a fit with a `family`: effects on the linear predictor, or on the mean of the response. The latter
-#'   are the former times the slope of the inverse link at each point, which standard errors take as known
+#' @param type for a fit with a `family`: `"link"` for effects on the linear predictor, `"response"` for effects on the
+#'   mean: a derivative times the slope of the inverse link at each point, or a difference of two means. Standard errors
+#'   take this slope as known
 #' @return A data frame of class `marginal_effects`: `term`, `contrast`, `estimate`, `std.error`, `statistic`,
 #'   `p.value`, `conf.low`, `conf.high`, and the quartiles of the pointwise effects, `q25`, `q50`, `q75`. The attribute
-#'   `pointwise` has the effect at each point, one column per row of the data frame; `width` is the factor `plot()`
-#'   multiplies by.
+#'   `pointwise` has the effect at each point, one column per row of the data frame; the attribute `width` has the
+#'   factors by which `plot()` multiplies.
 #' @seealso [kernel_ridge()]
 #' @concept partial derivatives
 #' @concept average partial effects
@@ -188,7 +189,7 @@ with_tests <- function(out, fit, w, level, intercept) {
 }
 
 #' @rdname marginal_effects
-#' @param x,digits,... for methods: what `marginal_effects()` returned; significant digits
+#' @param x,digits,... for methods: an object returned by `marginal_effects()`; significant digits
 #' @export
 print.marginal_effects <- function(x, digits = 4, ...) {
   if (is.null(attr(x, "n")) || !all(c("contrast", "estimate", "q25", "q50", "q75") %in% names(x))) {

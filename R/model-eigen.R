@@ -5,23 +5,23 @@
 #' Computes the largest eigenvalues of the centred kernel matrix and the scores of the points. Use it for nonlinear
 #' dimension reduction when the kernel matrix is too large to form: only products with it are needed.
 #'
-#' The total variance is exact, and therefore the proportions of variance are. If eigenvalues are equal, the scores are
-#' an arbitrary basis of their space. The sign of each column makes the entry of largest size positive.
+#' The total variance is exact, and so are the proportions of variance. If eigenvalues are equal, the scores are an
+#' arbitrary basis of their space. The sign of each column is such that its largest entry in absolute value is positive.
 #'
-#' With `kernel = "linear"` the scores are those of [stats::prcomp()]; with `kernel = kernel_spec("energy", exponent =
-#' 2)` they are those of [stats::cmdscale()] up to a factor. A `scale` that is not given is 1 for a linear kernel, and
-#' [median_scale()] for others.
+#' With `kernel = "linear"` the scores are those of [stats::prcomp()]; with
+#' `kernel = kernel_spec("energy", exponent = 2)` they are those of [stats::cmdscale()] up to a factor. A `scale` that
+#' is not given is 1 for a linear kernel, and [median_scale()] for others.
 #'
 #' @param x points, a matrix, data frame or vector; or a formula `~ a + b`
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param k number of components
-#' @param kernel as in [kernel_spec()]
+#' @param kernel a kernel, as in [kernel_spec()]
 #' @param center centre the kernel matrix?
 #' @param ... not used
 #' @return An object of class `kpca_lazy`: `values`, the eigenvalues; `scores`, one column per component, whose squares
-#'   sum to its eigenvalue; `sdev`, their standard deviations; `total`, the sum of all eigenvalues; `vectors`;
-#'   `residuals.norm`, a bound on the error of each eigenvalue. `kernlab::kpca()` has `values / n`, and scores times
-#'   `sqrt(n)`.
+#'   sum to the eigenvalue; `sdev`, the standard deviations of the scores; `total`, the sum of all eigenvalues;
+#'   `vectors`, the eigenvectors; `residuals.norm`, a bound on the error of each eigenvalue. `kernlab::kpca()` returns
+#'   `values / n`, and `scores` times `sqrt(n)`.
 #' @seealso [keigen()] for eigenvalues of any operator, [kmeans_lazy()] to cluster the scores
 #' @concept kernel PCA
 #' @concept dimension reduction
@@ -103,7 +103,7 @@ with_signs <- function(e) {
 }
 
 #' @rdname kpca_lazy
-#' @param object,newdata for `predict()`: what `kpca_lazy()` returned, and new points; by default its own
+#' @param object,newdata for `predict()`: an object returned by `kpca_lazy()`, and new points; by default its own points
 #' @export
 predict.kpca_lazy <- function(object, newdata = NULL, ...) {
   refuse_more(...)

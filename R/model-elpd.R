@@ -1,30 +1,30 @@
 # Log predictive densities of observations that are left out, and fits compared by them.
 
-#' Expected log predictive density, leaving one out
+#' Leave-one-out expected log predictive density
 #'
-#' Sums the log densities of all observations, each predicted from all others. Of two fits the one with the larger sum
-#' predicts new observations better; unlike a likelihood ratio this compares any two models of the same response.
+#' Sums the log densities of all observations, each predicted from all others. The larger the sum, the better a fit
+#' predicts new observations. Unlike a likelihood ratio, the sum compares any two models of the same response.
 #'
-#' The density of an observation is normal, with the mean and standard deviation that the fit has without it: see
-#' [rstandard.gp_fit()]. With a `family` of [gp_fit()] it is the density of the family, over the normal distribution
-#' that the linear predictor has without the observation, by Laplace's approximation; the integral has six digits. With
-#' `weights` it is the density of the share of so many trials, or of the mean of so many values; of a count that stands
-#' for several equal ones it is the density of one, while all of them are left out.
+#' The density of an observation is normal, with the mean and standard deviation of its prediction from all other
+#' observations, see [rstandard.gp_fit()]. With a `family` of [gp_fit()] it is the density of the family, integrated
+#' over the normal distribution of the linear predictor given all other observations, by Laplace's approximation; the
+#' integral has six digits. With a weight `w` it is the density of a proportion of `w` trials, or of a mean of `w`
+#' values. A count of weight `w` stands for `w` equal observations: all are left out, and the density is that of one.
 #'
-#' Covariance parameters and `lambda` are those of all observations, so the sum is slightly too large, the more so the
-#' more parameters were estimated. The standard error is `sqrt(n)` times the standard deviation of the terms. Of several
-#' fits the difference to the best one has the standard error of the paired differences, which is often much smaller
-#' than those of the sums.
+#' Covariance parameters and `lambda` are estimated from all observations, so the sum is slightly too large, the more so
+#' the more parameters were estimated. The standard error of the sum is `sqrt(n)` times the standard deviation of the
+#' terms. With several fits, the difference to the best fit has the standard error of the paired differences, which is
+#' often much smaller than the standard errors of the sums.
 #'
-#' Beyond `control$dense_n` rows each observation is predicted from its nearest neighbours, and, where an audit asks for
-#' it, from sums of all observations (see [hatvalues.gp_fit()]); the sum of such terms is too small, by an amount that
-#' depends on the model. It is corrected: at the 16 observations of the audit, see
-#' [rstandard.gp_fit()], terms are also computed from all others, and their mean difference is added for each
-#' observation. Its standard error is part of `se` and `se_diff`; `local$correction` has both. `pointwise` has the terms
-#' by neighbours.
+#' Beyond `control$dense_n` rows each observation is predicted from its nearest neighbours and, where a check requires
+#' it, from weighted sums of all observations (see [hatvalues.gp_fit()]). The sum of these terms is too small, by an
+#' amount that depends on the model, and is corrected: at the 16 observations of the check, see [rstandard.gp_fit()],
+#' terms are also computed from all other observations, and the mean difference is added for each observation. The
+#' standard error of the correction is part of `se` and `se_diff`; `local$correction` has the correction and its
+#' standard error. `pointwise` has the terms by neighbours.
 #'
 #' @param object,... fits by [gp_fit()] or [kernel_ridge()], of the same response
-#' @return An object of class `elpd`: `elpd`, its standard error `se`, and `pointwise`, the terms. Of several fits a
+#' @return An object of class `elpd`: `elpd`, its standard error `se`, and `pointwise`, the terms. For several fits a
 #'   data frame of class `elpd_differences`, the best fit first, with columns `elpd_diff`, `se_diff`, `elpd` and `se`,
 #'   and the terms as the attribute `pointwise`.
 #' @references Vehtari, A., Gelman, A. and Gabry, J. (2017) Practical Bayesian model evaluation using leave-one-out
@@ -97,7 +97,7 @@ error_of_corrections <- function(a, b) {
 }
 
 #' @rdname elpd
-#' @param x what `elpd()` returned
+#' @param x an object returned by `elpd()`
 #' @param digits digits after the point
 #' @export
 print.elpd <- function(x, digits = 1, ...) {

@@ -1,29 +1,30 @@
 # Fits: what they have in common, and the settings of those that are found by iteration.
 
-#' Settings of fits
+#' Control settings for fits
 #'
-#' Collects the settings of model fits that are found by iteration: tolerances, bounds, and how large systems are
-#' solved. Use it as the `control` argument of [gp_fit()], [kernel_ridge()], [rbf_interpolate()], [local_reg()] and
-#' [kde_lazy()].
+#' Collects the settings of iterative model fits: tolerances, bounds, and the method for large linear systems. Use it as
+#' the `control` argument of [gp_fit()], [kernel_ridge()], [rbf_interpolate()], [local_reg()] and [kde_lazy()].
 #'
 #' @param tol relative change of the criterion at which an optimisation stops
 #' @param max_iter maximum number of iterations
-#' @param lower,upper bounds on the estimates, on their own scale: one for all variables, or one per variable; by name
-#'   for [gp_fit()]
-#' @param start for [gp_fit()]: starting values by name, `c(scale = 2, nugget = 1)`
+#' @param lower,upper bounds on the estimates, on the scale of the estimates: one number for all variables or one per
+#'   variable; for [gp_fit()] with names, `c(scale = 2)`
+#' @param start for [gp_fit()]: starting values with names, `c(scale = 2, nugget = 1)`
 #' @param verbose print each start or step?
-#' @param dense_n number of rows up to which matrices are formed and factored; beyond it (always, with 0) linear systems
-#'   are solved with matrix-vector products
-#' @param approximate `FALSE` or `NULL` for exact products; `TRUE` or a tolerance to replace the sums over distant
-#'   pairs of points by local expansions, see [approximate()]. For [kernel_ridge()] and [gp_fit()] beyond `dense_n`
-#'   rows, with kernels of a single distance in one, two or three dimensions. `"auto"` is `TRUE` where [gp_fit()]
-#'   expects that to be faster, and `FALSE` in all other cases. `TRUE` takes the largest tolerance that keeps the
-#'   system positive definite, at most 1e-4: the ridge or nugget divided by the number of rows and the largest value of
-#'   the kernel. A number is an upper limit on the tolerance; the one used is `convergence$tolerance` of the fit. The
-#'   error of products, relative to the response, is typically tens to hundreds of times the tolerance, see
-#'   `fit$convergence`; systems are solved to a third of this error, or to `tol` if that is larger
-#' @param probes,seed,rank of the estimates and preconditioners beyond `dense_n` rows, as in [ridge_path()]. With
-#'   `probes = 0`, [kernel_ridge()] with a given `lambda` omits the degrees of freedom, which take most of its time
+#' @param dense_n number of rows up to which matrices are formed and factored; with more rows, or with `dense_n = 0`,
+#'   linear systems are solved with matrix-vector products
+#' @param approximate `FALSE` or `NULL` for exact products; `TRUE` or a tolerance to replace the sums over distant pairs
+#'   of points by local expansions, see [approximate()]. Expansions are for [kernel_ridge()] and [gp_fit()] beyond
+#'   `dense_n` rows, with kernels of a single distance in one, two or three dimensions. `"auto"` (the default) is `TRUE`
+#'   where [gp_fit()] expects expansions to be faster, and `FALSE` in all other cases. `TRUE` takes the largest
+#'   tolerance that keeps the system positive definite, at most 1e-4: the ridge or nugget divided by the number of rows
+#'   and the largest value of the kernel. A number is an upper limit on the tolerance; `convergence$tolerance` of the
+#'   fit is the tolerance that was used. The error of products, relative to the response, is typically tens to hundreds
+#'   of times the tolerance, see `fit$convergence`; linear systems are solved to the larger of `tol` and a third of this
+#'   error
+#' @param probes,seed,rank number of random probes, seed, and rank of the preconditioner, for fits of more than
+#'   `dense_n` rows; as in [ridge_path()]. With `probes = 0`, [kernel_ridge()] with a given `lambda` does not compute
+#'   the degrees of freedom, which take most of its time
 #' @return A list of class `kernweave_control`.
 #' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()]
 #' @concept convergence tolerance
@@ -55,7 +56,7 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
 }
 
 #' @rdname fit_control
-#' @param x what `fit_control()` returned
+#' @param x a list returned by `fit_control()`
 #' @param ... not used
 #' @export
 print.kernweave_control <- function(x, ...) {
@@ -100,7 +101,7 @@ new_fit <- function(class, call, inputs, ...) {
   structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
 }
 
-#' Methods of fits
+#' Methods for fits
 #'
 #' Base R's methods for the fits that [kde_lazy()], [local_reg()] and others return. `fitted()`, `residuals()`, `nobs()`
 #' and the rest work as for [lm()]: with `na.action = na.exclude`, rows with missing values have missing fitted values.
@@ -111,23 +112,23 @@ new_fit <- function(class, call, inputs, ...) {
 #' If the fit was made from a formula, `terms()`, `formula()`, `model.frame()`, `case.names()` and `variable.names()`
 #' return what they return for [lm()] with the same formula. `terms()` includes the response, which
 #' [stats::delete.response()] removes; `model.frame()` has the original data of the rows that were used.
-#' `model.matrix()` also has an intercept and factor contrasts, as for [lm()], although kernels use neither: for them a
-#' factor has one column per level.
+#' `model.matrix()` also has an intercept and factor contrasts, as for [lm()], although kernels use neither: to a kernel
+#' a factor has one column per level.
 #'
-#' A [gp_fit()] has two formulas. Its `terms()` are those of the kernel, its `model.frame()` includes the variables of
-#' the trend, and its `model.matrix()` is the design matrix of the trend: its columns are those that have coefficients,
-#' as in `model.matrix(fit) %*% coef(fit)`. The terms of the trend are `fit$trend$terms`.
+#' A [gp_fit()] has two formulas. `terms()` returns the terms of the kernel formula; the terms of the trend are
+#' `fit$trend$terms`. `model.frame()` includes the variables of the trend. `model.matrix()` is the design matrix of the
+#' trend, with one column per coefficient, as in `model.matrix(fit) %*% coef(fit)`.
 #'
 #' @section New data:
-#' If the fit was made from a formula, `newdata` is a data frame with the variables of the formula. If it was made from
-#' points, columns of `newdata` are matched by name if both have names: all must be there, in any order, and extra
-#' columns are allowed; an error names the missing one. Without names, columns are matched by position. Rows with
-#' missing values have missing results. The same holds for `query` of [knn()], `centers` of [kmeans_lazy()], and `y` of
-#' [sinkhorn()] and [energy_test()].
+#' If the fit was made from a formula, `newdata` is a data frame with the variables of the formula. If the fit was made
+#' from points, columns of `newdata` are matched by name if both have names: every column of the points must be present,
+#' in any order, and extra columns are allowed; an error names the missing column. Without names, columns are matched by
+#' position. Rows with missing values have missing results. The same holds for `query` of [knn()], `centers` of
+#' [kmeans_lazy()], and `y` of [sinkhorn()] and [energy_test()].
 #'
 #' @param object,x,formula a fit
-#' @param type of residuals: only `"response"`, the observed minus the fitted values; [gp_fit()] has others, and so have
-#'   fits with a `family`
+#' @param type type of residuals: `"response"`, observed minus fitted values. [gp_fit()] and fits with a `family` have
+#'   other types, too
 #' @param ... for `update()`: arguments to change; for `lines()` and `qqnorm()`: arguments of [graphics::lines()] and
 #'   [stats::qqnorm()]
 #' @return One number per observation; for `update()` a fit; for `terms()` and similar, what they return for [lm()].
@@ -161,8 +162,8 @@ residuals.kernweave_fit <- function(object, type = "response", ...) {
 }
 
 #' @rdname kernweave_fit
-#' @param y for `qqnorm()`: a fit, whose residuals are plotted; of a [gp_fit()] or [kernel_ridge()] those of
-#'   [rstandard()]
+#' @param y for `qqnorm()`: a fit, whose residuals are plotted; for a [gp_fit()] or [kernel_ridge()] its standardised
+#'   residuals, see [rstandard()]
 #' @importFrom stats qqnorm
 #' @export
 qqnorm.kernweave_fit <- function(y, ...) {
@@ -236,8 +237,8 @@ case.names.kernweave_fit <- function(object, full = FALSE, ...) {
 variable.names.kernweave_fit <- function(object, ...) colnames(model.matrix(object))
 
 #' @rdname kernweave_fit
-#' @param formula. a new formula, in which `.` stands for the corresponding part of the old one; only for fits made from
-#'   a formula. So it does in a new `trend` of [gp_fit()]: `update(fit, trend = ~ . + depth)`
+#' @param formula. a new formula, in which `.` stands for the corresponding part of the old formula; only for fits made
+#'   from a formula. In a new `trend` of [gp_fit()], `.` stands for the old trend: `update(fit, trend = ~ . + depth)`
 #' @param evaluate refit, or return the new call?
 #' @export
 update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {

@@ -2,82 +2,83 @@
 
 #' Methods for Gaussian process fits
 #'
-#' Base R's methods for what [gp_fit()] returns: predictions with standard errors, simulation, confidence intervals,
+#' Base R's methods for fits by [gp_fit()]: predictions with standard errors, simulation, confidence intervals,
 #' likelihoods and residuals.
 #'
-#' `df.residual()` is the number of rows less that of all estimated parameters, as in `lme4::lmer()`.
+#' `df.residual()` is the number of rows minus the number of all estimated parameters, as in `lme4::lmer()`.
 #'
 #' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
 #' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
 #' The `angle` of a kernel with `aniso = TRUE` has no logarithm: its variance and interval are in degrees.
 #'
 #' @section Standard errors of predictions:
-#' `method = "exact"` solves one linear system per place. `"auto"` does that where it is fast: if the covariance matrix
-#' was factored, or products are exact and there are at most 20 000 rows. Otherwise, if the fit is by approximated
-#' products or has more rows, the variance of the process at a place is that after the `neighbours` observations nearest
-#' to it, in the distance of the kernel (for a sum or product, of its first kernel). The mean is still that of all data,
-#' and the uncertainty of the trend is exact. Kernels without a distance, as the linear one, keep exact errors.
+#' `method = "exact"` solves one linear system per prediction point. `"auto"` does the same where it is fast: if the
+#' covariance matrix was factored, or if products are exact and there are at most 20 000 rows. Otherwise `"auto"`
+#' computes the variance of the process at a point given only the `neighbours` observations nearest to the point, in the
+#' distance of the kernel (for a sum or product, of its first kernel). The mean still uses all data, and the uncertainty
+#' of the trend is exact. Kernels without a distance, such as the linear kernel, always have exact standard errors.
 #'
-#' Conditioning on fewer data never lowers a variance: these standard errors are too large, if anything. By how much is
-#' checked once per fit and number of neighbours, at 16 places: eight between an observation and one near it, eight
-#' between any two, whose variances are found from all observations with the products of the fit. That takes as long as
-#' one step of the fit. By default there are 60 neighbours, and if a standard error is more than 1.1 times the exact
-#' one, they are doubled, up to 480. A number that you give is taken as it is. If an error is still more than 1.1 times
+#' Conditioning on fewer data never lowers a variance, so these standard errors are never too small. Once per fit and
+#' number of neighbours they are checked against exact standard errors (all observations, products of the fit) at 16
+#' points: eight between an observation and a near neighbour, eight between two random observations. The check takes as
+#' long as a step of the fit. The default is 60 neighbours; if a standard error is more than 1.1 times the exact one,
+#' the number is doubled, up to 480. A number that you give is kept. If a standard error is still more than 1.1 times
 #' the exact one, there is a warning of class `kernweave_warning_approximate`: most likely for a smooth process with
-#' much noise and very many rows. `simulate()` solves one system for each draw, whatever the number of places, by the
-#' products of the fit: `apply(simulate(fit, 100, newdata = map), 1, sd)` are the errors to within 7 %.
+#' much noise and very many rows. `simulate()` solves one system per draw with the products of the fit, whatever the
+#' number of points: `apply(simulate(fit, 100, newdata = map), 1, sd)` gives the standard errors to within 7 %.
 #'
 #' The list that `predict(se.fit = TRUE)` returns has an attribute `local`: the number of `neighbours`, and the mean and
-#' the largest `ratio` to exact standard errors.
+#' the largest `ratio` of standard errors from neighbours to exact standard errors.
 #'
-#' `method = "local"` is local kriging: mean and error are by the neighbours alone, from which the trend is estimated,
-#' too, as with `nmax` of `gstat::krige()`. It is not checked. It needs no linear system of all data, but its mean is
-#' that of fewer.
+#' `method = "local"` is local kriging: mean, standard error and trend come from the neighbours alone, as with `nmax` of
+#' `gstat::krige()`, and are not checked. It needs no linear system of all data, but its mean uses fewer data.
 #'
 #' @section Blocks:
-#' With `block`, predictions are of means over blocks (block kriging): rectangles about `newdata`, by 4 nodes of Gauss
-#' and Legendre along each side, as in gstat; the nodes whose offsets are the rows of a matrix, all of the same weight;
-#' or polygons, by some 64 nodes of a grid in each. Covariances and the regressors of the trend are averaged over the
-#' nodes. The noise is not part of such a mean. Sides and offsets are in the units of the inputs.
+#' With `block`, `predict()` returns means over blocks (block kriging) by quadrature. Blocks are rectangles about
+#' `newdata`, with 4 Gauss-Legendre nodes along each side, as in gstat; sets of nodes of equal weight, whose offsets are
+#' the rows of a matrix; or polygons, with about 64 grid nodes in each. Covariances and the regressors of the trend are
+#' averaged over the nodes. A block mean does not include the noise. Sides and offsets are in the units of the inputs.
 #'
 #' @section Responses that are not normal:
-#' `type = "link"` is the linear predictor, whose posterior is taken as normal, and `"response"` its inverse link, with
-#' the ends of the link's interval and a standard error by the delta method. `"mean"` is the posterior mean of the
-#' inverse link, with its standard deviation: what one expects of the response, larger than `"response"` for counts and
-#' nearer to one half for probabilities. For gaussian fits all three are the same. `interval = "prediction"` has
-#' quantiles of the response over the posterior of the linear predictor; a binomial response has none. `simulate(noise =
-#' TRUE)` draws responses, otherwise their means; binomial responses are 0 or 1, or shares of the trials if these were
-#' counts, as `cbind()`. `type = "trend"` is the trend of the linear predictor, on the scale of the link and with the
-#' offset. Residuals of type `"loo"` are approximate: the mode without a row is one step from that with it.
+#' `type = "link"` is the linear predictor, whose posterior is approximated by a normal distribution. `"response"` is
+#' its inverse link; the interval is the inverse link of the interval for `"link"`, and the standard error comes from
+#' the delta method. `"mean"` is the posterior mean of the inverse link, with its standard deviation: the expected
+#' response, which is larger than `"response"` for counts and nearer to one half for probabilities. For gaussian fits
+#' all three types are the same. `interval = "prediction"` gives quantiles of the response over the posterior of the
+#' linear predictor; a binomial response has no such interval. `simulate(noise = TRUE)` draws responses, `noise = FALSE`
+#' their means; binomial responses are 0 or 1, or proportions if the response was counts, as `cbind()`. `type = "trend"`
+#' is the trend of the linear predictor, on the scale of the link and with the offset. Residuals of type `"loo"` are
+#' approximate: the mode without an observation is one Newton step from the mode with it.
 #'
-#' @param object,x what [gp_fit()] returned
-#' @param newdata new places; by default the fit's own
+#' @param object,x a fit by [gp_fit()]
+#' @param newdata new points, with the variables of the trend; by default the data of the fit
 #' @param se.fit return standard errors?
-#' @param interval,level `"confidence"` for the process, or `"prediction"` for an observation of weight 1, which adds
-#'   the nugget
+#' @param interval,level interval and its level: `"none"` (the default), `"confidence"` for the process, or
+#'   `"prediction"` for an observation of weight 1, which adds the nugget
 #' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
-#'   noise), or `"loo"`, observed values minus their prediction from all others with the covariance parameters fixed,
-#'   see [rstandard.gp_fit()]; of families also `"deviance"` and `"working"`, as for [glm()]
-#' @param method how `predict()` finds standard errors, see below; for `confint()`, by standard errors or by
-#'   [profile()][profile.gp_fit()]
-#' @param neighbours number of observations nearest to a place, by which standard errors or, with `method = "local"`,
-#'   also means are found; `NULL` for as many as an audit asks for, or 60 with `method = "local"`
-#' @param se_tol for `logLik()` beyond `dense_n` rows: double the number of probes until the standard error is below it
-#' @param block lengths of the sides of blocks, one for each input, matched by name if they have names, or one for all;
-#'   a matrix of offsets; or `list(polygons = )`, of the sf package and without `newdata`
+#'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
+#'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()]
+#' @param method for `predict()`: the method for standard errors, see below; for `confint()`: `"wald"`, by standard
+#'   errors, or `"profile"`, by [profile()][profile.gp_fit()]
+#' @param neighbours number of nearest observations for standard errors and, with `method = "local"`, for means; `NULL`
+#'   (the default) is as many as the check described below needs, or 60 with `method = "local"`
+#' @param se_tol for `logLik()` beyond `dense_n` rows: probes are doubled until the standard error is below `se_tol`
+#' @param block lengths of the sides of blocks: one for each input, matched by name if they have names, or one for all;
+#'   or a matrix of offsets; or `list(polygons = )`, of the sf package and without `newdata`
 #' @param nsim,seed as in [stats::simulate()]
 #' @param conditional draw from the posterior (given the data), or from the prior?
-#' @param noise draw observations, with noise, or the process without noise?
-#' @param which coefficients of the trend, or covariance parameters; for `plot()` the fit, its standard error, the
-#'   variogram of the residuals of the trend with the curve of the fit, or numbers from 1 to 6, see [plot_fit]
+#' @param noise draw observations, with noise, or the process without noise? By default `!conditional`
+#' @param which `"trend"` for the coefficients of the trend, or `"covariance"` for the covariance parameters; for
+#'   `plot()` `"fit"`, its standard error `"se"`, the `"variogram"` of the residuals of the trend with the curve of the
+#'   fit, or numbers from 1 to 6, see [plot_fit]
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
-#' @param n for `plot()` with one or two inputs: grid points along each. `simulate()` has no `n`, but `nsim`
+#' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
-#'   like that of [stats::predict.lm()], with the attribute `local` where errors are by neighbours. `simulate()`: a data
-#'   frame with one column per draw.
+#'   like that of [stats::predict.lm()], with the attribute `local` if standard errors come from neighbours.
+#'   `simulate()`: a data frame with one column per draw.
 #' @seealso [gp_fit()]
 #' @concept kriging prediction and standard error
 #' @concept posterior mean and variance
@@ -200,7 +201,7 @@ print.gp_logLik <- function(x, digits = getOption("digits"), ...) {
 df.residual.gp_fit <- function(object, ...) length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
 
 #' @rdname gp_fit-methods
-#' @param fit,scale,k as in [stats::extractAIC()], which is that of the fit by maximum likelihood
+#' @param fit,scale,k as in [stats::extractAIC()]; the AIC is that of the fit by maximum likelihood
 #' @importFrom stats extractAIC
 #' @export
 extractAIC.gp_fit <- function(fit, scale = 0, k = 2, ...) {

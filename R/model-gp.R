@@ -9,127 +9,128 @@
 #' The covariance parameters are estimated by restricted maximum likelihood (`"REML"`) or maximum likelihood (`"ML"`),
 #' unless you give them. The trend coefficients are estimated by generalised least squares.
 #'
-#' `gp_fit(z ~ x + y, data)` needs no other argument. The data choose the smoothness of the kernel, and the number of
-#' rows decides how the fit is computed. `print()` shows both.
+#' `gp_fit(z ~ x + y, data)` needs no other argument: the smoothness of the kernel is chosen by likelihood, and the
+#' method of computation by the number of rows. `print()` shows both choices.
 #'
 #' @section Kernel:
-#' With `kernel = "auto"` the kernel is Matern's, and its smoothness is 1/2, 3/2 or 5/2, whichever has the largest
-#' likelihood. All three are fitted to at most 300 rows. Those less than 10 below the best log-likelihood are compared
-#' once more on at most 600 rows, those less than 3 below the best there on at most 1500, and those still as near on an
-#' eighth of the rows, at most 12 000. The fit then goes on from the estimates of the best.
+#' With `kernel = "auto"` the kernel is a Matern kernel of smoothness 1/2, 3/2 or 5/2, whichever has the largest
+#' likelihood. All three kernels are fitted to at most 300 rows. Kernels close to the best are then compared on larger
+#' samples: at most 600 rows for kernels less than 10 below the best log-likelihood, at most 1500 rows for kernels less
+#' than 3 below, and an eighth of the rows, at most 12 000, for kernels still less than 3 below. The fit then starts
+#' from the estimates of the best kernel.
 #'
-#' The element `chosen` of the fit has a row for each kernel: its `logLik`, the number of `rows`, and by how much it is
-#' `worse` than the best on these rows. `print()` and `summary()` show the differences.
+#' The element `chosen` of the fit has a row for each kernel: its `logLik`, the number of `rows`, and `worse`, the
+#' difference to the best log-likelihood on these rows. `print()` and `summary()` show the differences.
 #'
 #' `update()`, `anova()`, `drop1()`, `profile()` and [cross_validate()] keep the kernel that was chosen. `update(fit,
 #' kernel = "auto")` chooses again. To choose among other kernels, fit each and compare their [elpd()].
 #'
 #' @section Parameters:
 #' `variance` and `nugget` are estimated if `NULL`, and fixed if you give a number. With `nugget = 0` the process
-#' interpolates the data; with `variance = 0` there is none, and the fit is the linear model of the trend.
+#' interpolates the data. With `variance = 0` there is no process, and the fit is the linear model of the trend.
 #'
-#' A `kernel` that is given determines which of its own parameters are estimated, see [kernel_spec()]: a `scale`
-#' (length-scale, or range) without a value, and those named in `estimate`; `ard = TRUE` gives each variable its own
-#' length-scale, `aniso = TRUE` one along each of two axes whose direction is estimated, too. If the kernel has a
-#' `variance` other than 1, it is fixed at that value, as if you had given it here. In a sum of kernels whose variances
-#' are all free, these are estimated, and the overall variance is 1. `kernel_spec("matern")` has a smoothness `nu` that
-#' is estimated, between 0.1 and 5.
+#' A given `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale` (length-scale,
+#' or range) without a value, and the parameters that `estimate` names. With `ard = TRUE` each variable has its own
+#' length-scale. With `aniso = TRUE` each of two perpendicular axes has its own length-scale, and the direction of the
+#' axes is estimated, too. A `variance` of the kernel other than 1 is fixed at its value, as if you had given it here.
+#' In a sum of kernels whose variances are all free, these variances are estimated, and the overall variance is 1. The
+#' smoothness `nu` of `kernel_spec("matern")` is estimated between 0.1 and 5.
 #'
-#' All parameters but the direction of axes are positive, and are estimated on the log scale, by average-information
-#' steps (Gilmour, Thompson and Cullis, 1995) from the best of several starts on at most 300 rows. With more than 2400
-#' rows, starting values come from a fit to one eighth of the rows (half chosen at random, half their nearest
-#' neighbours), itself started the same way; the full likelihood is then evaluated only two to four times.
+#' All parameters except the direction of axes are positive and are estimated on the log scale. The optimiser takes
+#' average-information steps (Gilmour, Thompson and Cullis, 1995) from the best of several starts on at most 300 rows.
+#' With more than 2400 rows, it starts from a fit to one eighth of the rows (half chosen at random, half their nearest
+#' neighbours), which starts in the same way. The full likelihood is then evaluated only two to four times.
 #'
-#' Beyond `control$dense_n` rows the gradient of the likelihood is an estimate, by four random probes while the
-#' likelihood is climbed, and by all `probes` of [fit_control()] at the end. The element `convergence$noise` of the fit
-#' is the standard deviation of what this does to an estimate, in standard errors of that: typically less than a tenth.
-#' If it is more than 0.2, twice as many probes are used, and if that is not enough there is a warning. Probes and
-#' samples of rows follow the places, so that estimates do not depend on the order of rows.
+#' Beyond `control$dense_n` rows the gradient of the likelihood is estimated with random probes: four in the first
+#' steps, all `probes` of [fit_control()] in the last ones. The element `convergence$noise` of the fit is the standard
+#' deviation of an estimate due to the probes, divided by the standard error of the estimate: typically less than 0.1.
+#' If it is more than 0.2, the number of probes is doubled; if it is still more than 0.2, there is a warning. Rows are
+#' sorted by their inputs before probes and samples are drawn, so that estimates do not depend on the order of rows.
 #'
-#' Length-scales stay between a tenth of the shortest distance and ten times the diameter of the points (with `ard =
-#' TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
-#' `kernweave_warning_boundary`. `fit_control()` sets other bounds, `lower = c(scale = 2)`, and a `start` of the same
-#' form that replaces the search for starting values.
+#' Length-scales stay between a tenth of the shortest distance and ten times the diagonal of the points' bounding box
+#' (with `ard = TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
+#' `kernweave_warning_boundary`. [fit_control()] sets other bounds, `lower = c(scale = 2)`, and starting values of the
+#' same form, `start = c(scale = 2)`, which replace the search for starting values.
 #'
-#' The nugget stays above 1e-12 times the number of rows times the variance of the response (beyond `control$dense_n`
-#' rows with kernels other than Matern's of `nu` up to 5/2, above 1e-8 of that variance). If it ends there, the data
-#' show no noise, and the fit is repeated with a tenth of it. If another estimate moves by more than a tenth of a
-#' standard error, the nugget is lowered further, as long as the covariance matrix stays positive definite. A message
-#' says how much the last tenth did; you get the warning only if other estimates still depend on the bound.
+#' The nugget has a lower bound: 1e-12 times the number of rows times the variance of the response. Beyond
+#' `control$dense_n` rows it is at least 1e-8 times that variance, unless a Matern kernel is fitted by series. If it
+#' ends at this bound, the data show no noise, and the fit is repeated with a tenth of the bound. If another estimate
+#' moves by more than 0.1 standard errors, the bound is lowered further while the covariance matrix stays positive
+#' definite. A message reports the effect of the last reduction; the warning comes only if other estimates depend on it.
 #'
 #' @section Many rows:
-#' With up to `control$dense_n` rows the covariance matrix is factored. With more rows it is never formed: the same
-#' quantities come from matrix-vector products, and the log-determinant has a standard error.
+#' With up to `control$dense_n` rows the covariance matrix is factored. With more rows the matrix is never formed: the
+#' same quantities come from matrix-vector products, and the log-determinant has a standard error.
 #'
-#' With `estimate_on`, the covariance parameters are estimated on that many rows, chosen in the same way, and the
-#' process is then fitted to all rows. `logLik()` is that of all rows, computed when you ask for it.
+#' With `estimate_on`, the covariance parameters are estimated on `estimate_on` rows, half random, half their nearest
+#' neighbours. The process is then fitted to all rows. `logLik()` computes the log-likelihood of all rows on request.
 #'
-#' Products are exact or by series, see [approximate()]. Series serve the likelihood, the linear systems and the means
-#' of `predict()`. Their tolerance follows the nugget. A million points in two dimensions take minutes.
+#' Products are exact or by series, see [approximate()]. Series are used for the likelihood, the linear systems and the
+#' means of `predict()`. Their tolerance depends on the nugget. A million points in two dimensions take minutes.
 #'
 #' By default (`approximate = "auto"` of [fit_control()]) series are used from 5000 rows on in one or two dimensions,
-#' and from 20 000 rows on in three, if the kernel is of a single distance and the nugget is large enough for them.
+#' and from 20 000 rows on in three, if the kernel is a function of a single distance and the nugget is large enough.
 #' `print()` shows their tolerance: "by series to 2e-07". `fit_control(approximate = FALSE)` asks for exact products.
 #'
-#' Standard errors of predictions are then by the observations nearest to each place, see [predict.gp_fit()]. Estimates
-#' on a subset of at most 3000 rows, and simulations, still use exact products.
+#' With series, standard errors of predictions are computed from the observations nearest to each point, see
+#' [predict.gp_fit()]. Estimates on a subset of at most 3000 rows still use exact products.
 #'
 #' @section Likelihoods:
-#' `logLik()` is that of [nlme::gls()]. Its restricted likelihood leaves out the term in `log|F'F|`, so do not compare
-#' restricted likelihoods, or their AIC, between different trends; use `method = "ML"` for that. Beyond
+#' `logLik()` is defined as for [nlme::gls()]. The restricted likelihood leaves out the term in `log|F'F|`: do not
+#' compare restricted likelihoods, or their AIC, between different trends; use `method = "ML"` for that. Beyond
 #' `control$dense_n` rows `logLik()` has an attribute `std.error`.
 #'
 #' @section Predictions:
-#' `predict()` gives the trend plus the posterior mean of the process, without the noise: it smooths at the observations
-#' unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the covariance
-#' parameters as known; `interval = "prediction"` adds the nugget. `simulate()` draws from the posterior of the process
-#' at new places or, with `conditional = FALSE`, from its prior. Beyond `control$dense_n` rows, exact standard errors
-#' solve one linear system per place, simulation one per draw whatever the number of places: `apply(simulate(fit, 100,
-#' newdata = map), 1, sd)` are the standard errors of a large map to within 7 %. Beyond 20 000 rows standard errors are
-#' by neighbours, in microseconds to milliseconds per place.
+#' `predict()` returns the trend plus the posterior mean of the process, without the noise: the prediction smooths the
+#' observations unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the
+#' covariance parameters as known; `interval = "prediction"` adds the nugget. `simulate()` draws from the posterior of
+#' the process at new points or, with `conditional = FALSE`, from its prior. Beyond `control$dense_n` rows, exact
+#' standard errors take one linear system per point, and `simulate()` takes one per draw, whatever the number of points:
+#' `apply(simulate(fit, 100, newdata = map), 1, sd)` gives the standard errors of a large map to within 7 %. Beyond
+#' 20 000 rows standard errors come from nearest neighbours, in microseconds to milliseconds per point.
 #'
 #' @section Responses that are not normal:
-#' With a `family` other than `gaussian()`, `eta = F b + f` is the linear predictor: the inverse link of it is the mean
-#' of the response, given the process. There is no nugget, since the family is the noise. A binomial response is a
-#' factor of two levels, of which the first is failure, a logical, 0 and 1, `cbind(successes, failures)`, or shares of
-#' `weights` trials. Counts with different exposures take `trend = ~ offset(log(exposure))`; counts that vary more than
-#' Poisson's take `"negbin"`. The `shape` of Gamma and the `size` of `"negbin"` are estimated with the other
-#' parameters; `fit_control(start = c(shape = 5))` starts them.
+#' With a `family` other than `gaussian()`, `eta = F b + f` is the linear predictor: its inverse link is the mean of the
+#' response, given the process. There is no nugget, since the family describes the noise. A binomial response is a
+#' factor of two levels, of which the first is failure; a logical; 0 and 1; `cbind(successes, failures)`; or
+#' proportions, with the numbers of trials as `weights`. Counts with different exposures take
+#' `trend = ~ offset(log(exposure))`; overdispersed counts take `family = "negbin"`. The `shape` of Gamma and the `size`
+#' of `"negbin"` are estimated with the other parameters; `fit_control(start = c(shape = 5))` sets a starting value.
 #'
-#' `weights` are prior weights, as in [stats::glm()]. A binomial response of weight `w` is a share of `w` trials. A
+#' `weights` are prior weights, as in [stats::glm()]. A binomial response of weight `w` is a proportion of `w` trials. A
 #' Gamma response of weight `w` is a mean of `w` values and has the shape `w * shape`, as in `mgcv::gam()`. A count of
-#' weight `w` stands for `w` equal observations, whose log-likelihood is `w` times that of one. `simulate()`, [elpd()]
-#' and [cross_validate()] are of observations of these weights, of counts of one such observation; prediction intervals
-#' are for an observation of weight 1.
+#' weight `w` stands for `w` equal observations: its log-likelihood is `w` times that of one observation. `simulate()`,
+#' [elpd()] and [cross_validate()] refer to observations of these weights, for counts to a single observation;
+#' prediction intervals are for an observation of weight 1.
 #'
 #' The process is integrated out by Laplace's approximation at the mode of `eta`. With `"REML"` the trend is integrated
 #' out, too, and the likelihood is that of `mgcv::gam(method = "REML")`; with `"ML"` the trend is at the mode, as in
-#' `lme4::glmer()`. For 0/1 data with few rows the approximation makes the variance of the process too small. If places
-#' separate the two classes, the variance grows without bound: it then ends at 10 000, with a warning of class
-#' `kernweave_warning_boundary`.
+#' `lme4::glmer()`. For 0/1 data with few rows the approximation makes the variance of the process too small. If the
+#' inputs separate the two classes, the variance grows without bound: the estimate then ends at 10 000, with a warning
+#' of class `kernweave_warning_boundary`.
 #'
-#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` a formula, whose right
-#'   side names the inputs of the kernel. Of points of the sf package it may be 1, see [kernel_spec()]
+#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` is a formula, whose right
+#'   side names the inputs of the kernel. For points of the sf package the right side may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend
-#' @param kernel `"auto"`, a Matern kernel whose smoothness the data choose; or a positive definite kernel, as in
-#'   [kernel_spec()]
-#' @param variance,nugget a number, or `NULL` to estimate it
-#' @param method `"REML"` or `"ML"`
-#' @param weights of the observations: an observation has noise variance `nugget / weight`. Of a binomial response
-#'   they are numbers of trials, of Gamma numbers of values whose mean the observation is, of counts numbers of equal
-#'   observations; see the section on responses that are not normal
-#' @param estimate_on number of rows on which to estimate the covariance parameters; must exceed the number of these
-#'   parameters plus the number of trend columns
+#' @param kernel a positive definite kernel, as in [kernel_spec()]; the default `"auto"` is a Matern kernel whose
+#'   smoothness is chosen by likelihood
+#' @param variance,nugget variance of the process and of the noise: a number, or `NULL` (the default) to estimate it
+#' @param method `"REML"` (the default) or `"ML"`
+#' @param weights weights of the observations: the noise variance of an observation is `nugget / weight`. With another
+#'   `family` weights are numbers of trials (binomial), of averaged values (Gamma) or of equal observations (counts),
+#'   see the section on responses that are not normal
+#' @param estimate_on number of rows on which to estimate the covariance parameters, by default all; it must exceed the
+#'   number of these parameters plus the number of trend columns
 #' @param control settings from [fit_control()]
 #' @param family the distribution of the response: `gaussian()`, `binomial()` with link `"logit"` or `"probit"`,
 #'   `poisson()`, `Gamma("log")`, or negative binomial, `"negbin"` with an estimated size or
 #'   `MASS::negative.binomial(size)` with a given one
 #' @param ... not used
-#' @return An object of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
-#'   `alpha` (the solution of the linear system for the response less the trend), and `information` (the average
-#'   information matrix of the log parameters; the observed one with a family other than `gaussian()`). With such a
-#'   family also `linear.predictors`, `dispersion`, `deviance` and `null.deviance`.
+#' @return A list of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
+#'   `alpha` (the solution of the linear system for the response minus the trend), and `information` (the average
+#'   information matrix of the log parameters). With a family other than `gaussian()`, `information` is the observed
+#'   information, and there are also `linear.predictors`, `dispersion`, `deviance` and `null.deviance`.
 #' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
 #' @seealso [predict.gp_fit()] for its methods; [kernel_ridge()] to choose a penalty by cross-validation,
 #'   [conditional()] for a known covariance

@@ -1,47 +1,47 @@
 # The influence of each observation on a fit: leverages, standardised residuals, Cook's distances, and predictions that
 # leave the observation out.
 
-#' Influence of observations, and residuals that leave them out
+#' Influence of observations, and leave-one-out residuals
 #'
-#' For [gp_fit()] and [kernel_ridge()]: `hatvalues()` tells how much a fitted value follows its own observation,
-#' `cooks.distance()` how much all fitted values move if it is left out, and `rstandard()` which observations are far
-#' from what all others predict. `residuals(fit, type = "loo")` are observations minus their prediction from all others.
-#' Nothing is refitted; covariance parameters and `lambda` are kept.
+#' Diagnostics for [gp_fit()] and [kernel_ridge()]. `hatvalues()` tells how much a fitted value follows its own
+#' observation (leverage). `cooks.distance()` tells how much all fitted values change if it is left out. `rstandard()`
+#' tells which observations are far from their prediction from all others. `residuals(fit, type = "loo")` are
+#' observations minus their prediction from all others. Covariance parameters and `lambda` are not refitted.
 #'
-#' `rstandard()` of a Gaussian process is the leave-one-out residual divided by its standard deviation: standard normal,
-#' if the model is right. Of a kernel ridge regression it is `e / (sigma * sqrt([(I - H)^2]_ii))`, with the `sigma` of
-#' the fit, and equals the leave-one-out residual divided by the standard deviation of an observation about its
-#' prediction. Cook's distance is the sum of squares by which fitted values move, weighted by `weights`, divided by the
-#' degrees of freedom, `sum(hatvalues(fit))`, and the variance of the noise. Observations of weight 0 have leverage 0.
+#' For a Gaussian process `rstandard()` is the leave-one-out residual divided by its standard deviation: standard
+#' normal, if the model is right. For a kernel ridge regression it is `e / (sigma * sqrt([(I - H)^2]_ii))`, with
+#' residual `e`, smoother matrix `H` and the `sigma` of the fit. This equals the leave-one-out residual divided by the
+#' standard deviation of an observation about its prediction. Cook's distance is the sum of squared changes of the
+#' fitted values, weighted by `weights`, divided by the degrees of freedom, `sum(hatvalues(fit))`, and the variance of
+#' the noise. Observations of weight 0 have leverage 0.
 #'
-#' Of a [gp_fit()] with another `family` all three are as those of [glm()][stats::glm()], of the weighted least-squares
-#' problem at the mode, whose weights are the curvature of the log-likelihood: deviance residuals are standardised, and
-#' Cook's distance is `(pearson / (1 - hat))^2 hat / sum(hat)`, divided by the dispersion of a Gamma.
+#' For a [gp_fit()] with another `family` all three are as for [glm()][stats::glm()], by the weighted least-squares
+#' problem at the mode, whose weights are the curvature of the log-likelihood. Standardised residuals are deviance
+#' residuals, and Cook's distance is `(pearson / (1 - hat))^2 hat / sum(hat)`, divided by the dispersion of a Gamma.
 #'
 #' @section Many rows:
-#' Beyond `control$dense_n` rows an observation is predicted from its 60 nearest neighbours, as in
-#' `predict(se.fit = TRUE)`: see [predict.gp_fit()]. Standard deviations are then too large, if anything, and at 16
-#' observations they are compared with exact ones; if one is more than 1.05 times that, neighbours are doubled, up to
-#' 480. The attribute `local` of the result has the number of neighbours, and the mean and largest ratio. The residuals
-#' themselves follow from the solution for all observations.
+#' Beyond `control$dense_n` rows the variance of an observation given all others is computed from its 60 nearest
+#' neighbours, as in `predict(se.fit = TRUE)`: see [predict.gp_fit()]. Standard deviations are then too large, if
+#' anything. At 16 observations they are compared with exact standard deviations. If one is more than 1.05 times the
+#' exact one, the number of neighbours is doubled, up to 480. The attribute `local` of the result has the number of
+#' neighbours, and the mean and largest ratio. The residuals themselves follow from the solution for all observations.
 #'
-#' A leverage is one minus the share of noise in that variance, so that an error of 1 % in a standard deviation is up to
-#' 0.02 in a leverage, which may be more than all of it. The leverages of a smooth process are therefore audited
-#' themselves, at the same observations. If one is more than 1.05 times the exact one, `hatvalues()`,
-#' `cooks.distance()` and [elpd()] use, beside 30 to 120 neighbours, up to 128 weighted sums of all observations, those
-#' that tell most of a smooth process. Leverages remain too large, if anything. In the attribute `local` of these two
-#' functions `ratio` has the mean, smallest and largest ratio of what they report, leverages or Cook's distances, to
-#' exact ones at the 16 observations; beyond 1.1 there is a warning of class `kernweave_warning_approximate`. Single
-#' values elsewhere may be further off than at the 16 observations, and most so where the leverage is small. `sums` is
-#' the number of sums, and the element `leverage` of that of `hatvalues()` tells by how much the sum of all leverages is
-#' too large, with its standard error.
+#' A leverage is one minus the share of noise in this variance, so that an error of 1 % in a standard deviation is up to
+#' 0.02 in a leverage, which may be more than the leverage itself. The leverages of a smooth process are also compared
+#' with exact ones, at the same observations. If a leverage is more than 1.05 times the exact one, `hatvalues()`,
+#' `cooks.distance()` and [elpd()] use 30 to 120 neighbours and up to 128 weighted sums of all observations, the most
+#' informative ones for a smooth process. Leverages remain too large, if anything. In the attribute `local` of
+#' `hatvalues()` and `cooks.distance()`, `ratio` has the mean, smallest and largest ratio of the leverages or Cook's
+#' distances to exact ones at the 16 observations. A ratio beyond 1.1, or below 1 / 1.1, gives a warning of class
+#' `kernweave_warning_approximate`. Errors at other observations may be larger, most of all where the leverage is small.
+#' `sums` is the number of sums. For `hatvalues()`, `leverage` says by how much the sum of all leverages is too large,
+#' with its standard error.
 #'
 #' @param model,object what [gp_fit()] or [kernel_ridge()] returned
-#' @param type `"response"` or `"loo"`
+#' @param type `"response"`, or `"loo"` for leave-one-out residuals
 #' @param ... not used
-#' @return One number per observation; of several responses a matrix for `rstandard()` and `cooks.distance()`.
+#' @return One number per observation; for several responses, `rstandard()` and `cooks.distance()` return a matrix.
 #' @seealso [elpd()] for the sum of log densities of the left-out observations; [cross_validate()] to leave out groups
-#'   of them
 #' @concept leave-one-out residuals
 #' @concept leverage
 #' @concept outliers

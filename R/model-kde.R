@@ -3,8 +3,8 @@
 #' Kernel density estimation
 #'
 #' Estimates the density from which the points `x` are a sample, as a mean of normal densities centred at the points.
-#' Use it for densities in any number of dimensions, with any bandwidth matrix; it is exact at any place, and works on
-#' the log scale, so it never underflows.
+#' Use it for densities in any number of dimensions, with any bandwidth matrix. The estimate is exact at any point, and
+#' is computed on the log scale, so that it never underflows.
 #'
 #' `bandwidth` is one of: `"nrd"`, the normal reference rule, which gives a full matrix; `"ml"`, one standard deviation
 #' per variable, which maximises the leave-one-out likelihood; `"ucv"`, the same by unbiased cross-validation; or
@@ -16,7 +16,7 @@
 #' @param control settings of the bandwidth search, from [fit_control()]
 #' @param data,na.action,subset for a formula: as in [stats::lm()]
 #' @param ... not used; for `plot()`, arguments of [graphics::plot()]
-#' @return An object of class `kde_lazy`: `bandwidth`, a matrix; `criterion` and `method` of its choice;
+#' @return An object of class `kde_lazy`: `bandwidth`, a matrix, with the `method` and `criterion` of its choice;
 #'   `fitted.values`, the density at the points; `loo`, the leave-one-out log density at each point.
 #' @seealso [stats::density()] for a curve on a grid; [local_reg()]
 #' @concept multivariate density estimation
@@ -205,8 +205,8 @@ bandwidth_root <- function(H) {
 }
 
 #' @rdname kde_lazy
-#' @param object,newdata,log for `predict()`: a fit; new places, by default the fit's own; return log densities?
-#' @param loo leave each point out of its own density? Only for the fit's own points
+#' @param object,newdata,log for `predict()`: a fit; new points, by default the points of the fit; return log densities?
+#' @param loo leave each point out of its own density? Only for the points of the fit
 #' @param type `"density"`, or `"score"`, the gradient of the log density
 #' @export
 predict.kde_lazy <- function(object, newdata = NULL, log = FALSE, loo = FALSE, type = c("density", "score"), ...) {

@@ -2,74 +2,74 @@
 
 #' Kernels with parameters
 #'
-#' Defines a kernel (covariance function) together with its parameters, some fixed and some to be estimated. Pass it as
-#' the `kernel` argument of models and tests; these also accept a kernel's name or function, and make the object from
-#' it.
+#' Defines a kernel (covariance function) and its parameters, some fixed and some to be estimated. Pass it as the
+#' `kernel` argument of models and tests, which also accept the name of a kernel, or a function.
 #'
-#' The object is a function `k(x, y)` that returns a lazy tensor. A parameter with a value is fixed. A `scale` (the
-#' length-scale) of `NULL` is estimated by [gp_fit()]; other models and tests choose it from the points, most of them by
-#' [median_scale()]. [gp_fit()] also estimates the parameters that `estimate` names, starting from their values: with
-#' `kernel_spec(scale = 900, estimate = "scale")` the search for a scale begins at 900. Estimated parameters are kept
-#' positive by taking logarithms: `coef(k, "free", unconstrained = TRUE)` returns the logarithms, and `update(k,
-#' unconstrained = )` sets them. `update(k, scale = 2)` fixes a value.
+#' The object is a function `k(x, y)` that returns a lazy tensor. A parameter with a value is fixed. If `scale` (the
+#' length-scale) is `NULL`, [gp_fit()] estimates it; other models and tests choose it from the points, most of them by
+#' [median_scale()]. [gp_fit()] also estimates the parameters named in `estimate`, starting from their values: with
+#' `kernel_spec(scale = 900, estimate = "scale")` the search for a scale begins at 900. Estimated parameters other
+#' than angles are kept positive by taking logarithms: `coef(k, "free", unconstrained = TRUE)` returns the logarithms,
+#' and `update(k, unconstrained = )` sets them. `update(k, scale = 2)` fixes a value.
 #'
-#' `k1 + k2` and `k1 * k2` are kernels again, and so is `2 * k`, which multiplies its `variance`. If both kernels have a
-#' parameter of the same name, the name of the kernel is put in front of it.
+#' `k1 + k2` and `k1 * k2` are kernels, and so is `2 * k`, which multiplies the `variance` of `k` by 2. If both kernels
+#' have a parameter of the same name, its new name begins with the name of its kernel.
 #'
 #' A parameter may also be a lazy tensor, `k(x, scale = Pm(1, name = "s"))`, or depend on the argument of a function
 #' that [gradient()] differentiates.
 #'
 #' @section Two axes:
-#' Where a response changes more slowly along a coast or a seam than across it, one scale is too few, and a scale for
-#' each input (`ard = TRUE`) is enough only if the axes are those of the inputs. With `aniso`, for exactly two inputs,
-#' the `scale` is that along the long axis, `ratio` (above 0, at most 1) that of the short axis to it, and `angle` the
-#' direction of the long axis in degrees, counter-clockwise from the first input. (gstat's, in `anis = c(angle, ratio)`
-#' of `vgm()`, is clockwise from the second input, north: `90 - angle`.) `aniso = TRUE` leaves all three to [gp_fit()];
-#' other models take `aniso = c(ratio = , angle = )`. Inputs are not standardised then, since that would change angles.
-#' Distances are sqrt((x - y)' M (x - y)), with M = exp(-S) / s^2 and S = \[a, b; b, -a\] of three unrestricted numbers:
-#' s is the geometric mean of both scales, and a = b = 0 where they are the same.
+#' Along a coast or a seam a response may change more slowly than across it. A single scale does not describe this, and
+#' a scale for each input (`ard = TRUE`) does so only if the two directions are those of the inputs. `aniso` is for
+#' exactly two inputs: `scale` is the length-scale along the long axis, `ratio` (above 0, at most 1) is the scale along
+#' the short axis divided by `scale`, and `angle` is the direction of the long axis in degrees, counter-clockwise from
+#' the first input. (The angle in gstat, `anis = c(angle, ratio)` of `vgm()`, is clockwise from the second input, north:
+#' `90 - angle`.) With `aniso = TRUE` [gp_fit()] estimates all three parameters; other models take
+#' `aniso = c(ratio = , angle = )`. With `aniso`, inputs are not standardised, since that would change angles. Distances
+#' are sqrt((x - y)' M (x - y)), with M = exp(-S) / s^2, S = \[a, b; b, -a\] and exp the matrix exponential. The
+#' geometric mean of both scales is s. The numbers a, b and log(s) are unrestricted; a = b = 0 if both scales are equal.
 #'
 #' @section Places and other inputs:
-#' With `metric = "chordal"` the inputs are longitudes and latitudes in degrees, in this order, and distances are
-#' chords, straight through a sphere of this `radius`, in whose unit the `scale` is; by default the earth's, in
-#' kilometres. Every kernel of a distance stays positive definite so. A chord is shorter than the great circle, by 0.5 %
-#' at 20 degrees. Great circles themselves (`"haversine"`) are for `"matern12"` alone, because other kernels of them are
-#' not positive definite. With a `metric`, inputs are never standardised.
+#' With `metric = "chordal"` the inputs are longitudes and latitudes in degrees, in this order. Distances are chords,
+#' straight lines through a sphere of radius `radius`, by default that of the earth in kilometres. The `scale` is in the
+#' unit of the radius. With chords, every kernel of a distance stays positive definite. A chord is shorter than the
+#' great circle, by 0.5 % at 20 degrees. Great-circle distances (`"haversine"`) are for `"matern12"` alone, because
+#' other kernels of great-circle distances are not positive definite. With a `metric`, inputs are never standardised.
 #'
-#' Columns of a factor are such that two levels are at distance 1. To `"linear"` and `"polynomial"` of [gp_fit()] the
-#' inner product of a level with itself is 1, so that a linear kernel of a factor is a random intercept.
+#' A factor has one column per level, and two levels are at distance 1. For `"linear"` and `"polynomial"` in [gp_fit()]
+#' the inner product of a level with itself is 1: a linear kernel of a factor is a random intercept.
 #'
-#' `of` names the inputs that a kernel is of, in [gp_fit()] and [kernel_ridge()]. In a model of space and time
-#' `kernel_spec(metric = "chordal", of = c("long", "lat")) * kernel_spec(of = "day")` is separable, `+` is the sum, and
-#' both together are the product-sum model. One distance of all inputs, with a scale for each (`ard = TRUE`), is the
-#' metric model.
+#' `of` names the inputs on which a kernel depends, in [gp_fit()] and [kernel_ridge()]. For a model of space and time,
+#' `kernel_spec(metric = "chordal", of = c("long", "lat")) * kernel_spec(of = "day")` is the separable kernel. With `+`
+#' instead of `*` it is the sum kernel, and the sum of both is the product-sum kernel. One distance of all inputs, with
+#' a scale for each (`ard = TRUE`), is the metric model.
 #'
-#' The formula of [gp_fit()] and [kernel_ridge()] may name the geometry of points of the sf package, or have 1 on its
-#' right side. If these are longitudes and latitudes, `metric` is `"chordal"`, and a message says so. Without the
-#' geometry the model is of the variables alone, and a message says so, too: covariates belong in the `trend`.
+#' If the data are points of the sf package, the formula of [gp_fit()] and [kernel_ridge()] may name their geometry, or
+#' have 1 on its right side, which stands for the geometry. For longitudes and latitudes `metric` is then `"chordal"`,
+#' with a message. If the formula does not name the geometry, the model uses the variables alone, again with a message:
+#' covariates belong in the `trend`.
 #'
-#' @param kernel a name: `"gaussian"`, `"matern"` (with its smoothness `nu`, a number, or to be estimated by [gp_fit()]
-#'   if there is none), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`,
-#'   `"cauchy"`, `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
+#' @param kernel a name: `"gaussian"`, `"matern"` (its smoothness `nu` is a number, or is estimated by [gp_fit()] if it
+#'   is not given), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`, `"cauchy"`,
+#'   `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
 #'   `"thin_plate"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale` and of any other
 #'   parameters, that returns a lazy tensor, such as [kernel_cauchy()]
-#' @param scale the length-scale: a number, or one per component; `NULL` if it is to be found
+#' @param scale the length-scale: a number, or one per component; `NULL`, the default, leaves it to the model or test
 #' @param ... other parameters of the kernel, by name
-#' @param variance number that multiplies the kernel; `NULL` to estimate it
-#' @param ard give each variable its own length-scale (automatic relevance determination)? The columns of one factor or
-#'   one matrix share theirs
-#' @param aniso distances that count more across than along an axis: `TRUE` if scales and axis are to be estimated,
-#'   `c(ratio = , angle = )` if the axis is known
-#' @param estimate names of the parameters to estimate; if it is not given, those without a value
-#' @param metric distance between the inputs; `"chordal"` and `"haversine"` are on a sphere, see below, both in the unit
-#'   of `radius`: kilometres. (In [knn()] `"haversine"` is the angle, in radians.)
-#' @param radius of the sphere
-#' @param of names of the inputs that the kernel is of; `NULL` for all
+#' @param variance a number that multiplies the kernel, 1 by default; `NULL` to estimate it
+#' @param ard give each variable its own length-scale (automatic relevance determination)? The columns of a factor or of
+#'   a matrix share one length-scale
+#' @param aniso geometric anisotropy: `TRUE` to estimate scales and axes, `c(ratio = , angle = )` for known axes
+#' @param estimate names of the parameters to estimate; parameters without a value are estimated in any case
+#' @param metric the distance between inputs: `"euclidean"`, the default, or, on a sphere, `"chordal"` or `"haversine"`,
+#'   see below, both in the unit of `radius`: kilometres. (In [knn()] `"haversine"` is the angle, in radians.)
+#' @param radius the radius of the sphere, by default that of the earth in kilometres
+#' @param of names of the inputs on which the kernel depends; `NULL`, the default, for all inputs
 #' @param object,x for methods: a kernel
-#' @param which `"all"` parameters, or only those that are `"free"`, to be estimated
+#' @param which parameters that `coef()` returns: `"all"`, or only the `"free"` parameters, which are estimated
 #' @param unconstrained for `coef()`: return the logarithms of the free parameters? For `update()`: these logarithms, as
 #'   one vector
-#' @return A function of class `kernel_spec`, of `x`, `y` and parameters that override its own.
+#' @return A function of class `kernel_spec`, of `x`, `y` and, by name, parameters that replace its own.
 #' @seealso [ready-kernels] for the formulas, [median_scale()]
 #' @concept covariance function
 #' @concept length-scale hyperparameter

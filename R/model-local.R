@@ -2,24 +2,24 @@
 
 #' Local regression
 #'
-#' Fits a weighted mean (`degree = 0`) or plane (`degree = 1`) of the observations around each place, with Gaussian
+#' Fits a weighted mean (`degree = 0`) or plane (`degree = 1`) of the observations around each point, with Gaussian
 #' weights and standard errors. Use it as a smoother with one bandwidth per variable, chosen by leave-one-out
 #' cross-validation or by the corrected Akaike criterion (AICc).
 #'
-#' Weights are rescaled by the largest one, so that far from the data the prediction is that of the nearest
-#' observations, not `NaN`. A plane has slope 0 in directions in which no other observation is within reach.
+#' Weights are divided by the largest weight, so that far from the data the prediction is that of the nearest
+#' observations, not `NaN`. A plane has slope 0 in directions in which the observations within reach do not vary.
 #'
-#' Cross-validation is exact, even for observations with no other within the bandwidth: each is compared with the fit to
-#' all others. The search starts on a grid of bandwidths and refines the best; with more than 500 rows, the grid is
-#' evaluated on 500 of them.
+#' Cross-validation is exact: each observation is compared with the fit to all others, even if no other observation is
+#' within the bandwidth. The search starts on a grid of bandwidths and refines the best; with more than 500 rows, the
+#' grid is evaluated on 500 of the rows.
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with one column per
 #'   response); or `x` a formula
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
-#' @param degree 0 or 1
+#' @param degree degree of the local polynomial, 0 or 1
 #' @param bandwidth `"cv"`, `"aicc"`, or numbers (one, or one per variable): standard deviations of the Gaussian weights
-#' @param weights of the observations, whose variance is proportional to 1 / weight; those of weight 0 are left out.
-#'   `sigma` and prediction intervals are those of an observation of weight 1, as for [stats::lm()]
+#' @param weights weights of the observations: the variance of an observation is proportional to 1 / weight, and
+#'   observations of weight 0 are left out. `sigma` and prediction intervals are for weight 1, as in [stats::lm()]
 #' @param control settings of the bandwidth search, from [fit_control()]
 #' @param ... not used
 #' @return An object of class `local_reg`: `bandwidth`, `criterion`, `df` (the trace of the smoother matrix),
@@ -122,7 +122,7 @@ local_fit <- function(part, degree, h) {
 # --- methods ------------------------------------------------------------------------------------------------
 
 #' @rdname local_reg
-#' @param object,newdata for `predict()`: a fit, and new inputs; by default the fit's own
+#' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
 #' @param se.fit return standard errors?
 #' @param interval,level as in [stats::predict.lm()]
 #' @export
@@ -173,7 +173,7 @@ print.local_reg <- function(x, digits = 4, ...) {
 }
 
 #' @rdname local_reg
-#' @param n for `plot()` with one or two inputs: grid points along each
+#' @param n for `plot()` with one or two inputs: number of grid points along each input
 #' @export
 plot.local_reg <- function(x, n = NULL, level = 0.95, ...) {
   draw_picture(plot_data(x, n, level), ...)

@@ -2,33 +2,33 @@
 
 #' Classification and regression by nearest neighbours
 #'
-#' Predicts a factor by a vote among the `k` nearest observations, and a number by their mean. Use it as a benchmark
-#' that assumes nothing but that near observations are alike, for many rows and any distance.
+#' Predicts a factor by a vote among the `k` nearest observations, and a number by their mean. Use it as a benchmark for
+#' many rows and any distance: it assumes only that near observations are alike.
 #'
-#' With `weights = "inverse"` an observation counts with the inverse of its distance; those at distance 0, if there are
-#' any, count alone. If several classes have the most votes, the one with the nearest observation is predicted, and
-#' among those at the same distance the first level: nothing is random.
+#' With `weights = "inverse"` the weight of an observation is the inverse of its distance; if any observations are at
+#' distance 0, they count alone. If several classes have the most votes, the prediction is the class with the nearest
+#' observation, and at equal distances the first level. Nothing is random.
 #'
-#' `fitted()` and `residuals()` leave each observation out, since it would be its own nearest neighbour; so does
-#' `predict()` without `newdata`. `criterion` is their share of errors, or the mean squared residual. With `k = NULL`
-#' the number of neighbours from 1 to 50 with the smallest criterion is taken, the least if there are several; one
-#' search finds the neighbours of all.
+#' `fitted()`, `residuals()` and `predict()` without `newdata` leave each observation out, since it would be its own
+#' nearest neighbour. `criterion` is the share of errors of these predictions, or their mean squared residual. With
+#' `k = NULL` the number of neighbours from 1 to 50 with the smallest criterion is taken, the smallest such number if
+#' there are several. A single search finds the neighbours for all numbers.
 #'
 #' The standard error of a mean is the standard deviation of the neighbours' responses, divided by `sqrt(k)`; with
-#' weights, its weighted form. It ignores that the neighbours lie elsewhere.
+#' weights, its weighted form. It ignores that the neighbours differ from the new observation in their inputs.
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response: a factor or texts for classification; a
 #'   vector, or a matrix with one column per response, for regression. Or `x` a formula
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param k number of neighbours, or `NULL` to choose it by leave-one-out cross-validation
-#' @param weights of the neighbours: `"equal"` or `"inverse"`
-#' @param metric as in [knn()]
-#' @param standardize standardise the inputs to standard deviation 1? Needs to be `FALSE` for distances of amounts or of
-#'   places on a sphere, as it is by default for the geometry of points of the sf package
+#' @param weights weights of the neighbours: `"equal"` or `"inverse"`
+#' @param metric the distance, as in [knn()]
+#' @param standardize standardise the inputs to standard deviation 1? Must be `FALSE` for `"hellinger"`, `"braycurtis"`,
+#'   `"haversine"` and `"chordal"`. `FALSE` is the default for the geometry of points of the sf package
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
-#' @return An object of class `knn_fit`: `k`, `criterion`, `cv` (a data frame with the criterion for each `k`, if it was
-#'   chosen), `fitted.values`, and for numbers `residuals`. `predict()`: a factor, a matrix with the share of the votes
-#'   for each class, or numbers.
+#' @return An object of class `knn_fit`: `k`, `criterion`, `cv` (a data frame with the criterion for each `k`, if `k`
+#'   was chosen), `fitted.values`, and for numbers `residuals`. `predict()`: a factor, a matrix with the share of the
+#'   votes for each class, or numbers.
 #' @seealso [knn()] for the neighbours themselves, [local_reg()] and [kernel_ridge()] for smooth regression
 #' @concept k-nearest-neighbour classifier
 #' @concept nearest-neighbour regression
@@ -208,9 +208,9 @@ as_classes <- function(codes, fit) factor(levels(fit$y)[codes], levels(fit$y), o
 # --- methods ------------------------------------------------------------------------------------------------
 
 #' @rdname knn_fit
-#' @param object,newdata for `predict()`: a fit, and new inputs; by default the fit's own
-#' @param type for a factor `"class"` or `"prob"`, for numbers `"response"`
-#' @param se.fit return standard errors, for numbers?
+#' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
+#' @param type for a factor `"class"`, the default, or `"prob"`, the shares of votes; for numbers `"response"`
+#' @param se.fit return standard errors? For numbers only
 #' @export
 predict.knn_fit <- function(object, newdata = NULL, type = NULL, se.fit = FALSE, ...) {
   refuse_more(...)

@@ -3,11 +3,11 @@
 #' Nearest neighbours
 #'
 #' `knn()` finds the `k` nearest neighbours in `x` of each point of `x`, or of each row of `query`; `radius_nn()` finds
-#' all neighbours within a radius. Use them for many points and any distance: the results are exact, and memory is
-#' needed for these alone.
+#' all neighbours within a radius. Use them for many points and any distance: the results are exact, and only the
+#' results take memory.
 #'
-#' If the distance grows with the differences of points, as Euclidean, Manhattan and Minkowski distances do, a tree of
-#' boxes shows that most pairs are too far apart, and these are never computed.
+#' If the distance grows with the coordinate differences of points, as Euclidean, Manhattan and Minkowski distances do,
+#' a tree of bounding boxes excludes most pairs as too far apart, and their distances are never computed.
 #'
 #' A point is not its own neighbour unless there is a `query`: it is excluded by its row number, so duplicates at
 #' distance 0 remain. Among points at the same distance, those with the smaller row number come first, on any device.
@@ -25,10 +25,10 @@
 #' @param query points whose neighbours are wanted; by default all of `x`. Columns are matched by name if both have
 #'   names
 #' @param k number of neighbours
-#' @param metric `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`, `"hellinger"`,
-#'   `"braycurtis"`, `"haversine"` (longitude and latitude in degrees, the angle in radians: times 6371.0088 it is in
-#'   kilometres, as in [kernel_spec()]), `"chordal"` (the same, distance in kilometres straight through the earth, and
-#'   quicker), or a function of two lazy points
+#' @param metric the distance: `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`,
+#'   `"hellinger"`, `"braycurtis"`, `"haversine"` (the great-circle angle in radians, for longitudes and latitudes in
+#'   degrees; times 6371.0088 it is in kilometres, as in [kernel_spec()]), `"chordal"` (for the same inputs, the
+#'   distance in kilometres straight through the earth, which is faster), or a function of two lazy points
 #' @param exclude_self exclude point i of `x` from the neighbours of point i of `query`?
 #' @param radius distance up to which points are neighbours, inclusive
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
@@ -36,8 +36,8 @@
 #'   `radius_nn()`: a list with lists `id` and `dist`, nearest first, and `radius`, like `dbscan::frNN()`. `nn_graph()`:
 #'   a sparse matrix of class `dgCMatrix`. `as.data.frame()` and `as.matrix()`: a row for each neighbour, with columns
 #'   `query`, `neighbour` and `distance`.
-#' @seealso [argKmin()], on which it rests; [knn_fit()] for classification, [dbscan_lazy()]. If a package attached
-#'   later has its own `knn()`, write `kernweave::knn()`
+#' @seealso [argKmin()], the reduction that finds the neighbours; [knn_fit()] for classification, [dbscan_lazy()]. If a
+#'   package attached later has its own `knn()`, write `kernweave::knn()`
 #' @concept k-nearest neighbours
 #' @concept radius search
 #' @concept fixed-radius neighbours
@@ -203,7 +203,7 @@ filled_lists <- function(points, metric, counts, exclude_self) {
 
 #' @rdname knn
 #' @param nn what `knn()` or `radius_nn()` returned
-#' @param weights of the edges: 1, or the distance
+#' @param weights weights of the edges: 1 (`"one"`), or the `"distance"`
 #' @param symmetrize `"none"`, `"union"` or `"mutual"`
 #' @export
 nn_graph <- function(nn, weights = c("one", "distance"), symmetrize = c("none", "union", "mutual")) {

@@ -3,20 +3,20 @@
 #' Tests of all pairs of groups
 #'
 #' Runs a two-sample test for each pair of groups, and adjusts the p-values, as [pairwise.t.test()] does for means. Use
-#' it after a test of all groups, such as [energy_test()], has found that they differ, to see which ones.
+#' it to see which groups differ after a test of all groups, such as [energy_test()], has found a difference.
 #'
-#' Each pair has its own test, on the rows of the two groups alone; a length-scale that the test chooses is chosen from
-#' these. With permutations the smallest p-value is `1 / (R + 1)` before the adjustment, which multiplies it by up to
-#' the number of pairs: `R` should be large enough for that, or `null = "moments"` be used.
+#' Each pair has its own test, on the rows of the two groups alone; if the test chooses a length-scale, it chooses it
+#' from these rows. With permutations the smallest p-value is `1 / (R + 1)` before the adjustment, which multiplies it
+#' by up to the number of pairs: use a large enough `R`, or `null = "moments"`.
 #'
-#' @param x the points, a row each: a matrix, data frame or vector; or a formula, with the variables on the left and the
-#'   groups on the right
+#' @param x the points, one per row: a matrix, data frame or vector; or a formula, with the variables on the left and
+#'   the groups on the right
 #' @param g the group of each row
 #' @param test [energy_test()], [mmd_test()], [permanova()], or your own function of `x`, `groups` and more that returns
 #'   an `htest`
 #' @param p.adjust.method as in [stats::p.adjust()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
-#' @param strata labels; rows are permuted only within strata. For a formula, looked for in `data` first
+#' @param strata labels; rows are permuted only within strata. With a formula, `data` is searched for the labels first
 #' @param ... more arguments of the test, such as `R`, `null`, `kernel` or `distance`
 #' @return An object of class `pairwise.htest`: a list of `method`, `data.name`, `p.value` (a triangular matrix of
 #'   adjusted p-values), `p.adjust.method`, and `statistic`, a matrix like `p.value`.

@@ -5,19 +5,19 @@
 #' Partitions the variation among points, measured by any distance, among the terms of a design and tests each term. Use
 #' it as a multivariate analysis of variance when the variables are not normal, or when only a distance makes sense.
 #'
-#' With squared Euclidean distances, sums of squares are those of the variables, added up. With `null = "permutation"`,
-#' the rows themselves are permuted for the first term and for the whole model; for the other terms the residuals under
-#' the preceding terms (`by = "terms"`) or under all other terms (`by = "margin"`). With `null = "moments"`, which is
-#' faster for many points, the p-value comes from exact moments as in [mmd_test()], for the whole model or for a single
-#' term. If the rows of the design have few distinct orders (at most `R` or, with moments, 1000), all are used, and the
-#' test is exact.
+#' With Euclidean distances, each sum of squares is the total of the sums of squares of the variables. With
+#' `null = "permutation"`, the rows themselves are permuted for the first term and for the whole model. For the other
+#' terms, the residuals under the preceding terms (`by = "terms"`) or under all other terms (`by = "margin"`) are
+#' permuted. With `null = "moments"`, which is faster for many points, the p-value comes from exact moments as in
+#' [mmd_test()], for the whole model or for a single term. If the rows of the design have at most `R` distinct orders
+#' (with moments, at most 1000), all orders are used, and the test is exact.
 #'
 #' @param formula the points on the left (a matrix, a data frame or `cbind()` of variables), the design on the right
 #' @param data a data frame with the variables of the formula
 #' @param distance as `metric` in [knn()]: `"euclidean"`, `"bray"`, `"manhattan"` and others, or a function of two lazy
 #'   points. `"canberra"` is a sum over columns; vegan divides it by the number of columns that are not 0 in both rows
-#' @param by `"terms"`: in order; `"margin"`: each term after all others that do not contain it; `"model"`: the whole
-#'   model
+#' @param by `"terms"`: each term after the preceding terms; `"margin"`: each term after all others that do not contain
+#'   it; `"model"`: the whole model
 #' @param null `"permutation"` or `"moments"`
 #' @param R number of permutations
 #' @param strata labels, evaluated in `data`; rows are permuted only within strata

@@ -2,28 +2,28 @@
 
 #' Profile likelihoods of Gaussian process parameters
 #'
-#' `profile()` holds each parameter at values to both sides of its estimate, and maximises the likelihood over all
-#' others. `confint(fit, method = "profile")` gives the intervals that follow: they need not be symmetric, even on the
-#' log scale, and are more reliable than standard errors if few rows tell a parameter.
+#' `profile()` fixes one parameter at a time, at values on both sides of its estimate, and maximises the likelihood over
+#' all other parameters. `confint(fit, method = "profile")` gives the intervals that follow. These need not be
+#' symmetric, even on the log scale, and are more reliable than standard errors if few rows determine a parameter.
 #'
-#' Covariance parameters are profiled on the log scale, trend coefficients (of fits by maximum likelihood) as they are.
-#' Of a kernel with `aniso = TRUE` the parameters are `scale.mean`, the geometric mean of the scales along both axes,
-#' and `turn.a` and `turn.b`, which are 0 where both are the same: with m the root of the sum of their squares, the
-#' ratio is `exp(-m)` and the angle half that of the point (a, b).
-#' The grid is at 0.5, 1, 1.5, 2 and 2.6 standard errors, and goes on until the signed root of twice the fall of the
-#' log likelihood is beyond the normal quantile of `alpha / 2`, or the parameter at its bound; a step is halved where
-#' that root goes up by more than 1. An interval that is still open at a bound ends at 0 or `Inf`: a variance or nugget
-#' of 0, or a scale longer than the data can tell, is not refuted.
+#' Covariance parameters are profiled on the log scale, trend coefficients (of fits by maximum likelihood) on their own
+#' scale. For a kernel with `aniso = TRUE` the parameters are `scale.mean`, the geometric mean of the scales along both
+#' axes, and `turn.a` and `turn.b`, which are 0 if both scales are equal. With a = `turn.a`, b = `turn.b` and m =
+#' sqrt(a^2 + b^2), the ratio is `exp(-m)`, and the angle is half the angle of the point (a, b). The signed root is the
+#' root of twice the decrease of the log-likelihood, with the sign of the change. The grid is at 0.5, 1, 1.5, 2 and 2.6
+#' standard errors, and goes on until the signed root is beyond the normal quantile of `alpha / 2`, or the parameter is
+#' at its bound. A step is halved where the signed root grows by more than 1. An interval that is still open at a bound
+#' ends at 0 or `Inf`: the data do not exclude a variance or nugget of 0, or an infinite scale.
 #'
-#' If a value on the grid has a larger likelihood than the fit, the fit starts again from there, with a message.
+#' If a value on the grid has a larger likelihood than the fit, the fit starts again from that value, with a message.
+#' Beyond `control$dense_n` rows likelihoods are estimates. All of them use the same random probes, so that errors
+#' cancel in differences; if the standard error of a difference is still 0.1 or more, there is a warning of class
+#' `kernweave_warning_approximate`.
 #'
-#' Beyond `control$dense_n` rows likelihoods have errors. The same random probes make them cancel in differences; if the
-#' standard error of a difference is still 0.1 or more you get a warning of class `kernweave_warning_approximate`.
-#'
-#' @param fitted,object what [gp_fit()] returned; for `confint()` and `plot()` what `profile()` returned
+#' @param fitted,object for `profile()` what [gp_fit()] returned; for `confint()` what `profile()` returned
 #' @param which,parm names or numbers of parameters, as in `confint(fit)`; by default all
-#' @param alpha the profile reaches to intervals of level `1 - alpha`
-#' @param maxpts most values to each side of the estimate
+#' @param alpha profiles reach far enough for intervals of level `1 - alpha`
+#' @param maxpts maximum number of values on each side of the estimate
 #' @param level confidence level
 #' @param x what `profile()` returned
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]

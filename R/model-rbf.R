@@ -9,26 +9,26 @@
 #' The kernel weights are orthogonal to the polynomials, so the kernel need only be conditionally positive definite:
 #' thin plates, or functions such as the cube of the distance.
 #'
-#' For a thin plate in two dimensions the roughness is the bending energy, and `lambda` is that of `fields::Tps(lambda =
-#' , scale.type = "unscaled")`. `lambda = "gcv"` chooses the penalty as [kernel_ridge()] does, by generalised
-#' cross-validation, `n rss / (n - edf)^2`, combined with the likelihood: exactly for up to `control$dense_n` points,
-#' beyond from one Lanczos process for all penalties. The choice of `fields::Tps()` is the minimum of the column `gcv`.
-#' A `scale` that is not given is 1 for thin plates and energy kernels, [median_scale()] for others.
+#' For a thin plate in two dimensions the roughness is the bending energy, and `lambda` is the same as in
+#' `fields::Tps(lambda = , scale.type = "unscaled")`. `lambda = "gcv"` chooses the penalty as [kernel_ridge()] does, by
+#' generalised cross-validation, `n rss / (n - edf)^2`, combined with the likelihood. Up to `control$dense_n` points
+#' this is exact; for more points one Lanczos process serves all penalties. `fields::Tps()` chooses the minimum of the
+#' column `gcv`. The default `scale` is 1 for thin plates and energy kernels, and [median_scale()] for others.
 #'
-#' @param x,y the places (a matrix, data frame or vector) and the values (a vector, or a matrix with one column per
+#' @param x,y the inputs (a matrix, data frame or vector) and the values (a vector, or a matrix with one column per
 #'   response); or `x` a formula
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
-#' @param kernel as in [kernel_spec()]
-#' @param degree of the polynomial, at least the order of the kernel minus 1: 1 for thin plates, 0 for energy kernels;
-#'   -1 for no polynomial
+#' @param kernel the kernel, as in [kernel_spec()]
+#' @param degree degree of the polynomial, at least the order of the kernel minus 1: 1 for thin plates, 0 for energy
+#'   kernels; -1 for no polynomial
 #' @param lambda the penalty: a number, 0 or more; or `"gcv"` for generalised cross-validation
-#' @param weights of the observations, whose variance is proportional to 1 / weight
+#' @param weights weights of the observations: the variance of an observation is proportional to 1 / weight
 #' @param control settings from [fit_control()]
 #' @param ... not used
 #' @return An object of class `rbf_interpolate`: `coefficients` of the polynomial, in powers of the inputs,
 #'   `kernel.weights`, `lambda`, `edf` and, after a search, `gcv` (a data frame with the GCV score and the `criterion`
-#'   along the penalties) and `criterion` (the GCV score at the chosen penalty).
-#' @seealso [gp_fit()] for surfaces with standard errors, which these do not have; [local_reg()]
+#'   at each penalty) and `criterion` (the GCV score at the chosen penalty).
+#' @seealso [gp_fit()] for surfaces with standard errors, which `rbf_interpolate()` does not compute; [local_reg()]
 #' @concept thin-plate spline
 #' @concept smoothing spline
 #' @concept scattered data interpolation
@@ -260,7 +260,7 @@ rbf_values <- function(fit, at) {
 # --- methods ------------------------------------------------------------------------------------------------
 
 #' @rdname rbf_interpolate
-#' @param object,newdata for `predict()`: a fit, and new places; by default the fit's own
+#' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
 #' @param gradient return the derivatives with respect to the inputs, one column each, instead of the values?
 #' @export
 predict.rbf_interpolate <- function(object, newdata = NULL, gradient = FALSE, ...) {
@@ -317,7 +317,7 @@ rbf_sigma <- function(fit) {
 }
 
 #' @rdname rbf_interpolate
-#' @param n for `plot()` with one or two inputs: grid points along each
+#' @param n for `plot()` with one or two inputs: number of grid points along each input
 #' @export
 plot.rbf_interpolate <- function(x, n = NULL, ...) {
   draw_picture(plot_data(x, n), ...)

@@ -34,10 +34,10 @@ ridge_se <- function(fit, at) {
 }
 
 #' @rdname kernel_ridge
-#' @param object,newdata for `predict()`: a fit, and new inputs; by default the fit's own
+#' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
 #' @param se.fit return standard errors?
 #' @param interval,level as in [stats::predict.lm()]
-#' @param type for a `family`: means of the response, or the linear predictor
+#' @param type with a `family`: `"response"` for means of the response, `"link"` for the linear predictor
 #' @export
 predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
                                  interval = c("none", "confidence", "prediction"), level = 0.95,

@@ -6,46 +6,46 @@
 #' the reproducing kernel Hilbert space (RKHS). Use it for smooth nonlinear regression when the form of the function is
 #' unknown.
 #'
-#' The fit has one weight per observation, `(K + lambda) alpha = y`. The penalty is chosen by generalised
-#' cross-validation (GCV), exactly for up to `control$dense_n` rows; beyond, the whole curve comes from a single Lanczos
-#' process and is refined around its minimum. [marginal_effects()] gives the average slope in each input, with standard
-#' errors.
+#' The fit has one coefficient per observation: `(K + lambda) alpha = y`. The penalty `lambda` is chosen by generalised
+#' cross-validation (GCV). With up to `control$dense_n` rows the GCV curve is exact. With more rows a single Lanczos
+#' process gives the whole curve, which is then refined around its minimum. [marginal_effects()] gives the average slope
+#' in each input, with standard errors.
 #'
 #' @section The penalty:
-#' GCV minimises `n rss / (n - edf)^2`. With few rows its curve is flat, and if some points lie far from all others its
-#' minimum may be where nothing is smoothed. The criterion therefore includes the likelihood of a Gaussian process with
-#' this kernel, weighted as 100 rows: with `A = K + lambda`, it minimises the logarithm of the GCV score plus `100 / n`
-#' times `log(y' A^-1 y) + log|A| / n`. With 100 000 rows this is GCV alone for all practical purposes. On 78 data sets
-#' from R, the root mean squared error in ten-fold cross-validation was within 5 % of that of the best penalty for 74 of
-#' them; with GCV alone, for 56. `lambda = "loo"` uses leave-one-out cross-validation instead.
+#' GCV minimises `n rss / (n - edf)^2`. With few rows the GCV curve is flat, and if some points lie far from all others
+#' its minimum may be at a penalty that smooths nothing. The criterion therefore includes the likelihood of a Gaussian
+#' process with this kernel, weighted as 100 rows: with `A = K + lambda`, it minimises the logarithm of the GCV score
+#' plus `100 / n` times `log(y' A^-1 y) + log|A| / n`. With 100 000 rows this is GCV alone for all practical purposes.
+#' On 78 data sets from R, the root mean squared error in ten-fold cross-validation was within 5 % of the error with the
+#' best penalty for 74 data sets; with GCV alone, for 56. `lambda = "loo"` uses leave-one-out cross-validation instead.
 #'
 #' @section Units:
 #' Inputs and response are first standardised to mean 0 and standard deviation 1, and results are returned in the units
-#' of the data. But `alpha`, `lambda`, `gcv` and the kernel parameters refer to the standardised data: set `standardize
-#' = FALSE` to give a `scale` in the units of the data. If you give no `scale`, it is [maxvar_scale()] of at most 2000
-#' of the points. With a given `lambda` the level of the weights matters: the penalty on an observation of weight w is
-#' `lambda / w`, so that weights ten times as large are a `lambda` of a tenth. `sigma2` is the mean
-#' squared residual. Standard errors from `predict()` ignore the bias of the estimate.
+#' of the data. But `alpha`, `lambda`, `gcv` and the kernel parameters refer to the standardised data: set
+#' `standardize = FALSE` to give a `scale` in the units of the data. If a kernel with one `scale` has no value for it,
+#' the scale is [maxvar_scale()] of at most 2000 of the points. With a given `lambda` the level of the weights matters:
+#' an observation of weight w has the penalty `lambda / w`, so that ten times the weights have the effect of a tenth of
+#' `lambda`. `sigma2` is the mean squared residual. Standard errors from `predict()` ignore the bias of the estimate.
 #'
-#' `logLik()` is the normal likelihood of the residuals, with `edf + 1` degrees of freedom as in mgcv, so that `AIC()`
-#' works; that `lambda` was chosen is not counted. `simulate()` adds noise to the fitted values.
+#' `logLik()` is the normal log-likelihood of the residuals, with `edf + 1` degrees of freedom as in mgcv, so that
+#' `AIC()` works. `edf` does not count the choice of `lambda`. `simulate()` adds noise to the fitted values.
 #'
 #' @section Many rows:
-#' Beyond `control$dense_n` rows `edf` is an estimate, with its standard error in `edf_se`. With a given `lambda` it
-#' uses four random probes if these give it to within 0.5 %, and `control$probes` otherwise. With `probes = 0` it is not
-#' computed, which saves most of the time: `edf` is `NA`, and intervals use the normal distribution.
+#' Beyond `control$dense_n` rows `edf` is an estimate from random probes, and `edf_se` is its standard error. With a
+#' given `lambda` there are four probes if the standard error is then at most 0.5 %, and `control$probes` otherwise.
+#' `probes = 0` saves most of the time: `edf` is then `NA`, and intervals use the normal distribution.
 #'
 #' `control = fit_control(approximate = TRUE)` fits and predicts with [approximate()], in time proportional to the
-#' number of points rather than pairs. The grid of penalties then stops at the smallest that the approximation can
-#' resolve, and `gcv` has an attribute `note` that says so; a smaller `approximate` extends the grid.
+#' number of points rather than pairs. The grid of penalties then stops at the smallest penalty that the approximation
+#' can resolve, and the attribute `note` of `gcv` says so; a smaller `approximate` extends the grid.
 #'
 #' @section Responses that are not normal:
-#' With a `family` other than `gaussian()` the fit minimises minus the log-likelihood plus `lambda / 2` times the
-#' squared norm of the function, which with a free intercept is the linear predictor: kernel logistic regression. If
-#' `lambda` is `NULL` or `"loo"`, 17 values are compared, from the largest on until the criterion rises: the deviance of
-#' rows that are left out, to first order, or, beyond `control$dense_n` rows, the deviance plus twice `edf`, for Gamma
-#' generalised cross-validation. `r.squared` is the share of the null deviance that is explained, and standard errors
-#' are those of the working response. There is no `sigma2`.
+#' With a `family` other than `gaussian()` the linear predictor is a function in the RKHS plus an intercept without
+#' penalty. The fit minimises minus the log-likelihood plus `lambda / 2` times the squared norm of the function, as in
+#' kernel logistic regression. If `lambda` is `NULL` or `"loo"`, 17 values are compared, from the largest on, until the
+#' criterion has risen twice. The criterion is the deviance of rows that are left out, to first order. Beyond
+#' `control$dense_n` rows it is the deviance plus twice `edf` or, for Gamma, generalised cross-validation. `r.squared`
+#' is the explained share of the null deviance. Standard errors are those of the working response. There is no `sigma2`.
 #'
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops its search for `lambda` early: fix `lambda` to compare the two.
 #'
@@ -56,14 +56,14 @@
 #' @param lambda the penalty: a positive number; several numbers, to choose the best of them; `NULL` or `"gcv"` for
 #'   generalised cross-validation; `"loo"` for exact leave-one-out cross-validation, for up to `control$dense_n` rows
 #' @param standardize standardise the inputs and the response?
-#' @param weights of the observations, whose variance is proportional to 1 / weight; with a `family` as for [gp_fit()]
+#' @param weights weights of observations: variances are proportional to 1 / weight; with a `family` as in [gp_fit()]
 #' @param control settings from [fit_control()]
-#' @param family the distribution of the response, as for [gp_fit()]; of a negative binomial the size is to be given, as
-#'   in `MASS::negative.binomial(2)`
+#' @param family the distribution of the response, as for [gp_fit()]. A negative binomial needs a given size, as in
+#'   `MASS::negative.binomial(2)`
 #' @param ... not used
 #' @return An object of class `kernel_ridge`: `alpha`, `lambda`, `edf` (the trace of the smoother matrix) and its
-#'   standard error `edf_se`, `gcv` (a data frame with the GCV score and the `criterion` along the penalties),
-#'   `criterion` (the GCV score at the chosen penalty), `sigma2`, `r.squared`.
+#'   standard error `edf_se`, `gcv` (a data frame with the GCV score and the `criterion` at each penalty), `criterion`
+#'   (the GCV score at the chosen penalty), `sigma2`, `r.squared`.
 #' @seealso [marginal_effects()]; [ridge_path()], which does the computing; [gp_fit()] and [conditional()] for kriging
 #' @concept regularisation and overfitting
 #' @concept penalised regression
@@ -333,9 +333,9 @@ print.summary.kernel_ridge <- function(x, digits = 4, ...) {
 }
 
 #' @rdname kernel_ridge
-#' @param which for `plot()`: residuals against fitted values; the criterion along the penalties; marginal effects with
-#'   the quartiles of the pointwise effects; with one input, the fitted curve; the variogram of the residuals; or
-#'   numbers from 1 to 6, see [plot_fit]
+#' @param which for `plot()`: `"fitted"`, residuals against fitted values; `"gcv"`, the criterion against the penalty;
+#'   `"effects"`, marginal effects with the quartiles of the pointwise effects; `"curve"`, the fitted curve of one
+#'   input; `"variogram"`, the variogram of the residuals; or numbers from 1 to 6, see [plot_fit]
 #' @export
 plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects", "curve", "variogram"), ...) {
   if (is.numeric(which)) draw_diagnostics(x, which, ...) else draw_picture(plot_data(x, which), ...)

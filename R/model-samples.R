@@ -3,61 +3,61 @@
 #' Tests of equal distributions
 #'
 #' Test whether two or more samples, of any dimension, come from the same distribution. `mmd_test()` uses the maximum
-#' mean discrepancy (MMD) of a kernel, `energy_test()` the energy distance, which is the MMD of the kernel
+#' mean discrepancy (MMD) of a kernel. `energy_test()` uses the energy distance, which is the MMD of the kernel
 #' `-d^exponent`. Use them when samples may differ in more than their means.
 #'
 #' The statistic is the sum over pairs of groups a and b of `n_a n_b / (n_a + n_b)` times their squared discrepancy,
-#' computed from all pairs of points. With the energy distance it is that of `energy::eqdist.etest()`. The scale of a
-#' kernel that has none is [median_scale()] of all points, which does not depend on the labels. A factor among the
+#' computed from all pairs of points. With the energy distance it equals the statistic of `energy::eqdist.etest()`. A
+#' kernel without a scale uses [median_scale()] of all points, which does not depend on the labels. A factor among the
 #' variables has one column per level, and two levels are at distance 1.
 #'
 #' @section P-values:
 #' With `null = "permutation"` the p-value comes from `R` random relabellings of the rows, or from all relabellings if
 #' there are at most `R`. With `null = "moments"` it comes from the exact mean, variance and skewness of the statistic
-#' over all relabellings, matched by Pearson's type III curve. This is faster for large samples and reliable down to p =
-#' 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
+#' over all relabellings, matched by Pearson's type III curve. The curve is faster for large samples and reliable down
+#' to p = 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
 #'
-#' If there are at most 1000 relabellings, all are used even with `null = "moments"`, and the test is exact: its p-value
-#' is never below the smallest that relabellings can give. Of discrete samples, whose statistic has few values, no curve
-#' is taken either: `R` random relabellings are, with a message (see [hsic_test()]). Relabellings that only swap the
-#' names of groups of equal size have the same statistic; one of them stands for all if there would be too many. Random
-#' numbers are R's, so use `set.seed()`.
+#' If there are at most 1000 relabellings, the test uses all of them even with `null = "moments"`. It is then exact: its
+#' p-value is never below the smallest that relabellings can give. If the samples are discrete, the statistic has few
+#' values and no curve fits: `null = "moments"` then uses `R` random relabellings, with a message (see [hsic_test()]).
+#' Relabellings that only swap the names of groups of equal size have the same statistic; if all relabellings are too
+#' many, the test uses one relabelling of each such set. Random numbers come from R's generator, so use `set.seed()`.
 #'
 #' @section Slices:
 #' With `slices`, no pairs are computed. Up to a known factor, the distance of two points is the mean distance of their
-#' projections over all directions, and on a line sorting replaces the pairs. Independent random directions thus give an
-#' unbiased estimate of the statistic, with a standard error (on a line, the exact statistic). The error depends on the
-#' number of directions, not of points, while time grows as points times slices: this pays for many points in four or
-#' more dimensions. The permutation test uses the same directions for all relabellings, so that its level is exact even
-#' with few slices. Slices are available for the distance itself (`energy_test()` with exponent 1, or `kernel =
-#' "energy"`) with permutations, and run on the CPU.
+#' projections on lines in all directions. On a line, sorting replaces the pairs. Independent random directions thus
+#' give an unbiased estimate of the statistic, with a standard error; for a single variable the statistic is exact. The
+#' standard error depends on the number of directions, not of points, while the time is proportional to the number of
+#' points times `slices`. Slices therefore pay for many points in four or more dimensions. The permutation test uses the
+#' same directions for all relabellings, so that its level is exact even with few slices. Slices are available for the
+#' distance itself (`energy_test()` with exponent 1, or `kernel = "energy"`) with permutations, and run on the CPU.
 #'
 #' @section Precision and warnings:
-#' Energy statistics are computed in a unit of their own, so that points may be as large or small as numbers can be.
-#' With other kernels, points whose squared distances exceed the range of double precision are refused. If the kernel is
-#' linear or a function of differences, points far from 0 are first moved there, which does not change the statistic.
+#' Energy statistics are computed from rescaled points, so that coordinates may be as large or small as double precision
+#' allows. With other kernels, squared distances beyond the range of double precision give an error. If the kernel is
+#' linear or a function of differences, points far from 0 are first moved to 0, which does not change the statistic.
 #'
-#' If there are more groups than half the rows, or most groups have a single row, you get a warning of class
-#' `kernweave_warning_groups`: usually the two sides of the formula have been swapped.
+#' A warning of class `kernweave_warning_groups` says that there are more groups than half the number of rows, or that
+#' most groups have a single row. Usually the two sides of the formula have been swapped.
 #'
-#' @param x the points of the first sample, or of all (a matrix, data frame or vector); or a formula, with the variables
-#'   on the left and the grouping factor on the right
+#' @param x the points of the first sample, or of all samples (a matrix, data frame or vector); or a formula, with the
+#'   variables on the left and the grouping factor on the right
 #' @param y the points of the second sample; columns are matched by name if both have names
 #' @param groups instead of `y`: the group of each row of `x`, two or more groups
-#' @param kernel as in [kernel_spec()]
-#' @param exponent of the distance, above 0 and below 2
-#' @param null `"permutation"` or `"moments"`
+#' @param kernel the kernel, as in [kernel_spec()]
+#' @param exponent the exponent of the distance, above 0 and below 2
+#' @param null the null distribution: `"permutation"`, the default, or `"moments"`
 #' @param R number of permutations
 #' @param strata labels; rows are permuted only within strata
 #' @param slices number of random directions to use instead of all pairs, from a hundred to some thousands; `NULL` for
 #'   the exact statistic
 #' @param data,subset,na.action for a formula: as in [stats::lm()]; the printed test gives the number of rows left out
 #' @param ... for a formula: the other arguments
-#' @return A test of class [kernweave_test] and `htest`. For two groups, `estimate` is the unbiased squared discrepancy,
-#'   which may be negative, and the biased discrepancy, not squared, for `mmd_test()`, and the energy distance for
-#'   `energy_test()`. `pairwise` has the squared discrepancies, or energy distances, between all groups; `replicates` or
-#'   `moments` describe the null distribution. With `slices`, `stderr` is the standard error of the statistic as an
-#'   estimate of the one from all pairs.
+#' @return A test of class [kernweave_test] and `htest`. For two groups, `estimate` of `mmd_test()` has the unbiased
+#'   squared discrepancy, which may be negative, and the biased discrepancy, not squared. `estimate` of `energy_test()`
+#'   is the energy distance. `pairwise` has the squared discrepancies, or energy distances, between all groups;
+#'   `replicates` or `moments` describe the null distribution. With `slices`, `stderr` is the standard error of the
+#'   statistic as an estimate of the statistic from all pairs.
 #' @seealso [dcor_test()] for dependence, [permanova()] for designs, [kernweave_test] for plotting
 #' @concept two-sample test
 #' @concept maximum mean discrepancy

@@ -7,10 +7,10 @@
 #' largest variance, computed from all pairs.
 #'
 #' `median_scale()` uses the positive distances among at most 2000 of the points, evenly spaced in lexicographic order.
-#' It is a symmetric function of the sample, so permutation tests that use it stay exact.
+#' The result does not depend on the order of the points, so permutation tests that use it stay exact.
 #'
 #' @param x points: a matrix, a data frame or a vector; a factor has one column per level
-#' @param kernel as in [kernel_spec()]
+#' @param kernel the kernel, as in [kernel_spec()]
 #' @return A number.
 #' @seealso [kernel_spec()]
 #' @concept median heuristic

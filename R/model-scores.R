@@ -1,12 +1,13 @@
 # Scores of predictive distributions: of fits, of what was left out, of several fits beside each other.
 
-#' How good predictions are
+#' Scores of predictions
 #'
-#' Scores the predictions of a fit, with their uncertainty: at new rows, at its own rows, each predicted from all
-#' others, or at those that [cross_validate()] left out. Use it to compare models of any kind by what they predict, and
-#' to check whether their prediction intervals hold as much as they should.
+#' Scores the predictions of a fit and their uncertainty. The predictions are for new rows, for the rows of the fit
+#' (each predicted from all others), or for the rows that [cross_validate()] left out. Use the scores to compare models
+#' of any kind, and to check whether prediction intervals have the coverage that they should have.
 #'
-#' Each observation y has a predictive distribution F, which includes the noise. Smaller scores are better:
+#' Each observation y has a predictive distribution F, which includes the noise. Smaller scores are better, but for
+#' `coverage` and `bias`:
 #'
 #' | column | mean of |
 #' |---|---|
@@ -14,38 +15,38 @@
 #' | `crps` | the integral of (F(x) - 1\{x >= y\})^2 over x (continuous ranked probability score), in units of y |
 #' | `interval_score` | the length of the interval, plus 2 / (1 - level) times the distance of y from it |
 #' | `coverage` | 1 if y is in the interval: it should be `level` |
-#' | `rmse` | the square of y minus its prediction, the mean of F; it is the root of that mean |
-#' | `mae` | the absolute value of that difference |
+#' | `rmse` | the square of y minus its prediction, which is the mean of F; `rmse` is the root of the mean square |
+#' | `mae` | the absolute value of y minus its prediction |
 #' | `bias` | the prediction minus y: positive where predictions are too large |
 #'
-#' The first three are proper scores: on average the true distribution has the least. `crps` is the absolute error of a
-#' prediction without uncertainty, so that it is comparable to `mae`. For two classes it is the Brier score, and there
-#' is no interval. `crps` may be compared between a density and probabilities of counts, `logs` may not.
+#' The first three are proper scores: on average the true distribution has the smallest score. For a prediction without
+#' uncertainty `crps` is the absolute error, comparable to `mae`. For two classes `crps` is the Brier score, and there
+#' is no interval. `crps` may be compared between a density and probabilities of counts; `logs` may not.
 #'
-#' Of a [gp_fit()] and a [kernel_ridge()] F is normal, as for [elpd()]; with a `family` of [gp_fit()] it is that of the
-#' family, over the normal distribution of the linear predictor. Fits alone are scored by leaving one out, with the
-#' covariance parameters or `lambda` of all observations: see [rstandard.gp_fit()], also for fits of many rows, whose
-#' standard deviations are by neighbours.
+#' For [gp_fit()] and [kernel_ridge()] F is normal, as for [elpd()]. With a `family` of [gp_fit()] F is the distribution
+#' of the family, averaged over the normal distribution of the linear predictor. Without `newdata`, a fit is scored by
+#' leave-one-out predictions with the covariance parameters or `lambda` of all observations. See [rstandard.gp_fit()],
+#' also for fits of many rows, whose standard deviations are computed from neighbours.
 #'
 #' @section Standard errors:
-#' Columns that end in `.se` have standard errors of the means, as if rows were independent; that of `rmse` is by the
-#' delta method. Errors at neighbouring places are alike, and these standard errors are then too small: with blocks of
-#' places in `by` those of the total are over blocks, which may be of different sizes. Folds of [cross_validate()] are
-#' such blocks. With few blocks they are rough.
+#' Columns that end in `.se` have standard errors of the means, as if rows were independent. The standard error of
+#' `rmse` is by the delta method. If errors of neighbouring points are alike, these standard errors are too small. With
+#' blocks of points in `by`, the standard errors for `all` rows are computed over blocks, which may be of different
+#' sizes. Folds of [cross_validate()] are such blocks. With few blocks the standard errors are rough.
 #'
 #' @param object what [gp_fit()], [kernel_ridge()] or [cross_validate()] returned, or a list of such objects, with names
-#'   or without, to compare them by the same observations
+#'   or without, to compare them on the same observations
 #' @param newdata new rows, as for `predict()`: if the fit was made from a formula, a data frame that has the response,
 #'   too. Rows with missing values are left out
-#' @param level of the interval; of `cross_validate()` it is given there
+#' @param level level of the prediction interval; for `cross_validate()` the level is given there
 #' @param by `NULL`, or a factor or vector with a block for each row, scored block by block
 #' @param y the response at `newdata`, if the fit was made from points
-#' @param weights of the rows of `newdata`: by default those that the call of the fit names, or 1
+#' @param weights weights of the rows of `newdata`: by default the weights named in the call of the fit, or 1
 #' @param ... for `newdata`: arguments of `predict()`, such as `method = "local"`
-#' @return A data frame of class `predictive_scores`: `n`, the scores and their standard errors, with a row for `all`
-#'   observations, preceded by the blocks if there are any. The attribute `rows` has the scores of each observation. For
-#'   a list there is a row per fit; `tidy()` of the generics package and the attribute `differences` have the
-#'   differences to the first fit, whose standard errors are those of paired differences. `accuracy()` of the generics
+#' @return A data frame of class `predictive_scores`: `n`, the scores and their standard errors. It has a row for each
+#'   block, if there are any, and then a row for `all` observations. The attribute `rows` has the scores of each
+#'   observation. For a list there is a row per fit; `tidy()` of the generics package and the attribute `differences`
+#'   have the differences to the first fit, with standard errors of paired differences. `accuracy()` of the generics
 #'   package returns the same scores as a plain data frame.
 #' @references Gneiting, T. and Raftery, A. E. (2007) Strictly proper scoring rules, prediction, and estimation. Journal
 #'   of the American Statistical Association 102, 359-378.

@@ -6,23 +6,23 @@
 #' regularisation `epsilon`. Use it to compare two samples or images by a (Sinkhorn) Wasserstein distance, or to map one
 #' to the other.
 #'
-#' The dual potentials are found on the log scale, so that nothing under- or overflows, while `epsilon` is halved from
-#' the largest cost down to its final value; there the iteration continues until both marginals are correct to `tol`.
-#' The cost matrix is never formed.
+#' The dual potentials are computed on the log scale, so that nothing under- or overflows. `epsilon` is halved from the
+#' largest cost down to its final value, at which the iteration continues until both marginals are correct to `tol`. The
+#' cost matrix is never formed.
 #'
-#' The regularised cost of a cloud to itself is not 0. `debias` subtracts half of this cost for each cloud: the
+#' The regularised cost of a cloud to itself is not 0. `debias = TRUE` subtracts half of this cost for each cloud: the
 #' resulting Sinkhorn `divergence` is 0 for equal clouds and positive otherwise.
 #'
-#' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value half of this one.
+#' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value is half of the value here.
 #'
 #' @param x,y points: matrices, data frames or vectors; columns are matched by name if both have names
 #' @param a,b masses of the points, equal by default; both must have the same sum, and are rescaled to sum to 1
 #' @param epsilon entropic regularisation, in units of the cost; by default a hundredth of the mean cost
 #' @param p power of the distance, at least 1
-#' @param debias also compute the divergence? It takes as long again
+#' @param debias also compute the divergence? This doubles the time
 #' @param tol tolerance on the marginals: sum of absolute differences of the masses
 #' @param max_iter maximum number of iterations at the final `epsilon`
-#' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost` of the plan alone; `divergence`, and its
+#' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `divergence`;
 #'   `distance`, `max(divergence, 0)^(1 / p)`; the potentials `f` and `g`; `marginal_error`; `iterations`.
 #' @seealso [transport_plan()], [energy_test()]
 #' @concept Wasserstein distance
@@ -242,8 +242,8 @@ plan_cost <- function(x, y, potentials, how) {
 #' Returns how much mass goes from each point of one cloud to each point of the other, as a lazy tensor. Use it to
 #' transport values that belong to the points.
 #'
-#' `%*%` transports such values, `sum()` gives the marginal masses, and `as.matrix()` the matrix if it is small. Points
-#' without mass are left out.
+#' `%*%` transports such values, `sum()` gives the marginal masses, and `as.matrix()` gives the matrix if it is small.
+#' Points without mass are left out.
 #'
 #' @param object what [sinkhorn()] returned
 #' @return A lazy tensor of one component.
@@ -264,9 +264,9 @@ transport_plan <- function(object) {
 }
 
 #' @rdname sinkhorn
-#' @param object,newdata for `predict()`: what `sinkhorn()` returned, and new points; by default those of `x`
-#' @param gradient return the gradient with respect to the points of `x` instead, for p = 2: of the divergence or, with
-#'   `debias = FALSE`, of the value
+#' @param object,newdata for `predict()`: what `sinkhorn()` returned, and new points; by default the points of `x`
+#' @param gradient return the gradient with respect to the points of `x` instead? It is the gradient of the divergence
+#'   or, with `debias = FALSE`, of the value, and is available for p = 2
 #' @param ... not used
 #' @export
 predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {

@@ -5,23 +5,23 @@
 #' Tests whether the independent draws `x` come from a density of which you only know the score, the gradient of the log
 #' density. Use it when the normalising constant is unknown, for instance to check the (thinned) draws of a sampler.
 #'
-#' The statistic is the kernel Stein discrepancy. With the score s and a kernel k, it is the mean over pairs of `h(x,
-#' x')`, which is the inner product of s(x) and s(x') times k, plus terms with derivatives of k. Its expectation is 0
-#' for the given density and positive for others.
+#' The statistic is the kernel Stein discrepancy. With the score s and a kernel k, it is the mean of `h(x, x')` over
+#' pairs of points, where h is the inner product of s(x) and s(x') times k, plus terms with derivatives of k. The
+#' expectation of h is 0 for the given density and positive for others.
 #'
-#' The p-value comes from random signs w and the distribution of `w' H w`, or (`null = "moments"`) from its exact first
-#' three moments over all signs, matched by Pearson's type III curve. Up to ten points have at most 512 different signs:
-#' all are used, even with `null = "moments"`. Parameters of the score are taken as known; if they were estimated from
-#' the same data, the test is conservative.
+#' The p-value comes from the distribution of `w' H w` over random vectors of signs w, where H is the matrix of h. With
+#' `null = "moments"` it comes from the exact first three moments over all signs, matched by Pearson's type III curve.
+#' With at most ten points there are at most 512 different vectors w: all are used, even with `null = "moments"`.
+#' Parameters of the score are taken as known; if they were estimated from the same data, the test is conservative.
 #'
 #' @param x points: a matrix, a data frame or a vector of numbers
-#' @param score a matrix with a row for each point, or a function of the points that returns one, such as [gradient()]
-#'   of the sum of log densities
-#' @param kernel as in [kernel_spec()]; a scale that is not given is [median_scale()]
-#' @param null `"signs"` or `"moments"`
+#' @param score a matrix with a row for each point, or a function of the points that returns such a matrix, such as
+#'   [gradient()] of the sum of log densities
+#' @param kernel the kernel, as in [kernel_spec()]; without a scale, it uses [median_scale()]
+#' @param null the null distribution: `"signs"`, the default, or `"moments"`
 #' @param R number of random signs
-#' @return A test of class [kernweave_test] and `htest`: `statistic` is `n` times V, the mean of `h` over all pairs;
-#'   `estimate` has U, the mean over pairs of different points, which may be negative, and V.
+#' @return A test of class [kernweave_test] and `htest`. `estimate` has U, the mean of `h` over pairs of different
+#'   points, which may be negative, and V, the mean over all pairs. `statistic` is `n` times V.
 #' @seealso [pair-derivatives], [kernweave_test]
 #' @concept kernel Stein discrepancy
 #' @concept goodness of fit

@@ -57,17 +57,17 @@ check_strata <- function(strata, n, null) {
 
 #' Methods for tests
 #'
-#' Print and plot the tests of this package. They have class `htest`, like those of the stats package, so functions that
-#' take an `htest` accept them.
+#' Print and plot the tests of this package. The tests have class `htest`, like those of the stats package, so functions
+#' that take an `htest` accept them.
 #'
-#' A test keeps the replicates or the moments of its statistic under the null hypothesis. `plot()` draws these beside
-#' the observed statistic, with Pearson's type III curve of the same mean, variance and skewness.
+#' A test keeps the replicates or the moments of its statistic under the null hypothesis. `plot()` draws them together
+#' with the observed statistic, and Pearson's type III curve of the same mean, variance and skewness.
 #'
 #' A permutation p-value counts the observed statistic among its replicates, so it is never 0. A p-value from moments is
-#' cut off at 0.001, because the curve is not reliable further out: use permutations there. If there are no more than
-#' 1000 permutations, all are used instead, and the p-value is exact. Neither are moments used where rows are so often
-#' alike that the statistic has few values, since a curve through these is about half an exact p-value's last step too
-#' low: see [hsic_test()].
+#' never below 0.001, because the curve is not reliable there: use permutations for smaller p-values. If there are no
+#' more than 1000 permutations, all of them are used instead, and the p-value is exact. Moments are not used either if
+#' so many rows are equal that the statistic has few values. The p-value from the curve would then be too low, by about
+#' half the step of the exact p-value at the observed statistic: see [hsic_test()].
 #'
 #' @param x a test
 #' @param digits significant digits

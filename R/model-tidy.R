@@ -5,9 +5,9 @@
 #' Methods for `tidy()`, `glance()` and `augment()` of the generics package, which broom also exports. Use them to
 #' collect results of several fits, or to plot fitted values with the data.
 #'
-#' `tidy()` has a row for each bandwidth, component, coefficient, effect, pair of groups or class of distances;
-#' `glance()` one row for the fit. `augment()` adds fitted values to the data: to [model.frame()] if the fit was made
-#' from a formula, otherwise to the inputs and the `response`.
+#' `tidy()` returns a row for each bandwidth, component, coefficient, effect, pair of groups or class of distances.
+#' `glance()` returns one row for the fit. `augment()` adds fitted values to the data: to [model.frame()] if the fit was
+#' made from a formula, otherwise to the inputs and the `response`.
 #'
 #' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
 #'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()], [permanova()] or [pairwise_test()]
@@ -15,8 +15,8 @@
 #'   [profile()][profile.gp_fit], [cross_validate()] and [predictive_scores()]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
 #'   `na.action` left out are dropped
-#' @param newdata new places, instead of the fit's own
-#' @param se_fit,conf.level,interval add standard errors? Confidence level and type of interval of `.lower` and `.upper`
+#' @param newdata for `augment()`: new inputs, instead of the inputs of the fit
+#' @param se_fit,conf.level,interval add standard errors? Confidence level and type of interval in `.lower` and `.upper`
 #' @param ... not used
 #' @return A data frame.
 #' @seealso [kernweave_fit]

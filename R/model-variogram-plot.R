@@ -102,9 +102,9 @@ lines.variogram_lazy <- function(x, ...) {
 }
 
 #' @rdname variogram
-#' @param which for `lines()` of a fit: the fitted function of one input, or the curve of its covariance, to the right
-#'   end of the plot
-#' @param n number of points on that curve
+#' @param which for `lines()` of a [gp_fit()]: `"fit"`, the fitted function of one input, or `"variogram"`, the curve of
+#'   its covariance up to the right end of the plot
+#' @param n number of points at which `lines()` computes the curve of the covariance
 #' @export
 lines.gp_fit <- function(x, which = if (ncol(x$data$x) == 1) "fit" else "variogram", n = 200, ...) {
   which <- choice_of(which[1], c("fit", "variogram"), "which")

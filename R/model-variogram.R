@@ -2,57 +2,57 @@
 
 #' Empirical variogram
 #'
-#' Half the mean squared difference of pairs of observations, by classes of their distance: how spatial correlation
-#' falls off. For what [gp_fit()] returned, the curve of the fitted covariance comes with it, so that a plot shows
-#' whether the two agree.
+#' Computes half the mean squared difference of pairs of observations, by classes of their distance. It shows how
+#' spatial correlation decreases with distance. For a [gp_fit()] the result includes the curve of the fitted covariance,
+#' so that a plot shows whether the two agree.
 #'
-#' Distances are Euclidean, of the inputs on the right-hand side of the formula. For a `gp_fit` they are those of the
-#' points of its model: chords in the unit of the `radius`, where its places are on a sphere. If its kernels are `of`
-#' different inputs, as in a model of space and time, distances are of all inputs together, in their units, and there is
-#' no curve, since the covariance is no function of them. Differences are those of `r`, the residuals of the trend by
-#' ordinary least squares; for a `gp_fit`, those of its trend, and of the rows that it used.
-#' The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the robust
-#' estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class holds the
-#' distances beyond its lower end up to and including its upper end; the first one also distance 0, of observations at
-#' the same place. Classes without pairs are left out. Weights of observations are not used.
+#' Distances are Euclidean distances between the inputs on the right-hand side of the formula. For a `gp_fit` they are
+#' distances between the points of its model: on a sphere, chords in the unit of the `radius`. If the kernels of a fit
+#' are `of` different inputs, as in a model of space and time, distances are between all inputs together, in their
+#' units, and there is no curve, since the covariance is not a function of these distances. The residuals `r` of the
+#' trend are by ordinary least squares; for a `gp_fit` they are those of its trend, at the rows that the fit used. The
+#' semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the robust
+#' estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class contains the
+#' distances above its lower end up to and including its upper end. The first class also contains distance 0, between
+#' observations with the same inputs. Classes without pairs are left out. Weights of observations are not used.
 #'
-#' The curve of a fit is `nugget + variance * (1 - k(h))`. If the kernel depends on the direction and there is no
-#' `alpha`, there is a curve along each input, or along both axes of a kernel with `aniso`: `alpha = 90 - angle + c(0,
-#' 90)` has the pairs along these. Kernels that are no function of the difference of two places, such as the
-#' polynomial one, have no curve. Compare the two at short distances: semivariances at long ones depend on few
-#' independent differences, and residuals of a trend vary less than the process.
+#' The curve of a fit is `nugget + variance * (1 - k(h))` at distance h. If the kernel depends on the direction and
+#' `alpha` is `NULL`, there is a curve along each input, or along both axes of a kernel with `aniso`;
+#' `alpha = 90 - angle + c(0, 90)` has the pairs along these axes. Kernels that are not a function of the difference of
+#' two points, such as the polynomial kernel, have no curve. Compare points and curve at short distances: semivariances
+#' at long distances depend on few independent differences, and residuals of a trend vary less than the process.
 #'
 #' @section Many rows:
-#' If there are more pairs than `pairs`, those among `sqrt(2 * pairs)` of the rows are used, half of these rows chosen
-#' at random, half their nearest neighbours, so that short distances are not left without pairs. `print()` says so. The
-#' choice is always the same, and leaves the random number generator alone. All pairs (`pairs = Inf`) take time
-#' proportional to their number, and little memory.
+#' If there are more pairs than `pairs`, the pairs among `sqrt(2 * pairs)` of the rows are used, and `print()` says so.
+#' Half of these rows are chosen at random, and half are their nearest neighbours, so that short distances have pairs,
+#' too. The choice is always the same, and does not change the state of the random number generator. All pairs
+#' (`pairs = Inf`) take time proportional to their number, and little memory.
 #'
 #' @section gstat:
 #' The result is also of class `gstatVariogram`, so that `gstat::fit.variogram()` reads it, and `gstat::variogram()` of
 #' a `gp_fit` calls this method. With the same boundaries, the numbers are those of `gstat::variogram()`, whose default
-#' cutoff differs slightly. Calls in the form of that function, with locations in a formula of their own or in a spatial
-#' object, are refused here. If gstat is attached later than kernweave, write `kernweave::variogram()`.
+#' cutoff differs slightly. Calls in the form of `gstat::variogram()`, with locations in a formula of their own or in a
+#' spatial object, give an error here. If gstat is attached later than kernweave, write `kernweave::variogram()`.
 #'
-#' @param x what [gp_fit()] returned, or a formula as for that function, response ~ inputs; for methods: a variogram
+#' @param x what [gp_fit()] returned, or a formula, response ~ inputs, as in [gp_fit()]; for methods: a variogram
 #' @param data,subset,na.action as in [gp_fit()]
 #' @param trend a one-sided formula for the trend, as in [gp_fit()]
-#' @param cutoff the largest distance; by default a third of the diagonal of the box that spans the places
-#' @param width of each class of distances
-#' @param breaks upper ends of the classes, instead of `cutoff` and `width`; a first one of 0 changes nothing
+#' @param cutoff the largest distance; by default a third of the diagonal of the bounding box of the points
+#' @param width the width of each class of distances, by default `cutoff / 15`
+#' @param breaks upper ends of the classes, instead of `cutoff` and `width`; a first value of 0 changes nothing
 #' @param alpha directions in degrees, clockwise from the second input (north) to the first (east), for two inputs;
 #'   `NULL` for pairs in all directions
-#' @param tol.hor how many degrees at most a pair may differ from a direction; gstat leaves it to rounding whether pairs
-#'   that differ by just so much belong to it
+#' @param tol.hor the largest angle between a pair of points and a direction, in degrees. Pairs at exactly this angle
+#'   are included; in gstat rounding decides
 #' @param cressie use the robust estimate?
-#' @param pairs the largest number of pairs
+#' @param pairs the largest number of pairs to use
 #' @param digits significant digits
 #' @param ... for `plot()` and `lines()`: graphical parameters; otherwise not used
 #' @return A data frame of class `c("variogram_lazy", "gstatVariogram", "data.frame")` with a row per class of distances
-#'   and direction: number of pairs `np`, mean distance `dist`, semivariance `gamma`, directions `dir.hor` and
-#'   `dir.ver` (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points with areas that grow with `np`, and for
-#'   a fit the curve; dashed lines mark the nugget and the length-scales that are below the cutoff. `lines()` adds the
-#'   curve to a plot.
+#'   and direction: number of pairs `np`, mean distance `dist`, semivariance `gamma`, directions `dir.hor` and `dir.ver`
+#'   (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points whose areas grow with `np`, and the curve of a
+#'   fit; dashed lines mark the nugget and the length-scales that are below the cutoff. `lines()` adds the curve to a
+#'   plot.
 #' @references Cressie, N. and Hawkins, D. M. (1980) Robust estimation of the variogram. Mathematical Geology 12,
 #'   115-125.
 #' @seealso [gp_fit()], [autoplot-fits]

@@ -95,30 +95,32 @@ left_product <- function(v, K, written = NULL) {
   rearranged(out, t)
 }
 
-#' A lazy tensor as a matrix
+#' Matrix operations on lazy tensors
 #'
-#' Lazy tensors behave like the matrix of pairs they stand for. `K %*% v` is the exact product with a vector or matrix
-#' of numbers, computed as sums over j; `crossprod(K, v)` is `t(K) %*% v`. Use these for kernel regression, densities
-#' and Gaussian processes without forming the matrix.
+#' A lazy tensor behaves like the matrix of pairs it stands for. `K %*% v` is the exact product with a vector or matrix
+#' of numbers, computed as sums over j; `crossprod(K, v)` is `t(K) %*% v`. Use these products for kernel regression,
+#' densities and Gaussian processes without forming the matrix.
 #'
-#' Several columns of `v` give as many columns of results. With a lazy tensor along j (`Vj(b)`) on the right, the result
-#' may be a `lazy_reduction`. The product of two matrices of pairs, `K %*% L` or `crossprod(K)`, stays lazy: it is an
-#' operator ([operator-algebra]).
+#' Each column of `v` gives a column of the result. The right side may also be a lazy tensor along j (`Vj(b)`); with
+#' placeholders the result is a `lazy_reduction`. The product of two matrices of pairs, `K %*% L` or `crossprod(K)`,
+#' stays lazy: it is an operator ([operator-algebra]).
 #'
-#' Rows of the result are named after the points along i, if these have names, and columns after those of `v`;
+#' The rows of the result have the names of the points along i, if any, and the columns have the column names of `v`;
 #' `dimnames(K)` are the names of the points along i and along j.
 #'
-#' `K[I, J]` selects rows and columns, by number, logical value or name, and `K[, , k]` components, all lazily; `t(K)`
-#' exchanges i and j. `as.matrix(K)`, `diag(K)`, `rowSums(K)`, `colSums(K)`, `rowMeans(K)` and `colMeans(K)` give
-#' numbers. `as.matrix(K)` refuses results larger than the option `kernweave.max_dense_mb`. No function of base R forms
-#' the matrix unasked: `eigen(K)`, `chol(K)`, `dist(K)` and `apply(K, 1, f)` are errors that say so; write
-#' `eigen(as.matrix(K))` if that is what you want.
+#' `K[I, J]` selects rows and columns, by number, logical value or name, and `K[, , k]` selects components; both stay
+#' lazy. `t(K)` exchanges i and j. `as.matrix(K)`, `diag(K)`, `rowSums(K)`, `colSums(K)`, `rowMeans(K)` and
+#' `colMeans(K)` give numbers. `as.matrix(K)` refuses results larger than the option `kernweave.max_dense_mb`. No
+#' function of base R forms the matrix implicitly: `eigen(K)`, `chol(K)`, `dist(K)` and `apply(K, 1, f)` are errors with
+#' a message that says so. Write `eigen(as.matrix(K))` to form the matrix.
 #'
 #' @param x,y lazy tensors, or numbers
-#' @param i,j,k points along i, points along j, components: positive, negative or logical; points also by name
-#' @param ... for `rowSums()` and its relatives: `tol` and settings, as for [reduction()]; otherwise not used
-#' @param drop not used: nothing is ever dropped
-#' @param nrow,ncol,names not used
+#' @param i,j,k points along i, points along j, components: positive, negative or logical subscripts; points also by
+#'   name
+#' @param ... for `rowSums()`, `colSums()`, `rowMeans()` and `colMeans()`: `tol` and settings, as for [reduction()];
+#'   otherwise not used
+#' @param drop must be `FALSE`: nothing is ever dropped
+#' @param names not used
 #' @return Numbers for products, `as.matrix` and `diag`; otherwise a lazy tensor.
 #' @seealso [reduction()] for other sums, [lazy-arithmetic], [plot()][plot.lazy_tensor]
 #' @concept kernel matrix
@@ -225,7 +227,7 @@ as.array.lazy_tensor <- function(x, ...) {
 # --- sums and means of rows and columns ------------------------------------------------------------------
 
 #' @rdname lazy-matrix
-#' @param na.rm,dims an error unless left at their default
+#' @param na.rm,dims,nrow,ncol an error unless left at their default
 #' @importFrom Matrix rowSums colSums rowMeans colMeans
 #' @exportMethod rowSums
 setMethod("rowSums", "lazy_tensor", function(x, na.rm = FALSE, dims = 1, ...) row_sums(x, na.rm, dims, ...))

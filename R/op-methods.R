@@ -2,16 +2,17 @@
 
 #' Algebra of linear operators
 #'
-#' Adds, multiplies, transposes, binds and scales operators; the result is an operator too. Nothing is computed until an
-#' operator multiplies numbers, and what can be done in one pass over the pairs is: a sum of lazy tensors becomes one
-#' formula, and so does a lazy tensor between diagonals. Lazy tensors, matrices and `Matrix::Diagonal()` can take part.
+#' Operators can be added, multiplied, transposed, bound and scaled; the result is an operator too. Nothing is computed
+#' until an operator multiplies numbers. Terms that one pass over the pairs can compute are merged: a sum of lazy
+#' tensors becomes one formula, and so does a lazy tensor between diagonals. Lazy tensors, matrices and
+#' `Matrix::Diagonal()` can take part.
 #'
 #' `A %*% B` of two operators, or of two lazy tensors, is an operator; `A %*% v` is a matrix of numbers, with row names
 #' from `A` and column names from `v`. `crossprod(A)` is `t(A) %*% A`, `crossprod(A, v)` is `t(A) %*% v`.
 #'
 #' `2 * A`, `A / 2`, `-A`, `A + B` and `A - B` mean the same as for matrices. `d * A`, with one number per row,
 #' multiplies rows, as in R; `A %*% diagonal_op(d)` multiplies columns. Functions of single entries (`A * B`, `A + 1`,
-#' `exp(A)`, `A > 0`) are an error, because an operator does not know its entries.
+#' `exp(A)`, `A > 0`) are an error, because an operator does not store its entries.
 #'
 #' `kronecker(A, B)` and `A %x% B`, `cbind()` and `rbind()` take operators together with matrices. Next to an operator,
 #' `cbind()` treats a vector as a column and repeats a number.
@@ -20,11 +21,11 @@
 #' operator: lazy tensors, coefficients, diagonals and matrices. Products, `diag()`, row sums, `as.matrix()`,
 #' [solve()][solve.linear_op], [logdet()] and `determinant()` then have derivatives of any order; for [keigen()] and
 #' [trace_estimate()] see their help. A [function_op()] is differentiated with its transpose, or by tracing the
-#' function. Anything that needs plain numbers is an error of class `kernweave_error_no_gradient`.
+#' function. An operation that needs plain numbers is an error of class `kernweave_error_no_gradient`.
 #'
 #' @param x operators, lazy tensors or matrices, at least one of them an operator. For `+`, `-`, `%*%`, `crossprod`,
-#'   `tcrossprod` and `kronecker`, matrices are taken as they are
-#' @param deparse.level not used, or an error
+#'   `tcrossprod` and `kronecker`, matrices need not be converted
+#' @param deparse.level not used
 #' @param ... for `cbind` and `rbind`: the operators and matrices to bind
 #' @return An operator, or a matrix of numbers if numbers were multiplied.
 #' @seealso [linear_op] to make operators, [operator-numbers], [lazy-matrix]

@@ -1,19 +1,19 @@
 # Numbers of linear operators: entries, diagonals, sums of rows; and operators of some rows and columns.
 
-#' Numbers of a linear operator
+#' Entries, diagonal and row sums of a linear operator
 #'
-#' `as.matrix(A)` computes the matrix itself, if it is no larger than the option `kernweave.max_dense_mb`; no function
-#' of base R does so unasked. `diag(A)` gives the diagonal. It needs no product if the parts of the operator know their
+#' `as.matrix(A)` computes the matrix, if it is no larger than the option `kernweave.max_dense_mb`; no function of base
+#' R does so implicitly. `diag(A)` gives the diagonal. It needs no product if the parts of the operator have a known
 #' diagonal (lazy tensors, matrices, diagonals, their sums, products of two of them, blocks and Kronecker products of
-#' these); otherwise it multiplies the identity matrix, 64 columns at a time. `rowSums(A)` and its relatives take one
-#' product.
+#' these); otherwise it multiplies the identity matrix, 64 columns at a time. `rowSums(A)`, `colSums(A)`, `rowMeans(A)`
+#' and `colMeans(A)` take one product each.
 #'
-#' `A[I, J]` is the operator of some rows and columns, chosen by number, logical value or name.
+#' `A[I, J]` is the operator of rows `I` and columns `J`, chosen by number, logical value or name.
 #'
 #' @param x an operator
 #' @param i,j rows and columns: positive, negative or logical, or names
-#' @param drop,nrow,ncol,names,na.rm,dims an error unless left at their default
-#' @param ... not used
+#' @param drop,nrow,ncol,na.rm,dims an error unless left at their default
+#' @param names,... not used
 #' @return Numbers; for `A[I, J]` an operator.
 #' @seealso [linear_op], [operator-algebra]
 #' @concept diagonal of a matrix product

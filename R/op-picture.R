@@ -2,12 +2,12 @@
 
 #' Plot a lazy tensor, or take its first rows
 #'
-#' `plot()` draws the matrix of pairs as an image, first row at the top, with a colour key beside it. If there are many
-#' points, it shows some at even distances. It is a single picture, so it can share a page with others
-#' (`par(mfrow = )`). `head()` and `tail()` take the first or last points along i and stay lazy.
+#' `plot()` draws the matrix of pairs as an image, first row at the top, with a colour key beside it. If there are more
+#' than `most` points along an axis, it draws evenly spaced points. The image is a single plot, so it can share a page
+#' with others (`par(mfrow = )`). `head()` and `tail()` take the first or last points along i and stay lazy.
 #'
 #' @param x a lazy tensor
-#' @param most largest number of points to draw along each axis
+#' @param most largest number of points to draw along each axis; by default 200
 #' @param col colours, from the smallest value to the largest
 #' @param zlim the two values at the ends of the colour scale; set it to compare several pictures
 #' @param main,xlab,ylab title and axis labels

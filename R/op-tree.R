@@ -30,10 +30,10 @@ dense_op <- function(matrix) {
 
 #' Linear operators
 #'
-#' A linear operator is a matrix that is never stored: it knows how to multiply. Use one where a matrix would be too
-#' large, or to combine a kernel matrix with diagonal, sparse or low-rank terms. Lazy tensors work as operators as they
-#' are; the functions here make others, and [operator-algebra] combines them: `K + 0.1 * identity_op(n)` is the kernel
-#' matrix plus a ridge.
+#' A linear operator is a matrix that is never stored and known only by its products. Use an operator if the matrix
+#' would be too large, or to combine a kernel matrix with diagonal, sparse or low-rank terms. Lazy tensors can be used
+#' as operators; the functions on this page make other operators, and [operator-algebra] combines them:
+#' `K + 0.1 * identity_op(n)` is the kernel matrix plus a ridge.
 #'
 #' `identity_op(n)` and `diagonal_op(d)` are diagonal; `Matrix::Diagonal(n)` next to an operator or a lazy tensor does
 #' the same. A dense `diag(n)` is treated like any matrix, with all its zeros.
@@ -41,11 +41,11 @@ dense_op <- function(matrix) {
 #' `as_op()` takes a matrix (of base R, or a dense, sparse or diagonal one of the Matrix package; a data frame of
 #' numbers) or a lazy tensor of one component. A sparse matrix multiplies in time proportional to its nonzero entries.
 #'
-#' `function_op()` takes a function that multiplies: given a matrix with one row for each column of the operator, it
-#' returns one with a row for each row of the operator. `block_op()` places operators side by side and on top of each
-#' other; `NULL` and 0 stand for blocks of zeros.
+#' `function_op()` takes a function that multiplies: given a matrix with a row for each column of the operator, it
+#' returns a matrix with a row for each row of the operator. `block_op()` makes a block matrix of operators; `NULL` and
+#' 0 stand for blocks of zeros.
 #'
-#' @param n number of rows and columns; for `function_op()` both numbers if they differ
+#' @param n number of rows and columns; for `function_op()` a vector of both numbers if they differ
 #' @param d numbers on the diagonal
 #' @param x a matrix, a lazy tensor of one component, or an operator
 #' @param f a function of a matrix that returns the operator times this matrix

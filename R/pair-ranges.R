@@ -2,15 +2,15 @@
 
 #' Blocks of pairs
 #'
-#' Describes which pairs of points exist, in blocks: points along i and along j are divided into ranges, and a block is
-#' all pairs of one range of i with one of j. Pass the result to [restrict()] to compute only these blocks, for instance
-#' pairs of nearby clusters.
+#' `ranges()` describes which pairs of points exist, in blocks. The points along i and along j are divided into ranges,
+#' and a block is all pairs of one range along i with one range along j. Pass the result to [restrict()] to compute only
+#' these blocks, for instance pairs of nearby clusters.
 #'
-#' @param i_blocks,j_blocks ranges of the points, in order and without overlap, gaps allowed: a matrix of two columns
-#'   with the first and last point of each range, as made by [cluster_ranges()]; a vector of lengths; or a factor, whose
-#'   runs are the ranges. A range whose last point comes before its first is empty
+#' @param i_blocks,j_blocks ranges of the points along i and j, in order and without overlap; gaps are allowed. A matrix
+#'   of two columns has the first and last point of each range, as made by [cluster_ranges()]; a vector has their
+#'   lengths; the runs of a factor are the ranges. A range whose last point comes before its first is empty
 #' @param pairs which blocks exist: a logical matrix, possibly sparse, with a row for each range of i and a column for
-#'   each range of j; or a matrix of two columns with the numbers of the ranges of i and j. A block named twice counts
+#'   each range of j; or a matrix of two columns with the numbers of the ranges of i and j. A block given twice counts
 #'   once
 #' @param dim numbers of points along i and j, needed if ranges given by first and last point do not cover all points
 #' @return An object of class `kernweave_ranges`.
@@ -179,24 +179,24 @@ print.kernweave_ranges <- function(x, ...) {
 
 #' Clusters of points, for blocks of pairs
 #'
-#' These functions prepare [ranges()]: they label points by cluster, sort them by label, and give the ranges and
-#' centroids of the clusters. \describe{
-#' \item{`grid_cluster`}{labels points by the cell of a regular grid they fall in: 1, 2, ... for the cells that have
-#'   points, in order of position}
+#' These functions prepare the arguments of [ranges()]: they label points by cluster, sort points by label, and return
+#' the ranges and centroids of the clusters. \describe{
+#' \item{`grid_cluster`}{labels each point by its cell of a regular grid: 1, 2, ... for the cells that have points, in
+#'   order of position}
 #' \item{`sort_by_cluster`}{sorts points by their labels}
-#' \item{`cluster_ranges`}{first and last point of each cluster, for sorted points}
-#' \item{`cluster_centroids`}{weighted means of the points of each cluster}
+#' \item{`cluster_ranges`}{returns the first and last point of each cluster, for sorted points}
+#' \item{`cluster_centroids`}{returns the weighted means of the points of each cluster}
 #' }
-#' Labels may come from anywhere: `kmeans(x, 50)$cluster`, `cutree()`, or a factor.
+#' Labels may also come from other functions: `kmeans(x, 50)$cluster`, `cutree()`, or a factor.
 #'
 #' @param x a matrix with a row for each point, or a vector
-#' @param eps the side length of a cell, or one for each column
+#' @param eps side length of the cells: one number, or one for each column of `x`
 #' @param labels the cluster of each point: a factor, whole numbers or strings
-#' @param weights numbers, one for each point, or `NULL`
-#' @return For `grid_cluster` whole numbers. For `sort_by_cluster` a list: `x`, `labels`, and the `order` by which they
-#'   were sorted; `result[order(sorted$order)]` puts results back in the order of the data. For `cluster_ranges` a
-#'   matrix of two columns, for `cluster_centroids` one with the columns of `x`; both have a row for each cluster, in
-#'   the order of the sorted points.
+#' @param weights weights of the points, one number each; `NULL` (default) for equal weights
+#' @return `grid_cluster()` returns whole numbers. `sort_by_cluster()` returns a list: `x` and `labels` after sorting,
+#'   and the `order` that sorts them; `result[order(sorted$order)]` puts results back in the order of the data.
+#'   `cluster_ranges()` returns a matrix of two columns, `cluster_centroids()` a matrix with the columns of `x`; both
+#'   have a row for each cluster, in the order of the sorted points.
 #' @seealso [ranges()], [restrict()]
 #' @concept spatial grid
 #' @concept binning

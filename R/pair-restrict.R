@@ -2,17 +2,17 @@
 
 #' Compute only some pairs
 #'
-#' Restricts a formula to some of its pairs: those within groups, those that satisfy a condition, or blocks. Reductions
-#' then run over these pairs only; products and [as.matrix()][lazy-matrix] have 0 for all others. Use it for
-#' within-group sums, leave-one-out sums, time windows and block-sparse kernels. Blocks without pairs are skipped, so a
-#' tenth of the pairs takes a tenth of the time.
+#' `restrict()` restricts a formula to some of its pairs: pairs within groups, pairs that satisfy a condition, or blocks
+#' of pairs. Reductions then run over these pairs only; products and [as.matrix()][lazy-matrix] have 0 for all other
+#' pairs. Use it for within-group sums, leave-one-out sums, time windows and block-sparse kernels. Blocks without pairs
+#' are skipped, so a tenth of the pairs takes a tenth of the time.
 #'
 #' The restriction stays with the formula: through arithmetic, `t()`, `%*%`, all reductions, [vjp()] and [gradient()],
-#' [solve()][solve.lazy_tensor] and other operators. `dim()` does not change. A point without pairs gets the value of a
-#' reduction of nothing: a sum of 0, a minimum of `Inf`, a mean of `NaN`, `NA` for a position. If several arguments are
+#' [solve()][solve.lazy_tensor] and other operators. `dim()` does not change. A point without pairs gets the value of an
+#' empty reduction: a sum of 0, a minimum of `Inf`, a mean of `NaN`, `NA` for a position. If several arguments are
 #' given, or a restricted formula is restricted again, only pairs that satisfy all restrictions remain. Two formulas
-#' with different restrictions cannot be combined in arithmetic; an unrestricted one takes over the restriction of the
-#' other.
+#' with different restrictions cannot be combined in arithmetic; an unrestricted formula takes over the restriction of
+#' the other formula.
 #'
 #' @section Groups:
 #' With `by`, points i and j form a pair if they are of the same group. Groups may have any size; points need not be
@@ -22,16 +22,16 @@
 #' @section Conditions:
 #' `where` is a logical formula of [row_index()][Vi] and [col_index()][Vi], of data, or of both:
 #' `where = row_index() < col_index()`, `where = abs(row_index() - col_index()) < 10`, `where = Vj(time) < Vi(time)`.
-#' Blocks in which it is false for all pairs are detected from bounds and skipped, so sort the points by the variable in
-#' the condition. `where` may also be a matrix with a row for each i and a column for each j: a logical one, or a sparse
-#' one of the Matrix package, whose stored entries are the pairs, whatever their value.
+#' Blocks in which the condition is false for all pairs are detected from bounds and skipped, so sort the points by the
+#' variable in the condition. `where` may also be a matrix with a row for each i and a column for each j: a logical
+#' matrix, or a sparse matrix of the Matrix package, whose stored entries are the pairs, whatever their value.
 #'
 #' @param F a lazy tensor, which may be complex
 #' @param by groups of the points: `list(g, h)` for the points along i and along j, or `g` for both. Factors, whole
 #'   numbers or strings, without `NA`
 #' @param where a logical lazy tensor of one component, or a matrix
 #' @param ranges blocks of pairs, made by [ranges()]
-#' @param exclude_diag `TRUE` leaves out the pairs of a point with itself, i = j
+#' @param exclude_diag if `TRUE`, leaves out the pairs of a point with itself, i = j. By default `FALSE`
 #' @return `F` with the restriction.
 #' @seealso [ranges()] for block sparsity, [reduction()]; the article "Which pairs exist" on the site
 #' @concept leave one out

@@ -2,21 +2,21 @@
 
 #' Check a result on random rows
 #'
-#' Recomputes some randomly chosen rows of a result on the device `"reference"`: as the formula is written, in float64,
-#' in two plain loops. Use it to measure the error of single precision, of a GPU, of an approximation or of an iterative
-#' solver, without computing everything twice.
+#' `audit()` recomputes randomly chosen rows of a result on the device `"reference"`: as the formula is written, in
+#' float64, in two plain loops. Use it to measure the error of single precision, of a GPU, of an approximation or of an
+#' iterative solver, without computing the whole result twice.
 #'
-#' If `rows` random rows show no error above the one reported, then with 95 % confidence at most a share of
-#' `1 - 0.05^(1 / rows)` of all rows has a larger error: 9 % for 32 rows.
+#' The reported error is the largest among `rows` random rows. With 95 % confidence, a larger error occurs in at most a
+#' share of `1 - 0.05^(1 / rows)` of all rows: 9 % for 32 rows.
 #'
-#' For an approximation, products are checked, and the error is that of the worst row. [approximate()] itself only
-#' requires that the root mean square error over all rows be at most its `tol`, so the worst of many rows may be several
-#' times larger.
+#' For an approximation, `audit()` checks a product and reports the error of the worst row. The tolerance `tol` of
+#' [approximate()] bounds only the root mean square error over all rows, so the error of the worst of many rows may be
+#' several times larger.
 #'
 #' @param x a lazy reduction, as from `reduction(call = FALSE)`, that keeps one axis; an operator made by
 #'   [approximate()]; or the result of [solve()][solve.lazy_tensor] with `report = TRUE`, whose residual is then checked
-#' @param rows how many rows
-#' @param seed a whole number; by default drawn from R's random numbers
+#' @param rows number of rows to check: by default 32, for an approximation 300
+#' @param seed a whole number; by default, R's random number generator draws it
 #' @param ... not used
 #' @return An object of class `kernweave_audit`: a list with `error`, the largest error relative to the largest number
 #'   in these rows, the `rows` checked, and the `share` of rows that may have a larger error.

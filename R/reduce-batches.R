@@ -37,19 +37,19 @@ one_batch <- function(x, at, axis = "i") {
 
 #' Batches: many problems of the same size
 #'
-#' An array with more than two dimensions, given to [Vi()], [Vj()] or [Pm()], is a batch of points: an array of n x D x
-#' B holds n points of D components in each of B batches. Use batches to compute many small problems in one call.
-#' `take_batch()` extracts the formula of one batch, for functions that do not accept batches: operators and
+#' An array with more than two dimensions, given to [Vi()], [Vj()] or [Pm()], contains batches of points: an array of
+#' `n x D x B` holds n points of D components in each of B batches. Use batches to compute many small problems in one
+#' call. `take_batch()` extracts the formula of one batch, for functions that do not accept batches: operators and
 #' [explain()].
 #'
-#' More batch dimensions are possible. For `Pm()` the first dimension is 1. Data without a batch dimension, or with one
-#' of extent 1, are shared by all batches. Reductions, products and gradients are computed for each batch separately,
-#' and their results have the batch dimensions last: a sum is an array of points x components x batches.
-#' [solve()][solve.lazy_tensor] solves each batch, and [logdet()] takes the log-determinant of each. Many small batches
-#' run as one job on all threads, large ones one after the other.
+#' An array may have several batch dimensions. The first dimension of an array for `Pm()` is 1. Data without a batch
+#' dimension, or with a batch dimension of extent 1, are shared by all batches. Reductions, products and gradients are
+#' computed for each batch separately, and their results have the batch dimensions last: a sum is an array of points x
+#' components x batches. [solve()][solve.lazy_tensor] solves each batch, and [logdet()] takes the log-determinant of
+#' each batch. Many small batches run as one job on all threads; large batches run one after the other.
 #'
 #' @param F a lazy tensor
-#' @param k the number of a batch, counted through all batch dimensions, the first of which varies fastest
+#' @param k the number of the batch. It counts all batches, with the first batch dimension varying fastest
 #' @return A lazy tensor without batch dimensions.
 #' @seealso [Vi()], [reduction()], [restrict()] for groups of different sizes
 #' @concept batched computation

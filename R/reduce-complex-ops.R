@@ -156,7 +156,7 @@ Complex.lazy_complex <- function(z) {
 }
 
 #' @rdname lazy_complex
-#' @param na.rm must be left at its default: a formula is computed for all pairs
+#' @param na.rm must be `FALSE`, the default: a formula is computed for all pairs
 #' @export
 Summary.lazy_complex <- function(..., na.rm = FALSE) {
   check_na_rm(na.rm)
@@ -171,7 +171,7 @@ Summary.lazy_complex <- function(..., na.rm = FALSE) {
 }
 
 #' @rdname lazy_complex
-#' @param index the axis to reduce over; without it, the mean is over the components
+#' @param index the axis to reduce over. Without it, `mean()` is over the components of each pair
 #' @export
 mean.lazy_complex <- function(x, index = NULL, ..., na.rm = FALSE) {
   check_na_rm(na.rm)

@@ -3,25 +3,25 @@
 
 #' Complex numbers in formulas
 #'
-#' Complex data give complex lazy tensors, for Fourier sums, characteristic functions and the like. Create one with
-#' `Vi(z)`, `Vj(z)`, `Pm(z)` or `Vij(z)` of complex numbers, by combining a lazy tensor with a complex number, as in
-#' `exp(2i * pi * Vi(x) * Vj(w))`, or with `lazy_complex()` from two real ones.
+#' Complex data give complex lazy tensors, for Fourier sums, characteristic functions and the like. Create a complex
+#' lazy tensor with `Vi(z)`, `Vj(z)`, `Pm(z)` or `Vij(z)` of complex numbers, by combining a lazy tensor with a complex
+#' number, as in `exp(2i * pi * Vi(x) * Vj(w))`, or with `lazy_complex()` from two real lazy tensors.
 #'
-#' Available are `+ - * / ^ == !=`, `exp log sqrt sin cos sinh cosh`, `Re Im Mod Arg Conj abs`, `sum` and `mean` over
-#' components or, with `index`, over points, `reduction()` with these two, `%*%`, `crossprod`, `tcrossprod`, `|`,
-#' `matvecmult()` and similar products (without a conjugate, as in base R), `norm2()`, `sqnorm2()`, `sqdist()`,
-#' `euclidean()` and `normalize()` (with real lengths, as by `Mod()`), `square()`, `rsqrt()`, `lazy_if()` between
-#' complex formulas, `elem()`, `extract()`, `rowSums` and its relatives, `diag`, `t`, `c`, `[` and `as.matrix`. Other
-#' operations are errors of class `kernweave_error_unsupported`. Complex numbers have no order: there is no minimum, and
-#' no comparison but equality.
+#' Complex lazy tensors support `+ - * / ^ == !=`, `exp log sqrt sin cos sinh cosh`, `Re Im Mod Arg Conj abs`, `sum` and
+#' `mean` over components or, with `index`, over points, `reduction()` with `"sum"` or `"mean"`, `%*%`, `crossprod`,
+#' `tcrossprod`, `|`, `matvecmult()` and similar products (without a conjugate, as in base R), `norm2()`, `sqnorm2()`,
+#' `sqdist()`, `euclidean()` and `normalize()` (with real lengths, as by `Mod()`), `square()`, `rsqrt()`, `lazy_if()`
+#' between complex formulas, `elem()`, `extract()`, `rowSums` and its relatives, `diag`, `t`, `c`, `[` and `as.matrix`.
+#' Any other operation is an error of class `kernweave_error_unsupported`. Complex numbers have no order, so minima and
+#' comparisons other than equality do not exist.
 #'
-#' Sums are complex numbers of R, and take one pass through the pairs. `Re()`, `Im()`, `Mod()` and `Arg()` give real
-#' lazy tensors, which work everywhere.
+#' A sum returns complex numbers of R, and takes one pass through the pairs. `Re()`, `Im()`, `Mod()` and `Arg()` return
+#' real lazy tensors, which work everywhere.
 #'
-#' A function given to [gradient()] may use complex formulas inside, as long as its result is real; [vjp()] takes a
-#' complex cotangent `g` and gives the gradient of `sum(Re(g) * Re(R) + Im(g) * Im(R))`.
+#' A function given to [gradient()] may use complex formulas inside, as long as its result is real. [vjp()] of a complex
+#' reduction R takes a complex cotangent `g` and returns the gradient of `sum(Re(g) * Re(R) + Im(g) * Im(R))`.
 #'
-#' @param real,imaginary real lazy tensors; one of them may be numbers
+#' @param real,imaginary the real and the imaginary part: real lazy tensors, of which one may be numbers instead
 #' @param x a real lazy tensor
 #' @return A complex lazy tensor. `exp1j(x)` is `exp(1i * x)`, `real2complex(x)` is x + 0i, `imag2complex(x)` is 0 + xi.
 #' @seealso [Vi()], [lazy-arithmetic] for real formulas, [reduction()]

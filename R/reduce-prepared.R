@@ -2,13 +2,13 @@
 
 #' Turn a prepared reduction into a function of its data
 #'
-#' Makes an R function that takes the data of each placeholder and computes the reduction. Use it for a formula that you
-#' evaluate on many data sets: the formula is prepared once.
+#' `as.function()` makes an R function that takes the data of each placeholder and computes the reduction. Use it for a
+#' formula that you evaluate on many data sets: the formula is prepared only once.
 #'
 #' @param x a `lazy_reduction`
 #' @param ... not used
-#' @return A function with one argument for each placeholder, in order of appearance; with no arguments if every operand
-#'   has its data.
+#' @return A function with one argument for each placeholder, in order of appearance. If every operand has data, the
+#'   function has no arguments.
 #' @seealso [reduction()], [kernel_op()] for formulas from text
 #' @export
 #' @examples
@@ -43,7 +43,7 @@ match_operands <- function(operands, among) r_match(operands, among %or% list())
 
 #' Compute a prepared reduction
 #'
-#' Carries out a reduction made with `call = FALSE` and returns its numbers.
+#' `as.matrix()` computes a reduction made with `call = FALSE` and returns its numbers.
 #'
 #' @param x a `lazy_reduction` without placeholders
 #' @param ... not used

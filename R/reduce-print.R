@@ -43,17 +43,17 @@ settings_text <- function(settings) {
 
 #' Print, format and summarise lazy objects
 #'
-#' Shows a lazy object without computing anything. `print()` shows the formula, `format()` returns it as text (for an
-#' operator, its algebra), `summary()` adds what it would cost, and `str()` gives one line.
+#' These methods show a lazy object without computing it. `print()` shows the formula, `format()` returns the formula as
+#' text (for an operator, its algebra), `summary()` adds the cost of the computation, and `str()` gives one line.
 #'
-#' `sum()`, `mean()`, `min()` and `max()` without `index` reduce the components of each pair and stay lazy; if one of
-#' these is the last step of a formula, `print()` says so.
+#' `sum()`, `mean()`, `min()` and `max()` without `index` reduce the components of each pair and return a lazy tensor.
+#' If such a reduction is the last step of a formula, `print()` says so.
 #'
-#' A variable has the name of its operand; one that is read along both axes, as in `kernel_gaussian(x)`, is `Vi(x)` and
-#' `Vj(x)`.
+#' A printed variable has the name of its operand. An operand that is read along both axes, as in `kernel_gaussian(x)`,
+#' is printed as `Vi(x)` and `Vj(x)`.
 #'
 #' @param x,object a lazy tensor, a lazy reduction, a linear operator, or a function made by [kernel_op()]
-#' @param digits significant digits of the numbers in a formula
+#' @param digits significant digits of the numbers in a formula; by default `getOption("digits")`
 #' @param ... not used
 #' @return `x`, invisibly; for `format` a string; for `summary` a list of class `summary.lazy_tensor`.
 #' @seealso [explain()], [plot()][plot.lazy_tensor]
@@ -207,33 +207,35 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 
 #' Explain how a formula would be computed
 #'
-#' Shows how kernweave would compute a lazy tensor or reduction: the formula as written and after simplification with
-#' the rules applied, the steps of the plan and where they run and, if the data are known, the device, why it was
-#' chosen, the expected time and memory, and all that is decided of the run: what computes the same bits elsewhere. Use
-#' it before a long computation. Nothing is computed.
+#' `explain()` shows how kernweave would compute a lazy tensor or reduction. Use it before a long computation: nothing
+#' is computed. The output contains the formula as written and after simplification, the rules applied, and the steps of
+#' the plan, which run for each i, each j or each pair. If the data are known, it also contains the device and the
+#' reason for it, the expected time and memory, and the decision: all settings with which another machine computes the
+#' same bits.
 #'
-#' For the result of [approximate()], it shows the formula in terms of the squared distance `s` of the scaled points,
-#' the boxes of each level, how many classes of pairs of boxes are skipped, expanded or split, the number of near pairs,
-#' their share of the work, and the error bound.
+#' For the result of [approximate()], `explain()` shows the formula in terms of the squared distance `s` of the scaled
+#' points, the boxes of each level, how many classes of pairs of boxes are skipped, expanded or split, the number of
+#' near pairs, their share of the work, and the error bound.
 #'
-#' For a reduction of an index formula, made with `call = FALSE`, `code = TRUE` shows C++ that computes it: a function
-#' of plain loops, without vectors, threads or copies, that a compiler takes as it is. This is not what runs here, which
-#' [schedule()] shows: it says what an order of loops means, and times one without the package. `order` has the loops,
-#' the outermost first; an axis named twice is cut into blocks of the size in `block`. Arguments are pointers: whole
-#' numbers, the lengths of axes; the arrays as the head of the function names them, row numbers as whole numbers, all
-#' others as `double`; then the result. There is code for formulas by number, and for `sum`, `count`, `max` and `min`.
+#' For a reduction of an index formula, made with `call = FALSE`, `code = TRUE` shows a C++ function that computes it:
+#' plain loops, without vector instructions, threads or copies, ready to compile. The package does not run this code;
+#' [schedule()] shows the loops that it runs. The code shows the meaning of a loop order and lets you time a loop order
+#' without the package. `order` names the loops, the outermost first; an axis named twice is cut into blocks of the size
+#' in `block`. The C++ function takes pointers: to the lengths of the axes (whole numbers), to the arrays named in its
+#' head (`double`, but row numbers are whole numbers), and to the result. Code exists for formulas of single numbers,
+#' without components, and for the reductions `sum`, `count`, `max` and `min`.
 #'
 #' `dplyr::explain()` and `generics::explain()` also find these methods, in whatever order packages are attached.
 #'
 #' @param x a lazy tensor, a lazy reduction, or an operator made by [approximate()]
-#' @param index for a lazy tensor: the axis to sum over
-#' @param cuda `TRUE` also shows the code for a GPU, even if there is none
-#' @param code `TRUE` shows the loops of an index formula as C++ instead
-#' @param order with `code`: the names of all axes, the outermost loop first; by default as the chosen nest has them
+#' @param index for a lazy tensor: the axis to sum over, by default `"j"`
+#' @param cuda if `TRUE`, also shows the code for a GPU, even if there is none. By default `FALSE`
+#' @param code if `TRUE`, shows the loops of an index formula as C++ instead. By default `FALSE`
+#' @param order with `code`: the names of all axes, the outermost loop first; by default as the package chooses
 #' @param block with `code`: for each axis that `order` names several times, the sizes of its blocks, the largest first
 #' @param ... not used
-#' @return An object of class `kernweave_explanation`, printed; with `code`, one of class `kernweave_code`, whose lines
-#'   `as.character()` gives.
+#' @return An object of class `kernweave_explanation`, which `print()` shows. With `code`, an object of class
+#'   `kernweave_code`, whose lines `as.character()` returns.
 #' @seealso [summary()][summary.lazy_tensor] for a shorter look, [kernweave_rules()] for the rules, [kernweave_sitrep()]
 #' @concept execution plan
 #' @concept computing time
@@ -304,7 +306,7 @@ explain.lazy_reduction <- function(x, cuda = FALSE, code = FALSE, order = NULL, 
 }
 
 #' @rdname explain
-#' @param digits significant digits of the numbers shown
+#' @param digits significant digits of the numbers shown; by default `getOption("digits")`
 #' @export
 print.kernweave_explanation <- function(x, digits = getOption("digits"), ...) {
   cat("as written\n", paste0("  ", few_digits(x$written, digits), "\n"), sep = "")

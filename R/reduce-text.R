@@ -5,23 +5,25 @@
 #' Turns a formula written as text into an R function of its data. Use it for formulas that come from a file or from
 #' another program; otherwise plain R with [Vi()] and [Vj()] is easier.
 #'
-#' The text may use R's infix operators, every operation of [kernweave_operations()] under either name, and the names
-#' declared in `args`. It may include a reduction, as in `"Sum_Reduction(Exp(-SqDist(x, y)), 1)"`, where the number is
-#' the axis to sum over (0 for i, 1 for j), and a derivative of it, as in `"Grad(Sum_Reduction(f, 1), x, e)"`.
+#' The text may use R's infix operators, every operation of [kernweave_operations()] under either of its two names, and
+#' the names declared in `args`. The text may include a reduction, as in `"Sum_Reduction(Exp(-SqDist(x, y)), 1)"`, where
+#' the number is the axis to sum over (0 for i, 1 for j), and the derivative of a reduction, as in
+#' `"Grad(Sum_Reduction(f, 1), x, e)"`.
 #'
 #' Components and attributes count from 1 and matrices are stored by columns, as everywhere in R. KeOps counts from 0
-#' and stores by rows: use [keops_kernel()] for texts written for it.
+#' and stores by rows: use [keops_kernel()] for texts written for KeOps.
 #'
-#' @param formula text
-#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`, optionally with positions counted from
-#'   0, as in `"x = Vi(0, 3)"`
-#' @param reduction name of the reduction, as in [kernweave_reductions()] or in KeOps; `"sum"` if the text has none
-#' @param index the axis to reduce over; overrides the text
+#' @param formula the formula: one string
+#' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "s = Pm(1)")`, optionally with positions counted
+#'   from 0, as in `"x = Vi(0, 3)"`
+#' @param reduction name of the reduction, as in [kernweave_reductions()] or in KeOps; by default the one in the text,
+#'   or `"sum"`
+#' @param index the axis to reduce over; overrides the axis in the text. By default the axis in the text, or `"j"`
 #' @param K number of results, for reductions that return the K best
-#' @param weight text of a formula that weights the terms, for reductions that accept one
+#' @param weight text of a formula that weights the terms, for reductions that accept a weight
 #' @param ... settings: `device`, `precision`, `threads`
-#' @return A function of a list of data (by name, or in the order of `args`), or of the data themselves. Printing it
-#'   shows the formula and its variables.
+#' @return A function of the data. It takes them as a list (by name, or in the order of `args`) or as separate
+#'   arguments. Printing the function shows the formula and its variables.
 #' @seealso [kernweave_operations()] for the names, [keops_kernel()] for KeOps texts,
 #'   [as.function()][as.function.lazy_reduction]
 #' @concept parse a formula

@@ -6,61 +6,63 @@
 #' Most reductions have a shortcut, such as `sum(F, index = "j")` or `argKmin(F, K = 5)`; use `reduction()` to choose
 #' the reduction by name, or to compute several in one pass.
 #'
-#' `index = "j"` reduces over j and leaves one row for each i; `"i"` the reverse; `"ij"` reduces over both and leaves
-#' one row. If all operands have data, the result is numbers. With placeholders, or with `call = FALSE`, it is a
-#' `lazy_reduction`: you can print, explain and save it, differentiate it with [vjp()] and [jvp()], turn it into a
-#' function of its placeholders with [as.function()][as.function.lazy_reduction], or, if it has none, compute it with
-#' `as.matrix()`.
+#' `index = "j"` reduces over j and returns one row for each i; `"i"` reduces over i and returns one row for each j;
+#' `"ij"` reduces over both and returns one row. If all operands have data, the result is numeric. With placeholders, or
+#' with `call = FALSE`, it is a `lazy_reduction`: you can print, explain and save it, differentiate it with [vjp()] and
+#' [jvp()], turn it into a function of its placeholders with [as.function()][as.function.lazy_reduction], or, without
+#' placeholders, compute it with `as.matrix()`.
 #'
 #' The result is a matrix for any number of points: one row for each point kept, one column for each component, as from
 #' `%*%`. `drop = TRUE` turns a single column into a plain vector.
 #'
-#' Row numbers count the reduced axis from 1; over `"ij"` they are positions in the matrix of pairs, column by column,
-#' as `which.min()` counts. The result takes its row names from the first operand along the kept axis that has row names
-#' (or names, if it is a vector).
+#' Row numbers in a result, as of `argmin`, count the reduced axis from 1; over `"ij"` they are positions in the matrix
+#' of pairs, column by column, as `which.min()` counts. The result takes its row names from the first operand along the
+#' kept axis that has row names (or names, if it is a vector).
 #'
 #' **Index formulas.** `reduction(C[i, j] ~ A[i, k] * B[k, j], "sum")` reduces arrays over any axes. The left side names
-#' the axes to keep, in the order of the result; the name in front of its brackets is not looked at. All other axes are
-#' reduced. A name in brackets is always an axis, even if a variable has that name (`bquote()` writes the number of a
-#' variable into a formula). `x[i, ]` is a row, as a point of several components; `p[j, 1]` the first number of row j,
-#' `p[j, "height"]` that of the column of this name; `mu[g[i], a]` takes the rows that `g` says, by number, as a factor
-#' or by name; `r[abs(i - j) + 1]` computes row numbers, by arithmetic, `abs()`, `floor()`, `pmin()` and their like;
-#' `fit$coef[k]` reads a part of a list; `A[i, i]` is the diagonal; an axis outside of brackets is its number, as in `i
-#' < j`. `y[t + s - 1]` is a window: an axis that stands nowhere alone gets the greatest length for which no window
-#' leaves its array, or the one that `extents` gives; one that also stands alone, as t in `y[t + 1] - y[t]`, has the
-#' length of that array (`y[t + 0]` leaves it to the windows). Everything else keeps its value. One kept axis gives a
-#' vector, none a number. The first array with names along an axis, `g` of `g[i]` included, names the result along it;
-#' if there is none, rows that `mu[g[i], a]` takes have the names that `mu` gives them. Positions over several axes
-#' count them in the order in which the right side mentions them, the first fastest. Sums and means of products of
-#' several arrays are found two at a time where that is less work. `weight` is then a formula, `weight = ~ V[s, ]`;
-#' there is no `index`, `by`, `tol` or `drop`, and there are no placeholders. [along()] makes such formulas in programs;
-#' then `index` names the axes to reduce over. [schedule()] shows how the loops lie.
+#' the axes to keep, in the order of the result; the name before the brackets has no effect. All other axes are reduced.
+#' A name in brackets is always an axis, even if a variable has that name; `bquote()` inserts the value of a variable.
+#' * `x[i, ]` is row i, a point of several components. `A[i, i]` is the diagonal. `fit$coef[k]` reads part of a list.
+#' * `p[j, 1]` is the first number of row j; `p[j, "height"]` is the number of row j in the column of this name.
+#' * `mu[g[i], a]` reads row `g[i]` of `mu`; `g` has row numbers or row names, or is a factor.
+#' * `r[abs(i - j) + 1]` computes a row number, by arithmetic, `abs()`, `floor()`, `pmin()` and similar functions.
+#' * `y[t + s - 1]` is a window. An axis that stands only in windows has the length in `extents` or, by default, the
+#'   greatest length with all windows inside their arrays. An axis that also stands alone in brackets, as t in
+#'   `y[t + 1] - y[t]`, is as long as that array; in `y[t + 0]` the windows determine the length of t.
+#'
+#' Outside brackets, an axis is its index, as in `i < j`, and any other name keeps its value. One kept axis gives a
+#' vector, no kept axis a number. The names of the result along an axis come from the first array with names along it,
+#' `g` of `g[i]` included, or else from the rows of `mu` that `mu[g[i], a]` reads. Positions over several axes count
+#' these axes in the order in which the right side mentions them, the first fastest. A sum or mean of a product of
+#' several arrays contracts two arrays at a time if that is less work. `weight` is then a formula, `weight = ~ V[s, ]`.
+#' Index formulas have no `index`, `by`, `tol`, `drop` or placeholders. [along()] makes such formulas in programs; then
+#' `index` names the axes to reduce over. [schedule()] shows the loop order.
 #'
 #' Several reductions of one formula, `op = c("sum", "max")`, or of several formulas over the same points,
-#' `F = list(F, G)`, take a single pass over the pairs and share common work. The result is a list named after `F`,
-#' after `op`, or after the reductions.
+#' `F = list(F, G)`, take a single pass over the pairs and share common work. The result is a list with the names of
+#' `F`, or of `op`, or of the reductions.
 #'
 #' @param F a lazy tensor, or a list of them; or an index formula
-#' @param op name of the reduction, as in [kernweave_reductions()], or several names: one for all of `F`, or one for
-#'   each
-#' @param index the axis to reduce over: `"i"`, `"j"` or `"ij"`
+#' @param op name of the reduction, as in [kernweave_reductions()], or several names: one for each formula in `F`, or
+#'   all for a single formula
+#' @param index the axis to reduce over: `"i"`, `"j"` (default) or `"ij"`
 #' @param K number of results, for reductions that return the K best
-#' @param weight a lazy tensor that weights the terms, for reductions that accept one; `sumsoftmaxweight` requires it.
-#'   With several reductions, `K` and `weight` go to those that accept them
-#' @param call compute now? `FALSE` gives a `lazy_reduction`
-#' @param drop `TRUE` returns a result of one column as a vector, named after the points kept. Nothing else is ever
-#'   dropped, so the shape does not depend on the number of points
-#' @param by groups of the points kept: a vector or factor with one entry for each. The result has one row for each
-#'   group, sorted and named by group, over the pairs of all its points. Available for sums, products, counts, means,
+#' @param weight a lazy tensor that weights the terms, for reductions that accept a weight; `sumsoftmaxweight` requires
+#'   it. With several reductions, `K` and `weight` apply to the reductions that accept them
+#' @param call if `TRUE` (default), computes the reduction now; `FALSE` returns a `lazy_reduction`
+#' @param drop if `TRUE`, returns a result of one column as a vector, named after the points kept; by default `FALSE`.
+#'   No other dimension is dropped, so the shape does not depend on the number of points
+#' @param by groups of the points kept: a vector or factor with one entry per point. The result has one row per group,
+#'   over the pairs of all its points; rows are sorted and named by group. Available for sums, products, counts, means,
 #'   extremes, `any`, `all` and `logsumexp`. For pairs within groups see [restrict()]
-#' @param tol a tolerance, for sums and means of a formula of a distance: far pairs are then approximated, see
-#'   [approximate()]. `NULL` computes every pair
-#' @param data for index formulas: a list, data frame or environment in which arrays are looked for first
-#' @param extents for index formulas: lengths of axes that no array tells, named, as in `c(s = 3)`
+#' @param tol a tolerance, for sums and means of a function of a distance: far pairs are approximated, see
+#'   [approximate()]. The default, `NULL`, computes every pair
+#' @param data for index formulas: a list, data frame or environment in which arrays are looked up first
+#' @param extents for index formulas: a named vector of lengths of axes that no array determines, as in `c(s = 3)`
 #' @param ... settings: `device`, `precision`, `threads`
-#' @return A matrix with one row for each point kept (for `K` results with several components, an array); of index
-#'   formulas an array with one extent for each kept axis, then the components or the `K` results; for `min_argmin` a
-#'   list of two; for several reductions a list of such; or a `lazy_reduction`.
+#' @return A matrix with one row per point kept; for `K` results with several components, an array. For index formulas,
+#'   an array with one dimension per kept axis, then the components, then the `K` results. `min_argmin` returns a list
+#'   of two, several reductions return a list of results. With placeholders or `call = FALSE`, a `lazy_reduction`.
 #' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for
 #'   gradients, [explain()]
 #' @concept kernel sum

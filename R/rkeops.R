@@ -1,22 +1,23 @@
 # Scripts written for rkeops: its names, on our engine. What differs: vignettes/articles/coming-from-keops.Rmd.
 
-#' Operators and options under the names of rkeops
+#' rkeops-compatible operators and options
 #'
-#' Let scripts written for rkeops run with kernweave.
+#' These functions let scripts written for rkeops run with kernweave.
 #'
-#' `keops_kernel()` makes an operator from a text formula; call it with a list of data and `inner_dim`: `"col"` if
-#' points are rows, `"row"` if they are columns. The text means what it means in KeOps: positions count from 0 (`Elem`,
-#' `Extract`, `OneHot`, `ArgMax`, `Var(3,1,0)`) and matrices and tensors are stored by rows (`MatVecMult`, `TensorProd`,
-#' `TensorDot`, `GradMatrix`); in [kernel_op()] they count from 1 and are stored by columns. Row numbers in results
-#' always count from 1, as R indexes.
+#' `keops_kernel()` makes an operator from a text formula. Call the operator with a list of data and with `inner_dim`:
+#' `"col"` if points are rows, `"row"` if points are columns. The text has the meaning it has in KeOps: positions count
+#' from 0 (`Elem`, `Extract`, `OneHot`, `ArgMax`, `Var(3,1,0)`), and matrices and tensors are stored by rows
+#' (`MatVecMult`, `TensorProd`, `TensorDot`, `GradMatrix`). In [kernel_op()] positions count from 1, and storage is by
+#' columns. Row numbers in results always count from 1, as in R.
 #'
-#' `keops_grad()` turns an operator into the operator of its gradient with respect to one variable, which takes one more
-#' input: numbers shaped like the result. Unlike in rkeops, this is the gradient of the sum of these numbers times the
-#' result, and has the shape of the variable.
+#' `keops_grad()` turns an operator into the operator of its gradient with respect to one variable. The gradient takes
+#' one more input `g`, numbers shaped like the result of the operator. Unlike in rkeops, it is the gradient of
+#' `sum(g * result)`, and has the shape of the variable.
 #'
-#' The helpers set options of this package ([kernweave_options()]) and print which, unless `rkeops_disable_verbosity()`
-#' was called. Computations are in float64 by default. Nothing is compiled on a CPU, so there is no folder of compiled
-#' formulas to manage. If there is no usable GPU, `rkeops_use_gpu()` says so and the CPU is used.
+#' `set_rkeops_options()` and the `rkeops_use_*()` functions set options of this package ([kernweave_options()]) and
+#' print the options set, unless `rkeops_disable_verbosity()` was called. Computations are in float64 by default.
+#' Nothing is compiled on a CPU, so there is no folder of compiled formulas to manage. If there is no usable GPU,
+#' `rkeops_use_gpu()` says so and the CPU is used.
 #'
 #' @param formula text of a formula with its reduction, such as `"Sum_Reduction(Exp(-SqDist(x, y)) * b, 1)"`
 #' @param args declarations such as `c("x = Vi(3)", "y = Vj(3)", "b = Vj(1)")`
@@ -29,12 +30,12 @@
 #' @param ncore number of threads; 0 or `NULL` for as many as there are cores
 #' @param verbose print the situation report ([kernweave_sitrep()])?
 #' @param x any object; for `elemT()` a lazy tensor of one component, or a number
-#' @param m,n position of that component among `n`, counted from 1 as everywhere in R
-#' @return For the first two a function of `input`, a list of data, and `inner_dim`; for `get_rkeops_options()` the
-#'   value of one option, or a list of several; for `check_rkeops()`, whether a small sum is correct; for functions that
-#'   start with `is.`, `TRUE` or `FALSE`: `is.LazyParameter()` for a single parameter of one component,
-#'   `is.LazyVector()` for formulas with a parameter, `is.LazyMatrix()` for those with points; for `elemT()` the
-#'   component among zeros; otherwise nothing.
+#' @param m,n position `m` of the component among `n` components, counted from 1 as everywhere in R
+#' @return `keops_kernel()` and `keops_grad()` return a function of `input`, a list of data, and `inner_dim`.
+#'   `get_rkeops_options()` returns the value of one option, or a list of several values; `check_rkeops()` whether a
+#'   small sum is correct. The functions `is.*()` return `TRUE` or `FALSE`: `is.LazyParameter()` for a single parameter
+#'   of one component, `is.LazyVector()` for a formula with a parameter, `is.LazyMatrix()` for a formula with points.
+#'   `elemT()` returns `n` components, all 0 except component `m`. The other functions return nothing.
 #' @seealso [kernel_op()], the article "Coming from rkeops and KeOps" on the site
 #' @concept pykeops
 #' @name rkeops

@@ -2,46 +2,48 @@
 
 #' Conditional distribution of a Gaussian process (kriging)
 #'
-#' Computes the mean, variance and draws of a Gaussian process at new places, given data `y` at others, for a known
-#' covariance `K` and independent noise of variance `ridge`. Use it for kriging with covariance parameters that you
-#' supply; [gp_fit()] estimates them.
+#' Computes the mean, variance and draws of a Gaussian process at new points, given data `y` at other points, for a
+#' known covariance `K` and independent noise of variance `ridge`. Use it for kriging with covariance parameters that
+#' you supply; [gp_fit()] estimates them.
 #'
-#' The results are for the process without the noise. With `k` the covariances between a new place and those observed,
-#' the mean is `k' (K + ridge)^-1 y` (simple kriging), and the variance is the prior variance minus `k' (K + ridge)^-1
-#' k`. With a `trend`, whose coefficients are estimated, it is universal kriging.
+#' The results are for the process without the noise. With `k` the covariances between a new point and the observed
+#' points, the mean is `k' (K + ridge)^-1 y` (simple kriging), and the variance is the prior variance minus
+#' `k' (K + ridge)^-1 k`. With a `trend`, whose coefficients are estimated, the method is universal kriging.
 #'
-#' There are three ways to compute variances. `"exact"` solves a linear system for each new place, many at once. The
-#' variance decreases from its prior value, is never negative, and the iteration stops when it can fall by at most `tol`
-#' of itself. `"pathwise"` draws the process at all places and corrects each draw by kriging its difference from the
-#' data: these are exact draws from the conditional distribution, for any number of new places from one system. The
-#' variance is their mean squared deviation from the exact mean, with a relative standard error of `sqrt(2 / draws)`: 18
-#' % for 64 draws, or 9 % for the standard deviation. No variance is ever a difference of two estimates. `"local"`, or
-#' local kriging, conditions each new place on its `neighbours` only, and estimates the coefficients of a `trend` from
-#' these. It takes microseconds per place, however many data there are. Without a trend its variance is never smaller
-#' than the exact one.
+#' There are three methods for the variances. `"exact"` solves a linear system for each new point, many at once. During
+#' the iteration a variance decreases from its prior value and is never negative; the iteration stops when the variance
+#' can decrease by at most a fraction `tol` of itself. `"pathwise"` draws the process at all points and corrects each
+#' draw by kriging its difference from the data. The corrected draws are exact draws from the conditional distribution,
+#' and one linear system serves any number of new points. The variance is the mean squared deviation of the draws from
+#' the exact mean, with a relative standard error of `sqrt(2 / draws)`: 18 % for 64 draws, or 9 % for the standard
+#' deviation. No variance is computed as a difference of two estimates. `"local"`, or local kriging, conditions each new
+#' point on its `neighbours` only, and estimates the coefficients of a `trend` from these neighbours. It takes
+#' microseconds per point, for any number of data. Without a trend the local variance is never smaller than the exact
+#' variance.
 #'
-#' @param K the covariance: a lazy tensor of one component over the same places along i and j, observed and new
-#' @param y the data, one number per place in `seen`; `NULL` for variances only, which do not depend on the data
-#' @param seen the places of `K` where `y` was observed: numbers, logicals or names; by default the first ones
-#' @param ridge variance of the noise (the nugget): a number, or one per place in `seen`
-#' @param trend a matrix of regressors with a row for each place of `K`: their coefficients are estimated, and their
-#'   uncertainty adds to the variance
+#' @param K the covariance: a lazy tensor of one component over the same points along i and j, observed and new
+#' @param y the data, one number per point in `seen`; `NULL` for variances only, which do not depend on the data
+#' @param seen the observed points of `K`: numbers, logicals or names; by default the first `NROW(y)` points
+#' @param ridge variance of the noise (the nugget): a number, or one per point in `seen`; by default 0
+#' @param trend a matrix of regressors with a row for each point of `K`: their coefficients are estimated, and their
+#'   uncertainty adds to the variance; `NULL`, the default, for no trend
 #' @param method `"exact"`, `"pathwise"`, `"local"`, or `"auto"`: local if there are `neighbours`, otherwise exact for
-#'   up to 512 new places, or up to 10 000 if the covariance matrix of the observed places is factored
-#' @param neighbours for `"local"`: a matrix with a row for each new place, of the positions in `y` of the data to
+#'   up to 512 new points, or up to 10 000 if the covariance matrix of the observed points is factored, otherwise
+#'   pathwise
+#' @param neighbours for `"local"`: a matrix with a row for each new point, the positions in `y` of the data to
 #'   condition on, such as `nn.index` of [knn()]
 #' @param draws number of draws; by default 64 for `"pathwise"` and none for `"exact"`
 #' @param tol relative residual of the linear systems, and relative error of an exact variance
-#' @param seed of the draws, as in [simulate()][simulate.lazy_tensor]
-#' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense for up to 2000 observed places
-#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], for the observed places; a
+#' @param seed seed of the draws, as in [simulate()][simulate.lazy_tensor]
+#' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense for up to 2000 observed points
+#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], for the observed points; a
 #'   [preconditioner()] can be used for several calls
-#' @param x,digits,probs,... for methods: what `conditional()` returned; significant digits; probabilities
+#' @param x,digits,probs,... for methods: the result of `conditional()`; significant digits; probabilities; not used
 #' @param row.names,optional as in [base::as.data.frame()]
-#' @return A list of class `kernweave_conditional`: `mean` and `variance` at each new place; `se`, the relative standard
-#'   error of the variances, 0 unless pathwise; `draws`, one column per draw, or `NULL`; `coefficients` of the trend,
-#'   `NULL` if local.
-#'   `as.data.frame()` gives a row for each place, `quantile()` normal quantiles, a row for each place.
+#' @return A list of class `kernweave_conditional`: `mean` and `variance` at each new point; `se`, the relative standard
+#'   error of the variances, 0 unless pathwise; `method`, the method used; `seen`, the number of observed points;
+#'   `draws`, one column per draw, or `NULL`; `coefficients` of the trend, `NULL` if local. `as.data.frame()` gives the
+#'   columns `mean` and `sd`, `quantile()` a matrix of normal quantiles, both with a row for each new point.
 #' @seealso [solve()][solve.lazy_tensor] for the weights alone, [simulate()][simulate.lazy_tensor] for draws from the
 #'   prior
 #' @concept kriging variance

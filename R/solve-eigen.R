@@ -2,31 +2,32 @@
 
 #' Largest eigenvalues of a kernel matrix or operator
 #'
-#' Computes the `k` largest eigenvalues of a symmetric operator and their eigenvectors, as the first of
+#' Computes the `k` largest eigenvalues of a symmetric operator and their eigenvectors: the first `k` of
 #' `eigen(as.matrix(K))`. Use it when the matrix is too large to form or to decompose fully.
 #'
-#' It uses products with blocks of columns. A product with 16 columns costs little more than twice as much as one with a
-#' single column, so few passes over the pairs are needed: ten to twenty for fifty eigenpairs of a smooth or a rough
-#' kernel.
+#' The method multiplies blocks of columns. A product with 16 columns costs little more than twice as much as a product
+#' with a single column, so few products are needed: 10 to 20 for 50 eigenpairs of a smooth or a rough kernel.
 #'
-#' Each pair has the norm of its residual, `K v - value v`, which bounds the distance from the value to an eigenvalue.
-#' It must be below `tol` times the value, as far as rounding in the products allows. Up to `block` equal eigenvalues
-#' are found at once. The smallest eigenvalues of `K` are minus the largest of `-as_op(K)`, which converge slowly.
+#' For each eigenpair, the norm of the residual `K v - value v` bounds the distance from the value to an eigenvalue. The
+#' iteration ends when this norm is below `tol` times the value, as far as rounding in the products allows. Equal
+#' eigenvalues are found up to multiplicity `block`. The smallest eigenvalues of `K` are minus the largest eigenvalues
+#' of `-as_op(K)`, which converge slowly.
 #'
-#' In functions given to [gradient()], the values have first derivatives, the vectors none. The vectors of equal values
-#' are an arbitrary basis of their space, and the derivative of each such value depends on it; functions that treat
-#' equal values alike, such as sums, have the right derivative.
+#' In functions given to [gradient()], the eigenvalues have first derivatives, the eigenvectors none. The eigenvectors
+#' of equal eigenvalues are an arbitrary basis of their space, and the derivative of each of these eigenvalues depends
+#' on the basis. Functions that treat equal eigenvalues alike, such as sums, have the right derivative.
 #'
-#' @param K a lazy tensor of one component, a [linear_op], or a matrix; symmetric, which is checked on random vectors
+#' @param K a symmetric lazy tensor of one component, [linear_op] or matrix; symmetry is checked on random vectors
 #' @param k number of eigenpairs
-#' @param tol residual, relative to each eigenvalue
+#' @param tol tolerance for the norm of the residual, relative to each eigenvalue; by default 1e-8
 #' @param block number of columns in a product
 #' @param passes maximum number of products
-#' @param basis_mb memory for the basis, in megabytes; when it is full, the best vectors are kept, and the rest is
-#'   dropped
-#' @param start a matrix whose columns are near the eigenvectors, such as those of a similar kernel; by default random
-#' @param seed of the random numbers
-#' @param x what `keigen()` returned
+#' @param basis_mb memory for the basis, in megabytes; when the basis is full, its best vectors are kept, and the others
+#'   are dropped
+#' @param start a matrix whose columns are near the eigenvectors, such as the eigenvectors of a similar kernel; by
+#'   default random
+#' @param seed seed of the random numbers
+#' @param x the result of `keigen()`
 #' @param digits significant digits
 #' @param ... not used
 #' @return A list of class `kernweave_eigen`: `values`, in decreasing order, `vectors` as columns, `residuals`, and
@@ -110,15 +111,15 @@ print.kernweave_eigen <- function(x, digits = getOption("digits"), ...) {
 #' Computes or estimates the trace of a square operator. Use it for effective degrees of freedom, or for derivatives of
 #' likelihoods.
 #'
-#' The trace is exact if the parts of the operator give its diagonal (see [diag()][operator-numbers]), or if it has no
-#' more rows than there are probes. Otherwise a third of the probes find a subspace on which the trace is exact, and the
-#' rest of the trace is estimated with random signs ("Hutch++"), with a standard error. In functions given to
-#' [gradient()] it has derivatives of any order, estimated with the same signs.
+#' The trace is exact if the parts of the operator give its diagonal (see [diag()][operator-numbers]), or if the
+#' operator has no more rows than there are probes. Otherwise the estimator is Hutch++: a third of the probes find a
+#' subspace on which the trace is exact, and the rest of the trace is estimated with random signs and has a standard
+#' error. In functions given to [gradient()] the trace has derivatives of any order, estimated with the same signs.
 #'
 #' @param op a square [linear_op], a lazy tensor or a matrix; it need not be symmetric
-#' @param probes total number of columns to multiply
+#' @param probes total number of columns to multiply, at least 6; by default 48
 #' @param seed a whole number; by default drawn with R's random numbers, so that `set.seed()` applies
-#' @return A [kernweave_estimate]: a number with its standard error, 0 if it is exact.
+#' @return A [kernweave_estimate]: a number with its standard error, which is 0 if the trace is exact.
 #' @seealso [logdet()], [keigen()]
 #' @concept stochastic trace estimation
 #' @concept Hutchinson estimator

@@ -2,26 +2,27 @@
 
 #' Least squares with a lazy tensor or an operator
 #'
-#' Finds the x that minimises `sum((A %*% x - b)^2) + sum(ridge * x^2)` for a matrix of any shape, using only products
-#' with it. Use it for kernel regression on fewer centres than points, or for systems with more unknowns than equations.
+#' Finds the x that minimises `sum((A %*% x - b)^2) + sum(ridge * x^2)` for a matrix `A` of any shape, using only
+#' products with `A`. Use it for kernel regression on fewer centres than points, or for systems with more unknowns than
+#' equations.
 #'
-#' Without a ridge and a `start`, it finds the shortest of several minima. The method is LSMR (Golub-Kahan
-#' bidiagonalisation): each iteration takes a product with `A` and one with `t(A)`, for all columns of `b` at once. It
-#' needs as many iterations as conjugate gradients on the normal equations, but is numerically more stable. There is no
-#' preconditioner; columns of `A` of similar length, and a ridge, reduce the number of iterations.
+#' Without a ridge and a `start`, the result is the minimum of smallest norm if there are several. The method is LSMR
+#' (Golub-Kahan bidiagonalisation): each iteration takes a product with `A` and a product with `t(A)`, for all columns
+#' of `b` at once. LSMR needs as many iterations as conjugate gradients on the normal equations, but is numerically more
+#' stable. There is no preconditioner; columns of `A` of similar length, and a ridge, reduce the number of iterations.
 #'
 #' The iteration stops when the gradient `t(A) %*% (b - A %*% x) - ridge * x`, recomputed at the end, is at most `tol`
-#' times as long as `t(A) %*% b`, column by column. If it does not get there, you get a warning of class
+#' times as long as `t(A) %*% b`, column by column. If it does not reach this tolerance, you get a warning of class
 #' `kernweave_warning_convergence`. All computations are in double precision.
 #'
 #' @param A a lazy tensor of one component, a [linear_op] that has a transpose, or a matrix
 #' @param b numbers: a vector with one number per row of `A`, or a matrix with a column for each right-hand side
-#' @param ridge the penalty: a number, or one per column of `A`
+#' @param ridge the penalty: a number, or one per column of `A`; by default 0
 #' @param tol residual of the normal equations, relative to `t(A) %*% b`
 #' @param maxit maximum number of iterations, by default four times the smaller dimension of `A`, but at most 2000
-#' @param start starting values, with one row per column of `A`
-#' @param report attach how the solution was found, for [solve_report()]?
-#' @return Numbers with one row per column of `A`, a vector if `b` is one.
+#' @param start starting values, with one row per column of `A`; by default 0
+#' @param report attach a report on the solution, for [solve_report()]?
+#' @return Numbers with one row per column of `A`, a vector if `b` is a vector.
 #' @seealso [solve()][solve.lazy_tensor] for square systems, [lowrank()]
 #' @concept LSMR
 #' @concept ridge regression

@@ -5,29 +5,30 @@
 #' Computes the logarithm of the determinant of `K + ridge I`, as needed for the likelihood of a Gaussian process. Use
 #' it when the matrix is too large to factor: the result then has a standard error.
 #'
-#' Up to 2000 points the result is exact. Beyond, it is the known log-determinant of the [preconditioner()] plus a
-#' correction, estimated by stochastic Lanczos quadrature on random probes. The standard error includes the spread of
-#' the probes and the truncation error of the quadrature. In functions given to [gradient()], the derivative of the
-#' preconditioner's part is exact, and probes estimate that of the rest; higher derivatives likewise, but with the
-#' landmarks of the preconditioner only.
+#' For up to 2000 points the result is exact. For more points, it is the known log-determinant of the [preconditioner()]
+#' plus a correction, estimated by stochastic Lanczos quadrature on random probes. The standard error includes the
+#' spread of the probes and the truncation error of the quadrature. In functions given to [gradient()], the derivative
+#' of the preconditioner's log-determinant is exact, and probes estimate the derivative of the correction. Higher
+#' derivatives are computed likewise, but with the landmarks of the preconditioner only.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite; or an
 #'   operator, see [identity_op()]. For the result of [approximate()], with a diagonal, the standard error includes the
-#'   error of its products; a [lowrank()] with a ridge is exact; other operators are converted to matrices
+#'   error of its products. For a [lowrank()] with a ridge the result is exact. Other operators are converted to
+#'   matrices
 #' @param ridge a number, or one per point, added to the diagonal
-#' @param probes number of random vectors
+#' @param probes number of random vectors; by default 16
 #' @param seed a whole number; by default drawn with R's random numbers, so that `set.seed()` applies
-#' @param se_tol double the number of probes until the standard error is below this
+#' @param se_tol the number of probes is doubled until the standard error is at most `se_tol`; `NULL` for no doubling
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
-#' @param along symmetric matrices in whose directions derivatives are wanted: a list of lazy tensors over the same
-#'   points, of what [approximate()] made of these, or of numbers, one per point, for diagonal matrices
+#' @param along a list of symmetric matrices in whose directions to compute derivatives: lazy tensors over the same
+#'   points, results of [approximate()] for these, or, for diagonal matrices, vectors with one number per point
 #' @param x,logarithm,... as in [base::determinant()]
 #' @return A number of class `kernweave_estimate`, which prints its standard error; `determinant()` returns base R's
-#'   list. For a formula with batches, one number per batch, with standard errors in the attribute `se`. With `along`
-#'   an attribute of that name is a list: the derivatives, traces of the inverse times each matrix, as `value`, and what
-#'   each probe says of them as the rows of `each`, whose spread is their noise. That needs the neighbours of a
-#'   preconditioner, and a default one then has them.
+#'   list. For a formula with batches, one number per batch, with standard errors in the attribute `se`. With `along`,
+#'   the attribute `along` is a list: `value`, the derivatives, traces of the inverse times each matrix; and `each`, the
+#'   derivatives by probe, with a row for each probe, whose spread is the noise of `value`. These derivatives need the
+#'   neighbours of a preconditioner; a default preconditioner then has neighbours.
 #' @seealso [solve()][solve.lazy_tensor], [preconditioner()], [trace_estimate()], [kernweave_estimate] for the number
 #' @concept determinant
 #' @concept Gaussian process likelihood

@@ -2,30 +2,32 @@
 
 #' Low-rank approximation of a kernel matrix
 #'
-#' Approximates `K` by F F', where F has `rank` columns, plus the ridge, as an operator. Use it for the Nystrom or
-#' subset-of-regressors approximation of a kernel method: products take time and memory for F only (n x rank numbers),
-#' and [solve()][solve.linear_op] and [logdet()] of the result are exact, by the Woodbury formula and the determinant of
-#' a small matrix.
+#' Approximates `K` by F F', where F has `rank` columns, and returns the operator F F' plus the ridge. Use it for the
+#' Nystrom or subset-of-regressors approximation of a kernel method. Products take time and memory for F only (n x rank
+#' numbers), and [solve()][solve.linear_op] and [logdet()] of the result are exact, by the Woodbury formula and the
+#' determinant of a small matrix.
 #'
 #' For a lazy tensor, F comes from *landmarks*, points chosen by randomly pivoted Cholesky, and needs one column of `K`
 #' per landmark; F F' equals `K` at the landmarks. Other operators, and formulas with `Vij()`, are multiplied by `rank`
-#' random columns (the Nystrom method on a *sketch*), and, if the diagonal of the operator is not available, by 16 more
-#' to estimate the remainder.
+#' random columns (the Nystrom method on a *sketch*). If the diagonal of the operator is not available, 16 more random
+#' columns estimate the remainder.
 #'
 #' A diagonal in the operator is removed first and added again: `lowrank(K + 0.1 * identity_op(n))` is `lowrank(K, ridge
 #' = 0.1)`.
 #'
 #' The result is a [linear_op]: use it with `%*%`, `crossprod()`, `diag()`, `t()`, `+` and `A[I, J]`. `$factor` is F,
-#' `$landmarks` the numbers of the points (`NULL` for a sketch), and `$residual` the share of the trace of `K` that F F'
-#' does not explain.
+#' `$landmarks` gives the row numbers of the landmarks (`NULL` for a sketch), and `$residual` the share of the trace of
+#' `K` that F F' does not explain.
 #'
 #' @param K a lazy tensor of one component, a [linear_op] or a matrix; symmetric and positive semi-definite
-#' @param rank maximum number of columns of F; by default 300 to 1000 landmarks as in [preconditioner()], 128 for a
-#'   sketch, or as many as `tol` requires; then F takes no more memory than the option `kernweave.max_dense_mb` allows
-#' @param tol share of the trace, between 0 and 1, that may remain unexplained: F has as few columns as reach it
-#' @param ridge a number, or one per point, added to the diagonal; needed to solve with the result
+#' @param rank maximum number of columns of F. The default is 300 to 1000 landmarks as in [preconditioner()], 128 for a
+#'   sketch, or, with `tol`, as many as `tol` requires; F then takes no more memory than the option
+#'   `kernweave.max_dense_mb`
+#' @param tol share of the trace, between 0 and 1, that may remain unexplained; F has as few columns as reach this share
+#' @param ridge a number, or one per point, added to the diagonal; must be positive to solve with the result; by default
+#'   0
 #' @param seed a whole number; by default drawn with R's random numbers, so that `set.seed()` applies
-#' @return An operator.
+#' @return An operator, see [linear_op].
 #' @seealso [linear_op], [solve()][solve.linear_op], [logdet()], [preconditioner()], [keigen()]
 #' @concept Nystrom approximation
 #' @concept subset of regressors

@@ -8,18 +8,18 @@
 #' The method depends on the operator:
 #'
 #' A lazy tensor plus a diagonal, `K + 0.1 * identity_op(n)`, is solved as [solve()][solve.lazy_tensor] solves `K` with
-#' a `ridge`. A low-rank matrix plus a diagonal, such as [lowrank()] with a ridge or `tcrossprod(as_op(F)) +
-#' diagonal_op(d)` with a thin `F`, is solved exactly, in time proportional to the size of `F`. Any other operator is
-#' converted to a matrix up to 2000 rows, and solved with conjugate gradients beyond; then it must be symmetric and
-#' positive definite, and has no preconditioner.
+#' a `ridge`. A low-rank matrix plus a diagonal, such as [lowrank()] with a ridge or
+#' `tcrossprod(as_op(F)) + diagonal_op(d)` with a thin `F`, is solved exactly, in time proportional to the size of `F`.
+#' Any other operator with up to 2000 rows is converted to a matrix. With more rows it is solved with conjugate
+#' gradients; it must then be symmetric and positive definite, and has no preconditioner.
 #'
 #' The result of [approximate()], with or without a diagonal, uses the preconditioner of its formula. Its solution
-#' cannot be more accurate than its products, so the iteration stops at a third of their error, or at `tol` if that is
-#' larger. The reported residual includes both errors, the second estimated on 64 rows computed exactly. If products are
-#' wrong by more than a hundredth of the right-hand side, you get a warning; a smaller `tol` of [approximate()] improves
-#' them.
+#' cannot be more accurate than its products, so the iteration stops at a third of the error of the products, or at
+#' `tol` if `tol` is larger. The reported residual combines the residual of the iteration and the error of the products,
+#' which is estimated on 64 rows computed exactly. If products are wrong by more than 1 % of the right-hand side, you
+#' get a warning; a smaller `tol` of [approximate()] improves them.
 #'
-#' Without `b`, the result is the inverse as an operator, `Ki %*% b`, with a preconditioner that is built once.
+#' Without `b`, the result is an operator `Ai` for the inverse: `Ai %*% b` solves, with a preconditioner built once.
 #'
 #' @param a an operator, see [identity_op()]
 #' @inheritParams solve.lazy_tensor

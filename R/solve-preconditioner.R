@@ -3,28 +3,29 @@
 #' Preconditioner of a kernel matrix
 #'
 #' Builds an approximation of `K + ridge` that is cheap to solve with. [solve()][solve.lazy_tensor] and [logdet()] build
-#' their own; build one yourself to use it for several systems.
+#' their own preconditioners; build one yourself to use it for several systems.
 #'
-#' It has two parts. *Landmarks*, points chosen by randomly pivoted Cholesky, approximate the smooth part of the matrix.
-#' The remainder is handled by a *sparse approximate inverse factor* (as in Vecchia's approximation): each point depends
-#' on its nearest neighbours, those with the largest correlation among the points before it in a random order. If
-#' landmarks alone leave less than the ridge, as for smooth kernels, there are no neighbours: solutions need none, but
-#' estimates of log-determinants gain from them, and `local = "always"` has them.
+#' A preconditioner has two parts. *Landmarks*, points chosen by randomly pivoted Cholesky, approximate the smooth part
+#' of the matrix. The remainder is handled by a *sparse approximate inverse factor* (as in Vecchia's approximation):
+#' each point depends on its nearest neighbours, the points with the largest correlation among the points before it in a
+#' random order. If the remainder after the landmarks is less than the ridge, as for smooth kernels, there are no
+#' neighbours: linear systems do not need them, but estimates of log-determinants gain from them. `local = "always"`
+#' adds neighbours in this case too.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite
 #' @param ridge a number, or one per point, added to the diagonal
 #' @param rank number of landmarks; by default up to 1000, chosen such that building costs no more than a few products
-#' @param local use neighbours if landmarks are not sufficient (`TRUE`), never (`FALSE`), or `"always"`?
-#' @param neighbours number of neighbours per point
+#' @param local use neighbours if landmarks are not sufficient (`TRUE`, the default), never (`FALSE`), or `"always"`?
+#' @param neighbours number of neighbours per point; by default 30
 #' @param seed a whole number; the same seed and matrix give the same preconditioner
 #' @param like a preconditioner of another matrix with as many points. Its landmarks and neighbours are reused: they
-#'   hardly depend on the kernel's parameters, and take longest to find. `rank`, `local`, `neighbours` and `seed` are
-#'   then ignored
-#' @param instead a preconditioner that this one takes the place of: its memory, a kilobyte a point, is given back
-#'   first. It is made again if it is used after all
+#'   depend little on the parameters of the kernel, and take longest to find. `rank`, `local`, `neighbours` and `seed`
+#'   are then ignored
+#' @param instead a preconditioner that the new one replaces. Its memory, a kilobyte per point, is freed first; it is
+#'   rebuilt if it is used again
 #' @return An object of class `kernweave_preconditioner`; `solve(P, b)` applies it. [gradient()] treats it as a
-#'   constant: it makes systems faster to solve, but has no derivative itself. Saved, or sent to another process, it is
-#'   made again there when first used, of its landmarks and neighbours, with the same bits.
+#'   constant: it makes systems faster to solve, but has no derivative itself. A preconditioner that is saved, or sent
+#'   to another process, is rebuilt there at its first use from its landmarks and neighbours, with the same bits.
 #' @seealso [solve()][solve.lazy_tensor], [logdet()]; [lowrank()] for landmarks as an operator
 #' @concept conjugate gradients
 #' @concept Vecchia approximation

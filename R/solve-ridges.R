@@ -2,36 +2,38 @@
 
 #' Likelihood and cross-validation terms for many ridges
 #'
-#' Computes, for `A = K + ridge` along a grid of ridges, what generalised cross-validation and Gaussian likelihoods
-#' need: `y' A^-1 y`, `y' A^-2 y`, the log-determinant, the trace of the inverse, and the degrees of freedom (the trace
-#' of `K A^-1`). Use it to choose a penalty: all ridges together cost what one does, since a Lanczos process of `K` is
-#' also one of `K + ridge`.
+#' Computes the terms of generalised cross-validation and of Gaussian likelihoods, for `A = K + ridge` along a grid of
+#' ridges: `y' A^-1 y`, `y' A^-2 y`, the log-determinant, the trace of the inverse, and the degrees of freedom (the
+#' trace of `K A^-1`). Use it to choose a penalty: all ridges together cost as much as one ridge, since a Lanczos
+#' process of `K` is also a Lanczos process of `K + ridge`.
 #'
-#' Each quantity comes with its error. Quadratic forms of `y` are bounded from both sides. Log-determinants and traces
-#' are means over random probes; their standard errors include the spread of the probes and the truncation error of the
-#' process. If that is too large, as for small ridges, a ridge is `refined`: its quantities are recomputed from linear
-#' systems with a [preconditioner()], whose landmarks and neighbours are kept along the path. Three of the other ridges
-#' are refined too and serve as control variates, which makes the standard errors of the rest several times smaller.
-#' `se_tol` refines more of them, for differences of likelihoods. A single ridge is always refined. Up to 1000 points
-#' everything is exact, from eigenvalues.
+#' Each quantity has an error or a standard error. Quadratic forms of `y` are bounded from both sides. Log-determinants
+#' and traces are means over random probes; their standard errors include the spread of the probes and the truncation
+#' error of the Lanczos process. If the errors at a ridge are too large, as for small ridges, the ridge is `refined`:
+#' its quantities are recomputed from linear systems with a [preconditioner()], whose landmarks and neighbours are kept
+#' along the path. Three of the other ridges are refined too and serve as control variates, which makes the standard
+#' errors of the remaining ridges several times smaller. `se_tol` refines further ridges, for differences of
+#' likelihoods. A single ridge is always refined. For up to 1000 points all quantities are exact and computed from
+#' eigenvalues.
 #'
-#' With a variance, `variance K + nugget` is `variance` times the matrix of this page with `ridge = nugget / variance`.
-#' For two vectors, `u' A^-1 v` is a quarter of the difference of the forms of `u + v` and `u - v`.
+#' A covariance `variance K + nugget` is `variance * A` with `ridge = nugget / variance`. For two vectors `u` and `v`,
+#' `u' A^-1 v` is a quarter of the difference of the forms of `u + v` and `u - v`.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, or an operator; symmetric and positive
 #'   semidefinite
 #' @param y numbers: a vector, or a matrix whose columns are treated separately; or `NULL`
-#' @param ridge the ridges, none negative; by default from 1e-6 to 100 times the mean of the diagonal of `K`
+#' @param ridge the ridges, 0 or positive; by default from 1e-6 to 100 times the mean of the diagonal of `K`
 #' @param probes,seed as in [logdet()]
 #' @param tol relative error of the quadratic forms of `y`
-#' @param se_tol refine a ridge if the standard error of its log-determinant is larger than this
+#' @param se_tol refine a ridge if the standard error of its log-determinant exceeds `se_tol`; by default `Inf`
 #' @param steps maximum number of Lanczos steps
 #' @param refine recompute ridges for which the common Lanczos process is not accurate enough?
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 1000 points
 #' @param rank,local as in [preconditioner()]
-#' @return A data frame with a row for each ridge: `ridge`; `form` and `form_error`, `square` and `square_error`, which
-#'   are matrices if `y` has several columns; `logdet` and `logdet_se`, `trace` and `trace_se`, `df` and `df_se`; and
-#'   whether it was `refined`.
+#' @return A data frame with a row for each ridge: `ridge`; `form`, `y' A^-1 y`, and `form_error`; `square`,
+#'   `y' A^-2 y`, and `square_error` (these four are matrices if `y` has several columns); `logdet` and `logdet_se`;
+#'   `trace` of `A^-1` and `trace_se`; degrees of freedom `df` and `df_se`; and `refined`, whether the ridge was
+#'   refined.
 #' @seealso [logdet()], [solve()][solve.lazy_tensor]
 #' @concept regularisation path
 #' @concept generalised cross-validation

@@ -6,15 +6,16 @@
 #' `M %*% w`, with independent standard normal numbers `w`, is a draw from N(0, K + ridge), as
 #' [simulate()][simulate.lazy_tensor] returns it.
 #'
-#' M is *a* square root, not the symmetric one: the one that is fastest to multiply by. Up to 2000 points it is a
-#' Cholesky factor. Beyond, with the [preconditioner()] `P^-1 = G G'`, it is `G'^-1 (G' (K + ridge) G)^(1/2)`, whose
-#' inner square root is computed by the Lanczos method in about ten steps. With `precondition = FALSE`, or for other
-#' operators, it is the symmetric square root, in as many steps as needed.
+#' M is *a* square root, not necessarily the symmetric one: the function chooses the square root that is fastest to
+#' multiply by. For up to 2000 points M is a Cholesky factor. For more points, with the [preconditioner()]
+#' `P^-1 = G G'`, M is `G'^-1 (G' (K + ridge) G)^(1/2)`, whose inner square root is computed by the Lanczos method in
+#' about ten steps. With `precondition = FALSE`, or for operators other than a lazy tensor plus a diagonal, M is the
+#' symmetric square root, in as many steps as needed.
 #'
-#' A matrix that is only semidefinite, such as (to rounding) that of a smooth kernel without a ridge, has a square root
-#' as well. If at most 2000 landmarks reproduce it within `tol`, M has one column for each of them, and next to these a
-#' diagonal with the square root of the ridge. The same holds for operators that are a [lowrank()] plus a diagonal.
-#' `ncol(M)` is the number of random numbers a draw takes.
+#' A semidefinite matrix has a square root as well; the matrix of a smooth kernel without a ridge is semidefinite to
+#' rounding. If at most 2000 landmarks reproduce the matrix within `tol`, M has one column for each landmark, and next
+#' to these columns a diagonal with the square root of the ridge. The same holds for operators that are a [lowrank()]
+#' plus a diagonal. `ncol(M)` is the number of random numbers that a draw takes.
 #'
 #' @param K a lazy tensor of one component over the same points along i and j, an operator (see [identity_op()]), or a
 #'   matrix; symmetric and positive semidefinite
@@ -23,7 +24,7 @@
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
 #' @param maxit largest number of Lanczos steps
-#' @param basis_mb megabytes for 40 steps of the Lanczos method, which determine how many columns share a product
+#' @param basis_mb memory for 40 Lanczos steps, in megabytes; it limits how many columns are multiplied at once
 #' @return An operator, see [linear_op]. A product that does not reach `tol` gives a warning of class
 #'   `kernweave_warning_convergence`.
 #' @seealso [simulate()][simulate.lazy_tensor], [preconditioner()], [logdet()]

@@ -6,15 +6,15 @@
 #' of `K`, with a nugget if there is a `ridge`. Use it for unconditional simulation with a known covariance;
 #' [simulate()][simulate.gp_fit] of a [gp_fit()] draws given data.
 #'
-#' Draws are exact up to `tol`: for up to 2000 points they use a Cholesky factor, beyond a Lanczos process, with about
-#' ten products with `K` for 64 draws. [root_op()] is the operator that multiplies the random numbers.
+#' Draws are exact up to `tol`. For up to 2000 points they use a Cholesky factor, for more points a Lanczos process,
+#' with about ten products with `K` for 64 draws. [root_op()] makes the operator that multiplies the random numbers.
 #'
 #' With `seed = NULL`, R's random numbers continue from their current state, so [set.seed()] applies. With a `seed`, the
-#' draws are those after `set.seed(seed)`, and the generator is restored afterwards. As for [stats::simulate()], the
-#' draws have an attribute `seed`: the state of the generator before them, or the `seed` you gave.
+#' draws are the same as after `set.seed(seed)`, and the generator is restored afterwards. As for [stats::simulate()],
+#' the draws have an attribute `seed`: the state of the generator before the draws, or the `seed` you gave.
 #'
-#' @param object a lazy tensor of one component over the same points along i and j, symmetric and positive semidefinite;
-#'   or such an operator, see [identity_op()]
+#' @param object a lazy tensor of one component over the same points along i and j, or an operator (see
+#'   [identity_op()]); symmetric and positive semidefinite
 #' @param nsim number of draws
 #' @param seed a whole number, or `NULL`
 #' @param ridge a number, or one per point, added to the diagonal (the nugget)

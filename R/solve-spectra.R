@@ -2,17 +2,17 @@
 
 #' Eigenvalues and singular values with RSpectra
 #'
-#' Methods that let `RSpectra::eigs_sym()`, `eigs()` and `svds()` take lazy tensors and operators; `irlba::irlba()`
-#' takes them as they are. For the largest eigenvalues [keigen()] is faster, because it multiplies several vectors at a
-#' time.
+#' These methods let `RSpectra::eigs_sym()`, `eigs()` and `svds()` accept lazy tensors and operators; `irlba::irlba()`
+#' accepts them without a method. For the largest eigenvalues [keigen()] is faster, because it multiplies several
+#' vectors at a time.
 #'
 #' @param A a lazy tensor of one component, or a [linear_op]
-#' @param k how many
+#' @param k number of eigenvalues or singular values
 #' @param which,opts as in RSpectra
 #' @param sigma must be `NULL`. For shifted and inverted systems pass a [function_op()] that calls `solve()`
 #' @param nu,nv numbers of singular vectors
-#' @param ... passed on
-#' @return As in RSpectra.
+#' @param ... passed on to RSpectra
+#' @return The list that the function of RSpectra returns.
 #' @seealso [keigen()]
 #' @concept singular value decomposition
 #' @concept Lanczos

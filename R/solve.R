@@ -5,31 +5,32 @@
 #' Solves `(K + ridge I) x = b` for a symmetric positive definite kernel matrix `K`. Use it for the weights of kriging
 #' or kernel ridge regression: beyond 2000 points the matrix is never formed.
 #'
-#' Up to 2000 points the matrix is formed and factored. Beyond, preconditioned conjugate gradients need only products
-#' with it. The tolerance holds for every column: the residual is recomputed in double precision at the end. If it
-#' exceeds `tol`, you get a warning of class `kernweave_warning_convergence` that names a remedy, and the report has the
-#' error. With `precision = "float32"` products inside the iteration are in float32, residuals in float64, to the same
-#' tolerance. If a ridge is so small, with a smooth kernel, that rounding spoils the preconditioner, the iteration
-#' continues without it, though the report lists it.
+#' For up to 2000 points the matrix is formed and factored. For more points, preconditioned conjugate gradients need
+#' only products with the matrix. The tolerance holds for every column: the residual is recomputed in double precision
+#' at the end. If the residual exceeds `tol`, you get a warning of class `kernweave_warning_convergence` that names a
+#' remedy, and the report has the residual. With `precision = "float32"` products inside the iteration are in float32,
+#' residuals in float64, with the same tolerance. For a smooth kernel with a very small ridge, rounding may spoil the
+#' preconditioner. The iteration then continues without the preconditioner, though the report lists it.
 #'
 #' @param a a lazy tensor of one component over the same points along i and j
 #' @param b numbers: a vector, or a matrix with a column for each right-hand side; without `b`, the result is the
 #'   inverse as an operator, see [solve()][solve.linear_op]
-#' @param ridge a number, or one per point, added to the diagonal (the penalty, or nugget)
-#' @param tol relative residual, `|b - (K + ridge I) x| / |b|`, to be reached
+#' @param ridge a number, or one per point, added to the diagonal (the penalty, or nugget); by default 0
+#' @param tol tolerance of the relative residual, `|b - (K + ridge I) x| / |b|`; by default 1e-6
 #' @param trend a matrix of regressors, to solve `(K + ridge I) x + trend d = b, trend' x = 0` as in universal kriging;
 #'   `d` is the attribute `trend` of the result. The matrix need only be positive definite for vectors orthogonal to the
-#'   regressors: thin plates need `cbind(1, x)`, [kernel_energy()] a column of ones
-#' @param method `"dense"`, `"cg"`, or `"auto"`: dense up to 2000 points. `"block"` is block conjugate gradients, 64
-#'   right-hand sides at a time: fewer iterations if these are many and the preconditioner is weak or absent. `"minres"`
-#'   (minimal residuals, without a preconditioner) is for symmetric matrices that are not definite
-#' @param precondition `TRUE` to build a [preconditioner()] (not with a [Vij()]), one built before, or `FALSE` for none
+#'   regressors: thin-plate kernels need `cbind(1, x)`, [kernel_energy()] needs a column of ones
+#' @param method `"dense"`, `"cg"`, or `"auto"`: dense for up to 2000 points. `"block"` is block conjugate gradients, 64
+#'   right-hand sides at a time: fewer iterations if there are many right-hand sides and the preconditioner is weak or
+#'   absent. `"minres"` (minimal residuals, without a preconditioner) is for symmetric matrices that are not definite
+#' @param precondition `TRUE` to build a [preconditioner()] (not with a [Vij()]), a preconditioner built before, or
+#'   `FALSE`
 #' @param rank,local as in [preconditioner()]
 #' @param start starting values, shaped like `b`
 #' @param maxit maximum number of iterations, by default `100 + 10 sqrt(n)`
-#' @param report attach how the solution was found, for [solve_report()] and [audit()]? Not within [gradient()]
+#' @param report attach a report on the solution, for [solve_report()] and [audit()]? Not within [gradient()]
 #' @param ... not used
-#' @return Numbers shaped and named like `b`.
+#' @return Numbers shaped and named like `b`; without `b`, an operator.
 #' @seealso [solve_report()], [logdet()], [preconditioner()], [least_squares()] for matrices that are not square,
 #'   [conditional()] for kriging with its variance, [audit()] for the error of any reduction
 #' @concept conjugate gradients
@@ -310,14 +311,15 @@ check_start <- function(start, rows, columns, extent = "row") {
 
 # --- report ---------------------------------------------------------------------------------------------------
 
-#' How a linear system was solved
+#' Report on the solution of a linear system
 #'
 #' Returns the method, the iterations and the residuals of a solution, to check its convergence.
 #'
-#' @param x what [solve()][solve.lazy_tensor] or [least_squares()] returned with `report = TRUE`
+#' @param x the result of [solve()][solve.lazy_tensor] or [least_squares()] with `report = TRUE`
 #' @param ... not used
 #' @return An object of class `kernweave_report`: a list with `method`, `converged`, `iterations` and true `residual` of
-#'   each column, `history`, `products`, `preconditioner`, `seconds`. `plot()` draws the history of the residuals.
+#'   each column, `history` of the largest residual, number of `products`, `preconditioner`, `seconds`. `plot()` draws
+#'   the history.
 #' @seealso [solve()][solve.lazy_tensor]
 #' @export
 #' @examples

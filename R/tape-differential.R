@@ -2,9 +2,10 @@
 
 #' Derivatives of a formula at each pair
 #'
-#' Differentiate the formula itself at each pair, whereas [vjp()] and [jvp()] differentiate a reduction. Use them for
-#' kernels with derivatives in them: scores, Laplacians, divergences. The result is lazy, and has the axes of `F` even
-#' if the derivative is constant. Every operation has both modes, so these work for any formula and can be nested.
+#' These functions differentiate the formula itself at each pair, whereas [vjp()] and [jvp()] differentiate a reduction.
+#' Use them for kernels that contain derivatives: scores, Laplacians, divergences. The result is lazy, and has the axes
+#' of `F` even if the derivative is constant. Every operation has both modes, so the functions work for any formula and
+#' can be nested.
 #' \describe{
 #' \item{`lazy_gradient`}{reverse mode: the derivative of the inner product of `cotangent` and `F`, shaped like `wrt`}
 #' \item{`lazy_derivative`}{forward mode: the derivative of `F` along `tangent`, shaped like `F`}

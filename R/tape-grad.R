@@ -2,25 +2,26 @@
 
 #' Derivatives of a reduction
 #'
-#' Differentiates a reduction with respect to its data or parameters. `vjp()` is reverse mode: the gradient of
-#' `sum(cotangent * R)` with respect to the operands `wrt`, each shaped like its operand. Use it for the gradient of a
-#' sum, such as an energy or a log-likelihood. `jvp()` is forward mode: the derivative of R, shaped like R, as the
-#' operands move along `tangent`.
+#' Differentiates a reduction R with respect to its data or parameters. `vjp()` is reverse mode: the gradient of
+#' `sum(cotangent * R)` with respect to the operands `wrt`, each gradient shaped like its operand. Use it for the
+#' gradient of a sum, such as an energy or a log-likelihood. `jvp()` is forward mode: the derivative of R, shaped like
+#' R, as the operands move along `tangent`.
 #'
-#' If R has placeholders, or with `call = FALSE`, the result is a `lazy_reduction` whose function also takes any
-#' cotangent or tangents that were not given. Derivatives are reductions too, so they can be nested to any order,
-#' through every reduction that has a gradient.
+#' If R has placeholders, or with `call = FALSE`, the result is a `lazy_reduction` that takes, when called, any
+#' cotangent or tangents that were not given. Derivatives are reductions too, so they can be differentiated again, to
+#' any order, through every reduction that has a gradient.
 #'
-#' @param f a `lazy_reduction`, from [reduction()] with `call = FALSE` or with placeholders. For an R function, which
-#'   gives a function of its arguments and of `cotangent` or `tangent`, see [gradient()]
-#' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], a list of them, or their names; of an index formula
-#'   the names of arrays
-#' @param cotangent numbers shaped like the result of `f`, or one number for all. If missing, 1; with `call = FALSE` it
-#'   becomes an argument of the resulting function
-#' @param tangent numbers shaped like the operand; a list of these if `wrt` is a list
-#' @param call compute now?
+#' @param f a `lazy_reduction`, from [reduction()] with `call = FALSE` or with placeholders. For an R function, see
+#'   [gradient()]; the result is then a function of the arguments of `f` and of `cotangent` or `tangent`
+#' @param wrt an operand made by [Vi()], [Vj()], [Pm()] or [Vij()], a list of operands, or their names; for an index
+#'   formula the names of arrays
+#' @param cotangent numbers shaped like the result of `f`, or one number for all; by default 1. With `call = FALSE`, a
+#'   missing cotangent becomes an argument of the resulting reduction
+#' @param tangent numbers shaped like the operand; a list of tangents if `wrt` is a list
+#' @param call compute the derivative now? With `FALSE`, the result is a `lazy_reduction`
 #' @param ... settings: `device`, `precision`, `threads`
-#' @return For one `wrt` an array, for a list of them a list; or a `lazy_reduction`.
+#' @return `vjp()`: an array for one `wrt`, a list of arrays for a list. `jvp()`: numbers shaped like the result of `f`.
+#'   With placeholders or `call = FALSE`, a `lazy_reduction`.
 #' @seealso [reduction()], [pair-derivatives] for derivatives of the formula itself
 #' @concept gradient of a kernel sum
 #' @concept automatic differentiation

@@ -2,40 +2,41 @@
 
 #' Derivatives of R functions (automatic differentiation)
 #'
-#' Each of these takes an R function `f` and returns a function with the same arguments that computes a derivative,
-#' exact to rounding. Use them for gradients and Hessians of likelihoods and losses, written in ordinary R: with loops,
-#' branches, subscripts, helper functions, linear algebra, densities, `apply()` and the like. The arguments of `f` may
-#' be numbers, vectors, matrices and lists of these. \describe{
+#' Each of these functions takes an R function `f` and returns a function with the same arguments that computes a
+#' derivative, exact to rounding. Use them for gradients and Hessians of likelihoods and losses, written in ordinary R:
+#' with loops, branches, subscripts, helper functions, linear algebra, densities, `apply()` and the like. The arguments
+#' of `f` may be numbers, vectors, matrices and lists of these. \describe{
 #' \item{`gradient(f)`}{the gradient of a function whose result is one number: a list, named and shaped like the
 #'   arguments}
-#' \item{`value_and_gradient(f)`}{a list of both, for the price of the gradient}
+#' \item{`value_and_gradient(f)`}{a list of `value` and `gradient`, at the cost of the gradient alone}
 #' \item{`hessian(f)`}{the matrix of second derivatives with respect to all numbers in the arguments, one after the
 #'   other}
-#' \item{`hvp(f)`}{the Hessian times a vector: takes one more argument `v`, shaped like the gradient, at about twice the
-#'   price of a gradient. Give the parts of `v` in the order of the arguments, or by name in any order; parts not named
-#'   are 0}
-#' \item{`vjp(f)`}{reverse mode: takes one more argument `cotangent`, shaped like the result of `f`, which may be any
-#'   array, and gives the gradient of `sum(cotangent * f(...))`}
-#' \item{`jvp(f)`}{forward mode: takes one more argument `tangent`, shaped like the gradient as `v` is, and gives the
-#'   derivative of the result along it}
+#' \item{`hvp(f)`}{the Hessian times a vector. The returned function takes one more argument `v`, shaped like the
+#'   gradient, and costs about twice as much as a gradient. Give the parts of `v` in the order of the arguments, or by
+#'   name in any order; parts not named are 0}
+#' \item{`vjp(f)`}{reverse mode. The returned function takes one more argument `cotangent`, shaped like the result of
+#'   `f`, which may be any array, and gives the gradient of `sum(cotangent * f(...))`}
+#' \item{`jvp(f)`}{forward mode. The returned function takes one more argument `tangent`, shaped like the gradient, and
+#'   gives the derivative of the result of `f` along `tangent`}
 #' }
 #'
-#' The function runs as it is: `if` and `while` take the branch of the current point. Comparisons, `which()`, `order()`
-#' and sizes are plain numbers. `max()`, `min()`, `sort()`, `median()` have the derivative of the element chosen, the
-#' first of equal ones; `abs(x)` and `sqrt(x)` are taken to be flat at 0.
+#' The function runs unchanged: `if` and `while` take the branch of the current point. Comparisons, `which()`, `order()`
+#' and sizes are plain numbers. The derivative of `max()`, `min()`, `sort()` and `median()` is that of the element
+#' chosen, the first of equal elements. The derivatives of `abs(x)` and `sqrt(x)` at 0 are taken to be 0.
 #'
-#' Nothing of base R is masked: within `f`, and in functions of yours that it calls, base R's functions are looked up in
-#' an environment where they handle traced numbers. Functions of other packages work as far as they use base R's
-#' operators and generic functions. If one hands numbers to compiled code, or the derivative would be lost in any other
-#' way, you get an error of class `kernweave_error_no_gradient`; [with_gradient()] gives such a function its derivative.
+#' No function of base R is masked: within `f`, and within your own functions that `f` calls, base R's functions are
+#' looked up in an environment where they handle traced numbers. Functions of other packages work as far as they use
+#' base R's operators and generic functions. If a function hands numbers to compiled code, or the derivative would be
+#' lost in any other way, you get an error of class `kernweave_error_no_gradient`; [with_gradient()] gives such a
+#' function its derivative.
 #'
-#' Each operation costs some twenty microseconds, as long as a vector of thousands of numbers takes, so vectorise what
-#' runs often.
+#' Each operation costs about 20 microseconds, as much as an operation on a vector of thousands of numbers, so vectorise
+#' code that runs often.
 #'
 #' @param f a function
-#' @param wrt names of the arguments to differentiate with respect to. `NULL` takes those of type double, and lists that
-#'   contain such
-#' @return A function.
+#' @param wrt names of the arguments to differentiate with respect to. `NULL`, the default, takes the arguments of type
+#'   double and the lists that contain numbers of type double
+#' @return A function with the arguments of `f`; for `hvp()` with the argument `v` too.
 #' @seealso [objective()] for optimisers, [with_gradient()] for your own derivatives, [vjp()] for reductions of lazy
 #'   tensors, `vignette("fitting")`
 #' @concept autodiff
@@ -150,9 +151,9 @@ pushed_along <- function(make_run, tangent) {
 #'
 #' @param f a function of numbers
 #' @param pullback the derivative, as a function of the cotangent of the result, the result, and the arguments of `f`
-#'   (passed by name). It returns a list of the cotangents of the arguments, in their order or by name, each shaped like
-#'   its argument, or `NULL` for an argument without one. For a single argument the list may be left out. For second
-#'   derivatives `pullback` must itself be traceable
+#'   (passed by name). It returns a list of the cotangents of the arguments, in the order of the arguments or by name,
+#'   each shaped like its argument, or `NULL` for an argument without a derivative. For a single argument the list may
+#'   be omitted. For second derivatives `pullback` must itself be traceable
 #' @return A function with the arguments of `f`.
 #' @seealso [gradient()]
 #' @concept custom gradient

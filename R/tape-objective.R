@@ -13,9 +13,10 @@
 #' @param f a function whose result is one number
 #' @param start starting values: a list of arguments of `f`, or a vector for its first argument
 #' @param ... further arguments of `f`, held fixed
-#' @param wrt names of the arguments to optimise; by default all of `start`. The others in `start` are held fixed
-#' @return A list of `par`, the vector of starting values; `fn`, `gr` and `he`, functions of such a vector: value,
-#'   gradient and Hessian; and `arguments`, a function that turns such a vector into a list of arguments of `f`.
+#' @param wrt names of the arguments to optimise; by default all of `start`. Other arguments in `start` are held fixed
+#' @return A list of class `kernweave_objective`: `par`, the vector of starting values; `fn`, `gr` and `he`, functions
+#'   of a parameter vector that give value, gradient and Hessian; and `arguments`, a function that turns a parameter
+#'   vector into a list of arguments of `f`.
 #' @seealso [gradient()], [optim()], [nlminb()]
 #' @concept maximum likelihood
 #' @concept optimisation with gradients

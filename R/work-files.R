@@ -1,42 +1,43 @@
 # Points that lie in files: a file of doubles as a matrix (src/r_map.cpp), and the one way into such a file.
 
-#' Points in files
+#' Points in memory-mapped files
 #'
-#' `map_points()` gives a file of numbers as an ordinary numeric matrix that takes no memory: the operating system reads
-#' what is used, when it is used, and drops it where memory is short. So points may be larger than memory. Formulas,
-#' reductions and models take such a matrix as any other, copy nothing, and give the same numbers, bit for bit.
-#' `write_points()` makes such a file, of a matrix, a data frame, or anything that can be read by rows: a csv file, a
-#' data base, HDF5, parquet.
+#' `map_points()` maps a file of numbers as an ordinary numeric matrix that takes no memory. The operating system reads
+#' parts of the file when they are used, and drops them when memory is short, so points may be larger than memory.
+#' Formulas, reductions and models accept such a matrix like any other, do not copy it, and give the same numbers, bit
+#' for bit. `write_points()` makes such a file from a matrix, a data frame, or any source that can be read by rows: a
+#' csv file, a data base, HDF5, parquet.
 #'
-#' The file holds doubles as this machine has them in memory, column after column, as R's matrices do. That is also what
-#' the packages bigmemory (file-backed, one file for all columns), ff and bigstatsr store, so `map_points()` takes their
-#' objects as they are.
+#' The file holds doubles in the native format of this machine, column after column, as R's matrices do. The packages
+#' bigmemory (file-backed, one file for all columns), ff and bigstatsr store the same format, so `map_points()` takes
+#' their objects without conversion.
 #'
-#' A mapped matrix is read-only: what changes it makes a copy in memory first, as with every value of R that has two
-#' names, and the file stays as it is. `x + 1` takes memory for its result, and so does `as.integer(x)`; so does
-#' `x[1:10, ]`, for ten rows. Objects with many rows that models make of points, such as residuals, lie in memory.
+#' A mapped matrix is read-only. An assignment to its elements first copies the matrix into memory, and the file does
+#' not change. The results of `x + 1` and `as.integer(x)` are in memory, and so are the ten rows of `x[1:10, ]`. Objects
+#' with many rows that models make of points, such as residuals, are in memory too.
 #'
-#' Saved or sent to another process, a mapped matrix is the name of its file, not its numbers. The file must be there
-#' under the same name, or the first use is an error of class `kernweave_error_file_changed`. So is each use after the
-#' file was written again, cut or removed: size, number and time of the file are looked at before. Only a file that is
-#' cut short while a computation reads it ends R, as with every program that maps files. Windows lets nobody replace,
-#' cut or remove a file as long as a matrix maps it, until R has collected that matrix.
+#' A mapped matrix that is saved, or sent to another process, is stored as the name of its file, without its numbers. If
+#' there is no file of this name, the first use is an error of class `kernweave_error_file_changed`. So is each use
+#' after the file was written again, cut or removed: the size, the file number (inode) and the time of the file are
+#' checked before each use. R crashes only if the file is cut short while a computation reads it, as with every program
+#' that maps files. On Windows nobody can replace, cut or remove a file while a matrix maps it, until R has
+#' garbage-collected that matrix.
 #'
-#' `read(from, to)` is called for one stretch of rows after the other, in order, and each once, so it may read on from a
-#' connection. The file gets its name when all of it is on the disk. An error in `read`, an interrupt or a full disk
-#' leaves nothing behind, and a file of that name as it was.
+#' `write_points()` calls `read(from, to)` once for each block of rows, in order, so `read` may continue reading from a
+#' connection. The file gets its name when it is complete on the disk. After an error in `read`, an interrupt or a full
+#' disk, no partial file remains, and an older file of the same name is unchanged.
 #'
-#' @param file name of the file. `map_points()` refuses text, such as a csv file, and takes a `big.matrix` or its
-#'   descriptor, an `ff` matrix, or an `FBM`, too
-#' @param width number of columns: components of each point. Objects of other packages know theirs
-#' @param offset bytes to leave out at the beginning of the file: a header. A multiple of 8
+#' @param file name of the file; for `map_points()` also a `big.matrix` or its descriptor, an `ff` matrix, or an `FBM`.
+#'   `map_points()` refuses files of text, such as csv files
+#' @param width number of columns, the components of each point; not needed for `x` and for objects of other packages
+#' @param offset number of bytes to skip at the beginning of the file, such as a header; a multiple of 8, by default 0
 #' @param x points to write: a numeric matrix or vector, a data frame of numbers, or one of the objects that
 #'   `map_points()` takes
-#' @param n number of rows that `read` will give
+#' @param n total number of rows that `read` gives
 #' @param read a function of two row numbers, the first and the last, that returns these rows: a matrix or a data frame
 #'   of numbers with `width` columns, or a vector if there is one column. `NA` is allowed
-#' @param rows number of rows to ask for at a time; by default as many as take 16 MB
-#' @return A numeric matrix; from `write_points()`, the file that was written as a mapped matrix, invisibly.
+#' @param rows number of rows to read at a time; by default as many as take 16 MB
+#' @return `map_points()` returns a numeric matrix; `write_points()` the written file as a mapped matrix, invisibly.
 #' @seealso [Vi()] and [reduction()] to compute with it, [kernweave-conditions] for errors
 #' @concept larger than memory
 #' @concept out of core

@@ -1,17 +1,17 @@
 # A job: a reduction whose blocks of rows are files in a folder, so that one that was ended goes on where it was.
 
-#' Long computations that go on where they ended
+#' Resumable computation of a reduction
 #'
-#' Computes a reduction block by block, and keeps each block in a file. If R ends before all blocks are there, call
-#' `kernweave_job()` again with the same reduction and folder: finished blocks are read, the others computed. The result
-#' is that of [as.matrix()][as.matrix.lazy_reduction], bit for bit.
+#' Computes a reduction block by block, and keeps each block in a file. If R ends before all blocks are complete, call
+#' `kernweave_job()` again with the same reduction and folder: complete blocks are read, the others are computed. The
+#' result is identical, bit for bit, to that of [as.matrix()][as.matrix.lazy_reduction].
 #'
-#' The folder belongs to one reduction with its data: another one is refused, and so is a second process while the first
-#' is at work. A block file that is damaged is computed again. Delete the folder when you have the result.
+#' The folder belongs to one reduction with its data. Another reduction is refused, and so is a second process while the
+#' first is running. A block file that is damaged is computed again. Delete the folder when you have the result.
 #'
-#' @param R a reduction made with `call = FALSE`, of one result for each point (not of both axes)
-#' @param folder the folder for the blocks; made if it is not there
-#' @param workers [kernweave_workers()] that compute the blocks; by default this process does
+#' @param R a reduction made with `call = FALSE` that gives one result for each point (not over both axes)
+#' @param folder the folder for the blocks; created if it does not exist
+#' @param workers [kernweave_workers()] that compute the blocks; by default those set for `R`, if any, or this process
 #' @return The numbers, as [reduction()] with `call = TRUE` returns them.
 #' @seealso [reduction()], [kernweave_workers()], [map_points()] for points in files
 #' @concept checkpoint

@@ -2,8 +2,8 @@
 
 #' Report on this installation
 #'
-#' Shows versions, what `configure` chose at installation, devices, how many threads are used and why, options, and for
-#' each problem found one line with its remedy. Paste it into a bug report.
+#' Shows versions, the choices of `configure` at installation, devices, the number of threads used and its reason,
+#' options, and for each problem found one line with its remedy. Paste it into a bug report.
 #'
 #' @return An object of class `kernweave_sitrep`.
 #' @seealso [kernweave_options()], [explain()]

@@ -1,21 +1,21 @@
 # One block of a reduction's rows, for processes that each compute their own and share what they find, as under MPI.
 
-#' Some rows of a reduction
+#' Block of rows of a reduction
 #'
-#' Computes one of several even blocks of the rows of a reduction, with the bits that they have in the whole. Use it
-#' where many processes run one script, as under MPI: each computes its own block and tells the others. If one process
-#' has the data and asks others to compute, [kernweave_workers()] are simpler.
+#' Computes one of `of` blocks of the rows of a reduction, with the same bits as in the whole reduction. Use it if many
+#' processes run one script, as under MPI: each process computes its own block and sends it to the others. If one
+#' process has the data and asks others to compute, [kernweave_workers()] are simpler.
 #'
-#' Rows sliced by hand, from formulas of some of the points, differ from the whole in the last digits; blocks do not.
-#' For that each process has all data, the same version and settings (`precision`, `device`), and processors and GPUs of
-#' one model. Borders of blocks are at multiples of some number of rows, of which blocks have as many as is even: if
-#' there are more blocks than that allows, some have no rows.
+#' A reduction of a formula of some of the points differs from the whole in the last digits; a block does not. For this,
+#' each process needs all data, the same version and settings (`precision`, `device`), and processors and GPUs of the
+#' same model. Blocks begin at multiples of a fixed number of rows, and are of nearly equal size: if there are more
+#' blocks than such multiples, some blocks have no rows.
 #'
-#' @param R a reduction made with `call = FALSE`, of one result for each point (not of both axes)
+#' @param R a reduction made with `call = FALSE` that gives one result for each point (not over both axes)
 #' @param block number of the block, from 1
 #' @param of number of blocks
-#' @return What [reduction()] with `call = TRUE` returns, of the block's rows alone: a matrix, or a list of several. The
-#'   attribute `"rows"` has their numbers.
+#' @return The rows of the block, in the form that [reduction()] with `call = TRUE` returns: a matrix, or a list of
+#'   several. The attribute `"rows"` has the row numbers.
 #' @seealso [reduction()], [kernweave_workers()], [kernweave_job()]
 #' @concept MPI
 #' @concept SPMD

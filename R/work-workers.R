@@ -3,36 +3,38 @@
 
 #' Workers for large reductions
 #'
-#' Makes workers of the nodes of a cluster, or of your future plan. Given to a formula as the setting `workers`, by
-#' [lazy_set()] or [with_kernweave()], they share the rows of its results: reductions, products, solvers and models are
-#' computed by all of them, with the same bits as in one process. Use it for sums of 10^11 pairs and more over several
-#' machines; on one machine, threads and `device = "all"` are faster than workers.
+#' Makes workers of the nodes of a cluster, or of your future plan. Give them to a formula as the setting `workers` of
+#' [lazy_set()] or [with_kernweave()]. The workers then share the rows of all results: reductions, products, solvers and
+#' models are computed by all workers, with the same bits as in one process. Use workers for sums of 10^11 pairs and
+#' more over several machines; on one machine, threads and `device = "all"` are faster.
 #'
-#' Anything that [parallel::makeCluster()] makes will do: processes on this machine or by ssh, or by `srun` in a
-#' Slurm job; make it with `useXDR = FALSE`. kernweave must be installed for each worker, in the same version; a worker
-#' that has none looks in the libraries of the calling process. Points are sent to a worker once and stay there; a
-#' product sends its vector; of points that are on the side of the results alone, such as new places of a prediction, a
-#' worker gets those that it computes. A worker holds points up to half of the memory of its host, divided among the
-#' workers there, or `options(kernweave.worker_mb = )` as it is here when they join; what was not used for longest is
-#' sent again when it is. A worker that dies or does not answer loses its block, which goes to another, and is left
-#' out from then on; if all are lost and `cluster` is a function, the cluster is made again once.
+#' Any cluster of [parallel::makeCluster()] can be used, with processes on this machine, by ssh, or by `srun` in a Slurm
+#' job; make it with `useXDR = FALSE`. Each worker needs the same version of kernweave; a worker without kernweave looks
+#' in the libraries of the calling process. Points are sent to a worker once and stay there; a product sends its vector.
+#' Of points that belong only to the rows of a result, such as the new points of a prediction, a worker gets only those
+#' of its own rows. A worker holds points up to half of the memory of its host, divided by the number of workers on the
+#' host, or up to `options(kernweave.worker_mb = )` as set in the calling process when the workers join. Beyond this
+#' limit the least recently used points are dropped, and sent again when they are used. If a worker dies or does not
+#' answer, another worker computes its block, and the lost worker is not used again; if all workers are lost and
+#' `cluster` is a function, the cluster is made again once.
 #'
 #' With `"future"`, each block is a future of your [future::plan()], for long computations on clusters that have a
-#' scheduler. A future takes 50 milliseconds, so products of a solver are better served by a cluster.
+#' scheduler. A future takes 50 milliseconds, so use a cluster for the products of a solver.
 #'
-#' Whether workers are used is decided for each reduction by what it takes and what sending takes. A worker uses the
-#' cores of its host, divided among the workers there, and one GPU if there are several of both. Workers and the calling
-#' process trust each other: use them on a network of your own.
+#' Workers compute a reduction only if its expected computing time is large compared with the time to send the data. A
+#' worker uses its share of the cores of its host, and one GPU if the host has several workers and several GPUs. Workers
+#' and the calling process trust each other: use them on a network of your own.
 #'
 #' @param cluster a cluster, a function without arguments that makes one, or `"future"`
-#' @param threads number of threads of each worker; by default the cores of its host, divided among its workers
-#' @param always `TRUE` uses the workers for everything that can be dealt out, be it ever so small
-#' @param patience seconds after which a block counts as lost; by default 20 times what it is expected to take, at least
+#' @param threads number of threads of each worker; by default the cores of its host, divided by the number of its
+#'   workers
+#' @param always use the workers for every reduction that can be split, however small? By default `FALSE`
+#' @param patience number of seconds after which a block counts as lost; by default 20 times its expected time, at least
 #'   60
-#' @param x workers
+#' @param x an object made by `kernweave_workers()`
 #' @param ... not used
-#' @return An object of class `kernweave_workers`. `print()` shows what is known of each worker. It cannot be saved: a
-#'   formula that has been loaded is computed without.
+#' @return An object of class `kernweave_workers`. `print()` shows a table of the workers. The object cannot be saved: a
+#'   formula that has been loaded from a file is computed without workers.
 #' @seealso [lazy_set()], [with_kernweave()]; [kernweave_options()] for threads and GPUs of one machine
 #' @concept cluster computing
 #' @concept distributed computing
