@@ -25,8 +25,10 @@ endif
 RSCRIPT = R_LIBS="$(CURDIR)/$(LIB)$${R_LIBS:+:$$R_LIBS}" KERNWEAVE_SOURCE="$(CURDIR)" Rscript
 
 # Test files side by side; how much of them, tests/testthat/helper-tiers.R says.
+# Progress is for a terminal: to report each expectation takes a fifth of a core.
 run-tests = NOT_CRAN=true KERNWEAVE_TESTS=$(1) TESTTHAT_PARALLEL=true TESTTHAT_CPUS=$(CORES) $(RSCRIPT) -e \
-  'testthat::test_dir("tests/testthat", package = "kernweave", load_package = "installed")'
+  'testthat::test_dir("tests/testthat", package = "kernweave", load_package = "installed", \
+    reporter = if (isatty(stdout())) testthat::default_reporter() else "check")'
 
 .NOTPARALLEL:
 .PHONY: help demo quick test night check current dev docs site bench guard clean setup-demo setup-test setup-check setup-guard

@@ -2,9 +2,8 @@
 #include "r_arrays.hpp"
 #include "border.hpp"
 #include <cmath>
-#include "arrays/offsets.hpp"
+#include "arrays/pieces.hpp"
 #include "arrays/reduce.hpp"
-#include "arrays/scan.hpp"
 #include "r_device_arrays.hpp"
 #include "r_segments.hpp"
 

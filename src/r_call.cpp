@@ -1,9 +1,9 @@
 // R's way to results: prepare a plan, run it on data, explain it.
 #include "border.hpp"
-#include "execute/backends.hpp"
+#include "execute/prepared.hpp"
 #include "execute/run.hpp"
-#include "expr/show.hpp"
-#include "plan/lower.hpp"
+#include "expr/parse.hpp"
+#include "plan/passes.hpp"
 #include "r_host.hpp"
 #include "r_job.hpp"
 #include "r_plan.hpp"

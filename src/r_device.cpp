@@ -1,13 +1,12 @@
 // Tells R about this installation and this machine, and sets what calls use of them.
 #include "border.hpp"
-#include "execute/backends.hpp"
+#include "execute/prepared.hpp"
 
-#include "lanes/isa.hpp"
 #include "base/cores.hpp"
 #include "base/threads.hpp"
-#include "device/kernel_cache.hpp"
+#include "device/driver.hpp"
 #include "device/nvrtc.hpp"
-#include "device/probe.hpp"
+#include "lanes/isa.hpp"
 
 // Lists the devices that are ready.
 // [[Rcpp::export(rng = false)]]

@@ -1,7 +1,7 @@
 // Finds where arrays lie, lends arrays to a device for a call, and holds the parts of verbs on a device.
 #include "r_device_arrays.hpp"
 #include <map>
-#include "device/probe.hpp"
+#include "device/driver.hpp"
 
 namespace kernweave {
 namespace {

@@ -7,11 +7,9 @@
 #include <utility>
 
 #include "expr/build.hpp"
-#include "expr/derive.hpp"
 #include "expr/grad.hpp"
 #include "expr/parse.hpp"
-#include "expr/normalise.hpp"
-#include "expr/show.hpp"
+#include "expr/rewrite.hpp"
 
 namespace kernweave {
 namespace {

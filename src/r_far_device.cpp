@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "border.hpp"
+#include "device/driver.hpp"
 #include "device/nvrtc.hpp"
-#include "device/probe.hpp"
-#include "execute/facts.hpp"
+#include "execute/data.hpp"
 #include "r_device_arrays.hpp"
 #include "r_far.hpp"
 #include "r_plan.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 
 namespace kernweave {
 namespace {

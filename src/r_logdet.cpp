@@ -4,8 +4,8 @@
 #include "border.hpp"
 #include "r_preconditioner.hpp"
 #include "r_resident.hpp"
-#include "solve/quadrature.hpp"
-#include "solve/landmark_vecchia.hpp"
+#include "solve/lanczos.hpp"
+#include "solve/preconditioner.hpp"
 
 namespace kernweave {
 namespace {

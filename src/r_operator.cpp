@@ -11,7 +11,7 @@
 #include "r_preconditioner.hpp"
 #include "r_resident.hpp"
 #include "solve/column_kernels.hpp"
-#include "solve/far_operator.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,7 +1,7 @@
 // Operators as R describes them: nested lists of (kind, ...), plain data but for the plans of lazy tensors.
 #pragma once
 #include "border.hpp"
-#include "solve/engine_operator.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave {
 

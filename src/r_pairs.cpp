@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "border.hpp"
-#include "expr/normalise.hpp"
+#include "expr/rewrite.hpp"
+#include "pairs/pair_bounds.hpp"
 #include "r_data.hpp"
 #include "r_far.hpp"
 #include "r_formula.hpp"
-#include "pairs/pair_bounds.hpp"
 
 namespace kernweave {
 namespace {

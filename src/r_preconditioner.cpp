@@ -6,10 +6,10 @@
 #endif
 
 #include "border.hpp"
+#include "pairs/box_tree.hpp"
 #include "r_data.hpp"
 #include "r_host.hpp"
 #include "r_plan.hpp"
-#include "pairs/nearest_before.hpp"
 #include "solve/conditional_local.hpp"
 
 namespace kernweave {

@@ -1,9 +1,8 @@
 // Entries, and preconditioners behind pointers, for the files of the border that call solvers.
 #pragma once
 #include "r_operator.hpp"
-#include "solve/preconditioner.hpp"
 #include "solve/entries.hpp"
-#include "solve/landmark_vecchia.hpp"
+#include "solve/preconditioner.hpp"
 
 namespace kernweave {
 

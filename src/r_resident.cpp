@@ -8,7 +8,7 @@
 
 #include "border.hpp"
 #include "device/copy.hpp"
-#include "device/probe.hpp"
+#include "device/driver.hpp"
 
 namespace kernweave {
 namespace {

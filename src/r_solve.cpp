@@ -1,21 +1,16 @@
 // R's way to solvers: landmarks, preconditioners that are kept behind pointers, and all that solves.
 #include <algorithm>
 
-#include "border.hpp"
 #include "base/threads.hpp"
+#include "border.hpp"
 #include "r_preconditioner.hpp"
-#include "solve/block_conjugate_gradients.hpp"
 #include "solve/block_krylov.hpp"
+#include "solve/conjugate_gradients.hpp"
 #include "solve/inverse_forms.hpp"
+#include "solve/lanczos.hpp"
 #include "solve/landmarks.hpp"
-#include "solve/least_squares.hpp"
-#include "solve/minimal_residual.hpp"
-#include "solve/quadrature.hpp"
+#include "solve/preconditioner.hpp"
 #include "solve/random.hpp"
-#include "solve/spectral_rules.hpp"
-#include "solve/square_root.hpp"
-#include "solve/sketch.hpp"
-#include "solve/landmark_vecchia.hpp"
 
 namespace kernweave {
 namespace {

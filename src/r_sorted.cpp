@@ -1,5 +1,5 @@
 // R's way to merging and searching sorted vectors.
-#include "arrays/merge.hpp"
+#include "arrays/move.hpp"
 #include "arrays/search.hpp"
 #include "r_device_arrays.hpp"
 #include "r_sorted.hpp"

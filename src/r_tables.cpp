@@ -1,8 +1,8 @@
 // The tables of operations, reductions and rules, as R shows them.
 #include "border.hpp"
 
-#include "base/name_hint.hpp"
-#include "expr/rules.hpp"
+#include "base/error.hpp"
+#include "expr/rewrite.hpp"
 #include "expr/table.hpp"
 
 namespace kernweave {

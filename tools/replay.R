@@ -1,12 +1,13 @@
-# Process replay: what the planner and both engines make of some thousand reductions, as text. A change that is to
-# change nothing leaves the text as it is; another one changes what it set out to.
+# Process replay: what the planner and both engines make of some thousand reductions, and the package's surface, as
+# text. A change that is to change nothing leaves the text as it is; another one changes what it set out to.
 #   Rscript tools/replay.R out.txt [pattern]             writes it, of the package that R finds, made with windows
 #   Rscript tools/replay.R --compare a.txt b.txt [case]  a line for each case that differs, and its lines if it is named
 
-root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
+root <- normalizePath(Sys.getenv("KERNWEAVE_SOURCE", "."))
 at_root <- function(...) file.path(root, ...)
 sections <- c("plan", "cpu", "cuda", "script", "price")
 points_of_axis <- 1e5  # along both axes, as the engines are told
+sys.source(at_root("tools/replay_surface.R"), envir = environment())
 
 # --- cases --------------------------------------------------------------------------------------------------
 # Each is a function that makes a reduction, or a list of some. Their data are small: no engine sees them.
@@ -252,7 +253,7 @@ write_replay <- function(to, pattern = "") {
       texts[[paste(label, precision)]] <- text_of(reductions[[label]], precision)
   }
   set.seed(1)
-  others <- c(work_texts(), far_texts())
+  others <- c(work_texts(), far_texts(), axis_texts(), api_texts(), page_texts())
   texts <- c(texts, others[grepl(pattern, names(others))])
   lines <- unlist(lapply(names(texts), function(name) c(paste("==", name), texts[[name]])))
   writeLines(c(paste("instructions of", isa), lines), to)

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "arrays/offsets.hpp"
+#include "arrays/pieces.hpp"
 #include "arrays/radix_order.hpp"
 
 namespace kernweave::arrays {

@@ -9,7 +9,7 @@
 #include "arrays/key_codes.hpp"
 #include "arrays/nearly_order.hpp"
 #include "arrays/word_sort.hpp"
-#include "base/range.hpp"
+#include "base/view.hpp"
 
 namespace kernweave::arrays {
 namespace {

@@ -1,6 +1,6 @@
 // Scans in three phases: what each piece knows of the segment that it leaves open, what comes before each piece, and
 // then the items of each piece one by one.
-#include "arrays/scan.hpp"
+#include "arrays/reduce.hpp"
 #include <atomic>
 #include <vector>
 

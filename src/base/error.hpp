@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace kernweave {
 
@@ -80,5 +81,21 @@ void internal_check(bool holds, const Parts&... parts) {
   if (!holds)
     fail(Fault::internal, parts..., ". This is a bug in kernweave: please report it with the call that led here.");
 }
+
+// --- name hint -----------------------------------------------------------------------------------------------------
+// The known name nearest to a mistyped one, for "did you mean".
+
+// Empty when nothing is within an edit for every three letters, three edits at most.
+std::string nearest_name(const std::string& typed, const std::vector<std::string>& known);
+
+// --- verdict -------------------------------------------------------------------------------------------------------
+// Answer to "can you?": yes, or no and why.
+
+struct Verdict {
+  bool yes = true;
+  std::string why;
+
+  static Verdict no(std::string why) { return {false, std::move(why)}; }
+};
 
 }  // namespace kernweave

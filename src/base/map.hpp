@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/verdict.hpp"
+#include "base/error.hpp"
 
 namespace kernweave {
 

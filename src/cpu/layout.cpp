@@ -1,7 +1,7 @@
 // Spaces are filled in order: packed data and numbers first, then the slots of the plan's regions.
 #include "cpu/layout.hpp"
 
-#include "plan/slots.hpp"
+#include "plan/passes.hpp"
 
 namespace kernweave {
 namespace {

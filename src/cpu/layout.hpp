@@ -7,7 +7,7 @@ namespace kernweave {
 
 class Layout {
  public:
-  // `needed` marks the steps of the pass; `until`: how long the values of slots stay (plan/slots.hpp).
+  // `needed` marks the steps of the pass; `until`: how long the values of slots stay (plan/passes.hpp).
   Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& until,
          Pass* pass);
 

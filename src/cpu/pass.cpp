@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "cpu/write_pass.hpp"
-#include "cpu/fuse_operand.hpp"
 #include "cpu/layout.hpp"
-#include "cpu/output_mode.hpp"
+#include "cpu/limits.hpp"
+#include "cpu/write_pass.hpp"
 #include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
-#include "cpu/limits.hpp"
 
 namespace kernweave {
 namespace {

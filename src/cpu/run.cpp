@@ -7,16 +7,16 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "cpu/pass.hpp"
 #include "cpu/boxed_pass.hpp"
 #include "cpu/cpu.hpp"
-#include "lanes/isa.hpp"
+#include "cpu/limits.hpp"
 #include "cpu/pack_states.hpp"
+#include "cpu/pass.hpp"
 #include "cpu/ready_pass.hpp"
+#include "lanes/isa.hpp"
 #include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
-#include "cpu/limits.hpp"
-#include "schedule/work.hpp"
+#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {

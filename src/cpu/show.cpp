@@ -1,5 +1,5 @@
 // Codes are named by their row and the shape in which it meets its operands.
-#include "cpu/show.hpp"
+#include "cpu/write_pass.hpp"
 
 #include <algorithm>
 #include <ostream>

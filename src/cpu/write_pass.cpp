@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cpu/output_mode.hpp"
 #include "cpu/write_steps.hpp"
 #include "plan/chain.hpp"
 

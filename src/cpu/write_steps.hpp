@@ -8,7 +8,7 @@ namespace kernweave {
 
 class StepWriter : protected StripRegister {
  public:
-  // `fused`: by slot, the step that may make its value (fuse_operand.hpp).
+  // `fused`: by slot, the step that may make its value (write_pass.hpp).
   StepWriter(const Program& program, Region region, const std::vector<int>& fused, Layout* layout, Pass* pass,
              std::vector<int>* reads, std::vector<Instruction>* out)
       : StripRegister(region, layout, reads, out),

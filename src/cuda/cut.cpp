@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/memory_needs.hpp"
+#include "base/error.hpp"
 #include "cuda/limits.hpp"
+#include "kernweave/gpu/script.hpp"
 
 namespace kernweave {
 namespace cuda {
+
 namespace {
 
 // Splits of a group. One thread merges the states of a row's splits, a group's and then those of the groups, which is
@@ -70,6 +72,107 @@ SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtO
   const std::int64_t split = ceiling(points, pass.shape.padding) * pass.shape.padding;
   const std::int64_t splits = ceiling(sweep, split);
   return {blocks, splits, split, group_of(pass, splits, split), of_launch(blocks * splits, wave, seconds)};
+}
+
+// --- window --------------------------------------------------------------------------------------------------------
+// Size of a window. All columns pass by each window of rows, so rows get most of the memory: columns have a quarter, or
+// what a group of splits takes.
+
+namespace {
+
+std::int64_t whole_steps(double points, std::int64_t step, std::int64_t most) {
+  if (!(points < static_cast<double>(most))) return most;
+  return static_cast<std::int64_t>(std::max(points, 0.0)) / step * step;
+}
+
+// Points of the lane axis that have room beside so many of the sweep axis.
+std::int64_t lanes_beside(std::int64_t sweep, const Needs& needs, double room, std::int64_t block, std::int64_t most) {
+  const double points = static_cast<double>(sweep), each = needs.lane + needs.pair * points;
+  return whole_steps(each > 0 ? (room - needs.sweep * points) / each : INFINITY, block, most);
+}
+
+}  // namespace
+
+std::vector<Range> pieces(const Range& all, std::int64_t size) {
+  std::vector<Range> out;
+  std::int64_t from = all.from;
+  do {
+    out.push_back({from, std::min(all.to, from + std::max<std::int64_t>(1, size))});
+    from = out.back().to;
+  } while (from < all.to);
+  return out;
+}
+
+Windows fitting(const Needs& needs, const Pass& pass, const SweepCut& cut, const Range& lanes, std::int64_t sweep,
+                double budget) {
+  const std::int64_t blocks = ceiling(lanes.size(), pass.shape.block_rows);
+  const double waiting = needs.state * static_cast<double>(cut.splits);
+  const double for_states = std::min({kGpuWorkBytes, budget / 4, waiting * static_cast<double>(blocks)});
+  const auto chunk = [&](std::int64_t points) {
+    const double each =
+        needs.state * (cut.split > 0 ? std::ceil(static_cast<double>(points) / static_cast<double>(cut.split)) : 1.0);
+    return std::max<std::int64_t>(
+        1, whole_steps(each > 0 ? for_states / each : INFINITY, 1, std::max<std::int64_t>(1, blocks)));
+  };
+  if (needs.all(lanes.size(), sweep) + for_states <= budget) return {lanes.size(), sweep, chunk(sweep), true};
+  const double room = budget - for_states - needs.fixed;
+  const std::int64_t step = std::max<std::int64_t>(1, cut.together());
+  std::int64_t columns =
+      std::max(std::min(step, sweep), whole_steps(needs.sweep > 0 ? room / 4 / needs.sweep : INFINITY, step, sweep));
+  std::int64_t rows = lanes_beside(columns, needs, room, pass.shape.block_rows, lanes.size());
+  if (rows == 0) rows = lanes_beside(columns = std::min(step, sweep), needs, room, pass.shape.block_rows, lanes.size());
+  const std::int64_t fewest = std::min<std::int64_t>(pass.shape.block_rows, lanes.size());
+  if (rows < fewest)
+    fail(Fault::memory, "this call needs at least ",
+         static_cast<std::int64_t>(needs.all(fewest, std::min(step, sweep)) + for_states) / 1000000 + 1,
+         " MB on the GPU; it may take ", static_cast<std::int64_t>(budget) / 1000000);
+  return {rows, columns, chunk(columns), false};
+}
+
+// --- memory needs --------------------------------------------------------------------------------------------------
+// Bytes, counted from panels, states and widths.
+
+namespace {
+
+double bytes_of_block(const Pass& pass) {
+  std::int64_t bytes = 0;
+  for (int number : pass.group.outputs) {
+    const Output& o = pass.variant->outputs[number];
+    if (o.keep == pass.lane_keep()) bytes += state_bytes(o) * o.width;
+  }
+  return static_cast<double>(bytes) * pass.shape.block_rows * pass.shape.parts;
+}
+
+}  // namespace
+
+double Needs::all(std::int64_t lanes, std::int64_t sweep) const {
+  const double m = static_cast<double>(lanes), n = static_cast<double>(sweep);
+  return lane * m + this->sweep * n + pair * m * n + fixed;
+}
+
+Needs needs_of(const Pass& pass) {
+  const double halves = pass.product.any() ? static_cast<double>(pass.product.padded_width() * kTwoHalves + 8) : 0.0;
+  const double weights = pass.wide.any() ? static_cast<double>(pass.wide.padded_width() * kTwoHalves) : 0.0;
+  Needs needs;
+  needs.lane = halves + (pass.stores_rows() ? pass.lanes.total * pass.number_bytes() : 0);
+  needs.sweep = halves + weights + pass.sweep.total * pass.number_bytes();
+  needs.state = bytes_of_block(pass);
+  needs.fixed = pass.once.total * pass.number_bytes();
+  return needs;
+}
+
+double bytes_of_column(const Pass& pass) {
+  const Axis axis = pass.group.along_i ? Axis::j : Axis::i;
+  double bytes = needs_of(pass).sweep;
+  for (const Variable& v : pass.plan->variables)
+    if (v.axis == axis && v.source != Source::counter) bytes += v.width * 8;
+  return bytes;
+}
+
+std::int64_t state_bytes(const Output& o) {
+  const std::int64_t bytes = row(o.red).state.bytes(o.places);
+  // A state that has been merged leaves its place to the results of a list.
+  return o.places > 1 ? std::max<std::int64_t>(bytes, gpu::kResultBytes * o.places) : bytes;
 }
 
 }  // namespace cuda

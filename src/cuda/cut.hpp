@@ -1,6 +1,8 @@
 // Cut: how the pairs of a pass become blocks, and blocks launches.
 #pragma once
 #include <cstdint>
+#include <vector>
+#include "base/view.hpp"
 #include "cuda/pass.hpp"
 
 namespace kernweave {
@@ -29,6 +31,49 @@ SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtO
         std::int64_t told = 0);
 
 inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// --- memory needs --------------------------------------------------------------------------------------------------
+// Memory that a pass takes of a device.
+
+// Bytes:
+struct Needs {
+  double lane = 0;   // for each point of the lane axis,
+  double sweep = 0;  // for each of the sweep axis,
+  double pair = 0;   // for each pair of both,
+  double state = 0;  // for the states of a block of rows and a split, while they wait,
+  double fixed = 0;  // and at any rate
+
+  // Returns the bytes for `lanes` and `sweep` points, without states.
+  double all(std::int64_t lanes, std::int64_t sweep) const;
+  // Returns the needs of `runs` runs at once.
+  Needs times(double runs) const { return {lane * runs, sweep * runs, pair * runs, state * runs, fixed * runs}; }
+};
+
+// Needs of a pass, without data and results.
+Needs needs_of(const Pass& pass);
+
+// Bytes of the data and numbers of a point of the sweep axis.
+double bytes_of_column(const Pass& pass);
+
+// Bytes of a state in float64 with its storage, as the kernels hold it.
+std::int64_t state_bytes(const Output& o);
+
+// --- window --------------------------------------------------------------------------------------------------------
+// Window: the part of both axes that lies on a device at a time; all of it, unless memory is short.
+
+// Cuts a range into pieces of so many points; an empty one into one.
+std::vector<Range> pieces(const Range& all, std::int64_t size);
+
+struct Windows {
+  std::int64_t lanes, sweep;  // points of a window, whole blocks and whole groups of splits; the last may have fewer
+  std::int64_t chunk;         // blocks whose states wait at the same time
+  bool whole;                 // is everything there at once?
+};
+
+// The largest windows that fit. Their size changes no result: states are merged in the same order. Fails with
+// Fault::memory where not even one block and one group have room.
+Windows fitting(const Needs& needs, const Pass& pass, const SweepCut& cut, const Range& lanes, std::int64_t sweep,
+                double budget);
 
 }  // namespace cuda
 }  // namespace kernweave

@@ -1,5 +1,5 @@
 // Pairs that are a chain of a common kind, whose numbers lie where a kernel would read them.
-#include "cuda/fused.hpp"
+#include "cuda/script_layout.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Data of a pass on a device: whole, where they stay, or as much as a window needs.
 #pragma once
 #include <vector>
-#include "cuda/window.hpp"
+#include "cuda/cut.hpp"
 #include "device/copy.hpp"
 #include "kernweave/gpu/arguments.hpp"
 #include "schedule/backend.hpp"

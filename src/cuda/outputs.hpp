@@ -2,8 +2,8 @@
 #pragma once
 #include <functional>
 #include <vector>
+#include "cuda/cut.hpp"
 #include "device/device.hpp"
-#include "cuda/window.hpp"
 #include "kernweave/gpu/arguments.hpp"
 #include "schedule/backend.hpp"
 

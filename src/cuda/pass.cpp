@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "kernweave/gpu/arguments.hpp"
-#include "plan/regions.hpp"
 #include "cuda/limits.hpp"
+#include "kernweave/gpu/arguments.hpp"
+#include "plan/passes.hpp"
 #include "schedule/cost.hpp"
-#include "schedule/work.hpp"
 
 namespace kernweave {
 namespace cuda {

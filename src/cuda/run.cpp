@@ -6,14 +6,14 @@
 #include "base/error.hpp"
 #include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
-#include "cuda/script_layout.hpp"
-#include "device/nvrtc.hpp"
-#include "cuda/multi_device.hpp"
-#include "cuda/unit_run.hpp"
-#include "device/probe.hpp"
-#include "cuda/write_source.hpp"
 #include "cuda/limits.hpp"
-#include "schedule/work.hpp"
+#include "cuda/multi_device.hpp"
+#include "cuda/script_layout.hpp"
+#include "cuda/unit_table.hpp"
+#include "cuda/write_source.hpp"
+#include "device/driver.hpp"
+#include "device/nvrtc.hpp"
+#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace cuda {

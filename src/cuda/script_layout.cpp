@@ -7,11 +7,8 @@
 
 #include "base/error.hpp"
 #include "cuda/cut.hpp"
-#include "cuda/write_script.hpp"
-#include "cuda/memory_needs.hpp"
-#include "cuda/fused.hpp"
-#include "device/image.hpp"
 #include "cuda/limits.hpp"
+#include "device/nvrtc.hpp"
 
 // Made by nvcc from ahead_interpret32.cu and ahead_interpret64.cu, or by ahead_none.cpp.
 extern "C" {

@@ -52,5 +52,32 @@ std::string rows_called(const Interpretation& from);
 // The kernels for one type of numbers: an image with code for several architectures; null where none was compiled.
 const unsigned char* interpreter_image(bool float32);
 
+// --- write_script.cpp ----------------------------------------------------------------------------------------------
+// A pass's steps as instructions for the interpreter (kernweave/gpu/interpreter.hpp).
+
+// Writes the instructions of a region outside of the pairs, which fill its panel. Attributes go to `lists`.
+void instruct_points(const Pass& pass, Region region, const Panel& panel, std::vector<gpu::Instruction>* out,
+                     std::vector<int>* lists);
+
+// Writes the instructions of the pairs, with a term for each output, whose states are still to be placed. Columns are
+// read from tiles, and strips are full. Returns how many numbers of its own a thread has for each column.
+int instruct_pairs(const Pass& pass, std::vector<gpu::Instruction>* out, std::vector<int>* lists);
+
+// --- fused.cpp -----------------------------------------------------------------------------------------------------
+// Finds the kernel that was compiled at installation for just the pairs that a script has.
+
+// Its name, as in kernweave/fused.def; null where there is none for these pairs, or following their instructions is
+// faster.
+const char* fused_kernel(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
+
+// Moves the fold's instruction to the front, where these kernels read it. What the fold may start with came before.
+void fold_first(std::vector<gpu::Instruction>* pairs);
+
+// --- show.cpp ------------------------------------------------------------------------------------------------------
+// A script for the interpreter as text: for whoever compares them.
+
+// Each instruction, a line, and what a block is made of.
+std::string show(const Interpretation& script);
+
 }  // namespace cuda
 }  // namespace kernweave

@@ -1,5 +1,5 @@
 // Codes are named by their rows, operands by where they lie.
-#include "cuda/show.hpp"
+#include "cuda/script_layout.hpp"
 
 #include <ostream>
 #include <sstream>

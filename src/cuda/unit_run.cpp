@@ -1,5 +1,5 @@
 // All points are on the device at once. Blocks of threads take units as they come; what they leave is merged in order.
-#include "cuda/unit_run.hpp"
+#include "cuda/unit_table.hpp"
 
 #include <algorithm>
 

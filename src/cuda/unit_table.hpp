@@ -1,6 +1,7 @@
 // Units of restricted pairs as blocks of threads see them, and how many rows their threads have.
 #pragma once
 #include <vector>
+#include "cuda/pass_run.hpp"
 #include "kernweave/gpu/arguments.hpp"
 #include "pairs/units.hpp"
 
@@ -22,6 +23,12 @@ UnitTable unit_table(const PairSpans& spans, std::int64_t rows, std::int64_t col
 
 // Rows of a thread, at most so many, with which blocks of so many threads compute few rows that are not there.
 int rows_of_thread(const PairSpans& spans, int most, int threads);
+
+// --- unit_run.cpp --------------------------------------------------------------------------------------------------
+// A pass over restricted pairs on one device.
+
+// `partial` runs units of partial spans, where there are some; its results and states are those of the other.
+void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, MemoryRoom room);
 
 }  // namespace cuda
 }  // namespace kernweave

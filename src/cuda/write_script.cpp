@@ -1,5 +1,5 @@
 // Steps to instructions. What differs between regions is where values lie.
-#include "cuda/write_script.hpp"
+#include "cuda/script_layout.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 #include "base/view.hpp"
 #include "device/device.hpp"
 
@@ -23,6 +25,23 @@ std::unique_ptr<Copy> sent_copy(const View& view, Device* device);
 bool has_copy(const View& view, const Device& device);
 // Their copy, which is made where there is none: of the host's numbers, or of what another device has.
 Pointer kept_copy(const View& view, Device* device);
+
+// --- cloud ---------------------------------------------------------------------------------------------------------
+// Reads points on their device: some rows of the points, and how far the points reach (kernweave/gpu/cloud.hpp).
+
+// Points on a device, column by column.
+struct Cloud {
+  Pointer at;
+  std::int64_t rows, columns;
+};
+
+// Rows 0, step, 2 step, ..., column by column.
+std::vector<double> some_rows(const Cloud& cloud, std::int64_t step, Device* device);
+// The largest squared distance of a row from a point; NaN where one is not finite.
+double reach(const Cloud& cloud, const std::vector<double>& centre, Device* device);
+
+// The text that a device's compiler is given.
+const std::string& cloud_kernels();
 
 }  // namespace device
 }  // namespace kernweave

@@ -92,7 +92,7 @@ class Device {
   std::shared_ptr<const Kernels> kernels(const std::string& source);
   // Says that a source will be asked for soon.
   void expect(const std::string& source);
-  // Returns the kernels of an image (device/image.hpp), which is loaded once.
+  // Returns the kernels of an image (device/nvrtc.hpp), which is loaded once.
   std::shared_ptr<const Kernels> kernels_of_image(const unsigned char* image);
 
   // Bytes that nobody uses.

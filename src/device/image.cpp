@@ -1,5 +1,5 @@
 // A fatbin is known by its first bytes.
-#include "device/image.hpp"
+#include "device/nvrtc.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // Files of the cache: each holds the text it was compiled from, its image, and a checksum of both. The oldest are
 // removed when they are too many.
-#include "device/kernel_cache.hpp"
+#include "device/nvrtc.hpp"
 
 #include <algorithm>
 #include <atomic>

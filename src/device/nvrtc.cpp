@@ -16,7 +16,6 @@
 #include "base/library.hpp"
 #include "base/process.hpp"
 #include "base/threads.hpp"
-#include "device/kernel_cache.hpp"
 
 namespace kernweave {
 namespace device {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "expr/traits.hpp"
+#include "expr/on_lane.hpp"
 
 namespace kernweave {
 namespace distance {

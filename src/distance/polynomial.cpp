@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "distance/not_radial.hpp"
+#include "distance/radial_form.hpp"
 
 namespace kernweave {
 namespace distance {

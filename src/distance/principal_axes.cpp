@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "distance/not_radial.hpp"
+#include "distance/radial_form.hpp"
 
 namespace kernweave {
 namespace distance {

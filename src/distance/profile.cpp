@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "distance/radial_table.hpp"
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 
 namespace kernweave {
 namespace distance {

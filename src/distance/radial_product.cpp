@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "distance/not_radial.hpp"
+#include "distance/radial_form.hpp"
 #include "expr/table.hpp"
 
 namespace kernweave {

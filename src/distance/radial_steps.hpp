@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "distance/difference.hpp"
-#include "distance/radial_product.hpp"
 #include "distance/origins.hpp"
 #include "distance/polynomial.hpp"
 #include "distance/profile.hpp"
-#include "distance/not_radial.hpp"
+#include "distance/radial_form.hpp"
+#include "distance/radial_product.hpp"
 
 namespace kernweave {
 namespace distance {

@@ -1,5 +1,5 @@
 // Facts are kept with the data that they are of, where somebody keeps something there.
-#include "execute/facts.hpp"
+#include "execute/data.hpp"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 #include "execute/plan_run.hpp"
 
 #include "base/error.hpp"
-#include "device/probe.hpp"
-#include "execute/facts.hpp"
+#include "device/driver.hpp"
+#include "execute/data.hpp"
 #include "schedule/choose.hpp"
 
 namespace kernweave {

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "execute/backends.hpp"
 #include "execute/data.hpp"
 #include "execute/prepared.hpp"
 

@@ -3,6 +3,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 #include "plan/job.hpp"
 #include "schedule/backend.hpp"
 
@@ -31,5 +32,16 @@ class Prepared {
 
 // A formula that was reduced a while ago is not planned again, whatever its data.
 std::shared_ptr<Prepared> prepared(const Job& job);
+
+// --- backends ------------------------------------------------------------------------------------------------------
+// The back ends of this installation: the one list of them.
+
+const std::vector<const Backend*>& backends();
+
+// One of them, or a choice of GPUs.
+const Backend& backend_named(const std::string& name);
+
+// Lists the back ends that a device is chosen from. A choice of GPUs has a back end of its own.
+std::vector<const Backend*> backends_for(const std::string& device);
 
 }  // namespace kernweave

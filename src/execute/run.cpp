@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "device/kernel_cache.hpp"
-#include "execute/facts.hpp"
+#include "device/nvrtc.hpp"
+#include "execute/data.hpp"
 #include "execute/ordered.hpp"
 #include "plan/output_groups.hpp"
 #include "schedule/choose.hpp"

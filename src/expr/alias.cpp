@@ -1,9 +1,8 @@
 // Reads the formula column of the ALIAS rows as algebra.
-#include "expr/alias.hpp"
+#include "expr/rewrite.hpp"
 
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
-#include "expr/long_formulas.hpp"
 #include "expr/tensor.hpp"
 
 namespace kernweave {
@@ -43,7 +42,7 @@ Expr tensor_dot(Expr x, Expr y, Attributes lists) {
 
 }  // namespace
 
-Expr expand(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
+Expr expanded_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
   [[maybe_unused]] const Expr x = args[0];
   [[maybe_unused]] const Expr y = args.size() > 1 ? args[1] : Expr();
   [[maybe_unused]] const Expr z = args.size() > 2 ? args[2] : Expr();

@@ -1,7 +1,7 @@
 // Formulas made of several operations.
 #include "expr/build.hpp"
 
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 
 namespace kernweave {
 

@@ -1,9 +1,9 @@
 // The specification of a normalised graph.
-#include "expr/check.hpp"
+#include "expr/rewrite.hpp"
 
 #include "base/error.hpp"
+#include "expr/parse.hpp"
 #include "expr/shape.hpp"
-#include "expr/show.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,11 +1,10 @@
 // Both modes at one leaf, and what is made of them component by component.
-#include "expr/derive.hpp"
+#include "expr/grad.hpp"
 
 #include "base/error.hpp"
 #include "expr/build.hpp"
-#include "expr/grad.hpp"
-#include "expr/normalise.hpp"
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
+#include "expr/rewrite.hpp"
 
 namespace kernweave {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "expr/build.hpp"
-#include "expr/traits.hpp"
+#include "expr/on_lane.hpp"
 
 namespace kernweave {
 namespace {

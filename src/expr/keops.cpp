@@ -1,12 +1,11 @@
 // KeOps' operations in terms of ours. An array by rows is, by columns, the array whose axes come in the opposite order.
-#include "expr/keops.hpp"
+#include "expr/parse.hpp"
 
 #include <algorithm>
 
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
 #include "expr/shape.hpp"
-#include "expr/show.hpp"
 #include "expr/tensor.hpp"
 
 namespace kernweave {

@@ -1,8 +1,8 @@
 // Basis splines after Cox and de Boor, and time warping. Derivatives follow from the formulas.
-#include "expr/long_formulas.hpp"
+#include "expr/rewrite.hpp"
 
 #include "expr/build.hpp"
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,11 +1,10 @@
 // Aliases become their formulas; t(f) and f[rows, ] become f on other leaves.
-#include "expr/normalise.hpp"
+#include "expr/rewrite.hpp"
 
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "expr/alias.hpp"
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 
 namespace kernweave {
 namespace {
@@ -61,7 +60,7 @@ Expr normalised_part(Expr part, Normalised* normalised) {
 Expr normalised_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
   Normalised normalised;
   for (Expr arg : args) normalised.emplace(arg.get(), arg);
-  return normalised_part(expand(op, args, attributes), &normalised);
+  return normalised_part(expanded_alias(op, args, attributes), &normalised);
 }
 
 template <bool for_derivatives>

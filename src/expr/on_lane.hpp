@@ -1,5 +1,8 @@
 // The rows of ops.def on any lane.
 #pragma once
+#include <optional>
+#include <vector>
+#include "expr/table.hpp"
 #include "kernweave/names.hpp"
 #include "kernweave/ops.hpp"
 
@@ -27,5 +30,15 @@ RowFn<L> on_lane(Op op) {
     default: return nullptr;
   }
 }
+
+// --- traits.cpp ----------------------------------------------------------------------------------------------------
+// Finds traits of operations from their rows: by trying the rows on numbers, and from what their adjoints read.
+
+// Fills in what is found by trying.
+void find_traits(OpRow* row);
+
+// The arguments in which an operation is linear, all at once, while all others are numbers; those that are `fixed` may
+// be. None where there are no such arguments: the adjoints of these read none of them, and nor do they read the result.
+std::optional<std::vector<bool>> linear_arguments(Op op, const std::vector<bool>& fixed);
 
 }  // namespace kernweave

@@ -5,13 +5,9 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "base/name_hint.hpp"
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
-#include "expr/derive.hpp"
-#include "expr/infix.hpp"
-#include "expr/keops.hpp"
-#include "expr/scan.hpp"
+#include "expr/grad.hpp"
 #include "expr/shape.hpp"
 
 namespace kernweave {

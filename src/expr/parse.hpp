@@ -1,9 +1,13 @@
 // Text to formula, by our own grammar: R's infix, calls of operations by either name, nothing else.
 #pragma once
+#include <cstddef>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 #include "expr/node.hpp"
+#include "expr/table.hpp"
 
 namespace kernweave {
 
@@ -43,5 +47,77 @@ struct Declaration {
   int place;  // or kUnsaid
 };
 Declaration parse_declaration(const std::string& text);
+
+// --- infix ---------------------------------------------------------------------------------------------------------
+// R's operators: how tightly each binds. Which operation an operator is, its row says.
+
+// The precedence of R's operators, from the lowest.
+enum Tightness { kLoose, kOr, kCompare, kSum, kProduct, kSign, kAtom };
+
+inline Tightness tightness_of(const std::string& symbol) {
+  struct OperatorTightness {
+    const char* symbol;
+    Tightness tightness;
+  };
+  constexpr OperatorTightness levels[] = {{"|", kOr},       {"<", kCompare},  {"<=", kCompare}, {">", kCompare},
+                              {">=", kCompare}, {"==", kCompare}, {"!=", kCompare}, {"+", kSum},
+                              {"-", kSum},      {"*", kProduct},  {"/", kProduct}};
+  for (const OperatorTightness& level : levels)
+    if (symbol == level.symbol) return level.tightness;
+  return kAtom;
+}
+
+// --- scan.cpp ------------------------------------------------------------------------------------------------------
+// Text to tokens.
+
+struct Token {
+  enum class Is { name, number, symbol, end } is;
+  std::string text;
+  double number;
+  std::size_t at;  // place in the text
+};
+
+class Lexer {
+ public:
+  explicit Lexer(const std::string& text) : text_(text) { advance(); }
+
+  const Token& peek() const { return token_; }
+  Token take();
+  bool take_if(const char* symbol);
+  void expect(const char* symbol, const char* where);
+  bool at_symbol(const char* symbol) const { return token_.is == Token::Is::symbol && token_.text == symbol; }
+  // A syntax error with the text and a mark under the place.
+  [[noreturn]] void fail_here(const std::string& what) const { fail_at(token_.at, what); }
+  [[noreturn]] void fail_at(std::size_t at, const std::string& what) const;
+
+ private:
+  void advance();
+  void read_number();
+
+  const std::string& text_;
+  std::size_t next_ = 0;
+  Token token_{Token::Is::end, "", 0, 0};
+};
+
+// --- keops.cpp -----------------------------------------------------------------------------------------------------
+// Makes operations as a text in KeOps' words means them: places count from 0, matrices and tensors lie by rows.
+
+// The formula for an operation whose arguments and whole numbers are given as KeOps gives them. Messages call it
+// `written`.
+Expr make_keops(Op op, std::vector<Expr> args, std::vector<int> attributes, const std::string& written);
+
+// A matrix of so many rows that lies by columns, by rows.
+Expr by_rows(Expr matrix, int rows);
+
+// --- show.cpp ------------------------------------------------------------------------------------------------------
+// Formula to text. What has no transposes, row subsets or infinite numbers, parse.hpp reads back.
+
+// Cut with "..." beyond `budget` characters: shared parts are written out each time they are used.
+std::string show(Expr f, std::size_t budget = 2000);
+// Writes a variable as in a formula. `with_axis`: as `Vi(x)` or `Vj(x)`, since `x` alone would leave the axis open.
+std::string show_variable(const Variable& v, bool with_axis);
+// Writes a formula as a name in a message.
+std::string show_short(Expr f);
+std::string show_number(double value);
 
 }  // namespace kernweave

@@ -1,6 +1,6 @@
 // The table of rules; tests walk it.
 // No rule drops a NaN: 0 * a and a - a stay as they are.
-#include "expr/rules.hpp"
+#include "expr/rewrite.hpp"
 
 #include <iterator>
 

@@ -1,5 +1,5 @@
 // The scanner: names, numbers, and the symbols of the grammar. Every other character is an error.
-#include "expr/scan.hpp"
+#include "expr/parse.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "expr/alias.hpp"
 #include "expr/attributes.hpp"
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
+#include "expr/rewrite.hpp"
 
 namespace kernweave {
 namespace {
@@ -211,7 +211,7 @@ Type infer(Op op, const std::vector<Expr>& args, const std::vector<int>& attribu
   internal_check(have_form(attributes, r.attributes), r.name, " takes other attributes: ", r.attribute_names);
   if (r.form == Form::structural) return structural_type(op, args, attributes);
   check_places(op, args, attributes, sentence(r.fn, "()"));
-  if (r.form == Form::alias) return expand(op, args, attributes)->type;
+  if (r.form == Form::alias) return expanded_alias(op, args, attributes)->type;
   return {result_width(op, args, attributes), result_kind(op, args), all_axes(args)};
 }
 

@@ -1,6 +1,6 @@
 // Writes a formula in R's infix, with as few parentheses as precedence allows. A variable is written by the name of its
 // operand; where the name leaves open along which axis its points are read, as `Vi(x)` or `Vj(x)`.
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "expr/attributes.hpp"
-#include "expr/infix.hpp"
 
 namespace kernweave {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "expr/attributes.hpp"
-#include "expr/traits.hpp"
+#include "expr/on_lane.hpp"
 #include "kernweave/cost_lane.hpp"
 #include "kernweave/ops.hpp"
 #include "kernweave/reductions.hpp"

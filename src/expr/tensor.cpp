@@ -5,7 +5,7 @@
 
 #include "expr/attributes.hpp"
 #include "expr/build.hpp"
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,5 +1,5 @@
 // Numbers are tried that no accident of rounding or sign makes alike.
-#include "expr/traits.hpp"
+#include "expr/on_lane.hpp"
 
 #include <algorithm>
 #include <cmath>

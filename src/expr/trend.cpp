@@ -1,12 +1,11 @@
 // An argument's interval is cut where functions of rows may jump or turn: at 0, and where another argument is. Of
 // two numbers that have no other one between them, the values tell.
-#include "expr/trend.hpp"
+#include "expr/course.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "expr/course.hpp"
 #include "expr/on_lane.hpp"
 
 namespace kernweave {

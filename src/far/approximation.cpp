@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "distance/bounds.hpp"
-#include "far/device_morton_order.hpp"
+#include "far/device_product.hpp"
 #include "far/product.hpp"
 
 namespace kernweave {

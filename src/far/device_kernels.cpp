@@ -1,5 +1,5 @@
 // One source for each number of components: compiled once a device, and kept with those of formulas.
-#include "far/device_kernels.hpp"
+#include "far/device_product.hpp"
 
 #include <sstream>
 

@@ -1,8 +1,7 @@
 // A level's far pairs on a device: boxes, matrices of classes, and batches of pairs.
 #pragma once
 #include "far/device_boxes.hpp"
-#include "far/device_kernels.hpp"
-#include "far/m2l_batches.hpp"
+#include "far/device_product.hpp"
 
 namespace kernweave {
 namespace far {

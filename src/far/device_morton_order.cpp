@@ -1,11 +1,10 @@
 // A radix sort of Morton keys, from the lowest bits on; the host fetches what it asks for.
-#include "far/device_morton_order.hpp"
+#include "far/device_product.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "device/copy.hpp"
-#include "far/device_kernels.hpp"
 #include "kernweave/gpu/morton_task.hpp"
 
 namespace kernweave {

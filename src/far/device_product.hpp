@@ -1,10 +1,14 @@
 // The far part of a product on a GPU, which has octrees, interaction lists and expansions.
 #pragma once
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
-
+#include "arrays/buffer.hpp"
 #include "device/device.hpp"
 #include "far/levels.hpp"
+#include "far/morton_order.hpp"
+#include "kernweave/gpu/far_task.hpp"
 
 namespace kernweave {
 namespace far {
@@ -36,6 +40,52 @@ struct FormFactors {
 template <int D>
 std::unique_ptr<DeviceProduct> product_on(device::Device* device, const Levels<D>& plan, const TreePair<D>& trees,
                                           const FormFactors& form, const arrays::Workers& workers);
+
+// --- device_morton_order.cpp ---------------------------------------------------------------------------------------
+// The Morton order of points on a GPU, which sorts them itself.
+
+// Returns the Morton order of points that are all in the cube.
+template <int D>
+std::unique_ptr<MortonOrder<D>> device_morton_order(const Points& points, const Cube<D>& cube, device::Device* device);
+
+// --- device_kernels.cpp --------------------------------------------------------------------------------------------
+// Launches of the kernels for points in order and pairs far apart (kernweave/gpu/morton.hpp, far.hpp).
+
+// How many blocks, for each of so many slots, of how many threads, with how much shared memory.
+struct Grid {
+  std::int64_t blocks;
+  int slots = 1;
+  int threads = gpu::kFarThreads;
+  std::int64_t shared_bytes = 0;
+};
+
+// The kernel of that name, for points of `components`; a task is passed as its bytes.
+void launch(device::Device* device, int components, const char* kernel, const Grid& grid,
+            const std::vector<char>& task);
+template <class Task>
+void launch(device::Device* device, int components, const char* kernel, const Grid& grid, const Task& task) {
+  launch(device, components, kernel, grid, device::arguments_of(task));
+}
+
+// The text that a device's compiler is given.
+const std::string& kernels_text(int components);
+
+// --- m2l_batches.cpp -----------------------------------------------------------------------------------------------
+// Batches for the M2L kernel of a GPU: the interactions of some targets by class and permutation, and target by
+// target.
+
+struct M2LBatches {
+  std::vector<gpu::FarBatch> batches;
+  Fresh<int> sources;  // of each pair, in the order of classes and permutations, otherwise as they are in the plan
+  int first_target = 0;
+  std::vector<int> starts;
+  Fresh<int> numbers;  // of each target from the first on, where its pairs begin, and their numbers
+};
+
+// Lists the expanded pairs of targets in ranges from `first` to `last` - 1, up to `width` pairs in a batch.
+template <int D>
+M2LBatches m2l_batches(const Level<D>& level, std::size_t first, std::size_t last, int width,
+                     const arrays::Workers& workers);
 
 }  // namespace far
 }  // namespace kernweave

@@ -1,5 +1,5 @@
 // Groups of ranges are counted, then placed, each by one thread: all pairs of a target are in one range.
-#include "far/m2l_batches.hpp"
+#include "far/device_product.hpp"
 
 #include <algorithm>
 #include <iterator>

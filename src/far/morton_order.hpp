@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arrays/buffer.hpp"
-#include "base/range.hpp"
+#include "base/view.hpp"
 #include "device/device.hpp"
 #include "far/cube.hpp"
 

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "pairs/box_tree.hpp"
 #include "distance/bounds.hpp"
-#include "distance/negligible.hpp"
+#include "distance/radial_form.hpp"
+#include "pairs/box_tree.hpp"
 
 namespace kernweave {
 namespace far {

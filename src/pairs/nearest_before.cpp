@@ -1,5 +1,5 @@
 // Each box of a tree knows the first of its points, so that a point looks into no box of points that all come after it.
-#include "pairs/nearest_before.hpp"
+#include "pairs/box_tree.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/range.hpp"
+#include "base/view.hpp"
 
 namespace kernweave {
 

@@ -1,5 +1,5 @@
 // Greedy: a block joins those before it as long as that is less work; what is left of their columns is grouped again.
-#include "pairs/row_groups.hpp"
+#include "pairs/units.hpp"
 
 #include <algorithm>
 

@@ -3,9 +3,33 @@
 #pragma once
 #include <cstdint>
 #include <vector>
-#include "pairs/row_groups.hpp"
+#include "pairs/pair_map.hpp"
 
 namespace kernweave {
+
+// --- row_groups.cpp ------------------------------------------------------------------------------------------------
+// Blocks of rows, one after the other, with the columns that they share taken together: small blocks leave much of what
+// computes them idle, and set out their columns for few rows.
+
+// Some rows, the spans that are folded for them, and the rows that are done when all pieces of these, which follow each
+// other, are.
+struct RowPiece {
+  Range rows, of;
+  std::vector<PairSpan> spans;
+};
+
+// How much rows and spans cost, and how many rows may be done together.
+struct RowCosts {
+  std::int64_t most_rows, row_step;
+  double columns_of_piece, rows_of_column;  // that take as long as it takes to begin a piece, to set out a column
+
+  double work(std::int64_t rows, std::int64_t columns) const;
+};
+
+// Every pair of the spans is in one piece, and every row in some. By themselves, in order:
+std::vector<RowPiece> tiles_of_rows(const PairSpans& spans, std::int64_t most_rows);
+// Groups rows that share columns. The columns of a row are then not in order any more.
+std::vector<RowPiece> grouped_rows(const PairSpans& spans, const RowCosts& costs);
 
 // The shape of a tile that a back end computes at a time: its rows and columns, and the steps of both.
 struct UnitShape {
@@ -13,7 +37,7 @@ struct UnitShape {
 };
 
 // How finely pairs are dealt out: into at most so many tasks, of so many units each; may a unit have spans of both
-// kinds; may rows fold the columns that they share together, in another order (pairs/row_groups.hpp)?
+// kinds; may rows fold the columns that they share together, in another order (below)?
 struct Dealing {
   std::int64_t tasks;
   double units_of_task;

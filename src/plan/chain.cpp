@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plan/regions.hpp"
+#include "plan/passes.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,5 +1,5 @@
 // The specification of a plan.
-#include "plan/check.hpp"
+#include "plan/passes.hpp"
 
 #include <algorithm>
 

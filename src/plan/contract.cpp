@@ -1,5 +1,5 @@
 // Replaces distances: finds each formula's role for the distances inside it, from the leaves up, then replaces.
-#include "plan/contract.hpp"
+#include "plan/outputs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "expr/build.hpp"
 #include "expr/centre.hpp"
 #include "expr/grad.hpp"
-#include "expr/traits.hpp"
+#include "expr/on_lane.hpp"
 #include "plan/factors.hpp"
 
 namespace kernweave {

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "expr/traits.hpp"
-#include "plan/existing.hpp"
+#include "expr/on_lane.hpp"
 #include "plan/output_groups.hpp"
-#include "plan/regions.hpp"
+#include "plan/outputs.hpp"
+#include "plan/passes.hpp"
 
 namespace kernweave {
 namespace {

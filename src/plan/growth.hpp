@@ -3,8 +3,8 @@
 #pragma once
 #include <functional>
 #include <vector>
-#include "base/verdict.hpp"
-#include "expr/trend.hpp"
+#include "base/error.hpp"
+#include "expr/course.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {

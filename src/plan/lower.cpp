@@ -1,24 +1,14 @@
 // The table of contents of the engine's front half.
-#include "plan/lower.hpp"
+#include "plan/passes.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
 #include "expr/build.hpp"
 #include "expr/centre.hpp"
-#include "expr/check.hpp"
+#include "expr/parse.hpp"
 #include "expr/rewrite.hpp"
-#include "expr/normalise.hpp"
-#include "expr/show.hpp"
-#include "plan/check.hpp"
-#include "plan/contract.hpp"
-#include "plan/existing.hpp"
-#include "plan/linearise.hpp"
-#include "plan/factor_out.hpp"
-#include "plan/regions.hpp"
-#include "plan/scale.hpp"
-#include "plan/slots.hpp"
-#include "plan/start.hpp"
+#include "plan/outputs.hpp"
 
 namespace kernweave {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "plan/regions.hpp"
+#include "plan/passes.hpp"
 
 namespace kernweave {
 

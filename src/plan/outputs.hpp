@@ -1,4 +1,4 @@
-// Outputs while they are still formulas.
+// Outputs while they are still formulas, and the rewrites that they go through.
 #pragma once
 #include <vector>
 #include "expr/node.hpp"
@@ -41,5 +41,43 @@ inline void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFo
     o.value = formulas[next++];
   }
 }
+
+// --- contract.cpp --------------------------------------------------------------------------------------------------
+// The contracted form of a plan: squared distances in exponents become inner products.
+
+// Replaces |x - y|^2 by |x|^2 + |y|^2 - 2 <x, y> wherever an absolute error in the distance is a relative error of a
+// term: in exponents. False where no distance stands in an exponent, or a distance stands elsewhere too.
+bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
+
+// Replaces distances of few components too, which is less work only where a sum may begin with the squares.
+bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
+
+// --- existing ------------------------------------------------------------------------------------------------------
+// Outputs over pairs of which a formula says which exist.
+
+// Returns the neutral element of a reduction: a term with this value says nothing.
+double neutral_value(Red red);
+
+// Returns the outputs with neutral terms where `allowed` is false.
+std::vector<OutputFormula> where_allowed(const std::vector<OutputFormula>& outputs, Expr allowed);
+
+// --- factor out ----------------------------------------------------------------------------------------------------
+// Factors that a sum need not see: what varies along the kept axis alone comes after it.
+
+// Outputs in two steps. `sums` are what is left to be added up, `after` makes each output of its sum.
+struct Pulled {
+  bool separable;  // is nothing left that varies along both axes? Then the sums are taken once, not for every point
+  std::vector<OutputFormula> sums, after;
+};
+
+// False where there is nothing to be gained.
+bool pull(const std::vector<OutputFormula>& outputs, Pulled* pulled);
+
+// --- scale ---------------------------------------------------------------------------------------------------------
+// The scaled form of a plan: what a distance in an exponent is multiplied by goes into the points.
+
+// Replaces 2^(-c |x - y|^2) by 2^-|s x - s y|^2, s = sqrt(c), and 2^(-c |x - y|) likewise, wherever nothing else reads
+// the distance: a product a pair less, and an exponent that cannot be positive. False where there is no such power.
+bool scale_points(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
 }  // namespace kernweave

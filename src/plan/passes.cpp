@@ -1,16 +1,20 @@
 // One step per node. A node comes right after its last argument wherever it can, so that a back end may keep the
 // value at hand.
-#include "plan/linearise.hpp"
+#include "plan/passes.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <limits>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "expr/show.hpp"
-#include "plan/regions.hpp"
+#include "expr/parse.hpp"
 
 namespace kernweave {
+
 namespace {
 
 class Lineariser {
@@ -125,6 +129,194 @@ LinearPrograms linearise(const std::vector<std::vector<Expr>>& programs, const s
     lineariser.end_line(formulas);
   }
   return lineariser.finish();
+}
+
+// --- slots ---------------------------------------------------------------------------------------------------------
+// First fit, region by region. A value read in an inner region outlives every step of its own, since
+// steps are sorted by region: nothing else of its region can take its place.
+
+namespace {
+
+constexpr int kForever = std::numeric_limits<int>::max();
+
+// The last step that reads each slot, kForever where an output does.
+std::vector<int> last_reads(const Program& program, const std::vector<Ref>& roots) {
+  std::vector<int> last(program.slots.size(), -1);
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Step& step = program.steps[s];
+    // A group's loop reads its outside arguments again for every component, up to its fold.
+    const int until = step.group < 0 ? static_cast<int>(s) : program.groups[step.group].last;
+    for (const Ref& ref : step.in) {
+      if (ref.from != Ref::From::slot) continue;
+      const bool inside = program.slots[ref.index].region == Region::component;
+      last[ref.index] = std::max(last[ref.index], inside ? static_cast<int>(s) : until);
+    }
+  }
+  for (const Ref& root : roots)
+    if (root.from == Ref::From::slot) last[root.index] = kForever;
+  return last;
+}
+
+class Shelf {
+ public:
+  std::int64_t place(int width, int now, int until) {
+    const auto dead = [&](const TakenSlot& t) { return t.until < now; };
+    taken_.erase(std::remove_if(taken_.begin(), taken_.end(), dead), taken_.end());
+    std::int64_t offset = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const TakenSlot& t : taken_)
+        if (offset < t.offset + t.width && t.offset < offset + width) {
+          offset = t.offset + t.width;
+          moved = true;
+        }
+    }
+    taken_.push_back({offset, width, until});
+    size_ = std::max(size_, offset + width);
+    return offset;
+  }
+  std::int64_t size() const { return size_; }
+
+ private:
+  struct TakenSlot {
+    std::int64_t offset;
+    int width;
+    int until;
+  };
+  std::vector<TakenSlot> taken_;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace
+
+SlotPlaces place_slots(const Program& program, const std::vector<Ref>& roots, const std::vector<int>& until) {
+  std::vector<int> last = last_reads(program, roots);
+  for (std::size_t k = 0; k < until.size(); ++k) last[k] = std::max(last[k], until[k]);
+  SlotPlaces places;
+  places.offset.resize(program.slots.size());
+  Shelf shelves[kRegions];
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const int out = program.steps[s].out;
+    const Slot& slot = program.slots[out];
+    // A group's fold writes its result only after its loop, which began at the group's first step.
+    places.offset[out] = shelves[static_cast<int>(slot.region)].place(slot.width, static_cast<int>(s), last[out]);
+  }
+  for (int r = 0; r < kRegions; ++r) places.memory[r] = shelves[r].size();
+  return places;
+}
+
+Program assign_slots(Program program, const std::vector<Ref>& roots) {
+  const SlotPlaces places = place_slots(program, roots);
+  for (std::size_t k = 0; k < program.slots.size(); ++k) program.slots[k].offset = places.offset[k];
+  program.memory = places.memory;
+  return program;
+}
+
+// --- regions -------------------------------------------------------------------------------------------------------
+// A chain of element-wise steps that only a fold reads needs no wide slots: it runs per component.
+
+namespace {
+
+class FoldGroups {
+ public:
+  FoldGroups(const Program& program, const std::vector<Ref>& roots)
+      : program_(program), steps_(program.steps), is_root_(program.slots.size()), group_(steps_.size(), -1) {
+    for (const Ref& root : roots)
+      if (is_slot(root)) is_root_[root.index] = true;
+  }
+
+  // The group of each step; a fold carries the number of its own group.
+  std::vector<int> groups() {
+    int next = 0;
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      if (row(steps_[s].op).form != Form::fold || fold_width(steps_[s]) == 1) continue;
+      if (absorb_producers(static_cast<int>(s), next)) group_[s] = next++;
+    }
+    return group_;
+  }
+
+ private:
+  // Later producers first, so that all readers of a step have been decided before it.
+  bool absorb_producers(int fold, int group) {
+    std::set<int, std::greater<int>> candidates;
+    const auto add_producers = [&](int s) {
+      for (const Ref& ref : steps_[s].in)
+        if (const Step* const made = program_.maker(ref)) candidates.insert(program_.number(*made));
+    };
+    bool any = false;
+    for (add_producers(fold); !candidates.empty();) {
+      const int s = *candidates.begin();
+      candidates.erase(candidates.begin());
+      if (!belongs(s, fold, group)) continue;
+      group_[s] = group;
+      add_producers(s);
+      any = true;
+    }
+    return any;
+  }
+
+  bool belongs(int s, int fold, int group) const {
+    const Step& step = steps_[s];
+    const bool alike = row(step.op).form == Form::elementwise && step.width == fold_width(steps_[fold]) &&
+                       step.region == steps_[fold].region && group_[s] == -1;
+    const auto inside = [&](int reader) { return reader == fold || group_[reader] == group; };
+    const std::vector<int>& readers = program_.readers(step.out);
+    return alike && !is_root_[step.out] && !readers.empty() && std::all_of(readers.begin(), readers.end(), inside);
+  }
+
+  const Program& program_;
+  const std::vector<Step>& steps_;
+  std::vector<bool> is_root_;  // by slot
+  std::vector<int> group_;     // by step
+};
+
+// The component steps of a group and, after them, its fold.
+void place_group(const std::vector<Step>& steps, const std::vector<std::size_t>& members, std::size_t fold,
+                 Program* program) {
+  const int number = static_cast<int>(program->groups.size());
+  const int first = static_cast<int>(program->steps.size());
+  for (std::size_t s : members) {
+    program->steps.push_back(steps[s]);
+    program->steps.back().region = Region::component;
+    program->slots[steps[s].out] = {Region::component, 1};
+  }
+  program->steps.push_back(steps[fold]);
+  const int last = static_cast<int>(program->steps.size()) - 1;
+  program->groups.push_back({first, last, fold_width(steps[fold])});
+  for (int k = first; k <= last; ++k) program->steps[k].group = number;
+}
+
+}  // namespace
+
+Region region_of(Axes axes) {
+  if (axes.has(Axes::ij())) return Region::pair;
+  if (axes.has(Axes::i())) return Region::row;
+  if (axes.has(Axes::j())) return Region::column;
+  return Region::param;
+}
+
+Region region_read(const Ref& ref, const Plan& plan, const Program& program) {
+  if (is_slot(ref)) return program.slots[ref.index].region;
+  return ref.from == Ref::From::number ? Region::param : region_of(axes_of(plan.variables[ref.index].axis));
+}
+
+Program in_regions(Program program, const std::vector<Ref>& roots) {
+  const std::vector<int> group = FoldGroups(program, roots).groups();
+  const std::vector<Step> steps = std::move(program.steps);
+  const auto is_fold = [&](std::size_t s) { return row(steps[s].op).form == Form::fold; };
+  std::map<int, std::vector<std::size_t>> members;  // component steps of each group, in order
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    if (group[s] >= 0 && !is_fold(s)) members[group[s]].push_back(s);
+
+  program.steps.clear();
+  for (Region region : {Region::param, Region::row, Region::column, Region::pair})
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      if (steps[s].region != region || (group[s] >= 0 && !is_fold(s))) continue;
+      if (group[s] >= 0) place_group(steps, members[group[s]], s, &program);
+      else program.steps.push_back(steps[s]);
+    }
+  program.note_uses();
+  return program;
 }
 
 }  // namespace kernweave

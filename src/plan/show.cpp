@@ -1,5 +1,5 @@
 // A line for every part of a plan that anything downstream reads.
-#include "plan/show.hpp"
+#include "plan/passes.hpp"
 
 #include <cstdio>
 #include <ostream>

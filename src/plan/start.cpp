@@ -1,5 +1,5 @@
 // A fold waits for what it starts with: it comes right before the addition, as late as it can.
-#include "plan/start.hpp"
+#include "plan/passes.hpp"
 
 #include <algorithm>
 

@@ -7,5 +7,4 @@
 #include "base/map.cpp"
 #include "base/map_posix.cpp"
 #include "base/map_windows.cpp"
-#include "base/name_hint.cpp"
 #include "base/threads.cpp"

@@ -6,7 +6,6 @@
 #include "cpu/inputs.cpp"
 #include "cpu/kernels.cpp"
 #include "cpu/layout.cpp"
-#include "cpu/output_mode.cpp"
 #include "cpu/outputs.cpp"
 #include "cpu/pack_states.cpp"
 #include "cpu/pass.cpp"

@@ -1,5 +1,4 @@
 // The room device/, compiled as one: what its files include takes the compiler longer than what they say.
-#include "device/cloud.cpp"
 #include "device/copy.cpp"
 #include "device/device.cpp"
 #include "device/driver.cpp"
@@ -7,4 +6,3 @@
 #include "device/image.cpp"
 #include "device/kernel_cache.cpp"
 #include "device/nvrtc.cpp"
-#include "device/probe.cpp"

@@ -5,7 +5,6 @@
 #include "distance/bounds.cpp"
 #include "distance/difference.cpp"
 #include "distance/linear.cpp"
-#include "distance/negligible.cpp"
 #include "distance/origins.cpp"
 #include "distance/polynomial.cpp"
 #include "distance/principal_axes.cpp"

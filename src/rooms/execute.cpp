@@ -1,5 +1,4 @@
 // The room execute/, compiled as one: what its files include takes the compiler longer than what they say.
-#include "execute/backends.cpp"
 #include "execute/data.cpp"
 #include "execute/facts.cpp"
 #include "execute/ordered.cpp"

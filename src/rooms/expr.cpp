@@ -6,7 +6,6 @@
 #include "expr/check.cpp"
 #include "expr/course.cpp"
 #include "expr/derive.cpp"
-#include "expr/factor_order.cpp"
 #include "expr/grad.cpp"
 #include "expr/guard.cpp"
 #include "expr/interval.cpp"

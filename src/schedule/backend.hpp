@@ -1,11 +1,11 @@
-// The interface of a back end. Implemented to the right, listed once in execute/backends.cpp.
+// The interface of a back end. Implemented to the right, listed once in execute/prepared.cpp.
 #pragma once
 #include <functional>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
-#include "base/verdict.hpp"
+#include "base/error.hpp"
 #include "base/view.hpp"
 #include "kernweave/row_numbers.hpp"
 #include "pairs/pair_map.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "expr/show.hpp"
+#include "expr/parse.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {

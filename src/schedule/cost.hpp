@@ -1,5 +1,6 @@
 // The numbers weighed before an engine is chosen, with their origin; engines have limits of their own.
 #pragma once
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 
@@ -16,5 +17,14 @@ inline constexpr double kFewestPairsOfBoxes = 1e7;
 
 // The rate of pageable copies to and from a GPU: 24 MB took 1.4 ms, 8 MB back 0.5 ms (H100).
 inline constexpr double kGpuBytesPerSecond = 16e9;
+
+// --- work.cpp ------------------------------------------------------------------------------------------------------
+// The work of a pair, and the bytes that a call sends to a device and back.
+
+// Instructions of a pair, about; a reduction's term takes one or two.
+double work_per_pair(const Variant& variant);
+
+// Bytes of a call's data and results, on their way to the GPU and back.
+double transfer_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes);
 
 }  // namespace kernweave

@@ -1,9 +1,7 @@
 // Work counted from the costs of the tables' rows and from widths.
-#include "schedule/work.hpp"
+#include "schedule/cost.hpp"
 
 #include <algorithm>
-
-#include "schedule/cost.hpp"
 
 namespace kernweave {
 

@@ -1,7 +1,7 @@
 // Block conjugate gradients with QR: residuals of the preconditioned system G'AG are kept as Q C with orthonormal Q.
 // Directions are S = G Q + S Z', where Q - G'A S L = Q_next Z and L = (S'AS)^-1. Columns of Q that depend on others are
 // dropped; those of X stay until all are done, since their directions serve the others.
-#include "solve/block_conjugate_gradients.hpp"
+#include "solve/conjugate_gradients.hpp"
 
 #include <algorithm>
 

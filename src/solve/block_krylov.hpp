@@ -1,7 +1,8 @@
 // The largest eigenvalues of a symmetric operator, from products with blocks of columns.
 #pragma once
 #include <cstdint>
-#include "solve/engine_operator.hpp"
+#include "solve/landmarks.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave::solve {
 
@@ -25,5 +26,16 @@ struct Eigenpairs {
 
 // `start` may be empty; else its columns, as many as fit into a block, are where it begins.
 Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenLimits& limits, const Poll& poll);
+
+// --- sketch.cpp ----------------------------------------------------------------------------------------------------
+// A low rank of a positive semi-definite operator from its products with random columns (Nystrom).
+
+struct Sketch {
+  Block factor;         // F of F F'
+  double residual = 0;  // of the trace, what F F' leaves; exact where the trace is known, else by random signs
+};
+
+// `trace`: of the matrix; NaN where nobody knows it.
+Sketch sketched(Operator* matrix, const Enough& enough, double trace, std::uint64_t seed, const Poll& poll);
 
 }  // namespace kernweave::solve

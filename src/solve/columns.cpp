@@ -2,8 +2,8 @@
 #include "solve/columns.hpp"
 
 #include "base/error.hpp"
+#include "device/driver.hpp"
 #include "device/nvrtc.hpp"
-#include "device/probe.hpp"
 #include "solve/column_kernels.hpp"
 
 namespace kernweave::solve {

@@ -1,8 +1,8 @@
-// Conjugate gradients for many right-hand sides, column by column: one product of the matrix serves all.
+// Iterations for systems: conjugate gradients, by columns and by blocks, minimal residuals, least squares.
 #pragma once
 #include <functional>
 #include <vector>
-#include "solve/engine_operator.hpp"
+#include "solve/operator.hpp"
 #include "solve/preconditioner.hpp"
 
 namespace kernweave::solve {
@@ -36,5 +36,26 @@ using Satisfied = std::function<bool(const Solution&)>;
 // failure.
 Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
                              const Limits& limits, const Poll& poll, const Satisfied& satisfied = nullptr);
+
+// --- block_conjugate_gradients.cpp ---------------------------------------------------------------------------------
+// Block conjugate gradients: right-hand sides share one Krylov space.
+
+// Solves like conjugate_gradients(), in fewer products if columns are many; coefficients are not kept.
+Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b,
+                                   const Block& start, const Limits& limits, const Poll& poll);
+
+// --- minimal_residual.cpp ------------------------------------------------------------------------------------------
+// The method of minimal residuals, for symmetric matrices that are not definite.
+
+Solution minimal_residual(Operator* matrix, const Block& b, const Limits& limits, const Poll& poll);
+
+// --- least_squares.cpp ---------------------------------------------------------------------------------------------
+// Least squares for many right-hand sides, from products with a matrix and its transpose.
+
+// Minimises |A x - b|^2 + sum of ridge x^2, from `start` (empty: from 0, so that the solution is the shortest one).
+// `ridge` has a number for each row of x, or none. Residuals are those of the normal equations, A'(b - A x) - ridge x,
+// relative to A'b.
+Solution least_squares(Operator* matrix, Operator* transposed, const Vector& ridge, const Block& b, const Block& start,
+                       const Limits& limits, const Poll& poll);
 
 }  // namespace kernweave::solve

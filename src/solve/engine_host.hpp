@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "execute/data.hpp"
 #include "execute/host.hpp"
-#include "solve/engine_operator.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave::solve {
 

@@ -1,11 +1,11 @@
 // Products by the executor. Right-hand sides and results lie where the solver has them, on the host or on a device:
 // nothing is copied where the plan is as wide as the block.
-#include "solve/engine_operator.hpp"
+#include "solve/operator.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "execute/facts.hpp"
+#include "execute/data.hpp"
 #include "schedule/backend.hpp"
 #include "solve/engine_host.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 #include "base/threads.hpp"
 #include "execute/run.hpp"
-#include "solve/engine_operator.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave::solve {
 

@@ -1,5 +1,5 @@
 // Columns are put in the order of boxes once for both kinds of pairs, and results back once.
-#include "solve/far_operator.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave::solve {
 namespace {

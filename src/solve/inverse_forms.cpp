@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "solve/quadrature.hpp"
+#include "solve/lanczos.hpp"
 
 namespace kernweave::solve {
 namespace {

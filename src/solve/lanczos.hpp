@@ -1,12 +1,32 @@
-// The Lanczos process of many starts at once: each makes a tridiagonal matrix of the operator, one product serves
-// all.
+// The Lanczos process, and quadrature and square roots by it.
 #pragma once
 #include <functional>
 #include <vector>
-#include "solve/engine_operator.hpp"
-#include "solve/tridiagonal.hpp"
+#include "solve/block.hpp"
+#include "solve/conjugate_gradients.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave::solve {
+
+// --- tridiagonal.cpp -----------------------------------------------------------------------------------------------
+// The tridiagonal matrix of a Lanczos process, and the Gauss quadrature rules that it gives.
+
+struct Tridiagonal {
+  Vector diagonal, beside;  // of n and n - 1 numbers
+};
+
+// Nodes, and weights that sum to 1: w' f(B) w / w'w is near the sum of weights times f(nodes).
+struct QuadratureRule {
+  Eigen::ArrayXd nodes, weights;
+};
+
+// Computes the Gauss rule of the leading part of `rows` rows.
+QuadratureRule gauss_rule(const Tridiagonal& t, Index rows);
+// Computes the Gauss-Radau rule: the last number on the diagonal makes `node` an eigenvalue, and the bound is from the
+// other side. For two rows or more.
+QuadratureRule radau_rule(Tridiagonal t, double node);
+
+double smallest_value(const Tridiagonal& t);
 
 // The looks at columns: after `first` steps, then whenever a fraction of the steps so far has been added. A look costs
 // the cube of the steps.
@@ -55,5 +75,69 @@ class Lanczos {
   Block now_, before_, product_;  // a column for each that is active
   int products_ = 0;
 };
+
+// --- spectral_rules.cpp --------------------------------------------------------------------------------------------
+// Quadrature over the spectrum of a matrix as vectors see it, from one Lanczos process: good for any function, and for
+// the matrix with any number added to its diagonal.
+
+struct SpectralRules {
+  std::vector<QuadratureRule> gauss,
+      radau;  // of each column; bounds from both sides for functions such as inverse and logarithm
+  std::vector<int> steps;
+  int products = 0;
+};
+
+// Computes the spectral rules of a positive semidefinite matrix B. A column ends if the bounds of b'(B + ridge)^-1 b
+// agree, relative to b'(B + ridge)^-1 b.
+SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, const Limits& limits, const Poll& poll);
+
+// --- quadrature.cpp ------------------------------------------------------------------------------------------------
+// Stochastic Lanczos quadrature: the logarithm of a determinant from the coefficients of conjugate gradients.
+
+// B = G'AG, whose determinant is that of A over that of P.
+OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner);
+
+// The Lanczos process that ran along.
+Tridiagonal tridiagonal(const Coefficients& numbers);
+
+// w' log(B) w / w'w for a start w, and how far the truncation of the process may have led it astray.
+struct LogForm {
+  double value = 0, bracket = 0;
+  double first = 0;  // w'Bw / w'w
+};
+
+// `smallest`: a number that no eigenvalue of B is below, or 0 where none is known.
+LogForm log_form(const Coefficients& numbers, double smallest);
+
+// Returns the form of each column that was iterated.
+std::vector<LogForm> log_forms(const Solution& solution, double smallest);
+
+// Tells whether truncation is small beside how far the columns differ from each other: more steps gain nothing.
+// `first_known`: the first-order term has no noise, since its trace is known.
+bool settled(const std::vector<LogForm>& forms, bool first_known);
+
+// Columns of random signs.
+Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first = 0);
+
+// --- square_root.cpp -----------------------------------------------------------------------------------------------
+// The square root of a matrix times vectors, by Lanczos.
+
+struct RootLimits {
+  double tolerance;  // of what is still to change, relative to the result
+  int most;          // steps
+  Index together;    // columns at once: each has a basis
+  int threads = 1;
+};
+
+struct Roots {
+  Block y;
+  std::vector<int> steps;  // of each column
+  Vector change;           // as it is reckoned, relative
+  int products = 0;
+  bool converged = true;
+};
+
+// y = B^1/2 x of a symmetric positive semidefinite matrix.
+Roots square_root_times(Operator* matrix, const Block& x, const RootLimits& limits, const Poll& poll);
 
 }  // namespace kernweave::solve

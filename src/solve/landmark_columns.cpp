@@ -1,6 +1,6 @@
 // Columns are as many numbers as landmarks times points, so there are some at a time. Threads share a chunk by parts,
 // each of which has a sum of its own: any number of threads gives the same bits.
-#include "solve/landmark_columns.hpp"
+#include "solve/landmarks.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // A = [S R] is a block of landmarks S and the rest R. With L L' = A[S, S] and U U' near the inverse of what L leaves of
 // A[R, R], the root of the inverse is G = [L'^-1, -L'^-1 L^-1 A[S, R] U; 0, U].
-#include "solve/landmark_vecchia.hpp"
+#include "solve/preconditioner.hpp"
 
 #include "base/error.hpp"
 #include "solve/factor_columns.hpp"

@@ -1,7 +1,7 @@
 // LSMR: the bidiagonal form of Golub and Kahan, and minimal residuals of the normal equations in it. A ridge is more
 // rows of the matrix, its root on their diagonal, so that what is left of them can be started from again. Names are
 // those of the recurrences: u, v are the bases, h and h_bar the directions.
-#include "solve/least_squares.hpp"
+#include "solve/conjugate_gradients.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 // Solves with a low rank and a diagonal by the eigenvectors of a k x k matrix. Columns at the landmarks are never
 // stored: each use is a thin product of the engine.
-#include "solve/low_rank.hpp"
+#include "solve/preconditioner.hpp"
 
 #include <cmath>
 
 #include "base/error.hpp"
 #include "solve/decompositions.hpp"
-#include "solve/landmark_columns.hpp"
+#include "solve/landmarks.hpp"
 #include "solve/long_columns.hpp"
 
 namespace kernweave::solve {

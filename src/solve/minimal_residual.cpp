@@ -1,6 +1,6 @@
 // Lanczos with a QR factor that is brought up to date by one rotation a step. Columns go in lockstep; one that is done
 // stands still. The names are those of the three-term recurrences: v the Lanczos vectors, w the directions.
-#include "solve/minimal_residual.hpp"
+#include "solve/conjugate_gradients.hpp"
 
 #include <cmath>
 

@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <vector>
+#include "execute/run.hpp"
+#include "far/approximation.hpp"
 #include "solve/columns.hpp"
 
 namespace kernweave::solve {
@@ -50,5 +52,44 @@ OperatorPointer product_operator(Parts parts);
 // Makes an operator by rows of blocks; a null pointer is a zero block.
 OperatorPointer block_operator(std::vector<Parts> parts);
 OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right);
+
+// --- engine_operator.cpp -------------------------------------------------------------------------------------------
+// A lazy tensor as an operator: each product is a run of a plan that was prepared once.
+
+// A prepared sum over j of a formula times an operand of so many components, and its data. Where the formula has
+// components, too, each of the operand's has as many results, side by side.
+struct ProductPlan {
+  Index width, components;
+  std::shared_ptr<Prepared> prepared;
+  std::vector<OperandData> operands;
+  int vector;  // which of them is multiplied
+};
+
+// The callback of a solver to its caller, between products, and within products with the share that is done. Throws
+// Interrupted to stop.
+using Poll = std::function<void(double)>;
+
+// Makes an operator of `plans`, by growing width. The narrowest plan with room for the columns runs. Columns beyond the
+// widest plan wait for the next run.
+OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known,
+                                const Settings& settings, Poll poll);
+
+// --- far_operator.cpp ----------------------------------------------------------------------------------------------
+// An approximated matrix as an operator: far pairs by expansions, near ones by an operator of their own.
+
+struct FarParts {
+  far::Approximation* matrix;  // which outlives the operator
+  // The operator of the near pairs, null if there are none. `near_in_order`: its points are in the order of boxes.
+  OperatorPointer near{};
+  bool near_in_order = true;
+  // The numbers that are subtracted for the pairs of a point with itself, which expansions include: for each row, a
+  // column for each component of the formula; empty for nothing.
+  Block diagonal{};
+  device::Device* device = nullptr;  // that far pairs are summed on, if on one
+  arrays::Workers workers{};
+};
+
+// Each column has a column of results for each component of the formula. Fault::value where a number is not finite.
+OperatorPointer far_operator(FarParts parts);
 
 }  // namespace kernweave::solve

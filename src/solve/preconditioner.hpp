@@ -1,7 +1,9 @@
 // An approximation P of a positive definite matrix A that is cheap to solve with: P^-1 = G G'.
 #pragma once
 #include <memory>
+#include "solve/entries.hpp"
 #include "solve/operator.hpp"
+#include "solve/sparse_factor.hpp"
 
 namespace kernweave::solve {
 
@@ -44,5 +46,62 @@ class Preconditioner {
 };
 
 using PreconditionerPointer = std::unique_ptr<Preconditioner>;
+
+// --- low_rank.cpp --------------------------------------------------------------------------------------------------
+// The preconditioner of smooth kernels: landmarks, and a diagonal for what they leave.
+
+// P = K[, S] K[S, S]^-1 K[S, ] + diag(shift).
+PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowIndices& landmarks, const Vector& shift,
+                                              double ridge, int threads);
+
+// Numbers by which the trace of (P^-1 - V V'/p) dP weighs what P is made of, where landmarks are held, p being the
+// columns of V: dK[S, S], dK[S, all], and what is added to the diagonal.
+struct LowRankWeights {
+  Block own, cross;
+  Vector diagonal;
+};
+
+// Returns the weights of a preconditioner of low rank.
+LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks,
+                                const Block& v);
+double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks);
+
+// --- landmark_vecchia.cpp ------------------------------------------------------------------------------------------
+// The preconditioner of rough kernels: landmarks (inducing points) and a Vecchia approximation of what they leave, a
+// sparse inverse Cholesky factor.
+
+// Conditioning sets of Vecchia's approximation: for each point that is no landmark, neighbours among those before it in
+// a sequence that is to be random.
+struct ConditioningSets {
+  RowIndices order;           // the points, near ones together
+  Slots at;                   // a column for each: places in the order
+  std::vector<int> sequence;  // the same, place by place
+};
+
+// The numbers of P^-1 where the trace of P^-1 dA reads them: dA[S, S] times `own`, dA[S, R] times `cross`, the diagonal
+// of dA times `diagonal`, and of dA[R, R] the pairs of each point and its neighbours. `cross` has a number for each
+// landmark and point, so there are some landmarks at a time: rows of `own` and `cross`, whose traces add up to the
+// whole; the diagonal of R is with the first.
+struct InverseWeights {
+  Block own;
+  Columns cross;  // on the device that they were asked for on
+  Vector diagonal;
+};
+
+// Pairs of points: row and column in the matrix, from 1, each pair once, and what its entry is multiplied by.
+struct WeightedPairs {
+  Columns rows, columns, weights;  // a column of numbers each
+};
+
+// Returns the weights of a preconditioner of landmarks and Vecchia.
+InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& landmarks, device::Device* home);
+// Returns the pairs of `count` points of the order from number `from` on.
+WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
+
+// Makes the preconditioner; without landmarks, Vecchia's sparse factor alone. `ridge`: a number a point, added to the
+// matrix's diagonal. On the device `home` if there is one.
+PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,
+                                                      ConditioningSets neighbours, const Vector& ridge,
+                                                      device::Device* home, int threads, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -1,5 +1,5 @@
 // Gauss quadrature by the tridiagonal matrix of the Lanczos process, which conjugate gradients run without saying so.
-#include "solve/quadrature.hpp"
+#include "solve/lanczos.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // F F' = (A W) (W'AW)^-1 (A W)' for orthonormal random columns W: the best that products with W can tell of A. With a
 // tolerance the columns are doubled until it is reached, and F is turned to its leading directions.
-#include "solve/sketch.hpp"
+#include "solve/block_krylov.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "solve/decompositions.hpp"
-#include "solve/quadrature.hpp"
+#include "solve/lanczos.hpp"
 #include "solve/random.hpp"
 
 namespace kernweave::solve {

@@ -1,5 +1,5 @@
 // Vectors are not kept orthogonal: what that costs are eigenvalues found twice, whose weights add up to the right ones.
-#include "solve/spectral_rules.hpp"
+#include "solve/lanczos.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // In the basis Q of a Lanczos process B^1/2 x = |x| Q T^1/2 e, nearly so long before the process ends.
-#include "solve/square_root.hpp"
+#include "solve/lanczos.hpp"
 
 #include <algorithm>
 #include <cmath>

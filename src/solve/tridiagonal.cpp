@@ -1,5 +1,5 @@
 // Golub and Welsch: nodes are eigenvalues, weights the squares of the first components of their vectors.
-#include "solve/tridiagonal.hpp"
+#include "solve/lanczos.hpp"
 
 #include "solve/decompositions.hpp"
 

@@ -2,11 +2,11 @@
 #include "windows/window.hpp"
 
 #include "device/device.hpp"
-#include "device/probe.hpp"
+#include "device/driver.hpp"
 #include "r_preconditioner.hpp"
 #include "solve/column_kernels.hpp"
 #include "solve/conjugate_gradients.hpp"
-#include "solve/quadrature.hpp"
+#include "solve/lanczos.hpp"
 
 namespace kernweave::windows {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "execute/memory_host.hpp"
+#include "execute/host.hpp"
 #include "execute/run.hpp"
 #include "pairs/units.hpp"
 #include "r_data.hpp"

@@ -4,7 +4,7 @@
 #include "distance/ball.hpp"
 #include "distance/radial_table.hpp"
 #include "expr/table.hpp"
-#include "far/device_kernels.hpp"
+#include "far/device_product.hpp"
 
 namespace kernweave::windows {
 namespace {

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "expr/normalise.hpp"
+#include "expr/course.hpp"
 #include "expr/rewrite.hpp"
 #include "expr/table.hpp"
-#include "expr/trend.hpp"
 #include "r_formula.hpp"
 #include "schedule/facts.hpp"
 

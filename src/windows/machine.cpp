@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/cores.hpp"
-#include "device/cloud.hpp"
+#include "device/copy.hpp"
 #include "device/device.hpp"
+#include "device/driver.hpp"
 #include "device/nvrtc.hpp"
-#include "device/probe.hpp"
 #include "lanes/isa.hpp"
 #include "r_resident.hpp"
 #include "schedule/facts.hpp"

@@ -5,18 +5,16 @@
 
 #include "cpu/cpu.hpp"
 #include "cpu/pass.hpp"
-#include "cpu/show.hpp"
+#include "cpu/write_pass.hpp"
 #include "cuda/cuda.hpp"
+#include "cuda/cut.hpp"
+#include "cuda/limits.hpp"
 #include "cuda/script_layout.hpp"
-#include "cuda/show.hpp"
-#include "cuda/window.hpp"
 #include "cuda/write_source.hpp"
-#include "execute/backends.hpp"
-#include "plan/lower.hpp"
-#include "plan/show.hpp"
+#include "execute/prepared.hpp"
+#include "plan/passes.hpp"
 #include "r_job.hpp"
 #include "r_plan.hpp"
-#include "cuda/limits.hpp"
 
 namespace kernweave::windows {
 namespace {

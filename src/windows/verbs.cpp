@@ -9,13 +9,12 @@
 #include <numeric>
 
 #include "arrays/join.hpp"
-#include "arrays/merge.hpp"
 #include "arrays/move.hpp"
 #include "arrays/radix_order.hpp"
 #include "arrays/reduce.hpp"
 #include "arrays/search.hpp"
 #include "device/copy.hpp"
-#include "device/probe.hpp"
+#include "device/driver.hpp"
 
 namespace kernweave::arrays::cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include "arrays/index_add.hpp"
 #include "arrays/items.hpp"
+#include "arrays/reduce.hpp"
 #include "arrays/request.hpp"
-#include "arrays/scan.hpp"
 #include "arrays/sets.hpp"
 #include "device/device.hpp"
 

@@ -2,7 +2,7 @@
 // that are fixed, its law of powers, what it is the exponential of.
 #include <cstdio>
 
-#include "expr/traits.hpp"
+#include "expr/on_lane.hpp"
 
 using kernweave::Form;
 using kernweave::OpRow;
