@@ -77,3 +77,17 @@ test_that("products and series estimate the smoothness that factors do", {
     expect_lt(max(abs(away)), 0.35, label = paste("approximate", format(approximate)))
   }
 })
+
+test_that("intervals of the smoothness cover it in simulated fields", {
+  skip_below("all")
+  inside <- vapply(1:100, function(k) {
+    set.seed(k)
+    nu <- c(0.6, 1, 1.5, 2.3)[1 + k %% 4]
+    x <- matrix(runif(600), 300)
+    y <- drop(crossprod(chol(bessel_matern(dense_distance(x) / 0.25, nu) + diag(1e-10, 300)), rnorm(300))) +
+      rnorm(300, sd = 0.05)
+    interval <- suppressWarnings(confint(gp_fit(x, y, kernel = open)))["nu", ]
+    interval[1] < nu && nu < interval[2]
+  }, NA)
+  expect_gte(sum(inside), 88)  # 100 intervals of 95 % have fewer once in 700 times
+})
