@@ -2,7 +2,7 @@
 # Checks the scripts, that generated files are fresh, and the tarball as CRAN would; fails on an error or a warning.
 #
 #   tools/check.sh         as CRAN would: compiles for the vignettes and for the check; then the site's articles
-#   tools/check.sh built   what `make test` has built and tested already, without the tests and the articles
+#   tools/check.sh built   what `make test` has built and tested already, without tests, articles and unknown names
 #
 # The first runs the tests as CRAN does: those of the tier "cran", one file after the other, on two threads at most.
 set -eu
@@ -59,6 +59,8 @@ render() {
 }
 cp -R "$root/vignettes" .
 if [ "$mode" = built ]; then
+  # The tests look for unknown names themselves, in a tenth of the time.
+  export _R_CHECK_USE_CODETOOLS_=FALSE
   make --no-print-directory -C "$root" .lib/.installed
   R CMD build --no-build-vignettes "$root"
   (render "$root/.lib" vignettes/*.Rmd; exit "$status") > vignettes.log 2>&1 &

@@ -24,7 +24,7 @@ by_tier <- function(quick, usual, all, cran = if (is.numeric(quick) && quick >= 
 }
 
 # The numbers of random trials: at night `count` of them.
-trials <- function(count) seq_len(ceiling(by_tier(count / 8, count / 4, count, cran = count / 20)))
+trials <- function(count) seq_len(ceiling(by_tier(count / 16, count / 8, count, cran = count / 20)))
 
 # Returns the results of `count` draws, many of which may give nothing (NULL), and of more until there is a result.
 drawn <- function(count, draw) {

@@ -156,7 +156,7 @@ expect_sum <- function(row) {
 }
 
 test_that("what an operation is linear in, and the powers that it is a product of, is so of its oracle", {
-  skip_below("usual")
+  skip_below("all")
   with_local_seed(1, {
     rows <- c('BINARY(Midpoint, midpoint, real, 0.5 * (x + y), 0.5 * g, 0.5 * g, export, "Middle of two values.")',
               'UNARY(Cube, cube, real, x * square(x), 3 * g * square(x), export, "Third power.")')

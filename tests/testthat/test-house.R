@@ -23,3 +23,18 @@ test_that("every exported function has a help page with an example", {
     expect_true(length(page) == 1 && any(grepl("^\\\\examples", page[[1]])), label = name)
   }
 })
+
+test_that("functions call and read only what exists in the package or is imported", {
+  skip_below("usual")
+  skip_if_not_installed("codetools")
+  ns <- asNamespace("kernweave")
+  unknown <- unlist(lapply(ls(ns, all.names = TRUE), function(name) {
+    f <- get(name, ns)
+    if (!is.function(f) || is.primitive(f)) return(NULL)
+    used <- codetools::findGlobals(f, merge = FALSE)
+    calls <- Filter(function(x) !exists(x, envir = ns, mode = "function"), used$functions)
+    reads <- Filter(function(x) x != ".Generic" && !exists(x, envir = ns), used$variables)
+    sprintf("%s needs %s", name, c(calls, reads))
+  }))
+  expect_identical(as.character(unknown), character())
+})

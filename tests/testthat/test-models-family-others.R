@@ -27,7 +27,7 @@ test_that("terms are dropped and added, and fits compared, by likelihoods of the
 })
 
 test_that("a bootstrap draws and refits responses of the family", {
-  skip_below("usual")
+  skip_below("all")
   set.seed(2)
   d <- q
   d$y <- stats::rnbinom(100, mu = fitted(counts), size = 4)

@@ -111,7 +111,7 @@ test_that("coefficients by products are as exact as they say, though solutions a
 test_that("estimates by products do not depend on the order of rows, and all that is told of rows follows it", {
   skip_below("quick")
   set.seed(10)
-  n <- by_tier(400, 600, 1500)
+  n <- by_tier(400, 400, 1500)
   d <- data.frame(a = stats::runif(n), b = round(stats::runif(n), 1), w = sample(c(0, 1, 2), n, TRUE, c(1, 8, 8)))
   d[1:20, c("a", "b")] <- d[21:40, c("a", "b")]  # coincident places
   d$y <- 1 + d$a + sin(6 * d$a) * d$b + stats::rnorm(n) / 3

@@ -65,7 +65,7 @@ test_that("what is smooth beyond the bounds is told", {
 
 test_that("products and series estimate the smoothness that factors do", {
   set.seed(8)
-  n <- by_tier(400, 600, 2400)
+  n <- by_tier(400, 400, 2400)
   x <- matrix(runif(2 * n), n)
   y <- drop(crossprod(chol(bessel_matern(dense_distance(x) / 0.2, 0.8) + diag(1e-10, n)), rnorm(n))) +
     rnorm(n, sd = 0.3)
