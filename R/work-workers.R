@@ -11,8 +11,8 @@
 #' Any cluster of [parallel::makeCluster()] can be used, with processes on this machine, by ssh, or by `srun` in a Slurm
 #' job; make it with `useXDR = FALSE`. Each worker needs the same version of kernweave; a worker without kernweave looks
 #' in the libraries of the calling process. Points are sent to a worker once and stay there; a product sends its vector.
-#' Of points that belong only to the rows of a result, such as the new points of a prediction, a worker gets only those
-#' of its own rows. A worker holds points up to half of the memory of its host, divided by the number of workers on the
+#' A worker gets only the points of its own rows, if points belong only to the rows of a result, as the new points of a
+#' prediction do. A worker holds points up to half of the memory of its host, divided by the number of workers on the
 #' host, or up to `options(kernweave.worker_mb = )` as set in the calling process when the workers join. Beyond this
 #' limit the least recently used points are dropped, and sent again when they are used. If a worker dies or does not
 #' answer, another worker computes its block, and the lost worker is not used again; if all workers are lost and

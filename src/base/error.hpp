@@ -1,4 +1,4 @@
-// The two kinds of failure: the user's, with a class and the facts, and ours, which asks for a report.
+// The two kinds of failure, the user's and ours; the nearest known name to a mistyped one; answers to "can you?".
 #pragma once
 #include <exception>
 #include <initializer_list>

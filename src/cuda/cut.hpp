@@ -1,4 +1,4 @@
-// Cut: how the pairs of a pass become blocks, and blocks launches.
+// The cut of a pass into windows, blocks and launches, and the memory that a pass takes of a device.
 #pragma once
 #include <cstdint>
 #include <vector>

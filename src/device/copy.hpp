@@ -1,4 +1,4 @@
-// Numbers that stay on a device from one call to the next: data that were sent there once, and results.
+// Numbers that stay on a device from one call to the next, and how far points reach there.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// The CUDA driver: our own declarations of the functions we call, opened when first asked for.
+// The CUDA driver, opened when first asked for: our declarations of its functions, and the probe of a GPU.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-// The run-time compiler: our own declarations of NVRTC, opened when first asked for.
+// The run-time compiler NVRTC, opened when first asked for; kernels kept on disk; kernels compiled at installation.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -51,7 +51,7 @@ std::unique_ptr<MortonOrder<D>> device_morton_order(const Points& points, const 
 // --- device_kernels.cpp --------------------------------------------------------------------------------------------
 // Launches of the kernels for points in order and pairs far apart (kernweave/gpu/morton.hpp, far.hpp).
 
-// How many blocks, for each of so many slots, of how many threads, with how much shared memory.
+// The size of a launch: blocks for each slot, slots, threads of a block, and bytes of its shared memory.
 struct Grid {
   std::int64_t blocks;
   int slots = 1;

@@ -1,4 +1,4 @@
-// The numbers weighed before an engine is chosen, with their origin; engines have limits of their own.
+// The numbers weighed before an engine is chosen, with their origin; the work of a pair.
 #pragma once
 #include "schedule/schedule.hpp"
 

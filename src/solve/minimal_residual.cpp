@@ -7,7 +7,6 @@
 namespace kernweave::solve {
 namespace {
 
-
 constexpr double kNoRotation = 1e-10;  // of the largest number of the tridiagonal matrix: rounding, as it grows
 
 // The rotation of the last step and of the one before.

@@ -77,8 +77,9 @@ struct TableOrder {
     const int head = kHead * (1 + order);
     const T first = at(head + kFirstRow), rows = at(head + kRows), octave = at(head + kFirstOctave),
             pole = at(head + kPole);
-    const bool inside = first >= T(0) && rows >= T(1) && first + rows * T(kTerms + 4) + T(3) <= T(width) &&
-                        octave > T(-1022) && octave + rows / T(kSegments) < T(1000) && pole >= T(0) && pole <= T(order);
+    const T end = first + rows * T(kTerms + kTermsOf<float>) + T(3);
+    const bool inside = first >= T(0) && rows >= T(1) && end <= T(width) && octave > T(-1022) &&
+                        octave + rows / T(kSegments) < T(1000) && pole >= T(0) && pole <= T(order);
     const int from = inside ? static_cast<int>(octave) : 0, last = inside ? static_cast<int>(rows) - 1 : 0;
     const Bits before = Bits(from + NumberBits<T>::kBias) * kSegments - 1;
     return {inside ? static_cast<long long>(first) + rows_before(last + 1) : 0, before, number_of(before),
