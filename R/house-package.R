@@ -82,12 +82,12 @@
 #' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
 #' | a class, or a mean, by the nearest rows | `predict(knn_fit(x, g), y)`; `knn_fit(x, z, k = NULL)` |
-#' | clusters, and how well points lie in them | `kmeans_lazy(x, 3)`; `silhouette_lazy(x, g)` |
-#' | dense regions of any shape, and noise; outliers | `dbscan_lazy(x, eps = 1)`; `lof_lazy(x)` |
+#' | clusters, and how well points lie in them | `kmeans_fit(x, 3)`; `silhouette_widths(x, g)` |
+#' | dense regions of any shape, and noise; outliers | `dbscan_fit(x, eps = 1)`; `lof_scores(x)` |
 #' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
 #' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
 #' | the optimal transport from one sample to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
-#' | principal components of a kernel | `kpca_lazy(x, k = 2)` |
+#' | principal components of a kernel | `kpca_fit(x, k = 2)` |
 #' | a surface that interpolates, or smooths | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
 #' | how correlation falls off with distance | `variogram(z ~ x)` |
 #' | a covariance of my own | `kernel_radial(x, profile = function(d) exp(-d^0.7))` |
@@ -95,7 +95,7 @@
 #' | how good predictions are, and their intervals | `predictive_scores(gp_fit(x, z))` |
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |
 #' | counts, or classes, instead of numbers | `gp_fit(x, round(z), family = poisson)`; `?gp_fit` |
-#' | a density; a regression curve with intervals | `kde_lazy(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
+#' | a density; a regression curve with intervals | `kde_fit(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
 #'
 #' @seealso
@@ -115,8 +115,8 @@
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [pairwise_test()],
-#' [knn()], [knn_fit()], [kmeans_lazy()], [dbscan_lazy()], [lof_lazy()], [silhouette_lazy()], [kpca_lazy()],
-#' [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()],
+#' [knn()], [knn_fit()], [kmeans_fit()], [dbscan_fit()], [lof_scores()], [silhouette_widths()], [kpca_fit()],
+#' [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()],
 #' [anova()][anova.gp_fit], [elpd()], [cross_validate()], [predictive_scores()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].

@@ -4,9 +4,9 @@
 #'
 #' Methods for `ggplot2::autoplot()`, which draw what `plot()` draws. Use them to add layers, scales and themes.
 #'
-#' @param object an object returned by [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()],
-#'   [marginal_effects()], [gp_fit()], [variogram()], [kpca_lazy()], [kmeans_lazy()], [dbscan_lazy()], [knn_fit()],
-#'   [silhouette_lazy()], [permanova()], [sinkhorn()] or a test of the package
+#' @param object an object returned by [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()],
+#'   [marginal_effects()], [gp_fit()], [variogram()], [kpca_fit()], [kmeans_fit()], [dbscan_fit()], [knn_fit()],
+#'   [silhouette_widths()], [permanova()], [sinkhorn()] or a test of the package
 #' @param ... arguments of the object's `plot()` that choose what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
 #' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]
@@ -94,15 +94,15 @@ autoplot.marginal_effects <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
-autoplot.kmeans_lazy <- function(object, ...) autoplot_picture(object, ...)
+autoplot.kmeans_fit <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
-autoplot.dbscan_lazy <- function(object, ...) autoplot_picture(object, ...)
+autoplot.dbscan_fit <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
-autoplot.silhouette_lazy <- function(object, ...) autoplot_picture(object, ...)
+autoplot.silhouette_widths <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
@@ -114,6 +114,6 @@ autoplot.sinkhorn <- function(object, ...) autoplot_picture(object, ...)
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
-autoplot.variogram_lazy <- function(object, ...) {
+autoplot.kernweave_variogram <- function(object, ...) {
   autoplot_picture(object, ...) + ggplot2::labs(size = "pairs", colour = "direction")
 }

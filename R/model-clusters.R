@@ -11,21 +11,21 @@
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values
 #' @param cluster the cluster of each point: whole numbers, a factor or character strings; or an object returned by
-#'   [stats::kmeans()], [kmeans_lazy()], `cluster::pam()` or `clara()`
+#'   [stats::kmeans()], [kmeans_fit()], `cluster::pam()` or `clara()`
 #' @param metric the distance, as in [knn()]
 #' @param object,... for methods
 #' @return A matrix of class `silhouette`, with columns `cluster`, `neighbor` and `sil_width`. `plot()` draws the widths
 #'   with the mean of each cluster; `summary()` calls the method of the cluster package. Labels that are not numbers
 #'   become the numbers of their levels; the attribute `labels` has the levels.
-#' @seealso [kmeans_lazy()], [knn()]
+#' @seealso [kmeans_fit()], [knn()]
 #' @concept cluster validation
 #' @concept number of clusters
 #' @export
 #' @examples
-#' found <- silhouette_lazy(iris[, 1:4], iris$Species)
+#' found <- silhouette_widths(iris[, 1:4], iris$Species)
 #' found
 #' tapply(found[, "sil_width"], iris$Species, mean)
-silhouette_lazy <- function(x, cluster, metric = "euclidean") {
+silhouette_widths <- function(x, cluster, metric = "euclidean") {
   call <- sys.call()
   if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
   x <- complete_points(x, "x")
@@ -44,14 +44,14 @@ silhouette_lazy <- function(x, cluster, metric = "euclidean") {
   out <- cbind(cluster = numbers[groups$codes], neighbor = numbers[nearest], sil_width = width)
   rownames(out) <- rownames(x)
   structure(out, Ordered = FALSE, call = call, labels = if (!is.numeric(cluster)) groups$labels,
-            class = c("silhouette_lazy", "silhouette"))
+            class = c("silhouette_widths", "silhouette"))
 }
 
 # Labels, also where they are part of what found the clusters.
 clusters_of <- function(cluster) {
   if (inherits(cluster, c("dist", "data.frame")) || is.matrix(cluster) && ncol(cluster) > 1) {
     abort("input", "`cluster` must be a label for each row, not ", describe(cluster),
-          "; the points go first, as in silhouette_lazy(x, cluster)")
+          "; the points go first, as in silhouette_widths(x, cluster)")
   }
   if (inherits(cluster, "kmeans")) return(cluster$cluster)
   if (inherits(cluster, "partition")) cluster$clustering else cluster
@@ -59,9 +59,9 @@ clusters_of <- function(cluster) {
 
 one_hot <- function(codes, k = max(codes)) outer(codes, seq_len(k), "==") * 1
 
-#' @rdname silhouette_lazy
+#' @rdname silhouette_widths
 #' @export
-print.silhouette_lazy <- function(x, ...) {
+print.silhouette_widths <- function(x, ...) {
   widths <- x[, "sil_width"]
   by_cluster <- tapply(widths, x[, "cluster"], mean)
   labels <- attr(x, "labels") %or% names(by_cluster)
@@ -72,9 +72,9 @@ print.silhouette_lazy <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname silhouette_lazy
+#' @rdname silhouette_widths
 #' @export
-summary.silhouette_lazy <- function(object, ...) {
+summary.silhouette_widths <- function(object, ...) {
   if (!requireNamespace("cluster", quietly = TRUE)) {
     abort("input", "summary() of silhouettes is that of the cluster package, which is not installed")
   }
@@ -82,16 +82,16 @@ summary.silhouette_lazy <- function(object, ...) {
   summary(object, ...)
 }
 
-#' @rdname silhouette_lazy
+#' @rdname silhouette_widths
 #' @export
-plot.silhouette_lazy <- function(x, ...) {
+plot.silhouette_widths <- function(x, ...) {
   draw_picture(plot_data(x), ...)
   invisible(x)
 }
 
 # Bars of widths, the largest first in each cluster; labels and means of clusters in the middle of each.
 #' @export
-plot_data.silhouette_lazy <- function(object, ...) {
+plot_data.silhouette_widths <- function(object, ...) {
   group <- factor(object[, "cluster"], labels = attr(object, "labels") %or% sort(unique(object[, "cluster"])))
   sorted <- order(group, -object[, "sil_width"])
   widths <- object[sorted, "sil_width"]
@@ -114,28 +114,28 @@ plot_data.silhouette_lazy <- function(object, ...) {
 #' If `centers` is a number, starting centres are drawn with k-means++, `nstart` times, with R's random numbers, and the
 #' best result is kept. A cluster that loses all its points takes the point farthest from its centre, with a warning.
 #'
-#' @param x points: matrix, data frame or vector, without missing values; for `plot()` a result of `kmeans_lazy()`
+#' @param x points: matrix, data frame or vector, without missing values; for `plot()` a result of `kmeans_fit()`
 #' @param centers the number of clusters, or a matrix of starting centres
 #' @param iter.max maximum number of iterations
 #' @param nstart number of random starts, if `centers` is a number
 #' @param weights weight of each point; by default all weights are 1
-#' @param object,newdata for `predict()`: an object returned by `kmeans_lazy()`, and points to assign to its clusters
+#' @param object,newdata for `predict()`: an object returned by `kmeans_fit()`, and points to assign to its clusters
 #' @param ... not used
 #' @return An object of class `kmeans`, like that of [stats::kmeans()].
-#' @seealso [silhouette_lazy()], [stats::kmeans()]
+#' @seealso [silhouette_widths()], [stats::kmeans()]
 #' @concept cluster analysis
 #' @concept k-means++
 #' @concept vector quantisation
 #' @export
 #' @examples
 #' set.seed(1)
-#' found <- kmeans_lazy(iris[, 1:4], 3)
+#' found <- kmeans_fit(iris[, 1:4], 3)
 #' found$size
 #' table(found$cluster, iris$Species)
 #' plot(found, iris[, 1:4])
 #' predict(found, iris[c(1, 51, 101), 1:4])
-#' silhouette_lazy(iris[, 1:4], found)
-kmeans_lazy <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
+#' silhouette_widths(iris[, 1:4], found)
+kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
   inputs <- fit_matrix(x)
   x <- strip_term(inputs$x)
   if (is.null(inputs$columns)) colnames(x) <- NULL
@@ -218,8 +218,8 @@ lloyd <- function(work, centers, iter.max) {
   k <- nrow(centers)
   last <- nrow(work$massed)
   before <- 0L
-  begin_work("kmeans_lazy()", steps = iter.max)
-  on.exit(end_work("kmeans_lazy()"))
+  begin_work("kmeans_fit()", steps = iter.max)
+  on.exit(end_work("kmeans_fit()"))
   for (iter in seq_len(iter.max)) {
     cluster <- as.vector(work$nearest(unname(centers)))
     sums <- sums_by(work$massed, cluster, k)
@@ -227,7 +227,7 @@ lloyd <- function(work, centers, iter.max) {
       cluster <- refill(cluster, rowSums((work$x - centers[cluster, , drop = FALSE])^2), k)
       sums <- sums_by(work$massed, cluster, k)
     }
-    step_work("kmeans_lazy()")
+    step_work("kmeans_fit()")
     settled <- identical(cluster, before)
     if (settled) break
     before <- cluster
@@ -267,14 +267,14 @@ as_kmeans <- function(work, cluster, centers, mass, iter) {
     list(cluster = stats::setNames(cluster, rownames(work$x)), centers = centers, totss = sum(within) + between,
          withinss = within, tot.withinss = sum(within), betweenss = between, size = tabulate(cluster, k), iter = iter,
          ifault = NULL),
-    class = c("kmeans_lazy", "kmeans")
+    class = c("kmeans_fit", "kmeans")
   )
 }
 
-#' @rdname kmeans_lazy
+#' @rdname kmeans_fit
 #' @importFrom stats predict
 #' @export
-predict.kmeans_lazy <- function(object, newdata = NULL, ...) {
+predict.kmeans_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   x <- points_beside(newdata, object, "newdata")
@@ -294,17 +294,17 @@ points_beside <- function(x, clusters, argument) {
   points_like(x, attr(clusters, "like") %or% kept_of_points(clusters$centers), argument)
 }
 
-#' @rdname kmeans_lazy
+#' @rdname kmeans_fit
 #' @param y for `plot()`: the points; without them only the centres are drawn
 #' @export
-plot.kmeans_lazy <- function(x, y = NULL, ...) {
+plot.kmeans_fit <- function(x, y = NULL, ...) {
   draw_picture(plot_data(x, y), ...)
   invisible(x)
 }
 
 # Two columns as they are; of more, the first two principal components of the points, or of the centres alone.
 #' @export
-plot_data.kmeans_lazy <- function(object, points = NULL, ...) {
+plot_data.kmeans_fit <- function(object, points = NULL, ...) {
   centers <- unname(object$centers)
   k <- nrow(centers)
   at <- centers

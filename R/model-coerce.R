@@ -13,7 +13,7 @@
 #' @param nn,x a result of [knn()] for `as_kNN()`, of [radius_nn()] for `as_frNN()`, of either for `as.igraph()`
 #' @param ... not used
 #' @return `as_kNN()`: an object of class `kNN`. `as_frNN()`: of class `frNN`. `as.igraph()`: of class `igraph`.
-#' @seealso [knn()], [nn_graph()] for a sparse matrix, [dbscan_lazy()]
+#' @seealso [knn()], [nn_graph()] for a sparse matrix, [dbscan_fit()]
 #' @concept dbscan package
 #' @concept igraph package
 #' @concept neighbourhood graph

@@ -13,7 +13,7 @@
 #' the kernel scale of a [kernel_ridge()] is kept.
 #'
 #' Random folds make the errors of spatial models too small, because observations that are left out have close
-#' neighbours in other folds. With `by = "place"` the folds are blocks: clusters of the inputs by [kmeans_lazy()], each
+#' neighbours in other folds. With `by = "place"` the folds are blocks: clusters of the inputs by [kmeans_fit()], each
 #' input divided by its standard deviation. Their errors are those of predictions without data nearby.
 #'
 #' @param fit a fit by [gp_fit()], [kernel_ridge()], [local_reg()] or [knn_fit()]
@@ -121,7 +121,7 @@ fold_labels <- function(fit, rows, folds, by, seed) {
 
 place_blocks <- function(x, folds) {
   units <- column_units(x, rep(1, nrow(x)), TRUE)
-  unname(kmeans_lazy(scaled_columns(x, units), folds)$cluster)
+  unname(kmeans_fit(scaled_columns(x, units), folds)$cluster)
 }
 
 checked_labels <- function(fit, rows, folds) {

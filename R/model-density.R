@@ -16,30 +16,30 @@
 #' boxes show that most pairs are farther apart than `eps`, and these pairs are never computed. Other metrics compute
 #' all pairs, about ten times. The bend in `plot(knn(x, k = minPts - 1))` suggests `eps`.
 #'
-#' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `dbscan_lazy()`
+#' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `dbscan_fit()`
 #' @param eps distance up to which points are neighbours, inclusive
 #' @param minPts number of points within `eps`, the point itself among them, that make a core point
 #' @param metric the distance, as in [knn()]; a function of your own must be symmetric
 #' @param borderPoints assign border points to clusters? Otherwise they are noise
-#' @param object,newdata for `predict()`: an object returned by `dbscan_lazy()`, and points to assign to the cluster of
+#' @param object,newdata for `predict()`: an object returned by `dbscan_fit()`, and points to assign to the cluster of
 #'   their nearest core point within `eps`, or to noise
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
-#' @return An object of class `dbscan_lazy`, which also has the class `dbscan` of the dbscan package: `cluster`, with 0
+#' @return An object of class `dbscan_fit`, which also has the class `dbscan` of the dbscan package: `cluster`, with 0
 #'   for noise, `eps`, `minPts`, `dist`, `borderPoints`, `core`, whether each point is a core point, and `points`, the
 #'   core points. `predict()`: a cluster for each row, 0 for noise, `NA` where values are missing.
-#' @seealso [kmeans_lazy()] for a given number of clusters, [knn()], [lof_lazy()]
+#' @seealso [kmeans_fit()] for a given number of clusters, [knn()], [lof_scores()]
 #' @concept density-based clustering
 #' @concept DBSCAN
 #' @concept noise points
 #' @concept clusters of any shape
 #' @export
 #' @examples
-#' found <- dbscan_lazy(iris[, 1:4], eps = 0.5)
+#' found <- dbscan_fit(iris[, 1:4], eps = 0.5)
 #' found
 #' table(found$cluster, iris$Species)
 #' predict(found, iris[c(1, 42, 51), 1:4])
 #' plot(found, iris[, 1:4])
-dbscan_lazy <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE) {
+dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE) {
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   inputs <- c(fit_matrix(given$x), list(places = given$places))
   if (missing(eps)) abort("input", "`eps` is not given: the distance up to which points are neighbours")
@@ -63,7 +63,7 @@ dbscan_lazy <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints =
   structure(list(cluster = stats::setNames(cluster, rownames(x)), eps = eps, minPts = minPts, dist = metric$name,
                  borderPoints = borderPoints, core = core, points = cores),
             metric = metric, like = inputs[setdiff(names(inputs), "x")],
-            class = c("dbscan_lazy", "dbscan_fast", "dbscan"))
+            class = c("dbscan_fit", "dbscan_fast", "dbscan"))
 }
 
 # Squares are compared, without roots.
@@ -126,7 +126,7 @@ euclidean_places <- function(x, name, eps) {
          manhattan = more(x, eps),
          chebyshev = more(x, eps * sqrt(ncol(x))),
          chordal = more(on_sphere(x, earth_radius), eps),
-         haversine = more(on_sphere(x, 1), 2 * sin(min(eps, pi) / 2)))
+         haversine = more(on_sphere(x, earth_radius), 2 * earth_radius * sin(min(eps / earth_radius, pi) / 2)))
 }
 
 # 0 where no core is within eps.
@@ -137,9 +137,9 @@ cluster_of_nearest <- function(at, cores, cluster, metric, eps) {
   ifelse(!is.na(inside) & inside, cluster[found$index[, 1]], 0L)
 }
 
-#' @rdname dbscan_lazy
+#' @rdname dbscan_fit
 #' @export
-predict.dbscan_lazy <- function(object, newdata = NULL, ...) {
+predict.dbscan_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   like <- attr(object, "like")
@@ -158,9 +158,9 @@ predict.dbscan_lazy <- function(object, newdata = NULL, ...) {
   found
 }
 
-#' @rdname dbscan_lazy
+#' @rdname dbscan_fit
 #' @export
-print.dbscan_lazy <- function(x, ...) {
+print.dbscan_fit <- function(x, ...) {
   size <- table(x$cluster[x$cluster > 0])
   cat("Density clusters of ", format(length(x$cluster), big.mark = ","), " points (", x$dist, ", eps = ",
       format(x$eps), ", minPts = ", x$minPts, ")\n", sep = "")
@@ -175,21 +175,21 @@ print.dbscan_lazy <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname dbscan_lazy
+#' @rdname dbscan_fit
 #' @export
-summary.dbscan_lazy <- function(object, ...) object
+summary.dbscan_fit <- function(object, ...) object
 
-#' @rdname dbscan_lazy
+#' @rdname dbscan_fit
 #' @param y for `plot()`: the points; without `y` only the core points are drawn
 #' @export
-plot.dbscan_lazy <- function(x, y = NULL, ...) {
+plot.dbscan_fit <- function(x, y = NULL, ...) {
   draw_picture(plot_data(x, y), ...)
   invisible(x)
 }
 
 # Two columns as they are; of more, the first two principal components.
 #' @export
-plot_data.dbscan_lazy <- function(object, points = NULL, ...) {
+plot_data.dbscan_fit <- function(object, points = NULL, ...) {
   at <- object$points
   group <- unname(object$cluster)[object$core]
   if (!is.null(points)) {
@@ -223,22 +223,22 @@ flat_places <- function(at, group, names) {
 #' is the mean density of the neighbours divided by the density of the point.
 #'
 #' `dbscan::lof(minPts = k + 1)` has the same values. If several points are at the distance of the k-th neighbour,
-#' `dbscan::lof()` takes all of them, and `lof_lazy()` the points with the smallest row numbers, as [knn()] does. A
+#' `dbscan::lof()` takes all of them, and `lof_scores()` the points with the smallest row numbers, as [knn()] does. A
 #' point whose `k` neighbours are its copies has infinite density and, with a message, the factor 1. A point of finite
 #' density with such a neighbour has the factor `Inf`.
 #'
 #' @inheritParams knn
 #' @return A numeric vector: the factor of each point.
-#' @seealso [knn()], [dbscan_lazy()]
+#' @seealso [knn()], [dbscan_fit()]
 #' @concept outlier detection
 #' @concept anomaly score
 #' @concept LOF
 #' @export
 #' @examples
-#' factor <- lof_lazy(iris[, 1:4], k = 10)
+#' factor <- lof_scores(iris[, 1:4], k = 10)
 #' head(sort(factor, decreasing = TRUE))
 #' plot(iris$Sepal.Length, iris$Sepal.Width, cex = factor)
-lof_lazy <- function(x, k = 4, metric = "euclidean") {
+lof_scores <- function(x, k = 4, metric = "euclidean") {
   nn <- if (missing(metric)) knn(x, k = k) else knn(x, k = k, metric = metric)
   index <- nn$nn.index
   if (anyNA(index)) abort("data", "`metric` leaves some points with fewer than ", counted(k, "neighbour"))

@@ -18,34 +18,34 @@
 #' @param kernel a kernel, as in [kernel_spec()]
 #' @param center centre the kernel matrix?
 #' @param ... not used
-#' @return An object of class `kpca_lazy`: `values`, the eigenvalues; `scores`, one column per component, whose squares
+#' @return An object of class `kpca_fit`: `values`, the eigenvalues; `scores`, one column per component, whose squares
 #'   sum to the eigenvalue; `sdev`, the standard deviations of the scores; `total`, the sum of all eigenvalues;
 #'   `vectors`, the eigenvectors; `residuals.norm`, a bound on the error of each eigenvalue. `kernlab::kpca()` returns
 #'   `values / n`, and `scores` times `sqrt(n)`.
-#' @seealso [keigen()] for eigenvalues of any operator, [kmeans_lazy()] to cluster the scores
+#' @seealso [keigen()] for eigenvalues of any operator, [kmeans_fit()] to cluster the scores
 #' @concept kernel PCA
 #' @concept dimension reduction
 #' @concept principal coordinates
 #' @export
 #' @examples
-#' found <- kpca_lazy(iris[, 1:4], 3, kernel_spec("gaussian", scale = sqrt(2.5)))
+#' found <- kpca_fit(iris[, 1:4], 3, kernel_spec("gaussian", scale = sqrt(2.5)))
 #' found
 #' predict(found, iris[1:2, 1:4] + 0.1)
 #' plot(found, col = iris$Species)
-#' kpca_lazy(~ Murder + Assault + Rape, scale(USArrests))
-kpca_lazy <- function(x, ...) UseMethod("kpca_lazy")
+#' kpca_fit(~ Murder + Assault + Rape, scale(USArrests))
+kpca_fit <- function(x, ...) UseMethod("kpca_fit")
 
-#' @rdname kpca_lazy
+#' @rdname kpca_fit
 #' @export
-kpca_lazy.default <- function(x, k = 2, kernel = "gaussian", center = TRUE, ...) {
+kpca_fit.default <- function(x, k = 2, kernel = "gaussian", center = TRUE, ...) {
   refuse_more(...)
   inputs <- fit_matrix(x)
   kpca_of(inputs, k, kernel_spec(kernel), center, match.call())
 }
 
-#' @rdname kpca_lazy
+#' @rdname kpca_fit
 #' @export
-kpca_lazy.formula <- function(x, data = NULL, k = 2, kernel = "gaussian", center = TRUE, subset = NULL,
+kpca_fit.formula <- function(x, data = NULL, k = 2, kernel = "gaussian", center = TRUE, subset = NULL,
                               na.action = NULL, ...) {
   refuse_more(...)
   inputs <- formula_inputs(x, data, na.action, subset = substitute(subset), one_sided = TRUE)$inputs
@@ -68,7 +68,7 @@ kpca_of <- function(inputs, k, kernel, center, call) {
   found <- with_signs(found)
   total <- sum(diag(K)) - if (center) n * mean(means) else 0
   names <- paste0("PC", seq_len(k))
-  fit <- new_fit("kpca_lazy", call, inputs, kernel = kernel, center = center, means = means, total = total,
+  fit <- new_fit("kpca_fit", call, inputs, kernel = kernel, center = center, means = means, total = total,
                  values = stats::setNames(found$values, names), sdev = sqrt(pmax(found$values, 0) / (n - 1)),
                  vectors = found$vectors, residuals.norm = found$residuals,
                  scores = t(t(found$vectors) * sqrt(pmax(found$values, 0))))
@@ -102,10 +102,10 @@ with_signs <- function(e) {
   e
 }
 
-#' @rdname kpca_lazy
-#' @param object,newdata for `predict()`: an object returned by `kpca_lazy()`, and new points; by default its own points
+#' @rdname kpca_fit
+#' @param object,newdata for `predict()`: an object returned by `kpca_fit()`, and new points; by default its own points
 #' @export
-predict.kpca_lazy <- function(object, newdata = NULL, ...) {
+predict.kpca_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(stats::napredict(object$na.action, object$scores))
   null <- null_components(object)
@@ -126,10 +126,10 @@ predict.kpca_lazy <- function(object, newdata = NULL, ...) {
   scores
 }
 
-#' @rdname kpca_lazy
+#' @rdname kpca_fit
 #' @param digits significant digits
 #' @export
-print.kpca_lazy <- function(x, digits = 4, ...) {
+print.kpca_fit <- function(x, digits = 4, ...) {
   cat("Kernel PCA of ", format(nrow(x$x), big.mark = ","), " points, ", format(x$kernel),
       if (!x$center) ", not centred", "\n", sep = "")
   share <- x$values / x$total
@@ -140,16 +140,16 @@ print.kpca_lazy <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
-#' @rdname kpca_lazy
+#' @rdname kpca_fit
 #' @param components for `plot()`: the two components to draw
 #' @export
-plot.kpca_lazy <- function(x, components = 1:2, ...) {
+plot.kpca_fit <- function(x, components = 1:2, ...) {
   draw_picture(plot_data(x, components), ...)
   invisible(x)
 }
 
 #' @export
-plot_data.kpca_lazy <- function(object, components = 1:2, ...) {
+plot_data.kpca_fit <- function(object, components = 1:2, ...) {
   most <- ncol(object$scores)
   if (most == 1) components <- 1
   if (!all(components %in% seq_len(most))) abort("index", "`components` must be among 1 to ", most)

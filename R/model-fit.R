@@ -3,7 +3,7 @@
 #' Control settings for fits
 #'
 #' Collects the settings of iterative model fits: tolerances, bounds, and the method for large linear systems. Use it as
-#' the `control` argument of [gp_fit()], [kernel_ridge()], [rbf_interpolate()], [local_reg()] and [kde_lazy()].
+#' the `control` argument of [gp_fit()], [kernel_ridge()], [rbf_interpolate()], [local_reg()] and [kde_fit()].
 #'
 #' @param tol relative change of the criterion at which an optimisation stops
 #' @param max_iter maximum number of iterations
@@ -26,7 +26,7 @@
 #'   `dense_n` rows; as in [ridge_path()]. With `probes = 0`, [kernel_ridge()] with a given `lambda` does not compute
 #'   the degrees of freedom, which take most of its time
 #' @return A list of class `kernweave_control`.
-#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()]
+#' @seealso [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()]
 #' @concept convergence tolerance
 #' @concept optimisation settings
 #' @concept large data sets
@@ -103,7 +103,7 @@ new_fit <- function(class, call, inputs, ...) {
 
 #' Methods for fits
 #'
-#' Base R's methods for the fits that [kde_lazy()], [local_reg()] and others return. `fitted()`, `residuals()`, `nobs()`
+#' Base R's methods for the fits that [kde_fit()], [local_reg()] and others return. `fitted()`, `residuals()`, `nobs()`
 #' and the rest work as for [lm()]: with `na.action = na.exclude`, rows with missing values have missing fitted values.
 #' `update()` changes the call and refits. `lines()` adds the curve of a fit with one input to a plot. `tidy()`,
 #' `glance()` and `augment()` of the generics package return data frames.
@@ -124,7 +124,7 @@ new_fit <- function(class, call, inputs, ...) {
 #' from points, columns of `newdata` are matched by name if both have names: every column of the points must be present,
 #' in any order, and extra columns are allowed; an error names the missing column. Without names, columns are matched by
 #' position. Rows with missing values have missing results. The same holds for `query` of [knn()], `centers` of
-#' [kmeans_lazy()], and `y` of [sinkhorn()] and [energy_test()].
+#' [kmeans_fit()], and `y` of [sinkhorn()] and [energy_test()].
 #'
 #' @param object,x,formula a fit
 #' @param type type of residuals: `"response"`, observed minus fitted values. [gp_fit()] and fits with a `family` have
@@ -132,7 +132,7 @@ new_fit <- function(class, call, inputs, ...) {
 #' @param ... for `update()`: arguments to change; for `lines()` and `qqnorm()`: arguments of [graphics::lines()] and
 #'   [stats::qqnorm()]
 #' @return One number per observation; for `update()` a fit; for `terms()` and similar, what they return for [lm()].
-#' @seealso [kde_lazy()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()], [kpca_lazy()]
+#' @seealso [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [gp_fit()], [kpca_fit()]
 #' @concept fitted values and residuals
 #' @concept refit a model
 #' @concept design matrix

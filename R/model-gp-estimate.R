@@ -23,19 +23,25 @@ gp_estimate <- function(model, rows) {
   found
 }
 
-# Climbs by products. Few probes and a looser tolerance come within three standard errors of the maximum. All probes go
-# on. If all probes tell the score to a fifth of a standard error only, twice the probes take another step.
+# Climbs by products. Few probes and a looser tolerance come within three standard errors of the maximum; the start of
+# very many rows is near, and a state's preconditioner and traces take longer than its probes. All probes go on, or
+# twice as many if these would tell the score to more than a fifth of a standard error.
 gp_settled <- function(model, theta, bounds) {
-  found <- gp_climb(climbing(model), theta, bounds, goal = 3, later = 3)
-  for (twice in c(FALSE, TRUE)) {
-    if (!is.finite(found$state$value)) return(found)
-    if (twice) model$control$probes <- 2 * model$control$probes
+  probes <- model$control$probes
+  rough <- if (length(model$y) > very_many_rows) model else climbing(model)
+  found <- gp_climb(rough, theta, bounds, goal = 3, later = 2)
+  noise <- found$noise * sqrt(rough$control$probes / probes)
+  while (is.finite(found$state$value)) {
+    if (isTRUE(noise > most_noise)) model$control$probes <- 2 * probes
     last <- gp_climb(model, next_theta(found$state, model, bounds), bounds, near = found$state)
     found <- replace(last, "steps", found$steps + 1 + last$steps)
-    if (!isTRUE(found$noise > most_noise)) return(found)
+    noise <- found$noise
+    if (!isTRUE(noise > most_noise) || model$control$probes > probes) break
   }
-  warn("convergence", "the score is known to ", format(found$noise, digits = 2), " standard errors only, by ",
-       model$control$probes, " random vectors: more `probes` of fit_control() would tell estimates better")
+  if (isTRUE(noise > most_noise)) {
+    warn("convergence", "the score is known to ", format(noise, digits = 2), " standard errors only, by ",
+         model$control$probes, " random vectors: more `probes` of fit_control() would tell estimates better")
+  }
   found
 }
 
@@ -270,8 +276,9 @@ gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, l
 }
 
 # A climb of very many rows ends at a third of a standard error, which is small there, since a state takes minutes.
+very_many_rows <- 2e5
 goal_of <- function(model) {
-  if (model$dense) 0.1 * sqrt(model$control$tol) else if (length(model$y) > 2e5) 0.3 else 0.05
+  if (model$dense) 0.1 * sqrt(model$control$tol) else if (length(model$y) > very_many_rows) 0.3 else 0.05
 }
 
 # Average information alone divides the distance from the maximum by two or three a step; secants from here on take a

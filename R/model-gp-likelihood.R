@@ -167,7 +167,7 @@ lazy_gp_system <- function(model, values, near) {
     repeat {
       most <- if (may_be_stronger(kept, K, control)) patience[kept$strength] else control$max_iter
       x <- quietly_solved(on_definite(products, noise, function(A) {
-        solve(A, b, ridge = noise, tol = tol, method = "cg", maxit = min(most, control$max_iter),
+        solve(A, b, ridge = noise, tol = tol, method = "cg", max_iter = min(most, control$max_iter),
               precondition = kept$P, start = start, report = TRUE)
       }))
       kept$P$symmetric <- TRUE  # and is not looked at again

@@ -123,7 +123,8 @@ lazy_gp_variance <- function(object, x) {
   quietly_solved(conditional(
     weighed_pairs(gp_cross(object, both, both), c(W, rep(1, nrow(x)))), NULL, seen = seen,
     ridge = model$values$nugget * W / model$w, tol = min(100 * object$control$tol, 1e-2), solver = "cg",
-    maxit = object$control$max_iter, precondition = object$kept$preconditioner$P %or% TRUE, rank = object$control$rank
+    max_iter = object$control$max_iter, rank = object$control$rank,
+    precondition = object$kept$preconditioner$P %or% TRUE
   ))$variance
 }
 

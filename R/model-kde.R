@@ -16,7 +16,7 @@
 #' @param control settings of the bandwidth search, from [fit_control()]
 #' @param data,na.action,subset for a formula: as in [stats::lm()]
 #' @param ... not used; for `plot()`, arguments of [graphics::plot()]
-#' @return An object of class `kde_lazy`: `bandwidth`, a matrix, with the `method` and `criterion` of its choice;
+#' @return An object of class `kde_fit`: `bandwidth`, a matrix, with the `method` and `criterion` of its choice;
 #'   `fitted.values`, the density at the points; `loo`, the leave-one-out log density at each point.
 #' @seealso [stats::density()] for a curve on a grid; [local_reg()]
 #' @concept multivariate density estimation
@@ -25,24 +25,24 @@
 #' @concept score function
 #' @export
 #' @examples
-#' fit <- kde_lazy(~ eruptions + waiting, faithful)
+#' fit <- kde_fit(~ eruptions + waiting, faithful)
 #' fit
 #' predict(fit, data.frame(eruptions = c(2, 9), waiting = c(55, 200)), log = TRUE)
 #' plot(fit)
-kde_lazy <- function(x, ...) UseMethod("kde_lazy")
+kde_fit <- function(x, ...) UseMethod("kde_fit")
 
-#' @rdname kde_lazy
+#' @rdname kde_fit
 #' @export
-kde_lazy.default <- function(x, bandwidth = c("nrd", "ml", "ucv"), weights = NULL, control = fit_control(), ...) {
+kde_fit.default <- function(x, bandwidth = c("nrd", "ml", "ucv"), weights = NULL, control = fit_control(), ...) {
   refuse_more(...)
   check_control(control)
   inputs <- fit_matrix(x)
   kde_of(inputs, bandwidth, fit_weights(weights, nrow(inputs$x)), control, match.call())
 }
 
-#' @rdname kde_lazy
+#' @rdname kde_fit
 #' @export
-kde_lazy.formula <- function(x, data = NULL, bandwidth = c("nrd", "ml", "ucv"), weights = NULL, subset = NULL,
+kde_fit.formula <- function(x, data = NULL, bandwidth = c("nrd", "ml", "ucv"), weights = NULL, subset = NULL,
                              na.action = NULL, control = fit_control(), ...) {
   refuse_more(...)
   check_control(control)
@@ -70,7 +70,7 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
   chosen <- kde_bandwidth(sweep(strip_term(x), 2, colMeans(x)), bandwidth, mass, control)
   H <- chosen$H
   dimnames(H) <- rep(list(colnames(x) %or% inputs$names), 2)
-  fit <- new_fit("kde_lazy", call, inputs, bandwidth = H, weights = weights, mass = mass, method = chosen$method,
+  fit <- new_fit("kde_fit", call, inputs, bandwidth = H, weights = weights, mass = mass, method = chosen$method,
                  criterion = chosen$criterion)
   logs <- kde_log(fit, strip_term(x))
   fit$fitted.values <- stats::setNames(exp(logs), rownames(x))
@@ -204,12 +204,12 @@ bandwidth_root <- function(H) {
   tryCatch(chol(H), error = function(e) abort("indefinite", "`bandwidth` is not positive definite"))
 }
 
-#' @rdname kde_lazy
+#' @rdname kde_fit
 #' @param object,newdata,log for `predict()`: a fit; new points, by default the points of the fit; return log densities?
 #' @param loo leave each point out of its own density? Only for the points of the fit
 #' @param type `"density"`, or `"score"`, the gradient of the log density
 #' @export
-predict.kde_lazy <- function(object, newdata = NULL, log = FALSE, loo = FALSE, type = c("density", "score"), ...) {
+predict.kde_fit <- function(object, newdata = NULL, log = FALSE, loo = FALSE, type = c("density", "score"), ...) {
   refuse_more(...)
   type <- choice_of(type[1], c("density", "score"), "type")
   if (loo && !is.null(newdata)) abort("input", "`loo = TRUE` is for the fit's own points; leave out `newdata`")
@@ -231,18 +231,18 @@ kde_score <- function(fit, at, loo) {
   out
 }
 
-#' @rdname kde_lazy
+#' @rdname kde_fit
 #' @importFrom stats logLik
 #' @export
-logLik.kde_lazy <- function(object, ...) {
+logLik.kde_fit <- function(object, ...) {
   weight <- object$weights %or% rep(1, nrow(object$x))
   structure(sum(weight * object$loo), df = length(diag(object$bandwidth)), nobs = nrow(object$x), class = "logLik")
 }
 
-#' @rdname kde_lazy
+#' @rdname kde_fit
 #' @param nsim,seed for `simulate()`: number of points to draw, and a seed for [set.seed()]
 #' @export
-simulate.kde_lazy <- function(object, nsim = 1, seed = NULL, ...) {
+simulate.kde_fit <- function(object, nsim = 1, seed = NULL, ...) {
   refuse_more(...)
   nsim <- check_count(nsim, "nsim")
   if (!is.null(seed)) set.seed(seed)
@@ -253,10 +253,10 @@ simulate.kde_lazy <- function(object, nsim = 1, seed = NULL, ...) {
   out
 }
 
-#' @rdname kde_lazy
+#' @rdname kde_fit
 #' @param digits significant digits
 #' @export
-print.kde_lazy <- function(x, digits = 4, ...) {
+print.kde_fit <- function(x, digits = 4, ...) {
   D <- ncol(x$x)
   cat("Kernel density, ", format(nrow(x$x), big.mark = ","), " points in ", counted(D, "dimension"), ", Gaussian\n",
       sep = "")
@@ -272,17 +272,17 @@ print.kde_lazy <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
-#' @rdname kde_lazy
+#' @rdname kde_fit
 #' @param mass for `plot()` in two dimensions: probability mass within each contour
 #' @param n for `plot()`: grid points along each axis
 #' @export
-plot.kde_lazy <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
+plot.kde_fit <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
   draw_picture(plot_data(x, mass, n), ...)
   invisible(x)
 }
 
 #' @export
-plot_data.kde_lazy <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
+plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
   x <- unname(strip_term(object$x))
   D <- ncol(x)
   n <- check_count(n %or% c(512, 60)[min(D, 2)], "n", least = 2)

@@ -62,7 +62,7 @@
 #' @param aniso geometric anisotropy: `TRUE` to estimate scales and axes, `c(ratio = , angle = )` for known axes
 #' @param estimate names of the parameters to estimate; parameters without a value are estimated in any case
 #' @param metric the distance between inputs: `"euclidean"`, the default, or, on a sphere, `"chordal"` or `"haversine"`,
-#'   see below, both in the unit of `radius`: kilometres. (In [knn()] `"haversine"` is the angle, in radians.)
+#'   see below, both in the unit of `radius`: kilometres, as in [knn()]
 #' @param radius the radius of the sphere, by default that of the earth in kilometres
 #' @param of names of the inputs on which the kernel depends; `NULL`, the default, for all inputs
 #' @param object,x for methods: a kernel

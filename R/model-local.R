@@ -24,7 +24,7 @@
 #' @param ... not used
 #' @return An object of class `local_reg`: `bandwidth`, `criterion`, `df` (the trace of the smoother matrix),
 #'   `df.residual`, `sigma`, `fitted.values`, `residuals`.
-#' @seealso [kde_lazy()] for densities; [stats::loess()], whose neighbourhoods are a fixed share of the points
+#' @seealso [kde_fit()] for densities; [stats::loess()], whose neighbourhoods are a fixed share of the points
 #' @concept kernel smoothing
 #' @concept Nadaraya-Watson
 #' @concept local linear regression

@@ -9,11 +9,11 @@ metric_rows <- list(
   canberra = function(x, y) canberra(x, y),
   cosine = function(x, y) cosine(x, y),
   hellinger = function(x, y) hellinger(x, y),
-  haversine = function(x, y) haversine(x, y),
+  haversine = function(x, y) haversine(x, y, radius = earth_radius),
   chordal = function(x, y) sqrt(sqdist(x, y)),
   braycurtis = function(x, y) manhattan(x, y) / sum(x + y)
 )
-# In kilometres.
+# The mean radius in kilometres.
 earth_radius <- 6371.0088
 metric_aliases <- c(bray = "braycurtis", "bray-curtis" = "braycurtis", maximum = "chebyshev")
 

@@ -26,9 +26,9 @@
 #'   names
 #' @param k number of neighbours
 #' @param metric the distance: `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`,
-#'   `"hellinger"`, `"braycurtis"`, `"haversine"` (the great-circle angle in radians, for longitudes and latitudes in
-#'   degrees; times 6371.0088 it is in kilometres, as in [kernel_spec()]), `"chordal"` (for the same inputs, the
-#'   distance in kilometres straight through the earth, which is faster), or a function of two lazy points
+#'   `"hellinger"`, `"braycurtis"`, `"haversine"` (the great-circle distance in kilometres, for longitudes and
+#'   latitudes in degrees), `"chordal"` (for the same inputs, the distance in kilometres straight through the earth,
+#'   which is faster), or a function of two lazy points
 #' @param exclude_self exclude point i of `x` from the neighbours of point i of `query`?
 #' @param radius distance up to which points are neighbours, inclusive
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
@@ -36,7 +36,7 @@
 #'   `radius_nn()`: a list with lists `id` and `dist`, nearest first, and `radius`, like `dbscan::frNN()`. `nn_graph()`:
 #'   a sparse matrix of class `dgCMatrix`. `as.data.frame()` and `as.matrix()`: a row for each neighbour, with columns
 #'   `query`, `neighbour` and `distance`.
-#' @seealso [argKmin()], the reduction that finds the neighbours; [knn_fit()] for classification, [dbscan_lazy()]. If a
+#' @seealso [argKmin()], the reduction that finds the neighbours; [knn_fit()] for classification, [dbscan_fit()]. If a
 #'   package attached later has its own `knn()`, write `kernweave::knn()`
 #' @concept k-nearest neighbours
 #' @concept radius search

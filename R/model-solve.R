@@ -64,7 +64,7 @@ fit_solve <- function(K, b, ridge, control, ...) {
   products <- system_products(K, control)
   solved <- on_definite(products, ridge, function(A) {
     solve(A, b, ridge = ridge, tol = control$tol, method = if (nrow(K) <= control$dense_n) "dense" else "cg",
-          maxit = control$max_iter, rank = control$rank, report = TRUE, ...)
+          max_iter = control$max_iter, rank = control$rank, report = TRUE, ...)
   })
   structure(solved, tolerance = if (products$approximated) products$control$approximate)
 }

@@ -9,7 +9,7 @@
 #' `glance()` returns one row for the fit. `augment()` adds fitted values to the data: to [model.frame()] if the fit was
 #' made from a formula, otherwise to the inputs and the `response`.
 #'
-#' @param x what [kde_lazy()], [local_reg()], [silhouette_lazy()], [kpca_lazy()], [rbf_interpolate()], [kernel_ridge()],
+#' @param x what [kde_fit()], [local_reg()], [silhouette_widths()], [kpca_fit()], [rbf_interpolate()], [kernel_ridge()],
 #'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()], [permanova()] or [pairwise_test()]
 #'   returned, or a [test][kernweave_test]; for `tidy()` also [anova()][anova.gp_fit], `drop1()`, [elpd()],
 #'   [profile()][profile.gp_fit], [cross_validate()] and [predictive_scores()]
@@ -41,7 +41,7 @@ tidy.kernweave_fit <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
-glance.kde_lazy <- function(x, ...) {
+glance.kde_fit <- function(x, ...) {
   fitted <- logLik(x)
   data.frame(nobs = nobs(x), method = x$method, criterion = x$criterion %or% NA_real_, df = attr(fitted, "df"),
              logLik.loo = as.numeric(fitted))
@@ -56,7 +56,7 @@ glance.local_reg <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.kde_lazy <- function(x, data = NULL, newdata = NULL, ...) {
+augment.kde_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
   out <- augmented_rows(x, data, newdata)
   if (is.null(newdata)) x["na.action"] <- list(NULL)
@@ -104,7 +104,7 @@ rows_of_fit <- function(x, data) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.silhouette_lazy <- function(x, ...) {
+tidy.silhouette_widths <- function(x, ...) {
   size <- table(x[, "cluster"])
   data.frame(cluster = attr(x, "labels") %or% names(size), size = as.vector(size),
              sil_width = as.vector(tapply(x[, "sil_width"], x[, "cluster"], mean)))
@@ -119,22 +119,22 @@ tidy.permanova <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.variogram_lazy <- function(x, ...) as.data.frame(x)
+tidy.kernweave_variogram <- function(x, ...) as.data.frame(x)
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.kpca_lazy <- function(x, ...) {
+tidy.kpca_fit <- function(x, ...) {
   data.frame(PC = seq_along(x$values), std.dev = x$sdev, value = unname(x$values),
              percent = unname(x$values) / x$total, cumulative = unname(cumsum(x$values)) / x$total)
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
-glance.kpca_lazy <- function(x, ...) data.frame(nobs = nobs(x), k = length(x$values), total = x$total)
+glance.kpca_fit <- function(x, ...) data.frame(nobs = nobs(x), k = length(x$values), total = x$total)
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.kpca_lazy <- function(x, data = NULL, newdata = NULL, ...) {
+augment.kpca_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
   scores <- if (is.null(newdata)) x$scores else predict(x, newdata)
   out <- augmented_rows(x, data, newdata)

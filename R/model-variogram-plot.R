@@ -39,7 +39,7 @@ range_corners <- function(x) list(apply(x, 2, min), apply(x, 2, max))
 
 #' @rdname variogram
 #' @export
-print.variogram_lazy <- function(x, digits = 4, ...) {
+print.kernweave_variogram <- function(x, digits = 4, ...) {
   about <- attr(x, "about")
   if (!is.null(about)) print_variogram_title(about, digits)
   table <- as.data.frame(x)
@@ -49,7 +49,7 @@ print.variogram_lazy <- function(x, digits = 4, ...) {
 }
 
 #' @export
-as.data.frame.variogram_lazy <- function(x, ...) {
+as.data.frame.kernweave_variogram <- function(x, ...) {
   structure(unclass(x)[names(x)], row.names = attr(x, "row.names"), class = "data.frame")
 }
 
@@ -69,7 +69,7 @@ print_variogram_title <- function(about, digits) {
 
 #' @rdname variogram
 #' @export
-plot.variogram_lazy <- function(x, ...) {
+plot.kernweave_variogram <- function(x, ...) {
   picture <- plot_data(x)
   draw_picture(picture, ...)
   groups <- picture$layers$points$group %or% picture$layers$curve$group
@@ -81,7 +81,7 @@ plot.variogram_lazy <- function(x, ...) {
 }
 
 #' @export
-plot_data.variogram_lazy <- function(object, ...) {
+plot_data.kernweave_variogram <- function(object, ...) {
   fitted <- attr(object, "about")$fitted
   points <- data.frame(x = object$dist, y = object$gamma, size = object$np)
   if (length(unique(object$dir.hor)) > 1) points$group <- factor(object$dir.hor, unique(object$dir.hor))
@@ -94,7 +94,7 @@ plot_data.variogram_lazy <- function(object, ...) {
 
 #' @rdname variogram
 #' @export
-lines.variogram_lazy <- function(x, ...) {
+lines.kernweave_variogram <- function(x, ...) {
   curve <- attr(x, "about")$fitted$curve
   if (is.null(curve)) abort("unsupported", "lines() draws the curve of a fit, and this variogram has none")
   painters$curve(curve, ...)

@@ -48,9 +48,9 @@
 #' @param pairs the largest number of pairs to use
 #' @param digits significant digits
 #' @param ... for `plot()` and `lines()`: graphical parameters; otherwise not used
-#' @return A data frame of class `c("variogram_lazy", "gstatVariogram", "data.frame")` with a row per class of distances
-#'   and direction: number of pairs `np`, mean distance `dist`, semivariance `gamma`, directions `dir.hor` and `dir.ver`
-#'   (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points whose areas grow with `np`, and the curve of a
+#' @return A data frame of class `c("kernweave_variogram", "gstatVariogram", "data.frame")` with a row per class of
+#'   distances and direction: number of pairs `np`, mean distance `dist`, semivariance `gamma`, directions `dir.hor`
+#'   and `dir.ver` (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points whose areas grow with `np`, and the curve of a
 #'   fit; dashed lines mark the nugget and the length-scales that are below the cutoff. `lines()` adds the curve to a
 #'   plot.
 #' @references Cressie, N. and Hawkins, D. M. (1980) Robust estimation of the variogram. Mathematical Geology 12,
@@ -216,7 +216,7 @@ variogram_of <- function(x, r, ends, directions, cressie, pairs, about) {
   about <- c(about[setdiff(names(about), "fit")],
              list(n = n, rows = length(r), cressie = cressie, ends = ends, directions = directions,
                   fitted = if (!is.null(about$fit)) fitted_variogram(about$fit, max(ends), directions)))
-  structure(table, class = c("variogram_lazy", "gstatVariogram", "data.frame"), about = about,
+  structure(table, class = c("kernweave_variogram", "gstatVariogram", "data.frame"), about = about,
             direct = data.frame(id = factor("var1"), is.direct = TRUE), boundaries = ends[-1], pseudo = 0,
             what = if (cressie) "Cressie's semivariance" else "semivariance")
 }

@@ -48,14 +48,14 @@ products_off <- function(K, x) {
 # A residual far below what products are off by is none of the exact matrix, and iterations end at a third of that. What
 # the preconditioner makes of the right-hand side is of the solution's size, and tells how much it is, where a residual
 # as large as the goal would not hide it.
-approximated_solution <- function(own, b, ridge, tol, method, maxit, how) {
+approximated_solution <- function(own, b, ridge, tol, method, max_iter, how) {
   size <- pmax(sqrt(colMeans(b^2)), .Machine$double.xmin)
   ridge <- rep_len(as.numeric(own$ridge + ridge), nrow(b))
   P <- if (method != "minres") chosen_preconditioner(how$precondition, own$K, ridge, how$rank, how$local)
   off_at <- function(x) products_off(own$K, x) / size
   goal <- if (is.null(P) || tol >= largest_off / 3) tol else max(tol, off_at(r_precondition(live_pointer(P), b)) / 3)
   start <- check_start(how$start, nrow(b), ncol(b))
-  found <- by_products(with_ridge(own$K, ridge), b, min(goal, largest_off), method, maxit, P, start)
+  found <- by_products(with_ridge(own$K, ridge), b, min(goal, largest_off), method, max_iter, P, start)
   off <- off_at(found$x)
   found$converged <- (found$converged || all(found$residual <= off)) && all(off <= max(tol, largest_off))
   found$residual <- sqrt(found$residual^2 + off^2)

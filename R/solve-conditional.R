@@ -36,7 +36,7 @@
 #' @param tol relative residual of the linear systems, and relative error of an exact variance
 #' @param seed seed of the draws, as in [simulate()][simulate.lazy_tensor]
 #' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense for up to 2000 observed points
-#' @param precondition,rank,local,maxit as in [solve()][solve.lazy_tensor], for the observed points; a
+#' @param precondition,rank,local,max_iter as in [solve()][solve.lazy_tensor], for the observed points; a
 #'   [preconditioner()] can be used for several calls
 #' @param x,digits,probs,... for methods: the result of `conditional()`; significant digits; probabilities; not used
 #' @param row.names,optional as in [base::as.data.frame()]
@@ -66,7 +66,7 @@
 conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
                         method = c("auto", "exact", "pathwise", "local"), draws = NULL, tol = 1e-6, seed = NULL,
                         solver = c("auto", "dense", "cg"), precondition = TRUE, rank = NULL, local = TRUE,
-                        maxit = NULL, neighbours = NULL) {
+                        max_iter = NULL, neighbours = NULL) {
   method <- check_method(method, c("auto", "exact", "pathwise", "local"))
   solver <- check_method(solver, c("auto", "dense", "cg"), "solver")
   draws <- if (!is.null(draws)) check_count(draws, "draws")
@@ -81,7 +81,7 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
   if (!is.null(before)) on.exit(assign(".Random.seed", before, envir = globalenv()))
   model$P <- if (!model$dense) chosen_preconditioner(precondition, model$seen, model$ridge, rank, local)
   model$tol <- tol
-  model$maxit <- maxit
+  model$max_iter <- max_iter
   found <- kriged(model, if (!is.null(draws)) prior_draws(model, draws))
   variance <- if (method == "exact") exact_variance(model, found) else rowMeans(found$errors^2)
   new_conditional(model, found$mean, variance, method, se = if (method == "exact") 0 else sqrt(2 / draws),
@@ -206,7 +206,7 @@ kriged <- function(model, before = NULL) {
 solved_seen <- function(model, sides) {
   if (!length(sides)) return(sides)
   plain_columns(solve(model$seen, sides, ridge = model$ridge, tol = model$tol, method = model$solver,
-                      precondition = model$P %or% FALSE, maxit = model$maxit))
+                      precondition = model$P %or% FALSE, max_iter = model$max_iter))
 }
 
 cross_times <- function(model, x) {
@@ -251,7 +251,7 @@ dense_forms <- function(model) {
 }
 
 iterated_forms <- function(model) {
-  most <- if (is.null(model$maxit)) most_iterations(length(model$at)) else check_count(model$maxit, "maxit")
+  most <- if (is.null(model$max_iter)) most_iterations(length(model$at)) else check_count(model$max_iter, "max_iter")
   rough <- !is.null(model$P) && bears_float32(model$seen, model$ridge)
   quick <- if (rough) lazy_set(model$seen, precision = "float32")
   function(k, prior) {

@@ -19,7 +19,7 @@
 #' @param b numbers: a vector with one number per row of `A`, or a matrix with a column for each right-hand side
 #' @param ridge the penalty: a number, or one per column of `A`; by default 0
 #' @param tol residual of the normal equations, relative to `t(A) %*% b`
-#' @param maxit maximum number of iterations, by default four times the smaller dimension of `A`, but at most 2000
+#' @param max_iter maximum number of iterations, by default four times the smaller dimension of `A`, but at most 2000
 #' @param start starting values, with one row per column of `A`; by default 0
 #' @param report attach a report on the solution, for [solve_report()]?
 #' @return Numbers with one row per column of `A`, a vector if `b` is a vector.
@@ -37,7 +37,7 @@
 #' w <- least_squares(A, y, ridge = 1e-3, report = TRUE)
 #' solve_report(w)
 #' kernel_gaussian(matrix(0.5, 1, 2), centres, scale = 0.3) %*% w
-least_squares <- function(A, b, ridge = 0, tol = 1e-6, maxit = NULL, start = NULL, report = FALSE) {
+least_squares <- function(A, b, ridge = 0, tol = 1e-6, max_iter = NULL, start = NULL, report = FALSE) {
   op <- as_op(A)
   if (level_of_op(op) > 0L || is_traced(b) || is_traced(ridge)) {
     abort("no_gradient", "least_squares() has no derivatives; solve(crossprod(A) + ridge * identity_op(n), ",
@@ -48,7 +48,7 @@ least_squares <- function(A, b, ridge = 0, tol = 1e-6, maxit = NULL, start = NUL
   ridge <- check_ridge(ridge, op$dim[2])
   check_tolerance(tol)
   check_flag(report, "report")
-  most <- if (is.null(maxit)) as.integer(min(4 * min(op$dim), 2000)) else check_count(maxit, "maxit")
+  most <- if (is.null(max_iter)) as.integer(min(4 * min(op$dim), 2000)) else check_count(max_iter, "max_iter")
   started <- proc.time()[["elapsed"]]
   found <- fit_by_products(op, b$values, ridge, tol, most, check_start(start, op$dim[2], ncol(b$values), "column"))
   x <- found$x

@@ -38,14 +38,15 @@
 #' Ai <- solve(A)
 #' Ai %*% cbind(1:20, 1)
 solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "dense", "cg", "block", "minres"),
-                            maxit = NULL, report = FALSE, ...) {
+                            max_iter = NULL, report = FALSE, ...) {
   method <- check_method(method)
   check_flag(report, "report")
   n <- square_extent(a)
   own <- tensor_and_ridge(a)
-  if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, maxit, ...))
+  if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, max_iter, ...))
   if (!is.null(own)) {
-    return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, maxit = maxit, report = report, ...))
+    return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, max_iter = max_iter,
+                 report = report, ...))
   }
   approximated <- approximated_and_ridge(a)
   how <- if (!is.null(approximated)) system_arguments(...)
@@ -56,14 +57,14 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   A <- with_ridge(a, ridge)
   small <- method == "dense" || method == "auto" && n <= small_system
   if (is_traced(b) || level_of_op(A) > 0L) {
-    return(solution_entry(A, b, turned = small, tol = tol, method = method, maxit = maxit))
+    return(solution_entry(A, b, turned = small, tol = tol, method = method, max_iter = max_iter))
   }
   b <- right_hand_side(b, n)
   low <- if (method == "auto") low_rank_and_diagonal(A)
   found <- if (!is.null(low)) solve_low_rank(low, b$values)
   else if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
-  else if (is.null(approximated)) by_products(A, b$values, tol, method, maxit)
-  else approximated_solution(approximated, b$values, ridge, tol, method, maxit, how)
+  else if (is.null(approximated)) by_products(A, b$values, tol, method, max_iter)
+  else approximated_solution(approximated, b$values, ridge, tol, method, max_iter, how)
   x <- found$x
   found$x <- NULL
   found <- c(found, list(tol = tol, n = n, ridge = min(ridge, Inf), seconds = proc.time()[["elapsed"]] - started))
@@ -97,20 +98,20 @@ dense_solution <- function(A, b) {
   })
 }
 
-by_products <- function(A, b, tol, method, maxit, P = NULL, start = matrix(0, nrow(b), 0)) {
+by_products <- function(A, b, tol, method, max_iter, P = NULL, start = matrix(0, nrow(b), 0)) {
   if (isFALSE(A$symmetric)) abort("indefinite", "the operator is not symmetric: conjugate gradients cannot solve it")
   if (!isTRUE(A$symmetric)) check_symmetric_by_products(native_operator(A, 2), nrow(b))
-  c(iterate(native_operator(A, ncol(b), ladder = TRUE), b, tol, method, maxit, live_pointer(P), start),
+  c(iterate(native_operator(A, ncol(b), ladder = TRUE), b, tol, method, max_iter, live_pointer(P), start),
     if (!is.null(P)) list(preconditioner = P))
 }
 
-inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE, rank = NULL, local = TRUE) {
+inverse_op <- function(a, own, n, ridge, tol, method, max_iter, precondition = TRUE, rank = NULL, local = TRUE) {
   iterates <- method %in% c("cg", "block") || method == "auto" && n > small_system
   if (is.null(own)) {
     A <- with_ridge(a, check_ridge(ridge, n))
     low <- if (method == "auto" && level_of_op(A) == 0L) low_rank_and_diagonal(A)
     if (!is.null(low)) return(inverse_of_low_rank(woodbury(low)))
-    by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, maxit))
+    by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, max_iter))
     return(named_inverse(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v))))
   }
   ridge <- check_ridge(own$ridge + ridge, n)
@@ -123,7 +124,7 @@ inverse_op <- function(a, own, n, ridge, tol, method, maxit, precondition = TRUE
     if (!is.null(P)) P$symmetric <- TRUE  # and is not looked at again
   }
   named_inverse(function_op(symmetric = TRUE, n = n, f = function(v) {
-    plain_columns(solve(own$K, v, ridge = ridge, tol = tol, method = method, maxit = maxit,
+    plain_columns(solve(own$K, v, ridge = ridge, tol = tol, method = method, max_iter = max_iter,
                         precondition = P %or% FALSE))
   }))
 }

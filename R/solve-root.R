@@ -23,7 +23,7 @@
 #' @param tol relative error allowed for a product
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
-#' @param maxit largest number of Lanczos steps
+#' @param max_iter largest number of Lanczos steps
 #' @param basis_mb memory for 40 Lanczos steps, in megabytes; it limits how many columns are multiplied at once
 #' @return An operator, see [linear_op]. A product that does not reach `tol` gives a warning of class
 #'   `kernweave_warning_convergence`.
@@ -38,7 +38,7 @@
 #' M
 #' draws <- M %*% matrix(rnorm(ncol(M) * 4), ncol(M))
 root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lanczos"), precondition = TRUE, rank = NULL,
-                    local = TRUE, maxit = 200, basis_mb = 1024) {
+                    local = TRUE, max_iter = 200, basis_mb = 1024) {
   op <- set_op(square_op(K, "root_op()"), precision = "float64")
   check_untraced(op, ridge)
   n <- op$dim[1]
@@ -53,7 +53,7 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   P <- if (!is.null(own)) root_preconditioner(precondition, own$K, own$ridge + ridge, rank, local)
   landmarks <- if (isTRUE(precondition)) smooth_factor(own, P, tol, floor(basis_mb * 2^20 / 8 / n))
   if (!is.null(landmarks)) return(low_rank_root(landmarks, own$ridge + ridge, rownames(op)))
-  most <- min(check_count(maxit, "maxit"), n)
+  most <- min(check_count(max_iter, "max_iter"), n)
   together <- as.integer(max(1, min(widest_product, floor(basis_mb * 2^20 / 8 / n / min(most, 40)))))
   check_symmetric_op(op)
   apply <- function(v) {
@@ -127,5 +127,6 @@ matrix_root <- function(A, ridge) {
 warn_of_root <- function(found, tol, P) {
   warn("convergence", "a root after ", max(found$steps), " Lanczos steps may be off by ",
        format(max(found$change), digits = 2), ", not ", format(tol), ": ",
-       if (is.null(P)) "a preconditioner, or a larger `maxit`, would help" else "a larger `rank` or `maxit` would help")
+       if (is.null(P)) "a preconditioner, or a larger `max_iter`, would help"
+       else "a larger `rank` or `max_iter` would help")
 }

@@ -19,7 +19,7 @@
 #' @param seed a whole number, or `NULL`
 #' @param ridge a number, or one per point, added to the diagonal (the nugget)
 #' @param tol relative error of a draw
-#' @param ... more arguments of [root_op()]: `method`, `precondition`, `rank`, `local`, `maxit`, `basis_mb`
+#' @param ... more arguments of [root_op()]: `method`, `precondition`, `rank`, `local`, `max_iter`, `basis_mb`
 #' @return A matrix with a row for each point and a column for each draw, `sim_1`, `sim_2`, ...
 #' @seealso [root_op()], [stats::simulate()]
 #' @concept unconditional simulation

@@ -27,7 +27,7 @@
 #'   `FALSE`
 #' @param rank,local as in [preconditioner()]
 #' @param start starting values, shaped like `b`
-#' @param maxit maximum number of iterations, by default `100 + 10 sqrt(n)`
+#' @param max_iter maximum number of iterations, by default `100 + 10 sqrt(n)`
 #' @param report attach a report on the solution, for [solve_report()] and [audit()]? Not within [gradient()]
 #' @param ... not used
 #' @return Numbers shaped and named like `b`; without `b`, an operator.
@@ -45,24 +45,24 @@
 #' kernel_matern(new, x, scale = 0.3, nu = 1.5) %*% weights
 solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
                               method = c("auto", "dense", "cg", "block", "minres"), precondition = TRUE, rank = NULL,
-                              local = TRUE, start = NULL, maxit = NULL, report = FALSE, ...) {
+                              local = TRUE, start = NULL, max_iter = NULL, report = FALSE, ...) {
   refuse_others(list(...), solve.lazy_tensor, "solve() of a lazy tensor")
   check_flag(report, "report")
   if (has_batches(a) && !missing(b)) {
     if (!is.null(start)) abort("unsupported", "`start` is not for systems with batches")
     if (report) abort("unsupported", "`report` is not for systems with batches; take_batch() gives one of them")
     return(solve_batches(a, b, ridge = ridge, tol = tol, trend = trend, method = method,
-                         precondition = precondition, rank = rank, local = local, maxit = maxit))
+                         precondition = precondition, rank = rank, local = local, max_iter = max_iter))
   }
   n <- check_square(a)
   if (missing(b)) {
-    return(inverse_op(NULL, list(K = a, ridge = 0), n, ridge, tol, check_method(method), maxit,
+    return(inverse_op(NULL, list(K = a, ridge = 0), n, ridge, tol, check_method(method), max_iter,
                       precondition, rank, local))
   }
   method <- check_method(method)
   if (is_traced_system(a, b, ridge, trend)) {
     how <- list(ridge = ridge, tol = tol, method = method, precondition = precondition, rank = rank, local = local,
-                maxit = maxit)
+                max_iter = max_iter)
     return(if (is.null(trend)) do.call(solve_node, c(list(a, b), how))
            else do.call(solve_with_trend, c(list(a, b, trend), how)))
   }
@@ -73,7 +73,7 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
   regressors <- if (!is.null(trend)) check_trend(trend, n)
   if (!is.null(trend) && any(diag(a) <= 0)) {
     return(solve_reduced(a, b, ridge, regressors, report, tol = tol, method = method, precondition = precondition,
-                         rank = rank, local = local, maxit = maxit))
+                         rank = rank, local = local, max_iter = max_iter))
   }
   parts <- if (!is.null(trend)) taken_apart(b$values, regressors)
   sides <- if (is.null(parts)) b$values else cbind(parts$left, parts$Q)
@@ -81,7 +81,7 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
   if (ncol(start) && !is.null(parts)) start <- cbind(start, 0 * parts$Q)
   found <- if (n == 0 || !ncol(sides)) list(x = sides, method = "dense")
   else if (method == "dense" || method == "auto" && n <= small_system) solve_dense(a, ridge, sides)
-  else solve_by_products(a, ridge, sides, tol, method, precondition, rank, local, start, maxit)
+  else solve_by_products(a, ridge, sides, tol, method, precondition, rank, local, start, max_iter)
   of_trend <- if (!is.null(parts)) without_trend(found$x, parts)
   coefficients <- if (!is.null(parts)) trend_coefficients(parts, of_trend$b)
   x <- of_trend$x %or% found$x
@@ -155,20 +155,20 @@ products_of_system <- function(K, ridge, columns, refined = is_refined(K)) {
   list(system = system, rough = rough, quickest = rough %or% system)
 }
 
-solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, maxit) {
+solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, max_iter) {
   exact <- lazy_set(K, precision = "float64")
   products <- products_of_system(K, ridge, ncol(b), method != "minres" && is_refined(K))
   if (!is.list(precondition) || !isTRUE(precondition$symmetric)) {
     check_symmetric_by_products(products$quickest, length(ridge))
   }
   P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
-  c(iterate(products$system, b, tol, method, maxit, live_pointer(P), start, products$rough),
+  c(iterate(products$system, b, tol, method, max_iter, live_pointer(P), start, products$rough),
     list(ridge = min(ridge), preconditioner = P))
 }
 
 # Solutions by products alone: of the system, and of the same in less precision where there is one.
-iterate <- function(system, b, tol, method, maxit, pointer = NULL, start = matrix(0, nrow(b), 0), rough = NULL) {
-  most <- if (is.null(maxit)) most_iterations(nrow(b)) else check_count(maxit, "maxit")
+iterate <- function(system, b, tol, method, max_iter, pointer = NULL, start = matrix(0, nrow(b), 0), rough = NULL) {
+  most <- if (is.null(max_iter)) most_iterations(nrow(b)) else check_count(max_iter, "max_iter")
   begun <- proc.time()[["elapsed"]]
   by_gradients <- function(system, b, start, tol) {
     found <- r_conjugate_gradients(system, pointer, b, start, tol, most, method == "block")
@@ -376,7 +376,7 @@ plot.kernweave_report <- function(x, ...) {
 
 warn_of_convergence <- function(report) {
   remedy <- if (isTRUE(report$off > largest_off)) "a smaller tolerance of the products, or a larger ridge, would help"
-  else if (report$method == "lsmr") "a ridge, columns of one length, or a larger `maxit` would help"
+  else if (report$method == "lsmr") "a ridge, columns of one length, or a larger `max_iter` would help"
   else if (report$ridge < 1e-8) "a ridge (a nugget) makes the system better conditioned"
   else if (report$rough) "precision = \"float64\" may come further"
   else if (is.null(report$preconditioner)) "precondition = TRUE would help"

@@ -60,7 +60,7 @@ case("ksd_test, 999 signs", function() ksd_test(d$x, -d$x))
 case("permanova, 999 permutations", function() permanova(d$x ~ g, d$frame), "vegan",
      function() vegan::adonis2(d$x ~ g, d$frame, method = "euclidean", permutations = 999))
 case("knn, k = 10", function() knn(d$x, k = 10), "FNN", function() FNN::get.knn(d$x, 10))
-case("silhouette_lazy, 20 clusters", function() silhouette_lazy(d$x, d$cl), "cluster",
+case("silhouette_widths, 20 clusters", function() silhouette_widths(d$x, d$cl), "cluster",
      function() cluster::silhouette(d$cl, stats::dist(d$x)))
 flat <- function(n) {  # thirty neighbours each
   set.seed(1)
@@ -68,21 +68,21 @@ flat <- function(n) {  # thirty neighbours each
 }
 planes <- lapply(c(n, large), flat)
 for (plane in planes) {
-  case(sprintf("dbscan_lazy, 30 neighbours, %g points in the plane", nrow(plane)),
-       function() dbscan_lazy(plane, 1, 30), "dbscan", function() dbscan::dbscan(plane, 1, 30))
-  case(sprintf("lof_lazy, k = 10, %g points in the plane", nrow(plane)), function() lof_lazy(plane, 10), "dbscan",
+  case(sprintf("dbscan_fit, 30 neighbours, %g points in the plane", nrow(plane)),
+       function() dbscan_fit(plane, 1, 30), "dbscan", function() dbscan::dbscan(plane, 1, 30))
+  case(sprintf("lof_scores, k = 10, %g points in the plane", nrow(plane)), function() lof_scores(plane, 10), "dbscan",
        function() dbscan::lof(plane, 11))
 }
 case("knn_fit, k = 5, predictions of all", function() predict(knn_fit(d$x, d$frame$g), d$x), "class",
      function() class::knn(d$x, d$x, d$frame$g, 5))
-case("kmeans_lazy, 20 clusters, one start", function() suppressWarnings(kmeans_lazy(d$x, 20, nstart = 1)), "stats",
+case("kmeans_fit, 20 clusters, one start", function() suppressWarnings(kmeans_fit(d$x, 20, nstart = 1)), "stats",
      function() suppressWarnings(stats::kmeans(d$x, 20, iter.max = 100, algorithm = "Lloyd")))
-case("kde_lazy, values at the points", function() fitted(kde_lazy(d$x)), "ks",
+case("kde_fit, values at the points", function() fitted(kde_fit(d$x)), "ks",
      function() ks::kde(d$x, H = ks::Hns(d$x), eval.points = d$x, binned = FALSE))
 case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3), "sm",
      function() sm::sm.regression(d$frame[, c("a", "b")], d$frame$z, h = c(0.3, 0.3), nbins = 0, display = "none",
                                   eval.points = as.matrix(d$frame[, c("a", "b")]), eval.grid = FALSE))
-case("kpca_lazy, 5 components", function() kpca_lazy(d$x, 5, kernel_spec("gaussian", 1)), "kernlab",
+case("kpca_fit, 5 components", function() kpca_fit(d$x, 5, kernel_spec("gaussian", 1)), "kernlab",
      function() kernlab::kpca(d$x, kernel = "rbfdot", kpar = list(sigma = 1 / 2), features = 5))
 case("rbf_interpolate, thin plate, 2 inputs", function() rbf_interpolate(d$x[, 1:2], d$frame$z), "fields",
      function() fields::Tps(d$x[, 1:2], d$frame$z, lambda = 1e-9, scale.type = "unscaled"))
@@ -107,9 +107,9 @@ case("sinkhorn, 2 % of the squared diameter", function() transport(d), "T4transp
 if (large > 0) {
   d <- points_of(large)
   case("knn, k = 10", function() knn(d$x, k = 10))
-  case("silhouette_lazy, 20 clusters", function() silhouette_lazy(d$x, d$cl))
-  case("kmeans_lazy, 20 clusters, one start", function() suppressWarnings(kmeans_lazy(d$x, 20, nstart = 1)))
-  case("kde_lazy, values at the points", function() fitted(kde_lazy(d$x)))
+  case("silhouette_widths, 20 clusters", function() silhouette_widths(d$x, d$cl))
+  case("kmeans_fit, 20 clusters, one start", function() suppressWarnings(kmeans_fit(d$x, 20, nstart = 1)))
+  case("kde_fit, values at the points", function() fitted(kde_fit(d$x)))
   case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3))
   case("radius_nn, 20 neighbours in the mean", function() radius_nn(d$x, radius = 0.12 * (1e5 / large)^(1 / 3)))
   case("kernel_ridge, lambda 1", function() ridge(d, 1))
@@ -155,8 +155,8 @@ if (large > 0) {
        function() energy_test(many, groups = kinds[rows], R = 1)$statistic)
   tile("mmd_test", function() r * mmd_test(flowers, groups = kinds, kernel = gaussian, R = 1)$statistic,
        function() mmd_test(many, groups = kinds[rows], kernel = gaussian, R = 1)$statistic)
-  labels <- kmeans_lazy(flowers, flowers[c(1, 51, 101), ])$cluster
-  tile("silhouette_lazy", function() {
+  labels <- kmeans_fit(flowers, flowers[c(1, 51, 101), ])$cluster
+  tile("silhouette_widths", function() {
     sums <- t(rowsum(as.matrix(stats::dist(flowers)), labels))
     counts <- c(table(labels))
     own <- sums[cbind(1:150, labels)] * r / (r * counts[labels] - 1)
@@ -164,10 +164,10 @@ if (large > 0) {
     means[cbind(1:150, labels)] <- Inf
     other <- apply(means, 1, min)
     mean((other - own) / pmax(own, other))
-  }, function() mean(silhouette_lazy(many, labels[rows])[, "sil_width"]))
-  tile("kmeans_lazy", function() r * kmeans_lazy(flowers, flowers[c(1, 51, 101), ])$tot.withinss,
-       function() kmeans_lazy(many, flowers[c(1, 51, 101), ])$tot.withinss)
-  tile("kde_lazy", function() predict(kde_lazy(flowers, 0.4), at), function() predict(kde_lazy(many, 0.4), at))
+  }, function() mean(silhouette_widths(many, labels[rows])[, "sil_width"]))
+  tile("kmeans_fit", function() r * kmeans_fit(flowers, flowers[c(1, 51, 101), ])$tot.withinss,
+       function() kmeans_fit(many, flowers[c(1, 51, 101), ])$tot.withinss)
+  tile("kde_fit", function() predict(kde_fit(flowers, 0.4), at), function() predict(kde_fit(many, 0.4), at))
   tile("local_reg", function() predict(local_reg(flowers[, 1:2], flowers[, 3], bandwidth = 0.5), at[, 1:2]),
        function() predict(local_reg(many[, 1:2], many[, 3], bandwidth = 0.5), at[, 1:2]))
   of_ridge <- function(x, lambda) kernel_ridge(x[, 1:3], x[, 4], gaussian, lambda, standardize = FALSE)

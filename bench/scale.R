@@ -28,7 +28,7 @@ say("a wave of one small block", clock(list(workers = function() sum(small, inde
 some <- x[seq_len(min(n, 20000)), ]
 S <- exp(-sqdist(Vi(some), Vj(some)) / 0.01)
 T <- lazy_set(S, workers = w)
-solve_by <- function(K) function() suppressWarnings(solve(K, b[seq_len(nrow(some))], ridge = 1e-3, maxit = 50))
+solve_by <- function(K) function() suppressWarnings(solve(K, b[seq_len(nrow(some))], ridge = 1e-3, max_iter = 50))
 say("50 conjugate gradients, 20 000", clock(list(workers = of_all(solve_by(T)), `one process` = of_all(solve_by(S)))))
 R <- reduction(K * Vj(b), "sum", call = FALSE)
 say("a job", clock(list(job = function() {

@@ -100,7 +100,7 @@ local({
   case("variogram, 5000 rows", function() variogram(y ~ a + b, frame), "gstat",
        function() gstat::variogram(y ~ 1, ~ a + b, frame))
   plane <- matrix(stats::runif(2e5, 0, sqrt(1e5 * pi / 30)), 1e5)
-  case("dbscan_lazy, 30 neighbours, 1e5 rows", function() dbscan_lazy(plane, 1, 30), "dbscan",
+  case("dbscan_fit, 30 neighbours, 1e5 rows", function() dbscan_fit(plane, 1, 30), "dbscan",
        function() dbscan::dbscan(plane, 1, 30))
-  case("lof_lazy, k = 10, 1e5 rows", function() lof_lazy(plane, 10), "dbscan", function() dbscan::lof(plane, 11))
+  case("lof_scores, k = 10, 1e5 rows", function() lof_scores(plane, 10), "dbscan", function() dbscan::lof(plane, 11))
 })

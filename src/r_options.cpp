@@ -23,7 +23,7 @@ Rcpp::List r_raw_options(Rcpp::CharacterVector names, Rcpp::CharacterVector twin
 // [[Rcpp::export(rng = false)]]
 void r_dismiss_threads() { kernweave::crew::dismiss(); }
 
-void register_windows(DllInfo* dll);  // src/windows/, for tests
+void register_windows(DllInfo* dll);  // tests/windows/
 
 // [[Rcpp::init]]
 void open_windows(DllInfo* dll) { register_windows(dll); }

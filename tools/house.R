@@ -8,9 +8,8 @@ at_root <- function(...) file.path(root, ...)
 # A room may include itself and what stands to its left. Rooms that share a place do not know each other: devices and
 # formulas, the back ends.
 rooms <- c(base = 1, device = 2, expr = 2, lanes = 2, arrays = 3, plan = 3, pairs = 3, schedule = 4, reference = 5,
-           cpu = 5, cuda = 5, execute = 6, distance = 6, far = 7, solve = 8, windows = 10)
+           cpu = 5, cuda = 5, execute = 6, distance = 6, far = 7, solve = 8)
 at_the_border <- 9
-know_r <- c("", "windows")
 
 engine_files <- function() {
   files <- list.files(at_root("src"), pattern = "[.](cpp|hpp|cu|cuh)$", recursive = TRUE)
@@ -36,7 +35,7 @@ gate_direction <- function() {
     own <- room_of(file)
     right <- inside[vapply(inside, place_of, 0) > place_of(file)]
     beside <- inside[vapply(inside, place_of, 0) == place_of(file) & vapply(inside, room_of, "") != own]
-    r_inside <- if (!own %in% know_r) grep("^(Rcpp|R|Rinternals)(Common|Eigen)?[.]h$", includes, value = TRUE)
+    r_inside <- if (nzchar(own)) grep("^(Rcpp|R|Rinternals)(Common|Eigen)?[.]h$", includes, value = TRUE)
     eigen <- if (own != "solve") grep("Eigen", includes, value = TRUE)
     wrong <- unique(c(right, beside, r_inside, eigen))
     if (length(wrong)) paste0("src/", file, " includes ", wrong)
@@ -102,7 +101,9 @@ gate_objects <- function() {
   objects <- unique(unlist(regmatches(lines, gregexpr("[A-Za-z0-9_/]+[.]o\\b", lines))))
   files <- list.files(at_root("src"), pattern = "[.]cpp$", recursive = TRUE)
   units <- grep("^rooms/", files, value = TRUE)
-  compiled <- c(sub("[.]o$", ".cpp", objects), unlist(lapply(file.path("src", units), included)))
+  files <- c(files, sub("^", "../../", pages_in("tests/windows", "[.]cpp$")))
+  sources <- grep("[.]cpp$", unlist(lapply(file.path("src", units), included)), value = TRUE)
+  compiled <- c(sub("[.]o$", ".cpp", objects), sources)
   c(if (length(missing <- setdiff(files, compiled))) paste(missing, "is compiled by no file of rooms/"),
     if (length(strange <- setdiff(compiled, files))) paste(strange, "is to be compiled, and is not there"),
     if (length(twice <- unique(compiled[duplicated(compiled)]))) paste(twice, "is compiled twice"))
@@ -257,7 +258,7 @@ gate_models <- function() {
   }))
 }
 
-# Finds functions of C++ that nothing in R/ calls. A function that tests alone call belongs in src/windows/.
+# Finds functions of C++ that nothing in R/ calls. A function that tests alone call belongs in tests/windows/.
 gate_called <- function() {
   made <- sub(" <- .*", "", grep("^r_\\w+ <- ", source_lines("R/RcppExports.R"), value = TRUE))
   words <- unlist(strsplit(unlist(lapply(r_files(), source_lines)), "[^A-Za-z0-9_.]+"))
@@ -271,7 +272,7 @@ no_subject <- paste0("^(What|Of|Where|Those|The same|Is|Can|And|As|Are|Does|Do|H
 
 gate_openings <- function() {
   own <- function(folder) pages_in(folder, "[.](R|cpp|hpp|cuh|cu|def|h)$")
-  files <- unlist(lapply(c("R", "src", "inst/include", "tests/testthat", "tools", "bench"), own))
+  files <- unlist(lapply(c("R", "src", "inst/include", "tests", "tools", "bench"), own))
   unlist(lapply(Filter(Negate(is_generated), files), function(file) {
     mark <- if (grepl("[.]R$", file)) "^#(?!'| ---)" else "^//(?! ---)"
     lines <- trimws(source_lines(file))
@@ -305,7 +306,7 @@ gate_size <- function() {
 # Lines of code and of pages have 120 columns at most. Rows of tables are as long as they are.
 gate_columns <- function() {
   code <- c(file.path("src", engine_files()), file.path("inst/include/kernweave", header_files()),
-            pages_in("bench", "[.](cpp|hpp)$"), pages_in("tests/testthat", "[.](cpp|cu|hpp)$"))
+            pages_in("bench", "[.](cpp|hpp)$"), pages_in("tests", "[.](cpp|cu|hpp)$"))
   scripts <- c(r_files(), pages_in("bench", "[.]R$"), pages_in("tests/testthat", "[.]R$"),
                pages_in("tools", "[.](R|sh)$"))
   pages <- c("README.md", "NEWS.md", "CONTRIBUTING.md", pages_in("design", "[.]md$"), pages_in("bench/notes", "[.]md$"),
@@ -361,7 +362,7 @@ gate_functions <- function() {
 # Lines that a room may have. Who needs more takes them from elsewhere, or says in the commit why the house grows.
 most_lines <- c(arrays = 3180, `arrays/cuda` = 2720, base = 1365, `r_*` = 5500, cpu = 6425, cuda = 3990, device = 1430,
                 distance = 3345, execute = 1615, expr = 4785, far = 4070, lanes = 920, pairs = 1200, plan = 2510,
-                reference = 410, schedule = 945, solve = 4985, windows = 1155, `kernweave/arrays` = 290,
+                reference = 410, schedule = 945, solve = 4985, `kernweave/arrays` = 290,
                 kernweave = 2910, `kernweave/gpu` = 3485, R = 35240)
 
 gate_totals <- function() {
@@ -516,7 +517,7 @@ gate_listed <- function() {
     if (anyDuplicated(listed)) paste(listed[duplicated(listed)], "is listed twice in _pkgdown.yml"))
 }
 
-# Lists the includes of each room: rooms to its left that its files name; the border, and what looks through the border.
+# Lists the includes of each room: rooms to its left that its files name; last, the border.
 room_includes <- function() {
   files <- engine_files()
   of <- vapply(files, room_of, "")
@@ -524,7 +525,7 @@ room_includes <- function() {
     named <- unlist(lapply(file.path("src", own), included))
     sort(unique(sub("/.*", "", named[grepl("/", named)])), method = "radix")
   }, simplify = FALSE)
-  order <- c(setdiff(intersect(names(sort(rooms)), names(lines)), "windows"), "border", "windows")
+  order <- c(intersect(names(sort(rooms)), names(lines)), "border")
   vapply(order, function(room) {
     others <- setdiff(lines[[room]], room)
     sprintf("%-10s <- %s", room, paste(intersect(names(sort(rooms)), others), collapse = " "))

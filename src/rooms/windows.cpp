@@ -1,8 +1,8 @@
-// Windows into the engine for tests, compiled where configure is told; in their place stands windows/none.cpp.
-#include "windows/columns.cpp"
-#include "windows/execute.cpp"
-#include "windows/far.cpp"
-#include "windows/formulas.cpp"
-#include "windows/machine.cpp"
-#include "windows/plans.cpp"
-#include "windows/register.cpp"
+// Windows into the engine for tests, compiled where configure is told; in their place stands no_windows.cpp.
+#include "../../tests/windows/columns.cpp"
+#include "../../tests/windows/execute.cpp"
+#include "../../tests/windows/far.cpp"
+#include "../../tests/windows/formulas.cpp"
+#include "../../tests/windows/machine.cpp"
+#include "../../tests/windows/plans.cpp"
+#include "../../tests/windows/register.cpp"

@@ -1,4 +1,4 @@
-# Windows into the engine (src/windows/), which a package has that was configured with KERNWEAVE_TEST_WINDOWS=yes, as
+# Windows into the engine (tests/windows/), which a package has that was configured with KERNWEAVE_TEST_WINDOWS=yes, as
 # make does. Sourced by processes that tests begin, too.
 
 windows <- getDLLRegisteredRoutines("kernweave")$.External

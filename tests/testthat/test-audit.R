@@ -30,7 +30,7 @@ test_that("a solution that was stopped early is found out", {
   good <- audit(solve(K, b, ridge = 0.1, method = "cg", report = TRUE), rows = 400)
   expect_lt(good$error, 1e-5)
   expect_identical(good$share, 0)
-  bad <- suppressWarnings(solve(K, b, ridge = 0.1, method = "cg", precondition = FALSE, maxit = 3, report = TRUE))
+  bad <- suppressWarnings(solve(K, b, ridge = 0.1, method = "cg", precondition = FALSE, max_iter = 3, report = TRUE))
   expect_gt(audit(bad)$error, 1e-3)
   with_trend <- solve(K, b, ridge = 0.1, trend = cbind(1, x), method = "cg", report = TRUE)
   expect_lt(audit(with_trend)$error, 1e-4)

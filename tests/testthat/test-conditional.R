@@ -58,7 +58,8 @@ test_that("an exact variance falls from above and is never negative", {
     expect_gt(min(excess), -1e-8)
     expect_lt(max(excess), 2 * tol)
   }
-  expect_warning(expect_warning(cut <- iterated(maxit = 4), "still falling", class = "kernweave_warning_convergence"),
+  expect_warning(expect_warning(cut <- iterated(max_iter = 4), "still falling",
+                               class = "kernweave_warning_convergence"),
                  class = "kernweave_warning_convergence")
   expect_gt(min(cut$variance / truth), 1)
   twice <- rbind(data$x[1:50, ], data$x[1:50, ])

@@ -120,11 +120,11 @@ test_that("symbols stay in the library, where R CMD check reads them", {
 
 test_that("what tests alone call is compiled for who asks", {
   compiled <- function(...) sub(".*= ", "", grep("^WINDOWS = ", configured_by(...)$makevars, value = TRUE))
-  expect_identical(compiled(), "windows/none.o")
-  expect_identical(compiled(KERNWEAVE_TEST_WINDOWS = "no"), "windows/none.o")
+  expect_identical(compiled(), "rooms/no_windows.o")
+  expect_identical(compiled(KERNWEAVE_TEST_WINDOWS = "no"), "rooms/no_windows.o")
   expect_identical(compiled(KERNWEAVE_TEST_WINDOWS = "yes"), "rooms/windows.o")
   on_windows <- configured_by(KERNWEAVE_TEST_WINDOWS = "yes", script = "configure.win", makevars = "src/Makevars.win")
-  expect_true("WINDOWS = windows/none.o" %in% on_windows$makevars)
+  expect_true("WINDOWS = rooms/no_windows.o" %in% on_windows$makevars)
 })
 
 test_that("a compiler behind env or a cache is told by its own name", {

@@ -15,7 +15,7 @@ shortest <- function(A, b, ridge = 0) {
 slope <- function(A, x, b, ridge) {
   sqrt(colSums((crossprod(A, b - A %*% x) - ridge * x)^2) / colSums(crossprod(A, b)^2))
 }
-tight <- function(...) least_squares(..., tol = 1e-11, maxit = 5000, report = TRUE)
+tight <- function(...) least_squares(..., tol = 1e-11, max_iter = 5000, report = TRUE)
 
 test_that("the minimum is that of QR, of lm.fit and of the closed form of ridge regression", {
   expect_equal(unclass(tight(M, B)), qr.solve(M, B), ignore_attr = TRUE, tolerance = 1e-8)
@@ -76,7 +76,7 @@ test_that("the tolerance is that of the normal equations, column by column, and 
 })
 
 test_that("what is not reached is a warning with a remedy, and the residual it reports is true", {
-  expect_warning(found <- least_squares(M, B, maxit = 3, report = TRUE),
+  expect_warning(found <- least_squares(M, B, max_iter = 3, report = TRUE),
                  "least squares ended after 3 iterations.*ridge", class = "kernweave_warning_convergence")
   report <- solve_report(found)
   expect_equal(report$residual, slope(M, found, B, 0), tolerance = 1e-8)
@@ -113,6 +113,6 @@ test_that("mistakes are told by class and size", {
   expect_error(least_squares(replace(M, 1, NaN), B), "not finite", class = "kernweave_error_input")
   expect_error(least_squares(M, replace(B, 1, NA)), class = "kernweave_error_input")
   expect_error(least_squares(M, B, tol = 0), class = "kernweave_error_input")
-  expect_error(least_squares(M, B, maxit = 0), class = "kernweave_error_input")
+  expect_error(least_squares(M, B, max_iter = 0), class = "kernweave_error_input")
   expect_error(gradient(function(v) sum(least_squares(M, v)))(B[, 1]), class = "kernweave_error_no_gradient")
 })

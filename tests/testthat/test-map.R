@@ -62,7 +62,7 @@ reductions <- list(
   },
   traced = function(x) gradient(function(x, s) sum(exp(-sqdist(Vi(x), Vj(y)) / s), index = "ij"))(x, 0.5),
   neighbours = function(x) knn(x, k = 4)[c("index", "dist")],
-  clusters = function(x) kmeans_lazy(x, y[1:4, ])[c("cluster", "centers")],
+  clusters = function(x) kmeans_fit(x, y[1:4, ])[c("cluster", "centers")],
   arrays = function(x) list(par_sort(x[, 2]), par_reduce(x, "sum"), par_order(x))
 )
 

@@ -10,7 +10,7 @@ smooth <- kernel_spec("matern32", scale = 2)
 fits_of <- function(x) {
   list(gp_fit(x, plots$yield, trend = ~ 1, kernel = smooth, variance = 1, nugget = 0.1),
        kernel_ridge(x, plots$yield, lambda = 1), local_reg(x, plots$yield, bandwidth = 3),
-       rbf_interpolate(x, plots$yield, lambda = 1), kde_lazy(x), kpca_lazy(x), kmeans_lazy(x, x[c(1, 9, 30), ]))
+       rbf_interpolate(x, plots$yield, lambda = 1), kde_fit(x), kpca_fit(x), kmeans_fit(x, x[c(1, 9, 30), ]))
 }
 
 test_that("columns of new data are found by their names, in any order and among others", {
@@ -37,8 +37,8 @@ test_that("a column that is not there is never another one: it is an error with 
   expect_error(knn(places, wrong, k = 2), "`query` has no column `clay`", class = "kernweave_error_shape")
   expect_error(radius_nn(as.matrix(places), as.matrix(wrong), radius = 1), "`query` has no column `clay`",
                class = "kernweave_error_shape")
-  expect_error(kmeans_lazy(places, wrong[c(1, 1), ]), "`centers` has no column `clay`", class = "kernweave_error_shape")
-  expect_error(plot_data(kmeans_lazy(places, 2), stats::setNames(places, c("slope", "cley"))), "no column `clay`",
+  expect_error(kmeans_fit(places, wrong[c(1, 1), ]), "`centers` has no column `clay`", class = "kernweave_error_shape")
+  expect_error(plot_data(kmeans_fit(places, 2), stats::setNames(places, c("slope", "cley"))), "no column `clay`",
                class = "kernweave_error_shape")
   expect_error(energy_test(places, stats::setNames(places, c("slope", "cley"))), "`y` has no column `clay`",
                class = "kernweave_error_shape")
@@ -75,7 +75,7 @@ test_that("factors are found by name like numbers, their levels in the order of 
   expect_equal(predict(fit, new), predict(fit, data.frame(kind = factor(c("oak", "fir")), clay = c(0.2, 0.7))))
   expect_error(predict(fit, data.frame(kind = 1:2, clay = 1:2)), "`kind` was a factor",
                class = "kernweave_error_input")
-  clusters <- kmeans_lazy(mixed, 3)
+  clusters <- kmeans_fit(mixed, 3)
   expect_equal(predict(clusters, plots), clusters$cluster, ignore_attr = TRUE)
   expect_error(predict(clusters, data.frame(kinds = "oak", clay = 1)), "did you mean `kinds`",
                class = "kernweave_error_shape")
@@ -150,8 +150,8 @@ test_that("terms, frames, designs and names of a formula's fit are those of lm()
   same(local_reg(Ozone ~ Temp, holes, bandwidth = 5), stats::lm(Ozone ~ Temp, holes))
   same(rbf_interpolate(Ozone ~ Temp, holes, lambda = 1), stats::lm(Ozone ~ Temp, holes))
   same(gp_fit(Ozone ~ Temp, holes, kernel = smooth, nugget = 1), stats::lm(Ozone ~ Temp, holes))
-  expect_identical(names(model.frame(kpca_lazy(~ Temp + Wind, holes))), c("Temp", "Wind"))
-  expect_identical(nrow(model.frame(kde_lazy(~Temp, holes, weights = Day - 1))), sum(holes$Day > 1))
+  expect_identical(names(model.frame(kpca_fit(~ Temp + Wind, holes))), c("Temp", "Wind"))
+  expect_identical(nrow(model.frame(kde_fit(~Temp, holes, weights = Day - 1))), sum(holes$Day > 1))
   expect_error(terms(kernel_ridge(plots$clay, plots$yield, lambda = 1)), "not of a formula",
                class = "kernweave_error_input")
 })
@@ -234,7 +234,7 @@ test_that("the quantiles of a fit's residuals are drawn against the normal", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_equal(stats::qqnorm(fit, main = "left"), stats::qqnorm(residuals(fit)))
-  expect_error(stats::qqnorm(kde_lazy(places)), "no residuals", class = "kernweave_error_unsupported")
+  expect_error(stats::qqnorm(kde_fit(places)), "no residuals", class = "kernweave_error_unsupported")
 })
 
 test_that("predictions for no rows are no numbers, whatever the model", {

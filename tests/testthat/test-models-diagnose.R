@@ -58,7 +58,7 @@ test_that("both kinds of graphics draw them, one after the other", {
     skip_if_not_installed("ggplot2")
     for (k in 1:6) print(ggplot2::autoplot(field, which = k))
     expect_error(ggplot2::autoplot(field, which = 1:2), "one picture at a time", class = "kernweave_error_input")
-    clusters <- ggplot2::autoplot(kmeans_lazy(as.matrix(iris[, 3:4]), as.matrix(iris[c(1, 51, 101), 3:4])))
+    clusters <- ggplot2::autoplot(kmeans_fit(as.matrix(iris[, 3:4]), as.matrix(iris[c(1, 51, 101), 3:4])))
     expect_identical(clusters$labels$colour, "cluster")
   })
 })

@@ -99,7 +99,7 @@ test_that("series are not used where kernels have none or the nugget is too smal
   expect_false(kernweave:::pays_series(model(kernel_spec("matern12"), nugget = 0)))
   expect_false(kernweave:::pays_series(model(kernel_spec("matern12"), D = 4)))
   expect_false(kernweave:::pays_series(model(kernel_spec("linear"))))
-  expect_silent(kde_lazy(matrix(1:10 / 10), bandwidth = 1, control = fit_control()))
+  expect_silent(kde_fit(matrix(1:10 / 10), bandwidth = 1, control = fit_control()))
   expect_error(fit_control(approximate = "yes"), "approximate", class = "kernweave_error_tolerance")
   expect_null(fit_control(approximate = FALSE)$approximate)
 })

@@ -280,7 +280,7 @@ test_that("mistakes are refused by class, fits print themselves and are drawn", 
 test_that("what a term took from the data, such as scale() and poly(), holds for new points", {
   skip_below("quick")
   fits <- list(local_reg(mpg ~ scale(wt), mtcars), local_reg(mpg ~ poly(wt, 2), mtcars),
-               kde_lazy(~ scale(wt) + hp, mtcars))
+               kde_fit(~ scale(wt) + hp, mtcars))
   for (fit in fits) {
     expect_equal(predict(fit, mtcars[2:9, ]), fitted(fit)[2:9], ignore_attr = TRUE)
     expect_equal(predict(fit, mtcars[3, ]), fitted(fit)[3], ignore_attr = TRUE)

@@ -2,12 +2,12 @@
 
 flowers <- iris[, 1:4]
 places <- as.matrix(quakes[1:40, 1:2])
-geyser <- kde_lazy(faithful)
-by_formula <- kde_lazy(~ eruptions + waiting, faithful)
+geyser <- kde_fit(faithful)
+by_formula <- kde_fit(~ eruptions + waiting, faithful)
 stopping <- local_reg(dist ~ speed, cars, bandwidth = 2)
 cars_of <- kernel_ridge(mpg ~ wt + hp + factor(cyl), mtcars, lambda = 1)
 plate <- rbf_interpolate(places, quakes$depth[1:40], lambda = 1)
-components <- kpca_lazy(flowers)
+components <- kpca_fit(flowers)
 
 expect_said <- function(object, class, ...) {
   caught <- tryCatch(object, error = function(e) e)
@@ -18,7 +18,7 @@ expect_said <- function(object, class, ...) {
 }
 
 test_that("what is not given or not there is named", {
-  expect_said(kde_lazy(), "input", "`x` is not given")
+  expect_said(kde_fit(), "input", "`x` is not given")
   expect_said(knn(), "input", "`x` is not given")
   expect_said(sinkhorn(flowers), "input", "`y` is not given")
   expect_said(local_reg(dist ~ speed, no_such_data), "input", "in `data`", "no_such_data")
@@ -30,10 +30,10 @@ test_that("what is not given or not there is named", {
 })
 
 test_that("an argument that is not there has its nearest beside it", {
-  expect_said(kde_lazy(faithful, bandwith = 1), "input", "`bandwith`", "did you mean `bandwidth`")
+  expect_said(kde_fit(faithful, bandwith = 1), "input", "`bandwith`", "did you mean `bandwidth`")
   expect_said(update(stopping, bandwith = 1), "input", "did you mean `bandwidth`")
   expect_said(kernel_ridge(mpg ~ wt, mtcars, lamda = 1), "input", "did you mean `lambda`")
-  expect_said(kde_lazy(faithful, colour = 1), "input", "`colour`; there are `x`, `bandwidth`, `weights`, `control`")
+  expect_said(kde_fit(faithful, colour = 1), "input", "`colour`; there are `x`, `bandwidth`, `weights`, `control`")
   expect_said(energy_test(mpg ~ am, mtcars, nperm = 9), "input", "`nperm`; there are", "`R`", "`subset`")
   expect_said(energy_test(mpg ~ am, mtcars, null = "permutaton"), "input", "did you mean `permutation`")
   expect_said(predict(stopping, cars, interval = "confidance"), "input", "did you mean `confidence`")
@@ -61,7 +61,7 @@ test_that("no method leaves aside an argument that it does not know", {
   of_places <- kernel_gaussian(places)
   calls <- alist(
     predict(cars_of, new_data = mtcars), predict(process, new_data = cars), predict(stopping, new_data = cars),
-    predict(kmeans_lazy(flowers, 2), new_data = flowers), predict(sinkhorn(flowers[1:9, ], flowers[10:15, ]), news = 1),
+    predict(kmeans_fit(flowers, 2), new_data = flowers), predict(sinkhorn(flowers[1:9, ], flowers[10:15, ]), news = 1),
     coef(process, whch = "covariance"), vcov(process, whch = "covariance"), vcov(cars_of, whole = TRUE),
     confint(process, levl = 0.9), confint(marginal_effects(cars_of), levl = 0.9),
     confint(logdet(of_places, ridge = 1), levl = 0.9), residuals(process, typ_ = "loo"), residuals(cars_of, typ_ = "a"),
@@ -128,7 +128,7 @@ test_that("fits say how they were solved, in which units the kernel is, and its 
   expect_match(says(local_one()), "  inner, scale ")
   expect_match(says(through(function(x, y) exp(-sqdist(x, y)))), "  own kernel, of")
   expect_match(says(kernel_ridge(mpg ~ wt, mtcars, lambda = 1, kernel = bumps)), "  bumps, scale ")
-  expect_match(says(kpca_lazy(flowers, kernel = bumps)), " bumps, scale ")
+  expect_match(says(kpca_fit(flowers, kernel = bumps)), " bumps, scale ")
   expect_match(format(eval(quote(kernel_spec(bumps)))), "^bumps,")
   plain <- kernel_ridge(mpg ~ wt, mtcars, lambda = 1, standardize = FALSE,
                         control = fit_control(dense_n = 0, approximate = 1e-6))
@@ -169,7 +169,7 @@ test_that("new data that do not fit say what they lack", {
   expect_said(predict(plate, data.frame(long = 180)), "shape", "`newdata` has no column `lat`")
   rooms <- kernel_ridge(mpg ~ wt + hp, mtcars, lambda = 1)
   expect_said(predict(rooms, mtcars[1:3, "hp", drop = FALSE]), "input", "`newdata` has no variable `wt`")
-  expect_said(predict(kmeans_lazy(flowers, 2), flowers[1:3]), "shape", "`newdata` has no column `Petal.Width`")
+  expect_said(predict(kmeans_fit(flowers, 2), flowers[1:3]), "shape", "`newdata` has no column `Petal.Width`")
   expect_said(knn(as.matrix(flowers), unlist(flowers[1, ])), "shape", "one place is a row")
   expect_said(knn(flowers, flowers[1:2, 1:3]), "shape", "`query` has no column `Petal.Width`")
   dropped <- suppressWarnings(kernel_ridge(cbind(mtcars$wt, 1, mtcars$hp), mtcars$mpg, lambda = 1))
@@ -207,8 +207,8 @@ test_that("deviance and the deviation of the noise are those of the residuals", 
   expect_equal(deviance(local_reg(cbind(mpg, hp) ~ wt, mtcars, bandwidth = 1))[["mpg"]],
                deviance(local_reg(mpg ~ wt, mtcars, bandwidth = 1)))
   expect_equal(sigma(plate)^2, deviance(plate) / (40 - plate$edf))
-  expect_said(sigma(geyser), "unsupported", "kde_lazy")
-  expect_said(deviance(components), "unsupported", "kpca_lazy")
+  expect_said(sigma(geyser), "unsupported", "kde_fit")
+  expect_said(deviance(components), "unsupported", "kpca_fit")
 })
 
 test_that("after rows are left out, names tell which are there", {
@@ -234,8 +234,8 @@ test_that("after rows are left out, names tell which are there", {
 test_that("fits print how many rows with missing values were left out", {
   cars <- transform(mtcars, wt = replace(wt, 4:5, NA))
   fits <- list(kernel_ridge(mpg ~ wt, cars, lambda = 1), local_reg(mpg ~ wt, cars, bandwidth = 1),
-               kde_lazy(~ wt, cars, bandwidth = 1), rbf_interpolate(mpg ~ wt, cars, lambda = 1),
-               kpca_lazy(~ mpg + wt, cars), gp_fit(mpg ~ wt, cars, kernel = kernel_spec("matern32", 1), nugget = 1))
+               kde_fit(~ wt, cars, bandwidth = 1), rbf_interpolate(mpg ~ wt, cars, lambda = 1),
+               kpca_fit(~ mpg + wt, cars), gp_fit(mpg ~ wt, cars, kernel = kernel_spec("matern32", 1), nugget = 1))
   for (fit in fits) expect_output(print(fit), "\n(2 rows with missing values left out)", fixed = TRUE)
   expect_output(print(summary(fits[[6]])), "(2 rows with missing values left out)", fixed = TRUE)
   expect_false(any(grepl("left out", capture.output(local_reg(mpg ~ wt, mtcars, bandwidth = 1)))))

@@ -81,10 +81,10 @@ test_that("tests, scales and components by chords are those of points in space",
                mmd_test(lonlat[, "lat"], groups = high, R = 1)$statistic)
   expect_equal(hsic_test(lonlat, high, kernel = by_chords, kernel_y = "gaussian", R = 1)$statistic,
                hsic_test(P, high, kernel = "matern32", kernel_y = "gaussian", R = 1)$statistic)
-  expect_equal(silhouette_lazy(lonlat, high, metric = "chordal"), silhouette_lazy(P, high), ignore_attr = TRUE)
+  expect_equal(silhouette_widths(lonlat, high, metric = "chordal"), silhouette_widths(P, high), ignore_attr = TRUE)
   expect_equal(permanova(lonlat ~ high, distance = "chordal", R = 1)$F, permanova(P ~ high, R = 1)$F)
   expect_equal(maxvar_scale(lonlat, by_chords), maxvar_scale(P, "matern32"))
-  expect_equal(kpca_lazy(lonlat, k = 2, kernel = by_chords)$values, kpca_lazy(P, k = 2, kernel = "matern32")$values)
+  expect_equal(kpca_fit(lonlat, k = 2, kernel = by_chords)$values, kpca_fit(P, k = 2, kernel = "matern32")$values)
   fit <- fixed(depth ~ long + lat, spots, kernel_spec("matern32", scale = 3, of = c("lat", "long")))
   expect_equal(as.matrix(fit$kernel(lonlat[, 2:1])), as.matrix(kernel_spec("matern32", scale = 3)(lonlat)))
 })
@@ -148,13 +148,13 @@ test_that("neighbours of sf are by chords, or in the projected plane", {
   votes <- suppressMessages(knn_fit(depth ~ 1, places, k = 4))
   near <- knn(P, P[1:3, ], k = 4)$nn.index
   expect_equal(unname(predict(votes, places[1:3, ])), rowMeans(matrix(spots$depth[near], 3)))
-  lof <- suppressMessages(lof_lazy(places))
-  expect_equal(lof, lof_lazy(P), ignore_attr = TRUE)
-  by_chords <- dbscan_lazy(lonlat, eps = 100, minPts = 4, metric = "chordal")
-  of_sf <- suppressMessages(dbscan_lazy(places, eps = 100, minPts = 4))
+  lof <- suppressMessages(lof_scores(places))
+  expect_equal(lof, lof_scores(P), ignore_attr = TRUE)
+  by_chords <- dbscan_fit(lonlat, eps = 100, minPts = 4, metric = "chordal")
+  of_sf <- suppressMessages(dbscan_fit(places, eps = 100, minPts = 4))
   expect_identical(of_sf$cluster, by_chords$cluster, ignore_attr = TRUE)
   expect_identical(predict(of_sf, places[1:9, ]), predict(by_chords, lonlat[1:9, ]), ignore_attr = TRUE)
-  expect_identical(by_chords$cluster, dbscan_lazy(P, eps = 100, minPts = 4)$cluster, ignore_attr = TRUE)
+  expect_identical(by_chords$cluster, dbscan_fit(P, eps = 100, minPts = 4)$cluster, ignore_attr = TRUE)
 })
 
 test_that("kernels `of` some inputs are multiplied and added, for space and time", {
@@ -240,8 +240,8 @@ test_that("a metric that is given is obeyed, also for longitudes and latitudes o
   places <- map()
   expect_silent(flat <- knn(places, k = 3, metric = "euclidean"))
   expect_equal(flat$nn.dist, knn(lonlat, k = 3)$nn.dist, ignore_attr = TRUE)
-  expect_silent(lof <- lof_lazy(places, metric = "euclidean"))
-  expect_equal(lof, lof_lazy(lonlat), ignore_attr = TRUE)
+  expect_silent(lof <- lof_scores(places, metric = "euclidean"))
+  expect_equal(lof, lof_scores(lonlat), ignore_attr = TRUE)
   expect_error(suppressMessages(knn(places, spots[1:2, ], k = 2)), "sf::st_as_sf(query", fixed = TRUE)
 })
 

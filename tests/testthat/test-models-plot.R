@@ -9,9 +9,9 @@ all_pictures <- function() {
   set.seed(1)
   crash <- MASS::mcycle
   houses <- kernel_ridge(medv ~ rm + lstat + zn, MASS::Boston[1:80, ])
-  groups <- kmeans_lazy(flowers, flowers[c(1, 51, 101), ])
+  groups <- kmeans_fit(flowers, flowers[c(1, 51, 101), ])
   list(
-    density = kde_lazy(~ eruptions, faithful), densities = kde_lazy(faithful),
+    density = kde_fit(~ eruptions, faithful), densities = kde_fit(faithful),
     line = local_reg(accel ~ times, crash, bandwidth = 2),
     plane = local_reg(mpg ~ wt + hp, mtcars, bandwidth = c(1, 50)),
     beyond = local_reg(mpg ~ wt + hp + qsec, mtcars, bandwidth = c(1, 50, 2)),
@@ -21,8 +21,8 @@ all_pictures <- function() {
     process = gp_fit(accel ~ times, crash, kernel = kernel_spec("matern52", 6.4), variance = 1900, nugget = 510),
     field = gp_fit(depth ~ long + lat, quakes[1:60, ], kernel = kernel_spec("matern32", 2.7), variance = 39000,
                    nugget = 3800),
-    ridge = houses, effects = marginal_effects(houses), components = kpca_lazy(flowers, 2),
-    component = kpca_lazy(flowers, 1), clusters = groups, widths = silhouette_lazy(flowers, groups),
+    ridge = houses, effects = marginal_effects(houses), components = kpca_fit(flowers, 2),
+    component = kpca_fit(flowers, 1), clusters = groups, widths = silhouette_widths(flowers, groups),
     permuted = energy_test(cbind(mpg, wt) ~ am, mtcars, R = 49),
     moments = hsic_test(mtcars$mpg, mtcars$wt, null = "moments"),
     signs = ksd_test(as.vector(scale(trees$Volume)), function(x) -x, R = 49),
@@ -78,11 +78,11 @@ test_that("autoplot() draws the same by ggplot2", {
 })
 
 test_that("a density is drawn on a grid, with contours that hold so much of the points", {
-  fit <- kde_lazy(faithful$eruptions, bandwidth = 0.3)
+  fit <- kde_fit(faithful$eruptions, bandwidth = 0.3)
   curve <- layer(fit, "curve", n = 50)
   expect_equal(curve$y, vapply(curve$x, function(at) mean(dnorm(at, faithful$eruptions, 0.3)), 0))
   expect_equal(range(curve$x), range(faithful$eruptions) + c(-0.9, 0.9))
-  both <- kde_lazy(faithful, bandwidth = c(0.3, 5))
+  both <- kde_fit(faithful, bandwidth = c(0.3, 5))
   contours <- layer(both, "contours", mass = c(0.5, 0.9), n = 7)
   at <- function(x, y) mean(dnorm(x, faithful$eruptions, 0.3) * dnorm(y, faithful$waiting, 5))
   expect_equal(contours$z, mapply(at, contours$x, contours$y))
@@ -140,7 +140,7 @@ test_that("bars, scores and arrows are those of the object", {
   drawn <- pictured(table)
   expect_identical(drawn$layers$boxes$ymax, table$R2[1:3])
   expect_identical(drawn$ticks$x, c("am", "gear", "Residual"))
-  fit <- kpca_lazy(flowers, 3)
+  fit <- kpca_fit(flowers, 3)
   expect_equal(layer(fit, "points", c(3, 1)), data.frame(x = unname(fit$scores[, 3]), y = unname(fit$scores[, 1])))
   moved <- sinkhorn(long[1:20, ], long[51:75, ], epsilon = 0.5)
   arrows <- layer(moved, "arrows")
@@ -150,21 +150,21 @@ test_that("bars, scores and arrows are those of the object", {
 })
 
 test_that("clusters are drawn in their columns, or in principal components", {
-  two <- kmeans_lazy(long, long[c(1, 51, 101), ])
+  two <- kmeans_fit(long, long[c(1, 51, 101), ])
   expect_equal(layer(two, "points", long)[c("x", "y")], as.data.frame(unname(long)), ignore_attr = TRUE)
   expect_equal(layer(two, "centres", long), as.data.frame(two$centers), ignore_attr = TRUE)
   expect_identical(nrow(layer(two, "points")), 3L)
-  four <- kmeans_lazy(flowers, flowers[c(1, 51, 101), ])
+  four <- kmeans_fit(flowers, flowers[c(1, 51, 101), ])
   drawn <- layer(four, "points", flowers)
   expect_equal(abs(as.matrix(drawn[, 1:2])), abs(prcomp(flowers)$x[, 1:2]), ignore_attr = TRUE)
   expect_identical(as.integer(drawn$group), unname(four$cluster))
-  expect_equal(layer(kmeans_lazy(1:6, matrix(c(1, 6))), "points", 1:6)$y, rep(1:2, each = 3))
+  expect_equal(layer(kmeans_fit(1:6, matrix(c(1, 6))), "points", 1:6)$y, rep(1:2, each = 3))
   expect_error(pictured(two, long[1:9, ]), "9 x 2", class = "kernweave_error_shape")
-  widths <- silhouette_lazy(flowers, iris$Species)
+  widths <- silhouette_widths(flowers, iris$Species)
   bars <- layer(widths, "boxes")
   expect_identical(levels(bars$group), levels(iris$Species))
   expect_equal(sort(bars$ymax), sort(unname(widths[, "sil_width"])))
-  texts <- pictured(silhouette_lazy(long, rep(c("low", "high", "mid"), each = 50)))$ticks$x
+  texts <- pictured(silhouette_widths(long, rep(c("low", "high", "mid"), each = 50)))$ticks$x
   expect_identical(sub("\n.*", "", texts[nzchar(texts)]), c("high", "low", "mid"))
 })
 
@@ -214,7 +214,7 @@ test_that("effects are drawn in one unit, and titles in the width that there is"
 
 test_that("colours and symbols are for points, texts and ranges for the frame", {
   in_nowhere({
-    fit <- kpca_lazy(flowers, 2)
+    fit <- kpca_fit(flowers, 2)
     expect_silent(plot(fit, col = iris$Species, pch = 3, main = "flowers", xlab = "first", xlim = c(-1, 1), asp = 1))
     expect_silent(plot(rbf_interpolate(depth ~ long + lat, quakes[1:60, ], lambda = 1), col = gray.colors(9)))
     plot(fit, xlim = c(-5, 5), xaxs = "i")
@@ -244,10 +244,10 @@ test_that("lines() adds the curve of any fit of one input, and refuses others", 
     at <- drawn(fit)
     expect_equal(at$y, as.vector(predict(fit, data.frame(speed = at$x))), tolerance = 1e-8)
   }
-  at <- drawn(kde_lazy(~ speed, cars))
+  at <- drawn(kde_fit(~ speed, cars))
   expect_equal(sum(at$y) * diff(at$x[1:2]), 1, tolerance = 1e-3)
-  expect_error(lines(kde_lazy(faithful)), "fits of one input; this has 2", class = "kernweave_error_unsupported")
-  expect_error(lines(kpca_lazy(cars$speed, 1)), "kpca_lazy", class = "kernweave_error_unsupported")
+  expect_error(lines(kde_fit(faithful)), "fits of one input; this has 2", class = "kernweave_error_unsupported")
+  expect_error(lines(kpca_fit(cars$speed, 1)), "kpca_fit", class = "kernweave_error_unsupported")
   expect_equal(layer(ridge, "points", "curve"), data.frame(x = cars$speed, y = cars$dist))
   expect_error(plot(kernel_ridge(mpg ~ wt + hp, mtcars, lambda = 1), which = "curve"), "of one input",
                class = "kernweave_error_unsupported")

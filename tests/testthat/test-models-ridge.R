@@ -265,7 +265,7 @@ test_that("augment() has the rows that were complete, and takes no standard erro
     both <- generics::augment(fit, se_fit = FALSE, interval = "confidence")
     expect_equal(both$.upper - both$.fitted, both$.fitted - both$.lower)
   }
-  density <- kde_lazy(~Ozone, holes, na.action = na.exclude)
+  density <- kde_fit(~Ozone, holes, na.action = na.exclude)
   expect_identical(generics::augment(density)$Ozone, holes$Ozone[complete])
 })
 
@@ -276,7 +276,7 @@ test_that("several responses have a summary, weights of observations no interval
   kept <- kernel_ridge(log(Ozone) ~ Temp, airquality, subset = Wind > 8, weights = Wind, lambda = 1)
   expect_equal(model.frame(kept), model.frame(log(Ozone) ~ Temp, airquality, subset = Wind > 8, weights = Wind),
                ignore_attr = TRUE)
-  expect_identical(names(model.frame(kde_lazy(~ eruptions, faithful))), "eruptions")
+  expect_identical(names(model.frame(kde_fit(~ eruptions, faithful))), "eruptions")
   process <- gp_fit(mpg ~ ., mtcars[1:3], kernel = kernel_spec("matern32", 100), nugget = 1)
   expect_identical(names(model.frame(process)), c("mpg", "cyl", "disp"))
   expect_error(model.frame(kernel_ridge(mtcars$wt, mtcars$mpg, lambda = 1)), "not of a formula",

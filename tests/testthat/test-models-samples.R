@@ -232,7 +232,7 @@ test_that("tests of a formula take some rows, and labels that are no measurement
   expect_equal(p_of(gone, subset = hp > 100), p_of(gone[gone$hp > 100 & !is.na(gone$mpg), ]))
   expect_error(energy_test(Species ~ Sepal.Length, iris), "whole numbers.*5.1; groups stand on the right",
                class = "kernweave_error_input")
-  expect_error(silhouette_lazy(iris[, 1:4], iris$Sepal.Width), "`cluster` must be labels",
+  expect_error(silhouette_widths(iris[, 1:4], iris$Sepal.Width), "`cluster` must be labels",
                class = "kernweave_error_input")
 })
 

@@ -26,8 +26,8 @@ test_that("augment() has the response and all variables of the model frame, or t
     expect_equal(generics::augment(fit, newdata = holes[1:2, ])$.fitted, unname(predict(fit, holes[1:2, ])))
     expect_error(generics::augment(fit, holes[1:3, ]), "newdata", class = "kernweave_error_shape")
   }
-  expect_identical(names(generics::augment(kde_lazy(~Temp, holes), holes)), c(names(holes), ".fitted"))
-  expect_identical(names(generics::augment(kpca_lazy(places, k = 2))), c("clay", "slope", ".fittedPC1", ".fittedPC2"))
+  expect_identical(names(generics::augment(kde_fit(~Temp, holes), holes)), c(names(holes), ".fitted"))
+  expect_identical(names(generics::augment(kpca_fit(places, k = 2))), c("clay", "slope", ".fittedPC1", ".fittedPC2"))
   expect_equal(generics::augment(kernel_ridge(places, plots$yield, lambda = 1))$response, plots$yield)
   two <- generics::augment(local_reg(cbind(yield, slope) ~ clay, plots, bandwidth = 1), se_fit = FALSE)
   expect_identical(names(two), c("cbind(yield, slope)", "clay", ".fitted", ".resid"))

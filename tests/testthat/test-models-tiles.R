@@ -21,8 +21,8 @@ test_that("the fits' rows are more than a dense matrix is made of", {
 })
 
 test_that("densities are what they were", {
-  one <- kde_lazy(x, bandwidth = c(0.3, 0.4))
-  all <- kde_lazy(tiled(x), bandwidth = c(0.3, 0.4))
+  one <- kde_fit(x, bandwidth = c(0.3, 0.4))
+  all <- kde_fit(tiled(x), bandwidth = c(0.3, 0.4))
   expect_equal(predict(all, at), predict(one, at), tolerance = 1e-12)
   expect_equal(fitted(all), tiled(fitted(one)), tolerance = 1e-12)
   expect_equal(predict(all, at, type = "score"), predict(one, at, type = "score"), tolerance = 1e-10)
@@ -98,7 +98,7 @@ test_that("silhouettes leave one copy out", {
   counts <- c(table(groups))
   own <- sums[cbind(match(groups, names(counts)), 1:n)] * r / (r * counts[groups] - 1)
   other <- (colSums(sums) - sums[cbind(match(groups, names(counts)), 1:n)]) / (n - counts[groups])
-  found <- silhouette_lazy(tiled(x), tiled(groups))
+  found <- silhouette_widths(tiled(x), tiled(groups))
   expect_equal(unname(found[, "sil_width"]), unname(tiled((other - own) / pmax(own, other))), tolerance = 1e-12)
 })
 
@@ -130,8 +130,8 @@ test_that("transport is what it was", {
 
 test_that("clusters from the same centres are the same, and neighbours have their copies first", {
   skip_below("quick")
-  one <- kmeans_lazy(x, x[1:4, ])
-  all <- kmeans_lazy(tiled(x), x[1:4, ])
+  one <- kmeans_fit(x, x[1:4, ])
+  all <- kmeans_fit(tiled(x), x[1:4, ])
   expect_equal(all$centers, one$centers, tolerance = 1e-12)
   expect_identical(unname(all$cluster), unname(tiled(one$cluster)))
   expect_equal(c(all$tot.withinss, all$size, all$iter), c(r * one$tot.withinss, r * one$size, one$iter),

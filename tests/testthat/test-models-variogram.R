@@ -27,7 +27,7 @@ test_that("semivariances are their definition, by classes that end where they sa
   expect_equal(ends[16], sqrt(diff(range(few$long))^2 + diff(range(few$lat))^2) / 3)
   expect_same(found, plain_variogram(few[c("long", "lat")], left, ends), 1e-12)
   expect_named(found, c("np", "dist", "gamma", "dir.hor", "dir.ver", "id"))
-  expect_s3_class(found, c("variogram_lazy", "gstatVariogram", "data.frame"), exact = TRUE)
+  expect_s3_class(found, c("kernweave_variogram", "gstatVariogram", "data.frame"), exact = TRUE)
   robust <- variogram(mag ~ long + lat, few, breaks = c(1, 2, 5), cressie = TRUE)
   expect_same(robust, plain_variogram(few[c("long", "lat")], few$mag, c(0, 1, 2, 5), cressie = TRUE))
   # three inputs, no trend, an offset

@@ -124,7 +124,7 @@ test_that("a low rank and a diagonal are their own root", {
 
 test_that("steps that do not come far enough are a warning", {
   x <- places(100, 2)
-  M <- root_op(covariances$laplacian(x), method = "lanczos", precondition = FALSE, maxit = 5)
+  M <- root_op(covariances$laplacian(x), method = "lanczos", precondition = FALSE, max_iter = 5)
   expect_warning(M %*% stats::rnorm(100), "off by", class = "kernweave_warning_convergence")
 })
 

@@ -11,7 +11,7 @@ systems <- list(
 full_of <- function(system) as.matrix(system$K) + diag(system$ridge, 500)
 missed <- function(A, x, b) sqrt(colSums((b - A %*% x)^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
 by_block <- function(system, b, ...) {
-  solve(system$K, b, ridge = system$ridge, method = "block", maxit = 3000, report = TRUE, ...)
+  solve(system$K, b, ridge = system$ridge, method = "block", max_iter = 3000, report = TRUE, ...)
 }
 
 test_that("every column reaches the tolerance, with and without a preconditioner, and the report is true", {
@@ -36,7 +36,7 @@ test_that("a block takes a fraction of the iterations of columns in lockstep", {
   for (name in names(systems)) {
     system <- systems[[name]]
     together <- solve_report(by_block(system, B, precondition = FALSE))
-    alone <- solve_report(solve(system$K, B, ridge = system$ridge, method = "cg", precondition = FALSE, maxit = 3000,
+    alone <- solve_report(solve(system$K, B, ridge = system$ridge, method = "cg", precondition = FALSE, max_iter = 3000,
                                 report = TRUE))
     expect_lt(2.5 * max(together$iterations), max(alone$iterations), label = name)
     expect_lte(max(solve_report(by_block(system, B))$iterations),
@@ -114,7 +114,8 @@ test_that("what is not definite is an error, and what is not reached a warning w
   expect_error(solve(as_op(as.matrix(K) - 0.5 * diag(500)), B, method = "block"), class = "kernweave_error_indefinite")
   expect_error(solve(as_op(diag(c(-1, rep(1, 499)))), B, method = "block"), class = "kernweave_error_indefinite")
   expect_error(solve(kernel_gaussian(x, x[500:1, ]), B, method = "block"), class = "kernweave_error_indefinite")
-  expect_warning(found <- solve(K, B, ridge = 1e-5, method = "block", precondition = FALSE, maxit = 4, report = TRUE),
+  expect_warning(found <- solve(K, B, ridge = 1e-5, method = "block", precondition = FALSE, max_iter = 4,
+                                report = TRUE),
                  "4 iterations", class = "kernweave_warning_convergence")
   expect_equal(solve_report(found)$residual, missed(as.matrix(K) + diag(1e-5, 500), found, B), tolerance = 1e-6)
   expect_error(solve(K, B, method = "blocks"), class = "kernweave_error_input")
@@ -157,11 +158,12 @@ test_that("an iteration that does not arrive is no further off than where it beg
   twice <- rbind(x, x)
   K <- kernel_gaussian(twice, twice, 0.3)
   b <- matrix(stats::rnorm(200), 100)
-  for (method in c("cg", "block")) for (maxit in c(3, 200)) {
-    expect_warning(found <- solve(K, b, method = method, precondition = FALSE, maxit = maxit),
+  for (method in c("cg", "block")) for (max_iter in c(3, 200)) {
+    expect_warning(found <- solve(K, b, method = method, precondition = FALSE, max_iter = max_iter),
                    "conjugate gradients", class = "kernweave_warning_convergence")
     found <- matrix(found, 100)
-    expect_true(all(colSums(found * (as.matrix(K) %*% found)) <= 2 * colSums(found * b)), label = paste(method, maxit))
+    expect_true(all(colSums(found * (as.matrix(K) %*% found)) <= 2 * colSums(found * b)),
+                label = paste(method, max_iter))
   }
 })
 

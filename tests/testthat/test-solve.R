@@ -64,7 +64,7 @@ test_that("what is not reached is a warning with a remedy, and the residual it r
   x <- cloud(500, 3)
   K <- kernels$gaussian(x)
   b <- stats::rnorm(500)
-  expect_warning(found <- solve(K, b, ridge = 1e-3, method = "cg", maxit = 3, precondition = FALSE, report = TRUE),
+  expect_warning(found <- solve(K, b, ridge = 1e-3, method = "cg", max_iter = 3, precondition = FALSE, report = TRUE),
                  "precondition", class = "kernweave_warning_convergence")
   report <- solve_report(found)
   expect_false(report$converged)
@@ -75,8 +75,8 @@ test_that("a start near the solution saves iterations, and columns of zeros cost
   x <- cloud(400, 2)
   K <- kernels$matern52(x)
   b <- stats::rnorm(400)
-  cold <- solve(K, b, ridge = 1e-3, method = "cg", precondition = FALSE, maxit = 2000)
-  warm <- solve(K, b, ridge = 1e-3, method = "cg", precondition = FALSE, start = cold, maxit = 2000, report = TRUE)
+  cold <- solve(K, b, ridge = 1e-3, method = "cg", precondition = FALSE, max_iter = 2000)
+  warm <- solve(K, b, ridge = 1e-3, method = "cg", precondition = FALSE, start = cold, max_iter = 2000, report = TRUE)
   expect_equal(max(solve_report(warm)$iterations), 0)
   both <- solve(K, cbind(b, 0), ridge = 1e-3, method = "cg", report = TRUE)
   expect_identical(both[, 2], numeric(400))

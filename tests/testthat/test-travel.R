@@ -96,7 +96,7 @@ test_that("fits predict elsewhere with the bits of home, and results of tests ar
   objects <- list(gp = suppressWarnings(gp_fit(y ~ a + b, d, kernel = "matern32")),
                   ridge = kernel_ridge(y ~ a + b, d, lambda = 0.01),
                   rbf = rbf_interpolate(x, y), local = local_reg(x, y, bandwidth = 0.3),
-                  kde = kde_lazy(x, bandwidth = 0.2),
+                  kde = kde_fit(x, bandwidth = 0.2),
                   test = with_local_seed(3, mmd_test(x[1:60, ], x[61:120, ])))
   frame <- function(fit) {
     new <- data.frame(a = c(0.2, 0.7), b = c(0.5, 0.1))

@@ -1,5 +1,5 @@
 // Solvers' loops and preconditioners with their columns on a device, whatever multiplies.
-#include "windows/window.hpp"
+#include "window.hpp"
 
 #include "device/device.hpp"
 #include "device/driver.hpp"

@@ -1,5 +1,5 @@
 // The verbs for arrays on a device whose memory is the host's, that of the driver in tests/testthat/cuda/driver.cpp:
-// what the border does for a device is tried where there is none. In place of arrays/cuda/none.cpp, for tests.
+// the tests try the border's device branches by them where there is no device. They replace arrays/cuda/none.cpp.
 #include "arrays/cuda/verbs.hpp"
 
 #include <algorithm>

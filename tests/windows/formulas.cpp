@@ -1,5 +1,5 @@
 // Windows on formulas: facts of their data, trends and intervals of operations, rules, reductions in pieces.
-#include "windows/window.hpp"
+#include "window.hpp"
 
 #include <algorithm>
 

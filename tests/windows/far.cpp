@@ -1,5 +1,5 @@
 // Windows on proofs about formulas: operations on balls, and their values.
-#include "windows/window.hpp"
+#include "window.hpp"
 
 #include "distance/ball.hpp"
 #include "distance/radial_table.hpp"

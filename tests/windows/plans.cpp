@@ -1,5 +1,5 @@
 // Plans, and what each engine makes of them.
-#include "windows/window.hpp"
+#include "window.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The executor: products without R, and the blocks of a whole.
-#include "windows/window.hpp"
+#include "window.hpp"
 
 #include <algorithm>
 #include <cmath>

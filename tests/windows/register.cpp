@@ -1,5 +1,5 @@
-// Registers the windows when the library is loaded; where they are not compiled, none.cpp does.
-#include "windows/window.hpp"
+// Registers the windows when the library is loaded; where they are not compiled, src/rooms/no_windows.cpp does.
+#include "window.hpp"
 
 void register_windows(DllInfo* dll) {
   std::vector<R_ExternalMethodDef> all = kernweave::windows::all_windows();

@@ -1,5 +1,5 @@
 // The machine: instruction sets, what a device has and is asked, and vectors that lie on a device that is none.
-#include "windows/window.hpp"
+#include "window.hpp"
 
 #include <algorithm>
 
