@@ -50,9 +50,9 @@
 #' @param ... for `plot()` and `lines()`: graphical parameters; otherwise not used
 #' @return A data frame of class `c("kernweave_variogram", "gstatVariogram", "data.frame")` with a row per class of
 #'   distances and direction: number of pairs `np`, mean distance `dist`, semivariance `gamma`, directions `dir.hor`
-#'   and `dir.ver` (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points whose areas grow with `np`, and the curve of a
-#'   fit; dashed lines mark the nugget and the length-scales that are below the cutoff. `lines()` adds the curve to a
-#'   plot.
+#'   and `dir.ver` (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points whose areas grow with `np`, and the
+#'   curve of a fit; dashed lines mark the nugget and the length-scales that are below the cutoff. `lines()` adds the
+#'   curve to a plot.
 #' @references Cressie, N. and Hawkins, D. M. (1980) Robust estimation of the variogram. Mathematical Geology 12,
 #'   115-125.
 #' @seealso [gp_fit()], [autoplot-fits]
