@@ -5,7 +5,7 @@ STAMP := $(LIB)/.installed
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # What an installation is made from; what configure and the compiler leave there is not.
-SOURCES := DESCRIPTION NAMESPACE configure $(shell find R src inst -type f \
+SOURCES := DESCRIPTION NAMESPACE configure $(shell find R src inst tests/windows -type f \
   ! -name '*.o' ! -name '*.so' ! -name '*.fatbin' ! -path src/Makevars ! -name symbols.rds ! -name configured.dcf)
 
 # R tracks no headers: when one changed, the objects are made anew, else only those whose own source changed.

@@ -23,35 +23,39 @@ gp_estimate <- function(model, rows) {
   found
 }
 
-# Climbs by products. Few probes and a looser tolerance come within three standard errors of the maximum; the start of
-# very many rows is near, and a state's preconditioner and traces take longer than its probes. All probes go on, or
-# twice as many if these would tell the score to more than a fifth of a standard error.
+# Climbs by products. Few probes and a looser tolerance come within three standard errors of the maximum. All probes go
+# on, or twice as many if all would leave the score with too much noise.
 gp_settled <- function(model, theta, bounds) {
   probes <- model$control$probes
-  rough <- if (length(model$y) > very_many_rows) model else climbing(model)
+  rough <- climbing(model)
   found <- gp_climb(rough, theta, bounds, goal = 3, later = 2)
   noise <- found$noise * sqrt(rough$control$probes / probes)
   while (is.finite(found$state$value)) {
-    if (isTRUE(noise > most_noise)) model$control$probes <- 2 * probes
+    if (isTRUE(noise > most_noise(model))) model$control$probes <- 2 * probes
     last <- gp_climb(model, next_theta(found$state, model, bounds), bounds, near = found$state)
     found <- replace(last, "steps", found$steps + 1 + last$steps)
     noise <- found$noise
-    if (!isTRUE(noise > most_noise) || model$control$probes > probes) break
+    if (!isTRUE(noise > most_noise(model)) || model$control$probes > probes) break
   }
-  if (isTRUE(noise > most_noise)) {
+  if (isTRUE(noise > most_noise(model))) {
     warn("convergence", "the score is known to ", format(noise, digits = 2), " standard errors only, by ",
          model$control$probes, " random vectors: more `probes` of fit_control() would tell estimates better")
   }
   found
 }
 
-most_noise <- 0.2
+# Noise of a fifth of a standard error makes standard errors larger by 2 %, noise of half of one by 12 %. With very many
+# rows a standard error is small, and a state takes minutes.
+very_many_rows <- 2e5
+most_noise <- function(model) if (length(model$y) > very_many_rows) 0.5 else 0.2
 probes_of_climb <- 4
 tol_of_climb <- 1e-4  # to begin with: gp_weights() goes on where that is not enough
 
+# With very many rows a state takes longer than its probes, and a step by few probes is not worth the state.
 climbing <- function(model) {
   if (model$dense) return(model)
-  model$control$probes <- max(2, min(probes_of_climb, model$control$probes))
+  few <- if (length(model$y) > very_many_rows) model$control$probes / 2 else probes_of_climb
+  model$control$probes <- ceiling(max(2, min(few, model$control$probes)))
   model$control$tol <- max(tol_of_climb, model$control$tol)
   model$loose <- 2.5
   model
@@ -275,8 +279,7 @@ gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, l
   out(FALSE, most)
 }
 
-# A climb of very many rows ends at a third of a standard error, which is small there, since a state takes minutes.
-very_many_rows <- 2e5
+# A climb of very many rows ends at a third of a standard error.
 goal_of <- function(model) {
   if (model$dense) 0.1 * sqrt(model$control$tol) else if (length(model$y) > very_many_rows) 0.3 else 0.05
 }

@@ -61,7 +61,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
     r_empty_preconditioner(instead$pointer)
   }
   P <- supported(K, ridge, support, entries, started)
-  if (n > 1e5) clear_memory()  # of a search for neighbours there are ten copies
+  if (n > 1e5) clear_memory(full = TRUE)  # of a search for neighbours there are ten copies
   P$traced <- traced
   P
 }
