@@ -224,6 +224,33 @@ gate_masks <- function() {
   if (length(taken)) paste(taken, "would mask a function of R's default packages")
 }
 
+# The table of design/030-arguments.md: arguments that no function for users may have, and exceptions, f(argument).
+argument_rules <- function() {
+  rows <- strsplit(grep("^\\| [a-z]", source_lines("design/030-arguments.md"), value = TRUE), "|", fixed = TRUE)
+  quoted <- function(column) {
+    text <- unlist(lapply(rows, function(row) if (length(row) >= column) row[column]))
+    gsub("`", "", unlist(regmatches(text, gregexpr("`[^`]+`", text))))
+  }
+  list(never = quoted(4), except = quoted(5))
+}
+
+gate_arguments <- function() {
+  rules <- argument_rules()
+  listed <- source_lines("NAMESPACE")
+  registered <- sub("^S3method\\(\"?([^,\"]+)\"?, *\"?([^,\")]+).*", "\\1.\\2", grep("^S3method", listed, value = TRUE))
+  users <- c(gsub("^export[(]\"?|\"?[)]$", "", grep("^export[(]", listed, value = TRUE)), registered)
+  of_file <- function(file) {
+    made <- Filter(function(x) is.call(x) && identical(x[[1]], quote(`<-`)) && is.call(x[[3]]) &&
+                     identical(x[[3]][[1]], quote(`function`)), as.list(parse(at_root(file), keep.source = FALSE)))
+    unlist(lapply(Filter(function(x) as.character(x[[2]])[1] %in% users, made), function(x) {
+      wrong <- intersect(names(x[[3]][[2]]), rules$never)
+      if (length(wrong)) paste0(as.character(x[[2]]), "(", wrong, ")")
+    }))
+  }
+  wrong <- setdiff(unlist(lapply(r_files(), of_file)), rules$except)
+  if (length(wrong)) paste(wrong, "has a name that design/030-arguments.md does not know")
+}
+
 # A function written twice: the first is dead. A private function nobody calls: dead too.
 gate_dead <- function() {
   text <- lapply(r_files(), source_lines)
@@ -559,7 +586,7 @@ gates <- list(direction = gate_direction, rooms = gate_rooms,
               functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
               words = gate_words, types = gate_types, readme = gate_readme, page = gate_page, listed = gate_listed,
-              packages = gate_packages)
+              packages = gate_packages, arguments = gate_arguments)
 
 # All gates, or those that are named, which then alone are printed.
 if (sys.nframe() == 0L) {
