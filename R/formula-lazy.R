@@ -126,18 +126,15 @@ point_names <- function(x, axis) {
   read <- r_read_along(.subset2(x, "formula"))
   for (k in seq_along(read$operands)) {
     side <- match(axis, sides_of_axis[[read$axes[k] + 1L]])
-    found <- if (!is.na(side)) names_of_data(read$operands[[k]]$data, side)
+    if (is.na(side)) next
+    data <- read$operands[[k]]$data
+    found <- if (is.null(attr(data, "sparse")) && is.null(dim(data))) names(data) else pair_dimnames(data)[[side]]
     if (!is.null(found)) return(found)
   }
 }
 
 # The sides of the rows and columns of data, by code of axis. The last code is a matrix of pairs read by columns.
 sides_of_axis <- list("i", "j", character(), c("i", "j"), c("j", "i"))
-
-names_of_data <- function(data, side) {
-  if (is.null(attr(data, "sparse")) && is.null(dim(data))) return(names(data))
-  pair_dimnames(data)[[side]]
-}
 
 # A known extent, for what cannot be done without.
 need_extent <- function(x, axis, what) {

@@ -17,20 +17,15 @@ as_lazy <- function(value, beside, name, by_rows = FALSE) {
   n <- length(value)
   if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
   if (n != 1 && n != width(beside)) {
-    if (by_rows && is_column(value, beside)) {
-      return(lazy_operand(new_operand(name, "i", 1L, numbers$kind, numbers$values)))
-    }
+    # R multiplies the rows of a matrix by a vector: here it has a number for each row of a formula of one component.
+    column <- by_rows && is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") &&
+      isTRUE(n == .subset2(beside, "extent")[1])
+    if (column) return(lazy_operand(new_operand(name, "i", 1L, numbers$kind, numbers$values)))
     abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", counted(width(beside), "component"),
           "; use ", if (has_named_axes(beside)) "along()" else "Vi() or Vj()", " for one number per point")
   }
   label <- if (n == 1) as.character(as.numeric(value)) else name
   lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values), literal = n == 1))
-}
-
-# A vector with a number for each row of a formula of one component: R multiplies the rows of a matrix by it.
-is_column <- function(value, beside) {
-  is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") &&
-    isTRUE(length(value) == .subset2(beside, "extent")[1])
 }
 
 # A traced number is a parameter whatever its value.
@@ -221,7 +216,10 @@ check_alike <- function(op, args) {
 Math.lazy_tensor <- function(x, ...) {
   if (.Generic == "round") return(rounded(x, ...))
   op <- math_rows[.Generic]
-  if (is.na(op)) refuse_function(.Generic, names(math_rows))
+  if (is.na(op)) {
+    abort("unknown_op", .Generic, "() is not defined for lazy tensors",
+          near_hint(.Generic, names(math_rows), "; kernweave_operations() lists what is"))
+  }
   if (...length() == 0) return(lazy_call(op[[1]], list(x)))
   if (.Generic != "log") abort("input", .Generic, "() takes one argument")
   base <- ..1
@@ -319,19 +317,6 @@ mean.lazy_tensor <- function(x, index = NULL, ..., na.rm = FALSE) {
 c.lazy_tensor <- function(...) {
   parts <- list(...)
   Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), parts)
-}
-
-refuse_function <- function(name, known) {
-  abort("unknown_op", name, "() is not defined for lazy tensors",
-        near_hint(name, known, "; kernweave_operations() lists what is"))
-}
-
-# Arguments of an operation, at least one of them a lazy tensor, the others numbers beside it.
-lazy_arguments <- function(args) {
-  lazy <- vapply(args, is_lazy, NA)
-  beside <- args[lazy][[which.max(vapply(args[lazy], width, 0L))]]
-  for (k in which(!lazy)) args[[k]] <- as_lazy(args[[k]], beside, names(args)[k])
-  unname(args)
 }
 
 #' Tables of operations, reductions and rewrite rules
