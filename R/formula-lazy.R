@@ -99,8 +99,7 @@ dim.lazy_tensor <- function(x) {
     if (!has_axis(x, "i")) extent[1] <- 1
     if (!has_axis(x, "j")) extent[2] <- 1
   }
-  small <- is.na(extent) | extent <= .Machine$integer.max
-  if (all(small)) storage.mode(extent) <- "integer"
+  if (all(is.na(extent) | extent <= .Machine$integer.max)) storage.mode(extent) <- "integer"
   extent
 }
 
@@ -136,7 +135,7 @@ point_names <- function(x, axis) {
 # The sides of the rows and columns of data, by code of axis. The last code is a matrix of pairs read by columns.
 sides_of_axis <- list("i", "j", character(), c("i", "j"), c("j", "i"))
 
-# A known extent, for what cannot be done without.
+# Returns the number of points along an axis, for what cannot be done without it.
 need_extent <- function(x, axis, what) {
   if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
   n <- dim(x)[match(axis, c("i", "j"))]

@@ -118,8 +118,8 @@ Ops.kernweave <- function(e1, e2) {
   if (is_op(e1) || !missing(e2) && is_op(e2)) return(operator_arithmetic(.Generic, e1, e2))
   if (missing(e2)) return(if (is_traced(e1)) traced_sign(.Generic, e1) else unary_operator(.Generic, e1))
   if (!is_lazy(e1) && !is_lazy(e2)) {
-    other <- if (is_traced(e1)) e2 else e1
-    abort("input", "`", .Generic, "` of a traced value and ", describe(other), " is not defined")
+    abort("input", "`", .Generic, "` of a traced value and ", describe(if (is_traced(e1)) e2 else e1),
+          " is not defined")
   }
   if (.Generic == "^") return(power(e1, e2))
   if (.Generic %in% c("*", "/") && is_one(e2, e1)) return(e1)
@@ -135,16 +135,18 @@ Ops.kernweave <- function(e1, e2) {
 is_one <- function(number, beside) identical(number, 1) && type_kind(beside) == "real"
 
 lazy_operator <- function(symbol, e1, e2) {
+  op <- operator_rows[symbol]
   switch(symbol,
     ">" = lazy_call("LessThan", list(e2, e1)),
     ">=" = lazy_call("LessOrEqual", list(e2, e1)),
     "|" = bar(e1, e2),
     "&" = lazy_call("Mult", both_logical(e1, e2, "&")) == 1,
-    binary_operator(symbol, e1, e2)
+    if (is.na(op)) abort("unknown_op", "`", symbol, "` is not defined for lazy tensors")
+    else lazy_call(op[[1]], list(e1, e2))
   )
 }
 
-# Exact, and as slow as any other matrix of pairs.
+# Tells, once, that a diagonal matrix beside a formula is read as any other matrix of pairs.
 hint_at_diagonal <- function(value) {
   if (!is.matrix(value) || !is.numeric(value) || !is.null(said$diagonal)) return(invisible())
   n <- nrow(value)
@@ -152,12 +154,6 @@ hint_at_diagonal <- function(value) {
   for (k in seq_len(n)) if (!all(value[-k, k] %in% 0)) return(invisible())
   say_once("diagonal", "Beside a lazy tensor, diag(", n, ") is a matrix of ", format(n^2), " numbers that is read ",
            "whole; identity_op(", n, "), or diagonal_op(d), is ", n, ". (Said once.)")
-}
-
-binary_operator <- function(symbol, e1, e2) {
-  op <- operator_rows[symbol]
-  if (is.na(op)) abort("unknown_op", "`", symbol, "` is not defined for lazy tensors")
-  lazy_call(op[[1]], list(e1, e2))
 }
 
 unary_operator <- function(symbol, x) {
@@ -189,7 +185,7 @@ bar <- function(a, b) {
 power <- function(x, n) {
   one <- is_lazy(x) && !is_traced(n) && is.numeric(n) && length(n) == 1
   whole <- one && is.finite(n) && n == round(n) && abs(n) <= 1024
-  if (!whole) return(binary_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
+  if (!whole) return(lazy_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
   if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
   x$formula <- home_bound(r_whole_power(x$formula, as.integer(n)))
   x
@@ -315,8 +311,7 @@ mean.lazy_tensor <- function(x, index = NULL, ..., na.rm = FALSE) {
 #' @rdname lazy-arithmetic
 #' @export
 c.lazy_tensor <- function(...) {
-  parts <- list(...)
-  Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), parts)
+  Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), list(...))
 }
 
 #' Tables of operations, reductions and rewrite rules

@@ -45,25 +45,17 @@ along <- function(x, ..., at = list(), name = NULL) {
   if (!is.list(at) || length(at) && !all(names(at) %or% "" %in% axes)) {
     abort("input", "along(): `at` is a list of row numbers named by axes, here ", paste(unique(axes), collapse = ", "))
   }
-  classical <- classical_axes(given, at)
-  if (!is.null(classical) && length(given) == length(extents_of(x))) return(classical(x, name))
-  lazy_place(new_place(x, lapply(given, spec_of_argument, at), name))
-}
-
-# Returns the function that makes an operand of the axes i and j, or NULL if there are other axes.
-classical_axes <- function(given, at) {
-  if (length(at)) return(NULL)
+  # Operands of the axes i and j alone are those of Vi(), Vj(), Vij() and Pm().
   text <- paste(vapply(given, function(one) if (length(one) == 1) as.character(one) else "...", ""), collapse = " ")
-  switch(text, "i NA" = , "i" = function(x, name) Vi(x, name = name),
-         "j NA" = , "j" = function(x, name) Vj(x, name = name),
-         "i j" = function(x, name) Vij(x, name = name), "NA" = function(x, name) Pm(x, name = name), NULL)
+  make <- if (!length(at)) switch(text, "i NA" = , i = Vi, "j NA" = , j = Vj, "i j" = Vij, "NA" = Pm)
+  if (!is.null(make) && length(given) == length(extents_of(x))) return(make(x, name = name))
+  lazy_place(new_place(x, lapply(given, spec_of_argument, at), name))
 }
 
 spec_of_argument <- function(one, at) {
   if (length(one) == 1 && is.na(one)) return(list(kind = "component"))
   if (is.character(one) && length(one) == 2) {
-    twice <- one[1] == one[2]
-    return(list(kind = "window", axes = unique(one), by = if (twice) 2 else c(1, 1), plus = -1))
+    return(list(kind = "window", axes = unique(one), by = if (one[1] == one[2]) 2 else c(1, 1), plus = -1))
   }
   if (is.character(one) && length(one) == 1) {
     if (is.null(at[[one]])) return(list(kind = "axis", axes = one))

@@ -87,8 +87,8 @@ radial_profile <- function(profile, kink = NULL, mixture = FALSE) {
 #' @param ... not used
 #' @export
 print.radial_profile <- function(x, ...) {
-  parts <- environment(unclass(x))$parts
-  cat("Radial profile, within ", format(parts$error, digits = 2), " of its value at 0\n", sep = "")
+  error <- environment(unclass(x))$parts$error
+  cat("Radial profile, within ", format(error, digits = 2), " of its value at 0\n", sep = "")
   invisible(x)
 }
 

@@ -51,7 +51,7 @@ now <- function() working$clock()
 
 shows_progress <- function() option("progress") %or% interactive()
 
-# Every half second, from the third second on.
+# Shows how far work has come, every half second from the third second on.
 show_work <- function(work) {
   if (now() < work$next_look) return(invisible())
   work$next_look <- now() + 0.5
@@ -76,7 +76,7 @@ in_words <- function(seconds) {
   else paste(format(seconds / 3600, digits = 2), "hours")
 }
 
-# Once, of work that takes more than a minute.
+# Announces, once, work that takes more than a minute.
 say_expected <- function(work, seconds) {
   if (work$said || seconds < 60 || isFALSE(option("progress"))) return(invisible())
   work$said <- TRUE

@@ -83,8 +83,7 @@ density_functions <- function() {
 # The distribution function, and the quantile where there is one.
 tail_functions <- function(name) {
   slopes <- distribution_slopes[[name]]
-  distribution <- stats_function(paste0("p", name))
-  parameters <- as.list(as_arguments(parameters_of(distribution)))[-1]
+  parameters <- as.list(as_arguments(parameters_of(stats_function(paste0("p", name)))))[-1]
   at <- if (name %in% steps) quote(floor(q)) else quote(q)
   log_density <- as.call(c(as.name(paste0("d", name)), at, parameters, log = TRUE))
   flow <- bquote(through_tail(g, r, .(log_density), lower.tail, log.p))

@@ -60,8 +60,7 @@ product_of_others <- function(R, output) {
 
 # An operand along the kept axis whose data are a result of R.
 saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
-  operand <- new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat))
-  lazy_operand(operand)
+  lazy_operand(new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat)))
 }
 
 # An operand shaped like another whose data are the result of R.

@@ -48,7 +48,8 @@ call_traced <- function(f, arguments) {
 
 # --- arguments ----------------------------------------------------------------------------------------------------
 
-# A function with the arguments of f, and perhaps more, that hands on those it was given as a list.
+# Makes a function with the arguments of f, and perhaps `extra` ones, that hands those it was given to `compute`, as a
+# list.
 derivative_function <- function(f, compute, extra = list()) {
   check_function(f, "f")
   formals <- formals(args(f))
@@ -209,7 +210,7 @@ parts_given <- function(parts, run, argument) {
         paste(sizes, collapse = ", "), ", not ", paste(lengths(parts), collapse = ", "))
 }
 
-# In the order of the inputs. A list without names is in that order.
+# Puts parts into the order of the inputs. A list without names is in that order.
 by_names <- function(parts, inputs, argument) {
   if (is.null(parts)) return(over_inputs(inputs, function(input) numeric(length(input))))
   if (!is.list(parts) || !is.list(inputs)) return(parts)

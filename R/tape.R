@@ -21,10 +21,10 @@ new_traced <- function(value, level, tape, place) {
 
 level_of <- function(x) if (is_traced(x)) .subset2(x, "level") else 0L
 
-# One level down, and all levels down.
+# Goes one level down.
 value_of <- function(x) if (is_traced(x)) .subset2(x, "value") else x
 
-# Down to below a level.
+# Goes one level down where a value is of this level.
 lowered <- function(x, level) if (is_traced(x) && .subset2(x, "level") == level) .subset2(x, "value") else x
 
 # --- writing ----------------------------------------------------------------------------------------------------
