@@ -8,7 +8,11 @@ reduce_by_own <- function(x, op, segments, init, na.rm, check) {
   segments <- check_segments(segments, x)
   init <- as_init(check_init(init, "a formula"))
   items <- laid_out(x, segments)
-  if (na.rm) items <- without_missing(items)
+  if (na.rm) {
+    keep <- !is.na(items$values)
+    items$lengths <- flags_in(keep, items$lengths)
+    items$values <- items$values[keep]
+  }
   if (check) check_associative(combine, items$values)
   empty <- items$lengths == 0
   if (is.null(init)) refuse_empty(empty, segments)
@@ -29,9 +33,15 @@ scan_by_own <- function(x, op, segments, exclusive, init, check) {
   if (check) check_associative(combine, items$values)
   found <- scanned_segments(items$values, items$lengths, combine)
   if (!is.null(init)) found <- combine(rep.int(init, length(found)), found)
-  missing <- if (anyNA(found)) flags_so_far(is_missing(items$values), items$lengths)
+  before <- cumsum(items$lengths) - items$lengths  # items before each segment
+  missing <- if (anyNA(found)) {
+    total <- cumsum(as.double(is_missing(items$values)))
+    total > rep.int(c(0, total)[before + 1], items$lengths)
+  }
   found <- explained(found, missing, init)
-  if (exclusive) found <- one_later(found, items$lengths, init)
+  if (exclusive) {  # each result stands one item later, and `init` at the first of a segment
+    found <- replace(c(init, found)[seq_along(found)], (before + 1)[items$lengths > 0], init)
+  }
   if (!is.null(items$order)) found[items$order] <- found
   like_scanned(found, x, !is.null(segments) && length(dim(x)) == 2)
 }
@@ -148,7 +158,7 @@ check_associative <- function(combine, values) {
 
 # The items as doubles, segment after segment, and these column after column; how many each segment has.
 laid_out <- function(x, segments) {
-  values <- as.double(wherever(array_items(x, "a formula")$values))
+  values <- as.double(wherever(array_items(x, "a formula")))
   plan <- segments %or% one_segment(length(x))
   columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
   order <- segment_order(plan)
@@ -157,19 +167,8 @@ laid_out <- function(x, segments) {
        lengths = rep.int(as.double(diff(unclass(plan)$offsets)), columns), order = order, columns = columns)
 }
 
-without_missing <- function(items) {
-  keep <- !is.na(items$values)
-  items$lengths <- flags_in(keep, items$lengths)
-  items$values <- items$values[keep]
-  items
-}
-
-# How many flags are set in each segment; whether one is, up to each item.
+# Counts the flags that are set in each segment.
 flags_in <- function(flags, lengths) diff(c(0, cumsum(as.double(flags)))[c(0, cumsum(lengths)) + 1])
-flags_so_far <- function(flags, lengths) {
-  total <- cumsum(as.double(flags))
-  total > rep.int(c(0, total)[cumsum(lengths) - lengths + 1], lengths)
-}
 
 # R's NA, which NaN is not.
 is_missing <- function(x) is.na(x) & !is.nan(x)
@@ -247,10 +246,4 @@ scanned_segments <- function(values, lengths, combine) {
   whole <- if (length(pairs$tails)) -pairs$tails else TRUE
   values[pairs$left[whole] + 1] <- ends[whole]
   values
-}
-
-# The result of each item at the next one, and `init` at the first of a segment.
-one_later <- function(found, lengths, init) {
-  first <- (cumsum(lengths) - lengths + 1)[lengths > 0]
-  replace(c(init, found)[seq_along(found)], first, init)
 }

@@ -79,12 +79,16 @@ index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", determi
   dim <- check_dimension(dim, length(extents))
   plan_alone <- missing(index)
   index <- if (plan_alone) index_of_plan(plan) else slice_numbers(index, extents[dim])
-  check_plan_of(plan, index)
+  if (!is.null(plan) && items_in(check_groups(plan)) != length(index)) {
+    abort("shape", "`plan` is of ", items_in(plan), " items, and `index` has ", length(index))
+  }
   source <- spread_source(source, extents, dim, length(index))
   if (!length(index)) return(x)
-  type <- added_type(x, source$values, alpha, op)
-  found <- r_index_add(x, FALSE, type, index, source$values, three_extents(extents, dim), source$steps, alpha, op,
-                       include, deterministic, plan, plan_alone, array_threads())
+  # R's rules; a factor `alpha` that is whole has the type of the array.
+  whole <- !is.double(x) && !is.double(source$values) && op != "mean" &&
+    isTRUE(abs(alpha) <= .Machine$integer.max) && alpha == trunc(alpha)
+  found <- r_index_add(x, FALSE, if (whole) "integer" else "double", index, source$values, three_extents(extents, dim),
+                       source$steps, alpha, op, include, deterministic, plan, plan_alone, array_threads())
   if (found$overflow) {
     warn("overflow", "totals that are too large for an integer are NA; `storage.mode(x) <- \"double\"` has room")
   }
@@ -114,7 +118,7 @@ pull_added <- function(places, alpha, extent) {
   function(g) list(g, alpha * take(g, places))
 }
 
-# The rows of `values` added up where `rows` says, among n rows of zeros. Few numbers need no threads.
+# Adds the rows of `values` to n rows of zeros, at the places `rows`. Few numbers need no threads.
 scatter_rows <- function(values, rows, n) {
   size <- dim(values) %or% c(length(values), 1L)
   if (!is.double(values)) storage.mode(values) <- "double"
@@ -142,7 +146,7 @@ check_dimension <- function(dim, rank) {
   abort("shape", "`dim` must be a dimension of `x`, which has ", rank, ", not ", format_value(dim))
 }
 
-# The numbers themselves are looked at where they are used.
+# Whether the numbers are in range is checked where they are used.
 slice_numbers <- function(index, extent) {
   if (is.logical(index)) {
     if (length(index) != extent) {
@@ -168,22 +172,7 @@ check_groups <- function(plan) {
         if (inherits(plan, "kernweave_segments")) "another plan" else describe(plan))
 }
 
-check_plan_of <- function(plan, index) {
-  if (is.null(plan)) return(invisible())
-  check_groups(plan)
-  if (items_in(plan) != length(index)) {
-    abort("shape", "`plan` is of ", items_in(plan), " items, and `index` has ", length(index))
-  }
-}
-
 # --- shapes ----------------------------------------------------------------------------------------------------
-
-# Returns the type of the result by R's rules. A factor `alpha` that is whole has the type of the array.
-added_type <- function(x, source, alpha, op) {
-  whole <- !is.double(x) && !is.double(source) && op != "mean" && isTRUE(abs(alpha) <= .Machine$integer.max) &&
-    alpha == trunc(alpha)
-  if (whole) "integer" else "double"
-}
 
 # The extents before, along and after a dimension.
 three_extents <- function(extents, dim) {
@@ -206,7 +195,7 @@ repeated <- function(source, have, want) {
   do.call(`[`, c(list(array(source, have)), places, list(drop = FALSE)))
 }
 
-# The numbers of the source, and how many it is from one to the next along three extents: 0 where one serves all.
+# Returns the numbers of the source, and the step from one to the next along three extents: 0 where one serves all.
 spread_source <- function(source, extents, dim, items) {
   want <- replace(extents, dim, items)
   have <- source_extents(source, want)

@@ -52,9 +52,7 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
   given(list(x, y), environment())
   type <- if (missing(type)) "inner" else one_of(type, c("inner", "left", "right", "outer"), "type")
   na <- if (missing(na)) "match" else one_of(na, c("match", "never"), "na")
-  if (!is.null(by)) {
-    return(joined_table(x, y, type, na, key_names(by, x, y), check_suffixes(suffixes)))
-  }
+  if (!is.null(by)) return(joined_table(x, y, type, na, key_names(by, x, y), suffixes))
   if (is_table(x) && is_table(y)) check_column_order(x, y)
   x <- table_columns(x, "x")
   y <- table_columns(y, "y")
@@ -126,16 +124,12 @@ known_columns <- function(wanted, table, argument) {
   if (anyDuplicated(wanted)) abort("input", "`by` names `", wanted[anyDuplicated(wanted)], "` twice")
 }
 
-check_suffixes <- function(suffixes) {
+joined_table <- function(x, y, type, na, by, suffixes) {
+  keys <- list(x = unclass(x)[by$x], y = unclass(y)[by$y])
   ok <- is.character(suffixes) && length(suffixes) == 2 && !anyNA(suffixes)
   if (!ok || suffixes[1] == suffixes[2]) {
     abort("input", "`suffixes` must be two different texts, not ", if (ok) "one twice" else describe(suffixes))
   }
-  suffixes
-}
-
-joined_table <- function(x, y, type, na, by, suffixes) {
-  keys <- list(x = unclass(x)[by$x], y = unclass(y)[by$y])
   rows <- par_join(keys$x, stats::setNames(keys$y, by$x), type, na)
   alone <- which(is.na(rows$x))
   own <- lapply(seq_along(by$x), function(k) {
@@ -173,7 +167,18 @@ key_column <- function(x, y, rows, alone) {
 # Numbers of one type that stand for x and y, so that equal ones are equal keys and smaller ones come first; characters
 # are their places among all.
 shared_keys <- function(x, y, x_label, y_label) {
-  same_kind(x, y, x_label, y_label)
+  kinds <- c(key_kind(x), key_kind(y))
+  if (kinds[1] != kinds[2]) {
+    abort("input", x_label, " and ", y_label, " cannot be compared: ", x_label, " is ", kinds[1], ", ", y_label, " is ",
+          kinds[2])
+  }
+  if (!identical(levels(x), levels(y))) {
+    abort("input", "factors must have identical levels: ", x_label, " has ", nlevels(x), ", ", y_label, " has ",
+          nlevels(y), if (nlevels(x) == nlevels(y)) ", and they differ")
+  }
+  if (!identical(attr(x, "units"), attr(y, "units"))) {
+    abort("input", x_label, " is in ", attr(x, "units"), ", ", y_label, " in ", attr(y, "units"))
+  }
   if (is.character(x)) {
     places <- sort(unique(c(x, y)), method = "radix")
     return(list(x = match(x, places), y = match(y, places), places = places))
@@ -190,19 +195,4 @@ key_kind <- function(x) {
   else if (is.object(x)) paste("of class", class(x)[1])
   else if (is.character(x)) "characters"
   else "numbers"
-}
-
-same_kind <- function(x, y, x_label, y_label) {
-  kinds <- c(key_kind(x), key_kind(y))
-  if (kinds[1] != kinds[2]) {
-    abort("input", x_label, " and ", y_label, " cannot be compared: ", x_label, " is ", kinds[1], ", ", y_label, " is ",
-          kinds[2])
-  }
-  if (!identical(levels(x), levels(y))) {
-    abort("input", "factors must have identical levels: ", x_label, " has ", nlevels(x), ", ", y_label, " has ",
-          nlevels(y), if (nlevels(x) == nlevels(y)) ", and they differ")
-  }
-  if (!identical(attr(x, "units"), attr(y, "units"))) {
-    abort("input", x_label, " is in ", attr(x, "units"), ", ", y_label, " in ", attr(y, "units"))
-  }
 }

@@ -32,7 +32,6 @@ check_movable <- function(x, argument) {
     abort("input", "`", argument, "` must be a vector, not ", describe(x),
           if (is.data.frame(x)) "; move the numbers of its rows")
   }
-  x
 }
 
 #' Remove items of a vector
@@ -116,13 +115,13 @@ par_insert <- function(x, values, after = length(x)) {
 }
 
 as_type <- function(x, type) {
-  x <- if (is.object(x)) unclass(x) else x
+  x <- unclass(x)
   if (typeof(x) != type) storage.mode(x) <- type
   x
 }
-names_or_none <- function(x) if (is.null(names(x))) character(length(x)) else names(x)
+names_or_none <- function(x) names(x) %or% character(length(x))
 
-# Items that go into one vector.
+# Refuses items of two classes, which cannot go into one vector.
 check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
   differ <- if (is.object(x) || is.object(values)) !identical(oldClass(x), oldClass(values))
             else is.raw(x) != is.raw(values) && !is.list(x) && !is.list(values)
@@ -226,20 +225,15 @@ par_move <- function(x, from = NULL, to = NULL, counts, into = NULL, check = TRU
   }
   if (is.null(into) && is.null(to)) return(moved(x, function(x, places) gather(x, intervals$from, NULL, NULL, places)))
   made <- is.null(into)
-  into <- check_target(into, x, intervals, check)
-  if (has_plain_items(x) && has_plain_items(into) && typeof(x) == typeof(into)) {
-    return(gather(x, intervals$from, intervals$to, into, FALSE, made))
-  }
-  into[gather(into, intervals$to, NULL, NULL, TRUE)] <- wherever(x)[gather(x, intervals$from, NULL, NULL, TRUE)]
-  into
-}
-
-check_target <- function(into, x, intervals, check) {
-  if (is.null(into)) into <- empty_target(x, intervals)
+  if (made) into <- empty_target(x, intervals)
   check_movable(into, "into")
   check_same_class(x, into, c("`x`", "`into`"))
   check_reach(intervals$to, intervals$counts, "to", length(into), "into")
   if (check) check_apart(intervals)
+  if (has_plain_items(x) && has_plain_items(into) && typeof(x) == typeof(into)) {
+    return(gather(x, intervals$from, intervals$to, into, FALSE, made))
+  }
+  into[gather(into, intervals$to, NULL, NULL, TRUE)] <- wherever(x)[gather(x, intervals$from, NULL, NULL, TRUE)]
   into
 }
 
@@ -258,7 +252,7 @@ check_intervals <- function(from, to, counts, n) {
   list(from = from, to = to, counts = counts)
 }
 
-# Stretches lie within their vector.
+# Refuses stretches that reach beyond their vector.
 check_reach <- function(starts, counts, argument, n, vector) {
   ends <- as.double(starts) + counts - 1
   if (!any(counts > 0 & ends > n)) return(invisible())
@@ -267,7 +261,7 @@ check_reach <- function(starts, counts, argument, n, vector) {
         ", and `", vector, "` has ", count_text(n, "item"))
 }
 
-# No stretch ends behind the beginning of the next one.
+# Refuses stretches that overlap.
 check_apart <- function(intervals) {
   some <- which(intervals$counts > 0)
   to <- as.double(intervals$to[some])
@@ -280,7 +274,7 @@ check_apart <- function(intervals) {
         number_text(intervals$to[pair[2]]))
 }
 
-# Missing values as far as stretches reach.
+# Makes a vector of missing values that is as long as the stretches reach.
 empty_target <- function(x, intervals) {
   some <- intervals$counts > 0
   n <- if (any(some)) max(as.double(intervals$to[some]) + intervals$counts[some] - 1) else 0

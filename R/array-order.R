@@ -67,13 +67,10 @@ check_nearly <- function(nearly) if (is.null(nearly)) 0 else check_degree(nearly
 #' @export
 par_sort <- function(x, ...) {
   given(list(x), environment())
-  if (is_bare(x)) return(sorted_numbers(x, ...))
+  if ((is.numeric(x) || is.logical(x)) && is.null(attributes(x))) return(sorted_numbers(x, ...))
   rows <- par_order(x, ...)  # first of all: it refuses what take_rows() cannot take
   take_rows(x, rows)
 }
-
-# Numbers, and nothing else.
-is_bare <- function(x) (is.numeric(x) || is.logical(x)) && is.null(attributes(x))
 
 sorted_numbers <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
   if (!is.null(segments)) return(r_take(x, par_order(x, segments, decreasing, nearly)))
@@ -86,13 +83,9 @@ take_rows <- function(x, rows) {
   else x[rows]
 }
 
-order_of <- function(keys, decreasing = FALSE, segments = NULL, nearly = 0) {
-  r_order(keys, decreasing, segments, nearly, FALSE, FALSE, array_threads())
-}
-
-# Returns the order of rows and, as raw numbers, whether a row is tied with the row before.
-order_with_ties <- function(keys, nan_apart = FALSE) {
-  r_order(keys, FALSE, NULL, 0, nan_apart, TRUE, array_threads())
+# Orders rows. With `ties` also tells, as raw numbers, whether a row is tied with the row before.
+order_of <- function(keys, decreasing = FALSE, segments = NULL, nearly = 0, ties = FALSE) {
+  r_order(keys, decreasing, segments, nearly, FALSE, ties, array_threads())
 }
 
 check_decreasing <- function(decreasing, columns) {
@@ -108,7 +101,12 @@ check_decreasing <- function(decreasing, columns) {
 table_columns <- function(x, argument) {
   columns <- columns_of(x)
   if (!length(columns)) abort("shape", "`", argument, "` has no columns: there is nothing to order by")
-  labels <- column_labels(columns, argument, is_table(x))
+  labels <- paste0("`", argument, "`")
+  if (is_table(x)) {
+    names <- names(columns) %or% rep("", length(columns))
+    parts <- ifelse(nzchar(names), paste0("$", names), paste0("[[", seq_along(columns), "]]"))
+    labels <- paste0("`", argument, parts, "`")
+  }
   sizes <- lengths(columns)
   if (any(sizes != sizes[1])) {
     other <- which(sizes != sizes[1])[1]
@@ -124,11 +122,6 @@ columns_of <- function(x) {
   columns <- if (is_table(x)) unclass(x) else list(x)
   attributes(columns) <- list(names = names(columns))
   lapply(columns, function(column) if (inherits(column, "POSIXlt")) as.POSIXct(column) else column)
-}
-column_labels <- function(columns, argument, table) {
-  if (!table) return(paste0("`", argument, "`"))
-  name <- names(columns) %or% rep("", length(columns))
-  paste0("`", argument, ifelse(nzchar(name), paste0("$", name), paste0("[[", seq_along(columns), "]]")), "`")
 }
 
 # The numbers that stand for a column. Characters become their places among those that occur.

@@ -72,34 +72,30 @@ par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALS
   given(list(x), environment())
   check_flag(na.rm, "na.rm")
   check_flag(check, "check")
-  refuse_base_function(op)
+  if (is.function(op)) {  # mean() and sd() of base R take all items, an operator two
+    known <- c(array_operators, "var")
+    same <- vapply(known, function(name) identical(op, get0(name, baseenv()) %or% get0(name, asNamespace("stats"))), NA)
+    if (any(same)) abort("input", "`op` is a name or a function of two items: say op = \"", known[same][1], "\"")
+  }
   if (!is_own_operator(op)) op <- one_of(op, c(array_operators, "count", "var"), "op")
   if (is.data.frame(x)) return(reduced_columns(x, op, segments, init, na.rm, check))
   if (is_own_operator(op)) return(reduce_by_own(x, op, segments, init, na.rm, check))
   if (op == "count") return(counted_items(x, segments, init, na.rm))
   if (op == "var") return(variances(x, segments, init, na.rm))
-  items <- array_items(x, op)
+  values <- array_items(x, op)
   segments <- check_segments(segments, x)
   init <- check_init(init, op)
   columns <- if (is.null(segments) || length(dim(x)) != 2) 1L else ncol(x)
   plan <- segments %or% one_segment(length(x))
-  found <- r_reduce(items$values, columns, engine_operator(op, items, init), plan, na.rm, as_init(init),
+  found <- r_reduce(values, columns, engine_operator(op, values, init), plan, na.rm, as_init(init),
                     !is.null(segments), array_threads())
-  found <- as_result(found, op, items$values, init)
+  found <- as_result(found, op, values, init)
   as_was(shaped_result(found, op, segments, x, columns), x, op)
-}
-
-# mean() and sd() of base R take all items, an operator two.
-refuse_base_function <- function(op) {
-  if (!is.function(op)) return(invisible())
-  known <- c(array_operators, "var")
-  same <- vapply(known, function(name) identical(op, get0(name, baseenv()) %or% get0(name, asNamespace("stats"))), NA)
-  if (any(same)) abort("input", "`op` is a name or a function of two items: say op = \"", known[same][1], "\"")
 }
 
 array_operators <- c("sum", "prod", "min", "max", "range", "mean", "any", "all", "argmin", "argmax", "logsumexp")
 
-# A data frame of what its columns come to.
+# Reduces a data frame column by column.
 reduced_columns <- function(x, op, segments, init, na.rm, check) {
   if (identical(op, "range")) {
     check_init(init, op)
@@ -118,7 +114,7 @@ reduced_columns <- function(x, op, segments, init, na.rm, check) {
   structure(found, names = names(x), row.names = rows, class = "data.frame")
 }
 
-# How many items there are, or how many of them are there.
+# Counts items, or those that are not missing.
 counted_items <- function(x, segments, init, na.rm) {
   check_init(init, "count")
   if (is_traced(x) || is.null(x) || !is.atomic(x)) abort("input", "`x` must be a vector or matrix, not ", describe(x))
@@ -126,7 +122,7 @@ counted_items <- function(x, segments, init, na.rm) {
   par_reduce(there, "sum", segments)
 }
 
-# About the mean of each segment, in a second pass.
+# Sums the squares about the mean of each segment, in a second pass.
 variances <- function(x, segments, init, na.rm) {
   check_init(init, "var")
   array_items(x, "var")
@@ -158,11 +154,10 @@ check_init <- function(init, op) {
 }
 as_init <- function(init) if (is.null(init)) NULL else as.double(init)
 
-# The numbers of an array, and what they are of; refuses what has none, or none of use to the operator.
+# Returns the numbers of an array; refuses what has none, or none of use to the operator.
 array_items <- function(x, op) {
   if (is_traced(x)) abort("no_gradient", "array functions have no derivative: `x` is ", describe(x))
-  kept <- class_kept(x, op)
-  if (is.na(kept)) {
+  if (is.na(class_kept(x, op))) {
     named <- if (op %in% c(array_operators, "var")) paste0("\"", op, "\"") else op
     abort("input", named, " of ", describe(x), " has no meaning; ",
           if (is.factor(x)) "as.integer() gives its codes" else "unclass() gives its numbers")
@@ -176,7 +171,7 @@ array_items <- function(x, op) {
   if (op %in% c("any", "all") && is.double(plain)) {
     abort("kind", "\"", op, "\" needs logical values, not numbers; write the comparison out, as in x > 0")
   }
-  list(values = plain)
+  plain
 }
 
 # TRUE where the result has the class of `x`, FALSE where it is a plain number, NA where there is none.
@@ -190,12 +185,11 @@ class_kept <- function(x, op) {
 }
 
 # Sums of integers are exact.
-engine_operator <- function(op, items, init) {
-  whole <- op == "sum" && !is.double(items$values) && !is.double(init)
-  if (whole) "whole_sum" else op
+engine_operator <- function(op, values, init) {
+  if (op == "sum" && !is.double(values) && !is.double(init)) "whole_sum" else op
 }
 
-# Doubles of the engine as what base R gives.
+# Converts the engine's doubles to the type that base R returns.
 as_result <- function(found, op, values, init) {
   if (op %in% c("any", "all")) return(as.logical(found))
   if (op %in% c("argmin", "argmax")) return(r_as_places(found))
@@ -204,25 +198,16 @@ as_result <- function(found, op, values, init) {
   if (whole$overflow) found else whole$values
 }
 
+# Gives a result its dimensions and names.
 shaped_result <- function(found, op, segments, x, columns) {
-  marks <- if (!is.null(segments)) result_marks(op, segments, x, columns)
-  r_dress(found, as.list(marks))
-}
-
-# Dimensions and names of a result.
-result_marks <- function(op, segments, x, columns) {
+  if (is.null(segments)) return(r_dress(found, list()))
   labels <- names(segments)
-  two <- if (op == "range") list(c("min", "max"))
-  if (length(dim(x)) == 2) {
-    names <- c(list(labels), two, list(colnames(x)))
-    dim <- c(length(segments), if (op == "range") 2L, columns)
-  } else if (op == "range") {
-    names <- c(list(labels), two)
-    dim <- c(length(segments), 2L)
-  } else {
-    return(if (!is.null(labels)) list(names = labels))
-  }
-  c(list(dim = dim), if (!all(vapply(names, is.null, NA))) list(dimnames = names))
+  has_ends <- op == "range"
+  has_columns <- length(dim(x)) == 2
+  if (!has_ends && !has_columns) return(r_dress(found, if (is.null(labels)) list() else list(names = labels)))
+  dim <- c(length(segments), if (has_ends) 2L, if (has_columns) columns)
+  names <- c(list(labels), if (has_ends) list(c("min", "max")), if (has_columns) list(colnames(x)))
+  r_dress(found, c(list(dim = dim), if (!all(vapply(names, is.null, NA))) list(dimnames = names)))
 }
 
 # Gives `out` the class of `x` with all attributes that belong to the class, if `op` keeps the class.

@@ -44,15 +44,14 @@ par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = N
   check_flag(check, "check")
   if (is_own_operator(op)) return(scan_by_own(x, op, segments, exclusive, init, check))
   op <- one_of(op, setdiff(array_operators, "range"), "op")
-  items <- array_items(x, op)
+  values <- array_items(x, op)
   segments <- check_segments(segments, x)
   init <- check_init(init, op)
   by_rows <- !is.null(segments) && length(dim(x)) == 2
   columns <- if (by_rows) ncol(x) else 1L
-  type <- type_of_scan(items$values, op, exclusive, init)
-  operator <- engine_operator(op, items, init)
-  found <- r_scan(items$values, columns, operator, segments %or% one_segment(length(x)), exclusive, as_init(init), type,
-                  array_threads())
+  type <- type_of_scan(values, op, exclusive, init)
+  found <- r_scan(values, columns, engine_operator(op, values, init), segments %or% one_segment(length(x)), exclusive,
+                  as_init(init), type, array_threads())
   if (found$overflow) warn("overflow", "a sum is too large for an integer; use par_scan(as.numeric(x))")
   as_was(like_scanned(found$values, x, by_rows), x, op)
 }

@@ -10,8 +10,8 @@ new_segments <- function(offsets, codes = NULL, labels = NULL, order = NULL) {
   structure(list(offsets = offsets, codes = codes, labels = labels, kept = kept), class = "kernweave_segments")
 }
 
-# The numbers of items, segment after segment, each segment's ascending; NULL where items lie so. Where `like` lies that
-# they are to be used with.
+# Lists the items segment after segment, ascending within each; NULL if items lie so already. The list lies where `like`
+# does, on a GPU or in R's memory.
 segment_order <- function(segments, like = NULL) r_segment_order(segments, like, array_threads())
 
 #' Segments of an array
@@ -61,25 +61,18 @@ par_segments <- function(lengths, offsets, heads, by, n = NULL) {
           if (any(given)) paste0("`", names(given)[given], "`", collapse = " and ") else "none")
   }
   if (!is.null(n) && !given[["heads"]]) abort("input", "`n` goes with `heads`, not with `", names(given)[given], "`")
-  if (given[["lengths"]]) segments_of_lengths(lengths)
-  else if (given[["offsets"]]) segments_of_offsets(offsets)
-  else if (given[["heads"]]) segments_of_heads(heads, n)
+  if (given[["lengths"]]) {
+    offsets <- r_offsets(check_whole(lengths, "lengths"), array_threads())$offsets
+    new_segments(offsets, labels = names(lengths))
+  } else if (given[["offsets"]]) {
+    offsets <- check_whole(offsets, "offsets")
+    if (!length(offsets) || offsets[1] != 0) {
+      abort("value", "`offsets` must begin with 0, not ", if (length(offsets)) format_value(offsets[1]) else "be empty")
+    }
+    check_ascending(offsets, "offsets")
+    new_segments(as_count(offsets))
+  } else if (given[["heads"]]) segments_of_heads(heads, n)
   else segments_by(by)
-}
-
-segments_of_lengths <- function(lengths) {
-  labels <- names(lengths)
-  lengths <- check_whole(lengths, "lengths")
-  new_segments(r_offsets(lengths, array_threads())$offsets, labels = labels)
-}
-
-segments_of_offsets <- function(offsets) {
-  offsets <- check_whole(offsets, "offsets")
-  if (!length(offsets) || offsets[1] != 0) {
-    abort("value", "`offsets` must begin with 0, not ", if (length(offsets)) format_value(offsets[1]) else "be empty")
-  }
-  check_ascending(offsets, "offsets")
-  new_segments(as_count(offsets))
 }
 
 segments_of_heads <- function(heads, n) {
@@ -115,14 +108,12 @@ segments_by <- function(by) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }
   found <- r_group(as.vector(unclass(by)), array_threads())
-  if (is.null(found)) return(segments_by_order(by))
-  labels <- if (is.factor(by)) levels(by)[found$keys] else found$keys
-  new_segments(found$offsets, found$codes, labels_like(labels, by), found$order)
-}
-
-# Finds segments by sorting, for keys that cannot be counted.
-segments_by_order <- function(by) {
-  found <- order_with_ties(list(key_numbers(check_key(by, "`by`"))))
+  if (!is.null(found)) {
+    labels <- if (is.factor(by)) levels(by)[found$keys] else found$keys
+    return(new_segments(found$offsets, found$codes, labels_like(labels, by), found$order))
+  }
+  # Keys that cannot be counted are sorted.
+  found <- order_of(list(key_numbers(check_key(by, "`by`"))), ties = TRUE)
   heads <- which(found$tied == 0)
   offsets <- as_count(c(heads - 1, length(by)))
   codes <- integer(length(by))
@@ -161,11 +152,11 @@ names.kernweave_segments <- function(x) {
 #' @rdname par_segments
 #' @export
 print.kernweave_segments <- function(x, ...) {
-  n <- items_in(x)
-  sizes <- lengths(x)
-  cat(sprintf("<%s of %s%s>\n", count_text(length(x), "segment"), count_text(n, "item"),
+  cat(sprintf("<%s of %s%s>\n", count_text(length(x), "segment"), count_text(items_in(x), "item"),
               if (is.null(unclass(x)$codes)) "" else ", by group"))
-  if (length(x)) cat("lengths: ", shown_lengths(sizes), "\n", sep = "")
+  first <- utils::head(lengths(x), 8)
+  shown <- if (is.null(names(x))) paste(first, collapse = " ") else toString(paste0(names(first), ": ", first))
+  if (length(x)) cat("lengths: ", shown, if (length(x) > 8) ", ...", "\n", sep = "")
   invisible(x)
 }
 
@@ -210,18 +201,12 @@ whole_plan <- function(operation) {
 #' @export
 c.kernweave_segments <- function(...) whole_plan("c()")
 
-shown_lengths <- function(sizes, most = 8) {
-  first <- utils::head(sizes, most)
-  text <- if (is.null(names(first))) first else paste0(names(first), ": ", first)
-  paste0(paste(text, collapse = if (is.null(names(first))) " " else ", "), if (length(sizes) > most) ", ...")
-}
-
 items_in <- function(segments) {
   offsets <- unclass(segments)$offsets
   offsets[length(offsets)]
 }
 
-# A plan, of so many items as `argument` has.
+# Refuses what is no plan, and a plan of another number of items than `argument` has.
 check_segments_of <- function(segments, n, argument) {
   if (!inherits(segments, "kernweave_segments")) {
     abort("input", "`segments` must be a plan by par_segments(), not ", describe(segments))

@@ -6,16 +6,14 @@ random_directions <- function(dimensions, count) {
   directions / rep(sqrt(colSums(directions^2)), each = dimensions)
 }
 
-# A distance is this times its mean over directions.
-per_direction <- function(dimensions) sqrt(pi) * exp(lgamma((dimensions + 1) / 2) - lgamma(dimensions / 2))
-
 # Compares groups and, at the same sorts, `count` labellings of their rows, which codes_of() gives for some numbers.
 # `distances`: energy distances, group by group by direction, with mean distances within a group on the diagonal.
 # `numbers`: for each labelling the mean over directions of the sum over pairs of groups of distance times `weights`. If
 # labellings take more than `bytes`, they are compared in several parts, each part at sorts of its own.
 compare_slices <- function(x, directions, codes, weights, count, codes_of, bytes = 256e6) {
   sizes <- tabulate(codes)
-  unit <- per_direction(ncol(x))
+  # A distance is `unit` times its mean over directions.
+  unit <- sqrt(pi) * exp(lgamma((ncol(x) + 1) / 2) - lgamma(ncol(x) / 2))
   factor <- chol(unit * labelling_form(sizes, weights))
   shares <- sizes[-length(sizes)] / length(codes)
   scan <- function(from) {

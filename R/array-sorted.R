@@ -26,10 +26,10 @@
 par_merge <- function(x, y, values = NULL, check = TRUE) {
   given(list(x, y), environment())
   keys <- sorted_keys(x, y, "x", "y", check)
-  if (is.null(values) && is.null(keys$places)) return(as_class_of(x, r_merge(keys$x, keys$y, FALSE, array_threads())))
-  rows <- r_merge(keys$x, keys$y, TRUE, array_threads())
   merged <- if (is.null(keys$places)) as_class_of(x, r_merge(keys$x, keys$y, FALSE, array_threads()))
-  else unname(c(x, y)[rows])
+  if (is.null(values) && !is.null(merged)) return(merged)
+  rows <- r_merge(keys$x, keys$y, TRUE, array_threads())
+  if (is.null(merged)) merged <- unname(c(x, y)[rows])
   if (is.null(values)) merged else list(keys = merged, values = take_rows(both_values(values, x, y), rows))
 }
 
@@ -91,7 +91,9 @@ par_search <- function(needles, haystack, side = "lower", match = FALSE, check =
   upper <- one_of(side, c("lower", "upper"), "side") == "upper"
   check_flag(match, "match")
   check_flag(check, "check")
-  keys <- searched_keys(needles, haystack)
+  check_key_vector(needles, "needles")
+  check_key_vector(haystack, "haystack")
+  keys <- shared_keys(needles, haystack, "`needles`", "`haystack`")
   if (check) refuse_unsorted(keys$y, "haystack")
   n <- length(keys$y)
   if (r_ends_missing(keys$y)) abort("value", "`haystack` has missing values: number ", number_text(n), " is the last")
@@ -99,15 +101,8 @@ par_search <- function(needles, haystack, side = "lower", match = FALSE, check =
     if (check) refuse_unsorted(keys$x, "needles")
     return(r_search_both(keys$x, keys$y, upper, array_threads()))
   }
-  many <- length(keys$x) * 16 > n
-  through <- many && (!check || r_first_unsorted(keys$x, array_threads()) == 0)
+  through <- length(keys$x) * 16 > n && (!check || r_first_unsorted(keys$x, array_threads()) == 0)
   r_search(keys$x, keys$y, upper, through, array_threads())
-}
-
-searched_keys <- function(needles, haystack) {
-  check_key_vector(needles, "needles")
-  check_key_vector(haystack, "haystack")
-  shared_keys(needles, haystack, "`needles`", "`haystack`")
 }
 
 #' Set operations on sorted vectors

@@ -31,24 +31,18 @@
 haversine <- function(x, y, unit = "degree", radius = 1) {
   unit <- one_of(unit, c("degree", "radian"), "unit")
   angle <- operation("Haversine", list(x = latitude_first(x, unit, "x"), y = latitude_first(y, unit, "y")))
-  if (identical(radius, 1)) angle else angle * check_radius(radius)
+  if (identical(radius, 1)) return(angle)
+  one <- if (is_lazy(radius)) width(radius) == 1 else is.numeric(radius) && length(radius) == 1 && isTRUE(radius > 0)
+  if (!one) {
+    abort("input", "`radius` must be one positive number, or a lazy tensor of one component, not ", describe(radius))
+  }
+  angle * radius
 }
 
 latitude_first <- function(point, unit, argument) {
   if (!is_lazy(point) && !is_traced(point)) point <- plain_numbers(point, argument)$values
   n <- if (is_lazy(point)) width(point) else length(point)
-  if (n != 2) {
-    abort("shape", "a point on a sphere has a longitude and a latitude, not ", n,
-          if (n == 1) " component" else " components")
-  }
+  if (n != 2) abort("shape", "a point on a sphere has a longitude and a latitude, not ", counted(n, "component"))
   turned <- if (is_lazy(point)) lazy_call("Pick", list(point), c(2L, 2L, 1L)) else point[2:1]
   if (unit == "degree") turned * (pi / 180) else turned
-}
-
-check_radius <- function(radius) {
-  one <- if (is_lazy(radius)) width(radius) == 1 else is.numeric(radius) && length(radius) == 1 && isTRUE(radius > 0)
-  if (!one) {
-    abort("input", "`radius` must be one positive number, or a lazy tensor of one component, not ", describe(radius))
-  }
-  radius
 }

@@ -112,7 +112,14 @@ kernel_rows <- list(
 ready_kernel <- function(name, x, y, scale, ...) {
   row <- kernel_rows[[name]]
   more <- list(...)
-  for (one in names(more)) check_shape_number(more[[one]], one)
+  for (one in names(more)) {
+    number <- more[[one]]
+    if (is_lazy(number) && width(number) == 1) next
+    if (!is.numeric(number) || length(number) != 1) {
+      abort("input", "`", one, "` must be one number, not ", describe(number))
+    }
+    if (!is.finite(number)) abort("value", "`", one, "` must be a finite number, not ", format_value(number))
+  }
   points <- both_points(x, y)
   if (width(points$x) > (row$most_inputs %or% Inf)) {
     abort("dimension", "the ", tolower(row$title), " kernel is a covariance of points of at most ", row$most_inputs,
@@ -203,15 +210,6 @@ check_scale <- function(scale, x) {
   wrong <- which(!is.finite(scale) | scale <= 0)
   if (length(wrong)) abort("value", "`scale` must be positive numbers, not ", format(plain_value(scale)[wrong[1]]))
   if (!length(scale) %in% c(1, width(x))) {
-    components <- if (width(x) == 1) " component" else " components"
-    abort("shape", "`scale` has ", length(scale), " numbers for points of ", width(x), components)
+    abort("shape", "`scale` has ", length(scale), " numbers for points of ", counted(width(x), "component"))
   }
-}
-
-check_shape_number <- function(number, name) {
-  if (is_lazy(number) && width(number) == 1) return(invisible())
-  if (!is.numeric(number) || length(number) != 1) {
-    abort("input", "`", name, "` must be one number, not ", describe(number))
-  }
-  if (!is.finite(number)) abort("value", "`", name, "` must be a finite number, not ", format_value(number))
 }

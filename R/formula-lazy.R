@@ -99,8 +99,7 @@ dim.lazy_tensor <- function(x) {
     if (!has_axis(x, "i")) extent[1] <- 1
     if (!has_axis(x, "j")) extent[2] <- 1
   }
-  small <- is.na(extent) | extent <= .Machine$integer.max
-  if (all(small)) storage.mode(extent) <- "integer"
+  if (all(is.na(extent) | extent <= .Machine$integer.max)) storage.mode(extent) <- "integer"
   extent
 }
 
@@ -126,7 +125,9 @@ point_names <- function(x, axis) {
   read <- r_read_along(.subset2(x, "formula"))
   for (k in seq_along(read$operands)) {
     side <- match(axis, sides_of_axis[[read$axes[k] + 1L]])
-    found <- if (!is.na(side)) names_of_data(read$operands[[k]]$data, side)
+    if (is.na(side)) next
+    data <- read$operands[[k]]$data
+    found <- if (is.null(attr(data, "sparse")) && is.null(dim(data))) names(data) else pair_dimnames(data)[[side]]
     if (!is.null(found)) return(found)
   }
 }
@@ -134,12 +135,7 @@ point_names <- function(x, axis) {
 # The sides of the rows and columns of data, by code of axis. The last code is a matrix of pairs read by columns.
 sides_of_axis <- list("i", "j", character(), c("i", "j"), c("j", "i"))
 
-names_of_data <- function(data, side) {
-  if (is.null(attr(data, "sparse")) && is.null(dim(data))) return(names(data))
-  pair_dimnames(data)[[side]]
-}
-
-# A known extent, for what cannot be done without.
+# Returns the number of points along an axis, for what cannot be done without it.
 need_extent <- function(x, axis, what) {
   if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
   n <- dim(x)[match(axis, c("i", "j"))]

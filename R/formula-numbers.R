@@ -4,7 +4,12 @@
 operation <- function(op, args, attributes = NULL, elementwise = FALSE) {
   args <- given(args, parent.frame())
   if (any(vapply(args, is_lazy_complex, NA))) return(complex_operation(op, args, attributes))
-  if (any(vapply(args, is_lazy, NA))) return(lazy_call(op, lazy_arguments(args), attributes))
+  lazy <- vapply(args, is_lazy, NA)
+  if (any(lazy)) {
+    beside <- args[lazy][[which.max(vapply(args[lazy], width, 0L))]]
+    for (k in which(!lazy)) args[[k]] <- as_lazy(args[[k]], beside, names(args)[k])
+    return(lazy_call(op, unname(args), attributes))
+  }
   args <- Map(plain_numbers, args, names(args))
   if (elementwise) each_number(op, args, attributes) else of_one_point(op, args, attributes)
 }

@@ -41,15 +41,10 @@ lazy_operand <- function(operand) {
   axis <- operand$axis
   type <- c(as.integer(operand$width), kind_codes[[operand$kind]], axis_bits[[axis]])
   formula <- list(op = "Var", args = operand, attributes = axis_codes[[axis]], type = type)
-  new_lazy(formula, operand_extent(operand, axis))
-}
-
-# Numbers of points along i and j, and of batches.
-operand_extent <- function(operand, axis) {
-  if (is.null(operand$data)) return(c(NA_real_, NA_real_))
-  n <- as.numeric(rows_of(operand$data))
-  points <- switch(axis, i = c(n, NA), j = c(NA, n), param = c(NA, NA), pair = as.numeric(pair_dim(operand$data)))
-  as.numeric(c(points, if (axis != "pair") batch_dim(operand$data)))
+  if (is.null(operand$data)) return(new_lazy(formula, c(NA_real_, NA_real_)))
+  n <- rows_of(operand$data)
+  points <- switch(axis, i = c(n, NA), j = c(NA, n), param = c(NA, NA), pair = pair_dim(operand$data))
+  new_lazy(formula, as.numeric(c(points, if (axis != "pair") batch_dim(operand$data))))
 }
 
 counter <- function(axis, n) {
@@ -116,22 +111,17 @@ Pm <- function(x, dim = NULL, name = NULL) {
     return(complex_operand(plain, name %or% default_name(typed, "p"), function(x, name) Pm(x, NULL, name)))
   }
   data <- check_numbers(plain, "x")
-  if (length(base::dim(plain)) > 2 && base::dim(plain)[1] == 1) return(batched_parameter(x, data, name, typed))
-  if (sum(base::dim(plain) > 1) > 1) {
+  batched <- length(base::dim(plain)) > 2 && base::dim(plain)[1] == 1  # 1 x components x batches
+  if (!batched && sum(base::dim(plain) > 1) > 1) {
     abort("shape", "a parameter is a vector of components, not ", describe(plain),
           "; use Vi() or Vj() for points, as.vector() for a matrix of components")
   }
-  if (length(data$values) == 0) abort("shape", "a parameter needs at least one component")
-  values <- as.vector(data$values)
-  default <- default_name(typed, if (length(values) == 1 && !is_traced(x)) format(values, digits = 4) else "p")
-  lazy_operand(bearing(new_operand(check_name(name, default), "param", length(values), data$kind, values), x))
-}
-
-# An array of 1 x components x batches.
-batched_parameter <- function(x, data, name, typed) {
-  name <- check_name(name, default_name(typed, "p"))
-  if (dim(data$values)[2] == 0) abort("shape", "a parameter needs at least one component")
-  lazy_operand(bearing(new_operand(name, "param", dim(data$values)[2], data$kind, data$values), x))
+  values <- if (batched) data$values else as.vector(data$values)
+  n <- if (batched) base::dim(values)[2] else length(values)
+  if (n == 0) abort("shape", "a parameter needs at least one component")
+  one <- !batched && n == 1 && !is_traced(x)
+  default <- default_name(typed, if (one) format(values, digits = 4) else "p")
+  lazy_operand(bearing(new_operand(check_name(name, default), "param", n, data$kind, values), x))
 }
 
 #' @rdname Vi
@@ -250,10 +240,9 @@ as_points <- function(x, argument = "x") {
   if (is.object(x)) x <- unwrapped(x, argument)
   numbers <- check_numbers(x, argument)
   extents <- dim(numbers$values)
-  if (is.null(extents)) return(list(values = numbers$values, width = 1L, kind = numbers$kind))
-  width <- if (length(extents) == 1) 1L else extents[2]
+  width <- if (length(extents) < 2) 1L else extents[2]
   if (width == 0) abort("shape", "`", argument, "` has no columns")
-  list(values = numbers$values, width = width, kind = numbers$kind)
+  c(numbers, width = width)
 }
 
 refuse_batches <- function(extents, argument) {
@@ -283,12 +272,9 @@ as_operand_data <- function(value, operand) {
   if (is.null(value)) abort("no_data", "`", operand$name, "` has no data")
   if (operand$axis == "param") {
     values <- check_numbers(value, operand$name)$values
-    if (length(dim(values)) > 2 && dim(values)[1] == 1) {
-      fits(dim(values)[2], operand, "components")
-      return(values)
-    }
-    values <- as.vector(values)
-    fits(length(values), operand, "components")
+    batched <- length(dim(values)) > 2 && dim(values)[1] == 1
+    if (!batched) values <- as.vector(values)
+    fits(if (batched) dim(values)[2] else length(values), operand, "components")
     return(values)
   }
   if (operand$axis == "pair" && methods::is(value, "Matrix")) return(pair_numbers(value, operand$name)$values)

@@ -17,20 +17,15 @@ as_lazy <- function(value, beside, name, by_rows = FALSE) {
   n <- length(value)
   if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
   if (n != 1 && n != width(beside)) {
-    if (by_rows && is_column(value, beside)) {
-      return(lazy_operand(new_operand(name, "i", 1L, numbers$kind, numbers$values)))
-    }
+    # R multiplies the rows of a matrix by a vector: here it has a number for each row of a formula of one component.
+    column <- by_rows && is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") &&
+      isTRUE(n == .subset2(beside, "extent")[1])
+    if (column) return(lazy_operand(new_operand(name, "i", 1L, numbers$kind, numbers$values)))
     abort("shape", "`", name, "` has ", n, " numbers beside a formula of ", counted(width(beside), "component"),
           "; use ", if (has_named_axes(beside)) "along()" else "Vi() or Vj()", " for one number per point")
   }
   label <- if (n == 1) as.character(as.numeric(value)) else name
   lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values), literal = n == 1))
-}
-
-# A vector with a number for each row of a formula of one component: R multiplies the rows of a matrix by it.
-is_column <- function(value, beside) {
-  is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") &&
-    isTRUE(length(value) == .subset2(beside, "extent")[1])
 }
 
 # A traced number is a parameter whatever its value.
@@ -123,8 +118,8 @@ Ops.kernweave <- function(e1, e2) {
   if (is_op(e1) || !missing(e2) && is_op(e2)) return(operator_arithmetic(.Generic, e1, e2))
   if (missing(e2)) return(if (is_traced(e1)) traced_sign(.Generic, e1) else unary_operator(.Generic, e1))
   if (!is_lazy(e1) && !is_lazy(e2)) {
-    other <- if (is_traced(e1)) e2 else e1
-    abort("input", "`", .Generic, "` of a traced value and ", describe(other), " is not defined")
+    abort("input", "`", .Generic, "` of a traced value and ", describe(if (is_traced(e1)) e2 else e1),
+          " is not defined")
   }
   if (.Generic == "^") return(power(e1, e2))
   if (.Generic %in% c("*", "/") && is_one(e2, e1)) return(e1)
@@ -140,16 +135,18 @@ Ops.kernweave <- function(e1, e2) {
 is_one <- function(number, beside) identical(number, 1) && type_kind(beside) == "real"
 
 lazy_operator <- function(symbol, e1, e2) {
+  op <- operator_rows[symbol]
   switch(symbol,
     ">" = lazy_call("LessThan", list(e2, e1)),
     ">=" = lazy_call("LessOrEqual", list(e2, e1)),
     "|" = bar(e1, e2),
     "&" = lazy_call("Mult", both_logical(e1, e2, "&")) == 1,
-    binary_operator(symbol, e1, e2)
+    if (is.na(op)) abort("unknown_op", "`", symbol, "` is not defined for lazy tensors")
+    else lazy_call(op[[1]], list(e1, e2))
   )
 }
 
-# Exact, and as slow as any other matrix of pairs.
+# Tells, once, that a diagonal matrix beside a formula is read as any other matrix of pairs.
 hint_at_diagonal <- function(value) {
   if (!is.matrix(value) || !is.numeric(value) || !is.null(said$diagonal)) return(invisible())
   n <- nrow(value)
@@ -157,12 +154,6 @@ hint_at_diagonal <- function(value) {
   for (k in seq_len(n)) if (!all(value[-k, k] %in% 0)) return(invisible())
   say_once("diagonal", "Beside a lazy tensor, diag(", n, ") is a matrix of ", format(n^2), " numbers that is read ",
            "whole; identity_op(", n, "), or diagonal_op(d), is ", n, ". (Said once.)")
-}
-
-binary_operator <- function(symbol, e1, e2) {
-  op <- operator_rows[symbol]
-  if (is.na(op)) abort("unknown_op", "`", symbol, "` is not defined for lazy tensors")
-  lazy_call(op[[1]], list(e1, e2))
 }
 
 unary_operator <- function(symbol, x) {
@@ -194,7 +185,7 @@ bar <- function(a, b) {
 power <- function(x, n) {
   one <- is_lazy(x) && !is_traced(n) && is.numeric(n) && length(n) == 1
   whole <- one && is.finite(n) && n == round(n) && abs(n) <= 1024
-  if (!whole) return(binary_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
+  if (!whole) return(lazy_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
   if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
   x$formula <- home_bound(r_whole_power(x$formula, as.integer(n)))
   x
@@ -221,7 +212,10 @@ check_alike <- function(op, args) {
 Math.lazy_tensor <- function(x, ...) {
   if (.Generic == "round") return(rounded(x, ...))
   op <- math_rows[.Generic]
-  if (is.na(op)) refuse_function(.Generic, names(math_rows))
+  if (is.na(op)) {
+    abort("unknown_op", .Generic, "() is not defined for lazy tensors",
+          near_hint(.Generic, names(math_rows), "; kernweave_operations() lists what is"))
+  }
   if (...length() == 0) return(lazy_call(op[[1]], list(x)))
   if (.Generic != "log") abort("input", .Generic, "() takes one argument")
   base <- ..1
@@ -317,21 +311,7 @@ mean.lazy_tensor <- function(x, index = NULL, ..., na.rm = FALSE) {
 #' @rdname lazy-arithmetic
 #' @export
 c.lazy_tensor <- function(...) {
-  parts <- list(...)
-  Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), parts)
-}
-
-refuse_function <- function(name, known) {
-  abort("unknown_op", name, "() is not defined for lazy tensors",
-        near_hint(name, known, "; kernweave_operations() lists what is"))
-}
-
-# Arguments of an operation, at least one of them a lazy tensor, the others numbers beside it.
-lazy_arguments <- function(args) {
-  lazy <- vapply(args, is_lazy, NA)
-  beside <- args[lazy][[which.max(vapply(args[lazy], width, 0L))]]
-  for (k in which(!lazy)) args[[k]] <- as_lazy(args[[k]], beside, names(args)[k])
-  unname(args)
+  Reduce(function(a, b) lazy_call("Concat", list(as_lazy(a, b, "part"), as_lazy(b, a, "part"))), list(...))
 }
 
 #' Tables of operations, reductions and rewrite rules

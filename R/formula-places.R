@@ -39,36 +39,23 @@
 along <- function(x, ..., at = list(), name = NULL) {
   name <- check_name(name, default_name(substitute(x), "x"))
   given <- list(...)
-  check_axes_given(given, at)
-  classical <- classical_axes(given, at)
-  if (!is.null(classical) && length(given) == length(extents_of(x))) return(classical(x, name))
-  specs <- lapply(given, spec_of_argument, at)
-  lazy_place(new_place(x, specs, name))
-}
-
-check_axes_given <- function(given, at) {
   if (length(names(given))) abort("input", "along(): axes are given in the order of the dimensions, not by name")
   axes <- unlist(Filter(is.character, given))
   if (anyNA(axes) || any(!nzchar(axes))) abort("input", "along(): an axis is a word, not ", format_value(axes))
   if (!is.list(at) || length(at) && !all(names(at) %or% "" %in% axes)) {
     abort("input", "along(): `at` is a list of row numbers named by axes, here ", paste(unique(axes), collapse = ", "))
   }
-}
-
-# Returns the function that makes an operand of the axes i and j, or NULL if there are other axes.
-classical_axes <- function(given, at) {
-  if (length(at)) return(NULL)
+  # Operands of the axes i and j alone are those of Vi(), Vj(), Vij() and Pm().
   text <- paste(vapply(given, function(one) if (length(one) == 1) as.character(one) else "...", ""), collapse = " ")
-  switch(text, "i NA" = , "i" = function(x, name) Vi(x, name = name),
-         "j NA" = , "j" = function(x, name) Vj(x, name = name),
-         "i j" = function(x, name) Vij(x, name = name), "NA" = function(x, name) Pm(x, name = name), NULL)
+  make <- if (!length(at)) switch(text, "i NA" = , i = Vi, "j NA" = , j = Vj, "i j" = Vij, "NA" = Pm)
+  if (!is.null(make) && length(given) == length(extents_of(x))) return(make(x, name = name))
+  lazy_place(new_place(x, lapply(given, spec_of_argument, at), name))
 }
 
 spec_of_argument <- function(one, at) {
   if (length(one) == 1 && is.na(one)) return(list(kind = "component"))
   if (is.character(one) && length(one) == 2) {
-    twice <- one[1] == one[2]
-    return(list(kind = "window", axes = unique(one), by = if (twice) 2 else c(1, 1), plus = -1))
+    return(list(kind = "window", axes = unique(one), by = if (one[1] == one[2]) 2 else c(1, 1), plus = -1))
   }
   if (is.character(one) && length(one) == 1) {
     if (is.null(at[[one]])) return(list(kind = "axis", axes = one))
@@ -87,14 +74,14 @@ new_place <- function(x, specs, name) {
           "), before the formula, makes an array of it")
   }
   numbers <- check_numbers(plain, name)
-  if (length(specs) != length(extents_of(plain))) {
+  extents <- extents_of(plain)
+  if (length(specs) != length(extents)) {
     abort("shape", "`", name, "` names ", counted(length(specs), "dimension"), " of an array that has ",
-          length(extents_of(plain)), " (", paste(extents_of(plain), collapse = " x "), "); an empty place, as in ",
-          "x[i, ], takes the components of a point")
+          length(extents), " (", paste(extents, collapse = " x "), "); an empty place, as in x[i, ], takes the ",
+          "components of a point")
   }
-  axes <- axes_of_specs(specs)
   place <- list(x = if (is_traced(x)) x else numbers$values, kind = numbers$kind, specs = specs, name = name,
-                axes = axes, dim = extents_of(plain), names = names_of_dimensions(plain),
+                axes = axes_of_specs(specs), dim = extents, names = names_of_dimensions(plain),
                 unknown = is.logical(plain) && numbers$kind != "logical")
   check_numbers_in_range(place)
   if (width_of_place(place) == 0) abort("shape", "`", name, "` has no component: a dimension in brackets has extent 0")

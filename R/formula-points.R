@@ -2,17 +2,19 @@
 
 take_points <- function(x, which, axis, name) {
   if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
-  side <- match(axis, c("i", "j"))
-  n <- dim(x)[side]
   names <- point_names(x, axis)
-  rows <- positions(which, n, paste("points along", axis), names)
+  rows <- positions(which, dim(x)[match(axis, c("i", "j"))], paste("points along", axis), names)
   if (!has_axis(x, axis)) {
     if (length(rows) != 1) abort("index", "the formula does not vary along ", axis, ": it has one point there")
     return(x)
   }
   # Points taken bear their names: the row numbers do.
   if (!is.null(names)) names(rows) <- names[rows]
-  refuse_pairs(x)
+  pairs <- Filter(function(operand) operand$axis == "pair", operands_of(x$formula))
+  if (length(pairs)) {
+    abort("unsupported", "points of a formula with the matrix of pairs `", pairs[[1]]$name,
+          "` cannot be taken yet; take rows and columns of the matrix before Vij()")
+  }
   take_points_by(x, axis, lazy_operand(new_operand(name, axis, 1L, "integer", rows)), rows)
 }
 
@@ -53,13 +55,6 @@ positions <- function(which, n, what, names = NULL) {
   if (!is.na(n) && any(which > n)) abort("index", what, " go to ", n, "; there is no ",
                                              format(which[which > n][1], scientific = FALSE))
   as.numeric(which)
-}
-
-refuse_pairs <- function(x) {
-  pairs <- Filter(function(operand) operand$axis == "pair", operands_of(x$formula))
-  if (!length(pairs)) return(invisible())
-  abort("unsupported", "points of a formula with the matrix of pairs `", pairs[[1]]$name,
-        "` cannot be taken yet; take rows and columns of the matrix before Vij()")
 }
 
 named_positions <- function(which, what, names) {

@@ -65,7 +65,11 @@ kernel_radial <- function(x, y = NULL, profile, scale = 1) {
           paste0("\"", names(ready_profiles), "\"", collapse = ", "))
   }
   if (!inherits(profile, "radial_profile")) profile <- as_profile(profile)
-  check_dimension_of_profile(profile, both_points(x, y)$x)
+  n <- width(both_points(x, y)$x)
+  most <- environment(unclass(profile))$parts$most_inputs
+  if (n > most) {
+    abort("dimension", "this profile is a covariance of points of at most ", most, " components, and these have ", n)
+  }
   profile_of_square(profile, scaled_sqdist(x, y, scale))
 }
 
@@ -83,8 +87,8 @@ radial_profile <- function(profile, kink = NULL, mixture = FALSE) {
 #' @param ... not used
 #' @export
 print.radial_profile <- function(x, ...) {
-  parts <- environment(unclass(x))$parts
-  cat("Radial profile, within ", format(parts$error, digits = 2), " of its value at 0\n", sep = "")
+  error <- environment(unclass(x))$parts$error
+  cat("Radial profile, within ", format(error, digits = 2), " of its value at 0\n", sep = "")
   invisible(x)
 }
 
@@ -188,14 +192,6 @@ check_mixture <- function(table, nodes, at_zero) {
   }
 }
 
-check_dimension_of_profile <- function(profile, x) {
-  most <- environment(unclass(profile))$parts$most_inputs
-  if (width(x) > most) {
-    abort("dimension", "this profile is a covariance of points of at most ", most, " components, and these have ",
-          width(x))
-  }
-}
-
 profile_of_square <- function(profile, r) {
   parts <- environment(unclass(profile))$parts
   table_at(if (parts$unit == 1) r else r / parts$unit^2, parts$table, most_of_values)
@@ -223,7 +219,12 @@ kept_table <- function(key, make) {
 # The Matern function of smoothness `nu` at a squared distance over the squared scale. Where `nu` is to be
 # differentiated, a term is added that is 0 and has the derivative: nu less its number, times the derivative's table.
 matern_of_square <- function(r, nu) {
-  number <- number_of_nu(nu)
+  number <- plain_value(if (is_lazy(nu)) as.matrix(nu) else nu)
+  rounding <- 1e-12  # of logarithms of the bounds
+  if (!is.numeric(number) || length(number) != 1 || !isTRUE(number >= 0.1 - rounding && number <= 5 + rounding)) {
+    abort("value", "`nu` must be from 0.1 to 5, or Inf, not ", format_value(number))
+  }
+  number <- min(max(as.numeric(number), 0.1), 5)
   s <- (2 * number) * r
   value <- table_at(s, kept_table(c("matern", number), function() {
     Pm(r_matern_table(number, most_derivatives), name = "matern")
@@ -231,15 +232,6 @@ matern_of_square <- function(r, nu) {
   if (!is_lazy(nu) && !is_traced(nu)) return(value)
   slope <- kept_table(c("slope", number), function() Pm(r_matern_slope_table(number), name = "slope"))
   value + nothing_with_slope(if (is_lazy(nu)) nu else Pm(nu, name = "nu")) * table_at(s, slope, 1L)
-}
-
-number_of_nu <- function(nu) {
-  number <- plain_value(if (is_lazy(nu)) as.matrix(nu) else nu)
-  rounding <- 1e-12  # of logarithms of the bounds
-  if (!is.numeric(number) || length(number) != 1 || !isTRUE(number >= 0.1 - rounding && number <= 5 + rounding)) {
-    abort("value", "`nu` must be from 0.1 to 5, or Inf, not ", format_value(number))
-  }
-  min(max(as.numeric(number), 0.1), 5)
 }
 
 # A parameter as a function of itself that is 0 and has the derivative 1. It has no second derivative, of which nobody

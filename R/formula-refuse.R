@@ -100,14 +100,12 @@ refuse <- function(generic, what, instead) {
     abort("unsupported", called, " of a ", refused_kinds[[what]], " is not defined: ", instead, ...)
   }
   for (name in names(reaching)) {
-    frame <- running(get(name, baseenv()))
+    is_running <- function(k) identical(sys.function(k), get(name, baseenv()))
+    frame <- Position(is_running, seq_len(sys.nframe()), nomatch = 0)
     if (frame > 0) no(name, if (what == "tensor") reaching[[name]] else instead, call = tidy_call(frame))
   }
   no(generic, instead)
 }
-
-# The number of the frame in which a function runs now, or 0.
-running <- function(f) Position(function(k) identical(sys.function(k), f), seq_len(sys.nframe()), nomatch = 0)
 
 # A method that takes what the generic takes.
 refuse_method <- function(generic, home, what, instead) {

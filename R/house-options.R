@@ -95,8 +95,14 @@ current_options <- function() {
   raw <- r_raw_options(option_names, option_twins)
   if (identical(raw, seen_options$raw)) return(seen_options$value)
   of_r <- length(option_names)
-  r_note_cores(cores_said(raw[[1]][[of_r]]))
-  value <- Map(chosen_option, names(options_table), raw[[1]][-of_r], raw[[2]])
+  cores <- raw[[1]][[of_r]]
+  # An invalid value of `mc.cores` is as none: it is not ours to refuse.
+  valid <- is.numeric(cores) && length(cores) == 1 && is.finite(cores) && cores >= 0
+  r_note_cores(if (valid) as.integer(min(cores, .Machine$integer.max)) else -1L)
+  value <- Map(function(name, option, twin) {
+    if (!is.null(option)) return(option)
+    if (is.na(twin) || !nzchar(twin)) options_table[[name]]$default else utils::type.convert(twin, as.is = TRUE)
+  }, names(options_table), raw[[1]][-of_r], raw[[2]])
   checked <- check_settings(value[setting_names])
   value[names(checked)] <- checked
   for (limit in c("max_dense_mb", "cache_mb", "gpu_mb")) value[[limit]] <- check_limit(value[[limit]], limit)
@@ -104,12 +110,6 @@ current_options <- function() {
   seen_options$raw <- raw
   seen_options$value <- value
   value
-}
-
-# Returns the value of `mc.cores`, or -1 for none. An invalid value is as none: it is not ours to refuse.
-cores_said <- function(value) {
-  said <- is.numeric(value) && length(value) == 1 && is.finite(value) && value >= 0
-  if (said) as.integer(min(value, .Machine$integer.max)) else -1L
 }
 
 check_limit <- function(mb, name) {
@@ -147,12 +147,6 @@ kernweave_clear_cache <- function() {
 
 seen_options <- new.env(parent = emptyenv())
 
-chosen_option <- function(name, option, twin) {
-  if (!is.null(option)) return(option)
-  if (is.na(twin) || !nzchar(twin)) return(options_table[[name]]$default)
-  utils::type.convert(twin, as.is = TRUE)
-}
-
 option <- function(name) current_options()[[name]]
 
 # Settings as given, checked. NULL entries are dropped.
@@ -164,8 +158,7 @@ check_settings <- function(settings) {
   }
   unknown <- setdiff(names(settings), setting_names)
   if (length(unknown)) {
-    abort("settings", "there is no setting `", unknown[1], "`; there are ",
-          paste0("`", setting_names, "`", collapse = ", "),
+    abort("settings", "there is no setting `", unknown[1], "`", there_are(setting_names),
           near_hint(unknown[1], setting_names))
   }
   if (!is.null(settings$precision)) one_of(settings$precision, c("float64", "float32", "tf32"), "precision", "settings")
@@ -176,17 +169,14 @@ check_settings <- function(settings) {
 }
 
 check_device <- function(device) {
-  if (is.numeric(device) || (is.character(device) && any(grepl("^[0-9]", device)))) {
-    return(check_numbers_of_devices(paste(device, collapse = ",")))
+  if (!is.numeric(device) && !(is.character(device) && any(grepl("^[0-9]", device)))) {
+    return(one_of(device, c("auto", "reference", "cpu", "gpu", "all"), "device", "settings"))
   }
-  one_of(device, c("auto", "reference", "cpu", "gpu", "all"), "device", "settings")
-}
-
-check_numbers_of_devices <- function(device) {
-  if (!grepl("^[0-9]{1,4}(,[0-9]{1,4})*$", device) || anyDuplicated(strsplit(device, ",")[[1]])) {
-    abort("settings", "`device` must be the numbers of GPUs, from 0 and each once, not ", device)
+  numbers <- paste(device, collapse = ",")
+  if (!grepl("^[0-9]{1,4}(,[0-9]{1,4})*$", numbers) || anyDuplicated(strsplit(numbers, ",")[[1]])) {
+    abort("settings", "`device` must be the numbers of GPUs, from 0 and each once, not ", numbers)
   }
-  device
+  numbers
 }
 
 check_degree <- function(n, argument) check_count(n, argument, least = 0)

@@ -10,9 +10,13 @@ working$clock <- function() proc.time()[["elapsed"]]
 begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
   if (!is.null(working$now)) return(invisible())
   force(expected)  # where that fails, nothing has begun
+  # Whoever uses progressr has loaded it, and says by its handlers how progress is shown.
+  signal <- if (!is.na(steps) && isNamespaceLoaded("progressr")) {
+    getExportedValue("progressr", "progressor")(steps = steps, on_exit = FALSE)
+  }
   working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, within = 0,
                                note = NULL, left = NA, said = FALSE, shown = FALSE, begun = now(),
-                               next_look = now() + 2, signal = progressr_signal(steps)), parent = emptyenv())
+                               next_look = now() + 2, signal = signal), parent = emptyenv())
   say_expected(working$now, expected)
 }
 
@@ -45,18 +49,9 @@ end_work <- function(what) {
 
 now <- function() working$clock()
 
-# Whoever uses progressr has loaded it, and says by its handlers how progress is shown.
-progressr_signal <- function(steps) {
-  if (is.na(steps) || !isNamespaceLoaded("progressr")) return(NULL)
-  getExportedValue("progressr", "progressor")(steps = steps, on_exit = FALSE)
-}
+shows_progress <- function() option("progress") %or% interactive()
 
-shows_progress <- function() {
-  wanted <- option("progress")
-  if (is.null(wanted)) interactive() else wanted
-}
-
-# Every half second, from the third second on.
+# Shows how far work has come, every half second from the third second on.
 show_work <- function(work) {
   if (now() < work$next_look) return(invisible())
   work$next_look <- now() + 0.5
@@ -81,7 +76,7 @@ in_words <- function(seconds) {
   else paste(format(seconds / 3600, digits = 2), "hours")
 }
 
-# Once, of work that takes more than a minute.
+# Announces, once, work that takes more than a minute.
 say_expected <- function(work, seconds) {
   if (work$said || seconds < 60 || isFALSE(option("progress"))) return(invisible())
   work$said <- TRUE
@@ -103,4 +98,3 @@ progress_polled <- function(share, spent) {
   }
   FALSE
 }
-

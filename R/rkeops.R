@@ -70,8 +70,7 @@ keops_grad <- function(operator, var) {
   operands <- attr(operator, "operands")
   if (is.numeric(var) && length(var) == 1 && var %in% (seq_along(operands) - 1)) var <- operands[[var + 1]]$name
   G <- vjp(R, wrt = var, call = FALSE)
-  known <- function(operand) any(vapply(operands, identical, NA, operand))
-  cotangent <- Filter(Negate(known), free_operands(G))
+  cotangent <- Filter(function(operand) !holds(operands, operand), free_operands(G))
   keops_operator(G, c(operands, cotangent))
 }
 
@@ -98,24 +97,22 @@ set_rkeops_options <- function(input = NULL) {
   if (!is.list(input) || is.null(names(input))) {
     abort("input", "`input` must be a list of options by name, not ", describe(input))
   }
-  for (name in names(input)) set_one_option(name, input[[name]])
+  for (name in names(input)) {
+    value <- input[[name]]
+    switch(one_of(name, rkeops_options, "input", "settings"),
+      backend = if (one_of(value, c("CPU", "GPU"), "backend", "settings") == "GPU") set_gpu(-1)
+                else instead(kernweave.device = "cpu"),
+      device_id = if (check_device_id(value) < 0) instead(kernweave.device = "auto") else set_gpu(value),
+      precision = instead(kernweave.precision = one_of(value, c("float32", "float64"), "precision", "settings")),
+      verbosity = assign("on", check_verbosity(value), envir = verbosity),
+      cache_dir = instead(kernweave.cache = value),
+      tell("`", name, "` has no meaning here")
+    )
+  }
   invisible()
 }
 
 rkeops_options <- c("backend", "device_id", "precision", "verbosity", "debug", "cache_dir", "formula_only")
-
-set_one_option <- function(name, value) {
-  switch(one_of(name, rkeops_options, "input", "settings"),
-    backend = set_backend(one_of(value, c("CPU", "GPU"), "backend", "settings")),
-    device_id = if (check_device_id(value) < 0) instead(kernweave.device = "auto") else set_gpu(value),
-    precision = instead(kernweave.precision = one_of(value, c("float32", "float64"), "precision", "settings")),
-    verbosity = assign("on", check_verbosity(value), envir = verbosity),
-    cache_dir = instead(kernweave.cache = value),
-    tell("`", name, "` has no meaning here")
-  )
-}
-
-set_backend <- function(backend) if (backend == "CPU") instead(kernweave.device = "cpu") else set_gpu(-1)
 
 # The number of a GPU; -1 is any. Without one, the CPU, as rkeops has it.
 set_gpu <- function(number) {

@@ -82,10 +82,3 @@ median.kernweave_traced <- function(x, na.rm = FALSE, ...) {
   half <- (length(at) + 1L) / 2
   mean(take(x, unique(at[c(floor(half), ceiling(half))])))
 }
-
-# The place of the largest or smallest value so far, the first of equal ones.
-running_winner <- function(x, name) {
-  so_far <- switch(name, cummax = cummax(x), cummin = cummin(x))
-  is_new <- c(TRUE, so_far[-1] != so_far[-length(x)])[seq_along(x)]
-  structure(cummax(ifelse(is_new, seq_along(x), 0L)), names = names(so_far))
-}

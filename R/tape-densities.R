@@ -66,23 +66,24 @@ density_helpers <- list(
 )
 
 density_functions <- function() {
-  made <- Map(density_function, names(density_slopes), density_slopes)
+  made <- Map(function(name, slopes) {
+    through <- lapply(slopes, function(slope) bquote(through_density(g, r, log) * (.(slope))))
+    distribution_function(paste0("d", name), through)
+  }, names(density_slopes), density_slopes)
   names(made) <- paste0("d", names(made))
-  made$dnbinom <- either_nbinom(made$dnbinom, made$dnbinom_mu)
+  by_prob <- made$dnbinom
+  by_mu <- made$dnbinom_mu
+  made$dnbinom <- function(x, size, prob, mu, log = FALSE) {
+    if (missing(mu)) by_prob(x, size, prob, log = log) else by_mu(x, size, mu, log)
+  }
   made$dnbinom_mu <- NULL
   c(made, unlist(lapply(names(distribution_slopes), tail_functions), recursive = FALSE))
-}
-
-density_function <- function(name, slopes) {
-  through <- lapply(slopes, function(slope) bquote(through_density(g, r, log) * (.(slope))))
-  distribution_function(paste0("d", name), through)
 }
 
 # The distribution function, and the quantile where there is one.
 tail_functions <- function(name) {
   slopes <- distribution_slopes[[name]]
-  distribution <- stats_function(paste0("p", name))
-  parameters <- as.list(as_arguments(parameters_of(distribution)))[-1]
+  parameters <- as.list(as_arguments(parameters_of(stats_function(paste0("p", name)))))[-1]
   at <- if (name %in% steps) quote(floor(q)) else quote(q)
   log_density <- as.call(c(as.name(paste0("d", name)), at, parameters, log = TRUE))
   flow <- bquote(through_tail(g, r, .(log_density), lower.tail, log.p))
@@ -121,12 +122,4 @@ parameters_of <- function(f) {
 stats_function <- function(name) {
   if (name == "dnbinom_mu") function(x, size, mu, log = FALSE) stats::dnbinom(x, size, mu = mu, log = log)
   else get(name, asNamespace("stats"))
-}
-
-either_nbinom <- function(by_prob, by_mu) {
-  force(by_prob)
-  force(by_mu)
-  function(x, size, prob, mu, log = FALSE) {
-    if (missing(mu)) by_prob(x, size, prob, log = log) else by_mu(x, size, mu, log)
-  }
 }

@@ -85,12 +85,7 @@ operator_adjoint <- function(F, wrt, u) lazy_gradient(F, wrt, u)
 pair_operand <- function(F, wrt) {
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor, not ", describe(F))
   refuse_named_axes(operands_of(F$formula))
-  bare <- is_lazy(wrt) && wrt$formula$op == "Var" && is.environment(wrt$formula$args)
-  if (!bare) {
-    abort("input", "`wrt` must be an operand made by Vi(), Vj() or Pm(), not ",
-          if (is_lazy(wrt)) "a formula" else describe(wrt))
-  }
-  check_real(wrt$formula$args)
+  check_real(bare_operand(wrt, "Vi(), Vj() or Pm()"))
 }
 
 # Returns `value` as a lazy tensor, which must have n components, or 1 component for all.

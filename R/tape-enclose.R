@@ -5,10 +5,7 @@
 enclose <- function(f, made = new_layers(f)) {
   if (is.primitive(f)) return(f)
   if (methods::is(f, "standardGeneric")) return(overlay[[f@generic]] %or% f)
-  if (is_package(environment(f))) {
-    known <- overlay_twin(f)
-    if (!is.null(known)) return(known)
-  }
+  if (is_package(environment(f))) for (name in names(overlay)) if (is_base(f, name)) return(overlay[[name]])
   layer <- layer_over(environment(f), made)
   add_names(layer, f, made)
   environment(f) <- layer$values
@@ -43,17 +40,13 @@ add_names <- function(layer, f, made) {
     }
     found <- get0(name, layer$environment, mode = "function")
     if (is.null(found) || is.primitive(found) || identical(found, known)) next
-    if (is_own(found, made$home)) add_own(layer, name, found, made)
-    else if (!is.null(known) && !is_base(found, name)) assign(name, where_traced(known, found), layer$functions)
+    if (is_own(found, made$home)) {
+      inner <- layer_over(environment(found), made)
+      environment(found) <- inner$values
+      assign(name, found, layer$own)
+      add_names(inner, found, made)
+    } else if (!is.null(known) && !is_base(found, name)) assign(name, where_traced(known, found), layer$functions)
   }
-}
-
-add_own <- function(layer, name, f, made) {
-  inner <- layer_over(environment(f), made)
-  g <- f
-  environment(g) <- inner$values
-  assign(name, g, layer$own)
-  add_names(inner, f, made)
 }
 
 # Functions of packages dispatch or fail loudly; those of the user's package are the user's.
@@ -69,9 +62,4 @@ is_package <- function(environment) isNamespace(environment) || identical(enviro
 is_base <- function(f, name) {
   is_that_of <- function(home) identical(f, get0(name, home, inherits = FALSE))
   is_that_of(baseenv()) || is_that_of(asNamespace("stats"))
-}
-
-# Returns the overlay's function for a function of base R or stats, or NULL.
-overlay_twin <- function(f) {
-  for (name in names(overlay)) if (is_base(f, name)) return(overlay[[name]])
 }

@@ -7,9 +7,16 @@ reduced_form <- function(R, output) {
   }
   saves <- reduction_row(output$op)$saves
   result <- if (saves %in% c("result", "softmax", "cofactor")) saved_result(R, "result")$formula
-  saved <- switch(saves, softmax = logarithm_of_norm(R, output), cofactor = product_of_others(R, output))
+  saved <- switch(saves,
+    softmax = kept_with(R, "norm", function() saved_result(beside(R, output, "LogSumExp"), "norm")),
+    cofactor = product_of_others(R, output)
+  )
   here <- if (saves %in% c("winner", "nan_or_winner")) winner_here(R, output)
-  listed <- if (saves == "winners") winners_here(R, output)
+  if (saves == "winners" && output$value$type[1] > 1) {
+    abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
+  }
+  # Whether the pair is the first, the second, ... of a list of K results.
+  listed <- if (saves == "winners") winner_here(R, output)
   list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula,
        here = here, listed = listed)
 }
@@ -36,10 +43,6 @@ saved_result <- function(R, name) {
   kept_with(R, "result", function() saved_operand(R, NULL, name, R$outputs[[1]]$keep))
 }
 
-logarithm_of_norm <- function(R, output) {
-  kept_with(R, "norm", function() saved_result(beside(R, output, "LogSumExp"), "norm"))
-}
-
 # Computes the product of the other values for each value that is 0. If just one value is 0: the product of all values
 # that are not 0. If two values x and y are 0: this product times y = (x + y) - x, which is 0, but not of slope 0. If
 # more values are 0, each product of others has two factors 0 left.
@@ -57,8 +60,7 @@ product_of_others <- function(R, output) {
 
 # An operand along the kept axis whose data are a result of R.
 saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
-  operand <- new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat))
-  lazy_operand(operand)
+  lazy_operand(new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat)))
 }
 
 # An operand shaped like another whose data are the result of R.

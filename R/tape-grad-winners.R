@@ -54,37 +54,33 @@ value_at_winner <- function(output, search, k) {
   r_apply("Select", list(there, value, number_formula(0)), NULL)
 }
 
-# True at the pair that holds the smallest value: its row number is the saved one.
-winner_here <- function(R, output) (place_of_pair(R, output) == winners_of(R, output))$formula
-
-place_of_pair <- function(R, output) {
-  switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * row_count(R))
-}
-
-# Tells whether the pair is the first, the second, ... of a list of K results.
-winners_here <- function(R, output) {
-  if (output$value$type[1] > 1) {
-    abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
+# True at the pair that holds the smallest value, or one of the K smallest: its row number is the saved one.
+winner_here <- function(R, output) {
+  if (output$keep == "none" && is.na(R$extent[1])) {
+    abort("no_data", "the gradient of a minimum over both axes needs data")
   }
-  winner_here(R, output)
-}
-
-# The row numbers of the smallest values, K of them.
-winners_of <- function(R, output) {
-  kept_with(R, "winners", function() {
+  place <- switch(output$keep, i = col_index(), j = row_index(), none = row_index() + (col_index() - 1) * R$extent[1])
+  winners <- kept_with(R, "winners", function() {
     saved_operand(search_of(R, output), "index", "winner", output$keep, width = output$K * output$value$type[1],
                   kind = "integer")
   })
+  (place == winners)$formula
 }
 
 search_of <- function(R, output) {
   kept_with(R, "search", function() {
     if (output$op == "KMinArgKMin") return(beside(R, output, "KMinArgKMin", K = output$K))
-    beside(R, output, "MinArgMin", if (output$op == "Min") nan_first(output$value) else output$value)
+    value <- output$value
+    if (output$op == "Min") {  # NaN is the smallest value there is
+      known <- r_apply("Equal", list(value, value), NULL)
+      value <- r_apply("Select", list(known, value, number_formula(-Inf)), NULL)
+    }
+    beside(R, output, "MinArgMin", value)
   })
 }
 
 where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
+
 # Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
 at_listed <- function(form) {
   winning <- form$listed %or% if (is_by_component(form)) form$here
@@ -93,20 +89,10 @@ at_listed <- function(form) {
   }
   form
 }
+
 # Each pair has the cotangents of the results that it is; of several components, of those of which it is the winner.
 shared_out <- function(form, g) {
   if (!is.null(form$listed)) return(r_apply("Sum", list(where_listed(form, g)), NULL))
   if (is_by_component(form)) r_apply("Select", list(form$here, g, number_formula(0)), NULL) else g
 }
 is_by_component <- function(form) !is.null(form$here) && form$value$type[1] > 1
-
-# The formula with NaN as the smallest value there is.
-nan_first <- function(formula) {
-  known <- r_apply("Equal", list(formula, formula), NULL)
-  r_apply("Select", list(known, formula, number_formula(-Inf)), NULL)
-}
-
-row_count <- function(R) {
-  if (is.na(R$extent[1])) abort("no_data", "the gradient of a minimum over both axes needs data")
-  R$extent[1]
-}

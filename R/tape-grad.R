@@ -96,30 +96,9 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
 pulled_back <- function(f, targets, cotangents) {
   if (is.null(f$results)) return(pulled_one(f, targets, cotangents))
   back <- Map(function(member, g) pulled_one(member, targets, list(g)), members_of(f), cotangents)
-  added_up(back)
-}
-
-# Computes the gradient of a reduction with one result, or with groups. A saved value of the forward pass is an operand
-# of the gradient. If the saved value moves with the targets, its cotangent flows on through the reduction that computes
-# it.
-pulled_one <- function(f, targets, cotangents) {
-  f <- at_winners(f)
-  saved <- moving_saved(f, targets)
-  all <- c(targets, saved)
-  if (!is.null(f$derivative)) f$extents <- c(f$extents, formulas_behind(f, saved))
-  terms <- terms_back(f, all, cotangents)
-  for (place in length(targets) + seq_along(saved)) {
-    if (!length(terms[[place]])) next
-    g <- saved_like(all[[place]], "cotangent", gradient_reduction(f, terms[place], all[place]))
-    terms <- Map(c, terms, terms_back(all[[place]]$from$reduction, all, list(g)))
-  }
-  gradient_reduction(f, terms[seq_along(targets)], targets)
-}
-
-# Gradients of the same targets, in one job.
-added_up <- function(all) {
-  R <- all[[1]]
-  for (more in all[-1]) {
+  # Gradients of the same targets are one job.
+  R <- back[[1]]
+  for (more in back[-1]) {
     before <- length(R$outputs)
     R$groups <- Map(function(a, b) list(outputs = c(a$outputs, before + b$outputs), like = a$like), R$groups,
                     more$groups)
@@ -131,10 +110,24 @@ added_up <- function(all) {
   R
 }
 
-# Formulas that are not computed any more, and have the operands that are differentiated.
-formulas_behind <- function(f, saved) {
-  reductions <- c(list(f), lapply(saved, function(operand) operand$from$reduction))
-  do.call(c, lapply(reductions, function(R) formulas_of(R$outputs)))
+# Computes the gradient of a reduction with one result, or with groups. A saved value of the forward pass is an operand
+# of the gradient. If the saved value moves with the targets, its cotangent flows on through the reduction that computes
+# it.
+pulled_one <- function(f, targets, cotangents) {
+  f <- at_winners(f)
+  saved <- moving_saved(f, targets)
+  all <- c(targets, saved)
+  if (!is.null(f$derivative)) {  # formulas that are not computed any more have operands that are differentiated
+    behind <- c(list(f), lapply(saved, function(operand) operand$from$reduction))
+    f$extents <- c(f$extents, do.call(c, lapply(behind, function(R) formulas_of(R$outputs))))
+  }
+  terms <- terms_back(f, all, cotangents)
+  for (place in length(targets) + seq_along(saved)) {
+    if (!length(terms[[place]])) next
+    g <- saved_like(all[[place]], "cotangent", gradient_reduction(f, terms[place], all[place]))
+    terms <- Map(c, terms, terms_back(all[[place]]$from$reduction, all, list(g)))
+  }
+  gradient_reduction(f, terms[seq_along(targets)], targets)
 }
 
 # The terms of sums that flow back into each target from the formulas of f alone.
@@ -142,7 +135,8 @@ terms_back <- function(f, targets, cotangents) {
   terms <- rep(list(list()), length(targets))
   for (group in which(!vapply(cotangents, is.null, NA))) {
     g <- lazy_operand(cotangents[[group]])
-    for (output in group_outputs(f, group)) {
+    outputs <- if (is.null(f$groups)) f$outputs else f$outputs[f$groups[[group]]$outputs]
+    for (output in outputs) {
       form <- reduced_form(f, output)
       found <- r_pull_back(at_listed(form), shared_out(form, cotangent_at(g, output)), targets)
       finish <- c(list(results = "value"), output$finish[c("sign", "per", "less")])
@@ -224,7 +218,12 @@ check_wrt <- function(wrt, R) {
     abort("input", "`wrt` must be an operand, its name, or a list of them, not ", describe(wrt))
   }
   lapply(wrt, function(one) {
-    if (is.character(one)) named_operand(one, known) else own_operand(one, known)
+    if (is.character(one)) return(named_operand(one, known))
+    operand <- bare_operand(one, "Vi(), Vj(), Pm() or Vij()")
+    if (!holds(known, operand)) {
+      abort("input", "`wrt`: the formula does not contain `", operand$name, "`; each call of Vi() makes a new operand")
+    }
+    check_real(operand)
   })
 }
 
@@ -237,27 +236,16 @@ named_operand <- function(name, known) {
         near_hint(name, names))
 }
 
-own_operand <- function(one, known) {
-  bare <- is_lazy(one) && one$formula$op == "Var" && is.environment(one$formula$args)
-  if (!bare) {
-    abort("input", "`wrt` must be an operand made by Vi(), Vj(), Pm() or Vij(), not ",
-          if (is_lazy(one)) "a formula" else describe(one))
-  }
-  mine <- vapply(known, identical, NA, one$formula$args)
-  if (!any(mine)) {
-    abort("input", "`wrt`: the formula does not contain `", one$formula$args$name,
-          "`; each call of Vi() makes a new operand")
-  }
-  check_real(one$formula$args)
+bare_operand <- function(wrt, makers) {
+  if (is_lazy(wrt) && wrt$formula$op == "Var" && is.environment(wrt$formula$args)) return(wrt$formula$args)
+  abort("input", "`wrt` must be an operand made by ", makers, ", not ",
+        if (is_lazy(wrt)) "a formula" else describe(wrt))
 }
 
 check_real <- function(operand) {
   if (operand$kind == "logical") abort("no_gradient", "`", operand$name, "` is logical: it has no gradient")
   operand
 }
-
-# A plain reduction is one group of one output.
-group_outputs <- function(R, group) if (is.null(R$groups)) R$outputs else R$outputs[R$groups[[group]]$outputs]
 
 # One cotangent for each group of results.
 cotangent_list <- function(R, cotangent) {

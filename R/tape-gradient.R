@@ -94,7 +94,7 @@ hessian <- function(f, wrt = NULL) {
 # The history of one gradient is read once for each number.
 hessian_of <- function(second) {
   run <- second$run
-  row <- function(g, k) flat(run, cotangents(run, one_of_many(k, g), g))
+  row <- function(g, k) flat(run, cotangents(run, replace(0 * plain_value(g), k, 1), g))
   rows <- Map(function(g, leaf) lapply(seq_along(leaf), function(k) row(g, k)), second$first, run$leaves)
   rows <- unlist(rows, recursive = FALSE)
   H <- overlay$matrix(join(rows), length(rows), byrow = TRUE)
@@ -109,12 +109,6 @@ second_order <- function(f, arguments, wrt) {
   run <- start_run(f, arguments, wrt)
   inner <- one_number(deeper(traced_run(f, run$arguments, names(run$inputs))))
   list(run = run, first = deeper(cotangents(inner, 1)))
-}
-
-one_of_many <- function(k, g) {
-  out <- 0 * plain_value(g)
-  out[k] <- 1
-  out
 }
 
 #' @rdname vjp
@@ -181,7 +175,11 @@ call_with_rule <- function(f, pullback, arguments) {
   adjoint <- enclose(pullback)
   record(arguments, r, function(g) {
     parts <- do.call(adjoint, c(list(g, r), inner))
-    Map(fitting, cotangents_by_name(if (is.list(parts)) parts else list(parts), inner), inner)
+    Map(function(part, argument) {
+      if (!is.null(part)) check_cotangent(part, "pullback(g, ...)")
+      if (is.null(part) || length(part) == length(argument)) return(shaped_like(part, argument))
+      abort("shape", "`pullback` gave ", counted(length(part), "number"), " for an argument of ", length(argument))
+    }, cotangents_by_name(if (is.list(parts)) parts else list(parts), inner), inner)
   })
 }
 
@@ -193,10 +191,4 @@ cotangents_by_name <- function(parts, arguments) {
   if (length(parts) == length(arguments)) return(parts)
   abort("shape", "`pullback` gave ", counted(length(parts), "cotangent"), " for ",
         counted(length(arguments), "argument"))
-}
-
-fitting <- function(part, argument) {
-  if (!is.null(part)) check_cotangent(part, "pullback(g, ...)")
-  if (is.null(part) || length(part) == length(argument)) return(shaped_like(part, argument))
-  abort("shape", "`pullback` gave ", counted(length(part), "number"), " for an argument of ", length(argument))
 }

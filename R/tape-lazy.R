@@ -58,7 +58,9 @@ template_value <- function(template, values, owners) {
   if (level == 0L) return(plain_run(template, values, owners))
   inner <- lapply(values, lowered, level)
   out <- template_value(template, inner, owners)
-  if (!is_smooth(template$reduction)) return(out)
+  # Places, counts and truths do not vary smoothly.
+  smooth <- function(output) output$finish$results != "index" && output$value$type[2] != kind_codes[["logical"]]
+  if (!all(vapply(template$reduction$outputs, smooth, NA))) return(out)
   traced <- which(vapply(values, level_of, 0L) == level)
   back <- function(cotangents) flow_back(template, inner, traced, cotangents, owners, out)
   record_results(template$reduction, values[traced], out, back)
@@ -73,12 +75,6 @@ flow_back <- function(template, values, places, cotangents, owners, out = NULL) 
   if (step$reads_result && is.null(out)) out <- template_value(template, values, owners)
   values <- c(values, cotangents[given], if (step$reads_result) list(out))
   unname(template_value(step$template, values, c(owners, vector("list", length(values) - length(owners)))))
-}
-
-# Places, counts and truths do not vary smoothly.
-is_smooth <- function(R) {
-  smooth <- function(output) output$finish$results != "index" && output$value$type[2] != kind_codes[["logical"]]
-  all(vapply(R$outputs, smooth, NA))
 }
 
 # `back` takes a list of cotangents, one for each result of the reduction, NULL where there is none.

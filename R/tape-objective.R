@@ -76,8 +76,7 @@ check_start_names <- function(names, f) {
 
 # Numbers in the places of the inputs, all else as it was.
 put_in <- function(run, par) {
-  sizes <- lengths(run$leaves)
-  n <- sum(sizes)
+  n <- sum(lengths(run$leaves))
   if (!is.numeric(par)) abort("input", "`par` must be numbers, not ", describe(par))
   if (length(par) != n) abort("shape", "`par` must have ", counted(n, "number"), ", not ", length(par))
   before <- 0L

@@ -64,7 +64,11 @@ traced_sign <- function(symbol, x) {
 Math.kernweave_traced <- function(x, ...) {
   if (...length()) return(traced_operator(.Generic, x, ..1))
   rule <- .subset2(rules$math, .Generic)
-  if (is.null(rule)) return(take(x, running_winner(plain_value(x), .Generic)))
+  if (is.null(rule)) {  # cummax() and cummin(): each place is that of the winner so far, the first of equal ones
+    so_far <- get(.Generic, baseenv())(plain_value(x))
+    is_new <- c(TRUE, so_far[-1] != so_far[-length(so_far)])[seq_along(so_far)]
+    return(take(x, structure(cummax(ifelse(is_new, seq_along(so_far), 0L)), names = names(so_far))))
+  }
   value <- .subset2(x, "value")
   r <- rule$f(value)
   write_entry(r, .subset2(x, "tape"), .subset2(x, "place"), function(g) {

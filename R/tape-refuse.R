@@ -2,26 +2,21 @@
 # that the user's code called.
 
 explain_loss <- function(e, home) {
-  if (inherits(e, "kernweave_error")) return()
-  if (is_of_missing(e)) return()
+  # An argument that was not given is missing, whoever asks for it.
+  missing <- gettext("argument \"%s\" is missing, with no default", domain = "R")
+  if (inherits(e, "kernweave_error") || grepl(sub("%s", ".*", missing, fixed = TRUE), conditionMessage(e))) return()
   culprit <- culprit_call(e, home)
   if (is.null(culprit)) return()
   name <- paste(deparse(culprit[[1]]), collapse = "")
+  remedy <- if (name %in% names(instead_of)) instead_of[[name]]
+            else "with_gradient() gives a function its own derivative"
   abort("no_gradient", "`", name, "` cannot take numbers that are being differentiated (", conditionMessage(e), "); ",
-        instead_of[name] %na% "with_gradient() gives a function its own derivative", call = without_data(culprit))
+        remedy, call = without_data(culprit))
 }
 
 # The remedies for functions that cannot have a rule.
 instead_of <- c(`for` = "go over seq_along(x) and take x[k]", `if` = "write the comparison out",
                 `while` = "write the comparison out", `:` = "whole numbers have no derivative")
-
-`%na%` <- function(x, otherwise) if (is.na(x)) otherwise else x
-
-# An argument that was not given is missing, whoever asks for it.
-is_of_missing <- function(e) {
-  said <- gettext("argument \"%s\" is missing, with no default", domain = "R")
-  grepl(gsub("%s", ".*", said, fixed = TRUE), conditionMessage(e))
-}
 
 # Outwards from the error, the last call before the user's own code if that handed over something traced; where there is
 # none, it was a primitive function, which has no frame.
@@ -31,10 +26,16 @@ culprit_call <- function(e, home) {
   for (k in rev(seq_len(sys.nframe()))) {
     f <- sys.function(k)
     if (is_users(f, home)) {
-      return(found %or% if (mentions_traced(conditionCall(e), sys.frame(k))) primitive_call(e, sys.frame(k)))
+      call <- conditionCall(e)
+      known <- !is.null(found) || !mentions_traced(call, sys.frame(k)) || knows_traced(call, sys.frame(k))
+      if (known || !is.name(call[[1]])) return(found)
+      return(if (is.primitive(get0(as.character(call[[1]]), baseenv()))) call)
     }
     caller <- if (parents[k]) sys.frame(parents[k]) else globalenv()
-    if (speaks_for_others(f) || is_ours(f) || knows_traced(sys.call(k), caller)) next
+    # Errors of these functions say what the user has written.
+    speaks <- any(vapply(list(stop, stopifnot, match.arg, tryCatch, try), identical, NA, f))
+    is_ours <- !is.primitive(f) && identical(topenv(environment(f)), topenv())
+    if (speaks || is_ours || knows_traced(sys.call(k), caller)) next
     if (mentions_traced(sys.call(k), caller)) found <- sys.call(k)
   }
   found
@@ -44,13 +45,6 @@ is_users <- function(f, home) {
   top <- topenv(environment(f))
   !is_package(top) || identical(top, home) && !identical(environment(f), topenv())
 }
-
-# Tells whether errors of f say what the user has written.
-speaks_for_others <- function(f) {
-  any(vapply(list(stop, stopifnot, match.arg, tryCatch, try), identical, NA, f))
-}
-
-is_ours <- function(f) !is.primitive(f) && identical(topenv(environment(f)), topenv())
 
 mentions_traced <- function(call, frame) {
   is_bound <- function(name) tryCatch(is_traced(get0(name, frame)), error = function(e) FALSE)
@@ -62,10 +56,4 @@ mentions_traced <- function(call, frame) {
 knows_traced <- function(call, frame) {
   name <- if (is.name(call[[1]])) as.character(call[[1]]) else ""
   name == "%*%" || name %in% c("[", "[[") && !mentions_traced(as.expression(as.list(call)[-(1:2)]), frame)
-}
-
-primitive_call <- function(e, frame) {
-  call <- conditionCall(e)
-  if (knows_traced(call, frame) || !is.name(call[[1]])) return(NULL)
-  if (is.primitive(get0(as.character(call[[1]]), baseenv()))) call
 }

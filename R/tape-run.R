@@ -16,7 +16,11 @@ traced_run <- function(f, arguments, wrt) {
 }
 
 start_run <- function(f, arguments, wrt) {
-  arguments <- with_defaults(f, arguments, wrt)
+  # An argument of `wrt` that was not given has its default.
+  defaults <- Filter(function(default) !identical(default, quote(expr = )), formals(args(f)))
+  for (name in setdiff(intersect(wrt, names(defaults)), names(arguments))) {
+    arguments[name] <- list(eval(defaults[[name]], list2env(as.list(arguments), parent = environment(f))))
+  }
   names <- labels_of(arguments)
   wrt <- chosen_arguments(structure(arguments, names = names), wrt)
   tape <- new_tape(tracing$depth + 1L)
@@ -44,7 +48,8 @@ call_traced <- function(f, arguments) {
 
 # --- arguments ----------------------------------------------------------------------------------------------------
 
-# A function with the arguments of f, and perhaps more, that hands on those it was given as a list.
+# Makes a function with the arguments of f, and perhaps `extra` ones, that hands those it was given to `compute`, as a
+# list.
 derivative_function <- function(f, compute, extra = list()) {
   check_function(f, "f")
   formals <- formals(args(f))
@@ -67,15 +72,6 @@ arguments_given <- function(frame, names) {
     else if (!eval(call("missing", as.name(name)), frame)) found[name] <- list(get(name, frame))
   }
   found
-}
-
-# An argument of `wrt` that was not given has its default.
-with_defaults <- function(f, arguments, wrt) {
-  defaults <- Filter(function(default) !identical(default, quote(expr = )), formals(args(f)))
-  for (name in setdiff(intersect(wrt, names(defaults)), names(arguments))) {
-    arguments[name] <- list(eval(defaults[[name]], list2env(as.list(arguments), parent = environment(f))))
-  }
-  arguments
 }
 
 # Names of arguments; those without are called as R calls them.
@@ -177,13 +173,12 @@ reached <- function(run) {
   if (has_reached(run, run$result)) return(run)
   of <- paste0("`", names(run$inputs), "`", collapse = ", ")
   if (is_traced(run$result)) abort("no_gradient", "the result is a value of another gradient, kept after its return")
+  is_formula <- inherits(run$result, c("lazy_tensor", "lazy_reduction", "linear_op"))
   abort("no_gradient", "the result does not depend on ", of, ": ",
-        if (is_formula_of_ours(run$result)) paste0("it is ", describe(run$result), ", which is no number yet")
+        if (is_formula) paste0("it is ", describe(run$result), ", which is no number yet")
         else if (holds_traced(run$result)) "it is a list; take the number out of it"
         else paste0("it is plain, ", describe(run$result), "; somewhere its history was lost"))
 }
-
-is_formula_of_ours <- function(x) inherits(x, c("lazy_tensor", "lazy_reduction", "linear_op"))
 
 one_number <- function(run) {
   n <- length(reached(run)$result)
@@ -193,17 +188,12 @@ one_number <- function(run) {
 
 gradient_of <- function(run, cotangent, wrt) {
   parts <- cotangents(run, cotangent)
-  if (!is.null(wrt)) warn_unreached(run, parts)
-  filled(run, parts)
-}
-
-warn_unreached <- function(run, parts) {
+  if (is.null(wrt)) return(filled(run, parts))
   of <- rep(names(run$inputs), vapply(run$inputs, function(input) length(traced_in(input)), 0L))
-  for (name in names(run$inputs)) {
-    if (all(vapply(parts[of == name], is.null, NA))) {
-      warn("unreached", "the result does not depend on `", name, "`: its gradient is 0")
-    }
+  for (name in names(run$inputs)) if (all(vapply(parts[of == name], is.null, NA))) {
+    warn("unreached", "the result does not depend on `", name, "`: its gradient is 0")
   }
+  filled(run, parts)
 }
 
 # Parts shaped like the inputs, as the user gives them: a list, or what belongs to the only input. Names say which
@@ -220,26 +210,23 @@ parts_given <- function(parts, run, argument) {
         paste(sizes, collapse = ", "), ", not ", paste(lengths(parts), collapse = ", "))
 }
 
-# In the order of the inputs. A list without names is in that order.
+# Puts parts into the order of the inputs. A list without names is in that order.
 by_names <- function(parts, inputs, argument) {
   if (is.null(parts)) return(over_inputs(inputs, function(input) numeric(length(input))))
   if (!is.list(parts) || !is.list(inputs)) return(parts)
   if (!is.null(names(parts))) {
-    check_part_names(names(parts), names(inputs), argument)
+    unknown <- setdiff(names(parts), names(inputs))
+    if (length(unknown)) {
+      abort("input", "`", argument, "`: there is no input `", unknown[1], "`",
+            near_hint(unknown[1], names(inputs), there_are(names(inputs))))
+    }
+    twice <- names(parts)[duplicated(names(parts))]
+    if (length(twice)) abort("input", "`", argument, "` has two parts `", twice[1], "`")
     parts <- parts[names(inputs)]
   } else if (length(parts) != length(inputs)) {
     return(parts)
   }
   Map(by_names, unname(parts), unname(inputs), argument)
-}
-
-check_part_names <- function(given, known, argument) {
-  unknown <- setdiff(given, known)
-  if (length(unknown)) {
-    abort("input", "`", argument, "`: there is no input `", unknown[1], "`",
-          near_hint(unknown[1], known, there_are(known)))
-  }
-  if (anyDuplicated(given)) abort("input", "`", argument, "` has two parts `", given[anyDuplicated(given)], "`")
 }
 
 pairing <- function(parts, others) {

@@ -35,20 +35,13 @@ put <- function(g, at, n, extent) {
   }
   g <- as.vector(g)
   at <- as.vector(at)
-  if (length(at) == 1L && !is.na(at)) return(put_one(g, at, n, extent))
   if (anyNA(at)) {
     g <- g[!is.na(at)]
     at <- at[!is.na(at)]
   }
-  out <- if (length(at) > many_places || anyDuplicated(at)) scatter_rows(g, at, n) else replace(numeric(n), at, g)
+  often <- length(at) > many_places || length(at) > 1L && anyDuplicated(at)
+  out <- if (often) scatter_rows(g, at, n) else replace(numeric(n), at, g)
   dim(out) <- extent
-  out
-}
-
-put_one <- function(g, at, n, extent) {
-  out <- numeric(n)
-  out[at] <- g
-  if (!is.null(extent)) dim(out) <- extent
   out
 }
 
@@ -78,13 +71,12 @@ join <- function(parts) {
   record(parts, join(lapply(parts, lowered, level)), pull_cutting(parts))
 }
 
-places_in <- function(parts) Map(places_of, parts, cumsum(c(0L, lengths(parts)))[seq_along(parts)])
-
 # The elements of some values; `f` makes of the places of each, in a list, those of the result.
 arranged <- function(parts, f) {
   lists <- Filter(is.list, parts)
   if (length(lists)) abort("no_gradient", "a traced value does not go with ", describe(lists[[1]]), " here")
-  at <- f(places_in(parts))
+  before <- cumsum(c(0L, lengths(parts)))[seq_along(parts)]
+  at <- f(Map(places_of, parts, before))
   joined <- join(unname(parts))
   if (is.null(attributes(at)) && identical(at, seq_along(joined))) joined else take(joined, at)
 }
@@ -169,7 +161,8 @@ arranging_functions <- list(
     parts <- list(...)
     if (highest_level(parts) == 0L) return(base::c(..., recursive = recursive, use.names = use.names))
     if (any(vapply(parts, is.list, NA))) return(do.call(base::c, lapply(parts, as.list)))
-    if (is.null(names(parts)) && !any(vapply(parts, has_names, NA))) return(join(parts))
+    unnamed <- function(x) is.null(names(plain_value(x)))
+    if (is.null(names(parts)) && all(vapply(parts, unnamed, NA))) return(join(parts))
     arranged(parts, function(at) do.call(base::c, base::c(at, use.names = use.names)))
   },
 
@@ -179,7 +172,10 @@ arranging_functions <- list(
   unlist = function(x, recursive = TRUE, use.names = TRUE) {
     if (is_traced(x)) return(x)
     if (!holds_traced(x)) return(base::unlist(x, recursive, use.names))
-    if (!recursive && any(vapply(x, is.list, NA))) return(base::unlist(lapply(x, in_list), FALSE, use.names))
+    if (!recursive && any(vapply(x, is.list, NA))) {
+      parts <- lapply(x, function(part) if (is_traced(part)) list(part) else part)
+      return(base::unlist(parts, FALSE, use.names))
+    }
     leaves <- list()
     before <- 0L
     at <- rapply(x, how = "replace", f = function(leaf) {
@@ -269,6 +265,4 @@ with_attribute <- function(x, name, value) {
   x
 }
 
-has_names <- function(x) !is.null(names(plain_value(x)))
 holds_traced <- function(x) is_traced(x) || is.list(x) && !isS4(x) && any(vapply(x, holds_traced, NA))
-in_list <- function(x) if (is_traced(x)) list(x) else x

@@ -166,8 +166,7 @@ mean.kernweave_traced <- function(x, trim = 0, na.rm = FALSE, ...) {
 diff.kernweave_traced <- function(x, lag = 1L, differences = 1L, ...) {
   rows <- function(x, at) if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
   for (time in seq_len(differences)) {
-    n <- NROW(x)
-    kept <- seq_len(max(n - lag, 0))
+    kept <- seq_len(max(NROW(x) - lag, 0))
     x <- rows(x, kept + lag) - rows(x, kept)
   }
   x

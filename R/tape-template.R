@@ -11,15 +11,19 @@ most_templates <- 256
 template_of <- function(R) {
   if (!is.null(R$pairs)) return(own_template(R))
   structure <- structure_of(R)
+  given <- without_saved(structure$operands)
   at <- match(structure$key, templates$keys)
   if (is.na(at)) {
+    inputs <- lapply(given, function(operand) new_operand(operand$name, operand$axis, operand$width, operand$kind))
+    names <- list2env(list(from = given, to = inputs), parent = emptyenv())
+    template <- list(reduction = restated(R, names), inputs = inputs)
     # Numbers written in formulas are part of them: a function with others at each call would fill the memory.
     full <- length(templates$keys) >= most_templates
     templates$keys <- c(if (!full) templates$keys, structure$key)
-    templates$values <- c(if (!full) templates$values, list(new_template(R, structure$operands)))
+    templates$values <- c(if (!full) templates$values, list(template))
     at <- length(templates$keys)
   }
-  list(template = templates$values[[at]], operands = without_saved(structure$operands))
+  list(template = templates$values[[at]], operands = given)
 }
 
 # A reduction that waits for data is the template of its calls.
@@ -40,18 +44,13 @@ structure_of <- function(R) {
     part <- parts[[k <- k + 1]]
     read <- r_structure(part$outputs, part$extents, plan_options(part, call_options(part$settings)))
     operands <- c(operands, read$operands[is.na(match_operands(read$operands, operands))])
-    parts <- with_those_behind(parts, read$operands)
+    for (operand in read$operands) {
+      if (is.null(operand$from) || !is.na(place_among(operand$from$reduction, parts))) next
+      parts <- c(parts, list(operand$from$reduction))
+    }
     key <- c(key, read$key, marks_of(part, read$operands, operands, parts))
   }
   list(key = paste(key, collapse = " "), operands = operands)
-}
-
-with_those_behind <- function(parts, operands) {
-  for (operand in operands) {
-    if (is.null(operand$from) || !is.na(place_among(operand$from$reduction, parts))) next
-    parts <- c(parts, list(operand$from$reduction))
-  }
-  parts
 }
 
 # Reductions are the same where they share what is kept with them.
@@ -66,12 +65,6 @@ marks_of <- function(part, read, operands, parts) {
   outputs <- lapply(part$outputs, function(output) c(output$label, is.null(output$rows), isTRUE(output$transposed)))
   unlist(list(match_operands(read, operands), saved, groups, outputs, part$extent, names(part$settings), part$settings,
               part$single, part$labels, part$derivative))
-}
-
-new_template <- function(R, operands) {
-  given <- without_saved(operands)
-  inputs <- lapply(given, function(operand) new_operand(operand$name, operand$axis, operand$width, operand$kind))
-  list(reduction = restated(R, list2env(list(from = given, to = inputs), parent = emptyenv())), inputs = inputs)
 }
 
 # A reduction over other operands: `names` says which stand for which, and learns those of saved results.

@@ -19,19 +19,15 @@ losing_methods <- c(
 register_traced <- function() {
   register <- function(name, method) registerS3method(name, traced_class, method, envir = home_of_generic(name))
   for (name in arranging_methods) register(name, by_places(get(name, home_of_generic(name))))
-  for (name in asking_methods) register(name, of_plain(get(name, home_of_generic(name))))
-  for (name in names(losing_methods)) register(name, losing_method(name, losing_methods[[name]]))
-}
-
-of_plain <- function(f) {
-  force(f)
-  function(x, ...) f(plain_value(x), ...)
-}
-
-losing_method <- function(name, instead) {
-  force(name)
-  force(instead)
-  function(x, ...) abort("no_gradient", name, "() of a traced value has no derivative: ", instead)
+  lapply(asking_methods, function(name) {
+    f <- get(name, home_of_generic(name))
+    register(name, function(x, ...) f(plain_value(x), ...))
+  })
+  lapply(names(losing_methods), function(name) {
+    register(name, function(x, ...) {
+      abort("no_gradient", name, "() of a traced value has no derivative: ", losing_methods[[name]])
+    })
+  })
 }
 
 #' @export

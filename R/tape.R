@@ -21,10 +21,10 @@ new_traced <- function(value, level, tape, place) {
 
 level_of <- function(x) if (is_traced(x)) .subset2(x, "level") else 0L
 
-# One level down, and all levels down.
+# Goes one level down.
 value_of <- function(x) if (is_traced(x)) .subset2(x, "value") else x
 
-# Down to below a level.
+# Goes one level down where a value is of this level.
 lowered <- function(x, level) if (is_traced(x) && .subset2(x, "level") == level) .subset2(x, "value") else x
 
 # --- writing ----------------------------------------------------------------------------------------------------
@@ -89,7 +89,10 @@ trace_call <- function(f, args, adjoints, name = "this function") {
   level <- highest_level(args)
   if (level == 0L) return(do.call(f, args))
   own <- which(vapply(args, level_of, 0L) == level)
-  refuse_argument(setdiff(names(args)[own], names(adjoints)), name)
+  unknown <- setdiff(names(args)[own], names(adjoints))
+  if (length(unknown)) {
+    abort("no_gradient", name, "() has no derivative in `", unknown[1], "`; leave it out of `wrt` if it is a constant")
+  }
   inner <- lapply(args, lowered, level)
   r <- trace_call(f, inner, adjoints, name)
   record(args, r, pull_of(adjoints[names(args)[own]], own, r, inner))
@@ -105,12 +108,6 @@ pull_of <- function(adjoints, own, r, args) {
       parts[own[k]] <- list(shaped_like(where_flowing(part, g), args[[own[k]]]))
     }
     parts
-  }
-}
-
-refuse_argument <- function(argument, name) {
-  if (length(argument)) {
-    abort("no_gradient", name, "() has no derivative in `", argument[1], "`; leave it out of `wrt` if it is a constant")
   }
 }
 

@@ -7,21 +7,15 @@ held <- new.env(parent = emptyenv())
 # The most bytes to hold, and the number of the last task.
 holding <- new.env(parent = emptyenv())
 
-# Describes this process to the session that sends it work.
+# Describes this process to the session that sends it work. GPUs are counted without starting the driver, since they
+# are chosen before that. `memory` is in bytes, or those that a control group allows; not known outside Linux.
 worker_card <- function() {
-  list(host = Sys.info()[["nodename"]], pid = Sys.getpid(), isa = r_use_instructions("present"),
-       cores = r_allowance(0L)$cores, gpus = gpus_of_machine(), memory = memory_of_machine())
-}
-
-# The driver says so without being started: GPUs are chosen before that.
-gpus_of_machine <- function() length(list.files("/proc/driver/nvidia/gpus"))
-
-# Bytes, or those that a control group allows; not known outside Linux.
-memory_of_machine <- function() {
   first <- function(file) suppressWarnings(tryCatch(readLines(file, 1), error = function(e) character()))
   all <- 1024 * as.numeric(gsub("[^0-9]", "", first("/proc/meminfo")))
   allowed <- c(first("/sys/fs/cgroup/memory.max"), first("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-  min(all, suppressWarnings(as.numeric(allowed)), Inf, na.rm = TRUE)
+  list(host = Sys.info()[["nodename"]], pid = Sys.getpid(), isa = r_use_instructions("present"),
+       cores = r_allowance(0L)$cores, gpus = length(list.files("/proc/driver/nvidia/gpus")),
+       memory = min(all, suppressWarnings(as.numeric(allowed)), Inf, na.rm = TRUE))
 }
 
 # Threads, the GPU that is this worker's among several on its host, and the bytes that it holds at most.
@@ -50,7 +44,7 @@ worker_block <- function(task) {
   c(found, list(seconds = proc.time()[["elapsed"]] - start, bytes = held_bytes()))
 }
 
-# Rows go to their place among all, of which no others are read.
+# Keeps what was sent. Rows go to their place in an array of all rows, of which no others are read.
 hold <- function(sent) {
   entry <- held[[sent$serial]] %or% list2env(list(bytes = 0, whole = FALSE), parent = emptyenv())
   if (is.null(sent$rows)) {

@@ -70,15 +70,15 @@
 #' close(at)
 #' tryCatch(x[1, ], kernweave_error_file_changed = conditionMessage)
 map_points <- function(file, width, offset = 0) {
-  stored <- if (is.object(file)) stored_matrix(file)
-  if (is.null(stored)) {
+  if (is.object(file)) {
+    stored <- stored_matrix(file)
+    if (!missing(width)) check_width(width, stored$width, "`file`")
+    if (!missing(offset)) abort("input", "`offset` is for files; ", describe(file), " knows where its numbers begin")
+  } else {
     if (missing(width)) abort("input", "`width`, the number of columns, is not given, and the file does not say it")
     stored <- list(path = existing_file(file), width = check_count(width, "width"), offset = check_offset(offset),
                    rows = NA_real_)
     refuse_no_doubles(stored$path, stored$offset)
-  } else {
-    if (!missing(width)) check_width(width, stored$width, "`file`")
-    if (!missing(offset)) abort("input", "`offset` is for files; ", describe(file), " knows where its numbers begin")
   }
   r_map(stored$path, stored$width, stored$offset, stored$rows, stored$names)
 }
@@ -176,7 +176,11 @@ stored_fbm <- function(x) {
 #' @rdname map_points
 #' @export
 write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
-  path <- new_file_name(file)
+  path <- check_file_name(file)
+  if (dir.exists(path)) abort("input", "`file`, `", file, "`, is a folder")
+  if (!dir.exists(dirname(path))) abort("input", "there is no folder `", dirname(path), "`", in_folder(path))
+  # The whole name is kept, whatever folder `read` may go to; of a link, the name of the file itself.
+  path <- if (file.exists(path)) normalizePath(path) else file.path(normalizePath(dirname(path)), basename(path))
   if (is.null(read)) {
     if (missing(x)) abort("input", "neither `x`, the points, nor `read`, a function that gives them, is given")
     source <- rows_of_value(plain_value(x))
@@ -189,14 +193,6 @@ write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
   }
   write_by_rows(path, source, if (is.null(rows)) max(1, 2^21 %/% source$width) else check_count(rows, "rows"))
   invisible(r_map(path, source$width, 0, NA_real_, NULL))
-}
-
-# Returns a new file's whole name, whatever folder `read` may go to; of a link, the name of the file itself.
-new_file_name <- function(file) {
-  path <- check_file_name(file)
-  if (dir.exists(path)) abort("input", "`file`, `", file, "`, is a folder")
-  if (!dir.exists(dirname(path))) abort("input", "there is no folder `", dirname(path), "`", in_folder(path))
-  if (file.exists(path)) normalizePath(path) else file.path(normalizePath(dirname(path)), basename(path))
 }
 
 check_width <- function(width, own, what) {

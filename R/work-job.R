@@ -67,7 +67,7 @@ told_by_rows <- function(found) {
 
 run_job <- function(whole, folder, w) {
   job <- known_job(folder, stamp_of_job(whole$R, whole$operands, whole$data, whole$options), whole)
-  left <- setdiff(seq_along(job$blocks), finished_blocks(folder, job$blocks))
+  left <- setdiff(seq_along(job$blocks), finished_blocks(folder))
   if (length(left) && is.null(w)) {
     for (k in left) write_block(folder, k, rows_decided(whole, job$blocks[[k]], job$decision))
   } else if (length(left)) {
@@ -76,7 +76,9 @@ run_job <- function(whole, folder, w) {
     run_blocks(w, task, job$blocks[left], store, whole$seconds,
                function(k, value) write_block(folder, left[k], told_by_rows(value)))
   }
-  bind_blocks(lapply(seq_along(job$blocks), read_block, folder = folder))
+  bind_blocks(lapply(seq_along(job$blocks), function(k) {
+    readRDS(list.files(folder, paste0("^", block_name(k), ".*[.]rds$"), full.names = TRUE)[1])
+  }))
 }
 
 # --- the folder ---------------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ known_job <- function(folder, stamp, whole) {
 block_name <- function(k) sprintf("block-%06d-", k)
 
 # A block's name has the sum of its bytes: what is cut or damaged has another.
-finished_blocks <- function(folder, blocks) {
+finished_blocks <- function(folder) {
   files <- list.files(folder, "^block-[0-9]{6}-[0-9a-f]{32}[.]rds$", full.names = TRUE)
   whole <- tools::md5sum(files) == sub(".*-([0-9a-f]{32})[.]rds$", "\\1", files)
   unlink(files[!whole])
@@ -141,11 +143,7 @@ write_block <- function(folder, k, value) {
   if (!file.rename(part, whole)) abort("disk", "a file of the job cannot be renamed to ", whole)
 }
 
-read_block <- function(k, folder) {
-  readRDS(list.files(folder, paste0("^", block_name(k), ".*[.]rds$"), full.names = TRUE)[1])
-}
-
-# Nothing is left where a disk is full.
+# Saves an object in a file. No part of the file is left if the disk is full.
 save_whole <- function(x, file) {
   part <- paste0(file, ".part")
   tryCatch({
@@ -170,7 +168,8 @@ lock_folder <- function(folder) {
   if (!dir.create(lock, showWarnings = FALSE)) {
     if (!dir.exists(lock)) abort("disk", "nothing can be written in the folder ", folder)
     of <- tryCatch(readLines(owner), error = function(e) "", warning = function(w) "")
-    if (!is_gone(of, mine)) {
+    gone <- length(of) < 2 || of[1] == mine[1] && (of[2] == mine[2] || has_ended(as.integer(of[2])))
+    if (!gone) {
       abort("job_changed", "process ", of[2], " on ", of[1], " is at work in ", folder, "; if it is no more, delete ",
             lock)
     }
@@ -182,11 +181,6 @@ lock_folder <- function(folder) {
   }
   tryCatch(writeLines(as.character(mine), owner), warning = cannot, error = cannot)
   unlock
-}
-
-is_gone <- function(of, mine) {
-  if (length(of) < 2) return(TRUE)
-  of[1] == mine[1] && (of[2] == mine[2] || has_ended(as.integer(of[2])))
 }
 
 # Windows knows no signal that only asks. On Linux a process that was killed may have a number until somebody asks how

@@ -12,6 +12,7 @@
 #' @examples
 #' kernweave_sitrep()
 kernweave_sitrep <- function() {
+  had <- chosen_threads()
   report <- list(
     versions = c(kernweave = version_of("kernweave"), R = as.character(getRversion()), Rcpp = version_of("Rcpp"),
                  platform = R.version$platform, compiler = r_compiler()),
@@ -19,12 +20,12 @@ kernweave_sitrep <- function() {
     devices = r_devices(),
     gpu = r_gpu_report(),
     cache = cache_line(),
-    cpu = c(instructions = r_use_instructions("present"), threads = threads_line())
+    cpu = c(instructions = r_use_instructions("present"),
+            threads = paste0(had$threads, " of ", counted(had$cores, "core"), ", ", had$why))
   )
   asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
   report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
   wrong <- if (is.character(asked)) paste0("An option, or its environment variable KERNWEAVE_*, is wrong: ", asked)
-  had <- chosen_threads()
   report$problems <- c(problems(report), more_cores(had$threads, had$cores, had$why), wrong)
   structure(report, class = "kernweave_sitrep")
 }
@@ -32,14 +33,7 @@ kernweave_sitrep <- function() {
 version_of <- function(package) as.character(utils::packageVersion(package))
 
 # Threads of a call that sets none, why so many, and the cores of this process.
-chosen_threads <- function() {
-  asked <- tryCatch(option("threads"), kernweave_error = function(e) NULL)
-  r_allowance(asked %or% 0L)
-}
-
-threads_line <- function(had = chosen_threads()) {
-  paste0(had$threads, " of ", counted(had$cores, "core"), ", ", had$why)
-}
+chosen_threads <- function() r_allowance(tryCatch(option("threads"), kernweave_error = function(e) NULL) %or% 0L)
 
 # The formula of a plain sum over one axis of all pairs; NULL of other reductions.
 summed_over_pairs <- function(R) {
@@ -136,7 +130,7 @@ more_cores <- function(threads, cores, why = "") {
   if (nzchar(limit) && r_threads(cores) < cores) {
     return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment limits calls to that many of ", cores, " cores."))
   }
-  paste0("Calls use ", threads, if (threads == 1) " thread" else " threads", " on ", cores, " cores; all of them: ",
+  paste0("Calls use ", counted(threads, "thread"), " on ", cores, " cores; all of them: ",
          "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
 }
 

@@ -38,10 +38,11 @@ reduction_block <- function(R, block, of) {
   if (!is.null(R$groups) || !is.null(R$axes)) {
     abort("unsupported", if (is.null(R$axes)) "a gradient" else "an index formula", " has no blocks of rows")
   }
-  range <- range_of_block(whole, block, of)
-  found <- rows_decided(whole, if (range[2] < range[1]) c(1, min(whole$rows, whole$grain)) else range)
+  ends <- pmin(whole$rows, whole$grain * round(ceiling(whole$rows / whole$grain) * c(block - 1, block) / of))
+  empty <- ends[1] == ends[2]
+  found <- rows_decided(whole, if (empty) c(1, min(whole$rows, whole$grain)) else c(ends[1] + 1, ends[2]))
   if (length(unique(found$rows)) > 1) abort("unsupported", "results of this reduction have other rows, each its own")
-  rows <- if (range[2] < range[1]) integer() else sort(numbers_of_rows(found$rows[[1]]))
+  rows <- if (empty) integer() else sort(numbers_of_rows(found$rows[[1]]))
   # Rows elsewhere are not known: what is finished is the whole.
   out <- finish_results(R, bind_blocks(list(found), whole$rows), whole$data, whole$operands)
   structure(rows_among(out, rows), rows = rows)
@@ -50,10 +51,4 @@ reduction_block <- function(R, block, of) {
 rows_among <- function(x, rows) {
   if (is.list(x)) return(lapply(x, rows_among, rows))
   do.call(`[`, c(list(x, rows), rep(list(TRUE), max(0, length(dim(x)) - 1)), drop = FALSE))
-}
-
-# The first and the last row; one before the first where there are none.
-range_of_block <- function(whole, block, of) {
-  ends <- pmin(whole$rows, whole$grain * round(ceiling(whole$rows / whole$grain) * c(block - 1, block) / of))
-  c(ends[1] + 1, ends[2])
 }

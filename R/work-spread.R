@@ -5,7 +5,10 @@
 run_spread <- function(w, R, ready, data, owners, options, pairs) {
   whole <- r_decide(ready$plan, data, owners, R$extent, options, pairs)
   if (whole$grain == 0 || whole$rows == 0 || !(w$always || pays(w, whole, data, options))) return(NULL)
-  dealt <- if (is_flat(w, whole)) "columns" else "rows"
+  # Columns are dealt out if blocks of rows are too few to busy all workers, and those of columns are more.
+  rows <- units_of(dealt_side(whole, "rows"))
+  flat <- !whole$folded && rows < 2 * length(shares_of(w)) && units_of(dealt_side(whole, "columns")) > rows
+  dealt <- if (flat) "columns" else "rows"
   task <- task_of(R, ready$operands, data, whole, options, dealt)
   store <- store_of_job(R, ready$operands, data, task)
   blocks <- blocks_of(w, whole, dealt)
@@ -26,16 +29,10 @@ dealt_side <- function(whole, dealt) {
 
 units_of <- function(side) if (side$grain == 0) 0 else ceiling(side$count / side$grain)
 
-# Tells whether a call has too few blocks of rows to busy all workers, and more blocks of columns.
-is_flat <- function(w, whole) {
-  rows <- units_of(dealt_side(whole, "rows"))
-  !whole$folded && rows < 2 * length(shares_of(w)) && units_of(dealt_side(whole, "columns")) > rows
-}
-
 # Returns the part of a task that is the same for all blocks of a call. `dealt`: "rows" or "columns" are dealt out.
 task_of <- function(R, operands, data, whole, options, dealt = "rows") {
   side <- dealt_side(whole, dealt)
-  list(job = serial_of_reduction(R), data = data_of_tasks(operands, data, side$apart), decision = whole$decision,
+  list(job = serial_of(R$cache), data = data_of_tasks(operands, data, side$apart), decision = whole$decision,
        pairs = if (!is.null(R$pairs)) list(serial = serial_of(R$pairs$rule), swapped = R$pairs$swapped),
        settings = options[c("device", "precision")], plainly = FALSE, dealt = dealt, rows = c(1, whole$rows),
        count = side$count)
@@ -63,59 +60,53 @@ serial_of <- function(owner) {
   owner$serial
 }
 
-# Made elsewhere, or the finalizer would keep what it waits for.
+# Makes a finalizer in a frame of its own: in that of serial_of() it would keep alive what it waits for.
 dropped_serial <- function(serial) {
   force(serial)
   function(owner) session$dropped <- c(session$dropped, serial)
 }
-
-serial_of_reduction <- function(R) serial_of(R$cache)
 
 # An operand's own data by serial, those of a block's points alone where nothing reads others (`apart`); what is given
 # for it travels with each task.
 data_of_tasks <- function(operands, data, apart) {
   sent <- function(operand, x, apart) {
     if (!identical(operand$data, x)) return(list(value = x))
-    list(serial = serial_of(owner_of_data(operand)), apart = apart && is_dense(x))
+    # Points of both sides have one owner. A mapped file travels as its name, whole.
+    owner <- if (bindingIsActive("data", operand)) environment(activeBindingFunction("data", operand)) else operand
+    dense <- is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames")) && !r_is_mapped(x)
+    list(serial = serial_of(owner), apart = apart && dense)
   }
   found <- Map(sent, operands, data, apart)
   wholly <- vapply(Filter(function(one) isFALSE(one$apart), found), `[[`, "", "serial")
   lapply(found, function(one) if (isTRUE(one$serial %in% wholly)) replace(one, "apart", FALSE) else one)
 }
 
-# Numbers and no more, in memory: a mapped file travels as its name.
-is_dense <- function(x) is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames")) && !r_is_mapped(x)
-
-# Points of both sides have one owner.
-owner_of_data <- function(operand) {
-  if (bindingIsActive("data", operand)) environment(activeBindingFunction("data", operand)) else operand
-}
-
 # Returns the values that stay with workers, by serial: the reduction, its pairs, data.
 store_of_job <- function(R, operands, data, task) {
   kept <- !vapply(task$data, function(one) is.null(one$serial), NA)
   serials <- c(task$job, task$pairs$serial, vapply(task$data[kept], `[[`, "", "serial"))
-  stats::setNames(c(list(bare_reduction(R, operands)), if (!is.null(R$pairs)) list(bare_rule(R$pairs$rule)),
-                    data[kept]), serials)
+  said <- R$pairs$rule$said
+  # Near pairs of an approximation are listed for those who do not have it.
+  if (typeof(said$ranges$rectangles) == "externalptr") said$ranges$rectangles <- r_far_near(said$ranges$rectangles)
+  stats::setNames(c(list(bare_reduction(R, operands)), if (!is.null(R$pairs)) list(new_pairs(said)$rule), data[kept]),
+                  serials)
 }
 
 # Returns the values that a task needs, by key: a serial, or a serial and some rows of its data.
 needs_of <- function(task) {
   of_data <- lapply(Filter(function(one) !is.null(one$serial), task$data), function(one) {
     if (!one$apart) return(list(one["serial"]))
-    lapply(cells_of(task[[task$dealt]], task$count), function(rows) list(serial = one$serial, rows = rows))
+    # Points are sent by the cell, 64 of all: where borders of blocks move, few are sent again.
+    each <- ceiling(task$count / 64)
+    range <- range_of_task(task)
+    k <- seq((range[1] - 1) %/% each, (range[2] - 1) %/% each)
+    ends <- pmin((k + 1) * each, task$count)
+    Map(function(from, to) list(serial = one$serial, rows = c(from, to)), k * each + 1, ends)
   })
   needs <- c(list(list(serial = task$job)), if (!is.null(task$pairs)) list(task$pairs["serial"]),
              unlist(unname(of_data), recursive = FALSE))
   names(needs) <- vapply(needs, key_of, "")
   needs[!duplicated(names(needs))]
-}
-
-# Points are sent by the cell, 64 of all: where borders of blocks move, few are sent again.
-cells_of <- function(range, count) {
-  each <- ceiling(count / 64)
-  k <- seq((range[1] - 1) %/% each, (range[2] - 1) %/% each)
-  Map(c, k * each + 1, pmin((k + 1) * each, count))
 }
 
 key_of <- function(need) paste(c(need$serial, need$rows), collapse = " ")
@@ -130,13 +121,6 @@ with_store <- function(task, store, known = character()) {
     c(need, list(count = task$count, value = unname(if (is.matrix(x)) x[rows, , drop = FALSE] else x[rows])))
   })
   task
-}
-
-# Near pairs of an approximation are listed for those who do not have it.
-bare_rule <- function(rule) {
-  said <- rule$said
-  if (typeof(said$ranges$rectangles) == "externalptr") said$ranges$rectangles <- r_far_near(said$ranges$rectangles)
-  new_pairs(said)$rule
 }
 
 # The reduction without numbers, of operands that have none, and without what was made of it here.
@@ -175,17 +159,12 @@ ranges_up_to <- function(ends) Map(c, c(1, ends[-length(ends)] + 1), ends)
 
 # In proportion to speeds, which differ a little from call to call: workers keep their rows as long as that is little.
 shares_of <- function(w) {
-  speeds <- speeds_of(w)
+  speeds <- w$speed[ready_nodes(w)]
+  if (!length(speeds)) speeds <- rep(1, length(w$cluster))
+  speeds[is.na(speeds)] <- if (all(is.na(speeds))) 1 else mean(speeds, na.rm = TRUE)
   speeds <- speeds / sum(speeds)
   if (length(w$shares) != length(speeds) || any(abs(log(speeds / w$shares)) > log(1.25))) w$shares <- speeds
   w$shares
-}
-
-speeds_of <- function(w) {
-  seen <- w$speed[ready_nodes(w)]
-  if (!length(seen)) seen <- rep(1, length(w$cluster))
-  seen[is.na(seen)] <- if (all(is.na(seen))) 1 else mean(seen, na.rm = TRUE)
-  seen
 }
 
 run_blocks <- function(w, task, blocks, store, seconds, keep = NULL) {

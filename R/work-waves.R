@@ -7,19 +7,11 @@ by_waves <- function(w, tasks, store, patience, keep = NULL) {
   if (!all(vapply(w$cluster, inherits, NA, c("SOCKnode", "SOCK0node")))) {
     return(kept_results(by_apply(w, tasks, store), keep))
   }
-  wave <- new.env(parent = emptyenv())
-  wave$w <- w
-  wave$tasks <- tasks
-  wave$needs <- lapply(tasks, function(task) names(needs_of(task)))
-  wave$store <- store
-  wave$patience <- patience
-  wave$at <- integer(length(w$cluster))      # the task each node is at; 0: none
-  wave$since <- numeric(length(w$cluster))
-  wave$speaking <- 0L  # the node that a message is written to or read from
-  wave$tried <- integer(length(tasks))
-  wave$found <- vector("list", length(tasks))
-  wave$keep <- keep
-  wave$waiting <- seq_along(tasks)
+  # `at`: the task each node is at, 0 for none; `speaking`: the node that a message is written to or read from.
+  wave <- list2env(list(w = w, tasks = tasks, needs = lapply(tasks, function(task) names(needs_of(task))),
+                        store = store, patience = patience, keep = keep, at = integer(length(w$cluster)),
+                        since = numeric(length(w$cluster)), speaking = 0L, tried = integer(length(tasks)),
+                        found = vector("list", length(tasks)), waiting = seq_along(tasks)), parent = emptyenv())
   on.exit(end_wave(wave))
   while (length(wave$waiting) || any(wave$at > 0)) {
     if (!length(ready_nodes(w))) make_again(wave)
@@ -51,11 +43,16 @@ send_blocks <- function(wave) {
   w <- wave$w
   for (node in ready_nodes(w)) {
     if (wave$at[node] || !length(wave$waiting)) next
-    task <- task_for(wave, node)
+    # The next task, or one whose data this node has.
+    there <- vapply(wave$needs[wave$waiting], function(keys) all(keys %in% w$known[[node]]), NA)
+    task <- wave$waiting[c(which(there), 1)[1]]
     if (wave$tried[task] >= 3) {
       abort("worker_lost", text_of_block(wave$tasks[[task]]), " have ended three workers")
     }
-    message <- with_news(w, node, with_store(wave$tasks[[task]], wave$store, w$known[[node]]))
+    message <- with_store(wave$tasks[[task]], wave$store, w$known[[node]])
+    dropped <- session$dropped  # what this node may forget, as far as it was not told
+    if (length(dropped) > w$told[node]) message$forget <- dropped[(w$told[node] + 1):length(dropped)]
+    w$told[node] <- length(dropped)
     suspendInterrupts(if (spoken_to(wave, node, send_message(w$cluster[[node]], message))) {
       w$known[[node]] <- union(w$known[[node]], names(message$store))
       wave$waiting <- setdiff(wave$waiting, task)
@@ -70,20 +67,6 @@ send_blocks <- function(wave) {
 
 range_of_task <- function(task) task[[task$dealt]]
 text_of_block <- function(task) paste(task$dealt, range_of_task(task)[1], "to", range_of_task(task)[2])
-
-# The next task, or one whose data this node has.
-task_for <- function(wave, node) {
-  there <- vapply(wave$needs[wave$waiting], function(keys) all(keys %in% wave$w$known[[node]]), NA)
-  wave$waiting[c(which(there), 1)[1]]
-}
-
-# The task with what this node may forget.
-with_news <- function(w, node, task) {
-  dropped <- session$dropped
-  if (length(dropped) > w$told[node]) task$forget <- dropped[(w$told[node] + 1):length(dropped)]
-  w$told[node] <- length(dropped)
-  task
-}
 
 send_message <- function(node, task) {
   call <- list(fun = worker_block, args = list(task), return = TRUE, tag = NULL)
@@ -108,7 +91,7 @@ receive_blocks <- function(wave, seconds) {
   ready <- tryCatch(socketSelect(lapply(w$cluster[busy], `[[`, "con"), FALSE, seconds), error = function(e) TRUE)
   for (node in busy[ready]) {
     suspendInterrupts({
-      answer <- spoken_to(wave, node, read_message(w$cluster[[node]]))
+      answer <- spoken_to(wave, node, tryCatch(unserialize(w$cluster[[node]]$con)$value, error = function(e) NULL))
       if (is.list(answer)) take_answer(wave, node, answer) else lose_node(wave, node, "died")
     })
   }
@@ -116,8 +99,6 @@ receive_blocks <- function(wave, seconds) {
     if (as.numeric(Sys.time()) - wave$since[node] > wave$patience) lose_node(wave, node, "did not answer")
   }
 }
-
-read_message <- function(node) tryCatch(unserialize(node$con)$value, error = function(e) NULL)
 
 # R hears the user while it waits for a socket, be interrupts suspended or not. So a node is remembered while a message
 # is written or read; one that stands still in the middle of it is given up after the same patience.
@@ -149,14 +130,10 @@ take_answer <- function(wave, node, answer) {
     if (is.null(wave$keep)) wave$found[task] <- list(answer$value) else wave$keep(task, answer$value)
     w$blocks[node] <- w$blocks[node] + 1L
     w$bytes[node] <- answer$bytes
-    note_speed(w, node, block[2] - block[1] + 1, answer$seconds)
+    # A worker's speed changes slowly, so it is averaged. Less than a tenth of a second tells little.
+    if (answer$seconds < 0.1) return(invisible())
+    w$speed[node] <- mean(c(w$speed[node], (block[2] - block[1] + 1) / answer$seconds), na.rm = TRUE)
   }
-}
-
-# Averages the speed of a node, since a worker changes slowly. Less than a tenth of a second tells little.
-note_speed <- function(w, node, points, seconds) {
-  if (seconds < 0.1) return(invisible())
-  w$speed[node] <- mean(c(w$speed[node], points / seconds), na.rm = TRUE)
 }
 
 lose_node <- function(wave, node, why) {
@@ -203,23 +180,19 @@ by_apply <- function(w, tasks, store) {
   left <- seq_along(tasks)
   for (supplied in list(identity, function(task) with_store(task, store))) {
     if (!length(left)) break
-    answers <- apply_once(w, lapply(tasks[left], supplied))
+    w$lost <- data.frame(node = seq_along(w$cluster), why = "was interrupted")
+    now <- lapply(tasks[left], supplied)
+    answers <- tryCatch(parallel::clusterApply(w$cluster, now, worker_block), error = function(e) {
+      w$lost$why <- conditionMessage(e)
+      abort("worker_lost", "the workers are lost: ", conditionMessage(e))
+    })
+    w$lost <- w$lost[0, ]
     for (k in seq_along(answers)) if (!is.null(answers[[k]]$error)) abort_again(answers[[k]]$error)
     done <- !vapply(answers, function(answer) is.null(answer$value), NA)
     found[left[done]] <- lapply(answers[done], `[[`, "value")
     left <- left[!done]
   }
   found
-}
-
-apply_once <- function(w, tasks) {
-  w$lost <- data.frame(node = seq_along(w$cluster), why = "was interrupted")
-  answers <- tryCatch(parallel::clusterApply(w$cluster, tasks, worker_block), error = function(e) {
-    w$lost$why <- conditionMessage(e)
-    abort("worker_lost", "the workers are lost: ", conditionMessage(e))
-  })
-  w$lost <- w$lost[0, ]
-  answers
 }
 
 # One future for each block, with all it needs, since who computes it is the plan's business; three tries.

@@ -64,7 +64,10 @@ kernweave_workers <- function(cluster, threads = NULL, always = FALSE, patience 
   w$patience <- patience
   w$lost <- data.frame(node = integer(), why = character())
   class(w) <- "kernweave_workers"
-  if (w$door == "future") need_future() else join_cluster(w, if (is.null(w$make)) cluster else cluster())
+  if (w$door == "cluster") join_cluster(w, if (is.null(w$make)) cluster else cluster())
+  else if (!requireNamespace("future", quietly = TRUE)) {
+    abort("input", "workers of a future plan need the future package: install.packages(\"future\")")
+  }
   w
 }
 
@@ -72,11 +75,6 @@ kernweave_workers <- function(cluster, threads = NULL, always = FALSE, patience 
 session_mark <- function() paste(Sys.getpid(), session$started)
 session <- new.env(parent = emptyenv())
 session$started <- ""
-
-need_future <- function() {
-  if (requireNamespace("future", quietly = TRUE)) return(invisible())
-  abort("input", "workers of a future plan need the future package: install.packages(\"future\")")
-}
 
 # A cluster is asked who its nodes are, and told their threads.
 join_cluster <- function(w, cluster) {
@@ -114,8 +112,7 @@ of_nodes <- function(cluster, f, ...) {
 version_there <- function(package, libraries) {
   version <- function() tryCatch(as.character(utils::packageVersion(package)), error = function(e) "")
   if (!nzchar(version())) .libPaths(c(.libPaths(), libraries))
-  found <- version()
-  c(version = found, libraries = paste(.libPaths(), collapse = ", "), host = Sys.info()[["nodename"]])
+  c(version = version(), libraries = paste(.libPaths(), collapse = ", "), host = Sys.info()[["nodename"]])
 }
 environment(version_there) <- baseenv()
 
@@ -138,17 +135,14 @@ print.kernweave_workers <- function(x, ...) {
   } else {
     cat(counted(length(x$cluster), "worker"), if (x$always) ", used for everything that can be dealt out", "\n",
         sep = "")
-    print(table_of_workers(x), row.names = FALSE)
+    of <- function(field) unname(sapply(x$cards, `[[`, field))
+    state <- rep("ready", length(x$cluster))
+    state[x$lost$node] <- x$lost$why
+    print(data.frame(worker = seq_along(x$cluster), host = of("host"), pid = of("pid"), threads = of("threads"),
+                     instructions = of("isa"), blocks = x$blocks, MB = round(x$bytes / 2^20, 1), state = state),
+          row.names = FALSE)
   }
   invisible(x)
-}
-
-table_of_workers <- function(w) {
-  of <- function(field) unname(sapply(w$cards, `[[`, field))
-  state <- rep("ready", length(w$cluster))
-  state[w$lost$node] <- w$lost$why
-  data.frame(worker = seq_along(w$cluster), host = of("host"), pid = of("pid"), threads = of("threads"),
-             instructions = of("isa"), blocks = w$blocks, MB = round(w$bytes / 2^20, 1), state = state)
 }
 
 #' @export
