@@ -49,10 +49,6 @@ is_audited <- function(state) {
 
 wants_audit <- function(state) state$certify == "audit" && !is_audited(state)
 
-note_audit <- function(state, checked) {
-  state$audit <- list(error = max(checked$error, state$audit$error), rows = sum(checked$rows, state$audit$rows))
-}
-
 # Returns the largest absolute value of the finite numbers, or 1 if all are 0.
 largest_size <- function(x) {
   most <- max(abs(x[is.finite(x)]), 0)

@@ -14,20 +14,15 @@ explain.linear_op <- function(x, ...) {
 
 explained_state <- function(state, extent) {
   plan <- plan_of_approximation(state)
-  written <- formula_text(state$tensor$formula, 100000L, 15)
-  beside <- list(written = written, dim = extent, bytes = plan$bytes, bound = state$used * plan$scale,
-                 certify = state$certify, stated = error_sentence(state, plan))
-  own <- if (is.null(plan$parts)) explained_plan(state, plan)
-         else list(parts = lapply(plan$parts, explained_state, extent))
-  structure(c(beside, own), class = c("kernweave_explained_approximation", "kernweave_explanation"))
-}
-
-explained_plan <- function(state, plan) {
+  beside <- list(written = formula_text(state$tensor$formula, 100000L, 15), dim = extent, bytes = plan$bytes,
+                 bound = state$used * plan$scale, certify = state$certify, stated = error_sentence(state, plan))
   levels <- plan$levels
-  classes <- levels$skipped + levels$far + levels$split > 0
-  list(formula = plan$formula, factors = plan$factors, no_series = plan$no_series, levels = levels[classes, ],
-       near_pairs = plan$near_pairs, precision = precision_beside(state, plan), gpu = gpu_of_approximation(state),
-       work = work_of_product(state, plan))
+  own <- if (!is.null(plan$parts)) list(parts = lapply(plan$parts, explained_state, extent))
+         else list(formula = plan$formula, factors = plan$factors, no_series = plan$no_series,
+                   levels = levels[levels$skipped + levels$far + levels$split > 0, ], near_pairs = plan$near_pairs,
+                   precision = precision_beside(state, plan), gpu = gpu_of_approximation(state),
+                   work = work_of_product(state, plan))
+  structure(c(beside, own), class = c("kernweave_explained_approximation", "kernweave_explanation"))
 }
 
 # In coefficients of series, of which a processor takes 1e9 to 1e10 a second.
@@ -38,12 +33,6 @@ work_of_product <- function(state, plan) {
 near_share <- function(state, plan) {
   work <- work_of_product(state, plan)
   work[["near"]] / max(sum(work), 1)
-}
-
-# Begins a product as named work if it takes some seconds or more. A quicker product may be one of hundreds.
-begin_product <- function(state, plan, columns) {
-  if (sum(work_of_product(state, plan)) * columns < 1e10) return(invisible())
-  begin_work("approximated product", steps = 1, quicker = quicker_approximation(state))
 }
 
 quicker_approximation <- function(state) {
@@ -68,22 +57,19 @@ print_plan <- function(x, digits) {
   cat("formula of the squared distance s\n  ", few_digits(x$formula, digits), "\n", sep = "")
   if (nzchar(x$factors)) cat("  times factors ", x$factors, "\n", sep = "")
   if (nzchar(x$no_series)) cat("  ", x$no_series, ": pairs are left out or near\n", sep = "")
+  levels <- x$levels
+  plain <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
+  shown <- data.frame(side = format(2 * levels$half, digits = 3), degrees = levels$degrees, terms = plain(levels$terms),
+                      `left out` = levels$skipped, series = levels$far, split = levels$split,
+                      `pairs by series` = plain(levels$far_pairs), check.names = FALSE)
+  cells <- apply(rbind(names(shown), as.matrix(shown)), 2, format, justify = "right")
   cat("levels, with their classes of pairs of boxes\n")
-  writeLines(paste0("  ", level_lines(x$levels)))
+  writeLines(paste0("  ", apply(cells, 1, paste, collapse = "  ")))
   cat("near pairs\n  ", format(x$near_pairs / max(x$dim[1], 1), digits = 3, big.mark = ","), " a row, ",
       format(100 * x$near_pairs / max(prod(x$dim), 1), digits = 2), " % of all, in ", x$precision, "\n", sep = "")
   share <- format(100 * x$work / max(sum(x$work), 1), digits = 1, scientific = FALSE, trim = TRUE)
   cat("work of a product\n  ", share[1], " % near pairs, ", share[2], " % series; ", format(x$bytes / 2^20, digits = 2),
       " MB are kept", if (!is.null(x$gpu)) paste(", on GPU", x$gpu), "\n", sep = "")
-}
-
-level_lines <- function(levels) {
-  plain <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
-  shown <- data.frame(side = format(2 * levels$half, digits = 3), degrees = levels$degrees, terms = plain(levels$terms),
-                      `left out` = levels$skipped, series = levels$far, split = levels$split,
-                      `pairs by series` = plain(levels$far_pairs), check.names = FALSE)
-  lines <- rbind(names(shown), as.matrix(shown))
-  apply(apply(lines, 2, format, justify = "right"), 1, paste, collapse = "  ")
 }
 
 # Returns the lines of print() about an approximation.

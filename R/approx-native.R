@@ -15,12 +15,6 @@ native_approximation <- function(state, width, ladder = FALSE) {
        threads = threads_of(state$tensor), near_share = near_share(state, plan), device = gpu %or% -1L)
 }
 
-# Audits an approximation before iterations, whose products are not audited one by one. Returns its native form.
-audited_approximation <- function(state, width, ladder) {
-  if (wants_audit(state)) approximated_product(state, random_signs(state$tensor$extent[2], 1, 1))
-  native_approximation(state, width, ladder)
-}
-
 # The formula over near pairs alone. Boxes are ranges of points in their order, in which the data are put once; where
 # that cannot be (`in_order` FALSE), at each product. It is kept with the formula, as what is not saved: its data are
 # copies.

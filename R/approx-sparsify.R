@@ -85,12 +85,3 @@ truncation_line <- function(F) {
   share <- 100 * truncated$kept / max(prod(F$extent[1:2]), 1)
   paste0("  ", format(share, digits = 2), " % of pairs, left-out values <= ", format(truncated$left_out, digits = 3))
 }
-
-# Weights of what is left out are all weights but those of what is kept.
-bound_of_truncation <- function(F, truncated, b) {
-  size <- abs(b)
-  kept <- with_pairs(Vj(size), F$pairs)
-  kept <- reduction(lazy_set(kept, precision = "float64"), "sum", index = "j")
-  all <- rep(colSums(size), each = nrow(kept))
-  truncated$left_out * pmax(all * (1 + 1e-12) - kept, 0)
-}

@@ -47,7 +47,11 @@ plan_of_summands <- function(state, why) {
   terms <- if (is.null(state$derivative)) summands(state$tensor)
   if (length(terms) < 2) refuse_plan(state, why)
   half <- seq_len(ceiling(length(terms) / 2))
-  parts <- lapply(list(terms[half], terms[-half]), function(some) state_of_summand(Reduce(`+`, some), state))
+  parts <- lapply(list(terms[half], terms[-half]), function(some) {
+    part <- new_approximation(Reduce(`+`, some), state$tol, state$certify)
+    for (name in c("used", "near", "prices", "argument")) part[[name]] <- state[[name]]
+    part
+  })
   refused <- function(e) refuse_plan(state, why)
   plans <- tryCatch(lapply(parts, plan_of_approximation), kernweave_error_not_a_distance = refused,
                     stackOverflowError = refused)  # of thousands of summands
@@ -55,10 +59,4 @@ plan_of_summands <- function(state, why) {
   list(parts = parts, pointer = plans[[1]]$pointer, same = all(vapply(plans, `[[`, NA, "same")),
        scale = total("scale"), near_pairs = total("near_pairs"), bytes = total("bytes"),
        levels = do.call(rbind, lapply(plans, `[[`, "levels")))
-}
-
-state_of_summand <- function(K, state) {
-  part <- new_approximation(K, state$tol, state$certify)
-  for (name in c("used", "near", "prices", "argument")) part[[name]] <- state[[name]]
-  part
 }

@@ -145,7 +145,12 @@ approximation_of <- function(op) if (is_op(op)) .subset2(op, "approximated")
 
 check_approximated <- function(K, argument) {
   check_all_pairs(K, argument, "approximate()")
-  if (!is.null(K$pairs) && !lacks_diagonal(K)) {
+  if (is.null(K$pairs)) return(invisible())
+  said <- said_of(K$pairs)
+  others <- said[c("by", "ranges", "pattern")]
+  distinct <- row_index() != col_index()
+  known <- all(vapply(others, is.null, NA)) && format(said$where) %in% c(format(distinct), format(t(distinct)))
+  if (!known) {
     abort("unsupported", "`", argument, "` is restricted to some of its pairs; approximate() knows exclude_diag() ",
           "alone")
   }
@@ -179,7 +184,12 @@ plan_of_approximation <- function(state) {
           "up to 3: use lowrank() for smooth kernels, sparsify() for kernels that vanish")
   }
   if (is.character(plan)) plan <- plan_of_summands(state, plan)
-  else plan$diagonal <- far_diagonal(state, plan)
+  else if (!is.null(state$tensor$pairs) && length(far <- r_far_from_themselves(plan$pointer))) {
+    # Series stand for pairs of a point with itself, too: products are less by their values. Near ones may be infinite,
+    # and are not computed at all.
+    plan$diagonal <- matrix(0, state$tensor$extent[1], width(state$tensor))
+    plan$diagonal[far, ] <- as.matrix(diag(state$all, names = FALSE))[far, ]
+  }
   state$plan <- plan
 }
 
@@ -270,14 +280,16 @@ approximated_product <- function(state, v, u = NULL) {
           checked$rows, " random rows, more than `tol` = ", format(state$tol), "; `certify = \"proof\"` bounds it ",
           "beforehand")
   }
-  note_audit(state, checked)
+  state$audit <- list(error = max(checked$error, state$audit$error), rows = sum(checked$rows, state$audit$rows))
   out
 }
 
 unaudited_product <- function(state, v, u = NULL) {
   plan <- plan_of_approximation(state)
   if (!is_on_device(v)) v <- columns_of_numbers(v)
-  begin_product(state, plan, NCOL(v))
+  if (sum(work_of_product(state, plan)) * NCOL(v) >= 1e10) {  # some seconds: a quicker one may be one of hundreds
+    begin_work("approximated product", steps = 1, quicker = quicker_approximation(state))
+  }
   on.exit(end_work("approximated product"))
   out <- r_operator_product(native_approximation(state, NCOL(v)), v, TRUE, if (!is.null(u)) columns_of_numbers(u))
   step_work("approximated product")
@@ -317,7 +329,11 @@ error_bound <- function(A, b) {
   }
   b <- unname(as.matrix(plain_value(b)))
   if (nrow(b) != dim(A)[2]) abort("shape", "`b` has ", nrow(b), " rows, and `A` ", dim(A)[2], " columns")
-  if (!is.null(truncated)) bound_of_truncation(A, truncated, b) else bound_of(state, b)
+  if (is.null(truncated)) return(bound_of(state, b))
+  # Weights of what is left out are all weights but those of what is kept.
+  size <- abs(b)
+  kept <- reduction(lazy_set(with_pairs(Vj(size), A$pairs), precision = "float64"), "sum", index = "j")
+  truncated$left_out * pmax(rep(colSums(size), each = nrow(kept)) * (1 + 1e-12) - kept, 0)
 }
 
 bound_of <- function(state, v) {
@@ -338,7 +354,9 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   index <- check_index(index)
   if (!row$fn %in% c("sum", "mean")) abort("unsupported", "`tol` is for sums and means, not for ", row$fn, "()")
   weight <- check_weight(weight, F, row)
-  beside <- !is.null(weight) && !varies_only_along(weight, if (index == "i") "i" else "j")
+  # A weight that is a vector along the folded axis is multiplied. Any other weight is a factor of the formula.
+  along <- if (index == "i") c("i", "j") else c("j", "i")
+  beside <- !is.null(weight) && (!has_axis(weight, along[1]) || has_axis(weight, along[2]))
   F <- do.call(lazy_set, c(list(if (beside) F * weight else F), list(...)))
   if (index == "i") F <- t(F)
   n <- need_extent(F, "j", "a reduction with `tol`")
@@ -352,9 +370,6 @@ reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   if (row$fn == "mean") out <- out / terms
   if (drop) rearranged(out, without_column) else out
 }
-
-# Tells whether a weight is a vector along `axis`, which is multiplied. Any other weight is a factor of the formula.
-varies_only_along <- function(weight, axis) has_axis(weight, axis) && !has_axis(weight, setdiff(c("i", "j"), axis))
 
 approximated_sums <- function(F, tol, w) {
   traced <- length(traced_operands(F)) > 0

@@ -17,8 +17,10 @@ sum_ops <- function(parts, coefficients = rep(1, length(parts))) {
   ops <- lapply(terms, `[[`, "op")
   by <- vapply(terms, `[[`, 0, "by")
   if (is_alone(terms)) return(ops[[1]])
-  new_op("sum", ops[[1]]$dim, parts = ops, coefficients = by, symmetric = joint_symmetry(ops),
-         settings = joint_settings(ops))
+  # A sum is symmetric if all terms are, and is not if all but one are.
+  symmetric <- vapply(ops, `[[`, NA, "symmetric")
+  new_op("sum", ops[[1]]$dim, parts = ops, coefficients = by, settings = joint_settings(ops),
+         symmetric = if (anyNA(symmetric) || sum(!symmetric) > 1) NA else all(symmetric))
 }
 
 terms_of <- function(op, by) {
@@ -35,13 +37,18 @@ joined_terms <- list(
     values <- Reduce(`+`, lapply(terms, function(term) term$by * unname(term$op$values)))
     diagonal_of(stats::setNames(values, first_names(lapply(terms, `[[`, "op"), 1)))
   }),
-  lazy = list(from = 1, join = function(terms) lazy_op(added_tensors(terms))),
+  lazy = list(from = 1, join = function(terms) {  # a formula that has subtractions where there are any
+    negative <- vapply(terms, function(term) isTRUE(term$by < 0), NA)
+    tensors <- lapply(terms, function(term) {
+      if (isTRUE(abs(term$by) == 1)) term$op$tensor else abs(term$by) * term$op$tensor
+    })
+    lazy_op(if (all(negative)) -Reduce(`+`, tensors)
+            else Reduce(`-`, tensors[negative], Reduce(`+`, tensors[!negative])))
+  }),
   dense = list(from = 2, join = function(terms) {
     total <- Reduce(`+`, lapply(terms, function(term) term$by * unname(term$op$matrix)))
     ops <- lapply(terms, `[[`, "op")
-    names <- list(first_names(ops, 1), first_names(ops, 2))
-    if (!is.null(names[[1]]) || !is.null(names[[2]])) dimnames(total) <- names
-    dense_op(total)
+    dense_op(named(total, first_names(ops, 1), first_names(ops, 2)))
   })
 )
 
@@ -58,22 +65,6 @@ multiple_of <- function(op, by) {
     sum = sum_ops(lapply(op$parts, multiple_of, by), op$coefficients),
     product_ops(list(diagonal_of(rep(by, op$dim[1])), op))
   ), op)
-}
-
-# A formula that has subtractions where there are any.
-added_tensors <- function(terms) {
-  negative <- vapply(terms, function(term) isTRUE(term$by < 0), NA)
-  tensors <- lapply(terms, function(term) {
-    if (isTRUE(abs(term$by) == 1)) term$op$tensor else abs(term$by) * term$op$tensor
-  })
-  if (all(negative)) return(-Reduce(`+`, tensors))
-  Reduce(`-`, tensors[negative], Reduce(`+`, tensors[!negative]))
-}
-
-# Returns the symmetry of a sum: TRUE if all terms are symmetric, FALSE if all but one are, else NA.
-joint_symmetry <- function(ops) {
-  symmetric <- vapply(ops, `[[`, NA, "symmetric")
-  if (anyNA(symmetric) || sum(!symmetric) > 1) NA else all(symmetric)
 }
 
 joint_settings <- function(ops) {
@@ -139,7 +130,10 @@ t.linear_op <- function(x) {
   switch(x$kind,
     diagonal = x,
     lazy = kept_symmetry(lazy_op(t(x$tensor)), x),
-    lowrank = relabelled(x, rev(x$dimnames)),
+    lowrank = {
+      x$dimnames <- rev(x$dimnames)
+      x
+    },
     dense = new_op("dense", rev(x$dim), matrix = t(x$matrix), symmetric = x$symmetric),
     `function` = turned_function(x),
     sum = kept_symmetry(sum_ops(lapply(x$parts, t), x$coefficients), x),
@@ -147,11 +141,6 @@ t.linear_op <- function(x) {
     block = blocks_op(lapply(block_columns(x$parts), lapply, function(part) if (!is.null(part)) t(part))),
     kronecker = kronecker_op(t(x$parts[[1]]), t(x$parts[[2]]))
   )
-}
-
-relabelled <- function(x, dimnames) {
-  x$dimnames <- dimnames
-  x
 }
 
 kept_symmetry <- function(op, like) {
@@ -172,18 +161,12 @@ turned_function <- function(x) {
 blocks_op <- function(rows) {
   if (length(rows) == 1 && length(rows[[1]]) == 1 && !is.null(rows[[1]][[1]])) return(rows[[1]][[1]])
   extents <- block_extents(rows)
-  there <- unlist(rows, recursive = FALSE)
-  new_op("block", c(sum(extents[[1]]), sum(extents[[2]])), parts = rows, symmetric = block_symmetry(rows),
-         settings = joint_settings(there))
-}
-
-# Symmetric where only symmetric blocks on the diagonal are not zero; else nobody knows.
-block_symmetry <- function(rows) {
-  if (length(rows) != length(rows[[1]])) return(NA)
-  fits <- vapply(seq_along(rows), function(k) {
+  # Symmetric where only symmetric blocks on the diagonal are not zero; else nobody knows.
+  symmetric <- length(rows) == length(rows[[1]]) && all(vapply(seq_along(rows), function(k) {
     all(vapply(rows[[k]][-k], is.null, NA)) && isTRUE(rows[[k]][[k]]$symmetric)
-  }, NA)
-  if (all(fits)) TRUE else NA
+  }, NA))
+  new_op("block", c(sum(extents[[1]]), sum(extents[[2]])), parts = rows, symmetric = if (symmetric) TRUE else NA,
+         settings = joint_settings(unlist(rows, recursive = FALSE)))
 }
 
 block_columns <- function(rows) lapply(seq_along(rows[[1]]), function(k) lapply(rows, `[[`, k))

@@ -5,7 +5,9 @@ t.lazy_tensor <- function(x) {
   made_once(x, "t", function() {
     refuse_named_axes(operands_of(x$formula))
     extent <- x$extent[c(2, 1, seq_along(x$extent)[-(1:2)])]
-    new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, swapped_pairs(x$pairs))
+    pairs <- x$pairs
+    if (!is.null(pairs)) pairs$swapped <- !pairs$swapped
+    new_lazy(r_apply("Swap", list(x$formula), NULL), extent, x$settings, pairs)
   })
 }
 
@@ -186,7 +188,7 @@ setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
   if (!missing(nrow) || !missing(ncol)) abort("input", "diag() of a lazy tensor takes no `nrow` and no `ncol`")
   n <- min(need_extent(x, "i", "diag()"), need_extent(x, "j", "diag()"))
   x <- as_masked(x, "diag()")
-  square <- take_points(take_points(x, seq_len(n), "i", "rows"), seq_len(n), "j", "columns")
+  square <- take_both(x, seq_len(n), seq_len(n))
   along_i <- r_apply("Take", list(square$formula, row_index()$formula), 1L)
   out <- run_single(new_lazy(along_i, c(n, NA), x$settings), "i")
   if (width(x) == 1) one_column(out) else out
@@ -207,11 +209,8 @@ dense <- function(x, ...) {
   if (...length()) abort("input", "as.matrix() of a lazy tensor takes no other arguments")
   extent <- c(need_extent(x, "i", "as.matrix()"), need_extent(x, "j", "as.matrix()"))
   guard_size(extent, width(x), "pairs", "Reduce the formula instead, take rows first,")
-  if (width(x) > 1 && length(traced_operands(x))) stacked(x, extent) else run_single(x, "both")
-}
-
-# One component after the other: an operand of pairs, as the cotangent of these is, has one.
-stacked <- function(x, extent) {
+  if (width(x) == 1 || !length(traced_operands(x))) return(run_single(x, "both"))
+  # One component after the other: an operand of pairs, as the cotangent of these is, has one.
   parts <- lapply(seq_len(width(x)), function(k) run_single(take_components(x, k), "both"))
   names <- dimnames(x)
   arranged(parts, function(at) array(unlist(at), c(extent, width(x)), if (!is.null(names)) c(names, list(NULL))))

@@ -200,20 +200,17 @@ bound <- function(parts, generic) {
     refuse(generic, "tensor", "bind the data before Vi() or Vj(), or give as_op() of the parts for an operator")
   }
   columns <- generic == "cbind"
-  length <- parts[[which(ops)[1]]]$dim[if (columns) 1 else 2]
+  extent <- parts[[which(ops)[1]]]$dim[if (columns) 1 else 2]
   names <- names(parts) %or% character(length(parts))
-  blocks <- lapply(seq_along(parts), function(k) as_op(line_of_vector(parts[[k]], length, columns, names[k])))
+  blocks <- lapply(seq_along(parts), function(k) {
+    x <- parts[[k]]
+    if (!is.numeric(x) || !is.null(dim(x))) return(as_op(x))
+    # A vector is a column or a row, under the name it was given; a number is repeated.
+    line <- rearranged(if (length(x) == 1) rep(x, extent) else x, function(x) matrix(as.vector(x), ncol = 1))
+    line <- named(line, names(x), if (nzchar(names[k])) names[k])
+    as_op(if (columns) line else t(line))
+  })
   blocks_op(if (columns) list(blocks) else lapply(blocks, list))
-}
-
-# A vector as a column or a row, under the name it was given; a number is repeated.
-line_of_vector <- function(x, length, columns, name) {
-  if (!is.numeric(x) || !is.null(dim(x))) return(x)
-  names <- list(names(x), if (nzchar(name)) name)
-  if (base::length(x) == 1) x <- rep(x, length)
-  line <- rearranged(x, function(x) matrix(as.vector(x), ncol = 1))
-  if (!is.null(names[[1]]) || !is.null(names[[2]])) dimnames(line) <- names
-  if (columns) line else t(line)
 }
 
 # --- methods ------------------------------------------------------------------------------------------------

@@ -23,7 +23,9 @@ native_function <- function(op, width, ladder) {
     return(list(kind = "function", dim = as.numeric(op$dim), apply = function(v) refuse_traced(op$apply(v))))
   }
   for (operand in traced_operands(op$tensor)) refuse_traced(operand$traced)
-  audited_approximation(state, width, ladder)
+  # Products of iterations are not audited one by one.
+  if (wants_audit(state)) approximated_product(state, random_signs(state$tensor$extent[2], 1, 1))
+  native_approximation(state, width, ladder)
 }
 
 # Products of a lazy tensor, of which each column has one for each component: a plan for each number of columns. `here`:
@@ -32,7 +34,8 @@ native_lazy <- function(K, width, ladder = FALSE, here = FALSE) {
   for (operand in traced_operands(K)) refuse_traced(operand$traced)
   options <- call_options(K$settings)
   if (!here && !is.null(present_workers(options)) && width(K) == 1) return(product_by_workers(K))
-  widths <- if (may_be_compiled(options)) compiled_rungs(width, ladder)
+  last <- c(which(compiled_widths >= width), length(compiled_widths))[1]
+  widths <- if (may_be_compiled(options)) compiled_widths[if (ladder) seq_len(last) else last]
             else c(if (ladder) product_widths[product_widths < width], min(width, widest_product))
   list(kind = "engine", dim = as.numeric(dim(K)[1:2]), extent = as.numeric(K$extent), settings = options,
        pairs = pair_argument(K$pairs, dim(K)[1:2], options$precision),
@@ -55,11 +58,6 @@ product_widths <- c(1L, 2L, 3L, 4L, 6L, 8L, 12L, 16L, 24L, 32L, 48L)
 # 56, 67 and 203. Four widths are enough; wider products are several of the widest.
 compiled_widths <- c(1L, 4L, 16L, 32L)
 
-compiled_rungs <- function(width, ladder) {
-  last <- c(which(compiled_widths >= width), length(compiled_widths))[1]
-  compiled_widths[if (ladder) seq_len(last) else last]
-}
-
 may_be_compiled <- function(options) options$device != "cpu" && "gpu" %in% r_devices()
 
 product_plan <- function(K, width) {
@@ -75,7 +73,10 @@ product_plan <- function(K, width) {
 
 operator_product <- function(op, v) {
   if (!ncol(v)) return(matrix(0, op$dim[1], 0))
-  if (is_followed(op, v)) return(followed_product(op, v))
+  # A function may hold traced values that are not visible.
+  composed <- is_traced(v) || tracing$depth > 0L &&
+    (any(vapply(op_leaves(op), function(leaf) leaf$kind == "function", NA)) || level_of_op(op) > 0L)
+  if (composed) return(followed_product(op, v))
   if (!is.null(approximation_of(op))) return(op$apply(v))  # its result may stay on a GPU
   r_operator_product(native_operator(op, ncol(v)), v)
 }

@@ -116,16 +116,14 @@ known_diagonal <- function(x) {
     dense = diag(unname(x$matrix)),
     `function` = if (!is.null(approximation_of(x))) known_diagonal(lazy_op(kernel_tensor(x))),
     lowrank = rowSums(x$factor^2),
-    sum = sum_diagonal(x),
+    sum = {
+      parts <- lapply(x$parts, known_diagonal)
+      if (!any(vapply(parts, is.null, NA))) Reduce(`+`, Map(`*`, parts, x$coefficients))
+    },
     product = product_diagonal(x),
     block = block_diagonal(x),
     kronecker = kronecker_diagonal(x)
   )
-}
-
-sum_diagonal <- function(x) {
-  parts <- lapply(x$parts, known_diagonal)
-  if (!any(vapply(parts, is.null, NA))) Reduce(`+`, Map(`*`, parts, x$coefficients))
 }
 
 # Computes the diagonal of A B: the row sums of A * t(B).
@@ -225,16 +223,16 @@ low_rank_block <- function(x, rows, columns) {
   product_ops(list(side(rows, names_along(x, 1)), t(side(columns, names_along(x, 2)))))
 }
 
-can_take <- function(tensor) {
-  said <- said_of(tensor$pairs)
-  pairwise <- vapply(operands_of(tensor$formula), function(operand) operand$axis == "pair", NA)
-  is.null(said$pattern) && !any(pairwise)
+can_take <- function(tensor) is.null(said_of(tensor$pairs)$pattern) && is.null(pairs_of(tensor))
+
+# The name of a matrix of pairs in a formula; NULL where there is none.
+pairs_of <- function(K) {
+  for (operand in operands_of(K$formula)) if (operand$axis == "pair") return(operand$name)
 }
 
-take_both <- function(tensor, rows, columns) {
-  if (!is.null(rows)) tensor <- take_points(tensor, rows, "i", "rows")
-  if (!is.null(columns)) tensor <- take_points(tensor, columns, "j", "columns")
-  tensor
+take_both <- function(K, rows, columns) {
+  if (!is.null(rows)) K <- take_points(K, rows, "i", "rows")
+  if (is.null(columns)) K else take_points(K, columns, "j", "columns")
 }
 
 # Returns an operator that takes rows from the left (side 1) or columns from the right (side 2). NULL if it takes all.

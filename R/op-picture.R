@@ -33,8 +33,14 @@ plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, m
   rows <- sampled(need_extent(x, "i", "plot()"), most)
   columns <- sampled(need_extent(x, "j", "plot()"), most)
   if (!length(rows) || !length(columns)) abort("no_data", "plot(): there are no pairs to draw")
-  drawn <- drawn_numbers(x, rows, columns)
-  ends <- check_ends(zlim %or% ends_of(drawn))
+  drawn <- if (!is.null(pairs_of(x))) dense(x)[rows, columns, drop = FALSE]
+           else dense(drawn_points(drawn_points(x, rows, "i"), columns, "j"))
+  finite <- drawn[is.finite(drawn)]
+  apart <- if (!length(finite)) c(0, 1)
+           else if (min(finite) < max(finite)) range(finite) else finite[1] + c(-0.5, 0.5) * max(1, abs(finite[1]))
+  ends <- zlim %or% apart
+  ok <- is.numeric(ends) && length(ends) == 2 && all(is.finite(ends)) && ends[1] < ends[2]
+  if (!ok) abort("input", "`zlim` must be two numbers, the smaller one first, not ", format_value(ends))
   # Room for the scale is made in the margin, so that par(mfrow) and layout() hold.
   old <- graphics::par(mar = pmax(graphics::par("mar"), c(0, 0, 0, 5.1)))
   on.exit(graphics::par(old))
@@ -44,27 +50,8 @@ plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, m
   invisible(drawn)
 }
 
-drawn_numbers <- function(x, rows, columns) {
-  if (has_pairs(x)) return(as.matrix(x)[rows, columns, drop = FALSE])
-  as.matrix(drawn_points(drawn_points(x, rows, "i"), columns, "j"))
-}
-
 sampled <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
-has_pairs <- function(x) any(vapply(operands_of(x$formula), function(operand) operand$axis == "pair", NA))
 drawn_points <- function(x, places, axis) if (has_axis(x, axis)) take_points(x, places, axis, "places") else x
-
-# Returns the smallest and the largest finite value, made to differ.
-ends_of <- function(values) {
-  values <- values[is.finite(values)]
-  if (!length(values)) return(c(0, 1))
-  if (min(values) < max(values)) range(values) else values[1] + c(-0.5, 0.5) * max(1, abs(values[1]))
-}
-
-check_ends <- function(zlim) {
-  ok <- is.numeric(zlim) && length(zlim) == 2 && all(is.finite(zlim)) && zlim[1] < zlim[2]
-  if (!ok) abort("input", "`zlim` must be two numbers, the smaller one first, not ", format_value(zlim))
-  zlim
-}
 
 # A strip of all colours in the right margin, about a line wide, with an axis.
 draw_scale <- function(ends, col) {

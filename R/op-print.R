@@ -4,7 +4,10 @@
 #' @export
 print.linear_op <- function(x, digits = getOption("digits"), ...) {
   cat("<linear operator> ", op_shape_text(x), "\n  ", op_text(x, 500L, digits), "\n", sep = "")
-  writeLines(vapply(Filter(function(op) op$kind == "lowrank", op_leaves(x)), low_rank_text, ""))
+  for (op in Filter(function(op) op$kind == "lowrank", op_leaves(x))) {
+    cat("  low rank: ", ncol(op$factor), if (is.null(op$landmarks)) " columns, from a sketch," else " landmarks",
+        " leave ", format(op$residual, digits = 3), " of the trace\n", sep = "")
+  }
   for (op in Filter(function(op) !is.null(approximation_of(op)), op_leaves(x))) writeLines(approximation_text(op))
   writeLines(settings_text(x$settings))
   invisible(x)
@@ -26,13 +29,16 @@ str.linear_op <- function(object, ...) {
 #' @export
 summary.linear_op <- function(object, ...) {
   leaves <- op_leaves(object)
-  kinds <- vapply(leaves, leaf_kind, "")
+  kinds <- vapply(leaves, function(op) {
+    switch(op$kind, lazy = "lazy tensor", dense = "matrix", lowrank = "low rank", `function` = op$label, op$kind)
+  }, "")
   lazy <- leaves[kinds == "lazy tensor"]
-  approximated <- Filter(Negate(is.null), lapply(leaves, approximation_of))
+  plans <- lapply(Filter(Negate(is.null), lapply(leaves, approximation_of)), plan_of_approximation)
   structure(
     list(operator = format(object), dim = dim(object), symmetric = object$symmetric, parts = table(kinds, dnn = NULL),
-         pairs = sum(vapply(lazy, function(op) prod(op$dim), 0), vapply(approximated, near_pairs_of, 0)),
-         series = sum(vapply(approximated, series_of, 0)), dense_mb = prod(object$dim) * 8 / 2^20),
+         pairs = sum(vapply(lazy, function(op) prod(op$dim), 0), vapply(plans, `[[`, 0, "near_pairs")),
+         series = sum(vapply(plans, function(plan) sum(plan$levels$far_pairs), 0)),
+         dense_mb = prod(object$dim) * 8 / 2^20),
     class = "summary.linear_op"
   )
 }
@@ -48,13 +54,6 @@ print.summary.linear_op <- function(x, ...) {
       if (x$series) paste0(", ", format(x$series, big.mark = ","), " pairs of boxes"), "\n", sep = "")
   cat("  as a matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
   invisible(x)
-}
-
-near_pairs_of <- function(state) as.numeric(plan_of_approximation(state)$near_pairs)
-series_of <- function(state) sum(plan_of_approximation(state)$levels$far_pairs)
-
-leaf_kind <- function(op) {
-  switch(op$kind, lazy = "lazy tensor", dense = "matrix", lowrank = "low rank", `function` = op$label, op$kind)
 }
 
 # The operators at the end of the tree.
@@ -74,27 +73,18 @@ tree_text <- function(x, budget, digits) {
   texts <- function(parts) vapply(parts, tree_text, "", budget, digits)
   switch(x$kind,
     lazy = formula_text(x$tensor$formula, budget, digits),
-    diagonal = diagonal_text(x$values, digits),
+    diagonal = if (!length(x$values) || anyNA(x$values) || any(x$values != x$values[1])) "diag(d)"
+               else if (x$values[1] == 1) "I" else paste(format(x$values[[1]], digits = digits), "* I"),
     dense = paste0("matrix(", size_text(x), ")"),
     lowrank = paste0("lowrank(", size_text(x), ", rank ", ncol(x$factor), ")"),
     `function` = paste0(x$label, "(", size_text(x), ")"),
     sum = sum_text(texts(x$parts), x$coefficients, digits),
     product = paste(vapply(texts(x$parts), in_parentheses, ""), collapse = " %*% "),
-    block = paste0("[", paste(vapply(x$parts, function(row) block_row_text(row, texts), ""), collapse = "; "), "]"),
+    block = paste0("[", paste(vapply(x$parts, function(row) {
+      paste(vapply(row, function(part) if (is.null(part)) "0" else texts(list(part)), ""), collapse = ", ")
+    }, ""), collapse = "; "), "]"),
     kronecker = paste0("kronecker(", paste(texts(x$parts), collapse = ", "), ")")
   )
-}
-
-block_row_text <- function(row, texts) {
-  shown <- rep("0", length(row))
-  there <- !vapply(row, is.null, NA)
-  shown[there] <- texts(row[there])
-  paste(shown, collapse = ", ")
-}
-
-diagonal_text <- function(values, digits) {
-  if (!length(values) || anyNA(values) || any(values != values[1])) return("diag(d)")
-  if (values[1] == 1) "I" else paste(format(values[[1]], digits = digits), "* I")
 }
 
 sum_text <- function(texts, coefficients, digits) {
@@ -111,9 +101,4 @@ in_parentheses <- function(text) {
   outside <- text
   while (grepl("[(][^()]*[)]", outside)) outside <- gsub("[(][^()]*[)]", "", outside)
   if (grepl("[ ,]", outside) && !grepl("^\\[", outside)) paste0("(", text, ")") else text
-}
-
-low_rank_text <- function(op) {
-  of <- if (is.null(op$landmarks)) "columns, from a sketch," else "landmarks"
-  paste0("  low rank: ", ncol(op$factor), " ", of, " leave ", format(op$residual, digits = 3), " of the trace")
 }

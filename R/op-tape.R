@@ -3,17 +3,15 @@
 
 # --- leaves -----------------------------------------------------------------------------------------------------
 
-traced_leaves <- function(op) {
+level_of_op <- function(op) {
   found <- lapply(op_leaves(op), function(leaf) {
     switch(leaf$kind, lazy = , `function` = traced_values(leaf$tensor), diagonal = list(leaf$values),
            dense = list(leaf$matrix), lowrank = list(leaf$factor))
   })
-  Filter(is_traced, unlist(found, recursive = FALSE))
+  highest_level(unlist(found, recursive = FALSE))
 }
 
 traced_values <- function(F) if (!is.null(F)) lapply(traced_operands(F), `[[`, "traced")
-
-level_of_op <- function(op) highest_level(traced_leaves(op))
 
 # An operator with the values one below a level, in place of those of it.
 lowered_op <- function(op, level) {
@@ -28,21 +26,7 @@ lowered_op <- function(op, level) {
   })
 }
 
-# The operator of the numbers alone.
-plain_op <- function(op) {
-  while (level <- level_of_op(op)) op <- lowered_op(op, level)
-  op
-}
-
 # --- products ---------------------------------------------------------------------------------------------------
-
-# Tells whether a product is to be composed here. A function may hold traced values that are not visible.
-is_followed <- function(op, v) {
-  if (is_traced(v)) return(TRUE)
-  if (tracing$depth == 0L) return(FALSE)
-  leaves <- op_leaves(op)
-  any(vapply(leaves, function(leaf) leaf$kind == "function", NA)) || level_of_op(op) > 0L
-}
 
 # A matrix of numbers multiplied, one of which or the operator is traced.
 followed_product <- function(op, v) {

@@ -193,17 +193,16 @@ op_parts <- c("kind", "dim", "symmetric", "settings", "tensor", "values", "matri
               "dimnames", "label", "parts", "coefficients", "factor", "landmarks", "residual")
 
 op_part <- function(x, name, written) {
-  if (is.character(name) && length(name) == 1 && name %in% op_parts) {
-    return(.subset2(if (name %in% c("factor", "landmarks", "residual")) low_rank_within(x) else x, name))
+  if (!is.character(name) || length(name) != 1 || !name %in% op_parts) {
+    abort("index", "`", written, "` is not defined: write A[I, J] for rows and columns of an operator")
   }
-  abort("index", "`", written, "` is not defined: write A[I, J] for rows and columns of an operator")
-}
-
-# Returns the part of low rank of a sum, which tells what it holds beside a ridge, too.
-low_rank_within <- function(x) {
-  is_low <- function(part) .subset2(part, "kind") == "lowrank"
-  parts <- .subset2(x, "parts")
-  if (.subset2(x, "kind") != "sum" || sum(low <- vapply(parts, is_low, NA)) != 1) x else parts[[which(low)]]
+  if (name %in% c("factor", "landmarks", "residual") && .subset2(x, "kind") == "sum") {
+    # A low rank tells what it holds beside a ridge, too.
+    parts <- .subset2(x, "parts")
+    low <- which(vapply(parts, function(part) .subset2(part, "kind") == "lowrank", NA))
+    if (length(low) == 1) x <- parts[[low]]
+  }
+  .subset2(x, name)
 }
 
 #' @export
@@ -249,8 +248,16 @@ names_along <- function(x, side) {
     dense = dimnames(x$matrix)[[side]],
     `function` = , lowrank = x$dimnames[[side]],
     sum = first_names(x$parts, side),
-    product = outer_names(if (side == 1) x$parts else rev(x$parts), side),
-    block = block_names(x, side)
+    product = {  # a diagonal without names scales what bears its own
+      bears <- function(factor) factor$kind != "diagonal" || !is.null(names(factor$values))
+      outer <- Find(bears, if (side == 1) x$parts else rev(x$parts))
+      if (!is.null(outer)) names_along(outer, side)
+    },
+    block = {
+      names <- lapply(if (side == 1) x$parts else block_columns(x$parts), first_names, side)
+      there <- !all(vapply(names, is.null, NA))
+      if (there) unlist(Map(function(some, n) some %or% character(n), names, block_extents(x$parts)[[side]]))
+    }
   )
 }
 
@@ -259,19 +266,4 @@ first_names <- function(parts, side) {
     found <- if (!is.null(part)) names_along(part, side)
     if (!is.null(found)) return(found)
   }
-}
-
-# A diagonal without names scales what bears its own.
-outer_names <- function(factors, side) {
-  for (factor in factors) {
-    if (factor$kind != "diagonal" || !is.null(names(factor$values))) return(names_along(factor, side))
-  }
-}
-
-block_names <- function(x, side) {
-  lines <- if (side == 1) x$parts else block_columns(x$parts)
-  names <- lapply(lines, first_names, side)
-  if (all(vapply(names, is.null, NA))) return(NULL)
-  sizes <- block_extents(x$parts)[[side]]
-  unlist(Map(function(some, size) some %or% character(size), names, sizes))
 }

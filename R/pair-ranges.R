@@ -39,22 +39,18 @@ ranges <- function(i_blocks, j_blocks, pairs, dim = NULL) {
   at <- block_pairs(pairs, nrow(i), nrow(j))
   rectangles <- list(i_from = i[at[, 1], 1], i_to = i[at[, 1], 2], j_from = j[at[, 2], 1], j_to = j[at[, 2], 2])
   there <- rectangles$i_from <= rectangles$i_to & rectangles$j_from <= rectangles$j_to
-  reach <- c(attr(i, "points") %or% NA, attr(j, "points") %or% NA)
-  if (!is.null(dim)) reach <- block_extent(dim, i, j)
-  structure(list(rectangles = lapply(rectangles, `[`, there), extent = as.numeric(reach), last = c(last(i), last(j)),
-                 blocks = c(nrow(i), nrow(j)), named = nrow(at)), class = "kernweave_ranges")
-}
-
-last <- function(ranges) max(0, ranges[, 2])
-
-block_extent <- function(dim, i, j) {
-  extent <- c(check_count(dim[1], "dim", least = 0), check_count(dim[2], "dim", least = 0))
-  over <- which(extent < c(last(i), last(j)))
-  if (length(over)) {
-    abort("shape", "`dim` has ", extent[over[1]], " points along ", c("i", "j")[over[1]], ", but the ranges reach ",
-          c(last(i), last(j))[over[1]])
+  last <- c(max(0, i[, 2]), max(0, j[, 2]))
+  extent <- c(attr(i, "points") %or% NA, attr(j, "points") %or% NA)
+  if (!is.null(dim)) {
+    extent <- c(check_count(dim[1], "dim", least = 0), check_count(dim[2], "dim", least = 0))
+    over <- which(extent < last)[1]
+    if (!is.na(over)) {
+      abort("shape", "`dim` has ", extent[over], " points along ", c("i", "j")[over], ", but the ranges reach ",
+            last[over])
+    }
   }
-  extent
+  structure(list(rectangles = lapply(rectangles, `[`, there), extent = as.numeric(extent), last = last,
+                 blocks = c(nrow(i), nrow(j)), named = nrow(at)), class = "kernweave_ranges")
 }
 
 # First and last points of ranges, in order.
@@ -156,11 +152,6 @@ ranges_of_points <- function(ranges, axis, rows) {
   extent <- ranges$extent
   extent[side] <- length(rows)
   ranges_in_order(found, order, extent)
-}
-
-check_ranges <- function(ranges) {
-  if (is.null(ranges) || inherits(ranges, "kernweave_ranges")) return(ranges)
-  abort("input", "`ranges` must be made by ranges(), not ", describe(ranges))
 }
 
 swapped_ranges <- function(ranges) {

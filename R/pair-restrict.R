@@ -53,8 +53,11 @@ restrict <- function(F, by = NULL, where = NULL, ranges = NULL, exclude_diag = F
     abort("input", "`F` must be a lazy tensor, not ", describe(F), "; make one with Vi(), Vj() or Pm()")
   }
   check_flag(exclude_diag, "exclude_diag")
-  said <- list(by = groups_of_both(by), ranges = check_ranges(ranges))
-  said <- c(said, conditions(where))
+  by <- groups_of_both(by)
+  if (!is.null(ranges) && !inherits(ranges, "kernweave_ranges")) {
+    abort("input", "`ranges` must be made by ranges(), not ", describe(ranges))
+  }
+  said <- c(list(by = by, ranges = ranges), conditions(where))
   if (exclude_diag) said$where <- both_hold(said$where, row_index() != col_index())
   if (all(vapply(said, is.null, NA))) {
     abort("input", "restrict() needs one of `by`, `where`, `ranges` and `exclude_diag` to define which pairs exist")

@@ -14,11 +14,6 @@ new_pairs <- function(said, swapped = FALSE) {
   list(rule = rule, swapped = swapped)
 }
 
-swapped_pairs <- function(pairs) {
-  if (!is.null(pairs)) pairs$swapped <- !pairs$swapped
-  pairs
-}
-
 # Returns the restrictions of a rule, as the formula sees them.
 said_of <- function(pairs) {
   rule <- pairs$rule
@@ -67,7 +62,7 @@ merge_pairs <- function(a, b) {
 
 met_groups <- function(a, b) {
   if (is.null(a) || is.null(b)) return(a %or% b)
-  sides <- lapply(c(i = "i", j = "j"), function(side) {
+  lapply(c(i = "i", j = "j"), function(side) {
     if (!is.null(a[[side]]) && !is.null(b[[side]]) && !identical(a[[side]], b[[side]])) {
       abort("unsupported", "formulas with different groups of the points along ", side, " cannot meet: ",
             counted(length(a[[side]]$labels), "group"), " of ", length(a[[side]]$codes), " points, and ",
@@ -75,7 +70,6 @@ met_groups <- function(a, b) {
     }
     a[[side]] %or% b[[side]]
   })
-  sides
 }
 
 # --- sizes -------------------------------------------------------------------------------------------------
@@ -107,7 +101,8 @@ check_ranges_end <- function(ranges, extent) {
 # A formula over these pairs, if it has as many points.
 with_pairs <- function(F, pairs) {
   F$pairs <- pairs
-  here <- extent_of_pairs(said_of(pairs))
+  said <- said_of(pairs)
+  here <- extent_of_pairs(said)
   for (side in which(!is.na(here))) {
     n <- F$extent[side]
     if (!is.na(n) && n != here[side]) {
@@ -115,17 +110,11 @@ with_pairs <- function(F, pairs) {
             pair_text(F$pairs), ") is of ", here[side])
     }
   }
-  check_ranges_end(said_of(pairs)$ranges, F$extent)
-  extent <- F$extent
-  extent[1:2] <- ifelse(is.na(extent[1:2]), here, extent[1:2])
-  F$extent <- c(extent[1:2], batches_beside(F, said_of(pairs)$where))
+  check_ranges_end(said$ranges, F$extent)
+  # A condition with batches restricts each in its own way.
+  met <- if (is.null(said$where) || !has_batches(said$where)) F else r_meet(list(without_pairs(F), said$where))
+  F$extent <- c(ifelse(is.na(F$extent[1:2]), here, F$extent[1:2]), met$extent[-(1:2)])
   F
-}
-
-# A condition with batches restricts each in its own way.
-batches_beside <- function(F, where) {
-  met <- if (is.null(where) || !has_batches(where)) F else r_meet(list(without_pairs(F), where))
-  met$extent[-(1:2)]
 }
 without_pairs <- function(F) new_lazy(F$formula, F$extent, F$settings)
 
@@ -136,7 +125,10 @@ base_of <- function(said) Find(function(what) !is.null(said[[what]]), c("ranges"
 
 # True where a pair exists of those that have been found; NULL where all do.
 condition_beside <- function(said, base) {
-  groups <- if (!is.null(said$by) && !identical(base, "by")) same_group(said$by)
+  groups <- if (!is.null(said$by) && !identical(base, "by")) {
+    j <- match(said$by$j$labels, said$by$i$labels, nomatch = 0L)[said$by$j$codes]
+    Vi(as.numeric(said$by$i$codes), name = "group") == Vj(as.numeric(j), name = "group")
+  }
   pattern <- if (!identical(base, "pattern")) said$pattern
   both_hold(both_hold(said$where, pattern), groups)
 }
@@ -161,12 +153,6 @@ allowed_formula <- function(pairs) {
 condition_of <- function(pairs) {
   allowed <- allowed_formula(pairs)
   if (!is.null(allowed)) list(allowed)
-}
-
-# Tells whether both points of a pair are of the same group.
-same_group <- function(by) {
-  j <- match(by$j$labels, by$i$labels, nomatch = 0L)[by$j$codes]
-  Vi(as.numeric(by$i$codes), name = "group") == Vj(as.numeric(j), name = "group")
 }
 
 # The map of a call with so many points along i and j, as r_run() takes it. Which pairs a formula leaves is told by
@@ -279,15 +265,11 @@ over_pairs <- function(R, F, row) {
     output$value <- (F / (terms - output$finish$less))$formula
     output$finish <- utils::modifyList(output$finish, as_they_are[c("per", "less")])
   }
-  output$empty <- empty_value(row)
-  new_reduction(list(output), R$extent, R$settings, R$pairs)
-}
-
-# Returns the result of a row without pairs, if the engine returns another number: a sum of no shares is 0, and a search
-# that skips NaN finds NaN, since pairs that do not exist are NaN.
-empty_value <- function(row) {
+  # The engine returns 0 for a row without pairs, as the sum of no shares, and NaN where a search skips NaN, since pairs
+  # that do not exist are NaN.
   picks <- row$of == "MinArgMin" && row$results == "value_index"
-  if (row$terms != "none") NaN else if (picks) Inf * row$sign
+  output$empty <- if (row$terms != "none") NaN else if (picks) Inf * row$sign
+  new_reduction(list(output), R$extent, R$settings, R$pairs)
 }
 
 with_empty_rows <- function(R, result, output, data, operands) {
@@ -295,7 +277,7 @@ with_empty_rows <- function(R, result, output, data, operands) {
   value <- if (is.list(result)) result$value else result
   doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
   if (!any(doubtful)) return(result)
-  counts <- over_same_pairs(R, terms_of_pairs(R, output$keep), data, operands)
+  counts <- run_reduction(terms_of_pairs(R, output$keep), operands, data)
   # Components of a point have its number, in each batch.
   batches <- prod(dim(counts)[-(1:2)])
   none <- matrix(counts == 0, ncol = batches)[, rep(seq_len(batches), each = length(value) / length(counts))]
@@ -311,8 +293,8 @@ with_first_places <- function(R, result, output, data, operands) {
   if (!isTRUE(R$pairs$rule$ordered) || output$keep != "none" || !finds) return(result)
   output$keep <- "i"
   output$finish$results <- "value_index"
-  rows <- over_same_pairs(R, new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents), data,
-                          operands)
+  by_rows <- new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents)
+  rows <- run_reduction(by_rows, operands, data)
   n <- nrow(rows$value)
   if (n == 0) return(result)
   width <- length(rows$value) / n / output$K
@@ -327,19 +309,6 @@ with_first_places <- function(R, result, output, data, operands) {
   if (is.list(result)) replace(result, "index", list(index)) else index
 }
 
-# Another reduction, on the data of this one.
-over_same_pairs <- function(R, other, data, operands) {
-  run_reduction(other, operands, data)
-}
-
-# Results as if pairs had been gone through as they lie, and those that do not exist had not been met.
-as_pairs_lie <- function(R, results, data, operands) {
-  Map(function(result, output) {
-    result <- with_empty_rows(R, result, output, data, operands)
-    with_first_places(R, result, output, data, operands)
-  }, results, R$outputs)
-}
-
 # --- parts of a restricted formula -------------------------------------------------------------------------
 
 # Restricts pairs to some points of an axis: `rows` has the numbers of the points, `operand` has them as an operand.
@@ -351,9 +320,7 @@ pairs_of_points <- function(pairs, axis, rows, operand) {
           "restrict()")
   }
   if (!is.null(said$ranges)) said$ranges <- ranges_of_points(said$ranges, axis, unname(rows))
-  if (!is.null(said$by[[axis]])) {
-    said$by[[axis]]$codes <- said$by[[axis]]$codes[rows]
-  }
+  if (!is.null(said$by[[axis]])) said$by[[axis]]$codes <- said$by[[axis]]$codes[rows]
   if (!is.null(said$where) && has_axis(said$where, axis)) said$where <- take_points_by(said$where, axis, operand, rows)
   new_pairs(said, pairs$swapped)
 }

@@ -81,15 +81,13 @@ of_batch <- function(F, k, batches) {
     at <- places_of_batches(batch_dim(operand$data), batches)[k]
     new_operand(operand$name, operand$axis, operand$width, operand$kind, one_batch(operand$data, at, operand$axis))
   })
-  new_lazy(home_bound(r_restate(list(F$formula), from, to)[[1]]), F$extent[1:2], F$settings,
-           pairs_of_batch(F$pairs, k, batches))
-}
-
-pairs_of_batch <- function(pairs, k, batches) {
+  pairs <- F$pairs
   said <- if (!is.null(pairs)) said_of(pairs)
-  if (is.null(said$where) || !has_batches(said$where)) return(pairs)
-  said$where <- of_batch(said$where, k, batches)
-  new_pairs(said, pairs$swapped)
+  if (!is.null(said$where) && has_batches(said$where)) {
+    said$where <- of_batch(said$where, k, batches)
+    pairs <- new_pairs(said, pairs$swapped)
+  }
+  new_lazy(home_bound(r_restate(list(F$formula), from, to)[[1]]), F$extent[1:2], F$settings, pairs)
 }
 
 refuse_batches_of <- function(x, what) {

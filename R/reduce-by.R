@@ -38,14 +38,10 @@ put_together <- function(rows, how, by) {
   if (is_traced(rows)) return(traced_groups(rows, how, by, segments))
   shape <- dim(plain) %or% n
   found <- par_reduce(matrix(plain, n, prod(shape[-1])), how, segments)
-  if (length(shape) <= 2) return(if (is.null(dim(plain))) found[, 1] else named_columns(found, plain))
+  if (is.null(dim(plain))) return(found[, 1])
+  if (length(shape) == 2) return(named(found, rownames(found), colnames(plain)))
   others <- dimnames(plain)[-1] %or% vector("list", length(shape) - 1)
   array(found, c(nrow(found), shape[-1]), c(list(rownames(found)), others))
-}
-
-named_columns <- function(found, like) {
-  colnames(found) <- colnames(like)
-  found
 }
 
 # Sums by an index have derivatives.

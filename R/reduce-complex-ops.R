@@ -105,13 +105,11 @@ complex_operation <- function(op, args, attributes = NULL) {
     chosen <- lapply(args[-1], as_complex_of, beside)
     return(new_complex(lazy_if(x, chosen$y$re, chosen$z$re), lazy_if(x, chosen$y$im, chosen$z$im)))
   }
-  switch(op, Square = x * x, Rsqrt = 1 / sqrt(x), Normalize = x * rsqrt(sqnorm2(x)), refuse_complex(op))
-}
-
-refuse_complex <- function(op) {
-  known <- kernweave_operations()
-  abort("unsupported", known$fn[match(op, known$name)], "() of complex formulas is not defined; Re(), Im() and Mod() ",
-        "are real formulas")
+  switch(op, Square = x * x, Rsqrt = 1 / sqrt(x), Normalize = x * rsqrt(sqnorm2(x)), {
+    known <- kernweave_operations()
+    abort("unsupported", known$fn[match(op, known$name)], "() of complex formulas is not defined; Re(), Im() and ",
+          "Mod() are real formulas")
+  })
 }
 
 # Name -> parts of the function, from those of its argument.

@@ -21,18 +21,12 @@ lines_of_operands <- function(operands) {
 
 operand_text <- function(operand) {
   if (!is.null(operand$place)) return(place_text(operand$place))
-  data <- operand$data
   axis <- c(i = "along i", j = "along j", param = "parameter", pair = "each pair")[[operand$axis]]
   what <-
     if (!is.null(operand$from)) "saved from the forward pass"
-    else if (is.null(data)) "placeholder"
-    else paste(NROW_of(operand), operand$kind)
+    else if (is.null(operand$data)) "placeholder"
+    else paste(count_text(if (operand$axis == "param") 1 else rows_of(operand$data), "point"), operand$kind)
   paste0(axis, " (", what, ", width ", operand$width, ")")
-}
-
-NROW_of <- function(operand) {
-  n <- if (operand$axis == "param") 1 else rows_of(operand$data)
-  paste(format(n, big.mark = ","), if (n == 1) "point" else "points")
 }
 
 settings_text <- function(settings) {
@@ -81,14 +75,12 @@ print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
 # Reports a fold over the components of a pair, which is easily taken for a fold over the pairs.
 still_lazy <- function(formula) {
   of_parts <- c(Sum = "sum", Min = "min", Max = "max")
-  fold <- if (formula$op == "Divide" && is_mean(formula$args)) "mean" else of_parts[formula$op]
+  args <- formula$args
+  divisor <- if (formula$op == "Divide" && args[[1]]$op == "Sum") args[[2]]$args
+  # A mean is a sum divided by the number of its components.
+  mean <- is.environment(divisor) && divisor$literal && divisor$data == args[[1]]$args[[1]]$type[1]
+  fold <- if (mean) "mean" else of_parts[formula$op]
   sprintf("  %s over components, still lazy; index = \"j\" reduces the pairs", fold[!is.na(fold)])
-}
-
-# A sum divided by the number of its components.
-is_mean <- function(args) {
-  number <- args[[2]]$args
-  args[[1]]$op == "Sum" && is.environment(number) && number$literal && number$data == args[[1]]$args[[1]]$type[1]
 }
 
 setMethod("show", "lazy_tensor", function(object) print.lazy_tensor(object))

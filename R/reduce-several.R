@@ -21,17 +21,15 @@ reduce_several <- function(F, op, index, K, weight, call, drop, ...) {
     lapply(takes, function(takes) if (takes) given)
   }
   one <- function(F, row, K, weight) {
-    reduction(F, row$fn, index = index, K = K, weight = weight, call = FALSE, drop = drop, ...)
+    reduction(F, row$fn, index = index, K = K, weight = weight, call = if (named) call else FALSE,
+              drop = if (named) FALSE else drop, ...)
   }
-  given <- list(rep_len(formulas, n), rows, taken(K, "K", "value_k"), taken(weight, "weight", "value_weight"))
-  if (named) {  # each by itself
-    now <- function(F, row, K, weight) reduction(F, row$fn, index = index, K = K, weight = weight, call = call, ...)
-    names <- result_names(labels, vapply(rows, `[[`, "", "fn"))
-    return(structure(unname(do.call(Map, c(list(now), given))), names = names))
-  }
-  members <- unname(do.call(Map, c(list(one), given)))
+  members <- unname(Map(one, rep_len(formulas, n), rows, taken(K, "K", "value_k"),
+                        taken(weight, "weight", "value_weight")))
+  names <- result_names(labels, vapply(rows, `[[`, "", "fn"))
+  if (named) return(structure(members, names = names))  # each by itself
   meeting <- r_meet(c(formulas, if (!is.null(weight)) list(as_lazy(weight, formulas[[1]], "weight"))))
-  R <- with_settings(joined(members, result_names(labels, vapply(rows, `[[`, "", "fn")), meeting), ...)
+  R <- with_settings(joined(members, names, meeting), ...)
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }
 

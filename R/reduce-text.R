@@ -51,8 +51,12 @@ reduction_of_text <- function(formula, operands, reduction = NULL, index = NULL,
   if (parsed$K > 0 && is.null(K)) K <- parsed$K
   if (is.null(weight)) weight <- parsed$weight
   else weight <- parsed_text(check_text(weight, "weight"), operands, keops)$formula
-  R <- if (nzchar(parsed$folded)) sum_of_text(parsed$formula, index, ...)
-  else named_reduction(parsed$formula, reduction %or% parsed$reduction, index, K, weight, ...)
+  R <- if (!nzchar(parsed$folded)) {
+    named_reduction(parsed$formula, reduction %or% parsed$reduction, index, K, weight, ...)
+  } else {
+    # A derivative need not vary along the axis that is summed away; its operands say how many terms there are.
+    with_settings(new_reduction(list(sum_output(parsed$formula, kept(check_index(index)))), c(NA_real_, NA)), ...)
+  }
   R$extents <- c(R$extents, lapply(operands, `[[`, "formula"))
   R
 }
@@ -63,11 +67,6 @@ parsed_text <- function(text, operands, keops = FALSE) {
 }
 
 tensor_of <- function(formula) if (!is.null(formula)) new_lazy(formula, c(NA_real_, NA))
-
-# A derivative of a sum need not vary along the axis that is summed away; its operands say how many terms there are.
-sum_of_text <- function(formula, index, ...) {
-  with_settings(new_reduction(list(sum_output(formula, kept(check_index(index)))), c(NA_real_, NA)), ...)
-}
 
 named_reduction <- function(formula, name, index, K, weight, ...) {
   F <- tensor_of(formula)
@@ -109,7 +108,9 @@ check_text <- function(text, argument) {
 # The operands that are declared, and those that a text of KeOps declares itself, as Var(3, 1, 0) does.
 text_operands <- function(formula, args) {
   declared <- declared_operands(args)
-  named <- text_variables(check_text(formula, "formula"))
+  check_text(formula, "formula")
+  variable <- "\\bVar *[(] *[0-9]{1,8} *, *[1-9][0-9]{0,8} *, *[012] *[)]"
+  named <- unique(gsub(" ", "", regmatches(formula, gregexpr(variable, formula))[[1]], fixed = TRUE))
   more <- setdiff(named, places_in_text(declared))
   if (!length(more)) return(declared)
   numbers <- lapply(strsplit(gsub("[^0-9,]", "", more), ","), as.integer)
@@ -128,12 +129,6 @@ places_in_text <- function(operands) {
   formulas <- lapply(operands, function(x) x$formula$args)
   axis <- vapply(formulas, function(operand) axis_codes[[operand$axis]], 0L)
   sprintf("Var(%d,%d,%d)", seq_along(operands) - 1L, vapply(formulas, `[[`, 0L, "width"), axis)
-}
-
-# Lists the variables Var(place, width, axis) of a text, each once, without spaces.
-text_variables <- function(text) {
-  pattern <- "\\bVar *[(] *[0-9]{1,8} *, *[1-9][0-9]{0,8} *, *[012] *[)]"
-  unique(gsub(" ", "", regmatches(text, gregexpr(pattern, text))[[1]], fixed = TRUE))
 }
 
 declared_operands <- function(args) {

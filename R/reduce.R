@@ -139,7 +139,12 @@ reduction_of <- function(F, op, index, K, weight, drop, ...) {
   check_flag(drop, "drop")
   parts <- list(F = F)
   parts$weight <- check_weight(weight, F, row)
-  check_folded(parts, index, row)
+  for (axis in strsplit(index, "")[[1]]) {
+    if (!any(vapply(parts, has_axis, NA, axis))) {
+      abort("shape", row$fn, "(): the formula `", r_show(F$formula, 60L), "` has no variable along ", axis,
+            ", so there is nothing to reduce")
+    }
+  }
   if (row$name != row$of) parts$F <- derived_value(F, row, index, ...)
   meeting <- r_meet(parts)
   output <- list(value = parts$F$formula, weight = parts$weight$formula, op = row$of, keep = kept(index),
@@ -212,15 +217,6 @@ check_places <- function(K, row) {
   }
   if (is.null(K)) abort("input", row$fn, "() needs `K`, the number of results")
   check_count(K, "K")
-}
-
-check_folded <- function(parts, index, row) {
-  for (axis in strsplit(index, "")[[1]]) {
-    if (!any(vapply(parts, has_axis, NA, axis))) {
-      abort("shape", row$fn, "(): the formula `", r_show(parts$F$formula, 60L), "` has no variable along ", axis,
-            ", so there is nothing to reduce")
-    }
-  }
 }
 
 # --- lazy reductions ---------------------------------------------------------------------------------
@@ -298,7 +294,11 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
 # Results as whoever asked for them has them, from those of the engine.
 finish_results <- function(R, out, data, operands) {
   if (!is.null(R$groups)) return(finish_groups(R, out, data, operands))
-  if (!is.null(R$pairs)) out <- as_pairs_lie(R, out, data, operands)
+  # Results are as if pairs had been gone through as they lie, and those that do not exist had not been met.
+  if (!is.null(R$pairs)) out <- Map(function(result, output) {
+    result <- with_empty_rows(R, result, output, data, operands)
+    with_first_places(R, result, output, data, operands)
+  }, out, R$outputs)
   as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R, length(batches_of(data))))
 }
 
@@ -345,7 +345,13 @@ operand_data <- function(operands, given_for = list(), given = list(), known = N
 
 # A part of the result of a forward pass, kept for its gradient.
 saved_value <- function(from, given_for, given, known) {
-  out <- saved_results(from$reduction, given_for, given, known)
+  R <- from$reduction
+  at <- match_operands(list(R$cache), known$caches)
+  out <- if (!is.na(at)) known$results[[at]] else run_reduction(R, given_for, given, known)
+  if (is.na(at)) {
+    known$caches <- c(known$caches, list(R$cache))
+    known$results <- c(known$results, list(out))
+  }
   value <- if (is.null(from$part)) out else out[[from$part]]
   if (!is.null(from$column)) value <- one_column_of(value, from$column)
   storage.mode(value) <- "double"
@@ -360,26 +366,13 @@ one_column_of <- function(x, k) {
   array(flat, c(dim(x)[1], 1, batch_dim(x)))
 }
 
-saved_results <- function(R, given_for, given, known) {
-  at <- match_operands(list(R$cache), known$caches)
-  if (!is.na(at)) return(known$results[[at]])
-  out <- run_reduction(R, given_for, given, known)
-  known$caches <- c(known$caches, list(R$cache))
-  known$results <- c(known$results, list(out))
-  out
-}
-
 # The operands that must be given data, those behind saved values included. Looked for once: outputs do not change.
 free_operands <- function(R) {
-  if (is.null(R$cache$free)) R$cache$free <- look_for_free(R)
-  R$cache$free
-}
-
-look_for_free <- function(R) {
-  formulas <- c(R$extents, formulas_of(R$outputs), if (!is.null(R$pairs)) condition_of(R$pairs))
+  if (!is.null(R$cache$free)) return(R$cache$free)
+  formulas <- c(R$extents, formulas_of(R$outputs), condition_of(R$pairs))
   found <- lapply(r_operands(formulas), function(operand) {
     if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)
   })
   free <- unlist(found, recursive = FALSE)
-  as.list(free[match_operands(free, free) == seq_along(free)])
+  R$cache$free <- as.list(free[match_operands(free, free) == seq_along(free)])
 }

@@ -65,12 +65,6 @@ approximated_solution <- function(own, b, ridge, tol, method, max_iter, how) {
 # Relative to a right-hand side: beyond, a solution would have little to do with the exact one.
 largest_off <- 0.01
 
-# Prepares a quadrature with approximated products: a logarithm is off as by random errors of the products.
-approximated_quadrature <- function(K, ridge, probes, seed) {
-  off <- products_off(K, random_signs(length(ridge), 1, seed)) / min(ridge)
-  list(system = native_system(K, ridge, probes), rounding = off_by_products(off, length(ridge)))
-}
-
 # A sum over eigenvalues, of products that are off by so much of the ridge: to first order errors are of both signs.
 off_by_products <- function(off, n) sqrt(n) * off + n * off^2 / 2
 

@@ -111,18 +111,23 @@ conditional_data <- function(K, y, seen, ridge, trend) {
   at <- positions(seen, n, "places seen", point_names(K, "i"))
   if (anyDuplicated(at)) abort("index", "place ", at[anyDuplicated(at)], " is seen twice; give a place for each datum")
   new <- as.numeric(which(tabulate(at, n) == 0))
-  y <- if (is.null(y)) matrix(0, length(at), 0) else seen_numbers(y, length(at))
-  c(list(K = K, at = at, new = new, ridge = check_ridge(ridge, length(at)), regressor_names = colnames(trend)),
+  m <- length(at)
+  if (!is.null(y)) {
+    if (NROW(y) != m) abort("shape", "`y` has ", counted(NROW(y), "number"), " for ", counted(m, "place"), " seen")
+    if (NCOL(y) != 1) abort("shape", "`y` must be one number for each place seen, not ", NCOL(y))
+  }
+  y <- if (is.null(y)) matrix(0, m, 0) else right_hand_side(y, m, "y")$values
+  c(list(K = K, at = at, new = new, ridge = check_ridge(ridge, m), regressor_names = colnames(trend)),
     conditional_trend(trend, y, at, new, n))
 }
 
 conditional_model <- function(data, solver) {
   K <- data$K
   at <- data$at
-  part <- function(rows, columns) take_points(take_points(K, rows, "i", "places"), columns, "j", "places")
   dense <- solver == "dense" || solver == "auto" && length(at) <= small_system
-  c(data, list(solver = solver, seen = among_points(K, at) %or% part(at, at), cross = part(data$new, at),
-               prior = as.vector(diag(K))[data$new], dense = dense, small = dense && length(data$new) <= 10000))
+  c(data, list(solver = solver, seen = among_points(K, at) %or% take_both(K, at, at),
+               cross = take_both(K, data$new, at), prior = as.vector(diag(K))[data$new], dense = dense,
+               small = dense && length(data$new) <= 10000))
 }
 
 # Each place after its neighbours alone, which its coefficients of the trend are estimated from, too.
@@ -133,7 +138,11 @@ local_conditional <- function(data, neighbours, draws) {
   seen <- list(at = data$at, ridge = data$ridge, numbers = cbind(data$y, data$parts$Q), responses = ncol(data$y))
   regressors <- t(data$regressors %or% matrix(0, length(data$new), 0))
   found <- r_conditional_local(entries, seen, list(at = data$new, near = t(near), regressors = regressors))
-  warn_of_lost_trend(found[2, ], ncol(near))
+  lost <- sum(is.nan(found[2, ]))
+  if (lost) {
+    warn("approximate", "the ", ncol(near), " neighbours of ", counted(lost, "place"), " do not determine the trend's ",
+         "coefficients, so that mean and variance there are NaN; more neighbours, or a simpler trend, would help")
+  }
   mean <- if (ncol(data$y)) found[1, ] + as.vector(data$least %or% 0) else rep(NA_real_, length(data$new))
   new_conditional(data, mean, found[2, ], "local")
 }
@@ -149,13 +158,6 @@ check_neighbours <- function(neighbours, n, places) {
   }
   storage.mode(near) <- "integer"
   near
-}
-
-warn_of_lost_trend <- function(variance, m) {
-  lost <- sum(is.nan(variance))
-  if (!lost) return(invisible())
-  warn("approximate", "the ", m, " neighbours of ", counted(lost, "place"), " do not determine the trend's ",
-       "coefficients, so that mean and variance there are NaN; more neighbours, or a simpler trend, would help")
 }
 
 # K among some of its points by their data, which a row number for each would keep from float32; NULL where a formula
@@ -180,16 +182,14 @@ conditional_trend <- function(trend, y, at, new, n) {
        least = F[new, , drop = FALSE] %*% parts$least)
 }
 
-seen_numbers <- function(y, n) {
-  if (NROW(y) != n) abort("shape", "`y` has ", counted(NROW(y), "number"), " for ", counted(n, "place"), " seen")
-  if (NCOL(y) != 1) abort("shape", "`y` must be one number for each place seen, not ", NCOL(y))
-  right_hand_side(y, n, "y")$values
-}
-
 # The mean, where there are data, and of each draw before these by how much its own kriging misses it.
 kriged <- function(model, before = NULL) {
   sides <- do.call(cbind, Filter(Negate(is.null), list(model$y, before[model$at, , drop = FALSE], model$parts$Q)))
-  found <- list(x = solved_seen(model, sides))
+  if (length(sides)) {
+    sides <- plain_columns(solve(model$seen, sides, ridge = model$ridge, tol = model$tol, method = model$solver,
+                                 precondition = model$P %or% FALSE, max_iter = model$max_iter))
+  }
+  found <- list(x = sides)
   if (!is.null(model$parts)) found <- without_trend(found$x, model$parts)
   estimates <- cross_times(model, found$x)
   if (!is.null(model$parts)) estimates <- estimates + model$regressors %*% found$b
@@ -201,12 +201,6 @@ kriged <- function(model, before = NULL) {
     found$errors <- before[model$new, , drop = FALSE] - estimates[, of_draws, drop = FALSE]
   }
   found
-}
-
-solved_seen <- function(model, sides) {
-  if (!length(sides)) return(sides)
-  plain_columns(solve(model$seen, sides, ridge = model$ridge, tol = model$tol, method = model$solver,
-                      precondition = model$P %or% FALSE, max_iter = model$max_iter))
 }
 
 cross_times <- function(model, x) {
@@ -239,24 +233,25 @@ explained_variance <- function(model) {
   n <- length(model$at)
   if (!n) return(numeric(length(model$new)))
   most <- max(1, min(widest_product, floor(conditional_mb * 2^20 / 8 / n)))
-  forms <- if (model$dense) dense_forms(model) else iterated_forms(model)
+  root <- if (model$dense) dense_root(model$seen, model$ridge)
+  forms <- if (!model$dense) iterated_forms(model)
+           else function(k, prior) colSums(backsolve(root, k, transpose = TRUE)^2)
   unlist(lapply(some_at_a_time(length(model$new), most), function(rows) {
     forms(t(unname(dense(take_points(model$cross, rows, "i", "rows")))), model$prior[rows])
   })) %or% numeric()
 }
 
-dense_forms <- function(model) {
-  root <- dense_root(model$seen, model$ridge)
-  function(k, prior) colSums(backsolve(root, k, transpose = TRUE)^2)
-}
-
 iterated_forms <- function(model) {
   most <- if (is.null(model$max_iter)) most_iterations(length(model$at)) else check_count(model$max_iter, "max_iter")
-  rough <- !is.null(model$P) && bears_float32(model$seen, model$ridge)
-  quick <- if (rough) lazy_set(model$seen, precision = "float32")
+  # Products in float32 are off by its rounding times the largest value a row, at most: a ridge above that keeps the
+  # matrix definite, so that iterations by them end where those in float64 do. Without a preconditioner there are many,
+  # and roundings make them more.
+  K <- model$seen
+  rough <- !is.null(model$P) && is_lazy(K) && nrow(K) * max(abs(as.vector(diag(K))), 0) * 2^-24 <= min(model$ridge)
+  quick <- if (rough) lazy_set(K, precision = "float32")
   function(k, prior) {
     of <- function(K) native_system(K, model$ridge, ncol(k))
-    found <- r_inverse_forms(of(model$seen), if (!is.null(quick)) of(quick), live_pointer(model$P), k, prior,
+    found <- r_inverse_forms(of(K), if (!is.null(quick)) of(quick), live_pointer(model$P), k, prior,
                              min(model$ridge), model$tol, most)
     if (!found$converged) {
       warn("convergence", "variances were still falling, by up to ",
@@ -265,13 +260,6 @@ iterated_forms <- function(model) {
     }
     found$value
   }
-}
-
-# Products in float32 are off by its rounding times the largest value a row, at most: a ridge above that keeps the
-# matrix definite, so that iterations by them end where those in float64 do. Without a preconditioner there are many,
-# and roundings make them more.
-bears_float32 <- function(K, ridge) {
-  is_lazy(K) && nrow(K) * max(abs(as.vector(diag(K))), 0) * 2^-24 <= min(ridge)
 }
 
 # --- methods --------------------------------------------------------------------------------------------------
@@ -299,10 +287,9 @@ quantile.kernweave_conditional <- function(x, probs = c(0.025, 0.5, 0.975), ...)
   if (!is.numeric(probs) || anyNA(probs) || any(probs < 0 | probs > 1)) {
     abort("input", "`probs` must be probabilities, not ", format_value(probs))
   }
-  named(x$mean + outer(sqrt(x$variance), stats::qnorm(probs)), names(x$mean), percents(probs))
+  percents <- if (length(probs)) paste0(formatC(100 * probs, format = "fg", width = 1, digits = 7), "%")
+  named(x$mean + outer(sqrt(x$variance), stats::qnorm(probs)), names(x$mean), percents)
 }
-
-percents <- function(p) if (length(p)) paste0(formatC(100 * p, format = "fg", width = 1, digits = 7), "%")
 
 #' @rdname conditional
 #' @export

@@ -59,9 +59,12 @@ keigen <- function(K, k, tol = 1e-8, block = 16, passes = 200, basis_mb = 1024, 
   native <- native_operator(op, block, ladder = TRUE)
   if (!isTRUE(op$symmetric)) check_symmetric_by_products(native_operator(op, 2), n)
   exact <- call_options(op$settings)$precision == "float64"
+  start <- if (is.null(start)) matrix(0, n, 0) else as_columns(plain_value(start), "argument", "start")
+  if (nrow(start) != n) abort("shape", "`start` has ", counted(nrow(start), "row"), " for an operator of ", n)
+  if (!all(is.finite(start))) abort("input", "`start` must be finite numbers")
   basis <- floor(basis_mb * 2^20 / 8 / n)
   found <- r_largest_eigenpairs(native, k, block, tol, if (exact) 2e-15 else 1e-6, check_count(passes, "passes"), basis,
-                                check_seed(seed), start_block(start, n))
+                                check_seed(seed), unname(start))
   if (!found$converged) {
     warn("convergence", "eigenpairs after ", found$passes, " products have residuals of up to ",
          format(max(found$residuals), digits = 3), "; more `passes` or a larger `basis_mb` may help")
@@ -87,14 +90,6 @@ eigen_entry <- function(op, ...) {
     abort("no_gradient", "the vectors of keigen() have no derivative; its values have")
   })
   found
-}
-
-start_block <- function(start, n) {
-  if (is.null(start)) return(matrix(0, n, 0))
-  start <- as_columns(plain_value(start), "argument", "start")
-  if (nrow(start) != n) abort("shape", "`start` has ", counted(nrow(start), "row"), " for an operator of ", n)
-  if (!all(is.finite(start))) abort("input", "`start` must be finite numbers")
-  unname(start)
 }
 
 #' @rdname keigen
@@ -135,15 +130,13 @@ trace_estimate <- function(op, probes = 48, seed = NULL) {
   probes <- check_count(probes, "probes", least = 6)
   known <- known_diagonal(op)
   if (!is.null(known)) return(estimate(sum(known), 0))
-  if (op$dim[1] <= probes) return(estimate(sum(diag(op)), 0))
-  trace_by_probes(op, probes, check_seed(seed))
-}
-
-trace_by_probes <- function(op, probes, seed) {
   n <- op$dim[1]
+  if (n <= probes) return(estimate(sum(diag(op)), 0))
   third <- probes %/% 3
-  signs <- random_signs(n, probes - third, seed)
-  range <- qr.Q(qr(operator_product(plain_op(op), signs[, seq_len(third), drop = FALSE])))
+  signs <- random_signs(n, probes - third, check_seed(seed))
+  plain <- op
+  while (level <- level_of_op(plain)) plain <- lowered_op(plain, level)
+  range <- qr.Q(qr(operator_product(plain, signs[, seq_len(third), drop = FALSE])))
   exact <- sum(range * operator_product(op, range))
   rest <- signs[, -seq_len(third), drop = FALSE]
   rest <- rest - range %*% crossprod(range, rest)

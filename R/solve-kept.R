@@ -31,16 +31,16 @@ bytes_of <- function(P, data) 24 * P$n * (P$neighbours + 1) + 8 * sum(lengths(da
 by_kept_support <- function(K, ridge, rank, local, structure, parameters) {
   found <- preconditioners$supports$last
   numbers <- c(parameters, list(ridge))
-  near <- identical(found$structure, structure) && all(mapply(are_near, found$numbers, numbers))
-  if (near) return(supported(K, ridge, found$support))
+  near <- function(x, y) all(x == y | x * y > 0 & abs(x) <= 2 * abs(y) & abs(y) <= 2 * abs(x))
+  if (identical(found$structure, structure) && all(mapply(near, found$numbers, numbers))) {
+    return(supported(K, ridge, found$support))
+  }
   P <- preconditioner(K, ridge, rank, local)
   if (is.environment(preconditioners$supports)) {
     preconditioners$supports$last <- list(structure = structure, numbers = numbers, support = P$support)
   }
   P
 }
-
-are_near <- function(x, y) all(x == y | x * y > 0 & abs(x) <= 2 * abs(y) & abs(y) <= 2 * abs(x))
 
 # Evaluates code while supports are kept in an environment.
 keeping_supports <- function(code, supports) {

@@ -51,15 +51,13 @@ least_squares <- function(A, b, ridge = 0, tol = 1e-6, max_iter = NULL, start = 
   most <- if (is.null(max_iter)) as.integer(min(4 * min(op$dim), 2000)) else check_count(max_iter, "max_iter")
   started <- proc.time()[["elapsed"]]
   found <- fit_by_products(op, b$values, ridge, tol, most, check_start(start, op$dim[2], ncol(b$values), "column"))
-  x <- found$x
+  x <- if (is.null(b$dim)) structure(as.vector(found$x), names = colnames(op))
+       else named(found$x, colnames(op), b$names[[2]])
   facts <- c(found[c("iterations", "residual", "history", "products", "end")],
              list(method = "lsmr", converged = found$end == "converged", rough = FALSE, tol = tol, dim = op$dim,
                   ridge = min(ridge, Inf), seconds = proc.time()[["elapsed"]] - started))
-  named <- list(dim = b$dim, names = if (is.null(b$dim)) colnames(op) else names_beside(colnames(op), b$names))
-  reported(shaped_as(x, named), facts, report)
+  reported(x, facts, report)
 }
-
-names_beside <- function(rows, names) if (!is.null(rows) || !is.null(names[[2]])) list(rows, names[[2]])
 
 fit_by_products <- function(op, b, ridge, tol, most, start) {
   if (min(op$dim, ncol(b)) == 0) {

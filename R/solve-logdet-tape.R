@@ -39,7 +39,7 @@ landmark_columns <- function(K, landmarks) {
 independent_landmarks <- function(K, landmarks) {
   few <- utils::head(landmarks, floor(option("max_dense_mb") / 8 * 2^17 / dim(K)[1]))
   if (!length(few)) return(few)
-  own <- dense(take_points(take_points(K, few, "j", "landmarks"), few, "i", "landmarks"))
+  own <- dense(take_both(K, few, few))
   root <- suppressWarnings(chol.default(own, pivot = TRUE))
   known <- seq_len(attr(root, "rank"))
   few[attr(root, "pivot")[known][diag(root)[known]^2 > 1e-6 * root[1]^2]]

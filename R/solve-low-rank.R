@@ -52,7 +52,13 @@ lowrank <- function(K, rank = NULL, tol = NULL, ridge = 0, seed = NULL) {
   ridge <- check_ridge(ridge, n)
   if (!is.null(tol)) check_tolerance(tol)
   apart <- without_diagonal(op)
-  made <- low_rank_near(apart$op, most_columns(rank, tol, apart$op), tol, check_seed(seed))
+  op <- apart$op
+  most <- most_columns(rank, tol, op)
+  found <- if (n == 0) list(factor = matrix(0, 0, 0), residual = 0)
+  else if (!tells_entries(op)) sketched_factor(op, most, tol, check_seed(seed))
+  else landmark_factor(lazy_set(op$tensor, precision = "float64"), most, tol, check_seed(seed))
+  made <- new_op("lowrank", op$dim, factor = found$factor, landmarks = found$landmarks, residual = found$residual,
+                 dimnames = dimnames(op), symmetric = TRUE)
   if (!is.null(tol) && is.null(rank) && made$residual > tol) {
     warn("convergence", "a low rank of ", ncol(made$factor), " leaves ", format(made$residual, digits = 3),
          " of the trace, not ", format(tol), ": more columns need a larger `rank`, or option kernweave.max_dense_mb")
@@ -82,15 +88,6 @@ most_columns <- function(rank, tol, op) {
   if (!is.null(rank)) return(min(check_count(rank, "rank"), n))
   room <- max(1, min(n, floor(option("max_dense_mb") * 2^20 / 8 / n)))
   if (!is.null(tol)) room else min(room, if (tells_entries(op)) default_rank(n) else 2 * widest_product)
-}
-
-low_rank_near <- function(op, most, tol, seed) {
-  n <- op$dim[1]
-  found <- if (n == 0) list(factor = matrix(0, 0, 0), residual = 0)
-  else if (tells_entries(op)) landmark_factor(lazy_set(op$tensor, precision = "float64"), most, tol, seed)
-  else sketched_factor(op, most, tol, seed)
-  new_op("lowrank", op$dim, factor = found$factor, landmarks = found$landmarks, residual = found$residual,
-         dimnames = dimnames(op), symmetric = TRUE)
 }
 
 landmark_factor <- function(K, most, tol, seed) {
@@ -196,5 +193,3 @@ woodbury_solution <- function(w, b) {
 inverse_of_low_rank <- function(w) {
   function_op(function(v) woodbury_solution(w, v)$x, nrow(w$factor), symmetric = TRUE)
 }
-
-solve_low_rank <- function(low, b) c(woodbury_solution(woodbury(low), b), list(method = "woodbury", converged = TRUE))

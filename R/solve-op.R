@@ -61,7 +61,7 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   }
   b <- right_hand_side(b, n)
   low <- if (method == "auto") low_rank_and_diagonal(A)
-  found <- if (!is.null(low)) solve_low_rank(low, b$values)
+  found <- if (!is.null(low)) c(woodbury_solution(woodbury(low), b$values), method = "woodbury", converged = TRUE)
   else if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
   else if (is.null(approximated)) by_products(A, b$values, tol, method, max_iter)
   else approximated_solution(approximated, b$values, ridge, tol, method, max_iter, how)

@@ -67,11 +67,20 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
 }
 
 found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, seed) {
-  expect_thin_products(K, rank)
+  n <- length(diagonal)
+  if (may_be_compiled(call_options(K$settings))) {  # products with landmarks, while which points they are is found out
+    lapply(thin_products(K, seq_len(min(rank %or% default_rank(n), n)), NULL), expected, K)
+  }
   found <- if (is.null(rank)) default_landmarks(K, entries, diagonal, min(ridge), seed)
-           else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), length(diagonal)), seed)
-  wanted <- if (is.character(local)) length(found$chosen) < length(diagonal) else local && found$residual > min(ridge)
-  if (wanted) two_parts(K, found, diagonal, neighbours, seed) else found
+           else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), n), seed)
+  wanted <- if (is.character(local)) length(found$chosen) < n else local && found$residual > min(ridge)
+  if (!wanted) return(found)
+  order <- random_order(n, seed)
+  points <- points_of_distance(K)
+  some <- neighbours + ceiling(neighbours / 4)  # of which landmarks are one in eight where there are few points
+  nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), some)
+             else kept_neighbours(points, K$settings, order, some, seed)
+  c(found, conditioning_sets(order, nearest, found$chosen, neighbours))
 }
 
 check_preconditioner <- function(P, argument) {
@@ -172,11 +181,6 @@ check_entries <- function(K) {
         "precondition = FALSE solves without")
 }
 
-# The name of a matrix of pairs in a formula; NULL where there is none.
-pairs_of <- function(K) {
-  for (operand in operands_of(K$formula)) if (operand$axis == "pair") return(operand$name)
-}
-
 # --- parts ----------------------------------------------------------------------------------------------------
 
 # Landmarks are looked for among so many points: their law hardly changes with more, their cost does.
@@ -203,15 +207,6 @@ landmarks_of <- function(K, entries, diagonal, rank, seed) {
   r_landmarks(entries, as.numeric(pool), diagonal[pool], rank, seed)
 }
 
-two_parts <- function(K, found, diagonal, neighbours, seed) {
-  order <- random_order(length(diagonal), seed)
-  points <- points_of_distance(K)
-  some <- neighbours + ceiling(neighbours / 4)  # of which landmarks are one in eight where there are few points
-  nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), some)
-             else kept_neighbours(points, K$settings, order, some, seed)
-  c(found, conditioning_sets(order, nearest, found$chosen, neighbours))
-}
-
 # Landmarks are taken out of the order, and are nobody's neighbours; so many of the others are left. Points lie along
 # the search's boxes, so that factors read what lies together; `sequence` is the order that they had.
 conditioning_sets <- function(order, nearest, landmarks, m) {
@@ -235,13 +230,6 @@ thin_products <- function(K, landmarks, rest) {
   list(from = native_lazy(from, widest_product, ladder = TRUE), to = native_lazy(to, widest_product, ladder = TRUE))
 }
 
-# Products with landmarks, while which points they are is found out: a GPU compiles for them.
-expect_thin_products <- function(K, rank) {
-  if (!may_be_compiled(call_options(K$settings))) return(invisible())
-  n <- dim(K)[1]
-  lapply(thin_products(K, seq_len(min(rank %or% default_rank(n), n)), NULL), expected, K)
-}
-
 # A few numbers are computed where the points lie: the kernels would take a GPU a second to compile.
 of_few_pairs <- function(K) {
   there <- vapply(operands_of(K$formula), function(operand) is_on_device(operand$data), NA)
@@ -258,7 +246,7 @@ nearest_before <- function(K, order, deviation, m) {
   low <- 0
   while (low < n) {
     rows <- seq.int(low + 1, high)
-    among <- take_points(take_points(K, order[rows], "i", "points"), order[seq_len(high)], "j", "points")
+    among <- take_both(K, order[rows], order[seq_len(high)])
     nearness <- among / (Vi(deviation[rows]) * Vj(deviation[seq_len(high)]))
     before <- col_index() < row_index() + low
     at <- reduction(lazy_if(before, nearness, -Inf), "argKmax", K = min(m, high))

@@ -54,7 +54,8 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
   if (level_of_op(op) > 0L || is_traced(y)) abort("no_gradient", "ridge_path() has no derivatives")
   n <- op$dim[1]
   y <- if (!is.null(y)) right_hand_side(y, n, "y")$values else matrix(0, n, 0)
-  ridge <- check_path(ridge, op)
+  ridge <- if (is.null(ridge)) mean(diag(op)) * 10^seq(-6, 2, by = 0.25)
+           else unlist(lapply(ridge, check_ridge, 1)) %or% numeric()
   probes <- check_count(probes, "probes", least = 2)
   check_tolerance(tol)
   check_flag(refine, "refine")
@@ -78,11 +79,6 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
 
 # Below, all eigenvalues take seconds.
 small_spectrum <- 1000
-
-check_path <- function(ridge, op) {
-  if (is.null(ridge)) return(mean(diag(op)) * 10^seq(-6, 2, by = 0.25))
-  unlist(lapply(ridge, check_ridge, 1)) %or% numeric()
-}
 
 # --- by eigenvalues -------------------------------------------------------------------------------------------
 
@@ -223,19 +219,17 @@ refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
     path$square[k, ] <- size^2
     path$square_error[k, ] <- 2 * size * left / max(min(ridge), .Machine$double.xmin)
   }
-  for (Q in estimators(P, K, ridge)) {
+  # If landmarks leave less than the ridge, neighbours may help estimates or not: they are tried without, too.
+  alone <- if (!is.null(P) && P$neighbours > 0 && P$residual <= min(ridge)) {
+    list(supported(kernel_tensor(K), ridge, P$support[c("chosen", "residual")]))
+  }
+  for (Q in c(list(P), alone)) {
     found <- logdet_by_probes(K, ridge, Q, probes, seed, vectors = TRUE)
     path <- with_better(path, k, "logdet", found)
     path <- with_better(path, k, "trace", trace_by_systems(Q, found$u, found$v, found$rounding / min(ridge)))
   }
   path$refined[k] <- TRUE
   path
-}
-
-# Returns the preconditioners to try: if landmarks leave less than the ridge, neighbours may help estimates or not.
-estimators <- function(P, K, ridge) {
-  alone <- !is.null(P) && P$neighbours > 0 && P$residual <= min(ridge)
-  c(list(P), if (alone) list(supported(kernel_tensor(K), ridge, P$support[c("chosen", "residual")])))
 }
 
 # Replaces an estimate of a path if `found` has a smaller standard error.

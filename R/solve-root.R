@@ -40,7 +40,9 @@
 root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lanczos"), precondition = TRUE, rank = NULL,
                     local = TRUE, max_iter = 200, basis_mb = 1024) {
   op <- set_op(square_op(K, "root_op()"), precision = "float64")
-  check_untraced(op, ridge)
+  if (level_of_op(op) > 0L || is_traced(ridge)) {
+    abort("no_gradient", "square roots of matrices and random draws have no derivative")
+  }
   n <- op$dim[1]
   check_tolerance(tol)
   check_limit(basis_mb, "basis_mb")
@@ -50,7 +52,7 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   if (!is.null(low)) return(low_rank_root(low$factor, low$diagonal, rownames(op)))
   if (n == 0 || method == "dense" || method == "auto" && n <= small_system) return(dense_root_op(op, ridge))
   own <- tensor_and_ridge(op)
-  P <- if (!is.null(own)) root_preconditioner(precondition, own$K, own$ridge + ridge, rank, local)
+  P <- if (!is.null(own)) unless_indefinite(chosen_preconditioner(precondition, own$K, own$ridge + ridge, rank, local))
   landmarks <- if (isTRUE(precondition)) smooth_factor(own, P, tol, floor(basis_mb * 2^20 / 8 / n))
   if (!is.null(landmarks)) return(low_rank_root(landmarks, own$ridge + ridge, rownames(op)))
   most <- min(check_count(max_iter, "max_iter"), n)
@@ -73,8 +75,6 @@ root_product <- function(system, P, v, tol, most, together) {
   unless_indefinite(if (!is.null(P)) run(P)) %or% run(NULL)
 }
 
-root_preconditioner <- function(...) unless_indefinite(chosen_preconditioner(...))
-
 unless_indefinite <- function(value) tryCatch(value, kernweave_error_indefinite = function(e) NULL)
 
 # Finds a factor by landmarks, if neighbours were thought to be needed, and yet landmarks leave little. A few more
@@ -90,12 +90,6 @@ smooth_factor <- function(own, P, tol, most) {
 low_rank_root <- function(factor, diagonal, names) {
   rownames(factor) <- names
   if (all(diagonal == 0)) as_op(factor) else cbind(as_op(factor), diagonal_op(sqrt(rep_len(diagonal, nrow(factor)))))
-}
-
-check_untraced <- function(op, ridge) {
-  if (level_of_op(op) > 0L || is_traced(ridge)) {
-    abort("no_gradient", "square roots of matrices and random draws have no derivative")
-  }
 }
 
 check_symmetric_op <- function(op) {

@@ -133,7 +133,8 @@ through_inverse <- function(system, P, g, ridges) {
       pairs <- r_weighted_pairs(P$pointer, points[1] - 1, length(points))
       through_sum(system, sum_of_pairs(system$K, pairs))
     })
-    Reduce(function(a, b) Map(`+`, a, b), c(of_pairs, through_landmarks(system, W)))
+    of_landmarks <- lapply(sums_at_landmarks(system$K, W), through_sum, system = system)
+    Reduce(function(a, b) Map(`+`, a, b), c(of_pairs, of_landmarks))
   }
   lapply(c(of_operands, list(if (ridges == 1) sum(W$diagonal) else W$diagonal)), `*`, g)
 }
@@ -151,8 +152,6 @@ through_low_rank <- function(system, P, v, g, ridges) {
   }
   lapply(c(of_operands, list(if (ridges == 1) sum(W$diagonal) else W$diagonal)), `*`, g)
 }
-
-through_landmarks <- function(system, W) lapply(sums_at_landmarks(system$K, W), through_sum, system = system)
 
 sums_at_landmarks <- function(K, W, call = FALSE) {
   if (!length(W$some)) return(list())

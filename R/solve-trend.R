@@ -28,7 +28,7 @@ solve_reduced <- function(K, b, ridge, P, report, ...) {
   s <- qr(t(P), LAPACK = TRUE)$pivot[seq_len(ncol(P))]
   r <- setdiff(seq_len(nrow(P)), s)
   N <- -solve(t(P[s, , drop = FALSE]), t(P[r, , drop = FALSE]))
-  Krr <- take_points(take_points(K, r, "i", "rest"), r, "j", "rest")
+  Krr <- take_both(K, r, r)
   Krs <- entries_at(K, r, s)
   Ksr <- t(entries_at(K, s, r))
   Kss <- entries_at(K, s, s) + diag(ridge[s], length(s))
@@ -46,9 +46,7 @@ solve_reduced <- function(K, b, ridge, P, report, ...) {
   structure(out, report = report)
 }
 
-entries_at <- function(K, rows, columns) {
-  dense(take_points(take_points(lazy_set(K, precision = "float64"), rows, "i", "rows"), columns, "j", "columns"))
-}
+entries_at <- function(K, rows, columns) dense(take_both(lazy_set(K, precision = "float64"), rows, columns))
 
 check_trend <- function(trend, n) {
   F <- right_hand_side(trend, n, "trend")$values
