@@ -41,10 +41,11 @@ caret_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), ...) {
   taken <- c("x", "y", "...", if (model != "knn_fit") "weights")
   check_parameter_names(names(more) %or% rep("", length(more)), setdiff(known, taken), model)
   tuned <- list(gp_fit = character(), kernel_ridge = c("lambda", "scale"), knn_fit = "k")[[model]]
+  parameters <- if (length(tuned)) data.frame(parameter = tuned, class = "numeric", label = tuned)
+                else data.frame(parameter = "parameter", class = "character", label = "none")  # caret wants one
   list(label = model, library = "kernweave", type = c("Regression", if (model == "knn_fit") "Classification"),
-       parameters = caret_parameters(tuned), grid = function(x, y, len = NULL, search = "grid") {
-         caret_grid(model, x, len)
-       },
+       parameters = parameters,
+       grid = function(x, y, len = NULL, search = "grid") caret_grid(model, x, len),
        fit = function(x, y, wts, param, lev, last, classProbs, ...) {
          caret_fit(model, x, y, wts, param, c(more, list(...)))
        },
@@ -53,12 +54,6 @@ caret_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), ...) {
          as.data.frame(stats::predict(modelFit, newdata, type = "prob"))
        },
        sort = function(x) if (length(tuned)) x[do.call(order, lapply(x[tuned], `-`)), , drop = FALSE] else x)
-}
-
-# caret wants at least one.
-caret_parameters <- function(tuned) {
-  if (!length(tuned)) return(data.frame(parameter = "parameter", class = "character", label = "none"))
-  data.frame(parameter = tuned, class = "numeric", label = tuned)
 }
 
 caret_grid <- function(model, x, len) {

@@ -1,10 +1,10 @@
 # Kernels of two inputs that reach further along one axis: their axes, and the parameters that are estimated.
 #
-# Of a user they have the `scale` along the long axis, the `ratio` of the short one to it, and the `angle` of the long
-# one. Where these are estimated a model has, in `values$kernel`, the geometric mean of both scales as `scale`, and as
+# Users give the `scale` along the long axis, the `ratio` of the short axis' scale to it, and the `angle` of the long
+# axis. A model that estimates these has, in `values$kernel`, the geometric mean of both scales as `scale`, and as
 # `turn` the numbers a and b of S = [a, b; b, -a]: squared distances are those in the metric exp(-S) / scale^2, which is
-# smooth where both scales are the same and the angle is of nothing. Kernels take `axes`, a root of the metric by its
-# columns: distances of points times that are plain ones.
+# smooth even where both scales are equal and there is no angle. Kernels take `axes`, a root of the metric by its
+# columns: distances are those of points multiplied by it.
 
 # --- the kernel ---------------------------------------------------------------------------------------------------
 
@@ -44,18 +44,15 @@ is_angle <- function(names, parts) {
 aniso_value <- function(parts, x, y, parameters) {
   x <- if (is_lazy(x)) x else Vi(strip_term(x), name = "x")
   y <- if (is.null(y)) t(x) else if (is_lazy(y)) y else Vj(strip_term(y), name = "y")
-  check_plane(width(x))
+  if (width(x) != 2) {
+    abort("shape", "`aniso` is for two inputs, not ", width(x), "; kernel_spec(of = ) names them among others, and ",
+          "`ard = TRUE` is for any number")
+  }
   axes <- parameters$axes %or% axes_of_angle(parameters)
   if (!is_lazy(axes)) axes <- Pm(axes, name = "axes")
   more <- setdiff(names(parameters), c("axes", "scale", "ratio", "angle"))
   square <- sqdist(matvecmult(axes, x), matvecmult(axes, y))
   do.call(kernel_rows[[parts$name]]$of_square, c(list(square), parameters[more]))
-}
-
-check_plane <- function(n) {
-  if (n == 2) return(invisible())
-  abort("shape", "`aniso` is for two inputs, not ", n, "; kernel_spec(of = ) names them among others, and ",
-        "`ard = TRUE` is for any number")
 }
 
 axes_of_angle <- function(numbers) {
@@ -87,11 +84,6 @@ turned_numbers <- function(numbers, parts) {
 
 is_turning <- function(values) !is.null(values$kernel$turn)
 
-# Returns the arguments of a kernel: `axes` in the place of `scale` and `turn`.
-numbers_of_turn <- function(numbers) {
-  c(list(axes = axes_of_turn(numbers$scale, numbers$turn)$value), numbers[setdiff(names(numbers), c("scale", "turn"))])
-}
-
 # exp(-S / 2) / scale by the hyperbolic functions of m, and its derivatives by log(scale), a and b.
 axes_of_turn <- function(scale, turn) {
   a <- turn[[1]] / 2
@@ -106,13 +98,6 @@ axes_of_turn <- function(scale, turn) {
   slope <- function(to, by) (h * by * unit - q * by * S - h * to) / (2 * scale)
   list(value = value, slopes = list(scale = list(-value),
                                     turn = list(slope(c(1, 0, 0, -1), a), slope(c(0, 1, 1, 0), b))))
-}
-
-# Derivatives of the kernel by what the axes are of, where `slope` is that by the axes.
-turned_slopes <- function(slope, values, name, index) {
-  lapply(axes_of_turn(values$kernel$scale, values$kernel$turn)$slopes[[name]][index], function(by) {
-    sum(slope * Pm(by, name = "by"))
-  })
 }
 
 # Starts: no turn, or one in four directions by a ratio of 1/4.
@@ -130,7 +115,7 @@ told_kernel <- function(numbers) {
   append(numbers[names(numbers) != "turn"], axes, after)
 }
 
-# Labels of a layout as users have them; what is at a bound, where each of a turn is of all that is told.
+# Labels of a layout as users have them. If a turn is at its bound, scale, ratio and angle are.
 told_labels <- function(labels) {
   names <- c(scale.mean = "scale", turn.a = "ratio", turn.b = "angle")
   unname(ifelse(labels %in% names(names), names[labels], labels))

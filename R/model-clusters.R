@@ -29,10 +29,15 @@ silhouette_widths <- function(x, cluster, metric = "euclidean") {
   call <- sys.call()
   if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
   x <- complete_points(x, "x")
-  cluster <- clusters_of(cluster)
+  if (inherits(cluster, c("dist", "data.frame")) || is.matrix(cluster) && ncol(cluster) > 1) {
+    abort("input", "`cluster` must be a label for each row, not ", describe(cluster),
+          "; the points go first, as in silhouette_widths(x, cluster)")
+  }
+  if (inherits(cluster, "kmeans")) cluster <- cluster$cluster
+  else if (inherits(cluster, "partition")) cluster <- cluster$clustering
   groups <- grouped(x, cluster, "cluster")
-  sums <- metric_pairs(as_metric(metric), x) %*% one_hot(groups$codes)
   sizes <- tabulate(groups$codes)
+  sums <- metric_pairs(as_metric(metric), x) %*% (outer(groups$codes, seq_along(sizes), "==") * 1)
   own <- cbind(seq_len(nrow(x)), groups$codes)
   a <- sums[own] / (sizes[groups$codes] - 1)
   others <- t(t(sums) / sizes)
@@ -46,18 +51,6 @@ silhouette_widths <- function(x, cluster, metric = "euclidean") {
   structure(out, Ordered = FALSE, call = call, labels = if (!is.numeric(cluster)) groups$labels,
             class = c("silhouette_widths", "silhouette"))
 }
-
-# Labels, also where they are part of what found the clusters.
-clusters_of <- function(cluster) {
-  if (inherits(cluster, c("dist", "data.frame")) || is.matrix(cluster) && ncol(cluster) > 1) {
-    abort("input", "`cluster` must be a label for each row, not ", describe(cluster),
-          "; the points go first, as in silhouette_widths(x, cluster)")
-  }
-  if (inherits(cluster, "kmeans")) return(cluster$cluster)
-  if (inherits(cluster, "partition")) cluster$clustering else cluster
-}
-
-one_hot <- function(codes, k = max(codes)) outer(codes, seq_len(k), "==") * 1
 
 #' @rdname silhouette_widths
 #' @export
@@ -144,15 +137,23 @@ kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
   if (missing(centers)) abort("input", "`centers` is not given: a number of clusters, or a matrix of centres")
   number <- length(centers) == 1 && !is.data.frame(centers)
   centers <- if (number) as.vector(centers) else check_centers(centers, x, inputs)
-  find <- if (any(weights == 0)) with_massless else kmeans_of
-  found <- find(x, centers, iter.max, nstart, weights)
+  if (all(weights > 0)) found <- kmeans_of(x, centers, iter.max, nstart, weights)
+  else {
+    # Points of weight 0 take no part, and are put into the clusters of the others.
+    heavy <- weights > 0
+    found <- kmeans_of(x[heavy, , drop = FALSE], centers, iter.max, nstart, weights[heavy])
+    cluster <- nearest_center(x, found$centers)
+    found$cluster <- stats::setNames(replace(cluster, heavy, found$cluster), rownames(x))
+  }
   # Base R's clusters are of columns of numbers, whose names the centres have; factors have more to keep.
   if (!identical(inputs$columns, colnames(x))) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
   found
 }
 
 kmeans_of <- function(x, centers, iter.max, nstart, weights) {
-  work <- lloyd_work(x, weights)
+  # For sums by cluster, the numbers of a point lie together, and behind them its mass.
+  work <- list(x = x, weights = weights, massed = rbind(t(weighted(x, weights)), weights %or% 1, deparse.level = 0),
+               nearest = as.function(argmin(sqdist(Vi(x), Vj(dim = ncol(x), name = "centers")))))
   if (is.matrix(centers)) return(lloyd(work, centers, iter.max))
   k <- check_count(centers, "centers")
   distinct <- nrow(unique(x))
@@ -161,16 +162,6 @@ kmeans_of <- function(x, centers, iter.max, nstart, weights) {
     lloyd(work, spread_centers(x, k, weights), iter.max)
   })
   found[[which.min(vapply(found, `[[`, 0, "tot.withinss"))]]
-}
-
-# Points of weight 0 take no part, and are put into the clusters of the others.
-with_massless <- function(x, centers, iter.max, nstart, weights) {
-  heavy <- weights > 0
-  found <- kmeans_of(x[heavy, , drop = FALSE], centers, iter.max, nstart, weights[heavy])
-  cluster <- nearest_center(x, found$centers)
-  cluster[heavy] <- found$cluster
-  found$cluster <- stats::setNames(cluster, rownames(x))
-  found
 }
 
 check_mass <- function(weights, n) {
@@ -206,13 +197,6 @@ spread_centers <- function(x, k, weights) {
 }
 
 weighted <- function(x, weights) if (is.null(weights)) x else weights * x
-
-# Prepares the data of all starts and all rounds. For sums by cluster, the numbers of a point lie together, and behind
-# them its mass.
-lloyd_work <- function(x, weights) {
-  list(x = x, weights = weights, massed = rbind(t(weighted(x, weights)), weights %or% 1, deparse.level = 0),
-       nearest = as.function(argmin(sqdist(Vi(x), Vj(dim = ncol(x), name = "centers")))))
-}
 
 lloyd <- function(work, centers, iter.max) {
   k <- nrow(centers)

@@ -1,21 +1,15 @@
 # Tests where chi-square does not hold: the exact null distribution of a variance by eigenvalues, and refits to
 # simulated responses; terms dropped and added.
 
-# Tests a process with a known kernel against no process. The likelihood ratio is the largest over lambda = variance /
-# nugget, from sums of squares of normals, weighted by the eigenvalues mu of the kernel with the trend projected out and
-# xi of the kernel itself.
-by_eigenvalues <- function(small, large, ratio, seed, draws = 10000) {
-  drawn <- privately(seed %or% large$control$seed %or% 1, exact_null(small, large, draws))
-  list(p = share_as_large(drawn, ratio),
-       note = paste0("p-value from ", format(draws, big.mark = ","), " draws of the exact null distribution"))
-}
-
-# Ratios below a thousandth are 0, which estimates on a bound are by no more than that.
+# Ratios below a thousandth count as 0: so far off are those of estimates on a bound.
 share_as_large <- function(drawn, ratio) {
   drawn <- drawn[!is.na(drawn)]
   (1 + sum(pmax(drawn, 1e-3) >= max(ratio, 1e-3))) / (length(drawn) + 1)
 }
 
+# Draws likelihood ratios of a process with a known kernel against no process, where there is none. The ratio is the
+# largest over lambda = variance / nugget, from sums of squares of normals, weighted by the eigenvalues mu of the kernel
+# with the trend projected out and xi of the kernel itself.
 exact_null <- function(small, large, draws) {
   model <- large$data
   n <- length(model$y)
@@ -58,30 +52,27 @@ by_bootstrap <- function(small, large, ratio, R, seed) {
   begin_work("anova()", steps = R, quicker = "a smaller `R`",
              expected = R * (small$convergence$seconds / 3 + large$convergence$seconds))
   on.exit(end_work("anova()"))
-  drawn <- bootstrap_ratios(small, large, R, seed)
-  lost <- sum(is.na(drawn))
-  list(p = share_as_large(drawn, ratio),
-       note = paste0("p-value from ", R - lost, " responses simulated by the smaller fit",
-                            if (lost) paste0("; ", lost, " more could not be fitted")))
-}
-
-bootstrap_ratios <- function(small, large, R, seed) {
   y <- response_of(small)
   inside <- nesting(small, large)$kind == "inside"
   small$na.action <- NULL
   drawn <- as.matrix(simulate(small, R, seed = seed, conditional = FALSE))
-  vapply(seq_len(R), function(k) {
+  ratios <- vapply(seq_len(R), function(k) {
     step_work("anova()", paste("refit", k))
     new <- ifelse(is.finite(drawn[, k]), drawn[, k], as.vector(y))  # rows of weight 0 stay
     each <- c(refitted_value(small, new), refitted_value(large, new, from = inside))
     if (!isTRUE(diff(each) >= 0)) each[2] <- max(-Inf, each[2], refitted_value(large, new, !inside), na.rm = TRUE)
     if (all(is.finite(each))) 2 * diff(each) else NA_real_
   }, 0)
+  lost <- sum(is.na(ratios))
+  list(p = share_as_large(ratios, ratio),
+       note = paste0("p-value from ", R - lost, " responses simulated by the smaller fit",
+                     if (lost) paste0("; ", lost, " more could not be fitted")))
 }
 
-# The likelihood of a fit to another response, NA where there is none: from its own estimates, or from many starts, as
-# where one of these is at a bound; a nugget there leaves it by a tenth of the variance. Without a process the
-# likelihood of one has several tops, of which estimates of another response found not always the highest.
+# The likelihood of a fit to another response, NA where there is none. With `from` the climb starts from the fit's own
+# estimates, a nugget at its bound raised to a tenth of the variance; without, or if another estimate is at a bound,
+# from many starts. Responses without a process have likelihoods of several maxima, of which such estimates do not
+# always lead to the largest.
 refitted_value <- function(fit, y, from = TRUE) {
   model <- fit$data
   fit$control[c("tol", "max_iter")] <- list(1e-2, 40)  # to a hundredth of a standard error
@@ -107,7 +98,9 @@ drop1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
   refuse_more(...)
   test <- choice_of(test[1], c("Chisq", "none"), "test")
   own <- droppable_inputs(object)
-  named <- if (!missing(scope)) scope_labels(scope)
+  named <- if (!missing(scope)) {
+    if (is.character(scope)) scope else attr(stats::terms(stats::as.formula(scope)), "term.labels")
+  }
   inputs <- if (missing(scope)) own else intersect(own, sub("^scale[.]", "", named))
   terms <- if (missing(scope)) stats::drop.scope(object$trend$terms)
            else dropped_terms(object, setdiff(named, c(inputs, sprintf("scale.%s", inputs))), sprintf("scale.%s", own))
@@ -165,10 +158,6 @@ call_of_trend <- function(object, change) {
   call <- kept_call(object)
   call$trend <- changed_trend(object, change)
   call
-}
-
-scope_labels <- function(scope) {
-  if (is.character(scope)) scope else attr(stats::terms(stats::as.formula(scope)), "term.labels")
 }
 
 # Terms of the trend, beside which there are `others` to drop.

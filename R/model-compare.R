@@ -84,20 +84,16 @@ anova.gp_fit <- function(object, ..., test = c("Chisq", "boot", "none"), R = 199
   table$L.Ratio <- column("ratio", NA_real_)
   if (any(vapply(values, attr, 0, "std.error") > 0)) table$se <- column("se", NA_real_)
   if (test != "none") table[["p-value"]] <- column("p", NA_real_)
-  about <- paste0(seq_along(fits), ": ", vapply(fits, fit_about, ""))
-  title <- paste0("Gaussian processes by ", fits[[1]]$method, ", ", counted_rows(fits[[1]]))
-  structure(table, heading = c(title, about),
+  about <- vapply(fits, function(fit) {
+    kernel <- if (fit$variance > 0) format(update(fit$data$kernel, variance = 1)) else "no process"
+    paste0(family_text(fit), kernel, ", trend ", trend_text(fit))
+  }, "")
+  title <- paste0("Gaussian processes by ", fits[[1]]$method, ", ", count_text(length(fits[[1]]$data$y), "row"))
+  structure(table, heading = c(title, paste0(seq_along(fits), ": ", about)),
             notes = unlist(lapply(tests, `[[`, "note")), class = c("gp_anova", "anova", "data.frame"))
 }
 
-fit_about <- function(fit) {
-  kernel <- if (fit$variance > 0) format(update(fit$data$kernel, variance = 1)) else "no process"
-  paste0(family_text(fit), kernel, ", trend ", trend_text(fit))
-}
-
 trend_text <- function(fit) sub("^~ *", "~ ", deparse1(fit$trend$formula))
-
-counted_rows <- function(fit) counted(format(length(fit$data$y), big.mark = ","), "row")
 
 # Returns the names of the fits in the call. A text too long for a row becomes "model k".
 fit_texts <- function(call) {
@@ -133,7 +129,7 @@ refuse_other_data <- function(a, b, names) {
   if (!isTRUE(all.equal(y[[1]], y[[2]], tolerance = 1e-10))) differ("responses")
 }
 
-# Restricted likelihoods are of one trend; else, and beside maximum likelihood, all are refitted by that.
+# Refits by maximum likelihood, unless all fits have the same method and, with restricted likelihoods, the same trend.
 comparable_fits <- function(fits) {
   methods <- vapply(fits, `[[`, "", "method")
   trend <- function(fit) list(unname(fit$regressors$F), unname(fit$regressors$offset))
@@ -144,7 +140,7 @@ comparable_fits <- function(fits) {
   lapply(fits, function(fit) if (fit$method == "ML") fit else refitted(fit, method = "ML"))
 }
 
-# A fit again, to another response, by another method or from a start: a fit of the rows it has.
+# Fits the rows of a fit again: to another response, by another method or from a start.
 refitted <- function(fit, y = response_of(fit), method = fit$method, start = NULL) {
   free <- fit$data$layout$part
   control <- fit$control
@@ -183,7 +179,7 @@ compared_fits <- function(fits, at, values, test, R, seed) {
   replace(out, names(tested), tested)
 }
 
-# Twice the difference of the logarithms; by products those of both fits by the same probes and landmarks.
+# The likelihood ratio with its standard error. By products both fits take the same probes and landmarks.
 likelihood_ratio <- function(small, large, values) {
   if (small$data$dense && large$data$dense) {
     ratio <- 2 * (as.numeric(values[[2]]) - as.numeric(values[[1]]))
@@ -212,7 +208,11 @@ by_theory <- function(small, large, found, df, seed) {
                                             "likelihood of all is not largest; estimate_on = Inf takes all")))
   }
   relation <- nesting(small, large)
-  if (relation$kind == "exact") return(by_eigenvalues(small, large, found$ratio, seed))
+  if (relation$kind == "exact") {
+    drawn <- privately(seed %or% large$control$seed %or% 1, exact_null(small, large, draws = 10000))
+    return(list(p = share_as_large(drawn, found$ratio),
+                note = "p-value from 10,000 draws of the exact null distribution"))
+  }
   if (relation$kind != "inside") return(list(p = NA_real_, note = paste0("no p-value, as ", relation$why)))
   if (isTRUE(found$se >= 0.5)) {
     return(list(p = NA_real_, note = paste0("no p-value, as the standard error of L.Ratio is 0.5 or more; more ",
@@ -237,12 +237,11 @@ nesting <- function(small, large) {
   bound <- c(of_kernel[of_kernel != "inside"], dropped_parts(small, large), if (over) "the overdispersion")
   if ("else" %in% bound) return(else_why("a parameter given in the larger model has another value in the smaller"))
   if (!length(bound)) return(list(kind = "inside"))
-  if (identical(bound, "the variance") && has_exact_null(large)) return(list(kind = "exact"))
+  exact <- identical(bound, "the variance") && large$data$dense && !any(large$data$layout$part == "kernel")
+  if (exact) return(list(kind = "exact"))
   list(kind = "bound", why = paste0(paste(bound, collapse = " and "), " of the smaller model is on its bound, where ",
                                     "chi-square does not hold; anova(test = \"boot\") refits simulated data"))
 }
-
-has_exact_null <- function(large) large$data$dense && !any(large$data$layout$part == "kernel")
 
 # Variances of 0 that the larger model estimates; "else" where it has another number.
 dropped_parts <- function(small, large) {

@@ -67,9 +67,7 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   })
   table <- do.call(rbind, unname(found))[order(unlist(each)), , drop = FALSE]
   observed <- if (is.factor(y)) y[rows] else unname(y[rows, 1])
-  table <- if (is.factor(y)) classes_left_out(table, observed)
-           else if (is_gp_family(fit)) family_left_out(fit, table, observed, rows, level)
-           else outcome_columns(normal_outcomes(observed, table[, 1], table[, 2], level))
+  table <- left_out_scores(fit, table, observed, rows, level)
   rownames(table) <- case.names(fit)
   structure(data.frame(.fold = labels, table), title = fold_title(fit, each, by, refit, exact), level = level,
             scored = c(list(observed = observed), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
@@ -80,22 +78,20 @@ response_of <- function(fit) {
   if (is_gp_family(fit)) as.matrix(family_observed(fit)) else as.matrix(fit$fitted.values + fit$residuals)
 }
 
-# Scores of observations as columns of the table.
-outcome_columns <- function(found) {
+# Scores rows left out. The columns of `table` are shares of votes for classes, or means and standard deviations: with a
+# family of the linear predictor, while scores are of the response and its mean.
+left_out_scores <- function(fit, table, y, rows, level) {
+  if (is.factor(y)) {
+    best <- factor(colnames(table)[max.col(table, "first")], levels(y))
+    voted <- table[cbind(seq_along(y), match(y, colnames(table)))]
+    return(data.frame(.fitted = best, .lpd = log(voted), .wrong = best != y))
+  }
+  found <- if (is_gp_family(fit)) {
+    a <- (fit$weights %or% rep(1, nrow(fit$x)))[rows]
+    family_outcomes(fit$data$family, y, a, table[, 1], table[, 2]^2, level)
+  } else normal_outcomes(y, table[, 1], table[, 2], level)
   data.frame(.fitted = found$fitted, .se = found$se, .resid = found$observed - found$fitted, .lpd = -found$logs,
              .crps = found$crps, .lower = found$lower, .upper = found$upper)
-}
-
-# Scores left-out rows of a family: `table` is of the linear predictor, results are of the response and its mean.
-family_left_out <- function(fit, table, y, rows, level) {
-  a <- (fit$weights %or% rep(1, nrow(fit$x)))[rows]
-  outcome_columns(family_outcomes(fit$data$family, y, a, table[, 1], table[, 2]^2, level))
-}
-
-# Scores rows left out with classes: the columns of `table` are shares of votes.
-classes_left_out <- function(table, y) {
-  best <- factor(colnames(table)[max.col(table, "first")], levels(y))
-  data.frame(.fitted = best, .lpd = log(table[cbind(seq_along(y), match(y, colnames(table)))]), .wrong = best != y)
 }
 
 fold_title <- function(fit, each, by, refit, exact) {
@@ -115,13 +111,11 @@ fold_labels <- function(fit, rows, folds, by, seed) {
   }
   folds <- check_count(folds, "folds", least = 2)
   if (folds > n) abort("value", "`folds` is ", folds, ", and there are ", counted(n, "row"))
-  x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
-  factor(with_state(seed, if (is.null(by)) sample(rep_len(seq_len(folds), n)) else place_blocks(x, folds))$value)
-}
-
-place_blocks <- function(x, folds) {
-  units <- column_units(x, rep(1, nrow(x)), TRUE)
-  unname(kmeans_fit(scaled_columns(x, units), folds)$cluster)
+  blocks <- function() {
+    x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
+    unname(kmeans_fit(scaled_columns(x, column_units(x, rep(1, n), TRUE)), folds)$cluster)
+  }
+  factor(with_state(seed, if (is.null(by)) sample(rep_len(seq_len(folds), n)) else blocks())$value)
 }
 
 checked_labels <- function(fit, rows, folds) {
@@ -210,16 +204,11 @@ refit_to <- function(fit, rows, refit) {
     return(local_of(inputs, y, fit$degree, h, weights, fit_control(), fit$call))
   }
   if (inherits(fit, "kernel_ridge")) {
-    lambda <- if (refit) chosen_again(fit) else fit$lambda
+    lambda <- switch(if (refit) fit$method else "given", given = fit$lambda, `the best given` = fit$gcv$lambda,
+                     `leave-one-out cross-validation` = "loo", NULL)
     return(ridge_of(inputs, y, fit$kernel, lambda, fit$standardize, weights, fit$control, fit$call))
   }
   refit_process(fit, inputs, y, rows, weights, refit)
-}
-
-# The `lambda` that a ridge regression was asked for.
-chosen_again <- function(fit) {
-  switch(fit$method, given = fit$lambda, `the best given` = fit$gcv$lambda,
-         `leave-one-out cross-validation` = "loo", NULL)
 }
 
 refit_process <- function(fit, inputs, y, rows, weights, refit) {

@@ -27,7 +27,10 @@ inputs_of_frame <- function(x, argument, levels = NULL) {
 # The columns of one variable.
 variable_columns <- function(v, name, levels = NULL) {
   if (is.factor(v) || is.character(v)) return(level_columns(v, name, levels))
-  if (methods::is(v, "Matrix")) v <- dense_columns(v, name)
+  if (methods::is(v, "Matrix")) {
+    if (length(v) > 1e6) message("`", name, "` becomes a dense matrix of ", count_text(length(v), "number"))
+    v <- as.matrix(v)
+  }
   if (inherits(v, c("Date", "POSIXct", "difftime"))) v <- as.numeric(v)
   if (is.data.frame(v)) v <- inputs_of_frame(v, name)
   if (!is.numeric(v) && !is.logical(v) || length(dim(v)) > 2) {
@@ -40,11 +43,6 @@ variable_columns <- function(v, name, levels = NULL) {
   attributes(columns) <- list(dim = dim(columns), dimnames = list(rownames(columns), names))
   storage.mode(columns) <- "double"
   columns
-}
-
-dense_columns <- function(v, name) {
-  if (length(v) > 1e6) message("`", name, "` becomes a dense matrix of ", format(length(v), big.mark = ","), " numbers")
-  as.matrix(v)
 }
 
 level_columns <- function(v, name, levels = NULL) {
@@ -191,9 +189,10 @@ right_terms <- function(formula, data) {
 kept_rows <- function(v, rows) {
   if (is.null(v)) return(NULL)
   if (is.logical(rows)) rows <- which(rows)
-  if (is.null(dim(v))) v[rows] else droplevels_of(v[rows, , drop = FALSE])
+  if (is.null(dim(v))) return(v[rows])
+  v <- v[rows, , drop = FALSE]
+  if (is.data.frame(v) && ncol(v)) droplevels(v) else v
 }
-droplevels_of <- function(v) if (is.data.frame(v) && ncol(v)) droplevels(v) else v
 
 apply_na_action <- function(parts, terms, na.action) {
   na.action <- na.action %or% getOption("na.action") %or% "na.omit"
@@ -243,15 +242,13 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
   subset <- subset_of(subset, data, where)
   sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights, subset = subset,
                          beside = beside)
-  list(inputs = fit_inputs(sides, formula), left = sides$left, beside = sides$beside)
-}
-
-fit_inputs <- function(sides, formula) {
   x <- kernel_inputs(sides)
   frame <- kept_frame(sides, formula)
   right <- without_idle(sides$right, sides$terms)
-  list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(right), na.action = sides$dropped,
-       names = names(right), weights = sides$weights, variables = sides$variables)
+  list(inputs = list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(right),
+                     na.action = sides$dropped, names = names(right), weights = sides$weights,
+                     variables = sides$variables),
+       left = sides$left, beside = sides$beside)
 }
 
 # The data of the rows that are used, as lm() keeps them: the response, the variables, those of a trend alone, weights.
@@ -311,15 +308,12 @@ without_constants <- function(inputs) {
   constant <- apply(x, 2, function(v) all(v == v[1]))
   if (all(constant)) abort("data", "every column is constant: there is nothing to fit")
   if (!any(constant)) return(inputs)
-  warn("dropped", column_text(x, which(constant)[1]), " is constant and is left out")
+  first <- which(constant)[1]
+  name <- colnames(x)[first]
+  warn("dropped", if (length(name) && nzchar(name)) paste0("`", name, "`") else paste("column", first),
+       " is constant and is left out")
   term <- attr(x, "term")[!constant]
   inputs$x <- structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
   inputs$constant <- constant
   inputs
-}
-
-# "`depth`", or "column 2" where it has no name.
-column_text <- function(x, column) {
-  name <- colnames(x)[column]
-  if (length(name) && nzchar(name)) paste0("`", name, "`") else paste("column", column)
 }

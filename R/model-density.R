@@ -70,15 +70,15 @@ dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = 
 squared <- function(metric) if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
 squared_eps <- function(metric, eps) if (metric$name == "euclidean") eps^2 else eps
 
-within_eps <- function(metric, x, y, eps) metric_pairs(squared(metric), x, y) <= squared_eps(metric, eps)
-
 # The connected parts of what is within eps of each other, numbered by their first points. A label is the number of
 # some point of the same part, and never larger than one's own. A round gives each label the least label that its
 # points see, and follows these links to their ends; so parts grow together in pairs or more.
 linked_groups <- function(x, metric, eps) {
   n <- nrow(x)
   if (!n) return(integer())
-  least_seen <- least_label(x, metric, eps)
+  near <- boxed_pairs(x, metric, eps)  # the same in all rounds
+  if (n > 2^24) near <- lazy_set(near, precision = "float64")  # labels are whole numbers
+  least_seen <- as.function(reduction(lazy_if(near, Vj(dim = 1, name = "labels"), Inf), "min", drop = TRUE))
   labels <- as.numeric(seq_len(n))
   repeat {
     seen <- as.vector(least_seen(labels))
@@ -87,49 +87,32 @@ linked_groups <- function(x, metric, eps) {
     at <- at[order(seen[at], decreasing = TRUE)]
     link <- as.numeric(seq_len(n))
     link[labels[at]] <- seen[at]  # of several numbers for a place the last one stays, which is the least
-    labels <- last_links(link)[labels]
+    while (!identical(onward <- link[link], link)) link <- onward
+    labels <- link[labels]
   }
   match(labels, sort(unique(labels)))
 }
 
-last_links <- function(link) {
-  repeat {
-    onward <- link[link]
-    if (identical(onward, link)) return(link)
-    link <- onward
-  }
-}
-
-# A function of labels. The pairs that boxes leave are the same in all rounds.
-least_label <- function(x, metric, eps) {
-  near <- boxed_pairs(x, metric, eps)
-  if (nrow(x) > 2^24) near <- lazy_set(near, precision = "float64")  # labels are whole numbers
-  as.function(reduction(lazy_if(near, Vj(dim = 1, name = "labels"), Inf), "min", drop = TRUE))
-}
-
 # Pairs within eps, restricted to those whose boxes are: of points whose Euclidean distance is within some bound where
-# the metric's is within eps.
+# the metric's is within eps. The bound is a little larger, since both distances are rounded; of Euclidean distance the
+# formula is the same.
 boxed_pairs <- function(x, metric, eps) {
-  near <- within_eps(metric, x, x, eps)
-  places <- euclidean_places(x, metric$name, eps)
+  near <- metric_pairs(squared(metric), x, x) <= squared_eps(metric, eps)
+  more <- function(x, bound) list(x = x, bound = bound * (1 + 1e-6) + 1e-12 * max(abs(x)))
+  places <- switch(metric$name,
+                   euclidean = list(x = x, bound = eps),
+                   sqeuclidean = more(x, sqrt(eps)),
+                   manhattan = more(x, eps),
+                   chebyshev = more(x, eps * sqrt(ncol(x))),
+                   chordal = more(on_sphere(x, earth_radius), eps),
+                   haversine = more(on_sphere(x, earth_radius),
+                                    2 * earth_radius * sin(min(eps / earth_radius, pi) / 2)))
   if (is.null(places)) return(near)
   boxed <- sparsify(sqdist(Vi(places$x), Vj(places$x)) <= places$bound^2, tol = 0)
   if (metric$name == "euclidean") boxed else boxed & near
 }
 
-# A little more than the bound, since both distances are rounded; of Euclidean distance the formula is the same.
-euclidean_places <- function(x, name, eps) {
-  more <- function(x, bound) list(x = x, bound = bound * (1 + 1e-6) + 1e-12 * max(abs(x)))
-  switch(name,
-         euclidean = list(x = x, bound = eps),
-         sqeuclidean = more(x, sqrt(eps)),
-         manhattan = more(x, eps),
-         chebyshev = more(x, eps * sqrt(ncol(x))),
-         chordal = more(on_sphere(x, earth_radius), eps),
-         haversine = more(on_sphere(x, earth_radius), 2 * earth_radius * sin(min(eps / earth_radius, pi) / 2)))
-}
-
-# 0 where no core is within eps.
+# The cluster of the nearest core point, 0 where none is within eps.
 cluster_of_nearest <- function(at, cores, cluster, metric, eps) {
   if (!nrow(at) || !nrow(cores)) return(integer(nrow(at)))
   found <- nearest(list(query = at, x = cores), metric, 1)
@@ -201,16 +184,15 @@ plot_data.dbscan_fit <- function(object, points = NULL, ...) {
     abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),
           " and ", counted(ncol(object$points), "column"))
   }
-  flat <- flat_places(at, group, colnames(object$points))
-  picture(flat$labels[1], flat$labels[2],
-          points = data.frame(x = flat$at[, 1], y = flat$at[, 2], group = factor(group)), glab = "cluster")
-}
-
-flat_places <- function(at, group, names) {
-  names <- names %or% paste0("x", seq_len(ncol(at)))
-  if (ncol(at) == 1) return(list(at = cbind(at, group), labels = c(names, "cluster")))
-  if (ncol(at) == 2 || nrow(at) < 2) return(list(at = at, labels = names))
-  list(at = stats::prcomp(at)$x[, 1:2], labels = c("PC1", "PC2"))
+  names <- colnames(object$points) %or% paste0("x", seq_len(ncol(at)))
+  if (ncol(at) == 1) {
+    at <- cbind(at, group)
+    names <- c(names, "cluster")
+  } else if (ncol(at) > 2 && nrow(at) > 1) {
+    at <- stats::prcomp(at)$x
+    names <- c("PC1", "PC2")
+  }
+  picture(names[1], names[2], points = data.frame(x = at[, 1], y = at[, 2], group = factor(group)), glab = "cluster")
 }
 
 #' Local outlier factors

@@ -30,7 +30,7 @@
 #' plot(fit, which = "variogram")
 NULL
 
-# Each after the other; where a screen has too few panels for them, it waits, as plot.lm() does.
+# Draws one after the other. A screen with too few panels for all waits, as with plot.lm().
 draw_diagnostics <- function(fit, which, ...) {
   which <- checked_pictures(which)
   if (length(which) > 1 && ncol(fit$x) > 2 && 6 %in% which) {
@@ -53,8 +53,13 @@ diagnostic_picture <- function(fit, which) {
   which <- checked_pictures(which)
   if (length(which) > 1) abort("input", "one picture at a time: `which` has ", length(which), " numbers")
   refuse_many(NCOL(fit$residuals))
-  switch(which, spread_picture(fit), quantile_picture(fit), scale_picture(fit), cook_picture(fit), loo_picture(fit),
-         residual_map(fit))
+  switch(which,
+         smoothed_picture(fit$fitted.values, fit$residuals, "fitted", "residual", "Residuals and fitted values",
+                          across = data.frame(y = 0)),
+         quantile_picture(fit),
+         smoothed_picture(fit$fitted.values, sqrt(abs(rstandard_of(fit))), "fitted", "sqrt(|standardized residual|)",
+                          "Scale and location"),
+         cook_picture(fit), loo_picture(fit), residual_map(fit))
 }
 
 most_drawn <- 5000
@@ -79,11 +84,6 @@ smoothed_picture <- function(x, y, xlab, ylab, main, ...) {
           curve = data.frame(line, row.names = NULL)[drawn_of(nrow(line)), ], ..., main = drawn_title(main, length(x)))
 }
 
-spread_picture <- function(fit) {
-  smoothed_picture(fit$fitted.values, fit$residuals, "fitted", "residual", "Residuals and fitted values",
-                   across = data.frame(y = 0))
-}
-
 quantile_picture <- function(fit) {
   found <- sort(unname(rstandard_of(fit)))
   at <- stats::qnorm(stats::ppoints(length(found)))
@@ -93,11 +93,6 @@ quantile_picture <- function(fit) {
   picture("normal quantile", "standardized residual", points = data.frame(x = at[rows], y = found[rows]),
           line = data.frame(intercept = mean(quartiles), slope = slope),
           main = drawn_title("Normal quantiles", length(found)))
-}
-
-scale_picture <- function(fit) {
-  found <- rstandard_of(fit)
-  smoothed_picture(fit$fitted.values, sqrt(abs(found)), "fitted", "sqrt(|standardized residual|)", "Scale and location")
 }
 
 # Computes standardised residuals of the rows that the fit used, whatever its na.action.

@@ -66,8 +66,7 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
     w <- vapply(found, `[[`, numeric(nrow(object$data$x)), "w")
     out <- with_tests(out, object, w, level, vapply(found, function(one) one$intercept %or% 0, 0))
   }
-  quartiles <- apply(pointwise, 2, stats::quantile, c(0.25, 0.5, 0.75))
-  out[c("q25", "q50", "q75")] <- t(quartiles)
+  out[c("q25", "q50", "q75")] <- t(apply(pointwise, 2, stats::quantile, c(0.25, 0.5, 0.75)))
   rownames(out) <- wanted$label
   structure(out, pointwise = pointwise, n = nrow(places$x), width = effect_widths(object, wanted),
             class = c("marginal_effects", "data.frame"))
@@ -81,7 +80,8 @@ known_terms <- function(variables, terms) {
   variables
 }
 
-# A row for each effect: a column and, of contrasts, the rows of the inputs that are set to `high` and `low`.
+# A row for each effect: its column and, for a contrast of levels, that of the first level, `base`. `high` says which
+# kind of contrast it is, of levels or of the two values of a column, and is "" for a slope.
 effect_rows <- function(fit) {
   term <- attr(fit$x, "term")
   names <- colnames(fit$x) %or% fit$term.names
@@ -116,7 +116,7 @@ value_rows <- function(label, column, values) {
              high = "value", label = label)
 }
 
-# The standard deviation of what a slope is of; a contrast is a difference of the response already.
+# The standard deviation of each slope's input; 1 for a contrast, which is a difference of the response already.
 effect_widths <- function(fit, wanted) {
   widths <- apply(unname(strip_term(fit$x)), 2, stats::sd)
   stats::setNames(ifelse(nzchar(wanted$high), 1, widths[wanted$column]), wanted$label)

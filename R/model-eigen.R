@@ -59,13 +59,17 @@ kpca_of <- function(inputs, k, kernel, center, call) {
   inputs <- without_constants(inputs)
   x <- unname(strip_term(inputs$x))
   n <- nrow(x)
-  if (n < 2) abort("data", "components need at least 2 rows, not ", n)
   if (check_count(k, "k") > n) abort("shape", "`k` is ", k, ", and there are ", n, " rows")
-  kernel <- settled_kernel(in_own_units(check_order(kernel, if (center) 1 else 0, "components")), inputs$x)
+  kernel <- check_order(kernel, if (center) 1 else 0, "components")
+  parts <- kernel_parts(kernel)
+  linear <- identical(parts$name, "linear") && is.null(parts$parameters$scale)
+  if (linear) kernel <- update(kernel, scale = 1)  # any other would be a factor of the scores, and no more
+  kernel <- settled_kernel(kernel, inputs$x)
   K <- kernel_pairs(kernel, x)
   means <- as.vector(K %*% rep(1 / n, n))
-  found <- keigen(if (center) centred_op(K) else as_op(K), k, tol = 1e-10)
-  found <- with_signs(found)
+  less_mean <- function(v) t(t(v) - colMeans(v))
+  centred <- function(v) less_mean(unname(K %*% less_mean(v)))
+  found <- with_signs(keigen(if (center) function_op(centred, n, symmetric = TRUE) else as_op(K), k, tol = 1e-10))
   total <- sum(diag(K)) - if (center) n * mean(means) else 0
   names <- paste0("PC", seq_len(k))
   fit <- new_fit("kpca_fit", call, inputs, kernel = kernel, center = center, means = means, total = total,
@@ -81,19 +85,7 @@ kpca_of <- function(inputs, k, kernel, center, call) {
   fit
 }
 
-# A scale of a linear kernel would be a factor of the scores, and no more.
-in_own_units <- function(k) {
-  parts <- kernel_parts(k)
-  if (identical(parts$name, "linear") && is.null(parts$parameters$scale)) update(k, scale = 1) else k
-}
-
 null_components <- function(fit) which(fit$values <= 1e-12 * max(fit$values[1], 0))
-
-# Rows and columns of a symmetric matrix less their means.
-centred_op <- function(K) {
-  less_mean <- function(v) t(t(v) - colMeans(v))
-  function_op(function(v) less_mean(unname(K %*% less_mean(v))), nrow(K), symmetric = TRUE)
-}
 
 with_signs <- function(e) {
   largest <- apply(abs(e$vectors), 2, which.max)

@@ -62,19 +62,15 @@ one_elpd <- function(fit) {
     found$terms <- stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE)
   }
   pointwise <- stats::setNames(found$terms, rownames(as.matrix(fit$residuals))[rows])[order(rows)]
-  off <- exact_terms(fit, found) - found$terms[found$exact$rows]
+  exact <- found$exact  # the rows of an audit, after all others, where those of all are after their neighbours
+  off <- if (is.null(exact)) numeric() else {
+    at <- left_out_of(fit, as_process(fit)$alpha[exact$rows, 1], exact)
+    stats::dnorm(at$loo, 0, at$sd[, 1], log = TRUE) - found$terms[exact$rows]
+  }
   by <- if (length(off)) scaled_up(off, found) else c(sum = 0, se = 0)
   structure(list(elpd = sum(pointwise) + by[["sum"]], se = sqrt(error_of_sum(pointwise)^2 + by[["se"]]^2),
                  pointwise = pointwise, local = if (!is.null(found$local)) c(found$local, list(correction = by)),
-                 audit = list(rows = rows[found$exact$rows], off = off)), class = "elpd")
-}
-
-# The terms of an audit's rows after all others, where those of all are after their neighbours.
-exact_terms <- function(fit, found) {
-  exact <- found$exact
-  if (is.null(exact)) return(numeric())
-  at <- left_out_of(fit, as_process(fit)$alpha[exact$rows, 1], exact)
-  stats::dnorm(at$loo, 0, at$sd[, 1], log = TRUE)
+                 audit = list(rows = rows[exact$rows], off = off)), class = "elpd")
 }
 
 error_of_sum <- function(terms) sqrt(length(terms)) * stats::sd(terms)
@@ -83,17 +79,16 @@ elpd_differences <- function(each) {
   terms <- vapply(each, `[[`, each[[1]]$pointwise, "pointwise")
   table <- data.frame(elpd = vapply(each, `[[`, 0, "elpd"), se = vapply(each, `[[`, 0, "se"), row.names = names(each))
   best <- which.max(table$elpd)
-  noise <- vapply(each, function(one) error_of_corrections(one, each[[best]]), 0)
+  # Audits leave an error in a difference. Fits with the same seed are audited at the same rows.
+  b <- each[[best]]
+  se <- function(one) one$local$correction[["se"]] %or% 0
+  noise <- vapply(each, function(a) {
+    if (is.null(a$local) || !identical(a$audit$rows, b$audit$rows)) return(sqrt(se(a)^2 + se(b)^2))
+    scaled_up(a$audit$off - b$audit$off, list(own = a$pointwise))[["se"]]
+  }, 0)
   table <- cbind(elpd_diff = table$elpd - table$elpd[best],
                  se_diff = sqrt(apply(terms - terms[, best], 2, error_of_sum)^2 + noise^2), table)
   structure(table[order(-table$elpd), ], pointwise = terms, class = c("elpd_differences", "data.frame"))
-}
-
-# Computes the standard error that audits leave in a difference. Fits with the same seed are audited at the same rows.
-error_of_corrections <- function(a, b) {
-  se <- function(one) one$local$correction[["se"]] %or% 0
-  if (is.null(a$local) || !identical(a$audit$rows, b$audit$rows)) return(sqrt(se(a)^2 + se(b)^2))
-  scaled_up(a$audit$off - b$audit$off, list(own = a$pointwise))[["se"]]
 }
 
 #' @rdname elpd

@@ -107,7 +107,10 @@ negative_binomial <- function(size) {
 
 # A row of the table, with `value`, the further parameter, and whether it is `given`; NULL for gaussian().
 as_family <- function(family) {
-  if (is.function(family)) family <- called_family(family)
+  if (is.function(family)) family <- tryCatch(family(), error = function(e) {
+    abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
+          "\"negbin\", by which it is estimated (", conditionMessage(e), ")")
+  })
   if (identical(family, "negbin")) return(c(family_rows$negbin, list(value = 1, given = FALSE)))
   if (identical(family, "gaussian") || identical(family, "binomial") || identical(family, "poisson")) {
     family <- get(family, asNamespace("stats"))()
@@ -124,13 +127,6 @@ as_family <- function(family) {
   row <- Find(function(row) row$title == name && row$link == family$link, family_rows)
   if (is.null(row)) refuse_family(paste0(family$family, "(\"", family$link, "\")"))
   c(row, list(value = if (!is.null(row$phi)) 1, given = is.null(row$phi)))
-}
-
-called_family <- function(family) {
-  tryCatch(family(), error = function(e) {
-    abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
-          "\"negbin\", by which it is estimated (", conditionMessage(e), ")")
-  })
 }
 
 refuse_family <- function(what, hint = NULL) {

@@ -5,16 +5,15 @@
 # Kernels among which data choose, from the rough to the smooth.
 kernels_to_choose <- c("matern12", "matern32", "matern52")
 
-# Stands for the choice until that is made.
-open_kernel <- function() {
+is_open <- function(kernel) isTRUE(kernel_parts(kernel)$undecided)
+
+# Returns a kernel, for "auto" one that stands for the choice until that is made.
+gp_kernel <- function(kernel) {
+  if (!identical(kernel, "auto")) return(kernel_spec(kernel))
   parts <- kernel_parts(kernel_spec("matern32"))
   parts$undecided <- TRUE
   new_kernel(parts)
 }
-
-is_open <- function(kernel) isTRUE(kernel_parts(kernel)$undecided)
-
-gp_kernel <- function(kernel) if (identical(kernel, "auto")) open_kernel() else kernel_spec(kernel)
 
 # Gives a model another kernel, of the same places and parameters.
 with_kernel <- function(model, name) {
@@ -28,9 +27,6 @@ with_kernel <- function(model, name) {
 
 rows_of_start <- 300
 
-# The next samples for the choice. A close choice among many rows is made on an eighth of them, where estimates would
-# start anyway: on 600 of a million rows of a Matern 3/2 field with noise 5/2 was 1.4 better.
-rows_of_choice <- function(n) c(600, 1500, min(12000, n %/% 8))
 # A kernel that is worse on the sample before by more, in its log-likelihood, is not tried on the next.
 worse_by_far <- c(10, 3, 3)
 
@@ -40,7 +36,10 @@ chosen_kernel <- function(model) {
   few <- few_of_model(model, rows_of_start)
   ends <- gp_ends(with_kernel(few, kernel_of_search), gp_bounds(few))
   found <- climbs_of(few, lapply(stats::setNames(nm = kernels_to_choose), function(name) ends))
-  samples <- pmin(nrow(model$x), rows_of_choice(nrow(model$x)))
+  # A close choice among many rows is made on an eighth of them, where estimates would start anyway: on 600 of a million
+  # rows of a Matern 3/2 field with noise 5/2 was 1.4 better.
+  n <- nrow(model$x)
+  samples <- pmin(n, c(600, 1500, min(12000, n %/% 8)))
   for (k in seq_along(samples)) {
     table <- found$table
     near <- table$kernel[table$worse < worse_by_far[k]]
@@ -86,14 +85,13 @@ choice_text <- function(chosen) {
   short <- function(name) sub("^Matern ", "", kernel_rows[[name]]$title)
   best <- which.min(chosen$worse)
   others <- chosen[-best, ]
-  each <- paste0(vapply(others$kernel, short, ""), " is ", format_each(others$worse), " worse")
+  worse <- vapply(others$worse, function(one) if (is.finite(one)) format(round(one, one < 9.95)) else "far", "")
+  each <- paste0(vapply(others$kernel, short, ""), " is ", worse, " worse")
   rows <- paste("on", format(others$rows, big.mark = ",", trim = TRUE), "rows")
   each <- if (length(unique(rows)) == 1) paste0(paste(each, collapse = ", "), ", ", rows[1])
           else paste(each, rows, collapse = ", ")
   paste0("smoothness ", short(chosen$kernel[best]), " chosen by likelihood: ", each)
 }
-
-format_each <- function(x) vapply(x, function(one) if (is.finite(one)) format(round(one, one < 9.95)) else "far", "")
 
 # A fit's call, in which the kernel that was chosen is named.
 kept_call <- function(fit) {
@@ -110,27 +108,17 @@ begun_model <- function(model, rows) {
   estimated <- nrow(model$layout) && model$values$variance > 0
   if (estimated && (is_open(model$kernel) || !model$dense)) {
     part <- model_rows(model, rows)
-    model$begun <- if (is_open(model$kernel)) chosen_kernel(part) else start_of(part)
-    if (is_open(model$kernel)) model <- with_kernel(model, model$begun$kernel)
-    model$chosen <- model$begun$table
+    if (is_open(model$kernel)) {
+      model$begun <- chosen_kernel(part)
+      model$chosen <- model$begun$table
+      model <- with_kernel(model, model$begun$kernel)
+    } else {
+      few <- few_of_model(part, rows_of_start)
+      model$begun <- list(state = list(theta = gp_start(few, gp_bounds(few))), rows = nrow(few$x))
+    }
   }
   if (is_open(model$kernel)) model <- with_kernel(model, kernel_parts(model$kernel)$name)
   with_products_settled(model)
-}
-
-start_of <- function(model) {
-  few <- few_of_model(model, rows_of_start)
-  list(state = list(theta = gp_start(few, gp_bounds(few))), rows = nrow(few$x))
-}
-
-# Did it begin on an eighth of the rows, or on more?
-has_begun <- function(model) !is.null(model$begun) && nrow(model$x) <= 8 * max(model$begun$rows, rows_of_start)
-
-# A climb that goes on from the state of the start, where that is of all rows.
-climb_on <- function(model, theta, bounds) {
-  begun <- model$begun
-  same <- isTRUE(begun$rows == nrow(model$x)) && identical(begun$state$theta, theta) && !is.null(begun$state$value)
-  gp_climb(model, theta, bounds, at = if (same) begun$state else gp_state(model, theta))
 }
 
 # Numbers near those that will be estimated.

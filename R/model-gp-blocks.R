@@ -15,12 +15,7 @@ predict_blocks <- function(object, newdata, block, se.fit, interval, level, type
   nodes <- complete_nodes(object, block_nodes(object, newdata, block))
   found <- matrix(NA_real_, nodes$count, 2, dimnames = list(nodes$names, NULL))
   if (length(nodes$known)) found[nodes$known, ] <- block_values(object, nodes, errors, type, method == "local", m)
-  fit <- found[, 1]
-  if (!errors) return(fit)
-  normal <- list(df.residual = Inf, sigma = object$sigma)
-  if (interval != "none") fit <- with_interval(fit, found[, 2], normal, interval, level)
-  if (!se.fit) return(fit)
-  structure(list(fit = fit, se.fit = found[, 2], df = Inf, residual.scale = object$sigma), local = by)
+  as_prediction(object, found, se.fit, interval, level, by)
 }
 
 # Means and standard errors of the blocks that are known, a row for each.

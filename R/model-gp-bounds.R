@@ -8,7 +8,8 @@ nugget_floor <- function(model) {
   n <- length(model$y) * max(model$w)
   if (model$dense) return(c(least = 1e-12, ratio = 10 * .Machine$double.eps) * n)
   by_series <- is_approximated(c(n, n), model$control)
-  if (by_series && is_rough(model$kernel)) return(c(least = 1e-12 * n, ratio = max(1e-10, 1e-13 * n)))
+  rough <- isTRUE(kernel_parts(model$kernel)$name %in% c("matern12", "matern32", "matern52", "matern"))
+  if (by_series && rough) return(c(least = 1e-12 * n, ratio = max(1e-10, 1e-13 * n)))
   c(least = 1, ratio = 1) * max(1e-8, 1e-12 * n)
 }
 
@@ -17,9 +18,7 @@ enough_nugget <- function(model) {
   paste("a nugget of", format(nugget_floor(model)[["least"]] * spread_of(model), digits = 2))
 }
 
-is_rough <- function(kernel) isTRUE(kernel_parts(kernel)$name %in% c("matern12", "matern32", "matern52", "matern"))
-
-# Bounds whose nugget may be so much smaller; one that a fit has is never below.
+# Adds the bounds of a nugget, which are never above the nugget that the model has.
 with_floor <- function(bounds, model, floor, spread) {
   g <- model$layout$part == "nugget"
   own <- if (any(g)) log(model$values$nugget) else Inf
@@ -70,13 +69,16 @@ little_moved <- 0.1
 # of the last tenth; of a next one they would be a tenth, since likelihoods are smooth in the nugget itself.
 below_floor <- function(found, model, bounds) {
   found <- without_unseen(found, model, bounds)
-  for (try in seq_len(tenths_of_floor(model))) {
+  # A tenth doubles the iterations and more, of which many inputs take too many.
+  most <- if (model$dense) 4 else if (ncol(model$x) <= 3) 2 else 0
+  for (try in seq_len(most)) {
     if (!is_nugget_low(found$state, model, bounds)) break
     lower <- replace(bounds, c("lower", "floor"), list(bounds$lower - (model$layout$part == "nugget") * log(10),
                                                        bounds$floor - log(10)))
     again <- gp_climb(model, within_bounds(without_nugget(found$state$theta, model), model, lower), lower,
                       near = if (!model$dense) found$state, most = 10)
-    if (!again$converged || is_worse(again$state, found$state)) break
+    errors <- again$state$se + found$state$se
+    if (!again$converged || again$state$value < found$state$value - 4 * errors) break
     moves <- moves_between(found$state, again$state, model, bounds, lower)
     bounds <- lower
     found <- c(replace(again, "steps", found$steps + again$steps), list(moves = moves))
@@ -84,12 +86,6 @@ below_floor <- function(found, model, bounds) {
   }
   c(found, list(bounds = bounds))
 }
-
-# Returns the most tenths to try. By products a tenth doubles the iterations and more; many inputs take too many.
-tenths_of_floor <- function(model) if (model$dense) 4 else if (ncol(model$x) <= 3) 2 else 0
-
-# Tells whether `one` is worse by more than the likelihoods' errors.
-is_worse <- function(one, other) one$value < other$value - 4 * (one$se + other$se)
 
 without_nugget <- function(theta, model) replace(theta, model$layout$part == "nugget", -Inf)
 
@@ -160,8 +156,11 @@ tell_of_nugget <- function(number, found) {
     return(message("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
                    "; nugget = 0 would interpolate them"))
   }
-  warn("boundary", at, ", on which other estimates depend: with ten times as much, ", moves_text(moves), "; ",
-       way_without_floor(found))
+  model <- found$model
+  advice <- if (model$dense) "with so many rows this kernel is too smooth for a factor: a rougher one would help"
+            else if (is.null(model$control$approximate)) "fit_control(dense_n = ), which takes a factor, may go lower"
+            else "approximate = NULL, which computes all pairs, or `estimate_on` would help"
+  warn("boundary", at, ", on which other estimates depend: with ten times as much, ", moves_text(moves), "; ", advice)
 }
 
 moves_text <- function(moves) {
@@ -175,13 +174,6 @@ moves_text <- function(moves) {
   way <- ifelse(moves$by < 0, " more", " less")  # a tenth has moved it the other way
   each <- paste0("`", names(moves$by), "` would be ", text, ifelse(share, " %", ""), way)
   paste(each[seen], collapse = ", ")
-}
-
-# Returns advice for a nugget at its bound, below which the matrix is not definite.
-way_without_floor <- function(found) {
-  if (found$model$dense) return("with so many rows this kernel is too smooth for a factor: a rougher one would help")
-  if (is.null(found$model$control$approximate)) return("fit_control(dense_n = ), which takes a factor, may go lower")
-  "approximate = NULL, which computes all pairs, or `estimate_on` would help"
 }
 
 # `below`: are all scales shorter than the distance of any two points?

@@ -5,7 +5,10 @@ gp_estimate <- function(model, rows) {
   part <- model_rows(model, rows)
   bounds <- gp_bounds(part, model)
   start <- gp_start(part, bounds)
-  found <- if (part$dense) climb_on(part, start, bounds) else gp_settled(part, start, bounds)
+  begun <- part$begun  # the climb goes on from there, where that is of all rows
+  same <- isTRUE(begun$rows == nrow(part$x)) && identical(begun$state$theta, start) && !is.null(begun$state$value)
+  found <- if (!part$dense) gp_settled(part, start, bounds)
+           else gp_climb(part, start, bounds, at = if (same) begun$state else gp_state(part, start))
   if (!is.finite(found$state$value)) {
     if (!is.null(found$state$why)) abort("tolerance", conditionMessage(found$state$why))
     abort("singular", "the covariance matrix is not positive definite at any start: ", enough_nugget(part),
@@ -61,8 +64,8 @@ climbing <- function(model) {
   model
 }
 
-# How far the noise of the score moves an estimate, in its standard errors; of those that are known to a factor of e, as
-# scales of inputs that do not matter are not.
+# The most that the noise of the score moves an estimate, in its standard errors. Estimates that are not known to a
+# factor of e, such as scales of inputs that do not matter, do not count.
 noise_of <- function(at, model, bounds) {
   k <- length(at$score)
   Z <- free_directions(at, model, bounds)
@@ -110,7 +113,7 @@ most_variance <- 1e4
 # `all`: the model that is fitted with these estimates, which may be of more rows and bear less.
 gp_bounds <- function(model, all = model) {
   layout <- model$layout
-  spans <- apply(model$x, 2, function(v) diff(range(v)))
+  spans <- spans_of(model$x)
   spans[spans == 0] <- 1  # a column may be constant on some of the rows
   spread <- log(spread_of(model))
   start <- gp_theta(model$values, layout)
@@ -166,7 +169,9 @@ given_bounds <- function(control, layout, what = "bound") {
 gp_start <- function(model, bounds) {
   n <- nrow(model$x)
   searched <- model$values$variance > 0 && is.null(model$control$start)
-  if (searched && has_begun(model)) return(within_bounds(model$begun$state$theta, model, bounds))
+  if (searched && !is.null(model$begun) && n <= 8 * max(model$begun$rows, rows_of_start)) {
+    return(within_bounds(model$begun$state$theta, model, bounds))
+  }
   if (!searched || n <= rows_of_start) return(gp_ends(model, bounds)[[1]])
   few <- model_rows(model, rows_for_estimate(model$x, max(rows_of_start, ceiling(n / 8)), model$control$seed))
   if (n > 8 * rows_of_start) return(gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
@@ -187,15 +192,16 @@ gp_ends <- function(model, bounds) {
   if (!length(grid)) return(list(theta))
   ends <- lapply(utils::head(grid, 3), function(start) gp_climb(model, start, bounds, goal = 0.1)$state)
   ends <- ends[order(-vapply(ends, `[[`, 0, "value"))]
-  Reduce(function(kept, at) if (is_among(at$theta, kept)) kept else c(kept, list(at$theta)), ends, list())
+  Reduce(function(kept, at) {  # one of the ends that are within a factor of two of each other
+    if (any(vapply(kept, function(end) all(abs(at$theta - end) < log(2)), NA))) kept else c(kept, list(at$theta))
+  }, ends, list())
 }
-
-# Whether all parameters are within a factor of two of those of an end.
-is_among <- function(theta, ends) any(vapply(ends, function(end) all(abs(theta - end) < log(2)), NA))
 
 gp_grid <- function(model, theta, bounds) {
   layout <- model$layout
-  scales <- which(is_one_of(layout$name, "scale") & !layout$name %in% begun_parameters(model$kernel))
+  parts <- kernel_parts(model$kernel)
+  begun <- parts$free[!vapply(parts$parameters[parts$free], is.null, NA)]  # estimated from a value of their own
+  scales <- which(is_one_of(layout$name, "scale") & !layout$name %in% begun)
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
   ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1)
             else if (is.null(model$family)) NA else c(0.1, 0.3, 1)
@@ -241,11 +247,11 @@ profiled <- function(model, theta, ratio, bounds) {
 # --- steps --------------------------------------------------------------------------------------------------
 
 # Steps of the average information, as long as a trust region allows, and from the third on with the curvature that the
-# scores have shown since. The end is where the score is within `goal` standard errors of
-# nought, or within twice the noise it has by products, or gets no nearer for that; by products also where two steps
-# have not changed the likelihood, whose noise is the same in all states: with hardly any noise in the data that of the
-# score is not known well. `near`: a state whose preconditioner and solutions may serve. `later`: so many states' work
-# comes after, where that is known.
+# scores have shown since. A climb ends where the score is within `goal` standard errors of nought, or within twice the
+# noise it has by products, or gets no nearer for that; by products also where two steps have not changed the
+# likelihood, whose noise is the same in all states: with hardly any noise in the data that of the score is not known
+# well. `near`: a state whose preconditioner and solutions may serve. `later`: so many states' work comes after, where
+# that is known. The time left supposes that a step divides the distance by five.
 gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, later = NA,
                      most = if (model$dense) 100 else 30, at = gp_state(model, theta, near)) {
   begun <- proc.time()[["elapsed"]]
@@ -264,7 +270,7 @@ gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, l
     if (model$control$verbose) tell_step(step, at, away, model$layout)
     step_work("gp_fit()", paste0(format(nrow(model$x), big.mark = ","), " rows, step ", step, ", ",
                                  format(away, digits = 2), " s.e. from the maximum"),
-              left = (proc.time()[["elapsed"]] - begun) / step * (later + steps_left(away, enough)))
+              left = (proc.time()[["elapsed"]] - begun) / step * (later + max(0, ceiling(log(away / enough) / log(5)))))
     if (away < enough || !model$dense && away < 3 * enough && away > before / 2) return(out(TRUE, step - 1))
     before <- away
     found <- gp_step(model, at, H, mu, bounds)
@@ -291,16 +297,14 @@ first_secant <- 3
 # A step that changes the logarithm of the likelihood by less is no step.
 flat_step <- 0.05
 
-# Steps divide the distance by some five.
-steps_left <- function(away, enough) max(0, ceiling(log(away / enough) / log(5)))
-
 tell_step <- function(step, at, away, layout) {
   numbers <- paste(names(at$theta), vapply(out_of_link(at$theta, layout), format, "", digits = 4), collapse = ", ")
   message("step ", step, ": logLik ", format(at$value, digits = 10), ", ", format(away, digits = 2),
           " standard errors from the maximum, ", numbers)
 }
 
-# One step that is better, or NULL where none is left.
+# One step that is better, or NULL where none is left. By products value and score are two estimates, and the gain is
+# the mean of the scores at both ends, along the step.
 gp_step <- function(model, at, H, mu, bounds) {
   Z <- free_directions(at, model, bounds)
   for (try in seq_len(if (model$dense) 12 else 6)) {
@@ -309,7 +313,9 @@ gp_step <- function(model, at, H, mu, bounds) {
     if (max(abs(moved)) < 1e-9) return(NULL)
     promised <- sum(at$score * moved) - sum(moved * (H %*% moved)) / 2
     new <- gp_state(model, theta, at)
-    gain <- if (is.finite(new$value)) gain_of_step(model, at, new) else -Inf
+    gain <- if (!is.finite(new$value)) -Inf
+            else if (model$dense) new$value - at$value
+            else sum(moved * (at$score + new$score)) / 2
     if (gain > -1e-10 * (1 + abs(at$value))) {
       good <- gain / max(promised, 1e-12)
       return(list(at = new, mu = if (good > 0.75) mu / 5 else if (good < 0.25) max(4 * mu, 0.1) else mu))
@@ -317,12 +323,6 @@ gp_step <- function(model, at, H, mu, bounds) {
     mu <- max(10 * mu, 0.1)
   }
   NULL
-}
-
-# Computes the gain of the likelihood in a step. By products value and score are two estimates, and the gain is the mean
-# of the scores at both ends, along the step.
-gain_of_step <- function(model, at, new) {
-  if (model$dense) new$value - at$value else sum((new$theta - at$theta) * (at$score + new$score)) / 2
 }
 
 # The update of Broyden, Fletcher, Goldfarb and Shanno, where the curvature it saw is positive.

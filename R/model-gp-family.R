@@ -14,15 +14,10 @@ family_model <- function(inputs, response, trend, settings) {
   model$family <- family
   model$response <- cbind(y = response$y, a = response$a, offset = trend$offset)[model$rows, , drop = FALSE]
   if (is.null(family$phi)) return(model)
-  model$values$phi <- if (family$given) family$value else phi_start(model)
+  weight <- if (family$phi == "shape") mean(model$response[, "a"]) else 1  # a shape is that of weight 1
+  model$values$phi <- if (family$given) family$value else min(max(2 / spread_of(model), 0.5), 50) / weight
   if (!family$given) model$layout <- with_phi(model$layout, family)
   model
-}
-
-# A shape is that of weight 1.
-phi_start <- function(model) {
-  weight <- if (identical(model$family$phi, "shape")) mean(model$response[, "a"]) else 1
-  min(max(2 / spread_of(model), 0.5), 50) / weight
 }
 
 with_phi <- function(layout, family) {
@@ -40,23 +35,10 @@ gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
          "the response, where its ", found$model$family$link, " is wanted")
   }
   start <- as.matrix(family_start(settings$family, response))
-  with_family(gp_object(found, inputs, start, trend, settings, response$a, call), response, trend$offset)
-}
-
-# The family is the noise.
-nugget_of_family <- function(nugget) {
-  if (!is.null(nugget) && nugget != 0) {
-    abort("unsupported", "`nugget` is for gaussian() alone: other families are the noise; overdispersed counts take ",
-          "family = \"negbin\"")
-  }
-  1
-}
-
-# Adds the linear predictor and the family as R has it, with responses on their own scale, to a fit.
-with_family <- function(fit, response, offset) {
-  family <- fit$data$family
+  fit <- gp_object(found, inputs, start, trend, settings, response$a, call)
   fit$linear.predictors <- fit$fitted.values
-  fit <- on_response_scale(fit, response, offset)
+  fit <- on_response_scale(fit, response, trend$offset)
+  family <- fit$data$family
   fit$nugget <- 0
   fit$dispersion <- if (is.null(family$phi)) 1 else if (family$phi == "shape") 1 / family$value else family$value
   fit$sigma <- if (identical(family$phi, "shape")) sqrt(fit$dispersion) else 1
@@ -71,16 +53,11 @@ on_response_scale <- function(fit, response, offset) {
   fit[c("fitted.values", "residuals")] <- list(mean, response$y - mean)
   fit["weights"] <- list(if (any(response$a != 1)) response$a)
   fit$deviance <- sum(fit$family$dev.resids(response$y, mean, response$a))
-  fit$null.deviance <- null_deviance(fit$family, response, offset)
-  fit
-}
-
-# Computes the deviance of the model with a mean alone.
-null_deviance <- function(family, response, offset) {
   heavy <- response$a > 0
-  fitted <- suppressWarnings(stats::glm.fit(rep(1, sum(heavy)), response$y[heavy], response$a[heavy],
-                                            offset = offset[heavy], family = family))
-  fitted$deviance
+  mean_alone <- suppressWarnings(stats::glm.fit(rep(1, sum(heavy)), response$y[heavy], response$a[heavy],
+                                                offset = offset[heavy], family = fit$family))
+  fit$null.deviance <- mean_alone$deviance
+  fit
 }
 
 # The mode of all rows, if estimates are not on these.

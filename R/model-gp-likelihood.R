@@ -62,7 +62,10 @@ gp_pairs <- function(model, numbers) {
 
 gp_numbers <- function(model, values) {
   numbers <- values$kernel
-  if (is_turning(values)) return(numbers_of_turn(numbers))
+  if (is_turning(values)) {
+    axes <- axes_of_turn(numbers$scale, numbers$turn)$value
+    return(c(list(axes = axes), numbers[setdiff(names(numbers), c("scale", "turn"))]))
+  }
   for (name in names(numbers)) {
     numbers[[name]] <- numbers[[name]][column_of_parameter(model, name, length(numbers[[name]]))]
   }
@@ -92,7 +95,10 @@ gp_slopes <- function(model, values) {
   by_axes <- if (length(turning)) lazy_gradient(K, operands$axes)
   of <- lapply(free, function(name) {
     index <- layout$index[mine & layout$name == name]
-    if (name %in% turning) return(turned_slopes(by_axes, values, name, index))
+    if (name %in% turning) {
+      moves <- axes_of_turn(values$kernel$scale, values$kernel$turn)$slopes[[name]][index]
+      return(lapply(moves, function(by) sum(by_axes * Pm(by, name = "by"))))
+    }
     slope <- lazy_gradient(if (name %in% rough) with_operands(name) else K, operands[[name]])
     columns <- column_of_parameter(model, name, length(values$kernel[[name]]))
     lapply(index, function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
@@ -139,7 +145,8 @@ dense_gp_system <- function(model, values) {
   if (is.null(root) || any(!is.finite(root))) return(NULL)
   derivatives <- function() {
     inverse <- chol2inv(root)
-    slopes <- dense_gp_slopes(model, values)
+    slopes <- gp_slopes(model, values)
+    slopes <- Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
     of_noise <- sum(diag(inverse) * noise)
     traces <- c(length(noise) - of_noise, vapply(slopes, function(B) sum(inverse * B), 0), of_noise)
     list(traces = traces, each = rbind(traces, traces), diagonal = diag(inverse),
@@ -148,11 +155,6 @@ dense_gp_system <- function(model, values) {
   list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives, root = root,
        forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
        solve = function(b, ...) backsolve(root, backsolve(root, b, transpose = TRUE)))
-}
-
-dense_gp_slopes <- function(model, values) {
-  slopes <- gp_slopes(model, values)
-  Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
 }
 
 # Builds the system by products. tr(A^-1 A_k) is the derivative of the log-determinant. logdet() estimates it with the
@@ -195,16 +197,16 @@ lazy_gp_system <- function(model, values, near) {
        }))
 }
 
-# Settings with the tolerance that a covariance bears. How little its nugget may be is told by products that are not
-# definite: those of a rough kernel are without any.
+# Settings with the tolerance that a covariance bears. No nugget is too small for it: products of a rough kernel are
+# definite without any, and where others are not, systems fail and tell.
 gp_tolerance <- function(model, values) {
   size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
   tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1,
             least = 0)
 }
 
-# Traces of the variance are not n less those of the noise, though they add up to it: what probes say of variance and
-# scale cancels along the ridge of both, where the likelihood is flat and n points' noise would be twenty times as much.
+# Traces by probes, that of the variance as well, though it is n less that of the noise: errors of variance and scale
+# cancel along the ridge of both, where the likelihood is flat, and would be twenty times as large otherwise.
 lazy_gp_derivatives <- function(A, slopes, noise, control, of_logdet) {
   of <- lapply(slopes$of, fit_products, control)
   by <- c(1, slopes$by, 1)

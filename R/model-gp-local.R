@@ -82,12 +82,6 @@ local_kriging <- function(object, x, F, offset, m) {
   cbind(as.vector(at %*% model$b) + offset + found[, 1], sqrt(found[, 2]) * !found[, 3])
 }
 
-# Standard errors: the process after its neighbours, and the trend's part, which is exact.
-neighbour_se <- function(object, x, of_trend, m) {
-  found <- local_process(object, x, m)
-  sqrt(found[, 2] + of_trend) * !found[, 3]
-}
-
 # --- the audit ----------------------------------------------------------------------------------------------------
 
 # The largest ratio of a standard error to the exact one that needs no more neighbours, and no warning. A place takes a

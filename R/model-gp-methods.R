@@ -250,8 +250,8 @@ print_gp_title <- function(x) {
   title <- if (x$variance > 0) paste0("Gaussian process, ", kernel) else "Linear model"
   cat(title, ", ", family_text(x), x$method, ", ", format(n, big.mark = ","), " points, ",
       how_solved(n, model$control), "\n  ",
-      if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ",
-      sub("^~", "~ ", deparse1(x$trend$formula)), "\n", sep = "")
+      if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x),
+      "\n", sep = "")
   if (x$estimated_on < n && nrow(model$layout)) {
     cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
   }

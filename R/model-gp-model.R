@@ -3,7 +3,12 @@
 gp_model <- function(inputs, y, trend, settings, weights) {
   heavy <- which((weights %or% rep(1, length(y))) > 0)
   few <- min(settings$control$dense_n, settings$estimate_on)
-  if (length(heavy) > few) heavy <- rows_by_places(heavy, inputs$x, y, weights, trend)
+  if (length(heavy) > few) {
+    # An order of rows that is the same however they came: by products landmarks, random signs and samples of rows
+    # follow it, and estimates with them. Coincident rows go by all else that is known of them.
+    keys <- cbind(unname(strip_term(inputs$x)), y - trend$offset, weights, unname(trend$F))[heavy, , drop = FALSE]
+    heavy <- heavy[do.call(order, c(lapply(seq_len(ncol(keys)), function(k) keys[, k]), method = "radix"))]
+  }
   y <- unname(y - trend$offset)[heavy]
   basis <- orthonormal_trend(trend$F[heavy, , drop = FALSE], y)
   x <- unname(strip_term(inputs$x))[heavy, , drop = FALSE]
@@ -23,15 +28,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   model
 }
 
-# Rows in an order that is the same however they came: by products landmarks, random signs and samples of rows follow
-# it, and estimates with them. Coincident rows go by all else that is known of them.
-rows_by_places <- function(rows, x, y, weights, trend) {
-  keys <- cbind(unname(strip_term(x)), y - trend$offset, weights, unname(trend$F))[rows, , drop = FALSE]
-  rows[do.call(order, c(lapply(seq_len(ncol(keys)), function(k) keys[, k]), method = "radix"))]
-}
-
-# The solution for the rows as they came, which fits show, and in the order of the model's.
-as_they_came <- function(alpha, rows) if (is.unsorted(rows)) alpha[order(rows)] else alpha
+# The solution, which fits show for the rows as they came, in the order of the model's.
 model_alpha <- function(fit) {
   rows <- fit$data$rows
   if (is.null(rows) || !is.unsorted(rows)) fit$alpha else fit$alpha[order(order(rows))]
@@ -70,12 +67,6 @@ gp_start_numbers <- function(settings, model, spread) {
 # Names of parameters, in sums and products with the name of a kernel before it and a number behind.
 is_one_of <- function(names, kind) grepl(paste0(kind, "(_[0-9]+)?$"), names)
 
-# Parameters that are estimated from a value of their own.
-begun_parameters <- function(kernel) {
-  parts <- kernel_parts(kernel)
-  parts$free[!vapply(parts$parameters[parts$free], is.null, NA)]
-}
-
 # Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.
 linear_scales <- function(parts, free, multiplied) {
   if (is.null(parts$op)) return(if (parts$name == "linear" && (multiplied || "variance" %in% free)) "scale")
@@ -89,7 +80,7 @@ linear_scales <- function(parts, free, multiplied) {
   }))
 }
 
-# Linear kernels and polynomials know which columns are levels of factors.
+# Tells linear kernels and polynomials which columns are levels of factors.
 with_levels <- function(kernel, inputs, rule) {
   if (!length(inputs$xlevels)) return(kernel)
   of <- attr(inputs$x, "term")
@@ -101,30 +92,25 @@ with_levels <- function(kernel, inputs, rule) {
   })
 }
 
+spans_of <- function(x) apply(x, 2, function(v) diff(range(v)))
+
 start_scale <- function(x) {
   tryCatch(median_scale(x), kernweave_error_data = function(e) {
-    sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2)) / 3
+    sqrt(sum(spans_of(x)^2)) / 3
   })
-}
-
-# The range of each term, where each has its scale.
-ard_spans <- function(model, spans) {
-  parts <- kernel_parts(model$kernel)
-  if (!parts$ard || !is.null(parts$op)) return(NULL)
-  vapply(seq_len(max(model$term)), function(one) sqrt(sum(spans[model$term == one]^2)), 0)
 }
 
 # Returns the bounds of scales, from the shortest distance, `apart`, of the points that each scale's kernel takes.
 ends_of_scales <- function(model, rows, spans) {
-  each <- ard_spans(model, spans)
-  if (!is.null(each)) {
-    own <- each[rows$index]
+  parts <- kernel_parts(model$kernel)
+  if (parts$ard && is.null(parts$op)) {
+    own <- vapply(rows$index, function(term) sqrt(sum(spans[model$term == term]^2)), 0)
     return(list(apart = own * shortest_distance(t(t(model$x) / spans)), far = 100 * own))
   }
-  parts <- kernel_parts(model$kernel)
   ends <- vapply(unique(rows$name), function(name) {
     x <- if (is.null(parts$op)) model$x else kernel_points(part_of_parameter(parts, name), model$x)
-    c(shortest_distance(x), 10 * wide_span(x))
+    diagonal <- sqrt(sum(spans_of(x)^2))
+    c(shortest_distance(x), 10 * if (diagonal > 0) diagonal else 1)
   }, c(0, 0))
   list(apart = ends[1, rows$name], far = ends[2, rows$name])
 }
@@ -132,12 +118,6 @@ ends_of_scales <- function(model, rows, spans) {
 shortest_distance <- function(x) {
   x <- unique(x)
   if (nrow(x) > 1) min(knn(x, k = 1)$nn.dist) else 1
-}
-
-# The diameter of a box around points, 1 where all are one point.
-wide_span <- function(x) {
-  span <- sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2))
-  if (span > 0) span else 1
 }
 
 check_gp_data <- function(model, settings, inputs) {
@@ -156,7 +136,7 @@ check_gp_data <- function(model, settings, inputs) {
     abort("data", n, " rows are too few to estimate ", scales, " scales, one for each variable: give ard = FALSE, or ",
           "10 rows for each")
   }
-  spans <- apply(model$x, 2, function(v) diff(range(v)))
+  spans <- spans_of(model$x)
   if (scales == 1 && is.null(settings$rule) && max(spans) > 10 * min(spans)) {
     message("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
             ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")

@@ -25,23 +25,18 @@ gp_preconditioner <- function(K, noise, control, values, near) {
   kept
 }
 
-built_preconditioner <- function(K, noise, control, strength, instead) {
-  preconditioner(K, noise, rank = rank_of_strength(K, noise, control, strength), local = "always",
-                 neighbours = strengths_of_gp$neighbours[strength], instead = instead)
-}
-
-# A stronger one has no more than an eighth of the points, beyond the 300 of the weak one. With very little noise the
-# inverse of many landmarks' entries has numbers as large as one over the noise, of which traces are small differences:
-# of 1582 rows 791 landmarks moved estimates by a standard error.
+# The share of noise below which landmarks are few: the inverse of the entries of many has numbers as large as one over
+# the noise, of which traces are small differences. Of 1582 rows 791 landmarks moved estimates by a standard error.
 little_noise <- 1e-9
 
-rank_of_strength <- function(K, noise, control, strength) {
+# A stronger one has no more than an eighth of the points, beyond the 300 of the weak one.
+built_preconditioner <- function(K, noise, control, strength, instead) {
   n <- dim(K)[1]
-  if (!is.null(control$rank)) return(control$rank)
-  few <- is_approximated(dim(K), control) || min(noise) < little_noise * max(abs(diag(K)))
-  if (few) return(min(landmarks_beside_neighbours, n %/% 2))
-  if (strength == 1) return(NULL)
-  min(n %/% 2, max(300, min(strengths_of_gp$rank[strength], n %/% 8)))
+  few <- function() is_approximated(dim(K), control) || min(noise) < little_noise * max(abs(diag(K)))
+  rank <- control$rank %or% if (few()) min(landmarks_beside_neighbours, n %/% 2)
+          else if (strength > 1) min(n %/% 2, max(300, min(strengths_of_gp$rank[strength], n %/% 8)))
+  preconditioner(K, noise, rank = rank, local = "always", neighbours = strengths_of_gp$neighbours[strength],
+                 instead = instead)
 }
 
 may_be_stronger <- function(kept, K, control) {

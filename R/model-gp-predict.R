@@ -40,13 +40,16 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
     of_data <- gp_products(object, x, cbind(model_alpha(object), if (errors) object$U))
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   }, trend_alone = type == "trend")
+  as_prediction(object, found, se.fit, interval, level, by)
+}
+
+# Returns means and standard errors, the columns of `found`, as predict.lm() does.
+as_prediction <- function(object, found, se.fit, interval, level, by) {
   fit <- found[, 1]
-  if (!errors) return(fit)
-  se <- found[, 2]
   normal <- list(df.residual = Inf, sigma = object$sigma)
-  if (interval != "none") fit <- with_interval(fit, se, normal, interval, level)
+  if (interval != "none") fit <- with_interval(fit, found[, 2], normal, interval, level)
   if (!se.fit) return(fit)
-  structure(list(fit = fit, se.fit = se, df = Inf, residual.scale = object$sigma), local = by)
+  structure(list(fit = fit, se.fit = found[, 2], df = Inf, residual.scale = object$sigma), local = by)
 }
 
 # f(inputs, regressors, offset) of places that are complete; NA elsewhere.
@@ -54,7 +57,7 @@ at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
   own <- is.null(newdata)
   trend_alone <- trend_alone && !is.null(object$terms) && is.data.frame(newdata)
   x <- if (own) object$x else if (trend_alone) no_places(newdata) else new_points(object, newdata)
-  trend <- if (own) own_trend(object) else new_trend(object, newdata, nrow(x))
+  trend <- if (own) object$regressors else new_trend(object, newdata, nrow(x))
   D <- ncol(x)
   p <- ncol(trend$F)
   all <- cbind(strip_term(x), trend$F, trend$offset)
@@ -74,15 +77,15 @@ no_places <- function(newdata) {
   matrix(0, nrow(newdata), 0, dimnames = list(rows, NULL))
 }
 
-# The regressors of the fit's own rows, of which all but the offset is kept.
-own_trend <- function(object) list(F = object$regressors$F, offset = object$regressors$offset)
-
-# The variance of the process, were the trend known, and what is not known of that. Nothing is solved for the data
-# again; `of_trend` are the products of U. `m`: by so many neighbours, or NULL for exactly.
+# Standard errors: the variance of the process, were the trend known, and that of the trend. `of_trend`: products with
+# U, by which nothing is solved for the data again. `m`: by so many neighbours, or NULL for exactly.
 gp_se <- function(object, x, F, of_trend, m) {
   model <- object$data
   missing <- if (ncol(object$U)) rowSums((new_regressors(model, F) %*% inverse_root(object$C) - of_trend)^2) else 0
-  if (!is.null(m)) return(neighbour_se(object, x, missing, m))
+  if (!is.null(m)) {
+    found <- local_process(object, x, m)
+    return(sqrt(found[, 2] + missing) * !found[, 3])
+  }
   if (is_approximated(rep(nrow(model$x), 2), object$control)) say_exact_errors(object, x)
   process <- if (model$dense) dense_gp_variance(object, x) else lazy_gp_variance(object, x)
   sqrt(process + missing)
@@ -113,8 +116,8 @@ dense_gp_variance <- function(object, x) {
 # The trend's columns at places, as the fit has them.
 new_regressors <- function(model, F) F %*% inverse_root(model$R)
 
-# The variance of the process after the data at places. It has come within `tol` of itself where it ends, and its root
-# is twice as near.
+# The variance of the process at places, given the data. Iterations end where it is known to a share `tol`, and its root
+# to half of that.
 lazy_gp_variance <- function(object, x) {
   model <- object$data
   both <- rbind(model$x, x)
@@ -139,7 +142,8 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   check_flag(noise, "noise")
   drawn <- with_state(seed, at_gp_places(object, newdata, function(x, F, offset) {
     weights <- if (is.null(newdata)) object$weights
-    draws <- if (conditional) draws_after(object, x, F, offset, nsim) else draws_before(object, x, F, offset, nsim)
+    draws <- if (conditional) draws_after(object, x, F, offset, nsim)
+             else as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
     if (!is.null(object$data$family)) return(family_draws(object, draws, noise, weights))
     if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
   }))
@@ -174,10 +178,6 @@ gp_draws <- function(object, x, noise, nsim) {
   K <- if (nrow(x)) fit_products(gp_cross(object, x, x), object$control)
   draws <- if (nrow(x)) simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
   matrix(as.vector(draws), nrow(x), nsim)
-}
-
-draws_before <- function(object, x, F, offset, nsim) {
-  as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
 }
 
 # Evaluates draws after a seed, or from the generator's state, with the mark that stats::simulate() keeps.

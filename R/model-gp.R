@@ -195,19 +195,22 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
 gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family = NULL) {
   check_control(control, series = TRUE)
   check_order(kernel, 0, "Gaussian processes")
-  one <- function(v) is.numeric(v) && length(v) == 1 && is.finite(v)
-  if (!is.null(variance) && !(one(variance) && variance >= 0)) {
-    abort("value", "`variance` must be 0 or more, or NULL to be estimated, not ", format_value(variance))
+  check_amount <- function(v, argument) {
+    if (is.null(v) || is.numeric(v) && length(v) == 1 && is.finite(v) && v >= 0) return(invisible())
+    abort("value", "`", argument, "` must be 0 or more, or NULL to be estimated, not ", format_value(v))
   }
-  if (!is.null(nugget) && !(one(nugget) && nugget >= 0)) {
-    abort("value", "`nugget` must be 0 or more, or NULL to be estimated, not ", format_value(nugget))
-  }
+  check_amount(variance, "variance")
+  check_amount(nugget, "nugget")
   none <- identical(as.numeric(variance), 0)
   if (none && identical(as.numeric(nugget), 0)) {
     abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
   if (none && !is.null(family)) abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
-  if (!is.null(family)) nugget <- nugget_of_family(nugget)
+  if (!is.null(family) && !is.null(nugget) && nugget != 0) {
+    abort("unsupported", "`nugget` is for gaussian() alone: other families are the noise; overdispersed counts take ",
+          "family = \"negbin\"")
+  }
+  if (!is.null(family)) nugget <- 1
   if (!identical(estimate_on, Inf)) estimate_on <- check_count(estimate_on, "estimate_on", least = 3)
   c(gp_variance(kernel, variance), list(nugget = nugget, estimate_on = estimate_on, control = control, family = family,
     method = choice_of(method[1], c("REML", "ML"), "method")))
@@ -296,7 +299,7 @@ gp_state_given <- function(model) {
     if (model$dense) gp_value(model, system, weights))
 }
 
-# About a hundred products a state, and three states where all rows have a say; by series fewer.
+# About a hundred products a state, and three states where all rows have a say; by series twice as many.
 expected_of_gp <- function(model, rows) {
   all <- nrow(model$layout) && length(rows) == length(model$y)
   if (model$dense) return(0)
@@ -307,10 +310,9 @@ expected_of_gp <- function(model, rows) {
   expected_seconds(products, model$y, if (!all) 30 else if (series) 600 else 300)
 }
 
-asks_all_rows <- function(model, settings) nrow(model$layout) && settings$estimate_on >= length(model$y)
-
 quicker_gp <- function(model, settings) {
-  if (asks_all_rows(model, settings) && length(model$y) > 3000) "`estimate_on = 2000`"
+  n <- length(model$y)
+  if (nrow(model$layout) && settings$estimate_on >= n && n > 3000) "`estimate_on = 2000`"
 }
 
 # The logarithm of the likelihood with its standard error.
@@ -335,6 +337,7 @@ warn_of_residual <- function(model, weights) {
 gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   model <- found$model
   values <- model$values
+  alpha <- found$weights$alpha
   p <- ncol(model$Q)
   root <- if (p) backsolve(model$R, backsolve(found$weights$C, diag(p))) else matrix(0, 0, 0)
   names <- colnames(trend$F)
@@ -345,14 +348,13 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  regressors = trend[c("F", "offset")], data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
                  vcov = structure(tcrossprod(root), dimnames = list(names, names)),
-                 alpha = as_they_came(found$weights$alpha, model$rows), U = found$weights$U, C = found$weights$C,
+                 alpha = alpha[order(model$rows)], U = found$weights$U, C = found$weights$C,
                  kept = found$kept,
                  information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
                  control = model$control, convergence = found$convergence)
   fit$chosen <- model$chosen
   all <- as.vector(trend$F %*% beta) + trend$offset
-  alpha <- found$weights$alpha
   process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * alpha
   all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
