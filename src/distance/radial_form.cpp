@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "distance/principal_axes.hpp"
+#include "distance/polynomial.hpp"
 #include "distance/radial_steps.hpp"
 #include "plan/passes.hpp"
 #include "reference/evaluate.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "distance/bounds.hpp"
+#include "distance/profile.hpp"
 
 namespace kernweave {
 namespace far {

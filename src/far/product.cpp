@@ -4,12 +4,12 @@
 // and source and the offset o of these: moments are those of weights times powers of -v, on the way from box to box
 // they become local expansions of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels
 // but what is of the size of the boxes.
-#include "far/product.hpp"
+#include "far/levels.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernweave/spread.hpp"
+#include "kernweave/difference.hpp"
 
 namespace kernweave {
 namespace far {
