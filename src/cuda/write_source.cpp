@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "cuda/source_names.hpp"
 
 namespace kernweave {
 namespace cuda {
