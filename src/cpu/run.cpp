@@ -1,5 +1,5 @@
-// Decision to tiles to threads. How the pairs are cut depends on the sizes and the instruction set alone, and
-// what the tasks find is merged in order, so the number of threads changes no bit.
+// Runs a plan on the CPU, from decision to tiles to threads. How the pairs are cut depends on the sizes and the
+// instruction set alone, and what the tasks find is merged in order, so the number of threads changes no bit.
 #include <algorithm>
 #include <cmath>
 #include <deque>

@@ -1,5 +1,5 @@
-// Rows of one task alone are finished by it. What a row is made of, and in what order, units decide: so it makes no
-// difference who has computed them, or when.
+// A sweep over units, and its states as bytes. Rows of one task alone are finished by it. What a row is made of, and in
+// what order, units decide: so it makes no difference who has computed them, or when.
 #include "cpu/sweep.hpp"
 
 #include <algorithm>

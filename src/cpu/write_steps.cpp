@@ -1,4 +1,4 @@
-// Steps of as many components that follow each other run in one loop over components.
+// Writes steps. Steps of as many components that follow each other run in one loop over components.
 #include "cpu/write_steps.hpp"
 
 #include <algorithm>

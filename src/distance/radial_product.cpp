@@ -1,4 +1,4 @@
-// Products unite factors; linear operations choose among their components.
+// Products of radial formulas. Products unite factors; linear operations choose among their components.
 #include "distance/radial_product.hpp"
 
 #include <algorithm>

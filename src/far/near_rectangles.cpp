@@ -1,4 +1,5 @@
-// Columns of boxes above hold for those below, so rows are those of the lowest boxes that have columns of their own.
+// Rectangles of near pairs. Columns of boxes above hold for those below, so rows are those of the lowest boxes that
+// have columns of their own.
 #include "far/levels.hpp"
 
 #include <algorithm>

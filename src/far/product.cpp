@@ -1,4 +1,5 @@
-// Level by level; sums of one box are those of one thread, in an order that the plan has fixed.
+// The far part of a product on the host, level by level; sums of one box are those of one thread, in an order that the
+// plan has fixed.
 //
 // A formula times a power of a component of the difference, x - y = u + o - v for places u and v in the boxes of target
 // and source and the offset o of these: moments are those of weights times powers of -v, on the way from box to box

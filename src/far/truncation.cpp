@@ -1,5 +1,5 @@
-// Boxes of rows each go through the tree of columns: a box whose squared distances are all negligible is left out, one
-// that has no such distance is kept whole, others are opened.
+// Leaves out negligible pairs. Boxes of rows each go through the tree of columns: a box whose squared distances are all
+// negligible is left out, one that has no such distance is kept whole, others are opened.
 #include "far/approximation.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Block Lanczos with a basis that is kept orthogonal in full, and Rayleigh and Ritz in it: A Q = Q T + N R, where N is
-// the block to come, so that R times the last rows of an eigenvector of T is its residual. Where the basis has no room,
-// it is exchanged for its best Ritz vectors.
+// Largest eigenvalues, then a low rank, from products with blocks. Block Lanczos with a basis that is kept orthogonal
+// in full, and Rayleigh and Ritz in it: A Q = Q T + N R, where N is the block to come, so that R times the last rows of
+// an eigenvector of T is its residual. Where the basis has no room, it is exchanged for its best Ritz vectors.
 #include "solve/block_krylov.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Columns are computed on the host by threads, on a device by kernels.
+// Work on long columns: they are computed on the host by threads, on a device by kernels.
 #include "solve/columns.hpp"
 
 #include "base/error.hpp"
