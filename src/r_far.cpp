@@ -2,7 +2,7 @@
 #include "r_far.hpp"
 
 #include "border.hpp"
-#include "far/truncation.hpp"
+#include "far/approximation.hpp"
 #include "r_arrays.hpp"
 #include "r_data.hpp"
 #include "r_host.hpp"

@@ -10,7 +10,7 @@
 #include "r_plan.hpp"
 #include "r_preconditioner.hpp"
 #include "r_resident.hpp"
-#include "solve/column_kernels.hpp"
+#include "solve/columns.hpp"
 #include "solve/operator.hpp"
 
 namespace kernweave {

@@ -10,7 +10,7 @@
 #include "r_data.hpp"
 #include "r_host.hpp"
 #include "r_plan.hpp"
-#include "solve/conditional_local.hpp"
+#include "solve/vecchia.hpp"
 
 namespace kernweave {
 namespace {

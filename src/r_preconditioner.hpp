@@ -1,7 +1,7 @@
 // Entries, and preconditioners behind pointers, for the files of the border that call solvers.
 #pragma once
 #include "r_operator.hpp"
-#include "solve/entries.hpp"
+#include "solve/operator.hpp"
 #include "solve/preconditioner.hpp"
 
 namespace kernweave {

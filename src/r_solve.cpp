@@ -4,13 +4,12 @@
 #include "base/threads.hpp"
 #include "border.hpp"
 #include "r_preconditioner.hpp"
+#include "solve/block.hpp"
 #include "solve/block_krylov.hpp"
 #include "solve/conjugate_gradients.hpp"
-#include "solve/inverse_forms.hpp"
 #include "solve/lanczos.hpp"
 #include "solve/landmarks.hpp"
 #include "solve/preconditioner.hpp"
-#include "solve/random.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,4 +1,4 @@
-// Trees stay as long as the points do: these are read in every run, and compared.
+// Makes and runs a pass by boxes. Trees stay as long as the points do: these are read in every run, and compared.
 #include "cpu/boxed_pass.hpp"
 
 #include <algorithm>

@@ -1,15 +1,130 @@
 // One output by boxes: its units are strips of rows in the order of trees, and folding one is a walk through boxes of
 // columns.
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
-#include "cpu/box_walk.hpp"
 #include "cpu/limits.hpp"
-#include "cpu/pass_workers.hpp"
 #include "cpu/sweep.hpp"
+#include "cpu/worker.hpp"
+#include "pairs/box_tree.hpp"
 #include "plan/growth.hpp"
 
 namespace kernweave {
+
+// --- boxed points ---------------------------------------------------------------------------------------------------
+// Holds the values that pairs read of the points of an axis, in the order of a tree of boxes.
+
+// How a panel lies: so many points side by side, of so many components each.
+struct PanelShape {
+  std::int64_t wide;
+  int components;
+
+  std::int64_t place(std::int64_t point, int component) const {
+    return (point / wide * components + component) * wide + point % wide;
+  }
+};
+
+template <class T>
+class BoxedPoints {
+ public:
+  // `values`: of each component of the panel, in the order of the data, of which the tree has those from `first` on.
+  // Boxes and strips begin at multiples of `grain`.
+  BoxedPoints(const Coordinates<T>& values, std::int64_t first, const PanelShape& shape,
+              std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain);
+
+  const BoxTree<T>& tree() const { return *tree_; }
+
+  // Points by their places: those in boxes from 0 on, as the tree numbers them, the others from `others` on.
+  Range boxed() const { return {0, tree_->boxed()}; }
+  Range others() const {
+    return {first_other_, first_other_ + static_cast<std::int64_t>(tree_->order().size()) - tree_->boxed()};
+  }
+  // Returns the panel from a place where a strip begins.
+  const T* panel(std::int64_t place) const { return panel_.data() + place * shape_.components; }
+  // The names of terms: rows of the data by place, both counted from 1.
+  const std::vector<Index>& names() const { return names_; }
+
+ private:
+  PanelShape shape_;
+  std::shared_ptr<const BoxTree<T>> tree_;
+  std::int64_t first_other_ = 0;
+  std::vector<T> panel_;
+  std::vector<Index> names_;
+};
+
+// Tells whether the numbers are equal, bit for bit.
+template <class T>
+bool same_numbers(const Coordinates<T>& a, const Coordinates<T>& b);
+
+// Some components of some points.
+template <class T>
+Coordinates<T> part_of(const Coordinates<T>& values, const std::vector<int>& components, const Range& points);
+
+// --- box_walk.cpp ---------------------------------------------------------------------------------------------------
+// The walk of a strip of rows through a tree of boxes of columns: the nearest boxes first, and no box of which the best
+// that a pair could have does not matter any more.
+
+// An axis of the boxes: where pairs find it in a panel of rows, and where bounds do in those of rows and columns.
+struct BoxAxis {
+  int of_pairs, of_bounds;
+};
+
+// The data that all walks of a run share.
+template <class T>
+struct BoxJob {
+  const PassRun* pairs;
+  const PassRun* bounds;  // the same formula, kept pair by pair
+  std::vector<BoxAxis> axes;
+  bool grows;  // with differences, or falls
+  bool least;  // do the least terms matter, or those that are not 0?
+  int joined = 0;  // levels of leaves that are taken as one
+};
+
+template <class T>
+class BoxWalk {
+ public:
+  explicit BoxWalk(const BoxJob<T>& job);
+
+  // Begins a run, before the first strip.
+  void begin();
+  // Returns the worker that reads data.
+  TileWorker<T>& reader() { return pairs_; }
+  // All that matters to a strip of rows is taken into their states, unless it is told, between two boxes, to give up.
+  using GiveUp = std::function<bool()>;
+  void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, const StatesFrom& states,
+             const GiveUp& give_up = nullptr);
+  // Folds the rows with all columns in boxes, in any order. Finds no result: it serves to measure the time.
+  void all_columns(const T* rows, const BoxedPoints<T>& columns);
+
+ private:
+  struct Box {
+    double rank;  // of the best pair it could have: the less, the better
+    std::int64_t number;
+    int level;
+  };
+  bool surround(const T* rows, std::int64_t count);
+  void bound(std::int64_t first, std::int64_t count);
+  void open(const Box& box);
+  void fold(const Range& columns);
+  void look_around(Box box);
+  void note_limit();
+  bool matters(double rank) const { return !(limit_ <= rank); }
+
+  const BoxJob<T>& job_;
+  TileWorker<T> pairs_, bounds_;
+  std::vector<T> gaps_, zeros_;  // panels of what bounds read
+  std::vector<T> least_, most_;  // corners of the rows' own box
+  std::vector<Box> stack_;
+  const BoxedPoints<T>* columns_ = nullptr;
+  int leaf_level_ = 0;
+  const T* rows_ = nullptr;
+  std::int64_t count_ = 0;
+  bool any_seen_ = false;
+  std::int64_t looked_at_ = 0;  // columns that are looked at for a first limit; 0: none are
+  StatesFrom states_{nullptr};
+  double limit_ = 0;  // ranks of at least this do not matter; NaN: all do
+};
 
 template <class T>
 class BoxedPass : public SpanFolder {

@@ -1,10 +1,206 @@
-// Declares what each instruction set offers: the strip machine in both precisions, and the states of its lanes.
+// The kernels of each instruction set: the language of the strip machine, the machine, and the states of its lanes.
 #pragma once
 #include <cstdint>
-#include "cpu/strip.hpp"
 #include "kernweave/chain.hpp"
+#include "kernweave/names.hpp"
 
 namespace kernweave {
+
+// --- strip ----------------------------------------------------------------------------------------------------------
+// The strip machine's language: what an instruction is, where operands lie. Plain data, read on both sides of
+// the instruction-set border.
+//
+// A strip is a block of pairs held in registers: kVectors vectors of points along the lane axis, times kColumns
+// points of the sweep axis. An instruction works on the whole strip: most take it, combine it with an operand in
+// memory and leave the result in registers, so a chain of operations never touches memory.
+
+// The spaces where operands lie. Every space holds components one after the other, `stride` numbers apart.
+enum class Space : std::uint8_t {
+  lane,         // values along the lane axis, of the present block
+  sweep,        // values along the sweep axis, of the present tile
+  lane_panel,   // those of the lane axis that pairs read, strip by strip with all components together: close to
+  sweep_panel,  // each other, they neither compete for places in the cache nor come in late; the same of the sweep axis
+  once,         // parameters and numbers
+  table,        // parameters that are read by place: their numbers as they are, once for all lanes
+  pairs,        // matrices of pairs, packed for the present strip of lanes
+  slot,         // what the program itself has stored, one strip wide
+};
+constexpr int kSpaces = 8;
+
+// How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
+// the same in all lanes.
+enum class Shape : std::uint16_t {
+  // One argument
+  alone = 0,  // strip = f(strip)
+  scaled,     // strip = f(strip * a), a number
+  shifted,    // strip = f(strip + a), a number
+  of_one,     // how many
+  // Two
+  with_vector = 0,  // strip = f(strip, other)
+  with_number,
+  vector_with,  // strip = f(other, strip)
+  number_with,
+  vector_number,  // strip = f(a, b), both in memory
+  number_vector,
+  row_number,  // the same, of a vector that all columns share
+  number_row,
+  vectors,
+  sum_row_number,  // the sum of it over components
+  sum_number_row,
+  with_shifted,  // strip = f(strip, a + b), a vector and a number
+  shifted_with,
+  with_scaled,  // strip = f(strip, a * b)
+  scaled_with,
+  own_shifted,  // strip = f(strip, strip + a), a number
+  shifted_own,
+  of_two,
+  // Three: where the strip stands, between vectors
+  first = 0,  // strip = f(strip, a, b)
+  second,
+  third,
+  of_three,
+};
+// The shapes of a fold. Most shapes run over all components of their operands in memory. The others take one component
+// at a time, the strip, with a second argument in b: `first` has no earlier result; `next` and `last` have the earlier
+// result in a, where `next` also leaves its result.
+enum class FoldShape : std::uint16_t {
+  start,
+  first,
+  next,
+  last,
+  vectors,
+  numbers,
+  of_one,
+  first_number = of_one,
+  next_number,
+  last_number,
+  vector_number,
+  number_vector,
+  of_two,
+};
+
+// Codes of operations, shape by shape and row by row without gaps, so that they number the steps of the machine.
+struct Codes {
+  std::uint16_t first[static_cast<int>(Op::count) + 1] = {};
+};
+constexpr Codes operation_codes() {
+  Codes codes;
+  std::uint16_t shapes[static_cast<int>(Op::count)] = {};
+#define KW_SHAPES(Name, number) shapes[static_cast<int>(Op::Name)] = static_cast<std::uint16_t>(number);
+#define UNARY(Name, ...) KW_SHAPES(Name, Shape::of_one)
+#define BINARY(Name, ...) KW_SHAPES(Name, Shape::of_two)
+#define TERNARY(Name, ...) KW_SHAPES(Name, Shape::of_three)
+#define FOLD1(Name, ...) KW_SHAPES(Name, FoldShape::of_one)
+#define FOLD2(Name, ...) KW_SHAPES(Name, FoldShape::of_two)
+#define LOOP1(Name, ...) KW_SHAPES(Name, 1)
+#define LOOP2(Name, ...) KW_SHAPES(Name, 1)
+#include "kernweave/ops.def"
+#undef KW_SHAPES
+  for (int op = 0; op < static_cast<int>(Op::count); ++op)
+    codes.first[op + 1] = static_cast<std::uint16_t>(codes.first[op] + shapes[op]);
+  return codes;
+}
+constexpr Codes kOperationCodes = operation_codes();
+
+constexpr std::uint16_t code_of(Op op, Shape shape) {
+  return static_cast<std::uint16_t>(kOperationCodes.first[static_cast<int>(op)] + static_cast<std::uint16_t>(shape));
+}
+constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
+
+// How a term is weighed: not at all; by a vector of lanes; by one number a column, or the same one in all; or by the
+// difference of two points, a vector that all columns share less a number, so that no gradient has to keep its
+// differences.
+enum class Weight : std::uint16_t { none, vector, number, difference, count };
+
+constexpr bool takes_weights(Red red) {
+  enum Inputs { value, value_weight, value_k };
+  constexpr Inputs inputs_of[] = {
+#define REDUCTION(Name, fn, inputs, ...) inputs,
+#include "kernweave/reductions.def"
+  };
+  return inputs_of[static_cast<int>(red)] == value_weight;
+}
+// Tells whether a reduction takes a weight. A sum reads a weight of 1 for none; LogSumExp would test each weight for 0.
+constexpr bool takes(Red red, Weight weight) {
+  if (weight == Weight::none) return !takes_weights(red) || red == Red::LogSumExp;
+  return takes_weights(red) && (weight != Weight::difference || red == Red::Sum);
+}
+
+constexpr std::uint16_t kFirstReduction = code_of(Op::count, Shape::alone);
+constexpr std::uint16_t code_of(Red red, Weight weight) {
+  constexpr std::uint16_t ways = static_cast<std::uint16_t>(Weight::count);
+  return static_cast<std::uint16_t>(kFirstReduction + static_cast<std::uint16_t>(red) * ways +
+                                    static_cast<std::uint16_t>(weight));
+}
+
+constexpr std::uint16_t kFirstMove = code_of(Red::count, Weight::none);
+enum Move : std::uint16_t {
+  kLoadVector = kFirstMove,  // strip = a
+  kLoadNumber,
+  kStore,       // a = strip
+  kTellSquare,  // strip = what a screen knows of points of `width` components, from their squares
+  kLoopBegin,   // the instructions up to kLoopEnd run for each of `width` components
+  kLoopEnd,
+  kStripEnd,
+};
+
+// How a reduction numbers its terms: along the sweep, or by places in the matrix of pairs.
+enum Counted : std::uint8_t { kAlongSweep, kByPlace };
+struct Count {
+  std::int64_t first;  // of the first column and lane
+  std::int64_t by_column;
+  std::int64_t by_lane;
+};
+
+struct Operand {
+  std::int64_t offset = 0;  // of its first component, in numbers
+  std::int64_t column = 0;  // of vectors: between columns of the strip
+  std::int64_t stride = 0;  // between components; 0 where one serves all
+  Space space = Space::once;
+  bool vector = false;  // differs from lane to lane
+  std::int32_t width = 1;
+};
+
+struct Instruction {
+  Instruction() = default;
+  explicit Instruction(std::uint16_t code) : code(code) {}
+
+  std::uint16_t code = kStripEnd;
+  std::int32_t width = 1;  // components of a fold, a loop, or a weight
+  Operand a, b;
+  Operand result;                 // of operations with their own loop
+  std::int64_t state = 0;         // of reductions: bytes to the states of the first component
+  std::int64_t state_stride = 0;  // bytes from component to component
+  Counted counted = kAlongSweep;
+  bool starts = false;  // of a fused loop's fold: with the number that the first call adds
+  const int* attributes = nullptr;
+};
+
+// One call of the machine: some strips side by side along the sweep axis.
+struct Frame {
+  const Instruction* program;
+  const Instruction* operands;    // of a fused loop: its fold, calls and reductions
+  void* base[kSpaces];            // where each space stands for the first strip
+  std::int64_t advance[kSpaces];  // numbers from strip to strip
+  std::int64_t columns;           // in all, the last strip may be short
+  void* states;                   // of the present strip of lanes
+  void* scratch;                  // for operations with their own loop
+  void* room;                     // for the program made ready
+  Count count[2];                 // of terms, by Counted
+};
+
+// The values of a tile for a strip of lanes, as the program has kept them, and their weights in the sweep's panel.
+struct Product {
+  const void* values;
+  const void* weights;   // of the first strip of columns
+  std::int64_t advance;  // numbers of the panel from strip to strip
+  std::int64_t columns;
+  int width;
+  void* states;  // sums, of the first weight
+};
+
+// --- kernels --------------------------------------------------------------------------------------------------------
+// Declares what each instruction set offers: the strip machine in both precisions, and the states of its lanes.
 
 // The states of one reduction, as functions. Lane states hold many rows at once in the precision of the strip; row
 // states hold one row in float64 and take in what lane states have gathered.

@@ -1,5 +1,5 @@
-// Spaces are filled in order: packed data and numbers first, then the slots of the plan's regions.
-#include "cpu/layout.hpp"
+// Layout of a pass. Spaces are filled in order: packed data and numbers first, then the slots of the plan's regions.
+#include "cpu/write_pass.hpp"
 
 #include "plan/passes.hpp"
 

@@ -2,9 +2,8 @@
 // registers, works on it and calls the next. Included once per instruction set. Every row of the tables becomes a few
 // such functions (steps-inl.hpp); no row is named here.
 #pragma once
-#include "lanes/pack-inl.hpp"
 #include "cpu/fast_path-inl.hpp"
-#include "cpu/interleave-inl.hpp"
+#include "lanes/pack-inl.hpp"
 #include "kernweave/cost_lane.hpp"
 #include "kernweave/ops.hpp"
 

@@ -1,17 +1,77 @@
-// The steps of a pass, the size of its tiles, and the order in which its parts are emitted.
+// A pass made of a plan: the modes of its outputs, its steps, the size of its tiles, and the order in which its parts
+// are emitted.
 #include "cpu/pass.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "cpu/layout.hpp"
 #include "cpu/limits.hpp"
 #include "cpu/write_pass.hpp"
+#include "cpu/write_steps.hpp"
 #include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
 
 namespace kernweave {
 namespace {
+
+// --- output modes: outputs are folded strip by strip, written out, or multiplied by many weights ---
+
+using Mode = PassOutput::Mode;
+
+// Tells whether a tile's values are better multiplied by all weights along the sweep at once: weights are so many that
+// a product of matrices is faster.
+bool is_multiplied(const Plan& plan, const Variant& variant, const Output& output, bool lanes_along_i) {
+  const Ref& weight = output.weight;
+  if (output.red != Red::Sum || output.keep == Keep::both || output.value.width > 1 || weight.width < kFewestMultiplied)
+    return false;
+  return region_read(weight, plan, variant.program) == (lanes_along_i ? Region::column : Region::row);
+}
+
+// The step that makes the weights of a sum, if it is the difference of points along the two axes and nobody else reads
+// it; else -1. Of other reductions the result's sign could not stand for the weight's.
+int difference_of(const Variant& variant, const Output& output, const std::vector<int>& reads, Layout* layout,
+                  bool* turned) {
+  const Step* const step = variant.program.maker(output.weight);
+  if (output.red != Red::Sum || !step || output.value.width > 1 || reads[output.weight.index] != 1) return -1;
+  if (step->op != Op::Subtract || step->region != Region::pair) return -1;
+  const Operand a = layout->operand(step->in[0], Region::pair), b = layout->operand(step->in[1], Region::pair);
+  const Operand& vector = a.vector ? a : b;
+  if (a.vector == b.vector || vector.space != Space::lane_panel) return -1;
+  *turned = !a.vector;
+  return variant.program.number(*step);
+}
+
+// Decides the mode of each of the pass' outputs, and their places. Steps that an output's fold takes over are no longer
+// `needed`.
+void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed,
+                         Pass* pass) {
+  const std::vector<int> reads = count_reads(variant, *needed, *pass);
+  for (PassOutput& o : pass->outputs) {
+    const Output& output = variant.outputs[o.number];
+    if (output.keep == Keep::both) {
+      o.mode = Mode::written;
+      o.values = layout->written(output.value.width);
+      if (is_weighed(variant, output)) o.weights = layout->written(output.weight.width);
+      continue;
+    }
+    if (is_multiplied(plan, variant, output, pass->lanes_along_i)) {
+      o.mode = Mode::multiplied;
+      o.values = layout->written(1);
+      o.weights =
+          static_cast<int>(layout->operand(output.weight, Region::pair).offset / pass->stride(Space::sweep_panel));
+      continue;
+    }
+    o.difference = difference_of(variant, output, reads, layout, &o.turned);
+    // If spans are partial, their terms need the sign of the result: a turned difference cannot be used.
+    if (plan.partial && o.turned) {
+      o.difference = -1;
+      o.turned = false;
+    }
+    if (o.difference >= 0) (*needed)[static_cast<std::size_t>(o.difference)] = false;
+  }
+}
+
+// --- sizes ---
 
 // Counts the numbers that pairs read of a point along an axis, strip by strip. Weights that wait for a product are read
 // by the product.

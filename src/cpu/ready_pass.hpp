@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "base/threads.hpp"
 #include "cpu/limits.hpp"
-#include "cpu/pass_workers.hpp"
 #include "cpu/sweep.hpp"
 #include "cpu/worker.hpp"
 #include "schedule/cost.hpp"

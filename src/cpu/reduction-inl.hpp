@@ -1,11 +1,197 @@
 // Reductions of strips: a step that takes the strip's values into states of lanes, and what fused loops need of it.
 // Included once per instruction set.
 #pragma once
-#include "cpu/accumulate-inl.hpp"
+#include <cstdint>
+#include "cpu/fast_path-inl.hpp"
 #include "cpu/machine-inl.hpp"
+#include "kernweave/reductions.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
+
+// Accumulation: how the states of lanes take in the terms of a machine's strips, on the fast path from registers, on
+// the slow one from memory.
+template <class M>
+struct Accumulate {
+  using P = typename M::P;
+  using T = typename P::Number;
+  using Strip = typename M::Strip;
+  using Column = typename M::Column;
+  static constexpr int W = M::W, kVectors = M::kVectors, kColumns = M::kColumns;
+
+  // Fast path of states that add up: terms are added, strip by strip, to copies of the sums. end() looks at the copies
+  // once; where some term was not plain it says no, and nothing has been done.
+  template <class State>
+  class Adding {
+   public:
+    KW_FN explicit Adding(State* states) : states_(states), scale_{{states[0].scale.top, states[1].scale.top}, 0.0} {
+      M::vectors([&](int v) { sums_[v] = states[v].sums; });
+    }
+    KW_FN void add(const Strip& s, const Strip& weights) {
+      M::columns([&](int c) {
+        const Column shares = scale_.share({s.at[c][0], s.at[c][1]});
+        State::add(shares.first, weights.at[c][0], &sums_[0]);
+        State::add(shares.second, weights.at[c][1], &sums_[1]);
+      });
+    }
+    KW_FN bool end() const {
+      if (!all(states_[0].plain(sums_[0]) && states_[1].plain(sums_[1]))) return false;
+      M::vectors([&](int v) { states_[v].sums = sums_[v]; });
+      return true;
+    }
+
+   private:
+    State* states_;
+    Scale<Column> scale_;
+    typename State::Sums sums_[kVectors];
+  };
+  // The fast path of plain sums: every finite term is plain.
+  template <class L>
+  class Adding<red::Sum<L>> {
+   public:
+    KW_FN explicit Adding(red::Sum<L>* states) : states_(states) {
+      M::vectors([&](int v) { sums_[v] = L(0.0); });
+    }
+    KW_FN void add(const Strip& s, const Strip& weights) {
+      M::each([&](int c, int v) { sums_[v] = sums_[v] + s.at[c][v] * weights.at[c][v]; });
+    }
+    KW_FN bool end() const {
+      const L both = sums_[0] + sums_[1];
+      if (!all(both - both == L(0.0))) return false;
+      M::vectors([&](int v) { states_[v].total = states_[v].total + sums_[v]; });
+      return true;
+    }
+
+   private:
+    red::Sum<L>* states_;
+    L sums_[kVectors];
+  };
+
+  // Fast path of states that keep the least term alone, of strips one after the other, of which the last may have but
+  // some columns: lanes as wide as terms note the column of the first that is less than all before. end() hands them
+  // over; where single terms have to be looked at it says no, and nothing has been done.
+  template <class State>
+  class Picking {
+   public:
+    KW_FN explicit Picking(State* states) : states_(states), next_{} {
+      M::vectors([&](int v) {
+        least_[v] = states[v].least;
+        column_[v] = next_;
+      });
+    }
+    KW_FN void add(const Strip& s, std::int64_t left) {
+      M::columns([&](int c) {
+        if (c >= left) return;
+        M::vectors([&](int v) {
+          const auto less = s.at[c][v] < least_[v];
+          column_[v] = less.v ? next_ : column_[v];
+          least_[v] = lesser(s.at[c][v], least_[v]);
+        });
+        next_ += 1;
+      });
+    }
+    // `index`: of the first column.
+    KW_FN bool end(PackIndex index, std::int64_t by_column) const {
+      bool right = states_->picks();
+      M::vectors([&](int v) { right = right && states_[v].picked(least_[v]); });
+      if (!right) return false;
+      M::vectors([&](int v) {
+        const PackIndex first{index.first + v * W * index.by_lane, index.by_lane};
+        states_[v].keep(least_[v], P::Places::of(first, column_[v], by_column));
+      });
+      return true;
+    }
+
+   private:
+    State* states_;
+    P least_[kVectors];
+    typename P::BitVector column_[kVectors], next_;
+  };
+
+  // Tells whether all terms are plain to their states. One comparison serves a vector of rows, by the least plain term.
+  template <class State>
+  static KW_FN bool all_plain(const State* states, const Strip& s) {
+    typename P::Mask plain = P(0.0) == P(0.0);
+    M::vectors([&](int v) {
+      P term = s.at[0][v];
+      M::columns([&](int c) { term = c == 0 ? term : State::less_plain(s.at[c][v], term); });
+      plain = plain && states[v].plain(term);
+    });
+    return all(plain);
+  }
+  // Takes in the terms of a full strip on the fast path, where there is one. Says no, having done nothing, where some
+  // term is not plain to its state, and cannot be picked.
+  template <class State>
+  static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights, PackIndex index,
+                               std::int64_t by_column) {
+    if constexpr (State::kShort && State::kAdds) {
+      Adding<State> adding(states);
+      adding.add(s, weights);
+      return adding.end();
+    } else if constexpr (State::kShort) {
+      if (!all_plain(states, s)) {
+        if constexpr (State::kPicks) {
+          Picking<State> picking(states);
+          picking.add(s, kColumns);
+          return picking.end(index, by_column);
+        }
+        return false;
+      }
+      if constexpr (State::kLooks)
+        if (states->looks()) M::each([&](int c, int v) { states[v].look_at(s.at[c][v]); });
+      return true;
+    } else {
+      State now[kVectors];
+      M::vectors([&](int v) { now[v] = states[v]; });
+      M::each([&](int c, int v) { now[v].step(s.at[c][v], weights.at[c][v], PackIndex{}, P(0.0) == P(0.0)); });
+      M::vectors([&](int v) { states[v] = now[v]; });
+      return true;
+    }
+  }
+  // Terms of some columns that are not plain, a bit each in the order in which they lie, for states to which plain
+  // terms are nothing.
+  template <class State>
+  static KW_FN void take_few(State* states, const Strip& s, std::int64_t left, PackIndex index,
+                             std::int64_t by_column) {
+    constexpr int kOfColumn = kVectors * W, kTogether = kColumns * kOfColumn <= 64 ? kColumns : 64 / kOfColumn;
+    const T* const numbers = reinterpret_cast<const T*>(&s);
+    for (int first = 0; first < kColumns && first < left; first += kTogether) {
+      std::uint64_t few = 0;
+#pragma GCC unroll 4
+      for (int c = 0; c < kTogether; ++c)
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+          few |= static_cast<std::uint64_t>(bits_of(!states[v].plain(s.at[first + c][v]))) << (c * kOfColumn + v * W);
+      if (left - first < kTogether) few &= (std::uint64_t{1} << (left - first) * kOfColumn) - 1;
+      for (; few != 0; few &= few - 1) {
+        const int at = __builtin_ctzll(few), row = at % kOfColumn;
+        states[row / W].step_lane(row % W, numbers[first * kOfColumn + at],
+                                  index.first + (first + at / kOfColumn) * by_column + row * index.by_lane);
+      }
+    }
+  }
+  template <class State>
+  static KW_FN void take_one(State* state, P value, P weight, PackIndex index) {
+    if constexpr (State::kShort && State::kAdds) {
+      auto sums = state->sums;
+      State::add(state->scale.share(value), weight, &sums);
+      if (all(state->plain(sums))) {
+        state->sums = sums;
+        return;
+      }
+    }
+    state->step(value, weight, index, P(0.0) == P(0.0));
+  }
+  template <class State>
+  static KW_FN void take_each(State* states, const Strip& s, const Strip& weights, std::int64_t left, PackIndex index,
+                              std::int64_t by_column) {
+    for (int c = 0; c < kColumns && c < left; ++c)
+      for (int v = 0; v < kVectors; ++v) {
+        const PackIndex here{index.first + c * by_column + v * W * index.by_lane, index.by_lane};
+        take_one(&states[v], s.at[c][v], weights.at[c][v], here);
+      }
+  }
+};
 
 // Many right-hand sides: the strip's values weighed by each of `width` components in turn.
 template <class T, template <class> class Red, Weight kWeight>

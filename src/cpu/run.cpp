@@ -1,5 +1,5 @@
-// Decision to tiles to threads. How the pairs are cut depends on the sizes and the instruction set alone, and
-// what the tasks find is merged in order, so the number of threads changes no bit.
+// Runs a plan on the CPU, from decision to tiles to threads. How the pairs are cut depends on the sizes and the
+// instruction set alone, and what the tasks find is merged in order, so the number of threads changes no bit.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -9,16 +9,18 @@
 #include "base/error.hpp"
 #include "cpu/boxed_pass.hpp"
 #include "cpu/cpu.hpp"
+#include "cpu/kernels.hpp"
 #include "cpu/limits.hpp"
-#include "cpu/pack_states.hpp"
 #include "cpu/pass.hpp"
 #include "cpu/ready_pass.hpp"
+#include "cpu/sweep.hpp"
 #include "lanes/isa.hpp"
 #include "pairs/limits.hpp"
 #include "plan/output_groups.hpp"
 #include "schedule/cost.hpp"
 
 namespace kernweave {
+
 namespace {
 
 // The base of all executables. Only the executable that ran last keeps its working memory: plans are many.
@@ -338,6 +340,16 @@ class Cpu : public Backend {
 const Backend& cpu_backend() {
   static const Cpu cpu;
   return cpu;
+}
+
+// Chooses the kernels of the instruction set in use.
+const TileKernel& tile_kernel(bool float32) {
+#if defined(__x86_64__) && !defined(_WIN32)  // the sets of lanes/isa.cpp
+  const std::string& set = instruction_set();
+  if (set == "avx512") return float32 ? tile_avx512_float : tile_avx512_double;
+  if (set == "avx2") return float32 ? tile_avx2_float : tile_avx2_double;
+#endif
+  return float32 ? tile_base_float : tile_base_double;
 }
 
 }  // namespace kernweave

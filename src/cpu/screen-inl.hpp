@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
-#include "kernweave/distance_error.hpp"
+#include "kernweave/difference.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

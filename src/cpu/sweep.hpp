@@ -85,4 +85,9 @@ class Sweep {
   std::vector<StatesOfRows> totals_;             // of each share
 };
 
+// Packs the states of a block of the whole as bytes, which may leave the process: equally many of each shape, one shape
+// after the other.
+std::vector<char> packed(const std::vector<SweepStates>& states);
+std::vector<SweepStates> unpacked(const std::vector<char>& bytes, const std::vector<const RowShape*>& shapes);
+
 }  // namespace kernweave

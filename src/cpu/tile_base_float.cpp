@@ -1,4 +1,4 @@
 // The tile evaluator in what every machine of this architecture has, for float32.
-#include "cpu/tile_base-inl.hpp"
+#include "cpu/tile-inl.hpp"
 
 const kernweave::TileKernel kernweave::tile_base_float = kernweave::base::tile_kernel<float>();

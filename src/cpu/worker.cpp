@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/panel_copy.hpp"
+#include "cpu/inputs.hpp"
 #include "cpu/limits.hpp"
 
 namespace kernweave {

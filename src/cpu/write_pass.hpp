@@ -2,45 +2,68 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "cpu/layout.hpp"
 #include "cpu/pass.hpp"
 #include "plan/output_groups.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {
 
+// --- layout.cpp -----------------------------------------------------------------------------------------------------
+// Places the values of a pass: spaces, components and operands.
+
+class Layout {
+ public:
+  // `needed` marks the steps of the pass; `until`: how long the values of slots stay (plan/passes.hpp).
+  Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& until,
+         Pass* pass);
+
+  // A value as seen from the program of a region.
+  Operand operand(const Ref& ref, Region seen_from);
+  // A parameter that is read by place.
+  Operand table(const Ref& ref);
+  // A slot to be stored to.
+  Operand slot_operand(int slot, Region seen_from);
+  // A place in the strip's own memory that no slot has.
+  Operand spare();
+  // One number of each point of an axis that no slot has: its place, and how a region sees it.
+  int spare_along(Region axis);
+  Operand along(Region axis, int place, Region seen_from);
+  // Returns the number of the packed variable of a value, or -1.
+  int packed_as(const Ref& ref, bool as_table = false) const;
+  // Returns a slot, with its offset in its region's memory.
+  const Slot& slot(int slot) const { return slots_[slot]; }
+  // Room for one output kept pair by pair; the first of its components.
+  int written(int width);
+
+ private:
+  Space space_of(Region region) const;
+  Space space_of(Axis axis) const;
+  void add_reading(const Ref& ref, bool as_table);
+  Operand place(Space space, int component, int width) const;
+  // Pairs see the values of an axis in its panel.
+  Operand seen(Space space, int component, int width, Region seen_from);
+  Reading reading_of(const Ref& ref) const;
+
+  const Plan& plan_;
+  const Program& program_;
+  Pass* pass_;
+  std::vector<Slot> slots_;
+  std::array<int, kSpaces> first_slot_{};  // first component of each space's slots
+  int first_component_slot_ = 0;           // of the component region's
+};
+
 // Fills in the programs of the pass. `fewest_of_screen`: components of distances that are screened. `fused`: by slot,
-// the step that may make its value (fuse_operand.cpp).
+// the step that may make its value (write_steps.hpp).
 void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
           const TileKernel& kernel, int fewest_of_screen, const std::vector<int>& fused, Layout* layout, Pass* pass);
 
-// --- output mode ---------------------------------------------------------------------------------------------------
-// Output modes: whether an output's values are folded strip by strip, written out, or multiplied by many weights.
-
-// Tells whether a tile's values are better multiplied by all weights along the sweep at once.
-bool is_multiplied(const Plan& plan, const Variant& variant, const Output& output, bool lanes_along_i);
-
-// Decides the mode of each of the pass' outputs, and their places. Steps that an output's fold takes over are no longer
-// `needed`.
-void choose_output_modes(const Plan& plan, const Variant& variant, Layout* layout, std::vector<bool>* needed,
-                         Pass* pass);
-
+// Tells whether the weights of an output are not all 1.
 bool is_weighed(const Variant& variant, const Output& output);
 
 // How often each slot will be read, by steps that outputs' folds have taken over, too.
 std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const Pass& pass);
 
-// --- fuse_operand.cpp ----------------------------------------------------------------------------------------------
-// The steps of a pass that may wait for their reader: sums and products with a single reader, which can compute the
-// value when it takes the value.
-
-// Returns for each slot the step that may compute its value, or -1. `reads`: the reads of each slot.
-std::vector<int> fused_into(const Program& program, const std::vector<bool>& needed, const std::vector<int>& reads);
-
-// Returns for each slot the step up to which a waiting step needs the slot in memory.
-std::vector<int> read_until(const Program& program, const std::vector<int>& fused);
-
-// --- show.cpp ------------------------------------------------------------------------------------------------------
+// --- show -----------------------------------------------------------------------------------------------------------
 // A pass's instructions as text: for whoever compares them.
 
 // Each instruction of each program, a line. No addresses: equal passes have equal texts.

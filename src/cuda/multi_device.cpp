@@ -1,6 +1,6 @@
-// Each device has whole blocks of rows and a thread; the calling thread has the first device and looks for the user's
-// interrupt. How many devices there are changes no result where they are of one model.
-#include "cuda/multi_device.hpp"
+// A pass on several devices. Each device has whole blocks of rows and a thread; the calling thread has the first device
+// and looks for the user's interrupt. How many devices there are changes no result where they are of one model.
+#include "cuda/pass_run.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,5 @@
-// Window by window: memory of what kernels read and write, and launches short enough to ask for an interrupt between.
+// Runs a pass window by window: memory of what kernels read and write, and launches short enough to ask for an
+// interrupt between.
 #include "cuda/pass_run.hpp"
 
 #include <algorithm>

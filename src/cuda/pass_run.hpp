@@ -1,10 +1,12 @@
-// The rows of a pass that one device has: its pairs, window by window.
+// Runs of a pass: the rows that one device has, window by window; several devices; units of restricted pairs.
 #pragma once
 #include <functional>
-#include "device/device.hpp"
+#include <vector>
+#include "cuda/data.hpp"
 #include "cuda/script_layout.hpp"
-#include "cuda/outputs.hpp"
-#include "cuda/inputs.hpp"
+#include "device/device.hpp"
+#include "pairs/units.hpp"
+#include "kernweave/gpu/arguments.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -120,6 +122,42 @@ class PassRun {
   device::Pointer lost_ = 0;
   std::int64_t done_ = 0;  // blocks times splits
 };
+
+// --- multi_device.cpp -----------------------------------------------------------------------------------------------
+// One pass, on one device or shared out among several by rows.
+
+// Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in
+// them, where tensor cores or a screen have failed.
+bool run_pass(const ReadyPass& ready, const Task& task, const Range& rows, MemoryRoom room);
+
+// Computes runs of outer axes of a batched pass, with launches in common.
+void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryRoom room);
+
+// Computes runs of which the first `own` have results: run k is folded into the results of run k % own.
+void run_folded(const ReadyPass& ready, const std::vector<Task>& tasks, std::int64_t own, MemoryRoom room);
+
+// --- unit_run.cpp ---------------------------------------------------------------------------------------------------
+// Units of restricted pairs as blocks of threads see them, and how many rows their threads have.
+
+// A table of units. Units of full spans come first. Each row is in at least one unit.
+struct UnitTable {
+  std::vector<gpu::Unit> units;
+  std::vector<gpu::UnitSpan> spans;
+  std::vector<gpu::UnitMerge> merges;
+  std::int64_t full = 0;   // units of full spans
+  std::int64_t trays = 0;  // of states that wait
+  std::int64_t rows = 0;   // of a tray
+};
+
+// For blocks of so many rows, computed together; columns in steps.
+UnitTable unit_table(const PairSpans& spans, std::int64_t rows, std::int64_t column_step);
+
+// Rows of a thread, at most so many, with which blocks of so many threads compute few rows that are not there.
+int rows_of_thread(const PairSpans& spans, int most, int threads);
+
+// Computes a pass over restricted pairs on one device. `partial` runs units of partial spans, where there are some; its
+// results and states are those of the other.
+void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, MemoryRoom room);
 
 }  // namespace cuda
 }  // namespace kernweave

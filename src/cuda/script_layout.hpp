@@ -63,7 +63,7 @@ void instruct_points(const Pass& pass, Region region, const Panel& panel, std::v
 // read from tiles, and strips are full. Returns how many numbers of its own a thread has for each column.
 int instruct_pairs(const Pass& pass, std::vector<gpu::Instruction>* out, std::vector<int>* lists);
 
-// --- fused.cpp -----------------------------------------------------------------------------------------------------
+// --- fused kernels --------------------------------------------------------------------------------------------------
 // Finds the kernel that was compiled at installation for just the pairs that a script has.
 
 // Its name, as in kernweave/fused.def; null where there is none for these pairs, or following their instructions is
@@ -73,10 +73,7 @@ const char* fused_kernel(const Pass& pass, const std::vector<gpu::Instruction>& 
 // Moves the fold's instruction to the front, where these kernels read it. What the fold may start with came before.
 void fold_first(std::vector<gpu::Instruction>* pairs);
 
-// --- show.cpp ------------------------------------------------------------------------------------------------------
-// A script for the interpreter as text: for whoever compares them.
-
-// Each instruction, a line, and what a block is made of.
+// A script as text, for whoever compares them: each instruction, a line, and what a block is made of.
 std::string show(const Interpretation& script);
 
 }  // namespace cuda

@@ -1,10 +1,10 @@
-// A struct with one function for each region. What differs between regions is where values lie and what is looped over.
+// Writes the source of a pass: a struct with one function for each region. What differs between regions is where values
+// lie and what is looped over.
 #include "cuda/write_source.hpp"
 
 #include <sstream>
 
 #include "base/error.hpp"
-#include "cuda/source_names.hpp"
 
 namespace kernweave {
 namespace cuda {

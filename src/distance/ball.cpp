@@ -1,7 +1,15 @@
-// Each rule: the image of the centre, and no less than how far from it images of the ball can be.
+// Rules on balls, each with the image of the centre, and no less than how far from it images of the ball can be; tables
+// on balls.
 #include "distance/ball.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "distance/radial_table.hpp"
+#include "expr/on_lane.hpp"
+#include "expr/table.hpp"
+#include "kernweave/elementary.hpp"
+#include "kernweave/op/radial_table.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -133,6 +141,194 @@ Ball pow(const Ball& a, const Ball& b) {
   if (a.real && a.least() >= 0 && b.radius == 0 && times > 0)
     return rounded(Ball::between(std::pow(a.least(), times), std::pow(a.most(), times)));
   return exp(b * log(a));
+}
+
+// --- slopes ---------------------------------------------------------------------------------------------------------
+// Rules by the slope: an analytic function is off from its value at the centre by no more than the radius times the
+// largest size of its derivative on the ball. On intervals of real numbers, where it rises or falls, its ends will do.
+
+namespace {
+
+using Complex = Ball::Complex;
+
+constexpr double kTermOfRounding = 1e-15;
+
+Ball by_slope(const Ball& value, const Ball& slope, const Ball& a) {
+  if (!value.known() || !slope.known()) return Ball::nowhere();
+  return rounded({value.centre, value.radius + a.radius * slope.size(), a.real});
+}
+Ball by_slope(Complex value, const Ball& slope, const Ball& a) {
+  return by_slope(rounded({value, 0, false}), slope, a);
+}
+
+// Returns the ball of a function that rises from `least` to `most` and is not defined beyond.
+template <class F>
+Ball rising(F f, const Ball& a, double least = -HUGE_VAL, double most = HUGE_VAL) {
+  if (!a.known() || a.least() < least || a.most() > most) return Ball::nowhere();
+  return rounded(Ball::between(f(a.least()), f(a.most())));
+}
+
+// The branch cuts of inverse sine and the like: does the ball keep away from real numbers of at least 1 in size?
+bool leaves_real_ends(Complex centre, double radius) {
+  const double beyond = std::max(0.0, 1 - std::abs(centre.real()));
+  return std::hypot(beyond, centre.imag()) > radius;
+}
+// Tells whether the ball keeps away from the same branch cuts times i.
+bool leaves_imaginary_ends(const Ball& a) {
+  return leaves_real_ends({a.centre.imag(), a.centre.real()}, a.radius);
+}
+
+// The error function at a number: near 0 by exp(-z^2) times a series whose terms know what they are off by.
+Ball erf_near(Complex z) {
+  const Complex square = z * z, e = std::exp(-square);
+  const double size = std::norm(z);
+  Complex term = 2 / std::sqrt(kPi), sum = 0;
+  double off = 0;
+  for (int n = 0; n < 1000; ++n) {
+    sum += term;
+    const double here = std::abs(term);
+    off += (n + 2) * kTermOfRounding * here;
+    // Terms behind are less than half as large, one by one.
+    if (2 * size < n && here < kTermOfRounding * kTermOfRounding) break;
+    term *= 2.0 * square / (2 * n + 3.0);
+  }
+  const double scale = std::abs(e) * std::abs(z);
+  return rounded({z * sum * e, scale * (2 * off + (size + 4) * kTermOfRounding * std::abs(sum)), false});
+}
+// Farther away, erfc(z) is no larger than exp(-z^2) where the real part is not negative.
+Ball erf_at(Complex z) {
+  constexpr double kNear = 5;
+  if (z.real() < 0) return -erf_at(-z);
+  if (std::abs(z) < kNear) return erf_near(z);
+  return rounded({1, exp(Ball(-z * z, kTermOfRounding * std::norm(z), false)).size(), false});
+}
+
+// log(1 + z) with all digits, however small z is.
+Complex log_behind_one(Complex z) {
+  if (std::abs(z) > 0.5) return std::log(1.0 + z);
+  return {std::log1p(z.real() * (2 + z.real()) + z.imag() * z.imag()) / 2, std::atan2(z.imag(), 1 + z.real())};
+}
+
+const Ball& smaller(const Ball& a, const Ball& b) { return a.size() < b.size() ? a : b; }
+
+}  // namespace
+
+Ball sinpi(const Ball& a) { return sin(a * Ball(kPi)); }
+Ball cospi(const Ball& a) { return cos(a * Ball(kPi)); }
+
+Ball atan(const Ball& a) {
+  if (a.real) return rising([](double x) { return std::atan(x); }, a);
+  if (!leaves_imaginary_ends(a)) return Ball::nowhere();
+  return by_slope(std::atan(a.centre), inverse(Ball(1.0) + a * a), a);
+}
+Ball asinh(const Ball& a) {
+  if (a.real) return rising([](double x) { return std::asinh(x); }, a);
+  if (!leaves_imaginary_ends(a)) return Ball::nowhere();
+  return by_slope(std::asinh(a.centre), inverse(sqrt(Ball(1.0) + a * a)), a);
+}
+Ball asin(const Ball& a) {
+  if (a.real) return rising([](double x) { return std::asin(x); }, a, -1, 1);
+  if (!leaves_real_ends(a.centre, a.radius)) return Ball::nowhere();
+  return by_slope(std::asin(a.centre), inverse(sqrt(Ball(1.0) - a * a)), a);
+}
+Ball acos(const Ball& a) { return Ball(kPi / 2) - asin(a); }
+Ball atanh(const Ball& a) {
+  if (a.real) return rising([](double x) { return std::atanh(x); }, a, -1, 1);
+  if (!leaves_real_ends(a.centre, a.radius)) return Ball::nowhere();
+  return by_slope(std::atanh(a.centre), inverse(Ball(1.0) - a * a), a);
+}
+// The logarithm of the real numbers below 1 is another on either side of them.
+Ball acosh(const Ball& a) {
+  if (a.real) return rising([](double x) { return std::acosh(x); }, a, 1);
+  const Ball below = sqrt(a - Ball(1.0)), above = sqrt(a + Ball(1.0));
+  return by_slope(std::acosh(a.centre), inverse(below * above), a);
+}
+
+// log(1 + exp(z)) in the strip where neither it nor z + log(1 + exp(-z)) has a cut, so that they are the same.
+Ball softplus(const Ball& a) {
+  const auto value = [](auto x, double along) {
+    return along > 0 ? x + log_behind_one(std::exp(-x)) : log_behind_one(std::exp(x));
+  };
+  if (a.real) return rising([](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }, a);
+  if (!(std::abs(a.centre.imag()) + a.radius < kPi)) return Ball::nowhere();
+  const bool right = a.centre.real() > 0;
+  const Ball e = exp(right ? -a : a), part = inverse(Ball(1.0) + e);
+  return by_slope(value(a.centre, a.centre.real()), right ? part : e * part, a);
+}
+
+Ball erf(const Ball& a) {
+  if (a.real) return rising([](double x) { return std::erf(x); }, a);
+  if (!a.known()) return a;
+  return by_slope(erf_at(a.centre), exp(-(a * a)) * Ball(2 / std::sqrt(kPi)), a);
+}
+Ball erfc(const Ball& a) {
+  if (a.real) return -rising([](double x) { return -std::erfc(x); }, a);
+  const Ball other = Ball(1.0) - erf(a);
+  if (!(a.centre.real() >= a.radius)) return other;
+  return smaller(rounded({0, exp(-(a * a)).size(), false}), other);
+}
+
+// The rows of ops.def on balls. What is no element-wise operation has no value there.
+BoundedFn bounded(Op op) {
+  if (row(op).form == Form::elementwise) return on_lane<Ball>(op);
+  return [](const Ball*) { return Ball::nowhere(); };
+}
+
+// --- tables ---------------------------------------------------------------------------------------------------------
+// Balls that hold the values of a table: by what is known of the function, or by the sizes of its coefficients.
+
+namespace {
+
+int pole_of(const std::vector<double>& table, int order) {
+  return static_cast<int>(table[static_cast<std::size_t>(radial::kHead * (1 + order) + radial::kPole)]);
+}
+
+// The least and the largest value of the rows between two numbers, by the sizes of their coefficients.
+Ball range_of_rows(const std::vector<double>& table, int order, double least, double most) {
+  const auto place = radial::TableOrder<double>::of([&](int k) { return table[static_cast<std::size_t>(k)]; },
+                                               static_cast<long long>(table.size()), order);
+  const auto row_of = [&](double s) {
+    const double inside = std::min(std::max(s, place.least), place.most);
+    return (radial::bits_of(inside) >> radial::TableOrder<double>::kShift) - place.before;
+  };
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (long long row = row_of(least), last = row_of(most); row <= last; ++row) {
+    const double* const c = table.data() + place.first + row * radial::kTerms;
+    double rest = 0, power = 1;
+    for (int k = 1; k < radial::kTerms; ++k) rest += std::abs(c[k]) * (power *= 0.5 / radial::kSegments);
+    low = std::min(low, c[0] - rest);
+    high = std::max(high, c[0] + rest);
+  }
+  return low == high ? Ball({low, 0}, 0, true) : rounded(Ball::between(low, high));
+}
+
+}  // namespace
+
+Ball bound_of_look_up(const std::vector<double>& table, int order, const Ball& square) {
+  if (!square.known()) return Ball::nowhere();
+  // Squared distances are not negative, whatever rounding has made of the end of an interval.
+  const double least = square.real ? std::max(square.least(), 0.0) : square.least();
+  const bool infinite = pole_of(table, order) > 0 && least <= 0;
+  if (least < 0 || infinite) return Ball::nowhere();
+  switch (static_cast<TableBounds::Evidence>(static_cast<int>(table[0]))) {
+    case TableBounds::mixture: {
+      // (-1)^k f^(k) is a mixture of Gaussians, too, and falls.
+      const double near = look_up(table, order, least);
+      if (!square.real) return rounded({0, std::abs(near), false});
+      const double far = look_up(table, order, std::max(square.most(), least));
+      return rounded(Ball::between(std::min(near, far), std::max(near, far)));
+    }
+    case TableBounds::by_matern: {
+      // phi is the mean of exp(-z w) over a density whose logarithm has a derivative by nu with the variance
+      // trigamma(nu), so that |d phi / d nu|^2 <= trigamma(nu) phi(2 Re z); and z phi'(z) / nu is what s = 2 nu r adds.
+      if (order > 0 || (pole_of(table, 3) > 0 && least <= 0)) return Ball::nowhere();
+      const double by_density = std::sqrt(table[1] * std::max(0.0, look_up(table, 2, 2 * least)));
+      const double by_distance = square.size() * std::abs(look_up(table, 3, least)) * table[2];
+      return rounded({0, by_density + by_distance, square.real});
+    }
+    default: return square.real && pole_of(table, order) == 0 ? range_of_rows(table, order, least, square.most())
+                                                              : Ball::nowhere();
+  }
 }
 
 }  // namespace distance

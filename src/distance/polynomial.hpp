@@ -1,4 +1,5 @@
-// Polynomials of the components of a difference, whose terms all have one degree.
+// Polynomials of the components of a difference, whose terms all have one degree, and the axes along which a squared
+// distance, such a polynomial, is a plain sum of squares.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -55,6 +56,64 @@ double work_of_product(const Polynomials& a, const Polynomials& b);
 
 // The number that `b` is multiplied by to be `a`, up to rounding; none where there is no such number.
 std::optional<double> ratio(const Polynomials& a, const Polynomials& b);
+
+// A small square matrix of numbers.
+class SquareMatrix {
+ public:
+  explicit SquareMatrix(std::size_t n = 0, double number = 0) : n_(n), numbers_(n * n, number) {}
+  std::size_t rows() const { return n_; }
+  double& at(std::size_t r, std::size_t c) { return numbers_[r * n_ + c]; }
+  double at(std::size_t r, std::size_t c) const { return numbers_[r * n_ + c]; }
+
+ private:
+  std::size_t n_;
+  std::vector<double> numbers_;
+};
+
+// a b, or a b' with the second one transposed.
+inline SquareMatrix product(const SquareMatrix& a, const SquareMatrix& b, bool transposed = false) {
+  const std::size_t n = a.rows();
+  SquareMatrix out(n);
+  for (std::size_t r = 0; r < n; ++r)
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t c = 0; c < n; ++c) out.at(r, c) += a.at(r, k) * (transposed ? b.at(c, k) : b.at(k, c));
+  return out;
+}
+
+// --- principal axes -------------------------------------------------------------------------------------------------
+// The axes of a squared distance, along which it is a plain sum of squares, and polynomials along these.
+
+class PrincipalAxes {
+ public:
+  // Finds the axes of a squared distance, a polynomial of degree 2 that must be nowhere negative.
+  explicit PrincipalAxes(const Polynomial& square);
+
+  int width() const { return static_cast<int>(components_.size()); }
+  // The components of the difference that the distance depends on, in order.
+  const std::vector<int>& components() const { return components_; }
+
+  // Polynomials of one degree q as sums over the axes of a number times the q-th power of the component along each:
+  // these numbers, of one polynomial after the other. The axes may be rotated for that; where none fit, it is refused.
+  std::vector<double> numbers_of(const Polynomials& value, int degree);
+  // Tells whether a point is the same along the axes. If not, move() takes it there, by components of the distance.
+  bool is_plain() const;
+  void move(double* point) const;
+
+ private:
+  bool is_scale() const { return onto_.rows() == 0; }
+  void fill_with_scales(const Polynomial& square);
+  void fill_with_roots(const Polynomial& square);
+  double across(const Polynomial& one, std::size_t a, std::size_t b) const;
+  std::vector<double> solved(std::vector<double> row) const;
+  SquareMatrix seen_from_axes(const Polynomial& one) const;
+  std::vector<double> along_common_axes(const Polynomials& value);
+  void check_known(const Polynomials& value) const;
+  SquareMatrix matrix() const;
+
+  std::vector<int> components_;
+  std::vector<double> scales_;  // one for each component, where no axes are rotated
+  SquareMatrix onto_;           // else the matrix that takes a point to the axes
+};
 
 }  // namespace distance
 }  // namespace kernweave

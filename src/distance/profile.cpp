@@ -1,10 +1,15 @@
-// The steps, one after the other, each through the functions that its row gave to the table.
+// A profile runs its steps, one after the other, each through the functions that its row gave to the table.
 #include "distance/profile.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 
+#include "base/error.hpp"
 #include "distance/radial_table.hpp"
 #include "expr/parse.hpp"
+#include "kernweave/elementary.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -93,6 +98,172 @@ const OpRow* Profile::without_ball(const std::vector<Ball>& squares) const {
   for (std::size_t k = 0; k < steps_.size(); ++k)
     if (asked[k] && !ever[k]) return &row(steps_[k].op);
   return nullptr;
+}
+
+// --- bounds ---------------------------------------------------------------------------------------------------------
+// Regions are cut into cells, each bounded by one ball; cells that are not tight enough are halved.
+
+namespace {
+
+using Complex = Ball::Complex;
+
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+// How often a domain of squared distances is halved, one without any bound so far, a cell; and all of a domain
+// together. Bounds are tight before, unless something is singular.
+constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
+constexpr double kTight = 1.25, kTightOfCell = 3;
+constexpr int kCells = 8;  // of the half turn, to begin with
+constexpr double kPoleOfRounding = 1e-14;
+constexpr int kSamples = 4096;
+
+// `left`: how many halvings of the whole domain there may be yet.
+double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
+  const double bound = k.over(Ball::between(least, most)).size();
+  if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
+  const double middle = (least + most) / 2, inside = std::abs(k.at(middle));
+  if (inside > enough || bound <= kTight * inside || --*left < 0) return bound;
+  const double below = largest(k, least, middle, enough, depth + 1, left);
+  return below == kNothing ? below : std::max(below, largest(k, middle, most, enough, depth + 1, left));
+}
+
+// Part of an ellipse around a domain: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0
+// to a1; beside it c from c0 to c1.
+struct EllipseCell {
+  double t0, t1, a0, a1, c0, c1;
+};
+
+// The goal of a bound: values up to `enough` need no tighter one, and more than `too_much` counts as infinite.
+struct BoundGoal {
+  double enough, too_much;
+};
+
+double largest_in(const Profile& k, const SeriesDomain& s, const EllipseCell& cell, const BoundGoal& sought,
+                  int depth) {
+  const double t = (cell.t0 + cell.t1) / 2, angle = (cell.a0 + cell.a1) / 2, c = (cell.c0 + cell.c1) / 2;
+  const double half_t = (cell.t1 - cell.t0) / 2, half_a = (cell.a1 - cell.a0) / 2, half_c = (cell.c1 - cell.c0) / 2;
+  const Complex u = std::polar(t, angle), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
+  const double around_z =
+      s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
+  const double exact = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
+  const double around = exact + kPoleOfRounding * (exact + std::norm(z) + std::abs(c));
+  const double bound = k.over(Ball(z * z + c, around, false)).size();
+  if (bound <= sought.enough) return bound;
+  const double inside = k.over(Ball(z * z + c, 0, false)).size();
+  const bool is_last = depth <= 0 || (std::isfinite(bound) && bound <= kTightOfCell * inside);
+  if (is_last || inside > sought.too_much) return bound > sought.too_much ? kNothing : bound;
+  EllipseCell one = cell, other = cell;
+  const double long_t = s.half * half_t, long_a = s.half * half_a * t, long_c = half_c / (2 * std::abs(z) + 1e-300);
+  if (long_c >= long_t && long_c >= long_a) one.c1 = other.c0 = c;
+  else if (long_a >= long_t) one.a1 = other.a0 = angle;
+  else one.t1 = other.t0 = t;
+  const double first = largest_in(k, s, one, sought, depth - 1);
+  return first == kNothing ? first : std::max(first, largest_in(k, s, other, sought, depth - 1));
+}
+
+// A value that |k| has on the ellipse, so that no bound is less, at little cost.
+double sampled_on_ellipse(const Profile& k, const SeriesDomain& s, double rho) {
+  double most = 0;
+  for (int part = 0; part <= kCells; ++part) {
+    const Complex u = std::polar(rho, kPi * part / kCells), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
+    for (const double c : {s.c_least, s.c_most}) most = std::max(most, k.over(Ball(z * z + c, 0, false)).size());
+  }
+  return most;
+}
+
+// Bounds k on the filled ellipse by its upper half: k is real on real numbers. The search begins at the left, where
+// distances are small, and formulas large or not analytic.
+double largest_on_ellipse(const Profile& k, const SeriesDomain& s, double rho, const BoundGoal& sought) {
+  double most = 0;
+  for (int part = kCells; part-- > 0 && most < kNothing;) {
+    const EllipseCell cell{1, rho, kPi * part / kCells, kPi * (part + 1) / kCells, s.c_least, s.c_most};
+    most = std::max(most, largest_in(k, s, cell, sought, kHalvingsOfCell));
+  }
+  return most;
+}
+
+}  // namespace
+
+void DistanceRange::add(double least_of_one, double most_of_one, double least_of_other, double most_of_other) {
+  const double low = least_of_one - most_of_other, high = most_of_one - least_of_other;
+  const double gap = std::max({0.0, low, -high}), farthest = std::max(-low, high);
+  least += gap * gap;
+  most += farthest * farthest;
+}
+
+double largest_found(const Profile& k, double least, double most, int power) {
+  double found = 0;
+  const auto look = [&](double square) {
+    const double size = std::abs(k.at(square)) * std::pow(square, power / 2.0);
+    if (std::isfinite(size)) found = std::max(found, size);
+  };
+  for (int i = 0; i <= kSamples; ++i) look(least + (most - least) * i / kSamples);
+  for (int i = 1; i <= kSamples && found < kSmallestScale; ++i)  // what there is at small distances alone
+    look(least + (most - least) * std::exp2(-64.0 * i / kSamples));
+  return found;
+}
+
+// Tells whether the profile changes by more than kOfScale * scale in the step that rounding makes. The interval with
+// the largest change is halved down to this step.
+bool is_rough(const Profile& k, double width, int power, double scale) {
+  constexpr double kOfScale = 0.01, kOfWidth = 0x1p-24, kReach = 2;
+  constexpr int kPlaces = 1000;
+  const double step = width * kOfWidth, first = power > 0 ? step : 0;
+  const auto value = [&](double r) { return k.at(r * r) * std::pow(r, power); };
+  const auto change = [&](double from, double to) { return std::abs(value(to) - value(from)); };
+  constexpr double kFarthest = std::numeric_limits<double>::max();
+  const auto place = [&](int i) { return std::max(first, std::min(kFarthest, width * (kReach * i / kPlaces))); };
+  const bool turns = power > 0 && std::abs(value(step)) > kOfScale * scale;
+  if (turns || !std::isfinite(value(first))) return true;
+  double from = first, to = place(1);
+  for (int i = 1; i < kPlaces; ++i)
+    if (change(place(i), place(i + 1)) > change(from, to)) from = place(i), to = place(i + 1);
+  while (to - from > step) {
+    const double middle = from / 2 + to / 2;
+    if (!(from < middle && middle < to)) break;  // there is no number between
+    (change(from, middle) > change(middle, to) ? to : from) = middle;
+  }
+  return change(from, to) > kOfScale * scale;
+}
+
+std::string why_no_series(const Profile& k, double least, double most) {
+  constexpr int kPlaces = 20;
+  std::vector<Ball> places;
+  for (int i = 1; i < kPlaces; ++i) {
+    const double square = least + (most - least) * i / kPlaces;
+    places.emplace_back(square, 1e-9 * square, false);
+  }
+  const OpRow* const found = k.without_ball(places);
+  return found ? sentence("`", found->symbol.empty() ? found->fn : found->symbol.c_str(), "` has no series") : "";
+}
+
+double largest(const Profile& k, double least, double most, double enough) {
+  int left = kMostHalvings;
+  return largest(k, least, most, enough, 0, &left);
+}
+
+// The ellipse is the smallest one that promises enough by samples, or the one that promises most; smaller ones, whose
+// bounds are tighter, where that does not hold what it promised.
+double interpolation_error(const Profile& k, const SeriesDomain& s, int points, double goal, double allowed) {
+  constexpr std::array<double, 11> kRhos{1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0};
+  constexpr double kSlack = 4;  // what bounds of cells are larger than samples by, or less
+  const auto times = [&](std::size_t e) { return 4 * std::pow(kRhos[e], 1 - points) / (kRhos[e] - 1); };
+  std::vector<double> promised;
+  std::size_t chosen = 0;
+  for (std::size_t e = 0; e < kRhos.size(); ++e) {
+    const double sampled = sampled_on_ellipse(k, s, kRhos[e]);
+    if (sampled == kNothing) break;
+    promised.push_back(times(e) * sampled);
+    if (promised[e] <= promised[chosen]) chosen = e;
+    if (promised[e] * kSlack <= goal) break;
+  }
+  const double there = std::abs(k.at(s.c_least)) + std::abs(k.at(s.c_most));
+  double best = kNothing;
+  for (std::size_t e = promised.empty() ? 0 : chosen + 1; e-- > 0 && best > goal;) {
+    if (!(promised[e] <= allowed)) break;
+    const BoundGoal sought{std::max(goal / times(e), std::isfinite(there) ? there : 0), allowed / times(e)};
+    best = std::min(best, times(e) * largest_on_ellipse(k, s, kRhos[e], sought));
+  }
+  return best;
 }
 
 }  // namespace distance

@@ -1,4 +1,5 @@
-// Every way from points to the value goes through one squared distance, which is found in the steps of the plan.
+// Finds the radial form of a formula. Every way from points to the value goes through one squared distance, which is
+// found in the steps of the plan.
 #include "distance/radial_form.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "distance/principal_axes.hpp"
+#include "distance/polynomial.hpp"
 #include "distance/radial_steps.hpp"
 #include "plan/passes.hpp"
 #include "reference/evaluate.hpp"

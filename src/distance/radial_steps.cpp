@@ -1,5 +1,6 @@
-// Products and quotients unite factors, sums need terms with the same factors, and no other operation may have any in
-// its arguments. The first polynomial of degree 2 that such an operation works on is the squared distance.
+// Steps as radial products. Products and quotients unite factors, sums need terms with the same factors, and no other
+// operation may have any in its arguments. The first polynomial of degree 2 that such an operation works on is the
+// squared distance.
 #include "distance/radial_steps.hpp"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "distance/difference.hpp"
 #include "distance/origins.hpp"
 #include "distance/polynomial.hpp"
 #include "distance/profile.hpp"

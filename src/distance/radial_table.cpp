@@ -1,4 +1,5 @@
-// A row is made from a Taylor series about the middle of its segment, whose degree Chebyshev polynomials lower.
+// Makes tables of radial functions. A row is made from a Taylor series about the middle of its segment, whose degree
+// Chebyshev polynomials lower.
 #include "distance/radial_table.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Numbers are looked at by all threads, up to the first one that answers.
+// Points of a side. Numbers are looked at by all threads, up to the first one that answers.
 #include "distance/sides.hpp"
 
 #include <algorithm>

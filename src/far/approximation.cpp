@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "distance/bounds.hpp"
+#include "distance/profile.hpp"
 #include "far/device_product.hpp"
-#include "far/product.hpp"
+#include "far/levels.hpp"
 
 namespace kernweave {
 namespace far {

@@ -1,13 +1,15 @@
 // The far part of a product on a GPU, which has octrees, interaction lists and expansions.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 #include "arrays/buffer.hpp"
+#include "device/copy.hpp"
 #include "device/device.hpp"
 #include "far/levels.hpp"
-#include "far/morton_order.hpp"
+#include "far/octree.hpp"
 #include "kernweave/gpu/far_task.hpp"
 
 namespace kernweave {
@@ -41,14 +43,14 @@ template <int D>
 std::unique_ptr<DeviceProduct> product_on(device::Device* device, const Levels<D>& plan, const TreePair<D>& trees,
                                           const FormFactors& form, const arrays::Workers& workers);
 
-// --- device_morton_order.cpp ---------------------------------------------------------------------------------------
+// --- Morton order ---------------------------------------------------------------------------------------------------
 // The Morton order of points on a GPU, which sorts them itself.
 
 // Returns the Morton order of points that are all in the cube.
 template <int D>
 std::unique_ptr<MortonOrder<D>> device_morton_order(const Points& points, const Cube<D>& cube, device::Device* device);
 
-// --- device_kernels.cpp --------------------------------------------------------------------------------------------
+// --- kernels --------------------------------------------------------------------------------------------------------
 // Launches of the kernels for points in order and pairs far apart (kernweave/gpu/morton.hpp, far.hpp).
 
 // The size of a launch: blocks for each slot, slots, threads of a block, and bytes of its shared memory.
@@ -70,7 +72,7 @@ void launch(device::Device* device, int components, const char* kernel, const Gr
 // The text that a device's compiler is given.
 const std::string& kernels_text(int components);
 
-// --- m2l_batches.cpp -----------------------------------------------------------------------------------------------
+// --- M2L batches ----------------------------------------------------------------------------------------------------
 // Batches for the M2L kernel of a GPU: the interactions of some targets by class and permutation, and target by
 // target.
 
@@ -86,6 +88,131 @@ struct M2LBatches {
 template <int D>
 M2LBatches m2l_batches(const Level<D>& level, std::size_t first, std::size_t last, int width,
                      const arrays::Workers& workers);
+
+// --- boxes ----------------------------------------------------------------------------------------------------------
+// Octrees on a GPU: points in order, and the ranges of them that blocks of threads have.
+
+using device::Block;
+using device::Device;
+
+template <class T, class Memory>
+Block sent(Device* device, const std::vector<T, Memory>& numbers) {
+  Block block = device->allocate(std::max<std::size_t>(numbers.size(), 1) * sizeof(T), "boxes of points");
+  if (!numbers.empty()) device->upload(block.at(), numbers.data(), numbers.size() * sizeof(T));
+  return block;
+}
+template <class T>
+T* pointer_to(const Block& block) {
+  return device::address<T>(block.at());
+}
+inline Block room_for(Device* device, std::int64_t numbers) {
+  return device->allocate(static_cast<std::size_t>(std::max<std::int64_t>(numbers, 1)) * sizeof(double),
+                          "series of boxes");
+}
+
+// Points of a tree on the device, the number of each where they came from, and factors of each.
+template <int D>
+struct DevicePoints {
+  DevicePoints(Device* device, const Octree<D>& tree, const std::vector<double>& of_points)
+      : count(tree.size()), lie(tree.morton().on(device)) {
+    if (of_points.empty()) return;
+    std::vector<double> sorted;
+    const Fresh<int>& order = tree.morton().order();
+    if (of_points.size() > order.size()) factors_behind = count;
+    for (std::size_t from = 0; from < of_points.size(); from += order.size())
+      for (const int number : order) sorted.push_back(of_points[from + static_cast<std::size_t>(number)]);
+    factors = sent(device, sorted);
+  }
+
+  int count, factors_behind = 0;  // 0 where factors are those of all components
+  std::shared_ptr<const SortedDevicePoints> lie;
+  Block factors;
+};
+
+// Boxes of a level that have expansions, and the ranges of their points that blocks of threads have.
+template <int D>
+struct DeviceBoxes {
+  int count, range_count;
+  Block centres, ranges, starts;  // where ranges of each box begin
+
+  DeviceBoxes(Device* device, const Cube<D>& cube, const std::vector<typename Octree<D>::Box>& boxes,
+             const NumberedBoxes& which, double half, int most_points)
+      : count(which.count) {
+    std::vector<gpu::FarCentre> all;
+    std::vector<gpu::PointRange> cut;
+    std::vector<int> first;
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+      if (!which.has(b)) continue;
+      const Centre<D> centre(cube, boxes[b].at, half);
+      gpu::FarCentre own{};
+      std::copy(centre.at.begin(), centre.at.end(), own.at);
+      std::copy(centre.rest.begin(), centre.rest.end(), own.rest);
+      std::copy(boxes[b].at.begin(), boxes[b].at.end(), own.box);
+      all.push_back(own);
+      first.push_back(static_cast<int>(cut.size()));
+      for (int at = boxes[b].begin; at < boxes[b].end; at += most_points)
+        cut.push_back({at, std::min(boxes[b].end, at + most_points), which.number[b]});
+    }
+    range_count = static_cast<int>(cut.size());
+    first.push_back(range_count);
+    centres = sent(device, all);
+    ranges = sent(device, cut);
+    starts = sent(device, first);
+  }
+};
+
+// --- device_level.cpp -----------------------------------------------------------------------------------------------
+// A level's far pairs on a device: boxes, matrices of classes, and batches of pairs.
+
+// Pairs of boxes of some targets.
+struct DeviceBatches {
+  int batches = 0, first_target = 0, targets = 0, count = 0;
+  Block batch, sources, starts, numbers;
+};
+
+// Numbers of boxes, which one level after the other uses.
+struct ExpansionBuffers {
+  Block moments, locals, parts, waiting;
+};
+
+template <int D>
+class DeviceLevel {
+ public:
+  DeviceLevel(Device* device, const Level<D>& level, const TreePair<D>& trees, std::size_t number, int power,
+             const arrays::Workers& workers);
+
+  // How many numbers it needs of each kind.
+  std::int64_t moments() const { return sources_.count * numbers(); }
+  std::int64_t locals() const { return targets_.count * numbers(); }
+  std::int64_t parts() const { return has_parts() ? sources_.range_count * numbers() : 0; }
+  std::int64_t waiting() const { return most_pairs_ * numbers(); }
+
+  void add(const DevicePoints<D>& targets, const DevicePoints<D>& sources, const double* weights, double* sums,
+           const ExpansionBuffers& buffers) const;
+
+ private:
+  std::int64_t shared_bytes() const;
+  std::int64_t numbers() const { return std::int64_t{spread_.count()} * padded_; }  // of a box
+  bool has_parts() const { return sources_.range_count > sources_.count; }
+
+  void send_terms(const LevelTerms<D>& terms);
+  void send_matrices(const Level<D>& level);
+  void send_pairs(const Level<D>& level, const arrays::Workers& workers);
+  void send_lists(const M2LBatches& lists);
+
+  void find_moments(gpu::FarTask task, const DevicePoints<D>& sources, const double* weights,
+                    const ExpansionBuffers& buffers) const;
+  void apply(gpu::FarTask task, const DeviceBatches& pairs, const ExpansionBuffers& buffers) const;
+
+  Device* const device_;
+  const Spread spread_;
+  const int terms_, padded_, degrees_;
+  const double half_;
+  int blocks_ = 0, width_ = 0, most_pairs_ = 0;
+  DeviceBoxes<D> targets_, sources_;
+  Block set_, ends_, permuted_, starts_, columns_, numbers_;
+  std::vector<DeviceBatches> pairs_;
+};
 
 }  // namespace far
 }  // namespace kernweave

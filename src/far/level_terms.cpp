@@ -1,4 +1,4 @@
-// A term's number tells its degrees, a digit an axis.
+// Terms of a level's expansions. A term's number tells its degrees, a digit an axis.
 #include "far/level_terms.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A dual tree traversal, from the whole cube down: pairs of boxes are candidates until they are admissible, negligible,
-// near, or subdivided.
+// Builds the levels by a dual tree traversal from the whole cube down: pairs of boxes are candidates until they are
+// admissible, negligible, near, or subdivided.
 #include "far/levels.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "distance/bounds.hpp"
+#include "distance/profile.hpp"
 
 namespace kernweave {
 namespace far {

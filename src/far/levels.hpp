@@ -1,15 +1,95 @@
-// The interaction lists of each level: which pairs of boxes are left out, expanded, or computed pair by pair.
+// The levels of far pairs: interaction lists, which tell of each pair of boxes whether it is left out, expanded, or
+// computed pair by pair; what is near as rectangles; and the product with what is far.
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <vector>
-
-#include "far/offset_class.hpp"
+#include "arrays/pieces.hpp"
 #include "far/level_terms.hpp"
-#include "far/near_rectangles.hpp"
 #include "far/octree.hpp"
+#include "far/offset_class.hpp"
+#include "pairs/pair_map.hpp"
 
 namespace kernweave {
 namespace far {
+
+// --- interaction lists ----------------------------------------------------------------------------------------------
+// Interaction lists of the target boxes of a level, made by ranges of boxes, each the work of one thread: those of a
+// range lie side by side.
+
+// The number of ranges of a level's target boxes, at most.
+constexpr Index kTargetRanges = 256;
+inline Index target_ranges(std::size_t targets) { return std::min(static_cast<Index>(targets), kTargetRanges); }
+
+// f(range, its first target, the one behind its last).
+template <class F>
+void each_target_range(const arrays::Workers& workers, std::size_t targets, F f) {
+  const Index all = target_ranges(targets);
+  const auto begin = [&](Index range) {
+    return static_cast<std::size_t>(partition::even_split(static_cast<Index>(targets), all, range));
+  };
+  arrays::each_task(workers, all, [&](Index range) {
+    f(static_cast<std::size_t>(range), begin(range), begin(range + 1));
+  });
+}
+
+template <class Item>
+class InteractionLists {
+ public:
+  struct ItemRange {
+    const Item *first = nullptr, *last = nullptr;
+    const Item* begin() const { return first; }
+    const Item* end() const { return last; }
+    std::size_t size() const { return static_cast<std::size_t>(last - first); }
+  };
+
+  explicit InteractionLists(std::size_t targets)
+      : of_target_(targets), of_range_(static_cast<std::size_t>(target_ranges(targets))) {}
+
+  std::size_t targets() const { return of_target_.size(); }
+  const ItemRange& operator[](std::size_t target) const { return of_target_[target]; }
+  bool any() const {
+    return std::any_of(of_range_.begin(), of_range_.end(), [](const auto& items) { return !items.empty(); });
+  }
+
+  // Writes the lists of a range, from its first target on. They are there once it is gone.
+  class RangeWriter {
+   public:
+    RangeWriter(InteractionLists* lists, std::size_t range, std::size_t first)
+        : lists_(*lists), items_(lists->of_range_[range]), first_(first) {}
+    ~RangeWriter() {
+      const Item* last = items_.data() + items_.size();
+      for (std::size_t k = starts_.size(); k-- > 0; last = items_.data() + starts_[k])
+        lists_.of_target_[first_ + k] = {items_.data() + starts_[k], last};
+    }
+    RangeWriter(const RangeWriter&) = delete;
+    RangeWriter& operator=(const RangeWriter&) = delete;
+
+    void next_target() { starts_.push_back(items_.size()); }
+    void add(const Item& item) { items_.push_back(item); }
+
+   private:
+    InteractionLists& lists_;
+    std::vector<Item>& items_;
+    const std::size_t first_;
+    std::vector<std::size_t> starts_;
+  };
+
+ private:
+  std::vector<ItemRange> of_target_;
+  std::vector<std::vector<Item>> of_range_;
+};
+
+// --- near_rectangles.cpp --------------------------------------------------------------------------------------------
+// Near pairs as rectangles of rows and columns, from the points that the boxes of each level are near to.
+
+using NearColumns = std::vector<InteractionLists<Range>>;  // of each level
+
+// Returns rectangles of places in the trees' orders: in the order of rows and, for the same rows, of columns. Points in
+// no box are near to all.
+template <int D>
+std::vector<Rectangle> near_rectangles(const NearColumns& near, const Octree<D>& targets, const Octree<D>& sources);
 
 // An entry of an interaction list: a pair of boxes that is left out or expanded.
 struct Interaction {
@@ -72,6 +152,17 @@ struct MutableTreePair {
 template <int D>
 Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const MutableTreePair<D>& trees,
                     const Prices& prices, const arrays::Workers& workers);
+
+// --- product.cpp ----------------------------------------------------------------------------------------------------
+// The far part of a product, as a fast multipole method has it: moments of source boxes (P2M), local expansions of
+// target boxes from these (M2L), values at targets (L2P).
+
+// Adds the far part of the products with some columns of weights to the sums; weights are in the order of the sources'
+// tree, sums in that of the targets'. With a power of the difference there are D sums for each column of weights, one
+// for each component. Unless it is null, `bound` gets the error of each sum at most, by expansions and pairs left out.
+template <int D>
+void add_far(const Levels<D>& plan, const TreePair<D>& trees, int power, const double* weights, int columns,
+             const arrays::Workers& workers, double* sums, double* bound);
 
 }  // namespace far
 }  // namespace kernweave

@@ -1,5 +1,6 @@
-// Columns of boxes above hold for those below, so rows are those of the lowest boxes that have columns of their own.
-#include "far/near_rectangles.hpp"
+// Rectangles of near pairs. Columns of boxes above hold for those below, so rows are those of the lowest boxes that
+// have columns of their own.
+#include "far/levels.hpp"
 
 #include <algorithm>
 #include <utility>

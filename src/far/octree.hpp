@@ -1,14 +1,112 @@
-// The octree (a quadtree, a binary tree) of the points of a side: the boxes of each level, each a range of the Morton
-// order.
+// The octree (a quadtree, a binary tree) of the points of a side: the cube that all points lie in, their Morton order,
+// and the boxes of each level, each a range of that order.
 #pragma once
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <vector>
-
-#include "far/morton_order.hpp"
+#include "arrays/buffer.hpp"
+#include "arrays/pieces.hpp"
+#include "base/view.hpp"
+#include "device/device.hpp"
+#include "distance/sides.hpp"
 
 namespace kernweave {
 namespace far {
+
+// --- cube -----------------------------------------------------------------------------------------------------------
+// The cube that points of both sides lie in, and the centres of the boxes that it is halved into.
+
+using distance::Points;
+
+template <int D>
+std::array<double, D> point_of(const Points& points, std::size_t p) {
+  std::array<double, D> out;
+  for (std::size_t d = 0; d < D; ++d) out[d] = points[p + d * (points.size() / D)];
+  return out;
+}
+
+// The least and the largest number of each component of some points.
+template <int D>
+struct BoundingBox {
+  std::array<double, D> least, most;
+
+  BoundingBox();
+  void take(const std::array<double, D>& point);
+  void take(const BoundingBox& other);
+  bool any() const { return least[0] <= most[0]; }
+  bool has(const std::array<double, D>& point) const;
+  double width() const;
+};
+
+// All points lie in it, or all but a few outliers that are so far from the others that these would share a box.
+template <int D>
+struct Cube {
+  std::array<double, D> least{};
+  double width = 1;
+  bool has_all = true;
+  BoundingBox<D> of_rows, of_columns;  // of those in it
+
+  // The cube of two lists of points, which may be the same list. It has no width where a number is not finite.
+  static Cube around(const Points& rows, const Points& columns, const arrays::Workers& workers);
+  bool has(const std::array<double, D>& point) const;
+};
+
+// The centre of a box of a level, in two parts: boxes may be small beside their distance from the origin.
+template <int D>
+struct Centre {
+  std::array<double, D> at, rest;
+
+  // Computes the centre of the box at this place in the grid of its level. The sides of the box are 2 `half` long.
+  Centre(const Cube<D>& cube, const std::array<int, D>& place, double half);
+};
+
+// --- morton order ---------------------------------------------------------------------------------------------------
+// The Morton order of the points of a side, along the Z-curve that fills their cube: those of a box, of whatever size,
+// lie together.
+
+template <class Item>
+using Fresh = arrays::Fresh<Item>;
+
+// Numbers of points in that order, and their components one after the other, on a device.
+struct SortedDevicePoints {
+  device::Device* device;
+  device::Block order, components;
+};
+
+template <int D>
+class MortonOrder {
+ public:
+  // Halvings of the cube: as many as keys of 63 bits have room for, and places of type int.
+  static constexpr int kHalvings = D == 3 ? 21 : 30;
+  // The numbers that may be read behind the last point.
+  static constexpr int kBehind = 32;
+
+  virtual ~MortonOrder() = default;
+
+  int size() const { return size_; }
+  int inside() const { return inside_; }  // points in the cube; the others lie behind them
+
+  // Ends of the 2^D parts of boxes of a level, which are given by their points, box by box.
+  virtual std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
+                                         const arrays::Workers& workers) const = 0;
+  // Frees the keys, once no more levels are wanted.
+  virtual void forget_keys() = 0;
+
+  virtual const Fresh<int>& order() const = 0;  // the points' numbers
+  // In that order; the last point once more, `kBehind` times.
+  virtual const std::array<Fresh<double>, D>& components() const = 0;
+  virtual std::shared_ptr<const SortedDevicePoints> on(device::Device* device) const;
+
+ protected:
+  int size_ = 0, inside_ = 0;
+};
+
+template <int D>
+std::unique_ptr<MortonOrder<D>> morton_order(const Points& points, const Cube<D>& cube, const arrays::Workers& workers);
+
+// --- boxes ----------------------------------------------------------------------------------------------------------
 
 template <int D>
 class Octree {

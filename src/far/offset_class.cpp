@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "distance/bounds.hpp"
+#include "distance/profile.hpp"
 #include "far/loops.hpp"
 #include "kernweave/elementary.hpp"
 

@@ -1,15 +1,16 @@
-// Level by level; sums of one box are those of one thread, in an order that the plan has fixed.
+// The far part of a product on the host, level by level; sums of one box are those of one thread, in an order that the
+// plan has fixed.
 //
 // A formula times a power of a component of the difference, x - y = u + o - v for places u and v in the boxes of target
 // and source and the offset o of these: moments are those of weights times powers of -v, on the way from box to box
 // they become local expansions of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels
 // but what is of the size of the boxes.
-#include "far/product.hpp"
+#include "far/levels.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernweave/spread.hpp"
+#include "kernweave/difference.hpp"
 
 namespace kernweave {
 namespace far {

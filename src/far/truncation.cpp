@@ -1,6 +1,6 @@
-// Boxes of rows each go through the tree of columns: a box whose squared distances are all negligible is left out, one
-// that has no such distance is kept whole, others are opened.
-#include "far/truncation.hpp"
+// Leaves out negligible pairs. Boxes of rows each go through the tree of columns: a box whose squared distances are all
+// negligible is left out, one that has no such distance is kept whole, others are opened.
+#include "far/approximation.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "distance/bounds.hpp"
+#include "distance/profile.hpp"
 #include "distance/radial_form.hpp"
 #include "pairs/box_tree.hpp"
 

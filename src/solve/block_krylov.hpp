@@ -1,4 +1,4 @@
-// The largest eigenvalues of a symmetric operator, from products with blocks of columns.
+// The largest eigenvalues of a symmetric operator, and a low rank of it, from products with blocks of columns.
 #pragma once
 #include <cstdint>
 #include "solve/landmarks.hpp"
@@ -27,7 +27,7 @@ struct Eigenpairs {
 // `start` may be empty; else its columns, as many as fit into a block, are where it begins.
 Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenLimits& limits, const Poll& poll);
 
-// --- sketch.cpp ----------------------------------------------------------------------------------------------------
+// --- sketch ---------------------------------------------------------------------------------------------------------
 // A low rank of a positive semi-definite operator from its products with random columns (Nystrom).
 
 struct Sketch {

@@ -1,10 +1,10 @@
-// Columns are computed on the host by threads, on a device by kernels.
+// Work on long columns: they are computed on the host by threads, on a device by kernels.
 #include "solve/columns.hpp"
 
 #include "base/error.hpp"
 #include "device/driver.hpp"
+#include "device/for_each.hpp"
 #include "device/nvrtc.hpp"
-#include "solve/column_kernels.hpp"
 
 namespace kernweave::solve {
 namespace {
@@ -308,6 +308,21 @@ void add_to_points(const Columns& x, double by, Columns* points, int threads) {
   each_piece(x.rows(), x.cols(), threads, [&](Index first, Index last, Index) {
     to->middleCols(first, last - first) += by * x.block().middleRows(first, last - first).transpose();
   });
+}
+
+// --- kernels --------------------------------------------------------------------------------------------------------
+// One source for all kernels, which a device's compiler is given.
+
+const std::string& column_kernels() {
+  static const std::string text = device::text_for_each(
+      "factor.hpp", "ColumnTask",
+      {"weighed_sum", "scaled_rows", "moved", "partial_dots", "partial_sums", "factor_by_columns",
+       "factor_by_rows", "listed_pairs", "forward_rows", "entries_left", "last_columns"});
+  return text;
+}
+
+void launch(device::Device* device, const char* kernel, const gpu::ColumnTask& task) {
+  device::launch_for_each(device, column_kernels(), kernel, task);
 }
 
 }  // namespace kernweave::solve

@@ -5,7 +5,9 @@
 #include <memory>
 #include <vector>
 #include "device/copy.hpp"
-#include "solve/long_columns.hpp"
+#include "device/device.hpp"
+#include "solve/block.hpp"
+#include "kernweave/gpu/columns.hpp"
 
 namespace kernweave::solve {
 
@@ -116,5 +118,14 @@ void rows_to_points(const Columns& x, const RowList* which, Columns* points, int
 void points_to_rows(const Columns& points, const RowList* which, Columns* y, int threads);
 // points += by x'.
 void add_to_points(const Columns& x, double by, Columns* points, int threads);
+
+// --- kernels --------------------------------------------------------------------------------------------------------
+// Launches on a device of the kernels for long columns and sparse factors (kernweave/gpu/columns.hpp, factor.hpp).
+
+// Runs the kernel of that name with a thread for each number that the task counts.
+void launch(device::Device* device, const char* kernel, const gpu::ColumnTask& task);
+
+// The text that a device's compiler is given.
+const std::string& column_kernels();
 
 }  // namespace kernweave::solve

@@ -37,7 +37,7 @@ using Satisfied = std::function<bool(const Solution&)>;
 Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
                              const Limits& limits, const Poll& poll, const Satisfied& satisfied = nullptr);
 
-// --- block_conjugate_gradients.cpp ---------------------------------------------------------------------------------
+// --- block conjugate gradients --------------------------------------------------------------------------------------
 // Block conjugate gradients: right-hand sides share one Krylov space.
 
 // Solves like conjugate_gradients(), in fewer products if columns are many; coefficients are not kept.
@@ -49,7 +49,7 @@ Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditio
 
 Solution minimal_residual(Operator* matrix, const Block& b, const Limits& limits, const Poll& poll);
 
-// --- least_squares.cpp ---------------------------------------------------------------------------------------------
+// --- least squares --------------------------------------------------------------------------------------------------
 // Least squares for many right-hand sides, from products with a matrix and its transpose.
 
 // Minimises |A x - b|^2 + sum of ridge x^2, from `start` (empty: from 0, so that the solution is the shortest one).

@@ -1,6 +1,7 @@
-// Some points at a time: entries within the conditioning set of each, less the inner products of what landmarks explain
-// of them, and the last column of the inverse of what is left. Nothing but the factor's numbers leaves a device.
-#include "solve/factor_columns.hpp"
+// Builds the columns of the sparse factor, some points at a time: entries within the conditioning set of each, less the
+// inner products of what landmarks explain of them, and the last column of the inverse of what is left. Nothing but the
+// factor's numbers leaves a device.
+#include "solve/vecchia.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,14 +1,14 @@
-// b'A^-1 b is b'x + x'r + r'A^-1 r for any x that leaves r = b - A x. The last is positive, and at most r'P^-1 r over
-// the smallest eigenvalue of P^-1 A. Conjugate gradients find x, by quicker products where there are some; the residual
-// is by the matrix itself, so that nothing of their precision is in the answer.
-#include "solve/inverse_forms.hpp"
+// Quadratic forms of an inverse. b'A^-1 b is b'x + x'r + r'A^-1 r for any x that leaves r = b - A x. The last is
+// positive, and at most r'P^-1 r over the smallest eigenvalue of P^-1 A. Conjugate gradients find x, by quicker
+// products where there are some; the residual is by the matrix itself, so that nothing of their precision is in the
+// answer.
+#include "solve/lanczos.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
-#include "solve/lanczos.hpp"
 
 namespace kernweave::solve {
 namespace {

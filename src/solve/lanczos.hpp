@@ -1,4 +1,4 @@
-// The Lanczos process, and quadrature and square roots by it.
+// The Lanczos process, and quadrature, square roots and quadratic forms by it.
 #pragma once
 #include <functional>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace kernweave::solve {
 
-// --- tridiagonal.cpp -----------------------------------------------------------------------------------------------
+// --- tridiagonal ----------------------------------------------------------------------------------------------------
 // The tridiagonal matrix of a Lanczos process, and the Gauss quadrature rules that it gives.
 
 struct Tridiagonal {
@@ -76,7 +76,7 @@ class Lanczos {
   int products_ = 0;
 };
 
-// --- spectral_rules.cpp --------------------------------------------------------------------------------------------
+// --- spectral rules -------------------------------------------------------------------------------------------------
 // Quadrature over the spectrum of a matrix as vectors see it, from one Lanczos process: good for any function, and for
 // the matrix with any number added to its diagonal.
 
@@ -91,7 +91,7 @@ struct SpectralRules {
 // agree, relative to b'(B + ridge)^-1 b.
 SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, const Limits& limits, const Poll& poll);
 
-// --- quadrature.cpp ------------------------------------------------------------------------------------------------
+// --- quadrature -----------------------------------------------------------------------------------------------------
 // Stochastic Lanczos quadrature: the logarithm of a determinant from the coefficients of conjugate gradients.
 
 // B = G'AG, whose determinant is that of A over that of P.
@@ -119,7 +119,7 @@ bool settled(const std::vector<LogForm>& forms, bool first_known);
 // Columns of random signs.
 Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first = 0);
 
-// --- square_root.cpp -----------------------------------------------------------------------------------------------
+// --- square root ----------------------------------------------------------------------------------------------------
 // The square root of a matrix times vectors, by Lanczos.
 
 struct RootLimits {
@@ -139,5 +139,25 @@ struct Roots {
 
 // y = B^1/2 x of a symmetric positive semidefinite matrix.
 Roots square_root_times(Operator* matrix, const Block& x, const RootLimits& limits, const Poll& poll);
+
+// --- inverse_forms.cpp ----------------------------------------------------------------------------------------------
+// Quadratic forms of an inverse, without the solutions.
+
+struct Forms {
+  Vector value;                 // never more than the truth
+  Vector left;                  // the most that is missing
+  std::vector<int> iterations;  // of each column
+  int products = 0;
+  bool converged = true;
+};
+
+// b'A^-1 b of each column, from below. Where it is to be taken from a number `whole`, as a variance that falls, that
+// difference is what the tolerance is relative to; `whole` of 0 is the form itself.
+// `smallest`: a number that no eigenvalue of the matrix is below, or 0. Where none is known, of the matrix or of what
+// the preconditioner makes of it, the smallest Ritz value so far is taken for it.
+// `quick`: the same matrix by quicker products of less precision, which directions are multiplied by; null: there is
+// none. Answers are as accurate with it.
+Forms inverse_forms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b,
+                    const Vector& whole, double smallest, const Limits& limits, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -2,8 +2,8 @@
 #pragma once
 #include <functional>
 #include <vector>
-#include "solve/decompositions.hpp"
-#include "solve/entries.hpp"
+#include "solve/block.hpp"
+#include "solve/operator.hpp"
 
 namespace kernweave::solve {
 
@@ -24,7 +24,7 @@ struct Enough {
 Landmarks choose_landmarks(Entries* entries, const RowIndices& among, Vector diagonal, const Enough& enough,
                            std::uint64_t seed);
 
-// --- landmark_columns.cpp ------------------------------------------------------------------------------------------
+// --- landmark columns -----------------------------------------------------------------------------------------------
 // Columns of a matrix at its landmarks, made orthogonal in the inner product of the matrix.
 
 class LandmarkColumns {

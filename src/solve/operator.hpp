@@ -1,8 +1,10 @@
-// A linear map that is known by its products. What iterations need of a matrix, and nothing else.
+// A linear map that is known by its products, which are all that iterations need of a matrix; and single entries of
+// one.
 #pragma once
 #include <functional>
 #include <memory>
 #include <vector>
+#include "base/threads.hpp"
 #include "execute/run.hpp"
 #include "far/approximation.hpp"
 #include "solve/columns.hpp"
@@ -74,7 +76,7 @@ using Poll = std::function<void(double)>;
 OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known,
                                 const Settings& settings, Poll poll);
 
-// --- far_operator.cpp ----------------------------------------------------------------------------------------------
+// --- far operator ---------------------------------------------------------------------------------------------------
 // An approximated matrix as an operator: far pairs by expansions, near ones by an operator of their own.
 
 struct FarParts {
@@ -91,5 +93,50 @@ struct FarParts {
 
 // Each column has a column of results for each component of the formula. Fault::value where a number is not finite.
 OperatorPointer far_operator(FarParts parts);
+
+// --- entries --------------------------------------------------------------------------------------------------------
+// Single numbers of a lazy matrix, where a few are wanted: a block of rows and columns, or a list of pairs.
+
+using RowIndices = std::vector<double>;  // row numbers as the engine gathers them: from 1
+
+// 1 to n.
+RowIndices all_places(Index n);
+// Returns the places as rows from 0.
+std::vector<int> rows_at(const RowIndices& places);
+// Some places out of `all`, as a column of a device, or of the host.
+Columns places_on(device::Device* device, const double* places, Index count, Index all);
+
+// A prepared plan that reads a formula at the places that two of its operands hold.
+struct EntriesPlan {
+  std::shared_ptr<Prepared> prepared;
+  std::vector<OperandData> operands;
+  int rows, columns;
+  // The operands with data that lie on a device, and the owners of these data.
+  std::vector<OperandData> there{};
+  std::vector<std::unique_ptr<Kept>> copies{};
+};
+
+class Entries {
+ public:
+  Entries(EntriesPlan block, EntriesPlan pairs, const Settings& settings, Poll poll)
+      : block_(std::move(block)), pairs_(std::move(pairs)), settings_(settings), poll_(std::move(poll)) {}
+
+  void block(const RowIndices& rows, const RowIndices& columns, Block* out);
+  // Numbers lie where the places do: computed there, where the engine can, else by way of the host.
+  void block(const Columns& rows, const Columns& columns, Columns* out);
+  // Number k is that of row rows[k] and column columns[k].
+  void pairs(const Columns& rows, const Columns& columns, Columns* out);
+
+  int threads() const { return allowed_threads(settings_.threads); }
+
+ private:
+  void run(EntriesPlan* plan, const View& rows, const View& columns, double* out);
+  void run_where_they_are(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
+  void run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out);
+
+  EntriesPlan block_, pairs_;
+  const Settings settings_;
+  const Poll poll_;
+};
 
 }  // namespace kernweave::solve

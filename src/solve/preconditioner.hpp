@@ -1,9 +1,8 @@
 // An approximation P of a positive definite matrix A that is cheap to solve with: P^-1 = G G'.
 #pragma once
 #include <memory>
-#include "solve/entries.hpp"
 #include "solve/operator.hpp"
-#include "solve/sparse_factor.hpp"
+#include "solve/vecchia.hpp"
 
 namespace kernweave::solve {
 
@@ -47,7 +46,7 @@ class Preconditioner {
 
 using PreconditionerPointer = std::unique_ptr<Preconditioner>;
 
-// --- low_rank.cpp --------------------------------------------------------------------------------------------------
+// --- low rank -------------------------------------------------------------------------------------------------------
 // The preconditioner of smooth kernels: landmarks, and a diagonal for what they leave.
 
 // P = K[, S] K[S, S]^-1 K[S, ] + diag(shift).
@@ -66,7 +65,7 @@ LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& precondi
                                 const Block& v);
 double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks);
 
-// --- landmark_vecchia.cpp ------------------------------------------------------------------------------------------
+// --- landmark vecchia -----------------------------------------------------------------------------------------------
 // The preconditioner of rough kernels: landmarks (inducing points) and a Vecchia approximation of what they leave, a
 // sparse inverse Cholesky factor.
 

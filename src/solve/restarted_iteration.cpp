@@ -1,5 +1,5 @@
-// Residual replacement: at the end of a round all residuals are recomputed, and columns that have not converged start
-// again from the true ones.
+// Restarts of an iteration. Residual replacement: at the end of a round all residuals are recomputed, and columns that
+// have not converged start again from the true ones.
 #include "solve/restarted_iteration.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "device/device.hpp"
 #include "device/driver.hpp"
 #include "r_preconditioner.hpp"
-#include "solve/column_kernels.hpp"
+#include "solve/columns.hpp"
 #include "solve/conjugate_gradients.hpp"
 #include "solve/lanczos.hpp"
 

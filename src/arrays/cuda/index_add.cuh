@@ -3,7 +3,7 @@
 // number's items are added in their order, and nothing depends on who comes first.
 #pragma once
 #include "arrays/combine.hpp"
-#include "arrays/cuda/rank.cuh"
+#include "arrays/cuda/counts.cuh"
 #include "arrays/cuda/tuning.hpp"
 #include "arrays/cuda/verbs.hpp"
 

@@ -3,9 +3,9 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include "arrays/cuda/counts.cuh"
 #include "arrays/cuda/radix.cuh"
 #include "arrays/cuda/search.cuh"
-#include "arrays/cuda/totals.cuh"
 #include "arrays/cuda/walk.cuh"
 
 namespace kernweave::arrays::cuda {

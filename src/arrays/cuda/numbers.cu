@@ -2,8 +2,8 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include "arrays/cuda/counts.cuh"
 #include "arrays/cuda/keys.cuh"
-#include "arrays/cuda/totals.cuh"
 #include "arrays/cuda/verbs.hpp"
 
 namespace kernweave::arrays::cuda {

@@ -4,8 +4,8 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include "arrays/cuda/counts.cuh"
 #include "arrays/cuda/radix.cuh"
-#include "arrays/cuda/rank.cuh"
 #include "arrays/cuda/tile_order.cuh"
 #include "arrays/cuda/verbs.hpp"
 #include "arrays/cuda/walk.cuh"

@@ -1,7 +1,7 @@
 // Lower bound of a squared distance, |x|^2 + |y|^2 - 2 <x, y> less its error: each point has its square less its share
 // of the error, and what screens compute of a pair is the inner product alone.
 #pragma once
-#include "../distance_error.hpp"
+#include "../difference.hpp"
 #include "arguments.hpp"
 
 namespace kernweave {

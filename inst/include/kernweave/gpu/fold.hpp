@@ -2,11 +2,33 @@
 #pragma once
 #include "../reductions.hpp"
 #include "arguments.hpp"
-#include "opaque.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
+
+// Optimisation barrier: hides from the compiler how a number was made. Returns its argument, of which the compiler then
+// knows only that it lies in a register. Else nvcc makes a count anew from the launch's arguments for every strip, and
+// computes ahead, for every term, what only a rare branch needs of it.
+#ifdef __CUDA_ARCH__
+__device__ __forceinline__ int opaque(int number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+__device__ __forceinline__ float opaque(float number) {
+  asm volatile("" : "+f"(number));
+  return number;
+}
+__device__ __forceinline__ double opaque(double number) {
+  asm volatile("" : "+d"(number));
+  return number;
+}
+#else
+template <class T>
+__device__ T opaque(T number) {
+  return number;
+}
+#endif
 
 // A state, with storage beside it where it needs any. It may point into itself, so it is copied by merging.
 template <template <class> class State, class L, int kPlaces, bool kOwn = (State<L>::storage(kPlaces) > 0)>

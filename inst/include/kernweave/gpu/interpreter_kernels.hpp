@@ -2,7 +2,7 @@
 // has one row, and a strip of columns at a time. Shared memory holds the pairs' instructions, a tile of columns, and
 // for each thread the values of its strip and the states of its row.
 #pragma once
-#include "points.hpp"
+#include "interpreter.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

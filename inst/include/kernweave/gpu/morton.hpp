@@ -1,7 +1,7 @@
 // Kernels of the Morton order of points: keys, a radix sort that keeps the order of equal keys, and where the parts of
 // boxes end.
 #pragma once
-#include "morton_task.hpp"
+#include "far_task.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -10,7 +10,7 @@ namespace gpu {
 __device__ inline int morton_number() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
 
 // The key of each point: bits of its places along the axes in turn, the highest first. As the host finds them
-// (src/far/morton_order.cpp), to the bit.
+// (src/far/octree.cpp), to the bit.
 template <int D>
 __device__ void morton_keys(const MortonTask& t) {
   const int point = morton_number();

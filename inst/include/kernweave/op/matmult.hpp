@@ -1,6 +1,6 @@
 // MatMult: matrix times matrix, all by columns; a = {columns of the left one}.
 #pragma once
-#include "../matrix_times.hpp"
+#include "../read.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

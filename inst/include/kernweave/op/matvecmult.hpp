@@ -1,6 +1,6 @@
 // MatVecMult: matrix (by columns, as many rows as the result has components) times vector.
 #pragma once
-#include "../matrix_times.hpp"
+#include "../read.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

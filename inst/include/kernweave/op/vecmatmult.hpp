@@ -1,6 +1,6 @@
 // VecMatMult: row vector times matrix (by columns, as many columns as the result has components).
 #pragma once
-#include "../matrix_times.hpp"
+#include "../read.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

@@ -1,4 +1,5 @@
-// A power of a component of the difference of two points, as a sum of products of powers: on the CPU and on a GPU.
+// Differences of points, on the CPU and on a GPU: a power of a component as a sum of products of powers, and the error
+// of a squared distance that is computed from an inner product.
 #pragma once
 #include "lane.hpp"
 
@@ -35,6 +36,11 @@ struct Spread {
   // Tells whether a component's power of the difference is made of this slot, among others.
   KW_FN bool is_of(int slot, int which) const { return which < components && (slot == 0 || component(slot) == which); }
 };
+
+// Error bound: how far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2 made of differences, in roundings of |x|^2 +
+// |y|^2. Inner product, squares and differences are rounded once or twice a component, at numbers of no more than twice
+// the two squares.
+KW_FN constexpr double expansion_error(int width) { return 6.0 * width + 32.0; }
 
 }  // inline namespace KW_ISA
 }  // namespace kernweave

@@ -1,9 +1,18 @@
-// Running totals of counts on a device.
+// Counts on a device: orders of few numbers, a thread for each, and running totals.
 #pragma once
 #include <cub/device/device_scan.cuh>
 #include "arrays/cuda/runtime.cuh"
 
 namespace kernweave::arrays::cuda {
+
+// How many items go before item k in the stable order of the numbers.
+__device__ inline int rank_of(const int* numbers, int count, int k) {
+  const int own = numbers[k];
+  int before = 0;
+#pragma unroll 8
+  for (int j = 0; j < count; ++j) before += numbers[j] < own || (numbers[j] == own && j < k);
+  return before;
+}
 
 // How many items come before each of `count` objects, and in all: that is returned. Waits.
 template <class Counts>

@@ -1,5 +1,5 @@
 // Eigen's solvers, each for the one type of matrix that there is.
-#include "solve/decompositions.hpp"
+#include "solve/block.hpp"
 
 namespace kernweave::solve {
 namespace {
