@@ -1,9 +1,9 @@
 // Fast paths of rows whose functions have one for ordinary arguments: one look at all vectors of a strip chooses it.
 // Included once per instruction set.
 #pragma once
-#include "lanes/math_circle-inl.hpp"
 #include "cpu/inverse-inl.hpp"
 #include "kernweave/ops.hpp"
+#include "lanes/math-inl.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

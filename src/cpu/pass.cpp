@@ -7,7 +7,7 @@
 #include "cpu/layout.hpp"
 #include "cpu/limits.hpp"
 #include "cpu/write_pass.hpp"
-#include "pairs/limits.hpp"
+#include "pairs/units.hpp"
 #include "plan/output_groups.hpp"
 
 namespace kernweave {

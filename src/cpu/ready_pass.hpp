@@ -9,7 +9,7 @@
 #include "cpu/pass_workers.hpp"
 #include "cpu/sweep.hpp"
 #include "cpu/worker.hpp"
-#include "schedule/cost.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 

@@ -14,9 +14,9 @@
 #include "cpu/pass.hpp"
 #include "cpu/ready_pass.hpp"
 #include "lanes/isa.hpp"
-#include "pairs/limits.hpp"
+#include "pairs/units.hpp"
 #include "plan/output_groups.hpp"
-#include "schedule/cost.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 namespace {

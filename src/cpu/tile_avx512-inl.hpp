@@ -1,7 +1,7 @@
 // The tile evaluator in AVX-512.
 #pragma once
 #include "cpu/kernels.hpp"
-#include "lanes/target.hpp"
+#include "lanes/isa.hpp"
 
 #if defined(__x86_64__)
 #define KW_ISA avx512

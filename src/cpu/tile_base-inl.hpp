@@ -1,7 +1,7 @@
 // The tile evaluator in what every machine of this architecture has.
 #pragma once
 #include "cpu/kernels.hpp"
-#include "lanes/target.hpp"
+#include "lanes/isa.hpp"
 
 #define KW_ISA base
 namespace kernweave {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cpu/write_steps.hpp"
-#include "plan/chain.hpp"
+#include "plan/output_groups.hpp"
 
 namespace kernweave {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plan/chain.hpp"
+#include "plan/output_groups.hpp"
 
 namespace kernweave {
 namespace cuda {

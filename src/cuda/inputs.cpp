@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/sparse.hpp"
+#include "base/view.hpp"
 
 namespace kernweave {
 namespace cuda {

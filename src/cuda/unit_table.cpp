@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "pairs/limits.hpp"
 #include "cuda/limits.hpp"
+#include "pairs/units.hpp"
 
 namespace kernweave {
 namespace cuda {

@@ -10,7 +10,7 @@
 #include "distance/difference.hpp"
 #include "distance/radial_product.hpp"
 #include "plan/plan.hpp"
-#include "reference/evaluate.hpp"
+#include "reference/reference.hpp"
 
 namespace kernweave {
 namespace distance {

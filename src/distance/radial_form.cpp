@@ -11,7 +11,7 @@
 #include "distance/principal_axes.hpp"
 #include "distance/radial_steps.hpp"
 #include "plan/passes.hpp"
-#include "reference/evaluate.hpp"
+#include "reference/reference.hpp"
 
 namespace kernweave {
 namespace distance {

@@ -1,6 +1,6 @@
 // The loops in what every machine of this build has.
-#include "lanes/target.hpp"
 #include "far/loops.hpp"
+#include "lanes/isa.hpp"
 
 #define KW_ISA base
 namespace kernweave {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arrays/radix_order.hpp"
+#include "arrays/keys.hpp"
 
 namespace kernweave {
 namespace far {

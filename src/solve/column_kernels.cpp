@@ -1,7 +1,7 @@
 // One source for all kernels, which a device's compiler is given.
 #include "solve/column_kernels.hpp"
 
-#include "device/for_each.hpp"
+#include "device/device.hpp"
 
 namespace kernweave::solve {
 
