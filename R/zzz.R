@@ -11,7 +11,7 @@
   reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
 }
 
-# The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp, base/crew.cpp), and not
+# The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp), and not
 # each system forgets that when the code goes: a fork would end R. Who installs the package anew starts R anew.
 .onUnload <- function(libpath) r_dismiss_threads()
 

@@ -3,7 +3,7 @@
 #include "execute/prepared.hpp"
 #include "execute/run.hpp"
 #include "expr/parse.hpp"
-#include "plan/passes.hpp"
+#include "plan/lower.hpp"
 #include "r_host.hpp"
 #include "r_job.hpp"
 #include "r_plan.hpp"

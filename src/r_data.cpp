@@ -2,7 +2,7 @@
 #include "r_data.hpp"
 
 #include "base/error.hpp"
-#include "base/sparse.hpp"
+#include "base/view.hpp"
 #include "border.hpp"
 #include "r_pairs.hpp"
 #include "r_resident.hpp"

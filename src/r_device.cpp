@@ -2,7 +2,7 @@
 #include "border.hpp"
 #include "execute/prepared.hpp"
 
-#include "base/cores.hpp"
+#include "base/system.hpp"
 #include "base/threads.hpp"
 #include "device/driver.hpp"
 #include "device/nvrtc.hpp"

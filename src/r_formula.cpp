@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "expr/shape.hpp"
+#include "expr/type.hpp"
 
 namespace kernweave {
 namespace {

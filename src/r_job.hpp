@@ -1,7 +1,7 @@
 // Jobs as R hands them over.
 #pragma once
 #include "border.hpp"
-#include "plan/job.hpp"
+#include "plan/lower.hpp"
 #include "r_formula.hpp"
 
 namespace kernweave {

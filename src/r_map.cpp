@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/map.hpp"
-#include "base/process.hpp"
+#include "base/system.hpp"
 #include "r_resident.hpp"
 
 namespace kernweave {

@@ -1,7 +1,7 @@
 // R's options and the environment as they stand, asked for at every call, so not by way of R; and the end of it all.
 #include <cstdlib>
 
-#include "base/crew.hpp"
+#include "base/threads.hpp"
 #include "border.hpp"
 
 // A list of the options' values, and the variables of the environment, NA where there is none.

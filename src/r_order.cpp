@@ -1,7 +1,7 @@
 // R's way to orders: columns of R as keys, permutations of rows as vectors of R, and sorted numbers.
 #include "r_order.hpp"
 
-#include "arrays/radix_order.hpp"
+#include "arrays/keys.hpp"
 #include "r_device_arrays.hpp"
 #include "r_segments.hpp"
 

@@ -1,6 +1,6 @@
 // R's way to merging and searching sorted vectors.
 #include "arrays/move.hpp"
-#include "arrays/search.hpp"
+#include "arrays/sorted.hpp"
 #include "r_device_arrays.hpp"
 #include "r_sorted.hpp"
 

@@ -1,7 +1,9 @@
 // Slices of a source are put into an array where an index says, those with the same number one after the other:
 //   for s: array[.., index[s], ..] = array[.., index[s], ..] (+) alpha * source[.., s, ..]
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 #include "arrays/pieces.hpp"
 
@@ -70,4 +72,104 @@ template <class Number>
 void index_mean(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, bool include,
                 double alpha, const double* source, double* array);
 
+// --- combine -------------------------------------------------------------------------------------------------------
+// How two numbers of an array become one, on the CPU and on a device. An operation has
+//   term(alpha, value)        what an item brings
+//   combine(state, term)      the state after it
+//   kNeutral                  the state before any item
+//   open(value), close(state, &overflow)   between numbers of the array and states
+
+namespace combine {
+
+struct Doubles {
+  using Value = double;
+  using State = double;
+  KW_FN static double term(double alpha, double value) { return alpha * value; }
+  KW_FN static double open(double value) { return value; }
+  KW_FN static double close(double state, bool*) { return state; }
+};
+
+// Tells whether a value is NaN, which stays in Min and Max.
+KW_FN bool not_a_number(double value) { return value != value; }
+
+struct Sum : Doubles {
+  static constexpr double kNeutral = -0.0;  // 0 would make 0 of -0
+  KW_FN static double combine(double state, double term) { return state + term; }
+};
+struct Prod : Doubles {
+  static constexpr double kNeutral = 1.0;
+  KW_FN static double combine(double state, double term) { return state * term; }
+};
+struct Min : Doubles {
+  static constexpr double kNeutral = std::numeric_limits<double>::infinity();
+  KW_FN static double combine(double state, double term) { return term < state || not_a_number(term) ? term : state; }
+};
+struct Max : Doubles {
+  static constexpr double kNeutral = -std::numeric_limits<double>::infinity();
+  KW_FN static double combine(double state, double term) { return term > state || not_a_number(term) ? term : state; }
+};
+struct Divide : Doubles {
+  KW_FN static double combine(double state, double term) { return state / term; }
+};
+struct Assign : Doubles {
+  KW_FN static double combine(double, double term) { return term; }
+};
+
+// Whole numbers, counted in 64 bits. Two states that nothing changes: missing, and once too large.
+struct Ints {
+  using Value = int;
+  using State = std::int64_t;
+  static constexpr int kMissingInt = std::numeric_limits<int>::min();
+  static constexpr State kMostInt = std::numeric_limits<int>::max();
+  static constexpr State kMissing = std::numeric_limits<State>::min(), kTooLarge = kMissing + 1;
+
+  KW_FN static bool stays(State state) { return state <= kTooLarge; }
+  KW_FN static bool fits(State state) { return state >= -kMostInt && state <= kMostInt; }
+  KW_FN static State open(int value) { return value == kMissingInt ? kMissing : value; }
+  KW_FN static int close(State state, bool* overflow) {
+    if (state == kMissing) return kMissingInt;
+    if (fits(state)) return static_cast<int>(state);
+    *overflow = true;
+    return kMissingInt;
+  }
+  KW_FN static State term(State alpha, int value) {
+    if (value == kMissingInt) return kMissing;
+    const State found = alpha * value;
+    return fits(found) ? found : kTooLarge;
+  }
+  // The lower of two states that stay: missing goes before too large.
+  template <class F>
+  KW_FN static State unless_stays(State a, State b, F f) {
+    return stays(a) || stays(b) ? std::min(a, b) : f();
+  }
+};
+
+struct IntSum : Ints {
+  static constexpr State kNeutral = 0;
+  KW_FN static State combine(State state, State term) {
+    return unless_stays(state, term, [=] { return state + term; });
+  }
+};
+// A product that is too large may yet become 0.
+struct IntProd : Ints {
+  static constexpr State kNeutral = 1, kBeyond = kMostInt + 1;
+  KW_FN static State combine(State state, State term) {
+    return unless_stays(state, term, [=] {
+      const State found = state * term;
+      return found > kBeyond ? kBeyond : found < -kBeyond ? -kBeyond : found;
+    });
+  }
+};
+struct IntMin : Ints {
+  static constexpr State kNeutral = std::numeric_limits<State>::max();
+  KW_FN static State combine(State state, State term) { return std::min(state, term); }
+};
+struct IntMax : Ints {
+  static constexpr State kNeutral = kTooLarge + 1;
+  KW_FN static State combine(State state, State term) {
+    return unless_stays(state, term, [=] { return std::max(state, term); });
+  }
+};
+
+}  // namespace combine
 }  // namespace kernweave::arrays

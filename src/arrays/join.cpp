@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "arrays/keys.hpp"
 #include "arrays/pieces.hpp"
-#include "arrays/radix_order.hpp"
 
 namespace kernweave::arrays {
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "arrays/key_codes.hpp"
-
 namespace kernweave::arrays {
 namespace {
 

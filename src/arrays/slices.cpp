@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "arrays/buffer.hpp"
-#include "arrays/radix_order.hpp"
+#include "arrays/keys.hpp"
 
 namespace kernweave::arrays {
 namespace {
@@ -33,7 +33,7 @@ Index tasks_of(Index directions) {
   return (directions + together - 1) / together;
 }
 
-// --- projections --------------------------------------------------------------------------------------------
+// --- projections ---------------------------------------------------------------------------------------------------
 
 struct RowStrip {
   Eight low, high;
@@ -75,7 +75,7 @@ void project(const Slices& slices, Index first, Index last, double* to) {
   }
 }
 
-// --- sums over gaps -----------------------------------------------------------------------------------------
+// --- sums over gaps ------------------------------------------------------------------------------------------------
 
 // Rows in the order of their projections, and these in that order.
 struct Line {
@@ -127,7 +127,7 @@ void groups_apart(const Line& line, const RowGroups& groups, double* out) {
     }
 }
 
-// --- labellings ---------------------------------------------------------------------------------------------
+// --- labellings ----------------------------------------------------------------------------------------------------
 
 std::vector<Eight> bits_of_bytes() {
   std::vector<Eight> bits(256);

@@ -1,4 +1,5 @@
 // Files of numbers: old ones as memory that is read where it is used, new ones that are there wholly or not at all.
+// Each operating system has its own source: base/map_posix.cpp, base/map_windows.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,9 @@ struct FileStamp {
   std::uint64_t number = 0;  // of the file on its disk
   std::int64_t seconds = 0, nanoseconds = 0;  // when it was last written
 };
-bool operator==(const FileStamp& a, const FileStamp& b);
+inline bool operator==(const FileStamp& a, const FileStamp& b) {
+  return a.bytes == b.bytes && a.number == b.number && a.seconds == b.seconds && a.nanoseconds == b.nanoseconds;
+}
 
 // Reads the stamp of the file that has this name now; no, and why, where there is no file. Names are as the operating
 // system takes them, on Windows UTF-8.
@@ -49,7 +52,7 @@ class MappedFile {
 class NewFile {
  public:
   NewFile(std::string part, std::string path, std::int64_t bytes);
-  ~NewFile();
+  ~NewFile() { forget(); }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
@@ -57,7 +60,9 @@ class NewFile {
   void finish();
 
  private:
-  [[noreturn]] void fail_to(const char* what, const std::string& why) const;
+  [[noreturn]] void fail_to(const char* what, const std::string& why) const {
+    fail(Fault::disk, "`", path_, "` cannot be ", what, ": ", why);
+  }
   void forget();
 
   std::string part_, path_;  // what it is called until then, and then

@@ -1,4 +1,5 @@
-// Threads: one counter deals out the tasks; the calling thread works too, and alone speaks to R.
+// Threads: one counter deals out the tasks; the calling thread works too, and alone speaks to R. Nothing survives a
+// fork: the child has none of its parent's threads, and begins with a crew of its own.
 #include "base/threads.hpp"
 
 #include <algorithm>
@@ -7,19 +8,132 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
-#if !defined(_WIN32)
+#include <utility>
+#include <vector>
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <pthread.h>
+#include <signal.h>
 #endif
 
-#include "base/cores.hpp"
-#include "base/crew.hpp"
 #include "base/error.hpp"
+#include "base/system.hpp"
 
 namespace kernweave {
+namespace crew {
+namespace {
+
+// Threads that are started meanwhile get no signals, which are for the thread that R runs on: one of those that wait
+// would take the end of a child from it.
+class NoSignals {
+#if !defined(_WIN32)
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+#endif
+};
+
+class Crew {
+ public:
+  void start(std::function<void()> work) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (waiting_.empty()) add_hand();
+    Hand* const hand = waiting_.back();
+    waiting_.pop_back();
+    hand->work = std::move(work);
+    hand->wake.notify_one();
+  }
+
+  void dismiss() {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      dismissed_ = true;
+      for (const auto& hand : all_) hand->wake.notify_one();
+    }
+    for (const auto& hand : all_) hand->thread.join();
+  }
+
+ private:
+  struct Hand {
+    std::thread thread;
+    std::condition_variable wake;
+    std::function<void()> work;
+  };
+
+  // Adds a thread. The room for all waiting threads is reserved first.
+  void add_hand() {
+    waiting_.reserve(all_.size() + 1);
+    all_.push_back(std::make_unique<Hand>());
+    Hand* const hand = all_.back().get();
+    try {
+      [[maybe_unused]] const NoSignals none;
+      hand->thread = std::thread([this, hand] { live(hand); });
+    } catch (...) {
+      all_.pop_back();
+      throw;
+    }
+    waiting_.push_back(hand);
+  }
+
+  void live(Hand* hand) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      hand->wake.wait(lock, [&] { return hand->work || dismissed_; });
+      if (!hand->work) return;
+      std::function<void()> work = std::exchange(hand->work, nullptr);
+      lock.unlock();
+      work();
+      work = nullptr;
+      lock.lock();
+      waiting_.push_back(hand);
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Hand>> all_;
+  std::vector<Hand*> waiting_;
+  bool dismissed_ = false;
+};
+
+// Never deleted but by dismiss(): at the end of the process threads may still wait there.
+std::atomic<Crew*> own{nullptr};
+void forget() { own = nullptr; }
+
+Crew& of_this_process() {
+#if !defined(_WIN32)
+  static const int registered = pthread_atfork(nullptr, nullptr, forget);
+  (void)registered;
+#endif
+  Crew* found = own;
+  if (found) return *found;
+  auto made = std::make_unique<Crew>();
+  return own.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
+}
+
+}  // namespace
+
+void start(std::function<void()> work) { of_this_process().start(std::move(work)); }
+
+void dismiss() {
+  const std::unique_ptr<Crew> last(own.exchange(nullptr));
+  if (last) last->dismiss();
+}
+
+}  // namespace crew
+
 namespace {
 
 // parallel::mclapply() forks its workers.
@@ -161,6 +275,67 @@ void share_out(int threads, std::int64_t tasks, const std::function<void(double)
                const std::function<void(int, std::int64_t, const Heartbeat&)>& work) {
   if (tasks == 0) return;
   Team(tasks, poll, work).run(static_cast<int>(std::min<std::int64_t>(threads, tasks)));
+}
+
+// --- deep stack ----------------------------------------------------------------------------------------------------
+// A thread of the operating system, since std::thread does not say how deep its stack is.
+
+namespace {
+
+// Reserved, not used: a page is taken when it is first needed. 64 times what a thread commonly has.
+constexpr std::size_t kStackBytes = std::size_t{512} << 20;
+
+struct Errand {
+  const std::function<void()>& work;
+  std::exception_ptr thrown;
+
+  void run() {
+    try {
+      work();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+};
+
+#ifdef _WIN32
+DWORD WINAPI run_errand(void* errand) {
+  static_cast<Errand*>(errand)->run();
+  return 0;
+}
+bool run_apart(Errand* errand) {
+  const HANDLE thread =
+      CreateThread(nullptr, kStackBytes, run_errand, errand, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
+  if (!thread) return false;
+  WaitForSingleObject(thread, INFINITE);
+  CloseHandle(thread);
+  return true;
+}
+#elif !defined(__EMSCRIPTEN__)
+void* run_errand(void* errand) {
+  static_cast<Errand*>(errand)->run();
+  return nullptr;
+}
+bool run_apart(Errand* errand) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_t thread;
+  const bool started = pthread_attr_setstacksize(&attributes, kStackBytes) == 0 &&
+                       pthread_create(&thread, &attributes, run_errand, errand) == 0;
+  pthread_attr_destroy(&attributes);
+  if (started) pthread_join(thread, nullptr);
+  return started;
+}
+#else
+bool run_apart(Errand*) { return false; }
+#endif
+
+}  // namespace
+
+void on_deep_stack(const std::function<void()>& work) {
+  Errand errand{work, nullptr};
+  if (!run_apart(&errand)) errand.run();
+  if (errand.thrown) std::rethrow_exception(errand.thrown);
 }
 
 }  // namespace kernweave

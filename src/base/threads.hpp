@@ -1,4 +1,4 @@
-// Threads that share out numbered tasks. The calling thread returns once none of the others is at work.
+// Threads: tasks that they share out, threads that wait between calls, a deep stack.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -29,5 +29,23 @@ using Heartbeat = std::function<void()>;
 // calling one among them. `poll` is called on that thread only, with the share of tasks that are done.
 void share_out(int threads, std::int64_t tasks, const std::function<void(double)>& poll,
                const std::function<void(int, std::int64_t, const Heartbeat&)>& work);
+
+// --- crew ----------------------------------------------------------------------------------------------------------
+// Threads that wait for work between calls, since starting one may take longer than the work of a small call.
+
+namespace crew {
+
+// Gives the work to a waiting thread or a new thread; std::system_error or std::bad_alloc if no thread can be had. The
+// work may not throw.
+void start(std::function<void()> work);
+
+// Ends those that wait, before their code is unloaded. None of them may be at work.
+void dismiss();
+
+}  // namespace crew
+
+// Runs work on a thread with a deep stack, for what recurses as far as its input is nested. Returns when the work is
+// done; what it throws is thrown here.
+void on_deep_stack(const std::function<void()>& work);
 
 }  // namespace kernweave

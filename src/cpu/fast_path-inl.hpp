@@ -2,7 +2,6 @@
 // Two lanes that go through it in step. Included once per instruction set.
 #pragma once
 #include "lanes/math-inl.hpp"
-#include "lanes/math_circle-inl.hpp"
 #include "kernweave/ops.hpp"
 
 namespace kernweave {

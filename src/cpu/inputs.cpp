@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/sparse.hpp"
+#include "base/view.hpp"
 
 namespace kernweave {
 namespace {

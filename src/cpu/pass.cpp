@@ -8,7 +8,7 @@
 #include "cpu/limits.hpp"
 #include "cpu/write_pass.hpp"
 #include "cpu/write_steps.hpp"
-#include "pairs/limits.hpp"
+#include "pairs/units.hpp"
 #include "plan/output_groups.hpp"
 
 namespace kernweave {

@@ -8,7 +8,7 @@
 #include "cpu/limits.hpp"
 #include "cpu/sweep.hpp"
 #include "cpu/worker.hpp"
-#include "schedule/cost.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 

@@ -15,9 +15,9 @@
 #include "cpu/ready_pass.hpp"
 #include "cpu/sweep.hpp"
 #include "lanes/isa.hpp"
-#include "pairs/limits.hpp"
+#include "pairs/units.hpp"
 #include "plan/output_groups.hpp"
-#include "schedule/cost.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 

@@ -3,7 +3,7 @@
 // what every machine of this architecture has.
 #pragma once
 #include "cpu/kernels.hpp"
-#include "lanes/target.hpp"
+#include "lanes/isa.hpp"
 
 #if defined(KW_AVX512)
 #define KW_ISA avx512

@@ -8,7 +8,7 @@
 
 #include "cpu/write_steps.hpp"
 #include "expr/table.hpp"
-#include "plan/chain.hpp"
+#include "plan/output_groups.hpp"
 
 namespace kernweave {
 namespace {

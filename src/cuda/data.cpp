@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/sparse.hpp"
+#include "base/view.hpp"
 
 namespace kernweave {
 namespace cuda {

@@ -6,7 +6,7 @@
 #include "cuda/limits.hpp"
 #include "kernweave/gpu/arguments.hpp"
 #include "plan/passes.hpp"
-#include "schedule/cost.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 namespace cuda {

@@ -12,7 +12,7 @@
 #include "cuda/write_source.hpp"
 #include "device/driver.hpp"
 #include "device/nvrtc.hpp"
-#include "schedule/cost.hpp"
+#include "schedule/schedule.hpp"
 
 namespace kernweave {
 namespace cuda {

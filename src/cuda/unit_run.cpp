@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "cuda/limits.hpp"
-#include "pairs/limits.hpp"
+#include "pairs/units.hpp"
 
 namespace kernweave {
 namespace cuda {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "plan/chain.hpp"
+#include "plan/output_groups.hpp"
 
 namespace kernweave {
 namespace cuda {

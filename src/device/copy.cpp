@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "device/for_each.hpp"
+#include "device/device.hpp"
 #include "device/nvrtc.hpp"
 #include "kernweave/gpu/cloud.hpp"
 

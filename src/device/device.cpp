@@ -2,9 +2,10 @@
 #include "device/device.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/error.hpp"
-#include "base/process.hpp"
+#include "base/system.hpp"
 #include "device/nvrtc.hpp"
 
 namespace kernweave {
@@ -192,6 +193,35 @@ Device& open(int number) {
   const auto at = devices.try_emplace(number, number);
   at.first->second.enter();
   return at.first->second;
+}
+
+// --- a thread for each number --------------------------------------------------------------------------------------
+// One source for all kernels of a header: compiled once a device, and kept with those of formulas.
+
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+}  // namespace
+
+std::string text_for_each(const char* header, const char* task, const std::vector<const char*>& names) {
+  std::ostringstream out;
+  out << "#include \"kernweave/gpu/" << header << "\"\n";
+  for (const char* name : names)
+    out << "extern \"C\" __global__ void __launch_bounds__(" << kThreads << ") " << name
+        << "(const kernweave::gpu::" << task << " t) {\n"
+        << "  const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;\n"
+        << "  if (at < t.count) kernweave::gpu::" << name << "(t, at);\n}\n";
+  return out.str();
+}
+
+void launch_for_each(Device* device, const std::string& text, const char* kernel, long long count,
+                     const std::vector<char>& task) {
+  if (count == 0) return;
+  device->enter();
+  const Function function = device->kernels(text)->find(kernel);
+  internal_check(function != nullptr, "no kernel ", kernel);
+  device->launch(function, static_cast<unsigned>((count + kThreads - 1) / kThreads), 1, 1, kThreads, 0, task);
 }
 
 }  // namespace device

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "base/library.hpp"
+#include "base/system.hpp"
 #include "device/device.hpp"
 #include "device/nvrtc.hpp"
 

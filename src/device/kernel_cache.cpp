@@ -1,5 +1,5 @@
 // Files of the cache: each holds the text it was compiled from, its image, and a checksum of both. The oldest are
-// removed when they are too many.
+// removed when they are too many. The images that installation compiled.
 #include "device/nvrtc.hpp"
 
 #include <algorithm>
@@ -10,7 +10,11 @@
 #include <sstream>
 #include <vector>
 
-#include "base/process.hpp"
+#include "base/system.hpp"
+
+extern "C" {
+extern const unsigned char kernweave_ahead_probe[];
+}
 
 namespace kernweave {
 namespace device {
@@ -173,6 +177,16 @@ CacheReport cache_report() {
   fs::remove(probe, failed);
   return report;
 }
+
+// --- images of the installation ------------------------------------------------------------------------------------
+// A fatbin is known by its first bytes.
+
+const unsigned char* image_in(const unsigned char* bytes) {
+  constexpr unsigned char kFatbin[] = {0x50, 0xed, 0x55, 0xba};
+  return std::memcmp(bytes, kFatbin, sizeof kFatbin) == 0 ? bytes : nullptr;
+}
+
+const unsigned char* probe_image() { return image_in(kernweave_ahead_probe); }
 
 }  // namespace device
 }  // namespace kernweave

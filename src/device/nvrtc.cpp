@@ -10,11 +10,8 @@
 #include <map>
 #include <vector>
 
-#include "base/crew.hpp"
-#include "base/deep_stack.hpp"
 #include "base/error.hpp"
-#include "base/library.hpp"
-#include "base/process.hpp"
+#include "base/system.hpp"
 #include "base/threads.hpp"
 
 namespace kernweave {

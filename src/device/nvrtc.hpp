@@ -27,7 +27,7 @@ void compile_ahead(const std::string& source, int capability);
 // Waits for all that was begun: a compiler must not be at work when its library or the process ends.
 void finish_compiling();
 
-// --- image.cpp -----------------------------------------------------------------------------------------------------
+// --- images --------------------------------------------------------------------------------------------------------
 // Kernels compiled at installation. configure makes the bytes kernweave_ahead_<name> of each src/*/ahead_<name>.cu,
 // with code for several architectures; where no nvcc was found, src/*/ahead_none.cpp has zeros in their place.
 

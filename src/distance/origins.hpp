@@ -11,7 +11,7 @@
 #include "distance/polynomial.hpp"
 #include "distance/radial_product.hpp"
 #include "plan/plan.hpp"
-#include "reference/evaluate.hpp"
+#include "reference/reference.hpp"
 
 namespace kernweave {
 namespace distance {

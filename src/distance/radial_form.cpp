@@ -12,7 +12,7 @@
 #include "distance/polynomial.hpp"
 #include "distance/radial_steps.hpp"
 #include "plan/passes.hpp"
-#include "reference/evaluate.hpp"
+#include "reference/reference.hpp"
 
 namespace kernweave {
 namespace distance {

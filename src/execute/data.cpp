@@ -1,9 +1,13 @@
-// Shapes are held against the plan before anything is computed.
+// Shapes are held against the plan before anything is computed. Facts are kept with the data that they are of, where
+// somebody keeps something there.
 #include "execute/data.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "base/error.hpp"
+#include "reference/reference.hpp"
+#include "schedule/choose.hpp"
 
 namespace kernweave {
 namespace {
@@ -146,6 +150,221 @@ Sizes sizes_of(const Plan& plan, const std::vector<OperandData>& operands, const
   Sizes sizes = extents.sizes();
   for (std::size_t k = 0; k < operands.size(); ++k) meet(operands[k].outer, name_of(plan, k), &sizes.outer);
   return sizes;
+}
+
+// --- facts ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Returns the copy of a single matrix whose numbers lie on a device alone, else null.
+const Copy* copy_elsewhere(const View& view) {
+  if (view.data || view.all > 0 || !view.kept || view.kept->copies.empty()) return nullptr;
+  return view.kept->copies.begin()->second.get();
+}
+
+// All numbers of pairs are one cloud.
+View cloud_of(const View& view, bool pairwise) {
+  return pairwise ? View{view.data, view.numbers(), 1, view.kept} : view;
+}
+
+// Returns the centre of points that stay on their device, if their rows can be read there.
+std::optional<std::vector<double>> centre_elsewhere(const View& cloud) {
+  const Copy* const copy = copy_elsewhere(cloud);
+  if (!copy) return {};
+  const std::int64_t step = step_of_centre(cloud.rows);
+  const std::optional<std::vector<double>> some = copy->some_rows(cloud, step);
+  if (!some) return {};
+  return centre_of({some->data(), (cloud.rows + step - 1) / step, cloud.columns});
+}
+
+std::optional<double> reach_elsewhere(const View& view, const std::vector<double>& centre) {
+  const Copy* const copy = copy_elsewhere(view);
+  return copy ? copy->reach(view, centre) : std::nullopt;
+}
+
+// One of several matrices, in memory of the host.
+View matrix(const View& first, std::int64_t number) {
+  View one = first;
+  one.data += number * first.rows * first.columns;
+  return one;
+}
+
+// Returns the centre of all matrices, as if the matrices lay one below the other.
+std::vector<double> centre_of_matrices(const View& first) {
+  const std::int64_t all = first.rows * first.matrices(), step = step_of_centre(all), rows = (all + step - 1) / step;
+  std::vector<double> some;
+  for (std::int64_t c = 0; c < first.columns; ++c)
+    for (std::int64_t r = 0; r < all; r += step)
+      some.push_back(matrix(first, r / first.rows).data[r % first.rows + c * first.rows]);
+  return centre_of({some.data(), rows, first.columns});
+}
+
+// Looked for once where the data are whose they were.
+std::vector<double> middle_of(const Plan& plan, std::size_t k, Data* data) {
+  const View& view = data->views()[k];
+  if (view.sparse()) return {0.0};
+  const bool pairwise = is_pairwise(plan.variables[k]);
+  const View cloud = cloud_of(view, pairwise);
+  if (view.kept && view.kept->middle.size() == static_cast<std::size_t>(cloud.columns)) return view.kept->middle;
+  const std::optional<std::vector<double>> found = centre_elsewhere(cloud);
+  const std::vector<double> middle = found ? *found : centre_of_matrices(cloud_of(data->on_host(k), pairwise));
+  if (view.kept) view.kept->middle = middle;
+  return middle;
+}
+
+// The variable whose data say where the centre of variable k is.
+std::size_t owner_of_centre(const Plan& plan, std::size_t k) {
+  std::size_t owner = 0;
+  while (plan.variables[owner].operand != plan.variables[k].centre) ++owner;
+  return owner;
+}
+
+bool is_centred(const Variable& v) { return v.centre != Variable::kAsItIs; }
+
+// Tells whether parameters differ from run to run.
+bool parameters_vary(const Plan& plan, const Data& data) {
+  for (std::size_t k = 0; k < plan.variables.size(); ++k)
+    if (plan.variables[k].axis == Axis::param && data.views()[k].matrices() != 1) return true;
+  return false;
+}
+
+// Returns the range of the components of a value that depends on parameters alone.
+ValueRange range_of(const Evaluator& evaluator, const Ref& ref) {
+  const Read<Lane> read = evaluator.read(ref);
+  ValueRange range{read[0].v, read[0].v};
+  for (int d = 0; d < ref.width; ++d) {
+    if (!(range.least <= read[d].v)) range.least = read[d].v;
+    if (!(range.most >= read[d].v)) range.most = read[d].v;
+    if (std::isnan(read[d].v)) return {read[d].v, read[d].v};
+  }
+  return range;
+}
+
+// NaN where one is.
+ValueRange both(const ValueRange& a, const ValueRange& b) {
+  if (std::isnan(a.least) || std::isnan(b.least)) return std::isnan(a.least) ? a : b;
+  return {std::min(a.least, b.least), std::max(a.most, b.most)};
+}
+
+// Returns the range of each factor in a variant's condition, over the parameters of all runs.
+std::vector<ValueRange> factors_of(const Plan& plan, const Variant& variant, const Sizes& sizes, const Data& data) {
+  std::vector<ValueRange> factors;
+  for (std::int64_t run = 0; run < (parameters_vary(plan, data) ? sizes.runs() : 1); ++run) {
+    const std::vector<View> views = data.views_at(sizes.outer, run);
+    Evaluator evaluator(plan, variant.program, views);
+    evaluator.run(Region::param);
+    for (std::size_t k = 0; k < variant.condition.size(); ++k) {
+      const ValueRange here = range_of(evaluator, variant.condition[k].factor);
+      if (run == 0) factors.push_back(here);
+      else factors[k] = both(factors[k], here);
+    }
+  }
+  return factors;
+}
+
+// Notes the range of a variable. Data on a device are not fetched if their owner knows the range.
+void note_kept_range(std::size_t k, Data* data, Facts* facts) {
+  const Kept* kept = data->views()[k].kept;
+  if (!kept || !kept->range) return note_range({data->on_host(k).data, data->views()[k].numbers(), 1}, facts);
+  facts->least = kept->range->least;
+  facts->largest = kept->range->most;
+}
+
+void note_kept_reach(std::size_t k, const std::vector<double>& centre, Data* data, Facts* facts) {
+  Kept* kept = data->views()[k].kept;
+  const auto look = [&] {
+    const View& first = data->on_host(k);
+    for (std::int64_t m = 0; m < first.matrices() && !std::isnan(facts->reach); ++m)
+      note_reach(matrix(first, m), centre, facts);
+  };
+  if (!kept) return look();
+  if (kept->centre != centre) {
+    if (const auto found = reach_elsewhere(data->views()[k], centre)) facts->reach = *found;
+    else look();
+    kept->centre = centre;
+    kept->reach = facts->reach;
+  }
+  facts->reach = kept->reach;
+}
+
+// Returns the centre that is subtracted from the data of each variable read relative to a centre; empty: nothing.
+std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
+  std::vector<std::vector<double>> centres(plan.variables.size());
+  for (std::size_t k = 0; k < centres.size(); ++k)
+    if (is_centred(plan.variables[k])) centres[k] = middle_of(plan, owner_of_centre(plan, k), data);
+  return centres;
+}
+
+std::vector<Facts> facts_for(const Plan& plan, const Wanted& wanted, const std::vector<std::vector<double>>& centres,
+                             Data* data) {
+  std::vector<Facts> all;
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
+    Facts facts;
+    facts.rows = data->views()[k].rows;
+    if (wanted.range[k]) note_kept_range(k, data, &facts);
+    if (wanted.reach[k]) note_kept_reach(k, centres[k], data, &facts);
+    all.push_back(facts);
+  }
+  return all;
+}
+
+}  // namespace
+
+Growths growths_for(const Plan& plan, const Variant& variant, Data* data) {
+  Growths growths;
+  if (!may_be_bounded(plan, variant) || parameters_vary(plan, *data)) return growths;
+  for (std::size_t k = 0; k < plan.variables.size(); ++k)
+    if (plan.variables[k].axis == Axis::param) data->on_host(k);
+  Evaluator evaluator(plan, variant.program, data->views());
+  evaluator.run(Region::param);
+  const auto once = [&](const Ref& ref) {
+    const ValueRange range = range_of(evaluator, ref);
+    return Interval(range.least, range.most);
+  };
+  for (std::size_t k = 0; k < variant.outputs.size(); ++k) growths.push_back(growth_of(plan, variant, k, once));
+  return growths;
+}
+
+void check_row_numbers(const Plan& plan, const Sizes& sizes, Data* data) {
+  Wanted wanted = wanted_facts(plan, sizes);
+  wanted.reach.assign(plan.variables.size(), false);
+  check_gathers(plan, sizes, facts_for(plan, wanted, {}, data));
+}
+
+Findings findings_for(const Plan& plan, const Sizes& sizes, Boxes boxes, Data* data) {
+  const Wanted wanted = wanted_facts(plan, sizes);
+  Findings found;
+  found.home = data->home();
+  found.centres = centres_for(plan, data);
+  found.boxes = boxes;
+  if (boxes_are_worth_a_thought(boxes, sizes))
+    for (const Variant& variant : plan.variants) found.growths.push_back(growths_for(plan, variant, data));
+  found.variables = facts_for(plan, wanted, found.centres, data);
+  check_gathers(plan, sizes, found.variables);
+  for (const Variant& variant : plan.variants) {
+    found.factors.emplace_back();
+    if (variant.condition.empty() || !wanted.reach[variant.condition[0].variables[0]]) continue;
+    found.factors.back() = factors_of(plan, variant, sizes, *data);
+  }
+  return found;
+}
+
+void find_middle_and_reach(const View& points) {
+  const std::optional<std::vector<double>> middle = centre_elsewhere(points);
+  const std::optional<double> reach = middle ? reach_elsewhere(points, *middle) : std::nullopt;
+  if (!reach) return;
+  points.kept->middle = points.kept->centre = *middle;
+  points.kept->reach = *reach;
+}
+
+bool asks_of(const Plan& plan, const Sizes& sizes, int operand) {
+  const Wanted wanted = wanted_facts(plan, sizes);
+  for (std::size_t k = 0; k < plan.variables.size(); ++k) {
+    const Variable& v = plan.variables[k];
+    if (is_centred(v) && plan.variables[owner_of_centre(plan, k)].operand == operand) return true;
+    if (v.operand == operand && (wanted.range[k] || wanted.reach[k] || v.axis == Axis::param)) return true;
+  }
+  return false;
 }
 
 }  // namespace kernweave

@@ -59,7 +59,7 @@ Sizes sizes_of(const Plan& plan, const std::vector<OperandData>& operands, const
 inline bool has_operand(const Variable& v) { return v.source == Source::data && v.operand < Variable::kResults; }
 inline bool is_pairwise(const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; }
 
-// --- facts.cpp -----------------------------------------------------------------------------------------------------
+// --- facts ---------------------------------------------------------------------------------------------------------
 // Finds facts of the data before a schedule is chosen: centres, and the facts that conditions ask for.
 
 // Fails with Fault::index if row numbers lie outside the data they point into.

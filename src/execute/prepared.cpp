@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "cpu/cpu.hpp"
 #include "cuda/cuda.hpp"
-#include "plan/passes.hpp"
 #include "reference/reference.hpp"
 
 namespace kernweave {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "plan/job.hpp"
+#include "plan/lower.hpp"
 #include "schedule/backend.hpp"
 
 namespace kernweave {

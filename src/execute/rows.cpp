@@ -1,9 +1,9 @@
 // Blocks of the whole: some rows of all results, or the states that they leave, computed as the whole would be.
+#include "execute/run.hpp"
+
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "execute/ordered.hpp"
-#include "execute/run.hpp"
 
 namespace kernweave {
 namespace {

@@ -6,8 +6,6 @@
 
 #include "base/error.hpp"
 #include "device/nvrtc.hpp"
-#include "execute/data.hpp"
-#include "execute/ordered.hpp"
 #include "plan/output_groups.hpp"
 #include "schedule/choose.hpp"
 
@@ -164,8 +162,6 @@ std::vector<Task> Execution::all_tasks(const std::vector<Result>& results) {
     tasks.push_back(first_->task(settings_, host_, results_of(k, results), k));
   return tasks;
 }
-
-Execution::~Execution() = default;
 
 // Sets the device to the CPU if a GPU cannot compute the restricted pairs. choose() finds out whether there is a GPU.
 void Execution::keep_to_able_device() {

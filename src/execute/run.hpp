@@ -9,15 +9,12 @@
 
 namespace kernweave {
 
-class Ordered;
-
 // A prepared plan on its operands, run as often as one likes: once, or for each point of outer axes, as they were
 // decided on together.
 class Execution {
  public:
   Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
             Settings settings, Host* host);
-  ~Execution();
 
   const Sizes& sizes() const { return sizes_; }
   // Other numbers of the same shape for an operand, from the next run on; without `numbers`, those that a device has.

@@ -1,8 +1,10 @@
-// Operations as functions and operators on Expr, so that rows and rules read as algebra.
+// Formulas made of operations: each as a function or an operator on Expr, so that rows and rules read as algebra, and
+// those of several, as products of tensors.
 #pragma once
+#include <vector>
 #include "base/error.hpp"
-#include "expr/attributes.hpp"
 #include "expr/node.hpp"
+#include "expr/table.hpp"
 
 namespace kernweave {
 
@@ -73,5 +75,33 @@ Expr bar(Expr a, Expr b);
 
 // x^n for a whole n other than 0, by squaring: exact for negative x, with shared parts.
 Expr whole_power(Expr x, int n);
+
+// --- tensors -------------------------------------------------------------------------------------------------------
+// Tensors of components, laid out by columns as R's arrays are.
+
+// Transposes a matrix of `rows` rows.
+Expr transpose(Expr matrix, int rows);
+
+// R's kronecker() of two arrays. Both have as many dimensions.
+Expr kronecker(Expr x, Expr y, const std::vector<int>& dims_x, const std::vector<int>& dims_y);
+
+// The arguments of tensordot(), axes counted from 1. Without an order, the axes left of x come before the axes left of
+// y.
+struct Contraction {
+  std::vector<int> dims_x, dims_y;
+  std::vector<int> axes_x, axes_y;  // to be summed over, pair by pair
+  std::vector<int> order;           // of the axes of the result, as for R's aperm()
+};
+Expr tensor_dot(Expr x, Expr y, const Contraction& wanted);
+
+// --- long formulas -------------------------------------------------------------------------------------------------
+// Formulas that are made step by step, each step of the one before.
+
+// All basis splines of a degree on knots in ascending order.
+Expr b_spline(Expr knots, Expr x, int degree);
+
+// The least cost of going through two series side by side, a step along one or both at a time, by squared differences;
+// smoothed: of three ways it is not the least that counts but -gamma log(sum(exp(-cost / gamma))).
+Expr soft_dtw(Expr x, Expr y, Expr gamma);
 
 }  // namespace kernweave

@@ -46,7 +46,7 @@ struct Course {
   friend Course trigamma(const Course& a);
 };
 
-// --- trend.cpp -----------------------------------------------------------------------------------------------------
+// --- trends --------------------------------------------------------------------------------------------------------
 // How the value of an operation changes as one argument grows: proved by the slopes of its row.
 
 // `uneven`: now this, now that, or not known. `flat`: not at all.

@@ -34,7 +34,7 @@ struct ReducedFormula {
 std::vector<Expr> pull_back(const ReducedFormula& reduced, Expr cotangent, const std::vector<Expr>& targets);
 Expr push_forward(const ReducedFormula& reduced, const std::vector<Expr>& targets, const std::vector<Expr>& tangents);
 
-// --- derive.cpp ----------------------------------------------------------------------------------------------------
+// --- a formula at each pair ----------------------------------------------------------------------------------------
 // Derivatives of a formula at each pair: formulas again, with the names that texts have for them.
 
 // A derivative by the name it has in texts: of f in a variable that it reads in one way, or not at all (then it is 0),

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "expr/attributes.hpp"
 #include "expr/build.hpp"
-#include "expr/shape.hpp"
-#include "expr/tensor.hpp"
+#include "expr/type.hpp"
 
 namespace kernweave {
 namespace {

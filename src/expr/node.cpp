@@ -6,7 +6,7 @@
 #include <functional>
 #include <unordered_set>
 
-#include "expr/shape.hpp"
+#include "expr/type.hpp"
 
 namespace kernweave {
 namespace {

@@ -5,10 +5,9 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "expr/attributes.hpp"
 #include "expr/build.hpp"
 #include "expr/grad.hpp"
-#include "expr/shape.hpp"
+#include "expr/type.hpp"
 
 namespace kernweave {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <cmath>
 #include <cstring>
 #include <tuple>
@@ -10,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "expr/parse.hpp"
-#include "expr/shape.hpp"
+#include "expr/type.hpp"
 
 namespace kernweave {
 
@@ -185,6 +186,97 @@ bool fires(const Pattern& p, Expr f, Bindings* bound) {
   return to->type == f->type && !(to == f) && less;
 }
 
+// --- factor order --------------------------------------------------------------------------------------------------
+// Products, ordered by how often their factors run. Collects the factors, then multiplies each group, then the groups.
+
+// Makes a node, simplified.
+using MakeNode = std::function<Expr(Op, const std::vector<Expr>&)>;
+
+enum FactorGroup { kOnce, kAlongI, kAlongJ, kPairs, kGroups };
+
+FactorGroup group_of(Expr f) {
+  const Axes axes = f->type.axes.pairs();
+  if (axes == Axes::ij()) return kPairs;
+  if (axes == Axes::i()) return kAlongI;
+  return axes == Axes::j() ? kAlongJ : kOnce;
+}
+
+class GroupedFactors {
+ public:
+  GroupedFactors(const std::function<bool(Expr)>& shared, const MakeNode& make) : shared_(shared), make_(make) {}
+
+  // No recursion: a product may be as long as memory allows.
+  void collect(Expr product) {
+    std::vector<Expr> open = {product};
+    while (!open.empty()) {
+      const Expr f = open.back();
+      open.pop_back();
+      const bool inner = f == product || !shared_(f);
+      if (f->op == Op::Mult && inner) {
+        open.push_back(f.arg(1));
+        open.push_back(f.arg(0));
+      } else if (f->op == Op::Minus && inner) {
+        number_ = -number_;
+        open.push_back(f.arg(0));
+      } else if (f->op == Op::Number) {
+        number_ *= f->number;
+      } else {
+        Expr& group = (width(f) == 1 ? scalars_ : vectors_)[group_of(f)];
+        group = times(group, f);
+      }
+    }
+  }
+
+  Expr product(Pool* pool) {
+    if (number_ != 1 && number_ != -1) scalars_[kOnce] = times(pool->number(number_), scalars_[kOnce]);
+    take_along(kAlongI);
+    take_along(kAlongJ);
+    Expr scalar = times(scalars_[kPairs], scalars_[kAlongJ]);
+    scalar = times(scalar, scalars_[kAlongI]);
+    // A parameter goes to what runs less often than the pairs, and there is none left: it stands alone.
+    Expr all = times(scalars_[kOnce], scalar);
+    for (const FactorGroup g : {kOnce, kAlongI, kAlongJ, kPairs}) all = times(all, vectors_[g]);
+    if (!all) return pool->number(number_);
+    return number_ == -1 ? make_(Op::Minus, {all}) : all;
+  }
+
+ private:
+  Expr times(Expr a, Expr b) const {
+    if (!a) return b;
+    return b ? make_(Op::Mult, {a, b}) : a;
+  }
+
+  // Parameters, then numbers along an axis, are taken in where they run least often: by the vector along the
+  // axis, where there is one, else by the other numbers along it.
+  void take_along(FactorGroup axis) {
+    if (scalars_[axis] && scalars_[kOnce]) {
+      scalars_[axis] = times(scalars_[kOnce], scalars_[axis]);
+      scalars_[kOnce] = Expr();
+    }
+    Expr& vector = vectors_[axis];
+    if (vector && scalars_[kPairs] && scalars_[axis]) {
+      vector = times(scalars_[axis], vector);
+      scalars_[axis] = Expr();
+    }
+  }
+
+  const std::function<bool(Expr)>& shared_;
+  const MakeNode& make_;
+  double number_ = 1;
+  std::array<Expr, kGroups> scalars_, vectors_;
+};
+
+// Regroups the factors of a product: numbers, parameters and factors that vary along one axis are multiplied among
+// themselves first, numbers of one component before vectors. Signs come out as one sign. A product that is `shared` is
+// left as a factor. The value is the same up to rounding.
+Expr ordered_product(Expr product, const std::function<bool(Expr)>& shared, const MakeNode& make) {
+  GroupedFactors factors(shared, make);
+  factors.collect(product);
+  return factors.product(product->pool);
+}
+
+// --- simplify ------------------------------------------------------------------------------------------------------
+
 class Simplifier {
  public:
   explicit Simplifier(std::vector<std::string>* fired) : fired_(fired) {}
@@ -285,93 +377,6 @@ std::vector<Expr> simplify(const std::vector<Expr>& formulas, std::vector<std::s
     if (shared) simplifier.note_shared(simple);
     return simple;
   });
-}
-
-// --- factor order --------------------------------------------------------------------------------------------------
-// Collects the factors, then multiplies each group, then the groups.
-
-namespace {
-
-enum FactorGroup { kOnce, kAlongI, kAlongJ, kPairs, kGroups };
-
-FactorGroup group_of(Expr f) {
-  const Axes axes = f->type.axes.pairs();
-  if (axes == Axes::ij()) return kPairs;
-  if (axes == Axes::i()) return kAlongI;
-  return axes == Axes::j() ? kAlongJ : kOnce;
-}
-
-class GroupedFactors {
- public:
-  GroupedFactors(const std::function<bool(Expr)>& shared, const MakeNode& make) : shared_(shared), make_(make) {}
-
-  // No recursion: a product may be as long as memory allows.
-  void collect(Expr product) {
-    std::vector<Expr> open = {product};
-    while (!open.empty()) {
-      const Expr f = open.back();
-      open.pop_back();
-      const bool inner = f == product || !shared_(f);
-      if (f->op == Op::Mult && inner) {
-        open.push_back(f.arg(1));
-        open.push_back(f.arg(0));
-      } else if (f->op == Op::Minus && inner) {
-        number_ = -number_;
-        open.push_back(f.arg(0));
-      } else if (f->op == Op::Number) {
-        number_ *= f->number;
-      } else {
-        Expr& group = (width(f) == 1 ? scalars_ : vectors_)[group_of(f)];
-        group = times(group, f);
-      }
-    }
-  }
-
-  Expr product(Pool* pool) {
-    if (number_ != 1 && number_ != -1) scalars_[kOnce] = times(pool->number(number_), scalars_[kOnce]);
-    take_along(kAlongI);
-    take_along(kAlongJ);
-    Expr scalar = times(scalars_[kPairs], scalars_[kAlongJ]);
-    scalar = times(scalar, scalars_[kAlongI]);
-    // A parameter goes to what runs less often than the pairs, and there is none left: it stands alone.
-    Expr all = times(scalars_[kOnce], scalar);
-    for (const FactorGroup g : {kOnce, kAlongI, kAlongJ, kPairs}) all = times(all, vectors_[g]);
-    if (!all) return pool->number(number_);
-    return number_ == -1 ? make_(Op::Minus, {all}) : all;
-  }
-
- private:
-  Expr times(Expr a, Expr b) const {
-    if (!a) return b;
-    return b ? make_(Op::Mult, {a, b}) : a;
-  }
-
-  // Parameters, then numbers along an axis, are taken in where they run least often: by the vector along the
-  // axis, where there is one, else by the other numbers along it.
-  void take_along(FactorGroup axis) {
-    if (scalars_[axis] && scalars_[kOnce]) {
-      scalars_[axis] = times(scalars_[kOnce], scalars_[axis]);
-      scalars_[kOnce] = Expr();
-    }
-    Expr& vector = vectors_[axis];
-    if (vector && scalars_[kPairs] && scalars_[axis]) {
-      vector = times(scalars_[axis], vector);
-      scalars_[axis] = Expr();
-    }
-  }
-
-  const std::function<bool(Expr)>& shared_;
-  const MakeNode& make_;
-  double number_ = 1;
-  std::array<Expr, kGroups> scalars_, vectors_;
-};
-
-}  // namespace
-
-Expr ordered_product(Expr product, const std::function<bool(Expr)>& shared, const MakeNode& make) {
-  GroupedFactors factors(shared, make);
-  factors.collect(product);
-  return factors.product(product->pool);
 }
 
 }  // namespace kernweave

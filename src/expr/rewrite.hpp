@@ -1,7 +1,7 @@
-// Rewrites of formulas: structural operations to the leaves, aliases, simplification rules, order of factors, checks.
+// Rewrites of formulas: structural operations to the leaves, aliases, simplification rules, order of factors, centres,
+// checks.
 #pragma once
 #include <array>
-#include <functional>
 #include <string>
 #include <vector>
 #include "expr/node.hpp"
@@ -44,37 +44,41 @@ std::vector<Expr> normalised(const std::vector<Expr>& formulas);
 // Normalises a formula for derivatives: aliases that have an adjoint of their own are kept, too.
 Expr normalised_for_derivatives(Expr f);
 
-// --- check ---------------------------------------------------------------------------------------------------------
-// Checks that a graph is as the stages after settling may rely on.
-
-// An internal failure, naming the node, if a formula holds anything but normalised rows of consistent type.
-void check_normalised(const std::vector<Expr>& formulas);
-
-// --- factor order --------------------------------------------------------------------------------------------------
-// Products, ordered by how often their factors run.
-
-// Makes a node, simplified.
-using MakeNode = std::function<Expr(Op, const std::vector<Expr>&)>;
-
-// Regroups the factors of a product: numbers, parameters and factors that vary along one axis are multiplied among
-// themselves first, numbers of one component before vectors. Signs come out as one sign. A product that is `shared` is
-// left as a factor. The value is the same up to rounding.
-Expr ordered_product(Expr product, const std::function<bool(Expr)>& shared, const MakeNode& make);
-
-// --- alias.cpp -----------------------------------------------------------------------------------------------------
-// The ALIAS rows: what each stands for.
-
 // The formula an alias stands for, one step: the result may hold aliases again.
 Expr expanded_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
 
-// --- long_formulas.cpp ---------------------------------------------------------------------------------------------
-// Formulas that are made step by step, each step of the one before.
+// Checks that a graph is as the stages after settling may rely on: an internal failure, naming the node, if a formula
+// holds anything but normalised rows of consistent type.
+void check_normalised(const std::vector<Expr>& formulas);
 
-// All basis splines of a degree on knots in ascending order.
-Expr b_spline(Expr knots, Expr x, int degree);
+// --- centres -------------------------------------------------------------------------------------------------------
+// Data read relative to a centre: what only differences count of may be moved, and is then rounded less.
 
-// The least cost of going through two series side by side, a step along one or both at a time, by squared differences;
-// smoothed: of three ways it is not the least that counts but -gamma log(sum(exp(-cost / gamma))).
-Expr soft_dtw(Expr x, Expr y, Expr gamma);
+// A variable that holds numbers, as it lies or read by row numbers.
+bool is_reading(Expr f);
+// The variable that is read.
+Expr variable_read(Expr reading);
+
+// Two readings relative to the same centre, that of the one that comes first among the operands. False where they
+// cannot be: both are parameters, or one counts.
+bool have_common_centre(Expr a, Expr b);
+int common_centre(Expr a, Expr b);
+Expr centred(Expr reading, int centre);
+
+// Tells whether f is the same for all pairs.
+bool is_parameter(Expr f);
+// Points, maybe times a parameter.
+struct ScaledPoints {
+  Expr reading;
+  Expr scale;  // null: 1
+};
+ScaledPoints side_of(Expr f);
+
+// Tells whether f is a squared distance between points along i and points along j which may be read relative to a
+// common centre and are multiplied by the same parameter.
+bool is_distance_across(Expr f);
+
+// Operations of which f(x + c, y + c) = f(x, y) get their arguments relative to a common centre.
+std::vector<Expr> centre_differences(const std::vector<Expr>& formulas);
 
 }  // namespace kernweave

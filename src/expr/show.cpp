@@ -8,8 +8,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "expr/attributes.hpp"
-
 namespace kernweave {
 namespace {
 

@@ -1,12 +1,12 @@
-// ops.def and reductions.def as run-time tables: names, arity, kind rule, value. Knows no formula.
+// ops.def and reductions.def as run-time tables: names, arity, attributes, kind rule, value. Knows no formula.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-#include "kernweave/names.hpp"
 #include "expr/type.hpp"
+#include "kernweave/names.hpp"
 #include "kernweave/read.hpp"
 #include "kernweave/red/state.hpp"
 
@@ -42,7 +42,7 @@ struct OpRow {
   const char* fn;
   Form form;
   int arity;
-  std::string attributes;  // their form, see attributes.hpp
+  std::string attributes;  // their form, see attribute_form()
   KindRule kind;
   std::string kind_args;                   // letters of the arguments that make the kind; empty: all
   std::string symbol;                      // R's operator, where there is one
@@ -125,5 +125,34 @@ struct DerivedRow {
 const std::vector<DerivedRow>& derived_rows();
 // Finds a reduction by name; for a derived reduction, its base.
 bool find_base(const std::string& name, Red* found);
+
+// --- attributes ----------------------------------------------------------------------------------------------------
+// The whole numbers of an operation. As they are kept, numbers stand for themselves and lists behind their lengths.
+
+// The kinds of attributes, by a letter: the column `c(list(places), width)` of ops.def has the form "ln".
+constexpr char kNumber = 'n', kList = 'l', kMaybeList = 'm';  // which is empty where nothing is given
+std::string attribute_form(const std::string& column);
+
+bool have_form(const std::vector<int>& kept, const std::string& form);
+// "3, c(1, 2)", as R would write them; a list that is missing is left out.
+std::string show_attributes(const std::vector<int>& kept, const std::string& form);
+
+// Reads them one after the other. Their form is known to be right.
+class Attributes {
+ public:
+  explicit Attributes(const std::vector<int>& kept) : kept_(kept) {}
+  int number() { return kept_[next_++]; }
+  std::vector<int> list();
+
+ private:
+  const std::vector<int>& kept_;
+  std::size_t next_ = 0;
+};
+
+// Returns the first list of attributes whose form begins with a list; else empty.
+std::vector<int> first_list(const std::vector<int>& kept, const std::string& form);
+
+inline void keep(int number, std::vector<int>* kept) { kept->push_back(number); }
+void keep(const std::vector<int>& list, std::vector<int>* kept);
 
 }  // namespace kernweave

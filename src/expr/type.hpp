@@ -2,6 +2,9 @@
 // Knows no number of points.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
+#include "kernweave/names.hpp"
 
 namespace kernweave {
 
@@ -38,5 +41,17 @@ struct Type {
     return a.width == b.width && a.kind == b.kind && a.axes == b.axes;
   }
 };
+
+// --- shape and kind of an operation's result -----------------------------------------------------------------------
+
+class Expr;
+
+// Fails with Fault::shape or Fault::kind, naming the operation, its arguments and their widths.
+Type infer(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
+
+// The components that an operation reads or fills must be there: Fault::shape, naming the operation as it was written
+// and the number that places are counted from there.
+void check_places(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& written,
+                  int from = 1);
 
 }  // namespace kernweave

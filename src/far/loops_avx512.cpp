@@ -1,6 +1,6 @@
 // The loops in AVX-512.
-#include "lanes/target.hpp"
 #include "far/loops.hpp"
+#include "lanes/isa.hpp"
 
 #if defined(__x86_64__)
 #define KW_ISA avx512

@@ -1,8 +1,7 @@
 // The loops in what every machine of this build has, and the choice among instruction sets, the same as for tiles of
 // pairs.
-#include "lanes/isa.hpp"
-#include "lanes/target.hpp"
 #include "far/loops.hpp"
+#include "lanes/isa.hpp"
 
 #define KW_ISA base
 namespace kernweave {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "arrays/radix_order.hpp"
+#include "arrays/keys.hpp"
 
 namespace kernweave {
 namespace far {

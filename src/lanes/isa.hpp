@@ -1,7 +1,28 @@
-// The instruction sets of this build that this machine has, by name.
+// Instruction sets: those of this build that this machine has, by name; the pair of macros around code for one, after
+// the headers that must not be compiled for one only.
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <math.h>
+#include <new>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// Code between the two is compiled for the named extensions, whatever the compiler's flags say.
+#define KW_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
+#define KW_TARGET_BEGIN(extensions) \
+  KW_PRAGMA(clang attribute push(__attribute__((target(extensions))), apply_to = function))
+#define KW_TARGET_END KW_PRAGMA(clang attribute pop)
+#else
+#define KW_TARGET_BEGIN(extensions) KW_PRAGMA(GCC push_options) KW_PRAGMA(GCC target(extensions))
+#define KW_TARGET_END KW_PRAGMA(GCC pop_options)
+#endif
 
 namespace kernweave {
 

@@ -67,7 +67,7 @@ class BoxTree {
   std::vector<std::int64_t> order_;
 };
 
-// --- nearest_before.cpp --------------------------------------------------------------------------------------------
+// --- nearest before ------------------------------------------------------------------------------------------------
 // Pairs of each point and the nearest of those before it.
 
 // For each point `m` places: the numbers of the nearest before it, in order of their distance, and where that is the

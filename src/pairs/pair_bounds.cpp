@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "expr/table.hpp"
-#include "pairs/limits.hpp"
+#include "pairs/units.hpp"
 
 namespace kernweave {
 namespace {

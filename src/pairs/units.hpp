@@ -1,5 +1,5 @@
 // How pairs are dealt out: a list of units, by sizes, spans and tiles alone, so that no number of threads changes a
-// bit.
+// bit; the costs of rows, spans and tasks.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,37 +7,13 @@
 
 namespace kernweave {
 
-// --- row_groups.cpp ------------------------------------------------------------------------------------------------
-// Blocks of rows, one after the other, with the columns that they share taken together: small blocks leave much of what
-// computes them idle, and set out their columns for few rows.
-
-// Some rows, the spans that are folded for them, and the rows that are done when all pieces of these, which follow each
-// other, are.
-struct RowPiece {
-  Range rows, of;
-  std::vector<PairSpan> spans;
-};
-
-// How much rows and spans cost, and how many rows may be done together.
-struct RowCosts {
-  std::int64_t most_rows, row_step;
-  double columns_of_piece, rows_of_column;  // that take as long as it takes to begin a piece, to set out a column
-
-  double work(std::int64_t rows, std::int64_t columns) const;
-};
-
-// Every pair of the spans is in one piece, and every row in some. By themselves, in order:
-std::vector<RowPiece> tiles_of_rows(const PairSpans& spans, std::int64_t most_rows);
-// Groups rows that share columns. The columns of a row are then not in order any more.
-std::vector<RowPiece> grouped_rows(const PairSpans& spans, const RowCosts& costs);
-
 // The shape of a tile that a back end computes at a time: its rows and columns, and the steps of both.
 struct UnitShape {
   std::int64_t rows, row_step, columns, column_step;
 };
 
 // How finely pairs are dealt out: into at most so many tasks, of so many units each; may a unit have spans of both
-// kinds; may rows fold the columns that they share together, in another order (below)?
+// kinds; may rows fold the columns that they share together, in another order?
 struct Dealing {
   std::int64_t tasks;
   double units_of_task;
@@ -79,7 +55,7 @@ class Units {
 
  private:
   void add_block(const Range& rows, const Range& columns, std::int64_t split);
-  void add_piece(const RowPiece& piece, double most);
+  void add_piece(const Range& rows, const Range& of, const std::vector<PairSpan>& spans, double most);
   template <class Later>
   std::int64_t first_task(Later later) const;
   double work_of(const Range& rows, const PairSpan& span) const;
@@ -94,5 +70,21 @@ class Units {
   std::int64_t columns_[2] = {0, 0};
   std::int64_t tasks_ = 1;
 };
+
+// --- costs ---------------------------------------------------------------------------------------------------------
+// The costs of rows, spans and tasks of pairs, with the origin of each number.
+
+// Rows of a tile: each number packed for its columns serves that many pairs, so packing (about two
+// instructions a number) stays under 2 % of the work of a pair. More rows leave fewer tasks to share out.
+inline constexpr long long kTileRows = 128;
+// Pairs below which a task is not cut further: about 50 microseconds of work, twice a thread's start.
+inline constexpr double kPairsOfTask = 65536;
+
+// Restricted pairs:
+
+// Beginning a span of a block of rows, or these rows, takes as long as so many columns.
+inline constexpr double kColumnsOfSpan = 24;
+// Units of a task, to be dealt out.
+inline constexpr double kUnitsOfTask = 8;
 
 }  // namespace kernweave

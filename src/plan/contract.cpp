@@ -8,10 +8,9 @@
 #include <unordered_set>
 
 #include "expr/build.hpp"
-#include "expr/centre.hpp"
 #include "expr/grad.hpp"
 #include "expr/on_lane.hpp"
-#include "plan/factors.hpp"
+#include "expr/rewrite.hpp"
 
 namespace kernweave {
 namespace {

@@ -1,6 +1,8 @@
-// Groups of outputs that are computed in one sweep over the pairs, the steps of a group, and what the steps read.
+// Groups of outputs that are computed in one sweep over the pairs, the steps of a group, what the steps read, and
+// whether they are a chain of calls.
 #pragma once
 #include <vector>
+#include "kernweave/chain.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {
@@ -30,5 +32,26 @@ bool in_float32(const Plan& plan);
 // Tells whether the pairs are computed in float32 where no row number exceeds `largest_row`: row numbers that are
 // exact, and only compared with others, may be in float32.
 bool in_float32(const Plan& plan, std::int64_t largest_row);
+
+// --- chain ---------------------------------------------------------------------------------------------------------
+// Reads a pass's pairs as a fold of a row and a column and a chain of calls, as kernweave/fused.def has them.
+
+struct PairChain {
+  Op fold;
+  int width = 0;        // of the fold: components
+  bool starts = false;  // with what the first call adds
+  Ref row, column;      // its arguments
+  std::vector<CallRow> calls;
+  std::vector<const Step*> steps;  // those of the calls, in the plan
+  Red reduction;                   // of the last call's result, for every output
+};
+
+// Tells whether the group is a chain. `needed` marks the steps whose results are asked for; rows are the points that
+// outputs keep.
+bool is_chain(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
+              PairChain* found);
+
+// Tells whether a chain is of this kind. The planner may have swapped the arguments of calls that commute.
+bool is_of_kind(const PairChain& chain, Op fold, Red reduction, const CallRow* calls, int length);
 
 }  // namespace kernweave

@@ -8,9 +8,7 @@
 #include <unordered_map>
 
 #include "expr/build.hpp"
-#include "expr/centre.hpp"
 #include "expr/rewrite.hpp"
-#include "plan/factors.hpp"
 
 namespace kernweave {
 

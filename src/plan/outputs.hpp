@@ -1,6 +1,7 @@
-// Outputs while they are still formulas, and the rewrites that they go through.
+// Outputs while they are still formulas, the factors of their terms, and the rewrites that they go through.
 #pragma once
 #include <vector>
+#include "expr/build.hpp"
 #include "expr/node.hpp"
 #include "plan/plan.hpp"
 
@@ -79,5 +80,42 @@ bool pull(const std::vector<OutputFormula>& outputs, Pulled* pulled);
 // Replaces 2^(-c |x - y|^2) by 2^-|s x - s y|^2, s = sqrt(c), and 2^(-c |x - y|) likewise, wherever nothing else reads
 // the distance: a product a pair less, and an exponent that cannot be positive. False where there is no such power.
 bool scale_points(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
+
+// --- factors -------------------------------------------------------------------------------------------------------
+// The factors of a sum's terms, by the axes they vary along.
+
+// The factors of an output that keeps one axis. Null: no factor.
+struct Factors {
+  Axes kept_axis, folded_axis;
+  Expr once, kept, folded;
+  std::vector<Expr> pairs;
+
+  explicit Factors(const OutputFormula& o)
+      : kept_axis(o.keep == Keep::i ? Axes::i() : Axes::j()), folded_axis(o.keep == Keep::i ? Axes::j() : Axes::i()) {
+    take(o.value);
+    if (o.weight) take(o.weight);
+  }
+
+  static void times(Expr* product, Expr f) { *product = *product ? *product * f : f; }
+
+ private:
+  void take(Expr product) {
+    for (std::vector<Expr> open = {product}; !open.empty();) {
+      const Expr f = open.back();
+      open.pop_back();
+      if (f->op == Op::Mult) {
+        open.push_back(f.arg(1));
+        open.push_back(f.arg(0));
+      } else if (f->op == Op::Minus) {
+        times(&once, f->pool->number(-1));
+        open.push_back(f.arg(0));
+      } else {
+        const Axes axes = f->type.axes.pairs();
+        if (axes == Axes::ij()) pairs.push_back(f);
+        else times(axes.empty() ? &once : axes == kept_axis ? &kept : &folded, f);
+      }
+    }
+  }
+};
 
 }  // namespace kernweave

@@ -1,9 +1,6 @@
-// The passes from formulas to a plan: steps, regions, slots, sums that start with what is added, checks, texts.
+// The passes from formulas to a plan: steps, regions, slots, sums that start with what is added.
 #pragma once
-#include <string>
 #include <vector>
-#include "base/trace.hpp"
-#include "plan/job.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {
@@ -30,8 +27,6 @@ LinearPrograms linearise(const std::vector<std::vector<Expr>>& programs, const s
 // --- regions -------------------------------------------------------------------------------------------------------
 // Puts every step where it runs least often. Hoisting is nothing but this.
 
-Region region_of(Axes axes);
-
 // Returns the region in which a value varies: data vary along their axis; numbers are in `param`.
 Region region_read(const Ref& ref, const Plan& plan, const Program& program);
 
@@ -54,30 +49,11 @@ SlotPlaces place_slots(const Program& program, const std::vector<Ref>& roots, co
 // Sets every slot's offset and each region's memory. `roots` live to the end.
 Program assign_slots(Program program, const std::vector<Ref>& roots);
 
-// --- start.cpp -----------------------------------------------------------------------------------------------------
+// --- start ---------------------------------------------------------------------------------------------------------
 // Short sums that start with what is added to them, which spares the addition.
 
 // Sets Step::start of folds whose only reader adds something to them, and orders steps so that it is there in time.
 // `roots` are read after the last step.
 Program start_folds(Program program, const std::vector<Ref>& roots);
-
-// --- check.cpp -----------------------------------------------------------------------------------------------------
-// Checks that a plan is as a back end may rely on.
-
-// An internal failure, naming the step, if a step reads what is not there or not its to read.
-void check_plan(const Plan& plan);
-
-// --- lower.cpp -----------------------------------------------------------------------------------------------------
-// Formulas to plan: the list of passes.
-
-// `trace`, where given, records every pass for explain().
-Plan lower(const Job& job, Trace* trace = nullptr);
-
-// --- show.cpp ------------------------------------------------------------------------------------------------------
-// A plan as text, all of it: for whoever compares plans.
-
-// Variables, then each variant's numbers, steps and outputs, a line each, and the plans it has in place of one.
-// Operands are told apart by their place in the plan, so that equal plans have equal texts.
-std::string show(const Plan& plan);
 
 }  // namespace kernweave

@@ -188,11 +188,23 @@ int fold_width(const Step& fold);
 Region home(const Program& program, const Step& step);
 
 const char* region_name(Region region);
-const char* keep_name(Keep keep);
 const char* form_name(Variant::Form form);
 
 // Structure, shapes, kinds, precision and pairs: the only key under which a compiled plan may be kept. The
 // values of numbers are not in it: they travel with the program.
 std::string plan_key(const Plan& plan);
+
+// --- show ----------------------------------------------------------------------------------------------------------
+// A plan as text, all of it: for whoever compares plans.
+
+// Variables, then each variant's numbers, steps and outputs, a line each, and the plans it has in place of one.
+// Operands are told apart by their place in the plan, so that equal plans have equal texts.
+std::string show(const Plan& plan);
+
+// --- check ---------------------------------------------------------------------------------------------------------
+// Checks that a plan is as a back end may rely on.
+
+// An internal failure, naming the step, if a step reads what is not there or not its to read.
+void check_plan(const Plan& plan);
 
 }  // namespace kernweave

@@ -1,12 +1,10 @@
 // The room arrays/, compiled as one: what its files include takes the compiler longer than what they say.
 #include "arrays/groups.cpp"
 #include "arrays/index_add.cpp"
-#include "arrays/index_add_long.cpp"
 #include "arrays/join.cpp"
 #include "arrays/keys.cpp"
 #include "arrays/move.cpp"
 #include "arrays/radix_order.cpp"
 #include "arrays/reduce.cpp"
-#include "arrays/reduce_groups.cpp"
 #include "arrays/scan.cpp"
 #include "arrays/slices.cpp"

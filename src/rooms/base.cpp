@@ -1,10 +1,6 @@
 // The room base/, compiled as one: what its files include takes the compiler longer than what they say.
-#include "base/cores.cpp"
-#include "base/crew.cpp"
-#include "base/deep_stack.cpp"
 #include "base/error.cpp"
-#include "base/library.cpp"
-#include "base/map.cpp"
 #include "base/map_posix.cpp"
 #include "base/map_windows.cpp"
+#include "base/system.cpp"
 #include "base/threads.cpp"

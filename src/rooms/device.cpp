@@ -2,7 +2,5 @@
 #include "device/copy.cpp"
 #include "device/device.cpp"
 #include "device/driver.cpp"
-#include "device/for_each.cpp"
-#include "device/image.cpp"
 #include "device/kernel_cache.cpp"
 #include "device/nvrtc.cpp"

@@ -1,7 +1,5 @@
 // The room execute/, compiled as one: what its files include takes the compiler longer than what they say.
 #include "execute/data.cpp"
-#include "execute/facts.cpp"
-#include "execute/ordered.cpp"
 #include "execute/plan_run.cpp"
 #include "execute/prepared.cpp"
 #include "execute/rows.cpp"

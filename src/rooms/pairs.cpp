@@ -1,7 +1,5 @@
 // The room pairs/, compiled as one: what its files include takes the compiler longer than what they say.
 #include "pairs/box_tree.cpp"
-#include "pairs/nearest_before.cpp"
 #include "pairs/pair_bounds.cpp"
 #include "pairs/pair_map.cpp"
-#include "pairs/row_groups.cpp"
 #include "pairs/units.cpp"

@@ -7,10 +7,15 @@
 
 #include "base/error.hpp"
 #include "expr/parse.hpp"
-#include "schedule/cost.hpp"
 
 namespace kernweave {
 namespace {
+
+// Points on either axis from which a fact of the other's is worth its reading: an entry is read in about the time of
+// a pair, so this keeps it under 2 % of the work.
+constexpr long long kFewestPairsOfFact = 64;
+// Pairs from which boxes are thought of: below, all pairs take some milliseconds.
+constexpr double kFewestPairsOfBoxes = 1e7;
 
 std::string names_of(const std::vector<const Backend*>& backends) {
   std::string out;

@@ -1,4 +1,5 @@
-// How a plan is run on this machine at these sizes. Knows no data and no R.
+// How a plan is run on this machine at these sizes: the decision, and the costs weighed before it. Knows no data and
+// no R.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -84,5 +85,18 @@ struct Schedule {
 
 // Results of an output: rows x places x components, an index of 0 standing for "none".
 std::int64_t kept_rows(Keep keep, const Sizes& sizes);
+
+// --- costs ---------------------------------------------------------------------------------------------------------
+// The work of a pair, and the bytes that a call sends to a device and back.
+
+// The most bytes of values of columns alone that are computed once a call, half of what a call may take above inputs
+// and outputs. If there are more bytes, the values are computed once for each block of rows.
+inline constexpr long long kSharedBytes = 32 << 20;
+
+// Instructions of a pair, about; a reduction's term takes one or two.
+double work_per_pair(const Variant& variant);
+
+// Bytes of a call's data and results, on their way to the GPU and back.
+double transfer_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes);
 
 }  // namespace kernweave

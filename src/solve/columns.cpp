@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "device/driver.hpp"
-#include "device/for_each.hpp"
+#include "device/device.hpp"
 #include "device/nvrtc.hpp"
 
 namespace kernweave::solve {

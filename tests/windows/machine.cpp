@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/cores.hpp"
+#include "base/system.hpp"
 #include "device/copy.hpp"
 #include "device/device.hpp"
 #include "device/driver.hpp"

@@ -12,7 +12,7 @@
 #include "cuda/script_layout.hpp"
 #include "cuda/write_source.hpp"
 #include "execute/prepared.hpp"
-#include "plan/passes.hpp"
+#include "plan/lower.hpp"
 #include "r_job.hpp"
 #include "r_plan.hpp"
 

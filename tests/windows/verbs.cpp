@@ -9,10 +9,10 @@
 #include <numeric>
 
 #include "arrays/join.hpp"
+#include "arrays/keys.hpp"
 #include "arrays/move.hpp"
-#include "arrays/radix_order.hpp"
 #include "arrays/reduce.hpp"
-#include "arrays/search.hpp"
+#include "arrays/sorted.hpp"
 #include "device/copy.hpp"
 #include "device/driver.hpp"
 

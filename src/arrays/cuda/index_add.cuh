@@ -2,7 +2,7 @@
 // pieces of them hand over what they know of their first and of their last number, as items of a next level. So every
 // number's items are added in their order, and nothing depends on who comes first.
 #pragma once
-#include "arrays/combine.hpp"
+#include "arrays/index_add.hpp"
 #include "arrays/cuda/counts.cuh"
 #include "arrays/cuda/tuning.hpp"
 #include "arrays/cuda/verbs.hpp"

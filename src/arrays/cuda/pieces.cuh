@@ -5,7 +5,7 @@
 #include <cub/util_ptx.cuh>
 #include "arrays/cuda/runtime.cuh"
 #include "arrays/cuda/tuning.hpp"
-#include "arrays/request.hpp"
+#include "arrays/reduce.hpp"
 
 namespace kernweave::arrays::cuda {
 

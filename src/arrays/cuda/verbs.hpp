@@ -5,7 +5,6 @@
 #include "arrays/index_add.hpp"
 #include "arrays/items.hpp"
 #include "arrays/reduce.hpp"
-#include "arrays/request.hpp"
 #include "arrays/sets.hpp"
 #include "device/device.hpp"
 

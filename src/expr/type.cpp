@@ -1,10 +1,10 @@
-// The shape rules. Broadcasting knows one case: an argument of one component goes with any width.
-#include "expr/shape.hpp"
+// The type of an operation's result, by rules. Broadcasting knows one case: an argument of one component goes with any
+// width.
+#include "expr/type.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "expr/attributes.hpp"
 #include "expr/parse.hpp"
 #include "expr/rewrite.hpp"
 

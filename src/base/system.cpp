@@ -1,6 +1,7 @@
-// Affinity by the system's call, quotas by Linux's files of control groups (both of their versions), grants by the
+// The one place that knows how an operating system opens a library and names what runs here; the cores that it gives:
+// affinity by the system's call, quotas by Linux's files of control groups (both of their versions), grants by the
 // variables that schedulers and users set.
-#include "base/cores.hpp"
+#include "base/system.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,15 @@
 #include <fstream>
 #include <limits>
 #include <thread>
+#ifdef _WIN32
+#include <process.h>
+#include <windows.h>
+#else
+#include <unistd.h>
+#ifndef __EMSCRIPTEN__
+#include <dlfcn.h>
+#endif
+#endif
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -16,7 +26,77 @@
 namespace kernweave {
 namespace {
 
+#ifdef _WIN32
+void* open(const std::string& name, std::string* why) {
+  void* handle = reinterpret_cast<void*>(LoadLibraryA(name.c_str()));
+  if (!handle) *why = name + " cannot be opened (error " + std::to_string(GetLastError()) + ")";
+  return handle;
+}
+void* find(void* handle, const char* name) {
+  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(handle), name));
+}
+#elif defined(__EMSCRIPTEN__)
+void* open(const std::string&, std::string* why) {
+  *why = "WebAssembly opens no libraries";
+  return nullptr;
+}
+void* find(void*, const char*) { return nullptr; }
+#else
+void* open(const std::string& name, std::string* why) {
+  void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* said = handle ? nullptr : dlerror();
+  if (!handle) *why = said ? said : name + " cannot be opened";
+  return handle;
+}
+void* find(void* handle, const char* name) { return dlsym(handle, name); }
+#endif
+
+}  // namespace
+
+Library::Library(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::string why;
+    handle_ = open(name, &why);
+    if (handle_) {
+      name_ = name;
+      return;
+    }
+    // The first one says most: later names are guesses.
+    if (why_.empty()) why_ = why;
+  }
+}
+
+void* Library::symbol(const char* name) const { return handle_ ? find(handle_, name) : nullptr; }
+
+long this_process() {
+#ifdef _WIN32
+  return _getpid();
+#else
+  return static_cast<long>(getpid());
+#endif
+}
+
+std::string this_host() {
+#ifdef _WIN32
+  const char* const name = std::getenv("COMPUTERNAME");
+  return name ? name : "this host";
+#else
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "this host";
+#endif
+}
+
+// --- cores ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
+
+// Counts the cores of this machine, as far as the system tells.
+int cores_of_machine() {
+  static const int found = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return found;
+}
 
 int cores_of_affinity(int otherwise) {
 #if defined(__linux__)
@@ -72,11 +152,6 @@ int environment_limit(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
   const int limit = text ? std::atoi(text) : 0;
   return limit > 0 ? limit : otherwise;
-}
-
-int cores_of_machine() {
-  static const int found = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return found;
 }
 
 // Lines of the list are NUMBER:CONTROLLERS:GROUP, without controllers for version 2.

@@ -1,0 +1,48 @@
+// The planner: formulas to plan, by a list of passes; its job, and a record of what each pass did.
+#pragma once
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+#include "plan/outputs.hpp"
+#include "plan/plan.hpp"
+
+namespace kernweave {
+
+struct Job {
+  std::vector<OutputFormula> outputs;
+  std::vector<Expr> extents;  // formulas not computed whose variables say how many i and j there are
+  Precision precision;
+  Pairs pairs = Pairs::all;
+  Expr allowed{};       // of restricted pairs: true where a pair exists; null where no formula says so
+  bool rewrite = true;  // false: as written, for the oracle
+  bool checks = false;  // verify the graph and the plan between stages
+};
+
+// All that a plan depends on: jobs with the same key have the same plan, names in messages included.
+std::string job_key(const Job& job);
+
+// A record of what each pass did, for explain(): names, times, and how the formula looked after it.
+struct Trace {
+  struct TimedPass {
+    std::string pass;
+    double microseconds;
+    std::string outcome;
+  };
+  std::vector<TimedPass> entries;
+
+  // Runs `pass` and notes its name, its time and, through `describe`, its outcome.
+  template <class Pass, class Describe>
+  auto operator()(const char* name, Pass pass, Describe describe) {
+    const auto start = std::chrono::steady_clock::now();
+    auto result = pass();
+    const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - start;
+    entries.push_back({name, spent.count(), describe(result)});
+    return result;
+  }
+};
+
+// `trace`, where given, records every pass for explain().
+Plan lower(const Job& job, Trace* trace = nullptr);
+
+}  // namespace kernweave
