@@ -1,5 +1,5 @@
-// Aliases become their formulas, which the formula column of the ALIAS rows has as algebra; t(f) and f[rows, ] become f
-// on other leaves.
+// Normal form: aliases become their formulas, read as algebra; t(f) and f[rows, ] become f on other leaves, differences
+// get a common centre.
 #include "expr/rewrite.hpp"
 
 #include <algorithm>
@@ -45,31 +45,7 @@ Expr tensor_dot(Expr x, Expr y, Attributes lists) {
   return tensor_dot(x, y, Contraction{lists.list(), lists.list(), lists.list(), lists.list(), lists.list()});
 }
 
-}  // namespace
-
-Expr expanded_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
-  [[maybe_unused]] const Expr x = args[0];
-  [[maybe_unused]] const Expr y = args.size() > 1 ? args[1] : Expr();
-  [[maybe_unused]] const Expr z = args.size() > 2 ? args[2] : Expr();
-  [[maybe_unused]] const int a0 = attributes.empty() ? 0 : attributes[0];
-  [[maybe_unused]] const int a1 = attributes.size() > 1 ? attributes[1] : 0;
-  [[maybe_unused]] const Attributes lists(attributes);
-  switch (op) {
-#define ALIAS1(Name, fn, attributes, formula, ...) \
-  case Op::Name: return formula;
-#define ALIAS2(Name, fn, attributes, formula, ...) \
-  case Op::Name: return formula;
-#define ALIAS3(Name, fn, attributes, formula, ...) \
-  case Op::Name: return formula;
-#include "kernweave/ops.def"
-    default: break;
-  }
-  fail(Fault::internal, row(op).name, " is not an alias");
-}
-
-// --- normalise -----------------------------------------------------------------------------------------------------
-
-namespace {
+// --- leaves --------------------------------------------------------------------------------------------------------
 
 // Rebuilds a formula on other leaves. A gather stays with its variable; its row numbers are remade.
 template <class Leaf>
@@ -137,6 +113,26 @@ Expr normalised_node(Expr node, const std::vector<Expr>& args) {
 
 }  // namespace
 
+Expr expanded_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes) {
+  [[maybe_unused]] const Expr x = args[0];
+  [[maybe_unused]] const Expr y = args.size() > 1 ? args[1] : Expr();
+  [[maybe_unused]] const Expr z = args.size() > 2 ? args[2] : Expr();
+  [[maybe_unused]] const int a0 = attributes.empty() ? 0 : attributes[0];
+  [[maybe_unused]] const int a1 = attributes.size() > 1 ? attributes[1] : 0;
+  [[maybe_unused]] const Attributes lists(attributes);
+  switch (op) {
+#define ALIAS1(Name, fn, attributes, formula, ...) \
+  case Op::Name: return formula;
+#define ALIAS2(Name, fn, attributes, formula, ...) \
+  case Op::Name: return formula;
+#define ALIAS3(Name, fn, attributes, formula, ...) \
+  case Op::Name: return formula;
+#include "kernweave/ops.def"
+    default: break;
+  }
+  fail(Fault::internal, row(op).name, " is not an alias");
+}
+
 std::vector<Expr> normalised(const std::vector<Expr>& formulas) { return rebuild(formulas, normalised_node<false>); }
 
 Expr normalised_for_derivatives(Expr f) { return rebuild({f}, normalised_node<true>)[0]; }
@@ -144,23 +140,26 @@ Expr normalised_for_derivatives(Expr f) { return rebuild({f}, normalised_node<tr
 // --- centres -------------------------------------------------------------------------------------------------------
 // Leaves are made anew with the operand in whose middle they are to be seen.
 
+namespace {
+
+// A variable that holds numbers, as it lies or read by row numbers.
 bool is_reading(Expr f) {
   if (f->op == Op::Gather) return is_reading(f.arg(0));
   return f->op == Op::Var && variable(f).source == Source::data && variable(f).kind == Kind::real;
 }
 
-Expr variable_read(Expr reading) { return reading->op == Op::Gather ? reading.arg(0) : reading; }
-
-namespace {
-
 // A parameter is one point: it has no middle.
 bool has_middle(Expr reading) { return variable(variable_read(reading)).axis != Axis::param; }
 
-}  // namespace
-
+// Tells whether both are readings relative to the same centre. False where they cannot be: both are parameters, or one
+// counts.
 bool have_common_centre(Expr a, Expr b) {
   return is_reading(a) && is_reading(b) && width(a) == width(b) && (has_middle(a) || has_middle(b));
 }
+
+}  // namespace
+
+Expr variable_read(Expr reading) { return reading->op == Op::Gather ? reading.arg(0) : reading; }
 
 int common_centre(Expr a, Expr b) {
   const int of_a = variable(variable_read(a)).operand, of_b = variable(variable_read(b)).operand;

@@ -54,14 +54,9 @@ void check_normalised(const std::vector<Expr>& formulas);
 // --- centres -------------------------------------------------------------------------------------------------------
 // Data read relative to a centre: what only differences count of may be moved, and is then rounded less.
 
-// A variable that holds numbers, as it lies or read by row numbers.
-bool is_reading(Expr f);
-// The variable that is read.
+// The variable that is read, as it lies or by row numbers.
 Expr variable_read(Expr reading);
-
-// Two readings relative to the same centre, that of the one that comes first among the operands. False where they
-// cannot be: both are parameters, or one counts.
-bool have_common_centre(Expr a, Expr b);
+// The operand relative to whose centre two readings may be: the one that comes first.
 int common_centre(Expr a, Expr b);
 Expr centred(Expr reading, int centre);
 

@@ -159,9 +159,9 @@ std::vector<RowPiece> grouped_rows(const PairSpans& spans, const RowCosts& costs
   return pieces;
 }
 
-// --- units ---------------------------------------------------------------------------------------------------------
-
 }  // namespace
+
+// --- units ---------------------------------------------------------------------------------------------------------
 
 // In pairs: those that are computed, and what rows and spans take besides.
 double Units::work_of(const Range& rows, const PairSpan& span) const {
