@@ -38,7 +38,7 @@ test_that("arguments that are not known, or of no use, are named", {
   x <- cloud(20, 2)
   K <- kernel_gaussian(x, x, 0.3)
   b <- stats::rnorm(20)
-  expect_error(solve(K, b, ridg = 1, max_it = 3), "no argument `max_it`; did you mean `max_iter`",
+  expect_error(solve(K, b, ridg = 1, max_itr = 3), "no argument `max_itr`; did you mean `max_iter`",
                class = "kernweave_error_input")
   expect_error(solve(K %*% K, b, toll = 1), "no argument `toll`; did you mean `tol`", class = "kernweave_error_input")
   expect_error(solve(K, b, method = c("cg", "dense")), "`method`", class = "kernweave_error_input")
