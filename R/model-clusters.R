@@ -58,7 +58,7 @@ print.silhouette_widths <- function(x, ...) {
   widths <- x[, "sil_width"]
   by_cluster <- tapply(widths, x[, "cluster"], mean)
   labels <- attr(x, "labels") %or% names(by_cluster)
-  cat("Silhouette widths of ", format(nrow(x), big.mark = ","), " points in ", length(by_cluster), " clusters: mean ",
+  cat("Silhouette widths of ", count_text(nrow(x), "point"), " in ", length(by_cluster), " clusters: mean ",
       format(mean(widths), digits = 4), "\n", sep = "")
   print(data.frame(size = as.vector(table(x[, "cluster"])), mean = as.vector(by_cluster),
                    below.0 = as.vector(tapply(widths < 0, x[, "cluster"], sum)), row.names = labels), digits = 4)

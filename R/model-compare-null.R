@@ -181,15 +181,15 @@ droppable_inputs <- function(object) {
 # Tabulates fits as stats::drop1() does, with no p-value where a scale would be infinite.
 term_table <- function(object, fits, labels, sign, test, heading) {
   for (k in seq_along(fits)) refuse_other_data(object, fits[[k]], c("the fit", labels[k]))
-  values <- lapply(c(list(object), fits), logLik)
-  pairs <- lapply(fits, function(fit) if (sign < 0) list(fit, object) else list(object, fit))
+  all <- c(list(object), fits)
+  values <- lapply(all, logLik)
   df <- vapply(values, attr, 0, "df")
   table <- data.frame(Df = c(NA, sign * (df[-1] - df[1])), AIC = vapply(values, stats::AIC, 0),
                       row.names = c("<none>", labels))
-  found <- lapply(seq_along(pairs), function(k) {
-    both <- if (sign < 0) values[c(k + 1, 1)] else values[c(1, k + 1)]
-    ratio <- likelihood_ratio(pairs[[k]][[1]], pairs[[k]][[2]], both)
-    c(ratio, by_theory(pairs[[k]][[1]], pairs[[k]][[2]], ratio, table$Df[k + 1], NULL))
+  found <- lapply(seq_along(fits), function(k) {
+    both <- if (sign < 0) c(k + 1, 1) else c(1, k + 1)  # the smaller fit first
+    ratio <- likelihood_ratio(all[[both[1]]], all[[both[2]]], values[both])
+    c(ratio, by_theory(all[[both[1]]], all[[both[2]]], ratio, table$Df[k + 1], NULL))
   })
   if (test != "none") {
     table$LRT <- c(NA, vapply(found, `[[`, 0, "ratio"))

@@ -75,7 +75,11 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
 
 response_of <- function(fit) {
   if (inherits(fit, "knn_fit")) return(if (is.factor(fit$y)) fit$y else as.matrix(fit$y))
-  if (is_gp_family(fit)) as.matrix(family_observed(fit)) else as.matrix(fit$fitted.values + fit$residuals)
+  y <- fit$fitted.values + fit$residuals
+  if (!is_gp_family(fit)) return(as.matrix(y))
+  # Differences round: shares of trials and counts are as they were given.
+  a <- fit$weights %or% rep(1, length(y))
+  as.matrix(switch(fit$data$family$title, Gamma = y, binomial = ifelse(a > 0, round(a * y) / a, y), round(y)))
 }
 
 # Scores rows left out. The columns of `table` are shares of votes for classes, or means and standard deviations: with a

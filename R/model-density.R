@@ -145,10 +145,10 @@ predict.dbscan_fit <- function(object, newdata = NULL, ...) {
 #' @export
 print.dbscan_fit <- function(x, ...) {
   size <- table(x$cluster[x$cluster > 0])
-  cat("Density clusters of ", format(length(x$cluster), big.mark = ","), " points (", x$dist, ", eps = ",
+  cat("Density clusters of ", count_text(length(x$cluster), "point"), " (", x$dist, ", eps = ",
       format(x$eps), ", minPts = ", x$minPts, ")\n", sep = "")
-  cat("  ", counted(length(size), "cluster"), ", ", counted(format(sum(x$core), big.mark = ","), "core"), ", ",
-      counted(format(sum(x$cluster > 0 & !x$core), big.mark = ","), "border point"), ", ",
+  cat("  ", counted(length(size), "cluster"), ", ", count_text(sum(x$core), "core"), ", ",
+      count_text(sum(x$cluster > 0 & !x$core), "border point"), ", ",
       format(sum(x$cluster == 0), big.mark = ","), " noise\n", sep = "")
   if (length(size)) {
     shown <- utils::head(size, 10)
@@ -230,7 +230,7 @@ lof_scores <- function(x, k = 4, metric = "euclidean") {
   factor <- rowMeans(of_neighbours(density)) / density
   among_copies <- is.nan(factor)
   if (any(among_copies)) {
-    message(counted(format(sum(among_copies), big.mark = ","), "point"), " with as many copies as neighbours, ", k,
+    message(count_text(sum(among_copies), "point"), " with as many copies as neighbours, ", k,
             " or more: the factor is 1")
   }
   factor[among_copies] <- 1

@@ -108,10 +108,10 @@ cook_picture <- function(fit) {
   if (!any(is.finite(found))) {
     abort("unsupported", "Cook's distances are not known where there is no noise (`nugget` 0)")
   }
-  n <- length(found)
-  largest <- utils::head(order(-found), 3)
-  rows <- if (n <= most_drawn) seq_len(n) else sort(utils::head(order(-found), most_drawn))
-  picture("observation", "Cook's distance", main = drawn_title("Cook's distances", n),
+  down <- order(-found)
+  largest <- utils::head(down, 3)
+  rows <- sort(utils::head(down, most_drawn))
+  picture("observation", "Cook's distance", main = drawn_title("Cook's distances", length(found)),
           intervals = data.frame(x = rows, y = 0, xend = rows, yend = found[rows]),
           labels = data.frame(x = largest, y = found[largest], label = names[largest]))
 }

@@ -122,7 +122,7 @@ predict.kpca_fit <- function(object, newdata = NULL, ...) {
 #' @param digits significant digits
 #' @export
 print.kpca_fit <- function(x, digits = 4, ...) {
-  cat("Kernel PCA of ", format(nrow(x$x), big.mark = ","), " points, ", format(x$kernel),
+  cat("Kernel PCA of ", count_text(nrow(x$x), "point"), ", ", format(x$kernel),
       if (!x$center) ", not centred", "\n", sep = "")
   share <- x$values / x$total
   table <- rbind(Value = x$values, Proportion = share, Cumulative = cumsum(share))

@@ -88,13 +88,6 @@ loo_predictor <- function(object) {
   loo_of(list(model = model, system = system, weights = gp_weights(model, system)))
 }
 
-# The response as it was given, without what differences have rounded off: shares of trials, or counts.
-family_observed <- function(fit) {
-  y <- fit$fitted.values + fit$residuals
-  a <- fit$weights %or% rep(1, length(y))
-  switch(fit$data$family$title, Gamma = y, binomial = ifelse(a > 0, round(a * y) / a, y), round(y))
-}
-
 # Settings of another fit by the same family; its further parameter is estimated if it is among the `free` ones.
 with_family_of <- function(settings, fit, free) {
   family <- fit$data$family

@@ -248,7 +248,7 @@ print_gp_title <- function(x) {
   parts <- kernel_parts(x$kernel)
   kernel <- if (is.null(parts$op)) paste0(parts$title, places_text(parts)) else format(x$kernel)
   title <- if (x$variance > 0) paste0("Gaussian process, ", kernel) else "Linear model"
-  cat(title, ", ", family_text(x), x$method, ", ", format(n, big.mark = ","), " points, ",
+  cat(title, ", ", family_text(x), x$method, ", ", count_text(n, "point"), ", ",
       how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x),
       "\n", sep = "")

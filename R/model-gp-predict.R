@@ -86,18 +86,15 @@ gp_se <- function(object, x, F, of_trend, m) {
     found <- local_process(object, x, m)
     return(sqrt(found[, 2] + missing) * !found[, 3])
   }
-  if (is_approximated(rep(nrow(model$x), 2), object$control)) say_exact_errors(object, x)
+  if (is_approximated(rep(nrow(model$x), 2), object$control)) {
+    # Products of the errors are not approximated: 64 columns take six times what one takes, a system some twenty.
+    one <- system.time(gp_cross(object, model$x) %*% object$alpha)[["elapsed"]]
+    message("Exact standard errors of approximated fits are from all pairs: about ",
+            format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
+            "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
+  }
   process <- if (model$dense) dense_gp_variance(object, x) else lazy_gp_variance(object, x)
   sqrt(process + missing)
-}
-
-# Products of a fit are approximated, and those of its errors are not: 64 columns take six times what one takes, and a
-# system some twenty products.
-say_exact_errors <- function(object, x) {
-  one <- system.time(gp_cross(object, object$data$x) %*% object$alpha)[["elapsed"]]
-  message("Exact standard errors of approximated fits are from all pairs: about ",
-          format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
-          "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
 }
 
 # The factor is made for the first errors, and kept.
