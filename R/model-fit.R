@@ -43,7 +43,12 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
   if (!identical(probes, 0)) check_count(probes, "probes", least = 2)
   if (!is.null(seed)) check_count(seed, "seed", least = 0)
   if (!is.null(rank)) check_count(rank, "rank")
-  check_series(approximate)
+  tolerance <- is.numeric(approximate) && length(approximate) == 1 && isTRUE(approximate >= 1e-12 && approximate <= 0.1)
+  if (!is.null(approximate) && !isTRUE(approximate) && !isFALSE(approximate) && !identical(approximate, "auto") &&
+      !tolerance) {
+    abort("tolerance", "`approximate` must be \"auto\", TRUE, FALSE or a number from 1e-12 to 0.1, not ",
+          format_value(approximate))
+  }
   if (isFALSE(approximate)) approximate <- NULL
   for (bound in list(lower, upper, start)) {
     if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0 | grepl("^turn", names(bound) %or% "")))) {
@@ -69,13 +74,6 @@ print.kernweave_control <- function(x, ...) {
   none <- setdiff(names(formals(fit_control)), c(names(given), "..."))
   if (length(none)) cat("  not given: ", paste(none, collapse = ", "), "\n", sep = "")
   invisible(x)
-}
-
-check_series <- function(tol) {
-  if (is.null(tol) || isTRUE(tol) || isFALSE(tol) || identical(tol, "auto")) return(invisible())
-  if (is.numeric(tol) && length(tol) == 1 && isTRUE(tol >= 1e-12 && tol <= 0.1)) return(invisible())
-  abort("tolerance", "`approximate` must be \"auto\", TRUE, FALSE or a number from 1e-12 to 0.1, not ",
-        format_value(tol))
 }
 
 # `series`: may sums be approximated?
@@ -246,17 +244,12 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
   if (!is.null(object$trend) && "trend" %in% names(given)) {
-    given$trend <- new_trend_of(object, given$trend, parent.frame())
+    trend <- eval(given$trend, parent.frame())
+    dotted <- inherits(trend, "formula") && "." %in% all.vars(trend)
+    given$trend <- if (dotted) changed_trend(object, trend) else given$trend
   }
   for (name in names(given)) call[name] <- list(given[[name]])  # NULL, too, may be given
   if (evaluate) evaluated_fit(call, parent.frame()) else call
-}
-
-# A trend as it is given, or the old one changed, where the new one has a dot for it.
-new_trend_of <- function(object, expression, frame) {
-  trend <- eval(expression, frame)
-  dotted <- inherits(trend, "formula") && "." %in% all.vars(trend)
-  if (dotted) changed_trend(object, trend) else expression
 }
 
 evaluated_fit <- function(call, frame) {
@@ -301,7 +294,7 @@ deviance.kernweave_fit <- function(object, ...) {
 #' @export
 family.kernweave_fit <- function(object, ...) object$family %or% stats::gaussian()
 
-# Rows of weight 0 take no part.
+# The weights of a fit, one for each row; rows of weight 0 take no part.
 fit_weights <- function(weights, n) {
   if (is.null(weights)) return(NULL)
   if (length(weights) == 1) weights <- rep(weights, n)

@@ -12,7 +12,7 @@ most_leverage_ratio <- 1.1
 most_pairs_of_rows <- 1e8
 neighbours_beside_sums <- c(least = 30, most = 120)
 
-# Numbers `B`, a column for each sum B'y, that span what landmarks tell, those that tell most first, and A B.
+# Returns list(B, AB). B has a column for each sum B'y; columns span what landmarks tell, the most informative first.
 sums_of_all <- function(process, system) {
   model <- process$data
   n <- length(model$y)
@@ -26,8 +26,8 @@ sums_of_all <- function(process, system) {
   list(B = B, AB = matrix(as.vector(system$products$A %*% B), n) + system$noise * B)
 }
 
-# Variances of the process at rows, their own observations among those that tell, where the nugget is `by` times as
-# much: given the sums the covariance of y is A less W W'.
+# Variances of the process at rows after all observations, their own included, with `by` times the nugget. Given the
+# sums, the covariance of y is A - W W'.
 variance_after_sums <- function(process, sums, m, rows, by = 1) {
   model <- process$data
   n <- length(model$y)

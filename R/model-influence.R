@@ -95,9 +95,17 @@ cooks.distance.gp_fit <- function(model, ...) {
   found <- influence_of(model, squares = TRUE, closely = TRUE)
   if (!is.null(found$cook)) return(on_all_rows(model, matrix(found$cook), 0, NULL, one = TRUE))
   moved <- moved_by_one(found, found)
-  by <- sum(found$hat) * ifelse(model$sigma > 0, model$sigma^2, NaN)  # each of its own leverage 1
+  total <- sum(found$hat)
   local <- found$local
-  if (!is.null(local)) local$ratio <- cook_ratio(model, found, moved)
+  if (!is.null(local)) {
+    exact <- found$exact
+    rows <- exact$rows
+    # The sum of leverages is corrected by the audit.
+    exact_total <- max(total - scaled_up(found$hat[rows] - leverage_of(found, exact), found)[["sum"]], least_leverage)
+    local$ratio <- audited_ratio(model, "Cook's distances", moved[rows] / found$own[rows]^2 / total,
+                                 moved_by_one(found, exact) / exact$own^2 / exact_total)
+  }
+  by <- total * ifelse(model$sigma > 0, model$sigma^2, NaN)  # each of its own leverage 1
   on_all_rows(model, t(t(found$loo^2 * moved) / by), 0, local)
 }
 
@@ -105,16 +113,6 @@ cooks.distance.gp_fit <- function(model, ...) {
 moved_by_one <- function(found, parts) {
   w <- if (is.null(parts$rows)) found$w else found$w[parts$rows]
   pmax(w - 2 * found$ridge * parts$own + found$ridge^2 * parts$square, 0)
-}
-
-# Compares Cook's distances with exact ones at the audited rows, by what the audit knows of the sum of leverages.
-cook_ratio <- function(model, found, moved) {
-  exact <- found$exact
-  rows <- exact$rows
-  off <- scaled_up(found$hat[rows] - leverage_of(found, exact), found)[["sum"]]
-  total <- max(sum(found$hat) - off, least_leverage)
-  audited_ratio(model, "Cook's distances", moved[rows] / found$own[rows]^2 / sum(found$hat),
-                moved_by_one(found, exact) / exact$own^2 / total)
 }
 
 #' @rdname fit-influence
@@ -131,7 +129,7 @@ residuals.kernel_ridge <- function(object, type = c("response", "loo"), ...) {
   stats::naresid(object$na.action, object$residuals)
 }
 
-# Rows of weight 0 have told nothing, and their residuals are of others anyway.
+# The residual of a row of weight 0 is its leave-one-out residual, since the fit does not use the row.
 loo_residuals <- function(fit) {
   found <- influence_of(fit)
   on_all_rows(fit, found$loo, fit$residuals, found$local)
@@ -193,33 +191,25 @@ as_process <- function(fit) {
   kept$process
 }
 
-# P_ii and, where these are asked for, (P W^-1 P)_ii: from the inverse, or by neighbours, with what an audit says, and
-# `closely` where leverages are wanted.
-inverse_parts <- function(process, squares, closely = FALSE) {
+# P_ii and, with `squares`, (P W^-1 P)_ii, found once: from the inverse, or by neighbours, with the results of an audit,
+# and `closely` for leverages.
+inverse_parts <- function(process, squares, closely) {
   kept <- process$kept
   key <- paste0("inverse", if (squares) "_squares", if (closely) "_closely")
-  if (is.null(kept[[key]])) {
-    begin_work("leaving one out")
-    on.exit(end_work("leaving one out"))
-    kept[[key]] <- found_inverse_parts(process, squares, closely)
-  }
-  kept[[key]]
-}
-
-found_inverse_parts <- function(process, squares, closely) {
+  if (!is.null(kept[[key]])) return(kept[[key]])
+  begin_work("leaving one out")
+  on.exit(end_work("leaving one out"))
   model <- process$data
-  w <- model$w
-  U <- process$U
   system <- kept_system(process)
   if (process$variance == 0) {
     found <- list(own = 1 / system$noise, square = 1 / (system$noise * process$nugget))
   } else if (model$dense) {
     inverse <- chol2inv(system$root)
-    found <- list(own = diag(inverse), square = as.vector(inverse^2 %*% (1 / w)))
+    found <- list(own = diag(inverse), square = as.vector(inverse^2 %*% (1 / model$w)))
   } else found <- local_inverse_parts(process, system, squares, closely)
   out <- c(less_trend(process, system, found, squares), list(local = found$local))
   if (!is.null(found$exact)) out$exact <- c(found$exact["rows"], less_trend(process, system, found$exact, squares))
-  out
+  kept[[key]] <- out
 }
 
 # Computes the parts of P from the parts of A^-1, of all rows or of some.
@@ -286,7 +276,7 @@ without_self <- function(near, rows) {
 # The largest ratio for rows that are left out. Leverages go with its square, so that it is smaller than most_ratio.
 most_ratio_of_rows <- 1.05
 
-# Audits the variances of left-out rows at a few observations, as audited_neighbours() does.
+# Audits the variances of left-out rows at a few observations, as audited_neighbours() does, and tells the result.
 audited_left_out <- function(process, system) {
   n <- length(process$data$y)
   rows <- privately(process$control$seed %or% 1, sort(sample.int(n, min(n, audit_places))))
@@ -301,15 +291,9 @@ audited_left_out <- function(process, system) {
     if (max(ratio) <= most_ratio_of_rows || m >= min(most_neighbours, n - 1)) break
     m <- min(2 * m, most_neighbours, n - 1)
   }
-  tell_of_rows(list(neighbours = m, ratio = c(mean = mean(ratio), largest = max(ratio)),
-                    exact = list(rows = rows, own = 1 / exact, square = colSums(solved^2 / process$data$w))))
-}
-
-tell_of_rows <- function(audit) {
-  largest <- audit$ratio[["largest"]]
-  text <- paste0("an observation is left out by the ", audit$neighbours, " others nearest to it, whose standard ",
-                 "deviation of it is at most ", format(largest, digits = 4), " times that of all others, at ",
-                 audit_places, " rows")
-  if (largest > most_ratio_of_rows) warn("approximate", text) else message("kernweave: ", text, ". (Said once.)")
-  audit
+  text <- paste0("an observation is left out by the ", m, " others nearest to it, whose standard deviation of it is ",
+                 "at most ", format(max(ratio), digits = 4), " times that of all others, at ", audit_places, " rows")
+  if (max(ratio) > most_ratio_of_rows) warn("approximate", text) else message("kernweave: ", text, ". (Said once.)")
+  list(neighbours = m, ratio = c(mean = mean(ratio), largest = max(ratio)),
+       exact = list(rows = rows, own = 1 / exact, square = colSums(solved^2 / process$data$w)))
 }

@@ -81,12 +81,10 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
 # --- bandwidths ---------------------------------------------------------------------------------------------
 
 kde_bandwidth <- function(x, bandwidth, mass, control) {
-  if (is.character(bandwidth)) {
-    method <- choice_of(bandwidth[1], c("nrd", "ml", "ucv"), "bandwidth")
-    if (method == "nrd") return(list(H = reference_bandwidth(x, mass), method = method))
-    return(searched_bandwidth(x, mass, method, control))
-  }
-  list(H = given_bandwidth(bandwidth, ncol(x)), method = "given")
+  if (!is.character(bandwidth)) return(list(H = given_bandwidth(bandwidth, ncol(x)), method = "given"))
+  method <- choice_of(bandwidth[1], c("nrd", "ml", "ucv"), "bandwidth")
+  if (method == "nrd") list(H = reference_bandwidth(x, mass), method = method)
+  else searched_bandwidth(x, mass, method, control)
 }
 
 # The normal reference rule, of as many points as equal masses would be.
@@ -215,20 +213,16 @@ predict.kde_fit <- function(object, newdata = NULL, log = FALSE, loo = FALSE, ty
   if (loo && !is.null(newdata)) abort("input", "`loo = TRUE` is for the fit's own points; leave out `newdata`")
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
   out <- at_complete(x, function(at) {
-    if (type == "score") return(kde_score(object, at, loo))
-    logs <- if (loo) object$loo else kde_log(object, at)
-    if (log) logs else exp(logs)
+    if (type == "density") {
+      logs <- if (loo) object$loo else kde_log(object, at)
+      return(if (log) logs else exp(logs))
+    }
+    terms <- kde_terms(object, at, bandwidth_root(object$bandwidth))
+    if (loo) terms <- lazy_if(row_index() != col_index(), terms, -Inf)
+    towards <- sumsoftmaxweight(terms, weight = Vj(unname(strip_term(object$x)))) - unname(at)
+    structure(t(solve(object$bandwidth, t(towards))), dimnames = list(NULL, colnames(object$bandwidth)))
   })
   if (is.null(newdata)) stats::napredict(object$na.action, out) else out
-}
-
-kde_score <- function(fit, at, loo) {
-  logs <- kde_terms(fit, at, bandwidth_root(fit$bandwidth))
-  if (loo) logs <- lazy_if(row_index() != col_index(), logs, -Inf)
-  x <- unname(strip_term(fit$x))
-  out <- t(solve(fit$bandwidth, t(sumsoftmaxweight(logs, weight = Vj(x)) - unname(at))))
-  dimnames(out) <- list(NULL, colnames(fit$bandwidth))
-  out
 }
 
 #' @rdname kde_fit
@@ -299,10 +293,8 @@ plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL,
   if (D == 1) {
     return(picture(names, "Density", curve = data.frame(x = axes[[1]], y = height), rug = data.frame(x = x[, 1])))
   }
-  grid <- data.frame(x = places[, 1], y = places[, 2], z = height)
-  picture(names[1], names[2], points = data.frame(x = x[, 1], y = x[, 2]),
-          contours = structure(grid, levels = mass_levels(object, mass), labels = paste0(100 * mass, " %")))
+  levels <- unname(stats::quantile(object$fitted.values, 1 - mass))  # so much of the mass of the points exceeds them
+  grid <- structure(data.frame(x = places[, 1], y = places[, 2], z = height), levels = levels,
+                    labels = paste0(100 * mass, " %"))
+  picture(names[1], names[2], points = data.frame(x = x[, 1], y = x[, 2]), contours = grid)
 }
-
-# The densities that so much of the mass of the points exceeds.
-mass_levels <- function(fit, mass) unname(stats::quantile(fit$fitted.values, 1 - mass))

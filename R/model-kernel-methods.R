@@ -65,7 +65,16 @@ kernel_text <- function(k) {
   parts <- kernel_parts(k)
   variance <- parts$parameters$variance
   times <- if (is.null(variance)) "variance x " else if (!identical(variance, 1)) paste0(shown(variance), " x ")
-  if (is.null(parts$op)) return(paste0(times, parts$title, parameter_text(parts), places_text(parts)))
+  if (is.null(parts$op)) {
+    named <- parts$parameters[setdiff(names(parts$parameters), "variance")]
+    texts <- vapply(names(named), function(name) {
+      if (!is.null(named[[name]])) {
+        return(paste0(", ", name, " ", shown(named[[name]]), if (name %in% parts$free) " (estimated from here)"))
+      }
+      paste0(", ", if (name == "scale" && parts$ard) "a scale for each variable" else name, " to be estimated")
+    }, "")
+    return(paste0(times, parts$title, paste(texts, collapse = ""), places_text(parts)))
+  }
   filled <- lapply(1:2, function(k) {
     keys <- parts$keys[[k]]
     inner <- kernel_parts(parts$of[[k]])
@@ -76,16 +85,6 @@ kernel_text <- function(k) {
   paste0(times, "(", filled[[1]], ") ", c("+" = "+", "*" = "x")[[parts$op]], " (", filled[[2]], ")")
 }
 
-parameter_text <- function(parts) {
-  named <- parts$parameters[setdiff(names(parts$parameters), "variance")]
-  text <- vapply(names(named), function(name) {
-    value <- named[[name]]
-    each <- if (name == "scale" && parts$ard) "a scale for each variable" else name
-    if (is.null(value)) return(paste0(", ", each, " to be estimated"))
-    paste0(", ", name, " ", shown(value), if (name %in% parts$free) " (estimated from here)")
-  }, "")
-  paste(text, collapse = "")
-}
 shown <- function(value) {
   if (is_lazy(value)) return("given lazily")
   paste(vapply(as.vector(value), format, "", digits = 4), collapse = " ")

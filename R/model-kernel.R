@@ -103,8 +103,13 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
     kernel <- matern_name(given$nu)
     if (kernel != "matern") given$nu <- NULL
   }
-  known <- if (!is.function(kernel)) named_kernel(kernel)
-  else own_kernel(kernel, as_typed(substitute(kernel), parent.frame()))
+  if (is.function(kernel)) known <- own_kernel(kernel, as_typed(substitute(kernel), parent.frame()))
+  else {
+    name <- one_of(kernel, c(names(kernel_rows), names(kernel_aliases)), "kernel")
+    if (name %in% names(kernel_aliases)) name <- kernel_aliases[[name]]
+    row <- kernel_rows[[name]]
+    known <- list(name = name, title = row$title, more = row$more %or% list(), scaled = TRUE)
+  }
   axes <- aniso_parameters(aniso, known, ard, if (!missing(metric)) metric)
   check_parameter_names(names(given) %or% rep("", length(given)), c(names(known$more), "scale", "variance"),
                         known$title)
@@ -118,12 +123,6 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
 }
 
 kernel_aliases <- c(exponential = "matern12", laplacian = "matern12")
-
-named_kernel <- function(kernel) {
-  name <- one_of(kernel, c(names(kernel_rows), names(kernel_aliases)), "kernel")
-  if (name %in% names(kernel_aliases)) name <- kernel_aliases[[name]]
-  list(name = name, title = kernel_rows[[name]]$title, more = kernel_rows[[name]]$more %or% list(), scaled = TRUE)
-}
 
 # Returns the user's text for an argument that functions have handed on, from `frame`, under names of their own.
 as_typed <- function(expression, frame) {
@@ -180,8 +179,8 @@ free_parameters <- function(parameters, estimate = NULL) {
   names(parameters)[names(parameters) %in% free]
 }
 
-# `parts`: name, title, fun (of one's own kernels), parameters, free, ard, and what kernel_places() has; in a fit the
-# numbers of its columns; of a sum or product op and of, two kernels, and keys, the names of their parameters in them.
+# `parts`: name, title, fun (of a user's kernel), parameters, free, ard, and the list of kernel_places(); in a fit also
+# columns, by number. A sum or product has op, of, its two kernels, and keys, the names of their parameters in them.
 new_kernel <- function(parts) {
   force(parts)
   k <- function(x, y = NULL, ...) kernel_value(parts, x, y, list(...))
@@ -223,20 +222,18 @@ with_whole_levels <- function(x, levels) {
   if (is_lazy(x)) x * Pm(by, name = "levels") else t(t(x) * by)
 }
 
+# A function of one's own gets lazy points or, if it makes lazy points itself by Vi(), the points as given.
 own_value <- function(fun, x, y, parameters) {
-  arguments <- c(own_points(fun, x, y), parameters[names(parameters) %in% names(formals(fun))])
+  lazily <- !"Vi" %in% all.names(body(fun))
+  if (is.null(y)) y <- if (lazily && is_lazy(x)) t(x) else x
+  if (lazily && !is_lazy(x)) x <- Vi(strip_term(x), name = "x")
+  if (lazily && !is_lazy(y)) y <- Vj(strip_term(y), name = "y")
+  arguments <- c(list(x, y), parameters[names(parameters) %in% names(formals(fun))])
   withCallingHandlers(do.call(fun, arguments), error = function(e) {
     if (inherits(e, "kernweave_error")) return()
     abort("input", "`kernel` must be a function of lazy points `x` and `y` that makes a lazy tensor, as ",
           "kernel_cauchy() does; this one says: ", conditionMessage(e))
   })
-}
-
-# A function of one's own gets lazy points, or, where it makes them itself by Vi(), what the kernel was given.
-own_points <- function(fun, x, y) {
-  if ("Vi" %in% all.names(body(fun))) return(list(x, if (is.null(y)) x else y))
-  if (is.null(y)) y <- if (is_lazy(x)) t(x) else x
-  list(if (is_lazy(x)) x else Vi(strip_term(x), name = "x"), if (is_lazy(y)) y else Vj(strip_term(y), name = "y"))
 }
 
 # Returns the order of sums on which a kernel is positive definite: the highest of its parts; NA for a user's kernel.

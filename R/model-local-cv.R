@@ -1,7 +1,7 @@
 # Bandwidths of a local regression: criteria, and the search for the least.
 
-# Mean square of what each observation differs from its fit without it: its residual over 1 less its leverage, or,
-# where that is little and rounding would show, a pass without it.
+# The mean squared leave-one-out residual: the residual divided by 1 - leverage or, if that is so small that rounding
+# would show, from a pass without the observation.
 local_cv <- function(part, degree, h, fit = NULL) {
   fit <- fit %or% line_values(part, degree, h, part$x, seq_len(nrow(part$x)), errors = FALSE)
   left_out <- (part$y - fit$fit) / (1 - fit$leverage)
@@ -26,19 +26,19 @@ local_bandwidth <- function(part, degree, bandwidth, control, names) {
   D <- ncol(part$x)
   spans <- apply(part$x, 2, function(v) diff(range(v)))
   spans[spans == 0] <- 1  # of rows that weigh something
-  found <- if (is.numeric(bandwidth)) list(h = check_widths(bandwidth, D), method = "given")
-           else searched_widths(part, degree, choice_of(bandwidth[1], c("cv", "aicc"), "bandwidth"), control, spans)
+  if (is.numeric(bandwidth)) {
+    if (!length(bandwidth) %in% c(1, D)) {
+      abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
+    }
+    right <- is.finite(bandwidth) & bandwidth > 0
+    if (!all(right)) abort("value", "`bandwidth` must be positive and finite, not ", format(bandwidth[!right][1]))
+    found <- list(h = rep_len(as.numeric(bandwidth), D), method = "given")
+  } else {
+    method <- choice_of(bandwidth[1], c("cv", "aicc"), "bandwidth")
+    found <- searched_widths(part, degree, method, control, spans)
+  }
   names(found$h) <- names
   c(found, list(limits = 100 * spans))
-}
-
-check_widths <- function(bandwidth, D) {
-  if (!length(bandwidth) %in% c(1, D)) {
-    abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
-  }
-  right <- is.finite(bandwidth) & bandwidth > 0
-  if (!all(right)) abort("value", "`bandwidth` must be positive and finite, not ", format(bandwidth[!right][1]))
-  rep_len(as.numeric(bandwidth), D)
 }
 
 # A criterion has many minima, and narrow ones. They are looked for on a grid and on at most 500 rows; the best of them
@@ -53,7 +53,7 @@ searched_widths <- function(part, degree, method, control, spans) {
   rows <- min(n, 500)
   starts <- NULL
   repeat {
-    some <- part_rows(part, unique(round(seq(1, n, length.out = rows))))
+    some <- lapply(part, kept_rows, unique(round(seq(1, n, length.out = rows))))
     f <- function(h) {
       h <- exp(pmin(pmax(h, bounds$lower), bounds$upper))
       widths <- paste(vapply(h, format, "", digits = 2), collapse = " ")
@@ -86,8 +86,6 @@ expected_of_search <- function(part, degree, h, errors) {
   30 * ncol(part$x)^1.5 * n / length(rows) * system.time(pass())[["elapsed"]]
 }
 
-part_rows <- function(part, rows) lapply(part, function(v) if (is.matrix(v)) v[rows, , drop = FALSE] else v[rows])
-
 # The best places of a grid, which goes from bandwidths that see no difference to those that see the nearest alone. From
 # three places, each variable in turn goes to its best level until none does; of all places seen, those that have no
 # better one beside them are minima.
@@ -119,13 +117,11 @@ grid_minima <- function(f, unit, most = 4) {
 
 # Minimises f roughly from each start, and to the end from the best. `others`: the best two points, to go on from.
 best_minimum <- function(f, starts, bounds, control) {
-  rough <- control
-  rough$tol <- max(control$tol, 1e-2)
+  rough <- replace(control, "tol", max(control$tol, 1e-2))
   found <- lapply(starts, function(start) minimised(f, start, bounds, rough))
   found <- found[order(vapply(found, `[[`, 0, "value"))]
-  best <- minimised(f, found[[1]]$par, bounds, control)
-  found[[1]] <- best
-  c(best, list(others = lapply(utils::head(found, 2), `[[`, "par")))
+  found[[1]] <- minimised(f, found[[1]]$par, bounds, control)
+  c(found[[1]], list(others = lapply(utils::head(found, 2), `[[`, "par")))
 }
 
 # Minimises f by differences, which cost a pass each; a single variable by golden section.

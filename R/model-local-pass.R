@@ -83,8 +83,8 @@ named_moments <- function(sums, long, p) {
 
 # --- lines --------------------------------------------------------------------------------------------------
 
-# Lines through the mean of what is in reach, `away` the places. Where that has no width in a direction the line is
-# level there.
+# Lines through the weighted mean of the observations, at the places `away`. In a direction in which the observations
+# have no width a line is level.
 solved_line <- function(moments, away, part, h) {
   D <- dim(moments$M)[2] - 1
   k <- seq_len(D)
@@ -94,7 +94,9 @@ solved_line <- function(moments, away, part, h) {
   S <- raw
   for (a in k) for (b in k) S[, a, b] <- S[, a, b] - mean[, a] * mean[, b]
   step <- away[, k, drop = FALSE] - mean
-  solved <- solve_each(S, step, raw, level_width(part$x[, k, drop = FALSE], h))
+  # A line is level below a small part of the kernel's variance, or of all observations' where that is less.
+  all <- colMeans(sweep(part$x[, k, drop = FALSE], 2, colMeans(part$x)[k])^2) / h[k]^2
+  solved <- solve_each(S, step, raw, 1e-10 * ifelse(all > 0, pmin(1, all), 1))
   slope <- solved$x / mass
   q <- ncol(part$y)
   constant <- moments$Y[, seq_len(q), drop = FALSE] / mass
@@ -117,12 +119,6 @@ squared_shares <- function(long, mass, mean, slope) {
     }
   }
   out
-}
-
-# The variance below which lines become level: a small part of the kernel's, or of all observations' where that is less.
-level_width <- function(x, h) {
-  all <- colMeans(sweep(x, 2, colMeans(x))^2) / h[seq_len(ncol(x))]^2
-  1e-10 * ifelse(all > 0, pmin(1, all), 1)
 }
 
 # Many small systems at once, by Cholesky; a direction whose width is below `level` is left out, by degrees. `narrow`:

@@ -44,7 +44,7 @@ local_reg.default <- function(x, y, degree = 1, bandwidth = c("cv", "aicc"), wei
                               ...) {
   refuse_more(...)
   check_control(control)
-  if (missing(y)) abort("input", "`y` is not given")
+  check_given(y, "y")
   inputs <- fit_matrix(x)
   local_of(inputs, y, degree, bandwidth, weights, control, match.call())
 }
@@ -73,11 +73,13 @@ local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
   used <- heavy_rows(x, unname(y), weights)
   if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))
   chosen <- local_bandwidth(used, degree, bandwidth, control, colnames(inputs$x) %or% inputs$names)
-  own <- local_fit(used, degree, chosen$h)
+  own <- local_values(used, degree, chosen$h, used$x, seq_len(nrow(used$x)))
+  df <- nrow(used$x) - 2 * sum(own$leverage) + sum(used$w * own$square)
+  sigma <- sqrt(colSums(used$w * (used$y - own$fit)^2) / max(df, 1e-8))  # of the noise of weight 1
   all <- if (nrow(used$x) == nrow(x)) own else local_values(used, degree, chosen$h, x)
   fit <- new_fit("local_reg", call, inputs, data = used, weights = weights, bandwidth = chosen$h,
                  method = chosen$method, criterion = chosen$criterion %or% local_cv(used, degree, chosen$h, own),
-                 degree = degree, df = own$v1, df.residual = own$df, sigma = own$sigma, fitted.values = all$fit,
+                 degree = degree, df = sum(own$leverage), df.residual = df, sigma = sigma, fitted.values = all$fit,
                  residuals = y - all$fit, leverage = own$leverage, limits = chosen$limits)
   fit[c("fitted.values", "residuals")] <- lapply(fit[c("fitted.values", "residuals")], as_response, y, inputs$x)
   fit
@@ -109,16 +111,6 @@ as_response <- function(values, y, x) {
   values
 }
 
-# Computes fits, leverages, degrees of freedom and the deviation of the noise of weight 1, at the observations.
-local_fit <- function(part, degree, h) {
-  n <- nrow(part$x)
-  found <- local_values(part, degree, h, part$x, seq_len(n))
-  v1 <- sum(found$leverage)
-  df <- n - 2 * v1 + sum(part$w * found$square)
-  sigma <- sqrt(colSums(part$w * (part$y - found$fit)^2) / max(df, 1e-8))
-  c(found, list(v1 = v1, df = df, sigma = sigma))
-}
-
 # --- methods ------------------------------------------------------------------------------------------------
 
 #' @rdname local_reg
@@ -131,7 +123,7 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
   refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   q <- ncol(object$data$y)
-  if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
+  if (interval != "none") refuse_many_of(object, "intervals are those")
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
   found <- at_complete(x, function(at) {
     values <- local_values(object$data, object$degree, object$bandwidth, matrix(at, ncol = ncol(object$data$x)))
@@ -159,7 +151,7 @@ with_interval <- function(fit, se, object, interval, level) {
 #' @param digits significant digits
 #' @export
 print.local_reg <- function(x, digits = 4, ...) {
-  title <- if (is.null(x$formula)) paste(counted(ncol(x$x), "input")) else deparse1(x$formula)
+  title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
   cat("Local ", c("constant", "linear")[x$degree + 1], " regression, ", title, ", ",
       format(nrow(x$x), big.mark = ","), " points\n", sep = "")
   widths <- ifelse(x$bandwidth > 0.3 * x$limits, c("Inf (drops out)", "Inf (linear)")[x$degree + 1],

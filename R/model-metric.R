@@ -33,8 +33,16 @@ as_metric <- function(metric, argument = "metric") {
 
 # Lazy distances of points of plain numbers, refused where a row has none.
 metric_pairs <- function(metric, x, y = x) {
-  if (metric$name %in% c("braycurtis", "hellinger")) check_amounts(metric$name, x, y)
-  if (metric$name == "braycurtis") check_not_empty(x)
+  if (metric$name %in% c("braycurtis", "hellinger")) {
+    amounts <- paste(metric$name, "is a distance of amounts, and")
+    negative <- which(rowSums(x < 0) > 0)
+    if (length(negative)) abort("data", amounts, " row ", first_few(negative), " is negative")
+    if (any(y < 0)) abort("data", amounts, " there are negative ones")
+  }
+  empty <- if (metric$name == "braycurtis") which(rowSums(x) == 0)
+  if (length(empty) > 1) {
+    abort("data", "rows ", first_few(empty), " are empty: the Bray-Curtis distance of two such rows is 0 / 0")
+  }
   if (metric$name == "chordal") {
     y <- on_sphere(y, earth_radius)  # first: it may stand for x
     x <- on_sphere(x, earth_radius)
@@ -46,17 +54,4 @@ metric_pairs <- function(metric, x, y = x) {
 strip_term <- function(x) {
   attr(x, "term") <- NULL
   x
-}
-
-check_amounts <- function(name, x, y) {
-  negative <- which(rowSums(x < 0) > 0)
-  if (length(negative)) abort("data", name, " is a distance of amounts, and row ", first_few(negative), " is negative")
-  if (any(y < 0)) abort("data", name, " is a distance of amounts, and there are negative ones")
-}
-
-# Two rows that add up to 0 have no such distance.
-check_not_empty <- function(x) {
-  empty <- which(rowSums(x) == 0)
-  if (length(empty) < 2) return(invisible())
-  abort("data", "rows ", first_few(empty), " are empty: the Bray-Curtis distance of two such rows is 0 / 0")
 }

@@ -48,7 +48,7 @@ knn_fit <- function(x, ...) UseMethod("knn_fit")
 knn_fit.default <- function(x, y, k = 5, weights = c("equal", "inverse"), metric = "euclidean", standardize = TRUE,
                             ...) {
   refuse_more(...)
-  if (missing(y)) abort("input", "`y` is not given")
+  check_given(y, "y")
   nearest_of(fit_matrix(x, y), y, k, weights, metric, standardize, match.call())
 }
 
@@ -109,7 +109,7 @@ classes_or_numbers <- function(y, n) {
   as.factor(y)
 }
 
-# In units of the fit, of places or of the rows themselves, each without itself.
+# Neighbours, in units of the fit, of places or, without places, of the fit's rows, each without itself.
 neighbours_of <- function(fit, k, at) {
   x <- scaled_columns(unname(strip_term(fit$x)), fit$units)
   if (!is.null(at)) at <- scaled_columns(unname(strip_term(at)), fit$units)
@@ -175,7 +175,7 @@ neighbour_means <- function(fit, found) {
   lapply(list(fit = "fit", se = "se"), function(part) do.call(cbind, lapply(each, `[[`, part)))
 }
 
-# Votes with those of one more neighbour: `sum`, a column for each class, and `near`, how far its nearest one is.
+# Adds the votes of one more neighbour: `sum` has a column for each class, `near` the distance of its nearest neighbour.
 with_votes <- function(votes, fit, found, w, place) {
   if (is.null(votes)) {
     sum <- matrix(0, nrow(w), nlevels(fit$y), dimnames = list(NULL, levels(fit$y)))
@@ -193,8 +193,6 @@ class_votes <- function(fit, found) {
   for (place in seq_len(ncol(w))) votes <- with_votes(votes, fit, found, w, place)
   votes
 }
-
-vote_shares <- function(votes) votes$sum / rowSums(votes$sum)
 
 # Sums of the same numbers in another order are equal.
 winner_of <- function(votes) {
@@ -222,8 +220,9 @@ predict.knn_fit <- function(object, newdata = NULL, type = NULL, se.fit = FALSE,
   q <- NCOL(object$y)
   found <- at_complete(x, function(at) {
     near <- neighbours_of(object, object$k, if (!is.null(newdata)) at)
-    switch(type, class = winner_of(class_votes(object, near)), prob = vote_shares(class_votes(object, near)),
-           response = do.call(cbind, neighbour_means(object, near)))
+    if (type == "response") return(do.call(cbind, neighbour_means(object, near)))
+    votes <- class_votes(object, near)
+    if (type == "class") winner_of(votes) else votes$sum / rowSums(votes$sum)
   })
   if (type == "class") {
     classes <- as_classes(found, object)
@@ -294,8 +293,7 @@ glance.knn_fit <- function(x, ...) {
 augment.knn_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
   out <- augmented_rows(x, data, newdata)
-  if (is.null(newdata)) x["na.action"] <- list(NULL)
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
-  if (is.null(newdata) && !is.factor(x$y)) out$.resid <- unname(x$residuals)
+  if (is.null(newdata)) out$.resid <- unname(x$residuals)  # none of classes
   out
 }

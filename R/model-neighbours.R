@@ -79,7 +79,9 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
   out <- at(seq_len(k))
   following <- if (k < ncol(found$index) - exclude_self) at(k + 1)
   tied <- sum(following$nn.dist == out$nn.dist[, k] & !is.na(following$nn.index))
-  new_neighbours(lapply(out, named_rows, rownames(points$query)), "knn", n, metric, exclude_self, is.null(query), tied)
+  names <- rownames(points$query)
+  out <- lapply(out, `dimnames<-`, if (!is.null(names)) list(names, NULL))
+  new_neighbours(out, "knn", n, metric, exclude_self, is.null(query), tied)
 }
 
 refuse_classes <- function(k, cl, ...) {
@@ -122,7 +124,7 @@ rooted <- function(values, metric) if (metric$name %in% c("euclidean", "chordal"
 neighbour_places <- function(index, exclude_self, rows = seq_len(nrow(index))) {
   if (!exclude_self) return(function(values, places) values[, places, drop = FALSE])
   K <- ncol(index)
-  # Most are the first.
+  # Most rows are their own first neighbour.
   others <- which(is.na(index[, 1]) | index[, 1] != rows)
   self <- index[others, , drop = FALSE] == rows[others]
   self[is.na(self)] <- FALSE
@@ -134,11 +136,6 @@ neighbour_places <- function(index, exclude_self, rows = seq_len(nrow(index))) {
     out[others, ] <- of_others[, places, drop = FALSE]
     out
   }
-}
-
-named_rows <- function(values, names) {
-  dimnames(values) <- if (!is.null(names)) list(names, NULL)
-  values
 }
 
 new_neighbours <- function(parts, kind, n, metric, exclude_self, same, tied = NULL) {
@@ -166,18 +163,16 @@ radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_sel
     self <- as.vector(diag(within))
     counts[seq_along(self)] <- counts[seq_along(self)] - self
   }
-  check_room(sum(counts) * 12, sum(counts))
+  megabytes <- 12 * sum(counts) / 2^20
+  limit <- getOption("kernweave.max_dense_mb", 1024)
+  if (megabytes > limit) {
+    abort("memory", "there are ", format(sum(counts), big.mark = ","), " neighbours within `radius`, which would take ",
+          format(megabytes, digits = 3), " MB; the limit is ", limit, " MB. Choose a smaller radius, or raise ",
+          "options(kernweave.max_dense_mb = )")
+  }
   out <- filled_lists(points, metric, counts, exclude_self)
   names(out$id) <- names(out$dist) <- rownames(points$query)
   new_neighbours(c(out, list(radius = radius)), "radius", nrow(points$x), metric, exclude_self, is.null(query))
-}
-
-check_room <- function(bytes, count) {
-  limit <- getOption("kernweave.max_dense_mb", 1024)
-  if (bytes / 2^20 <= limit) return(invisible())
-  abort("memory", "there are ", format(count, big.mark = ","), " neighbours within `radius`, which would take ",
-        format(bytes / 2^20, digits = 3), " MB; the limit is ", limit, " MB. Choose a smaller radius, or raise ",
-        "options(kernweave.max_dense_mb = )")
 }
 
 # The nearest of each row, so many as were counted: rows of like counts together.
@@ -218,10 +213,13 @@ nn_graph <- function(nn, weights = c("one", "distance"), symmetrize = c("none", 
   }
   edges <- nn_edges(nn, about)
   if (weights == "one") edges$x <- rep(1, length(edges$i))
-  if (symmetrize == "none") {
-    return(Matrix::sparseMatrix(edges$i, edges$j, x = edges$x, dims = c(edges$m, about$n), dimnames = edges$names))
+  if (symmetrize != "none") {
+    # Both directions of each edge, once: an edge found in both directions is there twice.
+    both <- list(i = c(edges$i, edges$j), j = c(edges$j, edges$i), x = c(edges$x, edges$x))
+    repeated <- duplicated((both$i - 1) * about$n + both$j)
+    edges[names(both)] <- lapply(both, `[`, if (symmetrize == "union") !repeated else repeated)
   }
-  symmetric_graph(edges, about$n, symmetrize)
+  Matrix::sparseMatrix(edges$i, edges$j, x = edges$x, dims = c(edges$m, about$n), dimnames = edges$names)
 }
 
 nn_edges <- function(nn, about) {
@@ -238,16 +236,6 @@ nn_edges <- function(nn, about) {
   there <- !is.na(edges$j)
   edges[c("i", "j", "x")] <- lapply(edges[c("i", "j", "x")], `[`, there)
   c(edges, list(names = if (!is.null(names)) list(names, if (about$same) names)))
-}
-
-# Both directions of each edge, once: those found in both are there twice.
-symmetric_graph <- function(edges, n, symmetrize) {
-  i <- c(edges$i, edges$j)
-  j <- c(edges$j, edges$i)
-  key <- (i - 1) * n + j
-  repeated <- duplicated(key)
-  kept <- if (symmetrize == "union") !repeated else repeated
-  Matrix::sparseMatrix(i[kept], j[kept], x = c(edges$x, edges$x)[kept], dims = c(n, n), dimnames = edges$names)
 }
 
 #' @rdname knn

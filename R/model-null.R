@@ -18,8 +18,8 @@ few_relabellings <- 1000
 # How many relabellings there may be: R of null = "permutation".
 most_relabellings <- function(null, R) if (null == "moments") few_relabellings else check_replicates(R)
 
-# All distinct arrangements of labels, within strata, a column each; NULL where there are more than `most`. Of labels
-# that are `alike`, a number for each, names say nothing: where there are too many, one of their orders stands for all.
+# All distinct arrangements of labels, within strata, a column each; NULL if there are more than `most`. `alike` has the
+# same number for labels whose names do not matter. If there are too many, one order of such labels stands for all.
 all_arrangements <- function(codes, most, strata = NULL, alike = NULL) {
   blocks <- if (is.null(strata)) list(seq_along(codes)) else split(seq_along(codes), strata)
   counts <- vapply(blocks, function(rows) lfactorial(length(rows)) - sum(lfactorial(tabulate(codes[rows]))), 0)
@@ -175,17 +175,14 @@ kernel_invariants <- function(centred, exact_n = 2000) {
        r = sum(a * rows$square), b = sum(a * rows$along), t3.se = t3$se)
 }
 
-# Exact by a product with all columns, where these are few enough to be kept.
-third_trace <- function(A, exact_n = 2000) {
-  if (nrow(A) > exact_n) return(sketched_third_trace(A))
-  columns <- unname(as.matrix(A))
-  list(value = sum(columns * (A %*% columns)), se = 0)
-}
-
-# Exact on the span of some products, estimated by random signs beside it. The signs are always the same.
-sketched_third_trace <- function(A, columns = 32) {
-  n <- nrow(A)
-  signs <- private_signs(n, 2 * columns)
+# The trace of the third power: exact by a product with all columns, if these are few enough to be kept. Else exact on
+# the span of some products, and estimated by random signs beside it, which are always the same.
+third_trace <- function(A, exact_n = 2000, columns = 32) {
+  if (nrow(A) <= exact_n) {
+    all <- unname(as.matrix(A))
+    return(list(value = sum(all * (A %*% all)), se = 0))
+  }
+  signs <- private_signs(nrow(A), 2 * columns)
   Q <- qr.Q(qr(A %*% signs[, seq_len(columns)]))
   rest <- signs[, columns + seq_len(columns)]
   rest <- rest - Q %*% crossprod(Q, rest)
@@ -284,12 +281,7 @@ third_weights <- function(n) {
   C
 }
 
-# The upper tail of Pearson's type III with these moments. Beyond the reach of 999 permutations it is not to be trusted.
-pearson_p <- function(statistic, moments) {
-  z <- (statistic - moments[["mean"]]) / sqrt(moments[["variance"]])
-  max(1 / few_relabellings, pearson_tail(z, moments[["skewness"]]))
-}
-
+# The upper tail of Pearson's type III, standardised, of skewness g.
 pearson_tail <- function(z, g) {
   if (abs(g) < 1e-6) return(stats::pnorm(z, lower.tail = FALSE))
   stats::pgamma(sign(g) * z + 2 / abs(g), shape = 4 / g^2, scale = abs(g) / 2, lower.tail = g < 0)

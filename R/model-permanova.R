@@ -50,7 +50,7 @@ permanova <- function(formula, data = NULL, distance = "euclidean", by = c("term
   check_distinct(x)
   design <- design_blocks(sides, by)
   metric <- as_metric(distance, "distance")
-  D2 <- squared_pairs(metric, x)
+  D2 <- if (metric$name == "euclidean") metric_pairs(as_metric("sqeuclidean"), x) else metric_pairs(metric, x)^2
   n <- nrow(x)
   strata <- check_strata(strata, n, null)
   fit <- partitioned(D2, design, n)
@@ -58,16 +58,15 @@ permanova <- function(formula, data = NULL, distance = "euclidean", by = c("term
   permanova_table(fit, found, metric, n, by, sides$dropped)
 }
 
-squared_pairs <- function(metric, x) {
-  if (metric$name == "euclidean") metric_pairs(as_metric("sqeuclidean"), x) else metric_pairs(metric, x)^2
-}
-
 # --- the design ---------------------------------------------------------------------------------------------
 
 # Orthonormal columns of each term after those that come before it: list(label, Q, before). `before` has columns that
 # are taken off both sides when residuals are permuted.
 design_blocks <- function(sides, by) {
-  check_complete_design(sides$right)
+  incomplete <- which(!stats::complete.cases(sides$right))
+  if (ncol(sides$right) && length(incomplete)) {
+    abort("data", "the design has missing values in ", counted(length(incomplete), "row"), ": ", first_few(incomplete))
+  }
   terms <- sides$terms
   if (!is.null(attr(terms, "offset"))) abort("input", "offset() has no place in a design of distances")
   attr(terms, "intercept") <- 1L
@@ -85,13 +84,6 @@ design_blocks <- function(sides, by) {
   }
   if (all(aliased)) abort("data", "the right side of the formula is constant")
   list(blocks = blocks[!aliased], all = block_after(X, assign == 0, assign > 0, "Model")$Q, codes = row_codes(X))
-}
-
-check_complete_design <- function(frame) {
-  incomplete <- which(!stats::complete.cases(frame))
-  if (ncol(frame) && length(incomplete)) {
-    abort("data", "the design has missing values in ", counted(length(incomplete), "row"), ": ", first_few(incomplete))
-  }
 }
 
 # Finds orthonormal bases of the columns `before` of X, and of the part that the columns `own` add.
@@ -124,11 +116,21 @@ partitioned <- function(D2, design, n) {
 }
 
 permanova_null <- function(D2, fit, n, null, R, strata) {
-  if (null == "moments") check_one_term(fit)
+  one <- length(fit$blocks) == 1
+  if (null == "moments" && !one) {
+    abort("unsupported", "moments are those of one term or the whole model: give by = \"model\", or permute")
+  }
+  if (null == "moments" && ncol(fit$blocks[[1]]$before) > 1) {
+    abort("unsupported", "moments are those of raw rows; residuals under other terms are permuted")
+  }
   most <- most_relabellings(null, R)
-  plan <- relabellings(fit$codes, most, strata, if (length(fit$blocks) == 1) swappable_designs(fit))
+  first <- match(seq_len(max(fit$codes)), fit$codes)  # a row of each kind
+  # Kinds may be swapped that are levels of one factor with as many rows.
+  alike <- if (one && length(first) <= 10) swappable(tcrossprod(fit$all[first, , drop = FALSE]), tabulate(fit$codes))
+  plan <- relabellings(fit$codes, most, strata, alike)
   if (plan$exhaustive) {
-    places <- function(at) apply(plan$codes(at), 2, brought_to, fit$codes)
+    # The place of each row for its code to come where the arrangement has it.
+    places <- function(at) apply(plan$codes(at), 2, function(codes) replace(codes, order(fit$codes), order(codes)))
     return(permanova_permutations(D2, fit, n, replace(plan, "codes", list(places)), strata))
   }
   if (null == "permutation") {
@@ -139,29 +141,12 @@ permanova_null <- function(D2, fit, n, null, R, strata) {
   from_moments(fit$ss / centred$unit, moments, centred$unit)
 }
 
-check_one_term <- function(fit) {
-  if (length(fit$blocks) != 1) {
-    abort("unsupported", "moments are those of one term or the whole model: give by = \"model\", or permute")
-  }
-  if (ncol(fit$blocks[[1]]$before) > 1) {
-    abort("unsupported", "moments are those of raw rows; residuals under other terms are permuted")
-  }
-}
-
-# Returns the place of each row for its code to come where the arrangement has it.
-brought_to <- function(arrangement, codes) replace(arrangement, order(codes), order(arrangement))
-
-# Rows of the design that are of one kind, kinds that may be swapped: levels of one factor with as many rows.
-swappable_designs <- function(fit) {
-  first <- match(seq_len(max(fit$codes)), fit$codes)
-  if (length(first) <= 10) swappable(tcrossprod(fit$all[first, , drop = FALSE]), tabulate(fit$codes))
-}
-
 permanova_permutations <- function(D2, fit, n, plan, strata) {
   found <- lapply(seq_along(fit$blocks), function(k) {
     block <- fit$blocks[[k]]
     columns <- cbind(block$before[, -1, drop = FALSE], block$Q)
-    others <- completing(fit$all, columns)
+    left <- fit$all - columns %*% crossprod(columns, fit$all)
+    others <- svd(left, nv = 0)$u[, seq_len(ncol(fit$all) - ncol(columns)), drop = FALSE]  # with them the span of all
     own <- ncol(columns) - ncol(block$Q) + seq_len(ncol(block$Q))
     list(block = block, basis = cbind(columns, others), own = own)
   })
@@ -175,12 +160,6 @@ permanova_permutations <- function(D2, fit, n, plan, strata) {
   list(p.value = p, replicates = t(replicates), exhaustive = plan$exhaustive)
 }
 
-# Columns that complete some orthonormal ones to the span of others.
-completing <- function(all, columns) {
-  left <- all - columns %*% crossprod(columns, all)
-  svd(left, nv = 0)$u[, seq_len(ncol(all) - ncol(columns)), drop = FALSE]
-}
-
 # F of a term, residuals under those before it in another order.
 permuted_F <- function(term, D2, orders, fit) {
   width <- ncol(term$basis)
@@ -189,16 +168,14 @@ permuted_F <- function(term, D2, orders, fit) {
     back[order, ] <- term$basis
     back
   })
+  before <- term$block$before
   V <- matrix(moved, nrow(orders))
-  V <- V - term$block$before %*% crossprod(term$block$before, V)
+  V <- V - before %*% crossprod(before, V)
   squares <- matrix(squares_of(D2, V), width)
   of_term <- colSums(squares[term$own, , drop = FALSE])
-  residual <- fit$total - sum_before(D2, term$block) - colSums(squares)
+  of_before <- if (ncol(before) < 2) 0 else sum(squares_of(D2, before[, -1, drop = FALSE]))
+  residual <- fit$total - of_before - colSums(squares)
   (of_term / length(term$own)) / (residual / fit$residual_df)
-}
-
-sum_before <- function(D2, block) {
-  if (ncol(block$before) < 2) 0 else sum(squares_of(D2, block$before[, -1, drop = FALSE]))
 }
 
 # --- the table ----------------------------------------------------------------------------------------------

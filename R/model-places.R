@@ -50,7 +50,13 @@ on_sphere <- function(x, radius) {
 kernel_points <- function(parts, x) {
   named <- !is_lazy(x) && !is.null(parts$terms) && all(parts$terms %in% colnames(x))
   wide <- !is.null(parts$columns) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$columns)
-  if (wide && !named) return(picked_columns(x, parts$columns))
+  if (wide && !named) {
+    columns <- parts$columns
+    if (is_lazy(x)) return(if (width(x) == length(columns)) x else x[, , columns])
+    term <- attr(x, "term")[columns]
+    x <- as.matrix(x)[, columns, drop = FALSE]
+    return(if (length(term)) structure(x, term = match(term, unique(term))) else x)
+  }
   if (!is.null(parts$terms)) {
     if (is_lazy(x)) abort("input", "`of` of a kernel names columns, and lazy points have none: give the data")
     x <- as_inputs(x, "x")
@@ -58,13 +64,6 @@ kernel_points <- function(parts, x) {
   }
   if (!is_spherical(parts) || is_lazy(x) && width(x) == 3) return(x)
   structure(on_sphere(x, parts$radius), term = if (!is_lazy(x)) c(1L, 1L, 1L))
-}
-
-picked_columns <- function(x, columns) {
-  if (is_lazy(x)) return(if (width(x) == length(columns)) x else x[, , columns])
-  term <- attr(x, "term")[columns]
-  x <- as.matrix(x)[, columns, drop = FALSE]
-  if (length(term)) structure(x, term = match(term, unique(term))) else x
 }
 
 known_inputs <- function(wanted, known) {
@@ -214,7 +213,12 @@ sf_formula <- function(formula, data) {
   }
   variables <- all.vars(formula[[length(formula)]])
   if (!any(c(name, ".") %in% variables)) {
-    if (length(variables)) tell_without_places(variables, name)
+    if (length(variables)) {
+      # Other packages take places from the data, and covariates from the right side of a formula.
+      message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
+              paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places, and ",
+              "covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "` of gp_fit()")
+    }
     return(list(formula = formula, data = sf::st_drop_geometry(data)))
   }
   list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
@@ -292,14 +296,6 @@ place_numbers <- function(x, places, argument) {
 tell_of_chords <- function(radius) {
   message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
           format(radius, digits = 8), ", by metric = \"chordal\"")
-}
-
-# In other packages the right side of a formula has covariates, and the places are known from the data.
-tell_without_places <- function(variables, name) {
-  shown <- paste0("`", variables, "`", collapse = ", ")
-  message("kernweave: the ", name, " of `data` is not in the formula: distances are of ", shown, " alone; ~ ", name,
-          ", or ~ 1, has the places, and covariates belong in `trend = ~ ", paste(variables, collapse = " + "),
-          "` of gp_fit()")
 }
 
 # One distance of places and covariates has a meaning where each has its own scale, or all have been standardised.

@@ -122,7 +122,7 @@ colour_key <- function(z, col, title) {
   graphics::mtext(title, 3, 0.2, adj = 1, cex = 0.7 * graphics::par("cex"))
 }
 
-# In lines about as wide as the figure; bold letters are some half as wide as a line is high.
+# Breaks a title into lines about as wide as the figure; bold letters are about half as wide as a line is high.
 fitting_title <- function(main) {
   if (!is.character(main)) return(main)
   letter <- 0.55 * graphics::par("cin")[2] * graphics::par("cex") * graphics::par("cex.main")
@@ -153,9 +153,6 @@ group_colours <- function(group, otherwise) {
   if (is.null(group)) otherwise else hcl.colors(max(nlevels(group), 2), "Dark 3")[group]
 }
 
-# The area of a point grows with its size.
-point_sizes <- function(size) if (is.null(size)) 0.5 else 0.4 + 1.6 * sqrt(size / max(size))
-
 painters <- list(
   surface = function(d, col = map_colours(), ...) {
     grid <- finer_grid(grid_matrix(d))
@@ -171,7 +168,8 @@ painters <- list(
     graphics::rect(d$xmin, d$ymin, d$xmax, d$ymax, col = col, border = border)
   },
   origin = function(d) invisible(d),  # it is within the range of the axes
-  points = function(d, col = group_colours(d$group, "grey50"), pch = 19, cex = point_sizes(d$size), ...) {
+  points = function(d, col = group_colours(d$group, "grey50"), pch = 19,
+                    cex = if (is.null(d$size)) 0.5 else 0.4 + 1.6 * sqrt(d$size / max(d$size)), ...) {  # area ~ size
     graphics::points(d$x, d$y, col = col, pch = pch, cex = cex, ...)
   },
   map = function(d, col = diverging_colours(), pch = 21, cex = 0.9, ...) {

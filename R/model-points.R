@@ -61,7 +61,10 @@ new_points <- function(object, newdata) {
     x <- inputs_of_frame(frame, "newdata", object$xlevels)
   }
   all <- length(object$constant)
-  if (ncol(x) != if (all) all else ncol(object$x)) refuse_columns(x, newdata, object)
+  wanted <- if (all) all else ncol(object$x)
+  if (ncol(x) != wanted) {
+    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted, row_hint(newdata, wanted))
+  }
   if (all) x <- x[, !object$constant, drop = FALSE]
   check_finite(x, "newdata")
 }
@@ -74,7 +77,7 @@ refuse_absent <- function(variables, newdata) {
   abort("input", "`newdata` has no variable `", absent[1], "`", hint)
 }
 
-# Levels stay levels, and numbers numbers.
+# Refuses levels of a factor for a variable that was numbers, and the reverse.
 check_kinds <- function(frame, levels, argument) {
   for (name in names(frame)) {
     texts <- is.factor(frame[[name]]) || is.character(frame[[name]])
@@ -86,12 +89,7 @@ check_kinds <- function(frame, levels, argument) {
   }
 }
 
-refuse_columns <- function(x, newdata, object) {
-  wanted <- if (length(object$constant)) length(object$constant) else ncol(object$x)
-  abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted, row_hint(newdata, wanted))
-}
-
-# Points that lost a dimension.
+# The hint for one place that is given as a vector.
 row_hint <- function(points, wanted) {
   if (is.null(dim(points)) && length(points) == wanted) ": one place is a row, as in rbind(c(1, 2))"
 }

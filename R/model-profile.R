@@ -107,9 +107,8 @@ profile_of <- function(fit, label, top, maxpts, strict) {
   sides <- lapply(c(-1, 1), function(side) profile_side(held, side, top, maxpts, strict))
   better <- Filter(Negate(is.null), lapply(sides, `[[`, "better"))
   if (length(better)) return(list(better = better[[1]]))
-  rows <- function(side) side$table
-  lower <- rows(sides[[1]])
-  table <- rbind(lower[rev(seq_len(nrow(lower))), , drop = FALSE], c(0, 0, held$estimates), rows(sides[[2]]))
+  lower <- sides[[1]]$table
+  table <- rbind(lower[rev(seq_len(nrow(lower))), , drop = FALSE], c(0, 0, held$estimates), sides[[2]]$table)
   out <- data.frame(z = table[, "z"])
   out$par.vals <- table[, -(1:2), drop = FALSE]
   structure(out, bounded = c(sides[[1]]$bounded, sides[[2]]$bounded), se = max(table[, "se"]), log = held$log)
@@ -135,7 +134,7 @@ held_parameter <- function(fit, label) {
             else function(value, near) hold_coefficient(fit, k, value, near, bounds))
 }
 
-# Away from the estimate by steps in standard errors, each state from the one before.
+# Moves a parameter away from its estimate by steps of standard errors, each state found from the one before.
 profile_side <- function(held, side, top, maxpts, strict) {
   steps <- c(0.5, 1, 1.5, 2, 2.6, 2.6 + cumsum(0.8 * 1.3^(0:maxpts)))[seq_len(maxpts)]
   end <- held$ends[(side + 3) / 2]
@@ -161,17 +160,19 @@ profile_side <- function(held, side, top, maxpts, strict) {
 # Holds a parameter at a value. Returns root, table row and the state `near`, or a state `better` than the fit.
 profile_state <- function(held, side, value, near, strict) {
   near <- held$at(value, near)
-  fall <- difference_of_values(held$base, near$value)
-  if (strict && fall$value < -max(1e-4, 3 * fall$se)) {
+  falls <- held$base - near$value  # one, or one for each probe
+  fall <- mean(falls)
+  se <- if (length(falls) > 1) stats::sd(falls) / sqrt(length(falls)) else 0
+  if (strict && fall < -max(1e-4, 3 * se)) {
     return(list(better = list(at = if (held$log) exp(value) else value, start = near$start)))
   }
-  z <- side * sqrt(2 * max(fall$value, 0))
-  list(value = value, z = z, near = near, row = c(z, fall$se, near$estimates[names(held$estimates)]))
+  z <- side * sqrt(2 * max(fall, 0))
+  list(value = value, z = z, near = near, row = c(z, se, near$estimates[names(held$estimates)]))
 }
 
-# Steps are halved where the root goes up by more than 1 before it is past `top`: a standard error may be much too large
-# for a curve through what it has as steps. They are of many lengths then, and a spline needs them closer. Twelve
-# halvings, as the root may jump from one top of the likelihood to another.
+# Halves a step over which the root goes up by more than 1 before it is past `top`: a standard error may be much too
+# large for steps of a curve. A spline through steps of many lengths needs them closer, by 0.5. Twelve halvings at most,
+# since the root may jump from one top of the likelihood to another.
 without_gaps <- function(held, side, found, top, strict) {
   most <- 1
   for (halving in 1:12) {
@@ -190,12 +191,7 @@ without_gaps <- function(held, side, found, top, strict) {
 
 # --- the likelihood where something is held -------------------------------------------------------------------
 
-difference_of_values <- function(a, b) {
-  each <- a - b
-  list(value = mean(each), se = if (length(each) > 1) stats::sd(each) / sqrt(length(each)) else 0)
-}
-
-# The others at their best: a climb from the state before.
+# The state with all other parameters at their best, by a climb from the state `near`.
 held_state <- function(fit, model, bounds, near) {
   if (nrow(model$layout)) {
     start <- near$theta %or% gp_theta(model$values, model$layout)
@@ -211,13 +207,10 @@ hold_covariance <- function(fit, k, value, near, bounds) {
   model <- fit$data
   model$values <- gp_values(model$values, model$layout[k, ], value)
   model$layout <- model$layout[-k, ]
-  state <- held_state(fit, model, without_bound(bounds, k), near)
-  c(state, list(estimates = c(state$start, stats::setNames(trend_at(state$model), names(coef(fit))))))
-}
-
-without_bound <- function(bounds, k) {
   each <- c("lower", "upper", "apart", "given")
-  replace(bounds, each, lapply(bounds[each], `[`, -k))
+  bounds[each] <- lapply(bounds[each], `[`, -k)
+  state <- held_state(fit, model, bounds, near)
+  c(state, list(estimates = c(state$start, stats::setNames(trend_at(state$model), names(coef(fit))))))
 }
 
 # The trend's coefficients at a model's values.

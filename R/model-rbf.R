@@ -52,7 +52,7 @@ rbf_interpolate <- function(x, ...) UseMethod("rbf_interpolate")
 rbf_interpolate.default <- function(x, y, kernel = "thin_plate", degree = 1, lambda = 0, weights = NULL,
                                     control = fit_control(), ...) {
   refuse_more(...)
-  if (missing(y)) abort("input", "`y` is not given")
+  check_given(y, "y")
   inputs <- fit_matrix(x)
   rbf_of(inputs, y, kernel_spec(kernel), degree, lambda, weights, control, match.call())
 }
@@ -78,7 +78,10 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   weights <- fit_weights(weights, nrow(inputs$x))
   x <- unname(strip_term(inputs$x))
   used <- heavy_rows(x, unname(y), weights)
-  kernel <- settled_kernel(rbf_scaled(kernel), structure(used$x, term = attr(inputs$x, "term")))
+  parts <- kernel_parts(kernel)
+  free <- parts$name %in% c("thin_plate", "energy")  # homogeneous but for polynomials: any scale will do
+  if (free && is.null(parts$parameters$scale)) kernel <- update(kernel, scale = 1)
+  kernel <- settled_kernel(kernel, structure(used$x, term = attr(inputs$x, "term")))
   basis <- polynomial_basis(used$x, degree)
   used$P <- polynomial(basis, used$x)
   check_unisolvent(used, degree, lambda)
@@ -115,12 +118,6 @@ check_lambda <- function(lambda) {
   abort("value", "`lambda` must be 0 or more, or \"gcv\", not ", format_value(lambda))
 }
 
-# Kernels that are homogeneous but for polynomials need no scale.
-rbf_scaled <- function(k) {
-  free <- identical(kernel_parts(k)$name, "thin_plate") || identical(kernel_parts(k)$name, "energy")
-  if (free && is.null(kernel_parts(k)$parameters$scale)) update(k, scale = 1) else k
-}
-
 # Returns the unit that makes lambda a factor of the bending energy.
 roughness_unit <- function(k, D) {
   parts <- kernel_parts(k)
@@ -150,14 +147,6 @@ monomials <- function(z, powers) {
   out <- matrix(1, nrow(z), nrow(powers))
   for (m in seq_len(nrow(powers))) for (d in which(powers[m, ] > 0)) out[, m] <- out[, m] * z[, d]^powers[m, d]
   out
-}
-
-# Derivatives of the monomials by one input.
-polynomial_slope <- function(basis, at, d) {
-  z <- t((t(at) - basis$centre) / basis$width)
-  lower <- basis$powers
-  lower[, d] <- pmax(lower[, d] - 1, 0)
-  t(t(monomials(z, lower)) * basis$powers[, d] / basis$width[d])
 }
 
 # Computes the coefficients of the same polynomial in powers of the raw inputs.
@@ -276,10 +265,16 @@ predict.rbf_interpolate <- function(object, newdata = NULL, gradient = FALSE, ..
 }
 
 rbf_gradient <- function(object, at) {
-  if (ncol(object$data$y) > 1) abort("unsupported", "gradients are those of one response, not of ", ncol(object$data$y))
+  refuse_many_of(object, "gradients are those")
   if (!nrow(at)) return(at)
   of_kernels <- gradient(function(p) sum(kernel_pairs(object$kernel, p, object$data$x) %*% object$kernel.weights))(at)
-  slopes <- lapply(seq_len(ncol(at)), function(d) polynomial_slope(object$basis, at, d) %*% object$b)
+  basis <- object$basis
+  z <- t((t(at) - basis$centre) / basis$width)
+  slopes <- lapply(seq_len(ncol(at)), function(d) {
+    lower <- basis$powers
+    lower[, d] <- pmax(lower[, d] - 1, 0)
+    t(t(monomials(z, lower)) * basis$powers[, d] / basis$width[d]) %*% object$b
+  })
   of_kernels$p + do.call(cbind, slopes)
 }
 

@@ -129,11 +129,3 @@ with_intercept <- function(fit, v, level) {
   if (is.null(kept$of_one)) kept$of_one <- ridge_solved(fit, matrix(1, nrow(v)))[, 1]
   v + outer(kept$of_one, (level - colSums(v)) / sum(kept$of_one))
 }
-
-# Draws of the response, as simulate() of other fits has them; rows that were left out have none.
-family_simulated <- function(fit, nsim, seed) {
-  link <- fit$linear.predictors
-  drawn <- with_state(seed, family_draws(fit, matrix(link, length(link), nsim), TRUE, fit$weights))
-  values <- stats::naresid(fit$na.action, matrix(drawn$value, length(link), dimnames = list(names(link), NULL)))
-  draws_frame(values, rownames(values), drawn$mark)
-}

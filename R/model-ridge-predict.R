@@ -14,7 +14,7 @@ functional_se <- function(fit, w, level = 0) {
   outer(sqrt(colSums(v^2 / fit$data$w)), fit$sigma)
 }
 
-# Solutions by the factor, or with the preconditioner, that the first of them made.
+# Solves the fit's system, by the factor or with the preconditioner that the first solution made.
 ridge_solved <- function(fit, w) {
   K <- kernel_pairs(fit$kernel, fit$data$x)
   ridge <- fit$lambda / fit$data$w
@@ -51,7 +51,7 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
     return(family_prediction(object, link, se.fit, interval, level, type))
   }
   q <- ncol(object$data$y)
-  if (q > 1 && interval != "none") abort("unsupported", "intervals are those of one response, not of ", q)
+  if (interval != "none") refuse_many_of(object, "intervals are those")
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
   errors <- se.fit || interval != "none"
   found <- at_complete(x, function(at) {
@@ -124,7 +124,13 @@ simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
   refuse_more(...)
   refuse_many_of(object, "draws are")
   nsim <- check_count(nsim, "nsim")
-  if (!is.null(object$family)) return(family_simulated(object, nsim, seed))
+  if (!is.null(object$family)) {
+    link <- object$linear.predictors
+    drawn <- with_state(seed, family_draws(object, matrix(link, length(link), nsim), TRUE, object$weights))
+    values <- matrix(drawn$value, length(link), dimnames = list(names(link), NULL))
+    values <- stats::naresid(object$na.action, values)  # rows that were left out have no draws
+    return(draws_frame(values, rownames(values), drawn$mark))
+  }
   mean <- fitted(object)
   n <- length(mean)
   noise <- object$sigma / sqrt(stats::naresid(object$na.action, object$weights %or% rep(1, nrow(object$x))))

@@ -85,7 +85,7 @@ kernel_ridge <- function(x, ...) UseMethod("kernel_ridge")
 kernel_ridge.default <- function(x, y, kernel = "gaussian", lambda = NULL, standardize = TRUE, weights = NULL,
                                  control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
-  if (missing(y)) abort("input", "`y` is not given")
+  check_given(y, "y")
   inputs <- fit_matrix(x, y)
   ridge_of(inputs, y, kernel_spec(kernel), lambda, standardize, weights, control, match.call(), as_family(family))
 }
@@ -190,8 +190,6 @@ column_units <- function(x, w, standardize, rule = NULL) {
 
 is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
 
-is_standardized <- function(fit) fit$standardize && any(!(fit$units$x$rule$fixed %or% FALSE))
-
 refuse_constant <- function(y) {
   if (!all(is_constant(y))) return(invisible())
   abort("data", "the response is constant, in all ", nrow(y), " rows: no `lambda` is better than another")
@@ -237,22 +235,28 @@ ridge_penalty <- function(kernel, part, lambda, control) {
     abort("input", "`probes` of fit_control() is 0, and `lambda` cannot be chosen without probes; give one")
   }
   K <- weighed_pairs(kernel_pairs(kernel, part$x), part$w)
+  y <- sqrt(part$w) * part$y
   grid <- ridge_grid(lambda, diag(K), control)
-  if (identical(lambda, "loo")) return(leave_out(K, sqrt(part$w) * part$y, grid))
+  if (identical(lambda, "loo")) {
+    if (!dense) {
+      abort("unsupported", "lambda = \"loo\" needs a dense matrix, for up to ", control$dense_n, " rows, and there ",
+            "are ", n, "; lambda = \"gcv\" is for any number")
+    }
+    return(c(loo_curve(as.matrix(K), y, grid$ridges), method = "leave-one-out cross-validation"))
+  }
   on_definite(system_products(K, grid$control), grid$ridges, function(op) {
-    if (!one) return(best_penalty(op, sqrt(part$w) * part$y, grid, is.numeric(lambda)))
-    path <- fit_trace(op, n, lambda, grid$control)
-    list(lambda = lambda, edf = n - lambda * path$trace, edf_se = lambda * path$trace_se, method = "given")
+    if (one) {
+      path <- fit_trace(op, n, lambda, grid$control)
+      return(list(lambda = lambda, edf = n - lambda * path$trace, edf_se = lambda * path$trace_se, method = "given"))
+    }
+    given <- is.numeric(lambda)
+    found <- gcv_curve(op, y, n, grid$ridges, grid$control, among = given, end = grid$end)
+    c(found, method = if (given) "the best given" else "generalised cross-validation")
   })
 }
 
-best_penalty <- function(op, y, grid, given) {
-  found <- gcv_curve(op, y, nrow(y), grid$ridges, grid$control, among = given, end = grid$end)
-  c(found, method = if (given) "the best given" else "generalised cross-validation")
-}
-
-# The ridges that are looked at, and settings with a tolerance that they bear: ridges that are given ask for theirs, and
-# a grid ends where the tolerance does, at the mean of the diagonal `own` at most, and `end` says so.
+# The ridges of a search, and settings with a tolerance that they allow. Given ridges determine the tolerance. A grid
+# ends at the least ridge that its tolerance allows, the mean of the diagonal `own` at most, and `end` says so.
 ridge_grid <- function(lambda, own, control) {
   n <- length(own)
   size <- max(own)
@@ -270,15 +274,6 @@ ridge_grid <- function(lambda, own, control) {
            " resolve no lambda below ", format(least, digits = 3), ", a smaller `approximate` of fit_control() would")
   }
   list(ridges = c(if (!is.null(end)) least, ridges[ridges > least]), control = control, end = end)
-}
-
-leave_out <- function(K, y, grid) {
-  n <- nrow(y)
-  if (n > grid$control$dense_n) {
-    abort("unsupported", "lambda = \"loo\" needs a dense matrix, for up to ", grid$control$dense_n, " rows, and there ",
-          "are ", n, "; lambda = \"gcv\" is for any number")
-  }
-  c(loo_curve(as.matrix(K), y, grid$ridges), method = "leave-one-out cross-validation")
 }
 
 # Computes the mean squared leave-one-out residual for each ridge.
@@ -306,7 +301,7 @@ print.kernel_ridge <- function(x, digits = 4, ...) {
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
   cat("Kernel ridge regression, ", family_text(x), title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
       how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel),
-      if (is_standardized(x)) ", of standardized inputs",
+      if (x$standardize && any(!(x$units$x$rule$fixed %or% FALSE))) ", of standardized inputs",
       "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not computed" else short(x$edf),
       if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"),
       if (is.null(x$family)) paste0("   R2 ", short(x$r.squared), "   sigma ", short(x$sigma))
@@ -347,19 +342,16 @@ plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects",
   if (is.numeric(which)) return(diagnostic_picture(object, which))
   which <- choice_of(which[1], c("fitted", "gcv", "effects", "curve", "variogram"), "which")
   if (which == "variogram") return(plot_data(residual_variogram(object)))
-  if (which == "curve") return(ridge_curve(object))
   if (which == "effects") return(plot_data(marginal_effects(object)))
   if (which == "fitted") {
     both <- data.frame(x = as.vector(object$fitted.values), y = as.vector(object$residuals))
     return(picture("fitted", "residuals", points = both, across = data.frame(y = 0)))
   }
-  if (is.null(object$gcv)) abort("input", "`lambda` was given: there is no curve to be drawn")
-  picture("lambda", object$method, curve = data.frame(x = object$gcv$lambda, y = object$gcv$criterion),
-          upright = data.frame(x = object$lambda), log = "xy")
-}
-
-# Makes the picture of a fit of one input: the curve and the observations.
-ridge_curve <- function(object) {
+  if (which == "gcv") {
+    if (is.null(object$gcv)) abort("input", "`lambda` was given: there is no curve to be drawn")
+    return(picture("lambda", object$method, curve = data.frame(x = object$gcv$lambda, y = object$gcv$criterion),
+                   upright = data.frame(x = object$lambda), log = "xy"))
+  }
   if (ncol(object$x) > 1) abort("unsupported", "a curve is of one input; this fit has ", ncol(object$x))
   refuse_many(ncol(object$data$y))
   x <- unname(strip_term(object$x))

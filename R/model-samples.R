@@ -154,7 +154,7 @@ pooled <- function(x, y, groups) {
        labels = c("x", "y"))
 }
 
-# Neither is there for the other's sake: what one alone has is not left out.
+# The samples count alike: a variable that only one of them has is an error, whichever that is.
 matched_columns <- function(x, y) {
   if (NCOL(x) != NCOL(y)) {
     abort("shape", "`x` has ", counted(NCOL(x), "column"), " and `y` ", NCOL(y), ": the same variables are wanted")
@@ -204,12 +204,6 @@ check_group_sizes <- function(sample, argument, hint) {
        if (single) paste0(", ", single, " of them of one row"), ": ", hint)
 }
 
-turned_text <- function(formula) {
-  paste0("groups stand on the right of the formula", if (is.name(formula[[2]]) && formula[[2]] != quote(.)) {
-    paste0(", as in ", deparse1(formula[[3]]), " ~ ", formula[[2]])
-  })
-}
-
 formula_sample <- function(formula, data, na.action, strata, subset) {
   subset <- subset_of(subset, data, environment(formula))
   sides <- formula_sides(formula, data, na.action, subset = subset)
@@ -219,7 +213,10 @@ formula_sample <- function(formula, data, na.action, strata, subset) {
   }
   x <- complete_points(sides$left, "left side")
   sample <- grouped(x, sides$right[[1]], names(sides$right), "; groups stand on the right, the variables on the left")
-  check_group_sizes(sample, names(sides$right), turned_text(formula))
+  turned <- if (is.name(formula[[2]]) && formula[[2]] != quote(.)) {
+    paste0(", as in ", deparse1(formula[[3]]), " ~ ", formula[[2]])
+  }
+  check_group_sizes(sample, names(sides$right), paste0("groups stand on the right of the formula", turned))
   sample[c("left", "dropped")] <- sides[c("left", "dropped")]
   sample$strata <- strata_of(strata, data, environment(formula), subset, sides$dropped)
   sample
@@ -239,7 +236,10 @@ mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
   if (ignores_place(k)) sample$x <- near_origin(sample$x)
   found <- compared(sample, k, null, R, strata, slices)
   estimate <- if (found$g == 2) {
-    c("unbiased MMD^2" = unbiased_discrepancy(found), "biased MMD" = sqrt(max(0, found$pairwise[1, 2])))
+    n <- found$sizes
+    own <- sum((unname(diag(found$S)) - found$own) / (n * (n - 1)))  # without pairs of a point with itself
+    unbiased <- if (all(n > 1)) own - 2 * found$S[[1, 2]] / prod(n) else NA_real_
+    c("unbiased MMD^2" = unbiased, "biased MMD" = sqrt(max(0, found$pairwise[1, 2])))
   }
   samples_test(c(T = found$statistic), found, estimate, "Kernel test of equal distributions", name, kernel = format(k),
                scale = kernel_parts(k)$parameters$scale)
@@ -249,17 +249,13 @@ energy_of <- function(sample, exponent, null, R, strata, slices, name) {
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- unit_points(sample$x)
   sample$x <- points$x
-  found <- in_distance_unit(compared(sample, k, null, R, strata, slices), points$unit^exponent)
+  found <- compared(sample, k, null, R, strata, slices)
+  unit <- points$unit^exponent
+  found$null <- in_unit(found$null, unit)
+  for (one in intersect(c("statistic", "pairwise", "stderr"), names(found))) found[[one]] <- found[[one]] * unit
   estimate <- if (found$g == 2) c("energy distance" = found$pairwise[1, 2])
   samples_test(c(E = found$statistic), found, estimate, "Energy test of equal distributions", name,
                exponent = exponent)
-}
-
-# Converts results from distances of points in `unit` to the distances of the points themselves.
-in_distance_unit <- function(found, unit) {
-  found$null <- in_unit(found$null, unit)
-  for (one in intersect(c("statistic", "pairwise", "stderr"), names(found))) found[[one]] <- found[[one]] * unit
-  found
 }
 
 check_exponent <- function(exponent) {
@@ -287,20 +283,18 @@ engine_used <- function() {
 
 compared <- function(sample, k, null, R, strata, slices) {
   if (!is.null(slices)) return(compared_by_slices(sample, k, R, strata, check_slices(slices, k, null)))
-  x <- sample$x
-  check_distinct(x)
-  K <- k(x)
+  check_distinct(sample$x)
+  K <- k(sample$x)
   sizes <- tabulate(sample$codes)
-  n <- nrow(x)
+  n <- nrow(sample$x)
   g <- length(sizes)
   strata <- check_strata(strata, n, null)
   sums <- finite_row_sums(K)
-  statistic_of <- function(codes) apply(block_sums(K, codes, sums, g), 3, groups_statistic, sizes)
   S <- unname(block_sums(K, matrix(sample$codes), sums, g)[, , 1])
   statistic <- groups_statistic(S, sizes)
   plan <- relabellings(sample$codes, most_relabellings(null, R), strata, sizes)
   asked <- null == "moments" && !plan$exhaustive
-  discrete <- asked && has_atoms(row_codes(x), sample$codes)
+  discrete <- asked && has_atoms(row_codes(sample$x), sample$codes)
   if (discrete) {
     tell_of_atoms()
     plan$count <- check_replicates(R)
@@ -309,7 +303,11 @@ compared <- function(sample, k, null, R, strata, slices) {
     centred <- centred_kernel(K)
     labels <- block_invariants(label_weights(sizes), sizes)
     moments_null(statistic / centred$unit, kernel_invariants(centred), labels, n, centred$unit)
-  } else label_permutations(statistic, statistic_of, plan, n, g, strata)
+  } else {
+    statistics <- function(at) apply(block_sums(K, plan$codes(at), sums, g), 3, groups_statistic, sizes)
+    replicates <- in_blocks(plan$count, n, g - 1, statistics, if (is.null(strata)) "null = \"moments\"")
+    from_replicates(statistic, replicates, plan$exhaustive)
+  }
   list(statistic = statistic, null = found, S = S, n = n, g = g, sizes = stats::setNames(sizes, sample$labels),
        pairwise = discrepancies(S, sizes, sample$labels), own = as.vector(rowsum(as.vector(diag(K)), sample$codes)))
 }
@@ -318,12 +316,6 @@ check_distinct <- function(x, argument = NULL) {
   if (nrow(x) > 1 && any(apply(x, 2, function(v) any(v != v[1])))) return(invisible())
   abort("data", if (!is.null(argument)) paste0("`", argument, "`: "), "all ", nrow(x),
         " points are alike; there is nothing to compare")
-}
-
-label_permutations <- function(statistic, statistic_of, plan, n, g, strata) {
-  replicates <- in_blocks(plan$count, n, g - 1, function(at) statistic_of(plan$codes(at)),
-                          if (is.null(strata)) "null = \"moments\"")
-  from_replicates(statistic, replicates, plan$exhaustive)
 }
 
 # The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.
@@ -346,12 +338,4 @@ label_weights <- function(sizes) {
   weights <- -1 / outer(sizes, sizes, "+")
   diag(weights) <- rowSums(pairs) / sizes^2
   weights
-}
-
-# Pairs of a point with itself are left out; NA for a group of one.
-unbiased_discrepancy <- function(found) {
-  n <- found$sizes
-  if (any(n < 2)) return(NA_real_)
-  S <- found$S
-  sum((unname(diag(S)) - found$own) / (n * (n - 1))) - 2 * S[[1, 2]] / prod(n)
 }

@@ -85,19 +85,16 @@ maxvar_scale <- function(x, kernel = "gaussian") {
 # A kernel whose scales are set, by the median distance of the points or, one for each term, by that of each term.
 with_scale <- function(k, x) {
   parts <- kernel_parts(k)
-  if (!is.null(parts$op)) return(with_scales(k, x))
+  if (!is.null(parts$op)) {
+    waiting <- vapply(parts$parameters, is.null, NA)
+    open <- grep("scale", names(parts$parameters)[waiting], value = TRUE)
+    if (!length(open)) return(k)
+    each <- lapply(open, function(name) median_scale(kernel_points(part_of_parameter(parts, name), x)))
+    return(do.call(update, c(list(k), stats::setNames(each, open))))
+  }
   x <- kernel_points(parts, x)
   if (!is.null(parts$parameters$scale) || !"scale" %in% names(parts$parameters)) return(k)
   term <- attr(x, "term") %or% seq_len(ncol(x))
   if (!parts$ard) return(update(k, scale = median_scale(x)))
   update(k, scale = vapply(seq_len(max(term)), function(one) median_scale(x[, term == one, drop = FALSE]), 0))
-}
-
-with_scales <- function(k, x) {
-  parts <- kernel_parts(k)
-  parameters <- parts$parameters
-  open <- names(parameters)[vapply(parameters, is.null, NA) & grepl("scale", names(parameters))]
-  if (!length(open)) return(k)
-  each <- lapply(open, function(name) median_scale(kernel_points(part_of_parameter(parts, name), x)))
-  do.call(update, c(list(k), stats::setNames(each, open)))
 }

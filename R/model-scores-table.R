@@ -13,7 +13,7 @@ row_scores <- function(rows, level) {
         coverage = as.numeric(outside == 0), rmse = error^2, mae = abs(error), bias = error)
 }
 
-# Means, and of each row its part in these, to first order.
+# Means of scores, and the part of each row in them, to first order.
 score_parts <- function(rows, level) {
   each <- row_scores(rows, level)
   mean <- colMeans(each)
@@ -73,14 +73,11 @@ compared_scores <- function(each, level, by) {
   differences <- lapply(parts[-1], function(one) {
     c(one$mean - parts[[1]]$mean, error_of_means(one$each - parts[[1]]$each, labels))
   })
-  new_scores(do.call(rbind, lapply(rows, mean_scores, level = level, blocks = labels)), each, level,
-             title = paste0("Scores of ", counted(length(each), "model"), ", ", how_scored(each, length(at))),
-             differences = as.data.frame(do.call(rbind, differences)))
-}
-
-how_scored <- function(each, n) {
   how <- unique(vapply(each, `[[`, "", "how"))
-  if (length(how) == 1) how else paste(counted(format(n, big.mark = ","), "row"), "that all of them score")
+  if (length(how) > 1) how <- paste(counted(format(length(at), big.mark = ","), "row"), "that all of them score")
+  new_scores(do.call(rbind, lapply(rows, mean_scores, level = level, blocks = labels)), each, level,
+             title = paste0("Scores of ", counted(length(each), "model"), ", ", how),
+             differences = as.data.frame(do.call(rbind, differences)))
 }
 
 # --- print ----------------------------------------------------------------------------------------------------

@@ -118,7 +118,14 @@ level_of_tables <- function(fits, level, by_default) {
 # the `dropped` ones, which have missing values, `fold` of a table, and words.
 scored_rows <- function(object, newdata, level, y, weights, ...) {
   if (inherits(object, "cross_validate")) return(scored_table(object, newdata))
-  if (!inherits(object, c("gp_fit", "kernel_ridge"))) refuse_scores(object)
+  if (inherits(object, c("local_reg", "knn_fit"))) {
+    abort("unsupported", "a ", class(object)[1], " is scored by what it leaves out: predictive_scores(cross_validate(",
+          "fit))")
+  }
+  if (!inherits(object, c("gp_fit", "kernel_ridge"))) {
+    abort("input", "`object` must be what gp_fit(), kernel_ridge() or cross_validate() returned, or a list of these, ",
+          "not ", describe(object))
+  }
   if (inherits(object, "kernel_ridge")) refuse_many_of(object, "scores are")
   if (inherits(object, "kernel_ridge") && !is.null(object$family)) {
     abort("unsupported", "kernel_ridge() with a family has no predictive distribution: its standard errors are those ",
@@ -127,15 +134,6 @@ scored_rows <- function(object, newdata, level, y, weights, ...) {
   found <- if (is.null(newdata)) scored_left_out(object, level)
            else scored_new(object, newdata, level, y, weights, ...)
   c(found, list(what = class(object)[1]))
-}
-
-refuse_scores <- function(object) {
-  if (inherits(object, c("local_reg", "knn_fit"))) {
-    abort("unsupported", "a ", class(object)[1], " is scored by what it leaves out: predictive_scores(cross_validate(",
-          "fit))")
-  }
-  abort("input", "`object` must be what gp_fit(), kernel_ridge() or cross_validate() returned, or a list of these, ",
-        "not ", describe(object))
 }
 
 scored_table <- function(table, newdata) {
@@ -206,12 +204,10 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
 # The left side of the fit's formula in new data; numbers beside these may be part of it, but no variable with a row
 # for each.
 response_in <- function(fit, newdata) {
-  if (is.null(fit$terms)) {
-    abort("input", "the fit was made from points: give `y`, the response at `newdata`")
-  }
+  if (is.null(fit$terms)) abort("input", "the fit was made from points: give `y`, the response at `newdata`")
   response <- stats::formula(fit$terms)[[2]]
   where <- environment(fit$terms)
-  newdata <- if (is.data.frame(newdata)) newdata else as.data.frame(newdata)
+  if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
   absent <- absent_from(newdata, response, where)
   if (length(absent)) {
     abort("data", "`newdata` has no variable `", absent[1], "`, the response, to which predictions are compared",

@@ -55,13 +55,12 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = T
   begin_work("sinkhorn()", quicker = "a larger `epsilon`")
   on.exit(end_work("sinkhorn()"))
   across <- two_potentials(left, right, how)
-  cost <- plan_cost(left, right, across, how)
+  cost <- sum(sum(plan_pairs(left, right, across, how) * pair_cost(left$at, right$at, p), index = "j"))
   fit <- list(call = call, x = clouds$all, kept = left, target = right, epsilon = epsilon, p = p,
               value = sum(left$mass * across$f) + sum(right$mass * across$g), cost = cost, f = across$f, g = across$g,
               marginal_error = across$error, iterations = across$iterations, tol = tol, engine = engine_used())
   if (debias) {
-    own <- lapply(list(x = left, y = right), own_potential, how)
-    fit$own <- lapply(own, `[[`, "f")
+    fit$own <- lapply(list(x = left, y = right), own_potential, how)
     fit$divergence <- fit$value - sum(left$mass * fit$own$x) - sum(right$mass * fit$own$y)
     fit$distance <- max(fit$divergence, 0)^(1 / p)
   }
@@ -109,13 +108,10 @@ pair_cost <- function(x, y, p) {
 }
 
 check_epsilon <- function(epsilon, x, y, p) {
-  if (is.null(epsilon)) {
-    mean <- sum(x$mass * unname(pair_cost(x$at, y$at, p) %*% y$mass))
-    if (mean == 0) abort("data", "all points are in one place; give `epsilon`")
-    return(mean / 100)
-  }
-  if (is.numeric(epsilon) && length(epsilon) == 1 && isTRUE(epsilon > 0 && is.finite(epsilon))) return(epsilon)
-  abort("value", "`epsilon` must be a positive number, not ", format_value(epsilon))
+  if (!is.null(epsilon)) return(positive_number(epsilon, "epsilon"))
+  mean <- sum(x$mass * unname(pair_cost(x$at, y$at, p) %*% y$mass))
+  if (mean == 0) abort("data", "all points are in one place; give `epsilon`")
+  mean / 100
 }
 
 # --- iterations ---------------------------------------------------------------------------------------------
@@ -126,7 +122,7 @@ softmin <- function(at, cloud, potential, epsilon, p) {
   -epsilon * as.vector(logsumexp(shifted, index = "j"))
 }
 
-# Halves from the largest cost there may be, down to the one asked for.
+# Values of epsilon before the given one: from the largest possible cost down, each half of the last.
 falling <- function(x, y, how) {
   corners <- apply(rbind(x$at, y$at), 2, range)
   from <- sum((corners[2, ] - corners[1, ])^2)^(how$p / 2)
@@ -179,30 +175,27 @@ two_potentials <- function(x, y, how, quiet = FALSE) {
     error <- sum(y$mass * abs(expm1(-step / how$epsilon)))
     if (is.finite(error) && error < how$tol || iteration == how$max_iter) break
     step_work("sinkhorn()", paste0("iteration ", iteration, ", masses wrong by ", format(error, digits = 2)))
-    past <- remembered(past, g, step)
-    g <- g + combined_step(past, step, y$mass)
+    past <- accelerated(past, g, step, y$mass)
+    g <- past$to
   }
   if (!quiet && !isTRUE(error < how$tol)) warn_of_masses(error, how)
   list(f = f, g = g, error = error, iterations = iteration)
 }
 
-# Anderson's acceleration: the last five differences of potentials and of their steps, and of their combinations the
-# one after which the step would be least.
-remembered <- function(past, g, step, most = 5) {
-  if (is.null(past)) return(list(g = g, step = step))
+# Anderson's acceleration: the last five differences of potentials and of their steps, and `to`, where that combination
+# of them leads after which the step would be least.
+accelerated <- function(past, g, step, mass, most = 5) {
+  if (is.null(past)) return(list(g = g, step = step, to = g + step))
   last_few <- function(old, new) {
     all <- cbind(old, new)
     all[, seq(max(1, ncol(all) - most + 1), ncol(all)), drop = FALSE]
   }
-  list(g = g, step = step, of_g = last_few(past$of_g, g - past$g), of_step = last_few(past$of_step, step - past$step))
-}
-
-combined_step <- function(past, step, mass) {
-  if (is.null(past$of_step)) return(step)
+  of_g <- last_few(past$of_g, g - past$g)
+  of_step <- last_few(past$of_step, step - past$step)
   root <- sqrt(mass)
-  shares <- qr.coef(qr(root * past$of_step), root * step)
+  shares <- qr.coef(qr(root * of_step), root * step)
   shares[is.na(shares)] <- 0  # differences that others already tell
-  step - as.vector((past$of_g + past$of_step) %*% shares)
+  list(g = g, step = step, of_g = of_g, of_step = of_step, to = g + (step - as.vector((of_g + of_step) %*% shares)))
 }
 
 warn_of_masses <- function(error, how) {
@@ -221,18 +214,13 @@ own_potential <- function(cloud, how) {
     if (is.finite(error) && error < how$tol) break
   }
   if (!isTRUE(error < how$tol)) warn_of_masses(error, how)
-  list(f = f, error = error, iterations = iteration)
+  f
 }
 
 # The plan as a formula: masses times exp((f + g - cost) / epsilon).
 plan_pairs <- function(x, y, potentials, how) {
   exp(Vi(potentials$f / how$epsilon + x$log) + Vj(potentials$g / how$epsilon + y$log) -
         pair_cost(x$at, y$at, how$p) / how$epsilon)
-}
-
-plan_cost <- function(x, y, potentials, how) {
-  moved <- plan_pairs(x, y, potentials, how) * pair_cost(x$at, y$at, how$p)
-  sum(sum(moved, index = "j"))
 }
 
 # --- methods ------------------------------------------------------------------------------------------------

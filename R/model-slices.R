@@ -31,16 +31,12 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
   list(statistic = mean(by_slice), null = from_replicates(mean(by_slice), found$numbers, plan$exhaustive),
        S = -outer(sizes, sizes) * unname(pairwise + outer(within, within, "+")) / 2, n = n, g = g,
        sizes = stats::setNames(sizes, sample$labels), pairwise = pairwise, own = rep(0, g), slices = slices,
-       stderr = slices_error(by_slice, ncol(x)))
+       # Directions are independent; on a line there is but one.
+       stderr = if (ncol(x) == 1) 0 else stats::sd(by_slice) / sqrt(length(by_slice)))
 }
 
 # Scales points so that the kernel is minus their distance.
 scaled_points <- function(x, parameters) {
   by <- parameters$variance / scale_of_columns(parameters$scale, x)
   if (all(by == 1)) x else x * rep(by, length.out = ncol(x))[col(x)]
-}
-
-# Directions are independent; on a line there is but one.
-slices_error <- function(by_slice, dimensions) {
-  if (dimensions == 1) 0 else stats::sd(by_slice) / sqrt(length(by_slice))
 }

@@ -52,7 +52,7 @@ check_order <- function(k, most, what) {
 
 # --- systems ------------------------------------------------------------------------------------------------
 
-# Rows that weigh something.
+# The rows of positive weight.
 heavy_rows <- function(x, y, weights) {
   w <- weights %or% rep(1, nrow(x))
   heavy <- w > 0
@@ -95,18 +95,16 @@ least_ridge <- function(tol, size, n) 0.4 * n * tol * size
 
 tolerances <- c(least = 1e-12, grid = 1e-6, most = 1e-4)
 
-# Settings with the tolerance that a system bears, or so many times that; one that is given is the most. Of less than
-# `least` the system is refused.
+# Settings with the tolerance that a system allows, or `times` that; a given tolerance is the upper limit. A system that
+# allows less than `least` is refused.
 tolerable <- function(control, ridge, size, n, times = 1, least = tolerances[["least"]]) {
   if (!is_approximated(c(n, n), control)) return(control)
   rule <- tolerance_for(ridge, size, n)
   if (!isTRUE(rule >= least)) abort_tolerance(n, min(ridge), size, rule)
-  control$approximate <- max(tolerances[["least"]], min(times * rule, limit_of(control), tolerances[["most"]]))
+  given <- if (!isTRUE(control$approximate)) control$approximate
+  control$approximate <- max(tolerances[["least"]], min(times * rule, given, tolerances[["most"]]))
   control
 }
-
-# Returns the tolerance given to `approximate`, or, if that is TRUE, the largest tolerance.
-limit_of <- function(control) if (isTRUE(control$approximate)) tolerances[["most"]] else control$approximate
 
 abort_tolerance <- function(n, ridge, size, tol, ...) {
   enough <- n * size * tolerances[["least"]]
@@ -157,8 +155,8 @@ fit_path <- function(op, y, ridge, control, ...) {
              method = if (dense) "dense" else "lanczos", rank = control$rank, ...)
 }
 
-# Along a grid: where systems can make it better, few probes and steps tell where the criterion is least, and five
-# ridges about that place are refined, until the least of them is among those.
+# The path along a grid of ridges. If systems can refine it, few probes and steps tell where the criterion is least, and
+# the five ridges about that place are refined, until the criterion is least at one of the refined ridges.
 curve_path <- function(op, y, n, ridges, control) {
   refined <- is_lazy(op) || is_approximated(dim(op), control)
   if (!refined || nrow(op) <= control$dense_n || length(ridges) < 6) return(fit_path(op, y, ridges, control))
@@ -226,18 +224,16 @@ gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE, end = 
 least_of <- function(table, among = FALSE) {
   k <- which.min(table$criterion)
   at_end <- k %in% c(1, nrow(table))
-  if (!among && at_end) warn_of_end(table, k)
+  if (!among && at_end) {
+    why <- if (k > 1) "this kernel finds no dependence on the inputs"
+           else attr(table, "note") %or% "the kernel can follow the response without any noise"
+    warn("boundary", "the penalty is chosen at the end of its grid, lambda ", format(table$lambda[k], digits = 3), ": ",
+         why, "; give `lambda`, a number or, for kernel_ridge() up to `dense_n` rows, \"loo\"")
+  }
   if (among || at_end) return(list(lambda = table$lambda[k], edf = table$edf[k], least = table$gcv[k]))
   at <- log(table$lambda)
   curve <- stats::splinefun(at, log(table$criterion))
   found <- stats::optimize(curve, at[k + c(-1, 1)], tol = 1e-6)$minimum
   list(lambda = exp(found), edf = stats::splinefun(at, table$edf)(found),
        least = exp(stats::splinefun(at, log(table$gcv))(found)))
-}
-
-warn_of_end <- function(table, k) {
-  why <- if (k > 1) "this kernel finds no dependence on the inputs"
-  else attr(table, "note") %or% "the kernel can follow the response without any noise"
-  warn("boundary", "the penalty is chosen at the end of its grid, lambda ", format(table$lambda[k], digits = 3), ": ",
-       why, "; give `lambda`, a number or, for kernel_ridge() up to `dense_n` rows, \"loo\"")
 }

@@ -5,10 +5,10 @@
 # half an atom.
 most_chance_of_table <- 1e-3
 
-# The chance that two random orders of labels give the same table, from all pairs of some orders. Sums of products of
-# numbers, a random one for each label, are the same where the table is.
-chance_of_table <- function(x, y, orders = 200) {
-  if (!anyDuplicated(x) || !anyDuplicated(y)) return(0)
+# Tells whether two random orders of labels are too likely to give the same table, from all pairs of some orders. Sums
+# of products of numbers, a random one for each label, are the same where the table is.
+has_atoms <- function(x, y, orders = 200) {
+  if (!anyDuplicated(x) || !anyDuplicated(y)) return(FALSE)
   sums <- privately(1, {
     a <- stats::rnorm(max(x))[x]
     b <- stats::rnorm(max(y))[y]
@@ -16,10 +16,8 @@ chance_of_table <- function(x, y, orders = 200) {
   })
   near <- 1e-9 * sqrt(sum(a^2) * sum(b^2) / length(a))
   alike <- tabulate(cumsum(c(TRUE, diff(sort(sums)) > near)))
-  sum(choose(alike, 2)) / choose(orders, 2)
+  sum(choose(alike, 2)) / choose(orders, 2) > most_chance_of_table
 }
-
-has_atoms <- function(x, y) chance_of_table(x, y) > most_chance_of_table
 
 # Labels whose kernels are kept as matrices, and are multiplied by each table.
 most_labels <- 1000

@@ -27,9 +27,12 @@ null_text <- function(null, what = "permutations") {
 from_replicates <- function(statistic, replicates, exhaustive) {
   list(p.value = replicate_p(statistic, replicates, exhaustive), replicates = replicates, exhaustive = exhaustive)
 }
-# The statistic and its moments are in a unit that both are multiplied by in the end.
+# The statistic and its moments are in a unit that both are multiplied by in the end. Beyond the reach of 999
+# permutations Pearson's tail is not to be trusted.
 from_moments <- function(statistic, moments, unit = 1) {
-  list(p.value = pearson_p(statistic, moments), moments = moments * c(unit, unit^2, 1), exhaustive = FALSE)
+  z <- (statistic - moments[["mean"]]) / sqrt(moments[["variance"]])
+  list(p.value = max(1 / few_relabellings, pearson_tail(z, moments[["skewness"]])),
+       moments = moments * c(unit, unit^2, 1), exhaustive = FALSE)
 }
 in_unit <- function(null, unit) {
   if (!is.null(null$replicates)) null$replicates <- null$replicates * unit
@@ -90,14 +93,18 @@ NULL
 #' @export
 print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   digits <- max(1L, digits - 2L)
-  cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n", kernel_line(x$kernel), sep = "")
+  few_digits <- max(1L, digits - 2L)
+  kernel <- if (length(x$kernel) > 1) paste("of", names(x$kernel), x$kernel, collapse = ", ") else x$kernel
+  cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n",
+      if (length(kernel)) paste0("kernel: ", kernel, "\n"), sep = "")
   numbers <- c(x$statistic, n = x$n, x$parameter[names(x$parameter) != "n"])
   shown <- paste(names(numbers), "=", vapply(numbers, format, "", digits = digits))
-  cat(paste(c(shown, paste("p-value", test_p_text(x, digits))), collapse = ", "), "\n", left_out_text(x$na.action),
-      sep = "")
+  p <- if (!is.null(x$moments) && is.null(x$exact) && x$p.value <= 1e-3) "< 0.001"
+       else paste("=", format(x$p.value, digits = few_digits))
+  cat(paste(c(shown, paste("p-value", p)), collapse = ", "), "\n", left_out_text(x$na.action), sep = "")
   if (!is.null(x$stderr)) {
-    error <- format(x$stderr, digits = max(1L, digits - 2L))
-    cat("standard error of ", names(x$statistic), ", for its slices: ", error, "\n", sep = "")
+    cat("standard error of ", names(x$statistic), ", for its slices: ", format(x$stderr, digits = few_digits), "\n",
+        sep = "")
   }
   if (length(x$sizes)) cat("groups: ", sizes_text(x$sizes), "\n", sep = "")
   if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")
@@ -120,17 +127,6 @@ sizes_text <- function(sizes) {
 #' @export
 summary.kernweave_test <- function(object, ...) object
 
-# Returns the line of one kernel, or of the kernels of x and y.
-kernel_line <- function(kernel) {
-  if (length(kernel) > 1) kernel <- paste("of", names(kernel), kernel, collapse = ", ")
-  if (length(kernel)) paste0("kernel: ", kernel, "\n")
-}
-
-test_p_text <- function(x, digits) {
-  if (!is.null(x$moments) && is.null(x$exact) && x$p.value <= 1e-3) return("< 0.001")
-  paste("=", format(x$p.value, digits = max(1L, digits - 2L)))
-}
-
 #' @rdname kernweave_test
 #' @export
 plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(x$statistic), ...) {
@@ -142,23 +138,22 @@ plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(
 #' @export
 plot_data.kernweave_test <- function(object, breaks = "FD", ...) {
   statistic <- unname(object$statistic)
-  moments <- object$moments %or% moments_of(object$replicates)
+  moments <- object$moments
+  if (is.null(moments)) {
+    centred <- object$replicates - mean(object$replicates)
+    variance <- mean(centred^2)
+    moments <- c(mean = mean(object$replicates), variance = variance, skewness = mean(centred^3) / variance^1.5)
+  }
   if (!isTRUE(moments[["variance"]] > 0)) abort("data", "plot(): all replicates are the same; there is nothing to draw")
   ends <- moments[["mean"]] + sqrt(moments[["variance"]]) * c(-2.5, 5)
   ends <- range(statistic, object$replicates, if (is.null(object$replicates)) ends)
   at <- seq(ends[1], ends[2], length.out = 400)
   curve <- pearson_density(at, moments)
   curve[!is.finite(curve) | curve <= 0] <- NA  # where it begins it may be infinite
-  bins <- if (!is.null(object$replicates)) graphics::hist(object$replicates, breaks = breaks, plot = FALSE)
-  boxes <- if (!is.null(bins)) {
+  boxes <- if (!is.null(object$replicates)) {
+    bins <- graphics::hist(object$replicates, breaks = breaks, plot = FALSE)
     data.frame(xmin = bins$breaks[-length(bins$breaks)], xmax = bins$breaks[-1], ymin = 0, ymax = bins$density)
   }
   picture(names(object$statistic), "Density", boxes = boxes, curve = data.frame(x = at, y = curve),
           upright = data.frame(x = statistic), main = object$method)
-}
-
-moments_of <- function(replicates) {
-  centred <- replicates - mean(replicates)
-  variance <- mean(centred^2)
-  c(mean = mean(replicates), variance = variance, skewness = mean(centred^3) / variance^1.5)
 }

@@ -85,21 +85,17 @@ augment.local_reg <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
 augmented_rows <- function(x, data, newdata) {
   if (inherits(newdata, c("sf", "sfc"))) return(sf::st_sf(newdata))
   if (!is.null(newdata)) return(data.frame(newdata, check.names = FALSE))
-  if (!is.null(data)) return(rows_of_fit(x, data))
+  if (!is.null(data)) {
+    n <- nrow(x$x)
+    if (length(x$na.action) && NROW(data) == n + length(x$na.action)) data <- data[-x$na.action, , drop = FALSE]
+    if (is.data.frame(data) && nrow(data) == n) return(data)
+    abort("shape", "`data` must be the data frame that was fitted, of ", counted(n, "row"), ", not ", describe(data),
+          " of ", counted(NROW(data), "row"), "; other places are `newdata`")
+  }
   if (!is.null(x$terms)) return(structure(x$model, terms = NULL, na.action = NULL))
   out <- data.frame(strip_term(x$x), check.names = FALSE)
   if (!is.null(x[["residuals"]])) out$response <- unname(x$fitted.values + x[["residuals"]])
   out
-}
-
-rows_of_fit <- function(x, data) {
-  n <- nrow(x$x)
-  if (length(x$na.action) && NROW(data) == n + length(x$na.action)) data <- data[-x$na.action, , drop = FALSE]
-  if (!is.data.frame(data) || nrow(data) != n) {
-    abort("shape", "`data` must be the data frame that was fitted, of ", counted(n, "row"), ", not ", describe(data),
-          " of ", counted(NROW(data), "row"), "; other places are `newdata`")
-  }
-  data
 }
 
 #' @rdname tidy-fits
@@ -160,13 +156,7 @@ glance.rbf_interpolate <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.rbf_interpolate <- function(x, data = NULL, newdata = NULL, ...) {
-  refuse_more(...)
-  out <- augmented_rows(x, data, newdata)
-  out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
-  if (is.null(newdata)) out$.resid <- unname(x$residuals)
-  out
-}
+augment.rbf_interpolate <- augment.knn_fit
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
@@ -192,11 +182,7 @@ glance.kernel_ridge <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.kernel_ridge <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
-                                 interval = c("none", "confidence", "prediction"), conf.level = 0.95, ...) {
-  refuse_more(...)
-  augment.local_reg(x, data, newdata, se_fit, interval, conf.level)
-}
+augment.kernel_ridge <- augment.local_reg
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
@@ -226,11 +212,7 @@ glance.gp_fit <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
-augment.gp_fit <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
-                           interval = c("none", "confidence", "prediction"), conf.level = 0.95, ...) {
-  refuse_more(...)
-  augment.local_reg(x, data, newdata, se_fit, interval, conf.level)
-}
+augment.gp_fit <- augment.local_reg
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy

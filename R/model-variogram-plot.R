@@ -5,12 +5,10 @@
 # Returns a fit's parameters, and its curve at distances up to `most`. The curve is NULL if it is of places and not of
 # their differences.
 fitted_variogram <- function(fit, most, directions, n = 200) {
-  if (!is_of_one_distance(fit$kernel)) return(list())
+  # Kernels of some inputs each have no curve by the distance of all.
+  if (length(unique(lapply(leaf_parts(fit$kernel), `[[`, "terms"))) > 1) return(list())
   list(parameters = covariance_parameters(fit), nugget = fit$nugget, curve = fit_curves(fit, most, directions, n))
 }
-
-# Kernels of some inputs each have no curve by the distance of all.
-is_of_one_distance <- function(kernel) length(unique(lapply(leaf_parts(kernel), `[[`, "terms"))) == 1
 
 fit_curves <- function(fit, most, directions, n) {
   D <- ncol(fit$data$x)
@@ -19,8 +17,8 @@ fit_curves <- function(fit, most, directions, n) {
   labels <- if (!is.null(directions)) format(directions$alpha, trim = TRUE)
             else rownames(axes) %or% colnames(fit$x) %or% seq_len(D)
   h <- seq(0, most, length.out = n)
-  from <- range_corners(fit$data$x)
-  covariances <- lapply(from, function(corner) {
+  # A covariance that depends on places would differ between these two corners.
+  covariances <- lapply(list(apply(fit$data$x, 2, min), apply(fit$data$x, 2, max)), function(corner) {
     vapply(seq_len(nrow(units)), function(k) {
       as.vector(as.matrix(gp_cross(fit, outer(h, units[k, ]) + rep(corner, each = n), t(corner))))
     }, h)
@@ -31,9 +29,6 @@ fit_curves <- function(fit, most, directions, n) {
   if (max(abs(gamma - gamma[, 1])) <= 1e-8 * unit) return(data.frame(x = h, y = gamma[, 1]))
   data.frame(x = rep(h, ncol(gamma)), y = as.vector(gamma), group = factor(rep(labels, each = n), unique(labels)))
 }
-
-# Two places at which a covariance that depends on places would differ.
-range_corners <- function(x) list(apply(x, 2, min), apply(x, 2, max))
 
 # --- print and pictures -------------------------------------------------------------------------------------
 

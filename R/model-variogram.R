@@ -112,7 +112,11 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
   }
   points <- x$data$x
   about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x)
-  variogram_of(points, fit_residuals(x), variogram_ends(points, cutoff, if (!missing(width)) width, breaks),
+  rows <- x$data$rows
+  left <- if (is.null(x$model)) x$data$y  # of the response as it was given, if the fit has that response
+          else trend_residuals(x$regressors$F[rows, , drop = FALSE],
+                               (as.vector(x$model[[1]]) - x$regressors$offset)[rows])
+  variogram_of(points, left, variogram_ends(points, cutoff, if (!missing(width)) width, breaks),
                variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
 }
 
@@ -120,14 +124,6 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
 # 1e-13, where there is none, would be seen in robust estimates.
 trend_residuals <- function(F, y) {
   if (ncol(F) == 1 && all(F == 1)) y - mean(y) else orthonormal_trend(F, y)$left
-}
-
-# Computes the residuals of a fit's trend, from the response as it was given, if the fit has that response.
-fit_residuals <- function(fit) {
-  rows <- fit$data$rows
-  if (is.null(fit$model)) return(fit$data$y)
-  y <- as.vector(fit$model[[1]])
-  trend_residuals(fit$regressors$F[rows, , drop = FALSE], (y - fit$regressors$offset)[rows])
 }
 
 # --- what was asked for -------------------------------------------------------------------------------------
@@ -153,7 +149,12 @@ variogram_ends <- function(x, cutoff, width, breaks) {
   check_span(x, 1e150)
   if (!is.null(breaks)) {
     if (!is.null(cutoff) || !is.null(width)) abort("input", "`breaks` is given, and `cutoff` or `width`, too")
-    return(checked_breaks(breaks))
+    if (!is.numeric(breaks)) abort("input", "`breaks` must be numbers, not ", describe(breaks))
+    ends <- c(0, if (isTRUE(breaks[1] == 0)) breaks[-1] else breaks)
+    if (length(ends) < 2 || !all(is.finite(ends)) || any(diff(ends) <= 0)) {
+      abort("value", "`breaks` must be increasing, positive and finite distances")
+    }
+    return(as.vector(ends, "double"))
   }
   cutoff <- positive_number(cutoff %or% (sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2)) / 3), "cutoff")
   width <- positive_number(width %or% (cutoff / 15), "width")
@@ -163,15 +164,6 @@ variogram_ends <- function(x, cutoff, width, breaks) {
   }
   inner <- width * seq_len(ceiling(cutoff / width * (1 - 1e-9)) - 1)
   c(0, inner, cutoff)
-}
-
-checked_breaks <- function(breaks) {
-  if (!is.numeric(breaks)) abort("input", "`breaks` must be numbers, not ", describe(breaks))
-  ends <- c(0, if (isTRUE(breaks[1] == 0)) breaks[-1] else breaks)
-  if (length(ends) < 2 || !all(is.finite(ends)) || any(diff(ends) <= 0)) {
-    abort("value", "`breaks` must be increasing, positive and finite distances")
-  }
-  as.vector(ends, "double")
 }
 
 positive_number <- function(value, argument) {
