@@ -12,7 +12,8 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   nests <- nests_of(whole)
   found <- if (around) by_path(whole, min(nests$seconds), ...)
   if (!is.null(found)) return(found)
-  at <- if (is.null(nest)) which.min(nests$seconds) else form_of_nest(nests, nest)
+  at <- if (is.null(nest)) which.min(nests$seconds)
+        else Position(function(one) identical(one, nest[names(nest) != "outer"]), nests$all)
   written <- whole
   form <- nests$forms[[nests$form[at]]]
   nest <- nest %or% nests$all[[at]]
