@@ -25,6 +25,14 @@ r_scan <- function(x, columns, op, segments, exclusive, init, type, threads) {
     .Call(`_kernweave_r_scan`, x, columns, op, segments, exclusive, init, type, threads)
 }
 
+r_nests <- function(places, extents, kept, inside, allowed, operations, product) {
+    .Call(`_kernweave_r_nests`, places, extents, kept, inside, allowed, operations, product)
+}
+
+r_path <- function(factors, kept, extents, seconds) {
+    .Call(`_kernweave_r_path`, factors, kept, extents, seconds)
+}
+
 r_prepare <- function(outputs, extents, options) {
     .Call(`_kernweave_r_prepare`, outputs, extents, options)
 }

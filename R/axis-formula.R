@@ -14,8 +14,13 @@ reduce_index_formula <- function(formula, op, K, weight, call, data, extents, sa
     return(structure(lapply(op, one), names = result_names(names(op), op)))
   }
   if (length(formula) != 3) abort("input", "an index formula has a left side: the axes to keep, as in C[i, j] ~ ...")
-  kept <- kept_axes(formula[[2]])
   scope <- scope_of(data, environment(formula))
+  asked <- if (isTRUE(call) && is.null(weight)) {
+    list(left = formula[[2]], right = formula[[3]], op = op, K = K, extents = extents, more = list(...))
+  }
+  found <- planned_before(asked, scope)
+  if (!is.null(found)) return(found[[1]])
+  kept <- kept_axes(formula[[2]])
   check_extents(extents, unique(c(all.vars(formula), if (inherits(weight, "formula")) all.vars(weight))))
   F <- formula_of_places(formula[[3]], kept, scope, extents)
   if (!is.null(weight)) {
@@ -23,7 +28,8 @@ reduce_index_formula <- function(formula, op, K, weight, call, data, extents, sa
     weight <- weight_of_places(weight, kept, scope, extents, beside)
     check_axes_of_weight(weight, kept, F, extents)
   }
-  reduce_named(F, op, kept, K, weight, call, ..., known = extents)
+  keep <- if (!is.null(asked)) function(R, places, roles) keep_plan(asked, scope, R, places, roles)
+  reduce_named(F, op, kept, K, weight, call, ..., known = extents, keep = keep)
 }
 
 # Lengths of axes that no array tells.

@@ -100,11 +100,6 @@ is_by_number <- function(F) {
 }
 
 # Looked for once: the table of operations does not change.
-elementwise_ops <- function() {
-  if (is.null(op_forms$elementwise)) {
-    known <- kernweave_operations()
-    op_forms$elementwise <- known$name[known$form == "elementwise"]
-  }
-  op_forms$elementwise
-}
+known_operations <- function() op_forms$known %or% (op_forms$known <- kernweave_operations())
 op_forms <- new.env(parent = emptyenv())
+elementwise_ops <- function() known_operations()$name[known_operations()$form == "elementwise"]

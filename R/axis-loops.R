@@ -1,18 +1,7 @@
-# Nests: the ways in which the loops of a formula of many axes may lie, as values, what each is expected to take, and
-# the choice. The engine computes any of them.
+# Nests: the ways in which the loops of a formula of many axes may lie, as values, and the choice. The engine lists and
+# prices them (src/axes), and computes any of them.
 
-# Nanoseconds of one thread of an AMD machine with AVX-512, from the nests of six formulas: a run of outer axes, and
-# what it takes longer where points have several components; a pair, each operation of it, and each array that has a
-# number of its own for it, or one that is packed for a lane; a component of a factor, and of anything else, by its
-# operations; a number that is put in another order. Lanes are counted in strips, and a sweep costs its start.
-nest_prices <- list(run = 700, wide_run = 1300, pair = 0.05, operation = 0.03, matrix = 0.8, factor = 0.05,
-                    component = 0.07, moved = 2)
-lanes_of_strip <- 16
-columns_of_start <- 4
 seconds_of_forms <- 3e-4  # which it takes to write a formula in other forms
-
-# Components that one axis may become: beyond, states no longer fit the cache.
-most_components <- 1024
 
 # A nest: which axis has which role, by name or NULL. Columns are a second axis that is kept, where nothing is swept;
 # what lies inside is folded within a point.
@@ -24,14 +13,15 @@ new_nest <- function(lane, sweep = NULL, components = NULL, columns = NULL, insi
 # its form. What is over before other forms have been written stays as it is.
 nests_of <- function(whole) {
   forms <- list(list(F = whole$F, operands = whole$operands, places = whole$places, left = whole$extents))
-  nests <- lapply(forms, nests_of_form, whole)
-  if (min(seconds_of_nests(nests[[1]], forms[[1]])) > seconds_of_forms) {
+  found <- lapply(forms, nests_of_form, whole)
+  if (min(found[[1]]$seconds) > seconds_of_forms) {
     others <- forms_inside(whole)
     forms <- c(forms, others)
-    nests <- c(nests, lapply(others, nests_of_form, whole))
+    found <- c(found, lapply(others, nests_of_form, whole))
   }
+  nests <- lapply(found, `[[`, "nests")
   list(forms = forms, all = unlist(nests, recursive = FALSE), form = rep(seq_along(forms), lengths(nests)),
-       seconds = unlist(Map(seconds_of_nests, nests, forms)))
+       seconds = unlist(lapply(found, `[[`, "seconds")))
 }
 
 nests_of_form <- function(form, whole) {
@@ -39,84 +29,10 @@ nests_of_form <- function(form, whole) {
   # Gradients at the winners are those of one component.
   alone <- is.null(whole$weight) && row$inputs != "value_k" && !(whole$traced && row$saves %in% saves_of_winners)
   pairs <- is.null(whole$weight) && row$fn %in% c("sum", "mean") && width(form$F) == 1
-  nests <- possible_nests(row, form$places, whole$kept, form$left, alone && is_by_number(form$F), pairs)
-  lapply(nests, function(nest) replace(nest, "inside", list(form$inside)))
-}
-
-form_of_nest <- function(nests, nest) {
-  Position(function(one) identical(one, nest[names(nest) != "outer"]), nests$all)
-}
-
-# Lists the nests of a formula with places: the ways to give each axis a role. `alone`: an axis may become components;
-# `pairs`: two kept axes may be lane and columns.
-possible_nests <- function(row, places, kept, extents, alone, pairs) {
-  folded <- setdiff(names(extents), kept)
-  # If values are equal, the first in the order of mention counts: the engine folds in that order.
-  first <- function(axes) if (length(axes)) c(axes[extents[axes] > 1], axes)[1]
-  orders <- row$results == "value"
-  has <- function(axes, a = function(place) TRUE) {
-    any(vapply(places, function(place) all(axes %in% place$axes) && a(place), NA))
-  }
-  # A place along both lane and sweep has one number for each pair.
-  sweeps <- function(lane) {
-    left <- setdiff(folded, lane)
-    found <- Filter(function(axis) !has(c(lane, axis), function(place) any(components_of(place))),
-                    if (orders) left else first(left))
-    if (length(found)) found else list(NULL)
-  }
-  wide <- function(lane, sweep) {
-    if (!alone || is.null(sweep)) return(list(NULL))
-    c(list(NULL), Filter(function(axis) extents[[axis]] <= most_components && !has(c(lane, sweep, axis)),
-                         setdiff(kept, lane)))
-  }
-  lanes <- if (length(kept)) kept else if (orders && length(folded)) folded else list(first(folded))
-  columns <- function(lane) {
-    if (!pairs || length(folded)) return(NULL)
-    Filter(function(axis) !has(c(lane, axis), function(place) any(components_of(place))), setdiff(kept, lane))
-  }
-  of_sweep <- function(lane, sweep) {
-    c(lapply(wide(lane, sweep), function(axis) new_nest(lane, sweep, axis)),
-      if (is.null(sweep)) lapply(columns(lane), function(axis) new_nest(lane, columns = axis)))
-  }
-  of_lane <- function(lane) do.call(c, lapply(sweeps(lane), of_sweep, lane = lane))
-  do.call(c, lapply(lanes, of_lane))
-}
-
-# Seconds that one thread is expected to take for each nest of a form.
-seconds_of_nests <- function(nests, form) {
   operations <- if (is.null(form$inside)) r_size(form$F$formula) else work_of(form$F$formula)
   product <- all(vapply(factors_of(form$F$formula), function(factor) factor$op == "Var", NA))
-  wide <- if (product) nest_prices$factor else nest_prices$component * operations
-  vapply(nests, nest_seconds, 0, form$places, form$left, operations, wide)
-}
-
-nest_seconds <- function(nest, places, extents, operations, wide) {
-  extent <- function(axis) if (is.null(axis)) 1 else extents[[axis]]
-  components <- extent(nest$components)
-  second <- nest$sweep %or% nest$columns
-  runs <- prod(extents) / (extent(nest$lane) * extent(second) * components)
-  lanes <- lanes_of_strip * ceiling(extent(nest$lane) / lanes_of_strip)
-  both <- sum(vapply(places, function(place) all(c(nest$lane, second) %in% place$axes), NA)) * !is.null(second)
-  price <- nest_prices
-  packed <- numbers_packed(places, nest$lane)
-  of_pair <- price$pair + price$operation * operations + price$matrix * both + wide * components * (components > 1)
-  moved <- vapply(places, function(place) if (is_in_order(place, nest)) 0 else prod(place$dim), 0)
-  of_lane <- (extent(second) + columns_of_start) * of_pair + price$matrix * packed
-  1e-9 * (runs * (price$run + price$wide_run * (packed > 0) + lanes * of_lane) + price$moved * sum(moved))
-}
-
-# Counts the components of places along the lane that have several components: each run packs these numbers.
-numbers_packed <- function(places, lane) {
-  wide <- vapply(places, function(place) width_of_place(place) * any(lane %in% place$axes), 0)
-  sum(wide[wide > 1])
-}
-
-# Tells whether the axes of a place are in the order of the nest's roles.
-is_in_order <- function(place, nest) {
-  wanted <- c(nest$lane, nest$sweep, nest$columns, nest$components)
-  plain <- vapply(place$specs, function(spec) spec$kind == "axis", NA)
-  axes <- vapply(place$specs[plain], `[[`, "", "axes")
-  !is.unsorted(match(axes, c(intersect(wanted, axes), setdiff(axes, wanted))))
+  r_nests(form$places, form$left, whole$kept, form$inside,
+          c(row$results == "value", alone && is_by_number(form$F), pairs), operations, product)
 }
 
 nest_text <- function(nest, extents) {

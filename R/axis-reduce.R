@@ -1,8 +1,8 @@
 # The reduction of a formula with named axes: what it is told is checked, and one of the ways to find it is chosen.
 
-# The reduction over all axes that are not kept.
+# The reduction over all axes that are not kept. keep(R, places, roles) is told of one that has run in one pass.
 reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE, nest = NULL,
-                         known = NULL) {
+                         known = NULL, keep = NULL) {
   check_flag(call, "call")
   whole <- check_named(named_parts(F, reduction_row(op), kept, K, weight, known))
   if (any(whole$extents == 0)) return(reduce_nothing(whole))
@@ -12,7 +12,8 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   nests <- nests_of(whole)
   found <- if (around) by_path(whole, min(nests$seconds), ...)
   if (!is.null(found)) return(found)
-  at <- if (is.null(nest)) which.min(nests$seconds) else form_of_nest(nests, nest)
+  at <- if (is.null(nest)) which.min(nests$seconds)
+        else Position(function(one) identical(one, nest[names(nest) != "outer"]), nests$all)
   written <- whole
   form <- nests$forms[[nests$form[at]]]
   nest <- nest %or% nests$all[[at]]
@@ -21,7 +22,11 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   found <- if (whole$traced && call) by_way_of_tape(whole, roles, ...)
   if (!is.null(found)) return(found)
   R <- reduction_by_roles(whole, roles, ...)
-  if (call) return(run_reduction(R))
+  if (call) {
+    found <- run_reduction(R)
+    if (!is.null(keep)) keep(R, whole$places, roles)
+    return(found)
+  }
   R$axes[c("nest", "nests", "seconds")] <- list(nest[names(nest) != "outer"], nests$all, nests$seconds)
   R$axes$of <- list(formula = F$formula, op = whole$row$fn)
   R$axes$operands <- written$operands
@@ -126,6 +131,7 @@ reduction_by_roles <- function(whole, roles, ...) {
   divide <- if (mean) prod(whole$extents[roles$folded])
   R$axes <- results_in_axes(roles, wide, row, if (row$inputs == "value_k") whole$K, divide)
   if (!identical(at_roles, here)) R$axes$written <- whole$F$formula
+  R$axes$operands <- to
   R
 }
 

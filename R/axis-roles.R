@@ -55,24 +55,37 @@ named_axes <- function(x, names, kept) {
 # The operand that a place is: along the lane, the sweep or the columns, both or neither; what else it varies along are
 # outer axes.
 operand_in_role <- function(place, roles) {
+  role <- role_of_place(place, roles)
+  x <- if (!role$window) numbers_in_role(place, role, roles)
+  data <- data_in_role(place, role, roles, plain_value(x))
+  bearing(new_operand(place$name, role$axis, role$width, place$kind, data), x)
+}
+
+# The role of a place: its axis in the engine, the order and the extents of its numbers, and whether it is a window.
+role_of_place <- function(place, roles) {
   axis <- axis_in_role(place, roles)
   own <- which(components_of(place))
   wide <- if (length(own)) own else roles$components
   points <- switch(axis, i = list(roles$lane, wide), j = list(roles$second, wide), param = list(NULL, wide),
                    pair = list(roles$lane, roles$second))
-  if (is_window_of_pairs(place, roles)) {
-    return(new_operand(place$name, axis, 1L, place$kind, window_of_pairs(place, roles)))
-  }
   parts <- lapply(c(points, as.list(roles$outer)), function(part) {
     if (is.numeric(part)) part else intersect(part, place$axes)
   })
   size <- vapply(parts, function(part) prod(if (is.numeric(part)) place$dim[part] else roles$extents[part]), 0)
-  x <- in_order_of(place, unlist(lapply(parts, as.list), recursive = FALSE), roles$extents)
-  if (!identical(as.numeric(dim(x)), size)) x <- rearranged(x, function(x) `dim<-`(x, size))
-  data <- plain_value(x)
+  list(axis = axis, order = unlist(lapply(parts, as.list), recursive = FALSE), size = size,
+       width = if (axis == "pair") 1L else as.integer(size[2]), window = is_window_of_pairs(place, roles))
+}
+
+numbers_in_role <- function(place, role, roles) {
+  x <- in_order_of(place, role$order, roles$extents)
+  if (identical(as.numeric(dim(x)), role$size)) x else rearranged(x, function(x) `dim<-`(x, role$size))
+}
+
+# The numbers as the engine has them. A parameter without outer axes is a vector.
+data_in_role <- function(place, role, roles, data = numbers_in_role(place, role, roles)) {
+  if (role$window) return(window_of_pairs(place, roles))
   if (!is.double(data)) storage.mode(data) <- "double"
-  width <- if (axis == "pair") 1L else as.integer(size[2])
-  bearing(new_operand(place$name, axis, width, place$kind, if (axis == "param") as_parameter(data) else data), x)
+  if (role$axis == "param" && all(role$size[-2] == 1)) as.vector(data) else data
 }
 
 axis_in_role <- function(place, roles) {
@@ -80,17 +93,12 @@ axis_in_role <- function(place, roles) {
   if (all(along)) "pair" else if (along[1]) "i" else if (along[2]) "j" else "param"
 }
 
-# A parameter without outer axes is a vector.
-as_parameter <- function(data) if (all(dim(data)[-2] == 1)) as.vector(data) else data
-
 # The numbers of a place, as an array of these axes (by name) and components (by dimension), in this order.
 in_order_of <- function(place, order, extents) {
   place <- with_rows_taken(place)
   kinds <- vapply(place$specs, `[[`, "", "kind")
   plain <- vapply(place$specs[kinds == "axis"], `[[`, "", "axes")
-  if (all(kinds %in% c("axis", "component", "number")) && !anyDuplicated(plain)) {
-    return(permuted(place, order))
-  }
+  if (all(kinds %in% c("axis", "component", "number")) && !anyDuplicated(plain)) return(permuted(place, order))
   size <- vapply(order, function(one) if (is.numeric(one)) place$dim[one] else extents[[one]], 0)
   fitting_in_memory(take(place$x, positions_of(place, order, size)), place, size)
 }

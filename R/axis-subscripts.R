@@ -58,16 +58,14 @@ part_of_list <- function(expression, scope) {
 
 # Finds an array by its name. Functions are skipped, since base R has a t() and a c().
 array_named <- function(name, scope) {
-  known <- ls(scope)
-  while (!identical(scope, emptyenv())) {
-    if (exists(name, scope, inherits = FALSE)) {
-      x <- get(name, scope, inherits = FALSE)
-      if (is.null(x)) abort("input", "`", name, "` is NULL, not an array")
-      if (!is.function(x)) return(x)
-    }
-    scope <- parent.env(scope)
+  here <- scope
+  while (is.function(x <- get0(name, here))) {
+    while (!exists(name, here, inherits = FALSE)) here <- parent.env(here)
+    here <- parent.env(here)
   }
-  abort("input", "there is no array `", name, "`", near_hint(name, known, ""))
+  if (!is.null(x)) return(x)
+  if (exists(name, here)) abort("input", "`", name, "` is NULL, not an array")
+  abort("input", "there is no array `", name, "`", near_hint(name, ls(scope), ""))
 }
 
 # Row numbers that are given by name, or by a factor, which stands for its codes.

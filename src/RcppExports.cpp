@@ -88,6 +88,35 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_nests
+Rcpp::List r_nests(Rcpp::List places, Rcpp::NumericVector extents, SEXP kept, SEXP inside, Rcpp::LogicalVector allowed, double operations, bool product);
+RcppExport SEXP _kernweave_r_nests(SEXP placesSEXP, SEXP extentsSEXP, SEXP keptSEXP, SEXP insideSEXP, SEXP allowedSEXP, SEXP operationsSEXP, SEXP productSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type kept(keptSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type inside(insideSEXP);
+    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type allowed(allowedSEXP);
+    Rcpp::traits::input_parameter< double >::type operations(operationsSEXP);
+    Rcpp::traits::input_parameter< bool >::type product(productSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_nests(places, extents, kept, inside, allowed, operations, product));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_path
+Rcpp::RObject r_path(Rcpp::List factors, SEXP kept, Rcpp::NumericVector extents, double seconds);
+RcppExport SEXP _kernweave_r_path(SEXP factorsSEXP, SEXP keptSEXP, SEXP extentsSEXP, SEXP secondsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type factors(factorsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type kept(keptSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< double >::type seconds(secondsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_path(factors, kept, extents, seconds));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_prepare
 Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
 RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
@@ -1544,6 +1573,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_as_integers", (DL_FUNC) &_kernweave_r_as_integers, 1},
     {"_kernweave_r_as_places", (DL_FUNC) &_kernweave_r_as_places, 1},
     {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 8},
+    {"_kernweave_r_nests", (DL_FUNC) &_kernweave_r_nests, 7},
+    {"_kernweave_r_path", (DL_FUNC) &_kernweave_r_path, 4},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},

@@ -1,5 +1,6 @@
 // The border to R, compiled as one: what its files include takes the compiler longer than what they say.
 #include "r_arrays.cpp"
+#include "r_axes.cpp"
 #include "r_call.cpp"
 #include "r_data.cpp"
 #include "r_device.cpp"
