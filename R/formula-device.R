@@ -42,7 +42,7 @@ on_device <- function(x, device = NULL, integers = FALSE) {
   else check_numbers(if (is.data.frame(x)) frame_matrix(x, "x") else x, "x")
   device <- check_device(device %or% current_options()$device)
   wanted <- switch(device, cpu = , reference = FALSE, auto = "gpu" %in% r_devices(), TRUE)
-  if (!wanted || r_is_on_device(points$values) || !length(points$values)) return(points$values)
+  if (!wanted || is_on_device(points$values) || !length(points$values)) return(points$values)
   number <- if (device %in% c("auto", "gpu")) "0" else device
   if (!grepl("^[0-9]+$", number)) abort("settings", "`device` must be one GPU to keep data on, not \"", device, "\"")
   r_on_device(points$values, as.integer(number))
@@ -50,4 +50,4 @@ on_device <- function(x, device = NULL, integers = FALSE) {
 
 #' @rdname on_device
 #' @export
-is_on_device <- function(x) r_is_on_device(x)
+is_on_device <- function(x) r_home(x) == "device"

@@ -42,8 +42,8 @@ and_pairs <- function(a, b) {
                  pattern = both_hold(a$pattern, b$pattern)), swapped)
 }
 
-# The engine calls this by name, where two formulas meet (src/r_lazy.cpp). Groups that are said of one side each belong
-# together.
+# The engine calls this by name, where two formulas meet (src/r_formula.cpp). Groups that are said of one side each
+# belong together.
 merge_pairs <- function(a, b) {
   if (is.null(a) || identical(a, b)) return(b)
   if (is.null(b)) return(a)

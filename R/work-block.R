@@ -65,7 +65,7 @@ is_held <- function(need) {
 }
 
 memory_of <- function(x) {
-  if (is.double(x)) return(if (r_is_mapped(x)) 0 else 8 * length(x))
+  if (is.double(x)) return(if (r_home(x) == "file") 0 else 8 * length(x))
   if (is.environment(x)) as.numeric(utils::object.size(x$said)) else 0
 }
 

@@ -215,14 +215,14 @@ rows_of_value <- function(x) {
 write_by_rows <- function(path, source, at_once) {
   part <- tempfile(paste0(basename(path), "-"), dirname(path), ".part")
   written <- r_new_file(part, path, 8 * source$n * source$width)
-  on.exit(r_leave_file(written))
+  on.exit(r_end_file(written, FALSE))
   from <- 1
   while (from <= source$n) {
     to <- min(from + at_once - 1, source$n)
     r_write_rows(written, rows_read(source, from, to), from, source$n)
     from <- to + 1
   }
-  r_finish_file(written)
+  r_end_file(written, TRUE)
 }
 
 # Rows as doubles, as many as were asked for, whoever reads them.

@@ -127,7 +127,7 @@ timed <- function(run, options, patience = 5, R = NULL) {
 more_cores <- function(threads, cores, why = "") {
   if (threads >= cores || grepl("^in a", why)) return(NULL)
   limit <- Sys.getenv("OMP_THREAD_LIMIT")
-  if (nzchar(limit) && r_threads(cores) < cores) {
+  if (nzchar(limit) && r_allowance(cores)$threads < cores) {
     return(paste0("OMP_THREAD_LIMIT=", limit, " in the environment limits calls to that many of ", cores, " cores."))
   }
   paste0("Calls use ", counted(threads, "thread"), " on ", cores, " cores; all of them: ",

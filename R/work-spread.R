@@ -44,7 +44,7 @@ pays <- function(w, whole, data, options) {
   inline <- 8 * sum(lengths(data[vapply(data, NCOL, 0L) == 1]))
   workers <- max(length(w$cluster), 2)
   sending <- (inline * workers + 8 * whole$rows) / 1e9 + workers * if (w$door == "future") 0.05 else 2e-4
-  threads <- if (whole$device == "cpu") r_threads(options$threads %or% 0L) else 1
+  threads <- if (whole$device == "cpu") r_allowance(options$threads %or% 0L)$threads else 1
   whole$seconds / threads > 4 * sending
 }
 
@@ -73,7 +73,7 @@ data_of_tasks <- function(operands, data, apart) {
     if (!identical(operand$data, x)) return(list(value = x))
     # Points of both sides have one owner. A mapped file travels as its name, whole.
     owner <- if (bindingIsActive("data", operand)) environment(activeBindingFunction("data", operand)) else operand
-    dense <- is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames")) && !r_is_mapped(x)
+    dense <- is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames")) && r_home(x) != "file"
     list(serial = serial_of(owner), apart = apart && dense)
   }
   found <- Map(sent, operands, data, apart)

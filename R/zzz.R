@@ -6,8 +6,7 @@
   session$started <- format(Sys.time(), "%H:%M:%OS6")
   register_traced()
   register_refusals()
-  r_note_process(worker_of())
-  r_set_header_folder(system.file("include", package = pkgname, lib.loc = libname))
+  r_begin(worker_of(), system.file("include", package = pkgname, lib.loc = libname))
   reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
 }
 

@@ -11,8 +11,19 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
+// r_dress
+SEXP r_dress(SEXP x, List marks);
+RcppExport SEXP _kernweave_r_dress(SEXP xSEXP, SEXP marksSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< List >::type marks(marksSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_dress(x, marks));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_first_not_whole
-Rcpp::List r_first_not_whole(SEXP x, double least, double most);
+List r_first_not_whole(SEXP x, double least, double most);
 RcppExport SEXP _kernweave_r_first_not_whole(SEXP xSEXP, SEXP leastSEXP, SEXP mostSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -24,13 +35,33 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_offsets
-Rcpp::List r_offsets(SEXP counts, int threads);
+List r_offsets(SEXP counts, int threads);
 RcppExport SEXP _kernweave_r_offsets(SEXP countsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type counts(countsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_offsets(counts, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_as_integers
+List r_as_integers(SEXP x);
+RcppExport SEXP _kernweave_r_as_integers(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_as_integers(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_as_places
+SEXP r_as_places(SEXP x);
+RcppExport SEXP _kernweave_r_as_places(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_as_places(x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -51,28 +82,8 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_as_integers
-Rcpp::List r_as_integers(SEXP x);
-RcppExport SEXP _kernweave_r_as_integers(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_as_integers(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_as_places
-SEXP r_as_places(SEXP x);
-RcppExport SEXP _kernweave_r_as_places(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_as_places(x));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_scan
-Rcpp::List r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type, int threads);
+List r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type, int threads);
 RcppExport SEXP _kernweave_r_scan(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP segmentsSEXP, SEXP exclusiveSEXP, SEXP initSEXP, SEXP typeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -89,15 +100,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_nests
-Rcpp::List r_nests(Rcpp::List places, Rcpp::NumericVector extents, SEXP kept, SEXP inside, Rcpp::LogicalVector allowed, double operations, bool product);
+List r_nests(List places, NumericVector extents, SEXP kept, SEXP inside, LogicalVector allowed, double operations, bool product);
 RcppExport SEXP _kernweave_r_nests(SEXP placesSEXP, SEXP extentsSEXP, SEXP keptSEXP, SEXP insideSEXP, SEXP allowedSEXP, SEXP operationsSEXP, SEXP productSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type places(placesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type kept(keptSEXP);
     Rcpp::traits::input_parameter< SEXP >::type inside(insideSEXP);
-    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type allowed(allowedSEXP);
+    Rcpp::traits::input_parameter< LogicalVector >::type allowed(allowedSEXP);
     Rcpp::traits::input_parameter< double >::type operations(operationsSEXP);
     Rcpp::traits::input_parameter< bool >::type product(productSEXP);
     rcpp_result_gen = Rcpp::wrap(r_nests(places, extents, kept, inside, allowed, operations, product));
@@ -105,81 +116,145 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_path
-Rcpp::RObject r_path(Rcpp::List factors, SEXP kept, Rcpp::NumericVector extents, double seconds);
+RObject r_path(List factors, SEXP kept, NumericVector extents, double seconds);
 RcppExport SEXP _kernweave_r_path(SEXP factorsSEXP, SEXP keptSEXP, SEXP extentsSEXP, SEXP secondsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type factors(factorsSEXP);
+    Rcpp::traits::input_parameter< List >::type factors(factorsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type kept(keptSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< double >::type seconds(secondsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_path(factors, kept, extents, seconds));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_prepare
-Rcpp::List r_prepare(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
+List r_prepare(List outputs, List extents, List options);
 RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< List >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< List >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type options(optionsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_prepare(outputs, extents, options));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_structure
-Rcpp::List r_structure(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options);
+List r_structure(List outputs, List extents, List options);
 RcppExport SEXP _kernweave_r_structure(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< List >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< List >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type options(optionsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_structure(outputs, extents, options));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_run
-Rcpp::List r_run(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs);
+List r_run(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs);
 RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_run(plan, data, operands, extents, settings, pairs));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_expect
-void r_expect(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings);
+void r_expect(SEXP plan, List data, List operands, NumericVector extents, List settings);
 RcppExport SEXP _kernweave_r_expect(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
 BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
     r_expect(plan, data, operands, extents, settings);
     return R_NilValue;
 END_RCPP
 }
+// r_decide
+List r_decide(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs);
+RcppExport SEXP _kernweave_r_decide(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_decide(plan, data, operands, extents, settings, pairs));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_run_rows
+List r_run_rows(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs, SEXP decision, NumericVector rows, bool plainly, SEXP columns);
+RcppExport SEXP _kernweave_r_run_rows(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP rowsSEXP, SEXP plainlySEXP, SEXP columnsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< bool >::type plainly(plainlySEXP);
+    Rcpp::traits::input_parameter< SEXP >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run_rows(plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_merge_states
+List r_merge_states(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs, SEXP decision, List states);
+RcppExport SEXP _kernweave_r_merge_states(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP statesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
+    Rcpp::traits::input_parameter< List >::type states(statesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_merge_states(plan, data, operands, extents, settings, pairs, decision, states));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_rows_of_whole
+SEXP r_rows_of_whole(SEXP whole, double count, double from, SEXP rows);
+RcppExport SEXP _kernweave_r_rows_of_whole(SEXP wholeSEXP, SEXP countSEXP, SEXP fromSEXP, SEXP rowsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< double >::type count(countSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_rows_of_whole(whole, count, from, rows));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_explain
-Rcpp::List r_explain(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, SEXP data, Rcpp::NumericVector sizes, Rcpp::List settings, bool cuda, SEXP pairs);
+List r_explain(List outputs, List extents, List options, SEXP data, NumericVector sizes, List settings, bool cuda, SEXP pairs);
 RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP settingsSEXP, SEXP cudaSEXP, SEXP pairsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type options(optionsSEXP);
+    Rcpp::traits::input_parameter< List >::type outputs(outputsSEXP);
+    Rcpp::traits::input_parameter< List >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type options(optionsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type sizes(sizesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type sizes(sizesSEXP);
+    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
     Rcpp::traits::input_parameter< bool >::type cuda(cudaSEXP);
     Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, settings, cuda, pairs));
@@ -197,8 +272,31 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_pair_map
+SEXP r_pair_map(List rule, double i, double j, bool single);
+RcppExport SEXP _kernweave_r_pair_map(SEXP ruleSEXP, SEXP iSEXP, SEXP jSEXP, SEXP singleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< List >::type rule(ruleSEXP);
+    Rcpp::traits::input_parameter< double >::type i(iSEXP);
+    Rcpp::traits::input_parameter< double >::type j(jSEXP);
+    Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_pair_map(rule, i, j, single));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_pair_counts
+NumericVector r_pair_counts(SEXP map);
+RcppExport SEXP _kernweave_r_pair_counts(SEXP mapSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type map(mapSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_pair_counts(map));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_devices
-Rcpp::CharacterVector r_devices();
+CharacterVector r_devices();
 RcppExport SEXP _kernweave_r_devices() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -207,7 +305,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_gpu_report
-Rcpp::List r_gpu_report();
+List r_gpu_report();
 RcppExport SEXP _kernweave_r_gpu_report() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -215,12 +313,13 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_set_header_folder
-void r_set_header_folder(std::string folder);
-RcppExport SEXP _kernweave_r_set_header_folder(SEXP folderSEXP) {
+// r_begin
+void r_begin(std::string worker, std::string headers);
+RcppExport SEXP _kernweave_r_begin(SEXP workerSEXP, SEXP headersSEXP) {
 BEGIN_RCPP
-    Rcpp::traits::input_parameter< std::string >::type folder(folderSEXP);
-    r_set_header_folder(folder);
+    Rcpp::traits::input_parameter< std::string >::type worker(workerSEXP);
+    Rcpp::traits::input_parameter< std::string >::type headers(headersSEXP);
+    r_begin(worker, headers);
     return R_NilValue;
 END_RCPP
 }
@@ -243,7 +342,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_cache_report
-Rcpp::List r_cache_report();
+List r_cache_report();
 RcppExport SEXP _kernweave_r_cache_report() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -251,33 +350,14 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_threads
-int r_threads(int asked);
-RcppExport SEXP _kernweave_r_threads(SEXP askedSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type asked(askedSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_threads(asked));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_allowance
-Rcpp::List r_allowance(int asked);
+List r_allowance(int asked);
 RcppExport SEXP _kernweave_r_allowance(SEXP askedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< int >::type asked(askedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_allowance(asked));
     return rcpp_result_gen;
-END_RCPP
-}
-// r_note_process
-void r_note_process(std::string worker);
-RcppExport SEXP _kernweave_r_note_process(SEXP workerSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< std::string >::type worker(workerSEXP);
-    r_note_process(worker);
-    return R_NilValue;
 END_RCPP
 }
 // r_note_cores
@@ -308,27 +388,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_dress
-SEXP r_dress(SEXP x, Rcpp::List marks);
-RcppExport SEXP _kernweave_r_dress(SEXP xSEXP, SEXP marksSEXP) {
+// r_raw_options
+List r_raw_options(CharacterVector names, CharacterVector twins);
+RcppExport SEXP _kernweave_r_raw_options(SEXP namesSEXP, SEXP twinsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type marks(marksSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_dress(x, marks));
+    Rcpp::traits::input_parameter< CharacterVector >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< CharacterVector >::type twins(twinsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_raw_options(names, twins));
     return rcpp_result_gen;
 END_RCPP
 }
-// r_apply
-SEXP r_apply(SEXP op, Rcpp::List args, SEXP attributes);
-RcppExport SEXP _kernweave_r_apply(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
+// r_dismiss_threads
+void r_dismiss_threads();
+RcppExport SEXP _kernweave_r_dismiss_threads() {
 BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type op(opSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type attributes(attributesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_apply(op, args, attributes));
-    return rcpp_result_gen;
+    r_dismiss_threads();
+    return R_NilValue;
 END_RCPP
 }
 // r_whole_power
@@ -365,52 +441,52 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_operands
-Rcpp::List r_operands(Rcpp::List formulas);
+List r_operands(List formulas);
 RcppExport SEXP _kernweave_r_operands(SEXP formulasSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type formulas(formulasSEXP);
+    Rcpp::traits::input_parameter< List >::type formulas(formulasSEXP);
     rcpp_result_gen = Rcpp::wrap(r_operands(formulas));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_restate
-Rcpp::List r_restate(Rcpp::List formulas, Rcpp::List operands, Rcpp::List others);
+List r_restate(List formulas, List operands, List others);
 RcppExport SEXP _kernweave_r_restate(SEXP formulasSEXP, SEXP operandsSEXP, SEXP othersSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type formulas(formulasSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type others(othersSEXP);
+    Rcpp::traits::input_parameter< List >::type formulas(formulasSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< List >::type others(othersSEXP);
     rcpp_result_gen = Rcpp::wrap(r_restate(formulas, operands, others));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_with_operands
-Rcpp::List r_with_operands(Rcpp::List formulas, Rcpp::List operands, Rcpp::List others);
+List r_with_operands(List formulas, List operands, List others);
 RcppExport SEXP _kernweave_r_with_operands(SEXP formulasSEXP, SEXP operandsSEXP, SEXP othersSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type formulas(formulasSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type others(othersSEXP);
+    Rcpp::traits::input_parameter< List >::type formulas(formulasSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< List >::type others(othersSEXP);
     rcpp_result_gen = Rcpp::wrap(r_with_operands(formulas, operands, others));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_match
-Rcpp::IntegerVector r_match(Rcpp::List objects, Rcpp::List among);
+IntegerVector r_match(List objects, List among);
 RcppExport SEXP _kernweave_r_match(SEXP objectsSEXP, SEXP amongSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type objects(objectsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type among(amongSEXP);
+    Rcpp::traits::input_parameter< List >::type objects(objectsSEXP);
+    Rcpp::traits::input_parameter< List >::type among(amongSEXP);
     rcpp_result_gen = Rcpp::wrap(r_match(objects, among));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_read_along
-Rcpp::List r_read_along(SEXP formula);
+List r_read_along(SEXP formula);
 RcppExport SEXP _kernweave_r_read_along(SEXP formulaSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -420,20 +496,20 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_parse
-Rcpp::List r_parse(std::string text, Rcpp::CharacterVector names, Rcpp::List values, bool keops);
+List r_parse(std::string text, CharacterVector names, List values, bool keops);
 RcppExport SEXP _kernweave_r_parse(SEXP textSEXP, SEXP namesSEXP, SEXP valuesSEXP, SEXP keopsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::string >::type text(textSEXP);
-    Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type names(namesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< CharacterVector >::type names(namesSEXP);
+    Rcpp::traits::input_parameter< List >::type values(valuesSEXP);
     Rcpp::traits::input_parameter< bool >::type keops(keopsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_parse(text, names, values, keops));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_parse_declaration
-Rcpp::List r_parse_declaration(std::string text);
+List r_parse_declaration(std::string text);
 RcppExport SEXP _kernweave_r_parse_declaration(SEXP textSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -453,13 +529,13 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_pull_back
-Rcpp::List r_pull_back(Rcpp::List reduction, SEXP cotangent, Rcpp::List wrt);
+List r_pull_back(List reduction, SEXP cotangent, List wrt);
 RcppExport SEXP _kernweave_r_pull_back(SEXP reductionSEXP, SEXP cotangentSEXP, SEXP wrtSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type reduction(reductionSEXP);
+    Rcpp::traits::input_parameter< List >::type reduction(reductionSEXP);
     Rcpp::traits::input_parameter< SEXP >::type cotangent(cotangentSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type wrt(wrtSEXP);
+    Rcpp::traits::input_parameter< List >::type wrt(wrtSEXP);
     rcpp_result_gen = Rcpp::wrap(r_pull_back(reduction, cotangent, wrt));
     return rcpp_result_gen;
 END_RCPP
@@ -478,29 +554,29 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_push_forward
-SEXP r_push_forward(Rcpp::List reduction, Rcpp::List wrt, Rcpp::List tangents);
+SEXP r_push_forward(List reduction, List wrt, List tangents);
 RcppExport SEXP _kernweave_r_push_forward(SEXP reductionSEXP, SEXP wrtSEXP, SEXP tangentsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type reduction(reductionSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type wrt(wrtSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type tangents(tangentsSEXP);
+    Rcpp::traits::input_parameter< List >::type reduction(reductionSEXP);
+    Rcpp::traits::input_parameter< List >::type wrt(wrtSEXP);
+    Rcpp::traits::input_parameter< List >::type tangents(tangentsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_push_forward(reduction, wrt, tangents));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_far_plan
-SEXP r_far_plan(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool proof, Rcpp::NumericVector prices, int threads, int device);
+SEXP r_far_plan(SEXP plan, List data, List operands, NumericVector extents, double tol, bool proof, NumericVector prices, int threads, int device);
 RcppExport SEXP _kernweave_r_far_plan(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP pricesSEXP, SEXP threadsSEXP, SEXP deviceSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< bool >::type proof(proofSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prices(pricesSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type prices(pricesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< int >::type device(deviceSEXP);
     rcpp_result_gen = Rcpp::wrap(r_far_plan(plan, data, operands, extents, tol, proof, prices, threads, device));
@@ -508,7 +584,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_orders
-Rcpp::List r_far_orders(SEXP pointer);
+List r_far_orders(SEXP pointer);
 RcppExport SEXP _kernweave_r_far_orders(SEXP pointerSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -518,27 +594,27 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_points
-SEXP r_far_points(SEXP plan, Rcpp::List data, Rcpp::List operands, double n);
+SEXP r_far_points(SEXP plan, List data, List operands, double n);
 RcppExport SEXP _kernweave_r_far_points(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP nSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
     Rcpp::traits::input_parameter< double >::type n(nSEXP);
     rcpp_result_gen = Rcpp::wrap(r_far_points(plan, data, operands, n));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_far_truncated
-SEXP r_far_truncated(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, double tol, bool relative, int threads);
+SEXP r_far_truncated(SEXP plan, List data, List operands, NumericVector extents, double tol, bool relative, int threads);
 RcppExport SEXP _kernweave_r_far_truncated(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP relativeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< bool >::type relative(relativeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
@@ -547,7 +623,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_near
-Rcpp::List r_far_near(SEXP pointer);
+List r_far_near(SEXP pointer);
 RcppExport SEXP _kernweave_r_far_near(SEXP pointerSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -557,7 +633,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_from_themselves
-Rcpp::IntegerVector r_far_from_themselves(SEXP pointer);
+IntegerVector r_far_from_themselves(SEXP pointer);
 RcppExport SEXP _kernweave_r_far_from_themselves(SEXP pointerSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -567,12 +643,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_bounds
-Rcpp::NumericMatrix r_far_bounds(SEXP pointer, Rcpp::NumericMatrix weights, int threads);
+NumericMatrix r_far_bounds(SEXP pointer, NumericMatrix weights, int threads);
 RcppExport SEXP _kernweave_r_far_bounds(SEXP pointerSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< NumericMatrix >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_far_bounds(pointer, weights, threads));
     return rcpp_result_gen;
@@ -589,7 +665,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_sides
-Rcpp::IntegerVector r_far_sides(SEXP plan, int operands);
+IntegerVector r_far_sides(SEXP plan, int operands);
 RcppExport SEXP _kernweave_r_far_sides(SEXP planSEXP, SEXP operandsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -611,45 +687,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type numbers(numbersSEXP);
     Rcpp::traits::input_parameter< int >::type columns(columnsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_far_in_order_gpu(pointer, device, threads, of_rows, numbers, columns));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_index_add
-Rcpp::List r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, Rcpp::NumericVector extents, Rcpp::NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, bool plan_alone, int threads);
-RcppExport SEXP _kernweave_r_index_add(SEXP xSEXP, SEXP ownSEXP, SEXP typeSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP reproducibleSEXP, SEXP planSEXP, SEXP plan_aloneSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< bool >::type own(ownSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type index(indexSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type source(sourceSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type steps(stepsSEXP);
-    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
-    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
-    Rcpp::traits::input_parameter< bool >::type include(includeSEXP);
-    Rcpp::traits::input_parameter< bool >::type reproducible(reproducibleSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< bool >::type plan_alone(plan_aloneSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_index_add(x, own, type, index, source, extents, steps, alpha, op, include, reproducible, plan, plan_alone, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_join
-Rcpp::List r_join(Rcpp::List columns, double x_rows, bool keep_x, bool keep_y, bool missing_match, double most_mb, int threads);
-RcppExport SEXP _kernweave_r_join(SEXP columnsSEXP, SEXP x_rowsSEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP, SEXP most_mbSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< double >::type x_rows(x_rowsSEXP);
-    Rcpp::traits::input_parameter< bool >::type keep_x(keep_xSEXP);
-    Rcpp::traits::input_parameter< bool >::type keep_y(keep_ySEXP);
-    Rcpp::traits::input_parameter< bool >::type missing_match(missing_matchSEXP);
-    Rcpp::traits::input_parameter< double >::type most_mb(most_mbSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_join(columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -676,98 +713,60 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_apply
+SEXP r_apply(SEXP op, List args, SEXP attributes);
+RcppExport SEXP _kernweave_r_apply(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type op(opSEXP);
+    Rcpp::traits::input_parameter< List >::type args(argsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type attributes(attributesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_apply(op, args, attributes));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_lazy_call
-SEXP r_lazy_call(SEXP op, Rcpp::List args, SEXP attributes);
+SEXP r_lazy_call(SEXP op, List args, SEXP attributes);
 RcppExport SEXP _kernweave_r_lazy_call(SEXP opSEXP, SEXP argsSEXP, SEXP attributesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type op(opSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
+    Rcpp::traits::input_parameter< List >::type args(argsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type attributes(attributesSEXP);
     rcpp_result_gen = Rcpp::wrap(r_lazy_call(op, args, attributes));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_meet
-SEXP r_meet(Rcpp::List args);
+SEXP r_meet(List args);
 RcppExport SEXP _kernweave_r_meet(SEXP argsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type args(argsSEXP);
+    Rcpp::traits::input_parameter< List >::type args(argsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_meet(args));
     return rcpp_result_gen;
 END_RCPP
 }
-// r_log_forms
-Rcpp::List r_log_forms(Rcpp::List matrix, SEXP preconditioner, int first, int probes, double seed, double tol, int most, bool vectors);
-RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP firstSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
+// r_index_add
+List r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, NumericVector extents, NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, bool plan_alone, int threads);
+RcppExport SEXP _kernweave_r_index_add(SEXP xSEXP, SEXP ownSEXP, SEXP typeSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP reproducibleSEXP, SEXP planSEXP, SEXP plan_aloneSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
-    Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
-    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    Rcpp::traits::input_parameter< bool >::type vectors(vectorsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, first, probes, seed, tol, most, vectors));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_inverse_weights
-Rcpp::List r_inverse_weights(SEXP preconditioner, int first, int count);
-RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP, SEXP firstSEXP, SEXP countSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
-    Rcpp::traits::input_parameter< int >::type count(countSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner, first, count));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_weighted_pairs
-Rcpp::List r_weighted_pairs(SEXP preconditioner, double from, double count);
-RcppExport SEXP _kernweave_r_weighted_pairs(SEXP preconditionerSEXP, SEXP fromSEXP, SEXP countSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< double >::type count(countSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_weighted_pairs(preconditioner, from, count));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_sums_of_pairs
-Rcpp::NumericVector r_sums_of_pairs(SEXP preconditioner, Rcpp::List matrices);
-RcppExport SEXP _kernweave_r_sums_of_pairs(SEXP preconditionerSEXP, SEXP matricesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrices(matricesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_sums_of_pairs(preconditioner, matrices));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_low_rank_weights
-Rcpp::List r_low_rank_weights(SEXP preconditioner, Rcpp::NumericMatrix v);
-RcppExport SEXP _kernweave_r_low_rank_weights(SEXP preconditionerSEXP, SEXP vSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type v(vSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_low_rank_weights(preconditioner, v));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_low_rank_inverse_trace
-double r_low_rank_inverse_trace(SEXP preconditioner);
-RcppExport SEXP _kernweave_r_low_rank_inverse_trace(SEXP preconditionerSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_low_rank_inverse_trace(preconditioner));
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< bool >::type own(ownSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type index(indexSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type source(sourceSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type steps(stepsSEXP);
+    Rcpp::traits::input_parameter< double >::type alpha(alphaSEXP);
+    Rcpp::traits::input_parameter< std::string >::type op(opSEXP);
+    Rcpp::traits::input_parameter< bool >::type include(includeSEXP);
+    Rcpp::traits::input_parameter< bool >::type reproducible(reproducibleSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
+    Rcpp::traits::input_parameter< bool >::type plan_alone(plan_aloneSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_index_add(x, own, type, index, source, extents, steps, alpha, op, include, reproducible, plan, plan_alone, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -785,13 +784,13 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_is_mapped
-bool r_is_mapped(SEXP x);
-RcppExport SEXP _kernweave_r_is_mapped(SEXP xSEXP) {
+// r_home
+std::string r_home(SEXP x);
+RcppExport SEXP _kernweave_r_home(SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_is_mapped(x));
+    rcpp_result_gen = Rcpp::wrap(r_home(x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -819,21 +818,13 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
-// r_finish_file
-void r_finish_file(SEXP file);
-RcppExport SEXP _kernweave_r_finish_file(SEXP fileSEXP) {
+// r_end_file
+void r_end_file(SEXP file, bool whole);
+RcppExport SEXP _kernweave_r_end_file(SEXP fileSEXP, SEXP wholeSEXP) {
 BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type file(fileSEXP);
-    r_finish_file(file);
-    return R_NilValue;
-END_RCPP
-}
-// r_leave_file
-void r_leave_file(SEXP file);
-RcppExport SEXP _kernweave_r_leave_file(SEXP fileSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type file(fileSEXP);
-    r_leave_file(file);
+    Rcpp::traits::input_parameter< bool >::type whole(wholeSEXP);
+    r_end_file(file, whole);
     return R_NilValue;
 END_RCPP
 }
@@ -889,7 +880,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_walk
-Rcpp::List r_walk(SEXP offsets, double total, int threads);
+List r_walk(SEXP offsets, double total, int threads);
 RcppExport SEXP _kernweave_r_walk(SEXP offsetsSEXP, SEXP totalSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -918,21 +909,38 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_compare_slices
+List r_compare_slices(NumericMatrix points, NumericMatrix directions, IntegerVector groups, NumericVector sizes, List bytes, NumericVector shares, NumericMatrix factor, int threads);
+RcppExport SEXP _kernweave_r_compare_slices(SEXP pointsSEXP, SEXP directionsSEXP, SEXP groupsSEXP, SEXP sizesSEXP, SEXP bytesSEXP, SEXP sharesSEXP, SEXP factorSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< NumericMatrix >::type directions(directionsSEXP);
+    Rcpp::traits::input_parameter< IntegerVector >::type groups(groupsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type sizes(sizesSEXP);
+    Rcpp::traits::input_parameter< List >::type bytes(bytesSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type shares(sharesSEXP);
+    Rcpp::traits::input_parameter< NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_compare_slices(points, directions, groups, sizes, bytes, shares, factor, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_expect_products
-void r_expect_products(Rcpp::List description);
+void r_expect_products(List description);
 RcppExport SEXP _kernweave_r_expect_products(SEXP descriptionSEXP) {
 BEGIN_RCPP
-    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
+    Rcpp::traits::input_parameter< List >::type description(descriptionSEXP);
     r_expect_products(description);
     return R_NilValue;
 END_RCPP
 }
 // r_operator_product
-Rcpp::RObject r_operator_product(Rcpp::List description, SEXP x, bool stay, SEXP by);
+RObject r_operator_product(List description, SEXP x, bool stay, SEXP by);
 RcppExport SEXP _kernweave_r_operator_product(SEXP descriptionSEXP, SEXP xSEXP, SEXP staySEXP, SEXP bySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
+    Rcpp::traits::input_parameter< List >::type description(descriptionSEXP);
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< bool >::type stay(staySEXP);
     Rcpp::traits::input_parameter< SEXP >::type by(bySEXP);
@@ -940,32 +948,87 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_raw_options
-Rcpp::List r_raw_options(Rcpp::CharacterVector names, Rcpp::CharacterVector twins);
-RcppExport SEXP _kernweave_r_raw_options(SEXP namesSEXP, SEXP twinsSEXP) {
+// r_preconditioner
+SEXP r_preconditioner(List description);
+RcppExport SEXP _kernweave_r_preconditioner(SEXP descriptionSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type names(namesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type twins(twinsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_raw_options(names, twins));
+    Rcpp::traits::input_parameter< List >::type description(descriptionSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_preconditioner(description));
     return rcpp_result_gen;
 END_RCPP
 }
-// r_dismiss_threads
-void r_dismiss_threads();
-RcppExport SEXP _kernweave_r_dismiss_threads() {
+// r_take_place
+void r_take_place(SEXP empty, SEXP made);
+RcppExport SEXP _kernweave_r_take_place(SEXP emptySEXP, SEXP madeSEXP) {
 BEGIN_RCPP
-    r_dismiss_threads();
+    Rcpp::traits::input_parameter< SEXP >::type empty(emptySEXP);
+    Rcpp::traits::input_parameter< SEXP >::type made(madeSEXP);
+    r_take_place(empty, made);
     return R_NilValue;
 END_RCPP
 }
+// r_trim_heap
+void r_trim_heap();
+RcppExport SEXP _kernweave_r_trim_heap() {
+BEGIN_RCPP
+    r_trim_heap();
+    return R_NilValue;
+END_RCPP
+}
+// r_empty_preconditioner
+void r_empty_preconditioner(SEXP pointer);
+RcppExport SEXP _kernweave_r_empty_preconditioner(SEXP pointerSEXP) {
+BEGIN_RCPP
+    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
+    r_empty_preconditioner(pointer);
+    return R_NilValue;
+END_RCPP
+}
+// r_first_neighbours
+IntegerMatrix r_first_neighbours(IntegerMatrix at, Rcpp::Nullable<IntegerVector> place, double first, int m);
+RcppExport SEXP _kernweave_r_first_neighbours(SEXP atSEXP, SEXP placeSEXP, SEXP firstSEXP, SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< IntegerMatrix >::type at(atSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<IntegerVector> >::type place(placeSEXP);
+    Rcpp::traits::input_parameter< double >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_first_neighbours(at, place, first, m));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_nearest_before
+IntegerMatrix r_nearest_before(NumericMatrix points, int m, int threads);
+RcppExport SEXP _kernweave_r_nearest_before(SEXP pointsSEXP, SEXP mSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< int >::type m(mSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_nearest_before(points, m, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_conditional_local
+Block r_conditional_local(solve::Entries entries, List data, List places);
+RcppExport SEXP _kernweave_r_conditional_local(SEXP entriesSEXP, SEXP dataSEXP, SEXP placesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< solve::Entries >::type entries(entriesSEXP);
+    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
+    Rcpp::traits::input_parameter< List >::type places(placesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_conditional_local(entries, data, places));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_order
-SEXP r_order(Rcpp::List columns, Rcpp::LogicalVector decreasing, SEXP segments, double nearly, bool nan_apart, bool ties, int threads);
+SEXP r_order(List columns, LogicalVector decreasing, SEXP segments, double nearly, bool nan_apart, bool ties, int threads);
 RcppExport SEXP _kernweave_r_order(SEXP columnsSEXP, SEXP decreasingSEXP, SEXP segmentsSEXP, SEXP nearlySEXP, SEXP nan_apartSEXP, SEXP tiesSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type decreasing(decreasingSEXP);
+    Rcpp::traits::input_parameter< List >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< LogicalVector >::type decreasing(decreasingSEXP);
     Rcpp::traits::input_parameter< SEXP >::type segments(segmentsSEXP);
     Rcpp::traits::input_parameter< double >::type nearly(nearlySEXP);
     Rcpp::traits::input_parameter< bool >::type nan_apart(nan_apartSEXP);
@@ -999,236 +1062,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_pair_map
-SEXP r_pair_map(Rcpp::List rule, double rows, double columns, bool single);
-RcppExport SEXP _kernweave_r_pair_map(SEXP ruleSEXP, SEXP rowsSEXP, SEXP columnsSEXP, SEXP singleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type rule(ruleSEXP);
-    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< double >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< bool >::type single(singleSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_pair_map(rule, rows, columns, single));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_pair_counts
-Rcpp::NumericVector r_pair_counts(SEXP map);
-RcppExport SEXP _kernweave_r_pair_counts(SEXP mapSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type map(mapSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_pair_counts(map));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_take_place
-void r_take_place(SEXP empty, SEXP made);
-RcppExport SEXP _kernweave_r_take_place(SEXP emptySEXP, SEXP madeSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type empty(emptySEXP);
-    Rcpp::traits::input_parameter< SEXP >::type made(madeSEXP);
-    r_take_place(empty, made);
-    return R_NilValue;
-END_RCPP
-}
-// r_trim_heap
-void r_trim_heap();
-RcppExport SEXP _kernweave_r_trim_heap() {
-BEGIN_RCPP
-    r_trim_heap();
-    return R_NilValue;
-END_RCPP
-}
-// r_empty_preconditioner
-void r_empty_preconditioner(SEXP pointer);
-RcppExport SEXP _kernweave_r_empty_preconditioner(SEXP pointerSEXP) {
-BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type pointer(pointerSEXP);
-    r_empty_preconditioner(pointer);
-    return R_NilValue;
-END_RCPP
-}
-// r_first_neighbours
-Rcpp::IntegerMatrix r_first_neighbours(Rcpp::IntegerMatrix at, Rcpp::Nullable<Rcpp::IntegerVector> place, double first, int m);
-RcppExport SEXP _kernweave_r_first_neighbours(SEXP atSEXP, SEXP placeSEXP, SEXP firstSEXP, SEXP mSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type at(atSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::IntegerVector> >::type place(placeSEXP);
-    Rcpp::traits::input_parameter< double >::type first(firstSEXP);
-    Rcpp::traits::input_parameter< int >::type m(mSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_first_neighbours(at, place, first, m));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_nearest_before
-Rcpp::IntegerMatrix r_nearest_before(Rcpp::NumericMatrix points, int m, int threads);
-RcppExport SEXP _kernweave_r_nearest_before(SEXP pointsSEXP, SEXP mSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
-    Rcpp::traits::input_parameter< int >::type m(mSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_nearest_before(points, m, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_conditional_local
-Rcpp::NumericMatrix r_conditional_local(Rcpp::List entries, Rcpp::List data, Rcpp::List places);
-RcppExport SEXP _kernweave_r_conditional_local(SEXP entriesSEXP, SEXP dataSEXP, SEXP placesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type entries(entriesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type places(placesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_conditional_local(entries, data, places));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_matern_table
-std::vector<double> r_matern_table(double nu, int most);
-RcppExport SEXP _kernweave_r_matern_table(SEXP nuSEXP, SEXP mostSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
-    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_matern_table(nu, most));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_matern_slope_table
-std::vector<double> r_matern_slope_table(double nu);
-RcppExport SEXP _kernweave_r_matern_slope_table(SEXP nuSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_matern_slope_table(nu));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_table_nodes
-std::vector<double> r_table_nodes(int first, int end);
-RcppExport SEXP _kernweave_r_table_nodes(SEXP firstSEXP, SEXP endSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
-    Rcpp::traits::input_parameter< int >::type end(endSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_table_nodes(first, end));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_values_table
-Rcpp::List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture);
-RcppExport SEXP _kernweave_r_values_table(SEXP valuesSEXP, SEXP at_zeroSEXP, SEXP firstSEXP, SEXP mostSEXP, SEXP is_mixtureSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< double >::type at_zero(at_zeroSEXP);
-    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
-    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    Rcpp::traits::input_parameter< bool >::type is_mixture(is_mixtureSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_values_table(values, at_zero, first, most, is_mixture));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_look_up
-std::vector<double> r_look_up(std::vector<double> table, int order, std::vector<double> squares);
-RcppExport SEXP _kernweave_r_look_up(SEXP tableSEXP, SEXP orderSEXP, SEXP squaresSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type table(tableSEXP);
-    Rcpp::traits::input_parameter< int >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type squares(squaresSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_look_up(table, order, squares));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_on_device
-SEXP r_on_device(SEXP x, int number);
-RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< int >::type number(numberSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_on_device(x, number));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_is_on_device
-bool r_is_on_device(SEXP x);
-RcppExport SEXP _kernweave_r_is_on_device(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_is_on_device(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_decide
-Rcpp::List r_decide(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs);
-RcppExport SEXP _kernweave_r_decide(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_decide(plan, data, operands, extents, settings, pairs));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_run_rows
-Rcpp::List r_run_rows(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision, Rcpp::NumericVector rows, bool plainly, SEXP columns);
-RcppExport SEXP _kernweave_r_run_rows(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP rowsSEXP, SEXP plainlySEXP, SEXP columnsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< bool >::type plainly(plainlySEXP);
-    Rcpp::traits::input_parameter< SEXP >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run_rows(plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_merge_states
-Rcpp::List r_merge_states(SEXP plan, Rcpp::List data, Rcpp::List operands, Rcpp::NumericVector extents, Rcpp::List settings, SEXP pairs, SEXP decision, Rcpp::List states);
-RcppExport SEXP _kernweave_r_merge_states(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP statesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type states(statesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_merge_states(plan, data, operands, extents, settings, pairs, decision, states));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_rows_of_whole
-SEXP r_rows_of_whole(SEXP whole, double count, double from, SEXP rows);
-RcppExport SEXP _kernweave_r_rows_of_whole(SEXP wholeSEXP, SEXP countSEXP, SEXP fromSEXP, SEXP rowsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type whole(wholeSEXP);
-    Rcpp::traits::input_parameter< double >::type count(countSEXP);
-    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type rows(rowsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_rows_of_whole(whole, count, from, rows));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_group
 SEXP r_group(SEXP by, int threads);
 RcppExport SEXP _kernweave_r_group(SEXP bySEXP, SEXP threadsSEXP) {
@@ -1252,45 +1085,25 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_set
-SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads);
-RcppExport SEXP _kernweave_r_set(SEXP xSEXP, SEXP ySEXP, SEXP opSEXP, SEXP multisetSEXP, SEXP threadsSEXP) {
+// r_on_device
+SEXP r_on_device(SEXP x, int number);
+RcppExport SEXP _kernweave_r_on_device(SEXP xSEXP, SEXP numberSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
-    Rcpp::traits::input_parameter< int >::type op(opSEXP);
-    Rcpp::traits::input_parameter< bool >::type multiset(multisetSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_set(x, y, op, multiset, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_compare_slices
-Rcpp::List r_compare_slices(Rcpp::NumericMatrix points, Rcpp::NumericMatrix directions, Rcpp::IntegerVector groups, Rcpp::NumericVector sizes, Rcpp::List bytes, Rcpp::NumericVector shares, Rcpp::NumericMatrix factor, int threads);
-RcppExport SEXP _kernweave_r_compare_slices(SEXP pointsSEXP, SEXP directionsSEXP, SEXP groupsSEXP, SEXP sizesSEXP, SEXP bytesSEXP, SEXP sharesSEXP, SEXP factorSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type directions(directionsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type groups(groupsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type sizes(sizesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type bytes(bytesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type shares(sharesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_compare_slices(points, directions, groups, sizes, bytes, shares, factor, threads));
+    Rcpp::traits::input_parameter< int >::type number(numberSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_on_device(x, number));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_landmarks
-Rcpp::List r_landmarks(Rcpp::List entries, Rcpp::NumericVector among, Rcpp::NumericVector diagonal, int most, double seed);
+List r_landmarks(solve::Entries entries, RowIndices among, Vector diagonal, int most, double seed);
 RcppExport SEXP _kernweave_r_landmarks(SEXP entriesSEXP, SEXP amongSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type entries(entriesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type among(amongSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< solve::Entries >::type entries(entriesSEXP);
+    Rcpp::traits::input_parameter< RowIndices >::type among(amongSEXP);
+    Rcpp::traits::input_parameter< Vector >::type diagonal(diagonalSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_landmarks(entries, among, diagonal, most, seed));
@@ -1298,12 +1111,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_landmark_factor
-Rcpp::List r_landmark_factor(Rcpp::List entries, Rcpp::NumericVector diagonal, int most, double tolerance, double seed);
+List r_landmark_factor(solve::Entries entries, Vector diagonal, int most, double tolerance, double seed);
 RcppExport SEXP _kernweave_r_landmark_factor(SEXP entriesSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP toleranceSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type entries(entriesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< solve::Entries >::type entries(entriesSEXP);
+    Rcpp::traits::input_parameter< Vector >::type diagonal(diagonalSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
@@ -1312,11 +1125,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_sketched_factor
-Rcpp::List r_sketched_factor(Rcpp::List matrix, int most, double tolerance, double trace, double seed);
+List r_sketched_factor(ROperator matrix, int most, double tolerance, double trace, double seed);
 RcppExport SEXP _kernweave_r_sketched_factor(SEXP matrixSEXP, SEXP mostSEXP, SEXP toleranceSEXP, SEXP traceSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
     Rcpp::traits::input_parameter< double >::type trace(traceSEXP);
@@ -1325,36 +1138,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_preconditioner
-SEXP r_preconditioner(Rcpp::List description);
-RcppExport SEXP _kernweave_r_preconditioner(SEXP descriptionSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type description(descriptionSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_preconditioner(description));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_precondition
-Rcpp::NumericMatrix r_precondition(SEXP preconditioner, Rcpp::NumericMatrix x);
+Block r_precondition(SEXP preconditioner, Block x);
 RcppExport SEXP _kernweave_r_precondition(SEXP preconditionerSEXP, SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Block >::type x(xSEXP);
     rcpp_result_gen = Rcpp::wrap(r_precondition(preconditioner, x));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_conjugate_gradients
-Rcpp::List r_conjugate_gradients(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, double tol, int most, bool together);
+List r_conjugate_gradients(ROperator matrix, SEXP preconditioner, Block b, Block start, double tol, int most, bool together);
 RcppExport SEXP _kernweave_r_conjugate_gradients(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
     Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
+    Rcpp::traits::input_parameter< Block >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Block >::type start(startSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< bool >::type together(togetherSEXP);
@@ -1363,7 +1166,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_uniforms
-Rcpp::NumericVector r_uniforms(double n, double seed);
+NumericVector r_uniforms(double n, double seed);
 RcppExport SEXP _kernweave_r_uniforms(SEXP nSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1374,12 +1177,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_minimal_residual
-Rcpp::List r_minimal_residual(Rcpp::List matrix, Rcpp::NumericMatrix b, double tol, int most);
+List r_minimal_residual(ROperator matrix, Block b, double tol, int most);
 RcppExport SEXP _kernweave_r_minimal_residual(SEXP matrixSEXP, SEXP bSEXP, SEXP tolSEXP, SEXP mostSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< Block >::type b(bSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     rcpp_result_gen = Rcpp::wrap(r_minimal_residual(matrix, b, tol, most));
@@ -1387,15 +1190,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_least_squares
-Rcpp::List r_least_squares(Rcpp::List matrix, Rcpp::List transposed, Rcpp::NumericVector ridge, Rcpp::NumericMatrix b, Rcpp::NumericMatrix start, double tol, int most);
+List r_least_squares(ROperator matrix, ROperator transposed, Vector ridge, Block b, Block start, double tol, int most);
 RcppExport SEXP _kernweave_r_least_squares(SEXP matrixSEXP, SEXP transposedSEXP, SEXP ridgeSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type transposed(transposedSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type transposed(transposedSEXP);
+    Rcpp::traits::input_parameter< Vector >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< Block >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Block >::type start(startSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     rcpp_result_gen = Rcpp::wrap(r_least_squares(matrix, transposed, ridge, b, start, tol, most));
@@ -1403,11 +1206,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_largest_eigenpairs
-Rcpp::List r_largest_eigenpairs(Rcpp::List matrix, int wanted, int block, double tol, double rounding, int most, double basis, double seed, Rcpp::NumericMatrix start);
+List r_largest_eigenpairs(ROperator matrix, int wanted, int block, double tol, double rounding, int most, double basis, double seed, Block start);
 RcppExport SEXP _kernweave_r_largest_eigenpairs(SEXP matrixSEXP, SEXP wantedSEXP, SEXP blockSEXP, SEXP tolSEXP, SEXP roundingSEXP, SEXP mostSEXP, SEXP basisSEXP, SEXP seedSEXP, SEXP startSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
     Rcpp::traits::input_parameter< int >::type wanted(wantedSEXP);
     Rcpp::traits::input_parameter< int >::type block(blockSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
@@ -1415,19 +1218,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< double >::type basis(basisSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type start(startSEXP);
+    Rcpp::traits::input_parameter< Block >::type start(startSEXP);
     rcpp_result_gen = Rcpp::wrap(r_largest_eigenpairs(matrix, wanted, block, tol, rounding, most, basis, seed, start));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_square_root
-Rcpp::List r_square_root(Rcpp::List matrix, SEXP preconditioner, Rcpp::NumericMatrix x, double tol, int most, int together);
+List r_square_root(ROperator matrix, SEXP preconditioner, Block x, double tol, int most, int together);
 RcppExport SEXP _kernweave_r_square_root(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP xSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
     Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Block >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< int >::type together(togetherSEXP);
@@ -1436,15 +1239,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_inverse_forms
-Rcpp::List r_inverse_forms(Rcpp::List matrix, SEXP quick, SEXP preconditioner, Rcpp::NumericMatrix b, Rcpp::NumericVector whole, double smallest, double tol, int most);
+List r_inverse_forms(ROperator matrix, SEXP quick, SEXP preconditioner, Block b, Vector whole, double smallest, double tol, int most);
 RcppExport SEXP _kernweave_r_inverse_forms(SEXP matrixSEXP, SEXP quickSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP wholeSEXP, SEXP smallestSEXP, SEXP tolSEXP, SEXP mostSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
     Rcpp::traits::input_parameter< SEXP >::type quick(quickSEXP);
     Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< Block >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Vector >::type whole(wholeSEXP);
     Rcpp::traits::input_parameter< double >::type smallest(smallestSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
@@ -1453,16 +1256,89 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_spectral_rules
-Rcpp::List r_spectral_rules(Rcpp::List matrix, Rcpp::NumericMatrix b, double ridge, double tol, int most);
+List r_spectral_rules(ROperator matrix, Block b, double ridge, double tol, int most);
 RcppExport SEXP _kernweave_r_spectral_rules(SEXP matrixSEXP, SEXP bSEXP, SEXP ridgeSEXP, SEXP tolSEXP, SEXP mostSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< Block >::type b(bSEXP);
     Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     rcpp_result_gen = Rcpp::wrap(r_spectral_rules(matrix, b, ridge, tol, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_log_forms
+List r_log_forms(ROperator matrix, SEXP preconditioner, int first, int probes, double seed, double tol, int most, bool vectors);
+RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP firstSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< bool >::type vectors(vectorsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, first, probes, seed, tol, most, vectors));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_inverse_weights
+List r_inverse_weights(SEXP preconditioner, int first, int count);
+RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP, SEXP firstSEXP, SEXP countSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner, first, count));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_weighted_pairs
+List r_weighted_pairs(SEXP preconditioner, double from, double count);
+RcppExport SEXP _kernweave_r_weighted_pairs(SEXP preconditionerSEXP, SEXP fromSEXP, SEXP countSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< double >::type count(countSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_weighted_pairs(preconditioner, from, count));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_sums_of_pairs
+NumericVector r_sums_of_pairs(SEXP preconditioner, List matrices);
+RcppExport SEXP _kernweave_r_sums_of_pairs(SEXP preconditionerSEXP, SEXP matricesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< List >::type matrices(matricesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_sums_of_pairs(preconditioner, matrices));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_low_rank_weights
+List r_low_rank_weights(SEXP preconditioner, Block v);
+RcppExport SEXP _kernweave_r_low_rank_weights(SEXP preconditionerSEXP, SEXP vSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< Block >::type v(vSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_low_rank_weights(preconditioner, v));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_low_rank_inverse_trace
+double r_low_rank_inverse_trace(SEXP preconditioner);
+RcppExport SEXP _kernweave_r_low_rank_inverse_trace(SEXP preconditionerSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_low_rank_inverse_trace(preconditioner));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1515,7 +1391,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_search_both
-Rcpp::List r_search_both(SEXP needles, SEXP haystack, bool equal_too, int threads);
+List r_search_both(SEXP needles, SEXP haystack, bool equal_too, int threads);
 RcppExport SEXP _kernweave_r_search_both(SEXP needlesSEXP, SEXP haystackSEXP, SEXP equal_tooSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1524,6 +1400,36 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type equal_too(equal_tooSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(r_search_both(needles, haystack, equal_too, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_set
+SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads);
+RcppExport SEXP _kernweave_r_set(SEXP xSEXP, SEXP ySEXP, SEXP opSEXP, SEXP multisetSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< int >::type op(opSEXP);
+    Rcpp::traits::input_parameter< bool >::type multiset(multisetSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_set(x, y, op, multiset, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_join
+List r_join(List columns, double x_rows, bool keep_x, bool keep_y, bool missing_match, double most_mb, int threads);
+RcppExport SEXP _kernweave_r_join(SEXP columnsSEXP, SEXP x_rowsSEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP, SEXP most_mbSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< List >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< double >::type x_rows(x_rowsSEXP);
+    Rcpp::traits::input_parameter< bool >::type keep_x(keep_xSEXP);
+    Rcpp::traits::input_parameter< bool >::type keep_y(keep_ySEXP);
+    Rcpp::traits::input_parameter< bool >::type missing_match(missing_matchSEXP);
+    Rcpp::traits::input_parameter< double >::type most_mb(most_mbSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_join(columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1539,7 +1445,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_operations
-Rcpp::DataFrame r_operations();
+DataFrame r_operations();
 RcppExport SEXP _kernweave_r_operations() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1548,7 +1454,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_reductions
-Rcpp::DataFrame r_reductions();
+DataFrame r_reductions();
 RcppExport SEXP _kernweave_r_reductions() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1557,7 +1463,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_rules
-Rcpp::DataFrame r_rules();
+DataFrame r_rules();
 RcppExport SEXP _kernweave_r_rules() {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1565,13 +1471,72 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_matern_table
+std::vector<double> r_matern_table(double nu, int most);
+RcppExport SEXP _kernweave_r_matern_table(SEXP nuSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_matern_table(nu, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_matern_slope_table
+std::vector<double> r_matern_slope_table(double nu);
+RcppExport SEXP _kernweave_r_matern_slope_table(SEXP nuSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_matern_slope_table(nu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_table_nodes
+std::vector<double> r_table_nodes(int first, int end);
+RcppExport SEXP _kernweave_r_table_nodes(SEXP firstSEXP, SEXP endSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type end(endSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_table_nodes(first, end));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_values_table
+List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture);
+RcppExport SEXP _kernweave_r_values_table(SEXP valuesSEXP, SEXP at_zeroSEXP, SEXP firstSEXP, SEXP mostSEXP, SEXP is_mixtureSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type at_zero(at_zeroSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< bool >::type is_mixture(is_mixtureSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_values_table(values, at_zero, first, most, is_mixture));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_look_up
+std::vector<double> r_look_up(std::vector<double> table, int order, std::vector<double> squares);
+RcppExport SEXP _kernweave_r_look_up(SEXP tableSEXP, SEXP orderSEXP, SEXP squaresSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< int >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type squares(squaresSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_look_up(table, order, squares));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
+    {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
     {"_kernweave_r_offsets", (DL_FUNC) &_kernweave_r_offsets, 2},
-    {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 8},
     {"_kernweave_r_as_integers", (DL_FUNC) &_kernweave_r_as_integers, 1},
     {"_kernweave_r_as_places", (DL_FUNC) &_kernweave_r_as_places, 1},
+    {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 8},
     {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 8},
     {"_kernweave_r_nests", (DL_FUNC) &_kernweave_r_nests, 7},
     {"_kernweave_r_path", (DL_FUNC) &_kernweave_r_path, 4},
@@ -1579,22 +1544,26 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
     {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
     {"_kernweave_r_expect", (DL_FUNC) &_kernweave_r_expect, 5},
+    {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 6},
+    {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 10},
+    {"_kernweave_r_merge_states", (DL_FUNC) &_kernweave_r_merge_states, 8},
+    {"_kernweave_r_rows_of_whole", (DL_FUNC) &_kernweave_r_rows_of_whole, 4},
     {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 8},
     {"_kernweave_r_fellow", (DL_FUNC) &_kernweave_r_fellow, 2},
+    {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
+    {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
     {"_kernweave_r_devices", (DL_FUNC) &_kernweave_r_devices, 0},
     {"_kernweave_r_gpu_report", (DL_FUNC) &_kernweave_r_gpu_report, 0},
-    {"_kernweave_r_set_header_folder", (DL_FUNC) &_kernweave_r_set_header_folder, 1},
+    {"_kernweave_r_begin", (DL_FUNC) &_kernweave_r_begin, 2},
     {"_kernweave_r_set_cache", (DL_FUNC) &_kernweave_r_set_cache, 2},
     {"_kernweave_r_finish_compiling", (DL_FUNC) &_kernweave_r_finish_compiling, 0},
     {"_kernweave_r_cache_report", (DL_FUNC) &_kernweave_r_cache_report, 0},
-    {"_kernweave_r_threads", (DL_FUNC) &_kernweave_r_threads, 1},
     {"_kernweave_r_allowance", (DL_FUNC) &_kernweave_r_allowance, 1},
-    {"_kernweave_r_note_process", (DL_FUNC) &_kernweave_r_note_process, 1},
     {"_kernweave_r_note_cores", (DL_FUNC) &_kernweave_r_note_cores, 1},
     {"_kernweave_r_compiler", (DL_FUNC) &_kernweave_r_compiler, 0},
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},
-    {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
-    {"_kernweave_r_apply", (DL_FUNC) &_kernweave_r_apply, 3},
+    {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
+    {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
     {"_kernweave_r_whole_power", (DL_FUNC) &_kernweave_r_whole_power, 2},
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
@@ -1619,64 +1588,42 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_far_device", (DL_FUNC) &_kernweave_r_far_device, 1},
     {"_kernweave_r_far_sides", (DL_FUNC) &_kernweave_r_far_sides, 2},
     {"_kernweave_r_far_in_order_gpu", (DL_FUNC) &_kernweave_r_far_in_order_gpu, 6},
-    {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 14},
-    {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
     {"_kernweave_r_lazy", (DL_FUNC) &_kernweave_r_lazy, 4},
     {"_kernweave_r_kept", (DL_FUNC) &_kernweave_r_kept, 1},
+    {"_kernweave_r_apply", (DL_FUNC) &_kernweave_r_apply, 3},
     {"_kernweave_r_lazy_call", (DL_FUNC) &_kernweave_r_lazy_call, 3},
     {"_kernweave_r_meet", (DL_FUNC) &_kernweave_r_meet, 1},
-    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 8},
-    {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 3},
-    {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
-    {"_kernweave_r_sums_of_pairs", (DL_FUNC) &_kernweave_r_sums_of_pairs, 2},
-    {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
-    {"_kernweave_r_low_rank_inverse_trace", (DL_FUNC) &_kernweave_r_low_rank_inverse_trace, 1},
+    {"_kernweave_r_index_add", (DL_FUNC) &_kernweave_r_index_add, 14},
     {"_kernweave_r_map", (DL_FUNC) &_kernweave_r_map, 5},
-    {"_kernweave_r_is_mapped", (DL_FUNC) &_kernweave_r_is_mapped, 1},
+    {"_kernweave_r_home", (DL_FUNC) &_kernweave_r_home, 1},
     {"_kernweave_r_new_file", (DL_FUNC) &_kernweave_r_new_file, 3},
     {"_kernweave_r_write_rows", (DL_FUNC) &_kernweave_r_write_rows, 4},
-    {"_kernweave_r_finish_file", (DL_FUNC) &_kernweave_r_finish_file, 1},
-    {"_kernweave_r_leave_file", (DL_FUNC) &_kernweave_r_leave_file, 1},
+    {"_kernweave_r_end_file", (DL_FUNC) &_kernweave_r_end_file, 2},
     {"_kernweave_r_sum_of_bytes", (DL_FUNC) &_kernweave_r_sum_of_bytes, 1},
     {"_kernweave_r_remove", (DL_FUNC) &_kernweave_r_remove, 4},
     {"_kernweave_r_insert", (DL_FUNC) &_kernweave_r_insert, 5},
     {"_kernweave_r_expand", (DL_FUNC) &_kernweave_r_expand, 5},
     {"_kernweave_r_walk", (DL_FUNC) &_kernweave_r_walk, 3},
     {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 9},
+    {"_kernweave_r_compare_slices", (DL_FUNC) &_kernweave_r_compare_slices, 8},
     {"_kernweave_r_expect_products", (DL_FUNC) &_kernweave_r_expect_products, 1},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 4},
-    {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
-    {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
-    {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
-    {"_kernweave_r_take", (DL_FUNC) &_kernweave_r_take, 2},
-    {"_kernweave_r_sort", (DL_FUNC) &_kernweave_r_sort, 4},
-    {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
-    {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
+    {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
     {"_kernweave_r_take_place", (DL_FUNC) &_kernweave_r_take_place, 2},
     {"_kernweave_r_trim_heap", (DL_FUNC) &_kernweave_r_trim_heap, 0},
     {"_kernweave_r_empty_preconditioner", (DL_FUNC) &_kernweave_r_empty_preconditioner, 1},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_nearest_before", (DL_FUNC) &_kernweave_r_nearest_before, 3},
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},
-    {"_kernweave_r_matern_table", (DL_FUNC) &_kernweave_r_matern_table, 2},
-    {"_kernweave_r_matern_slope_table", (DL_FUNC) &_kernweave_r_matern_slope_table, 1},
-    {"_kernweave_r_table_nodes", (DL_FUNC) &_kernweave_r_table_nodes, 2},
-    {"_kernweave_r_values_table", (DL_FUNC) &_kernweave_r_values_table, 5},
-    {"_kernweave_r_look_up", (DL_FUNC) &_kernweave_r_look_up, 3},
-    {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
-    {"_kernweave_r_is_on_device", (DL_FUNC) &_kernweave_r_is_on_device, 1},
-    {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 6},
-    {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 10},
-    {"_kernweave_r_merge_states", (DL_FUNC) &_kernweave_r_merge_states, 8},
-    {"_kernweave_r_rows_of_whole", (DL_FUNC) &_kernweave_r_rows_of_whole, 4},
+    {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
+    {"_kernweave_r_take", (DL_FUNC) &_kernweave_r_take, 2},
+    {"_kernweave_r_sort", (DL_FUNC) &_kernweave_r_sort, 4},
     {"_kernweave_r_group", (DL_FUNC) &_kernweave_r_group, 2},
     {"_kernweave_r_segment_order", (DL_FUNC) &_kernweave_r_segment_order, 3},
-    {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
-    {"_kernweave_r_compare_slices", (DL_FUNC) &_kernweave_r_compare_slices, 8},
+    {"_kernweave_r_on_device", (DL_FUNC) &_kernweave_r_on_device, 2},
     {"_kernweave_r_landmarks", (DL_FUNC) &_kernweave_r_landmarks, 5},
     {"_kernweave_r_landmark_factor", (DL_FUNC) &_kernweave_r_landmark_factor, 5},
     {"_kernweave_r_sketched_factor", (DL_FUNC) &_kernweave_r_sketched_factor, 5},
-    {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
     {"_kernweave_r_precondition", (DL_FUNC) &_kernweave_r_precondition, 2},
     {"_kernweave_r_conjugate_gradients", (DL_FUNC) &_kernweave_r_conjugate_gradients, 7},
     {"_kernweave_r_uniforms", (DL_FUNC) &_kernweave_r_uniforms, 2},
@@ -1686,25 +1633,38 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_square_root", (DL_FUNC) &_kernweave_r_square_root, 6},
     {"_kernweave_r_inverse_forms", (DL_FUNC) &_kernweave_r_inverse_forms, 8},
     {"_kernweave_r_spectral_rules", (DL_FUNC) &_kernweave_r_spectral_rules, 5},
+    {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 8},
+    {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 3},
+    {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
+    {"_kernweave_r_sums_of_pairs", (DL_FUNC) &_kernweave_r_sums_of_pairs, 2},
+    {"_kernweave_r_low_rank_weights", (DL_FUNC) &_kernweave_r_low_rank_weights, 2},
+    {"_kernweave_r_low_rank_inverse_trace", (DL_FUNC) &_kernweave_r_low_rank_inverse_trace, 1},
     {"_kernweave_r_first_unsorted", (DL_FUNC) &_kernweave_r_first_unsorted, 2},
     {"_kernweave_r_ends_missing", (DL_FUNC) &_kernweave_r_ends_missing, 1},
     {"_kernweave_r_merge", (DL_FUNC) &_kernweave_r_merge, 4},
     {"_kernweave_r_search", (DL_FUNC) &_kernweave_r_search, 5},
     {"_kernweave_r_search_both", (DL_FUNC) &_kernweave_r_search_both, 4},
+    {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
+    {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
     {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
     {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
     {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
     {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
+    {"_kernweave_r_matern_table", (DL_FUNC) &_kernweave_r_matern_table, 2},
+    {"_kernweave_r_matern_slope_table", (DL_FUNC) &_kernweave_r_matern_slope_table, 1},
+    {"_kernweave_r_table_nodes", (DL_FUNC) &_kernweave_r_table_nodes, 2},
+    {"_kernweave_r_values_table", (DL_FUNC) &_kernweave_r_values_table, 5},
+    {"_kernweave_r_look_up", (DL_FUNC) &_kernweave_r_look_up, 3},
     {NULL, NULL, 0}
 };
 
-void register_mapped_vectors(DllInfo* dll);
 void open_windows(DllInfo* dll);
+void register_mapped_vectors(DllInfo* dll);
 void register_resident_vectors(DllInfo* dll);
 RcppExport void R_init_kernweave(DllInfo *dll) {
     R_registerRoutines(dll, NULL, CallEntries, NULL, NULL);
     R_useDynamicSymbols(dll, FALSE);
-    register_mapped_vectors(dll);
     open_windows(dll);
+    register_mapped_vectors(dll);
     register_resident_vectors(dll);
 }

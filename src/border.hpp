@@ -1,20 +1,43 @@
 // The one crossing between R and the engine: failures become classed R conditions, interrupts are heard.
 #pragma once
 #include <Rcpp/Lightest>  // no sugar, no modules: they take half of the compiler's time
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include "base/error.hpp"
+#include "base/view.hpp"
 
 namespace kernweave {
+
+using Rcpp::_;
+using Rcpp::as;
+using Rcpp::CharacterVector;
+using Rcpp::DataFrame;
+using Rcpp::Environment;
+using Rcpp::Function;
+using Rcpp::IntegerMatrix;
+using Rcpp::IntegerVector;
+using Rcpp::List;
+using Rcpp::LogicalVector;
+using Rcpp::no_init;
+using Rcpp::NumericMatrix;
+using Rcpp::NumericVector;
+using Rcpp::RawVector;
+using Rcpp::RObject;
+using Rcpp::Shield;
+using Rcpp::wrap;
+using Rcpp::XPtr;
+
+// A function of the package's R code.
+inline Function own_function(const char* name) { return Environment::namespace_env("kernweave")[name]; }
 
 // Calls kernweave:::engine_failure(), which signals the condition. It leaves through Rcpp's unwinding,
 // so every C++ destructor runs.
 [[noreturn]] inline void signal_failure(const char* kind, const std::string& message) {
-  const Rcpp::Environment home = Rcpp::Environment::namespace_env("kernweave");
-  const Rcpp::Function signal = home["engine_failure"];
-  signal(kind, message);
+  own_function("engine_failure")(kind, message);
   Rcpp::stop("kernweave: a failure was not signalled");
 }
 
@@ -57,6 +80,14 @@ auto at_border(Work work) -> decltype(work()) {
   }
 }
 
+// Carries out what R has called. Rcpp's wrappers of all doors go this way (rooms/border.cpp).
+template <class Work>
+SEXP called_from_r(Work work) {
+  BEGIN_RCPP
+  return at_border(work);
+  END_RCPP
+}
+
 // Tries work() twice where a device has no memory left: R does not know how much of it its vectors hold, and gives back
 // first what nobody needs.
 template <class Work>
@@ -80,7 +111,10 @@ inline void poll_interrupt() {
   next = Clock::now() + std::chrono::milliseconds(20);
   Signal late;
   const auto look = [](void* signal) {
-    const auto ask = [](void*) { R_CheckUserInterrupt(); return R_NilValue; };
+    const auto ask = [](void*) {
+      R_CheckUserInterrupt();
+      return R_NilValue;
+    };
     const auto note = [](SEXP condition, void* to) {
       *static_cast<Signal*>(to) = signal_of({Fault::time_limit, CHAR(STRING_ELT(VECTOR_ELT(condition, 0), 0))});
       return R_NilValue;
@@ -90,6 +124,65 @@ inline void poll_interrupt() {
   if (R_ToplevelExec(look, &late) == FALSE) throw Interrupted();
   user_check(!late.kind, Fault::time_limit, late.message);
 }
+
+// --- values of R and values of the engine
+// -----------------------------------------------------------------------------
+
+// The object behind a pointer of R with this tag. Other pointers, and those of another session, which are empty, are
+// refused.
+template <class Object>
+Object& object_behind(SEXP pointer, const char* tag, const char* what) {
+  const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == Rf_install(tag);
+  internal_check(ours && R_ExternalPtrAddr(pointer), "this is no ", what, " of this session");
+  return *static_cast<Object*>(R_ExternalPtrAddr(pointer));
+}
+
+// Ends the object behind a pointer of R, when the pointer is collected or before.
+template <class Object>
+void forget(SEXP pointer) {
+  delete static_cast<Object*>(R_ExternalPtrAddr(pointer));
+  R_ClearExternalPtr(pointer);
+}
+
+// The value of an enumeration that has a name.
+template <class Value>
+Value named(const char* what, const std::string& name, std::initializer_list<std::pair<const char*, Value>> values) {
+  for (const auto& [known, value] : values)
+    if (name == known) return value;
+  internal_check(false, "no ", what, " named ", name);
+  return {};
+}
+
+inline void make_matrix(SEXP vector, std::int64_t rows, std::int64_t columns) {
+  Rf_setAttrib(vector, R_DimSymbol, IntegerVector::create(static_cast<int>(rows), static_cast<int>(columns)));
+}
+
+// A column of a data frame: `get` of each row.
+template <class Rows, class Get>
+auto column(const Rows& rows, Get get) {
+  using Found = std::decay_t<decltype(std::invoke(get, *rows.begin()))>;
+  using Value = std::conditional_t<std::is_arithmetic_v<Found>, Found, std::string>;
+  Rcpp::Vector<Rcpp::traits::r_sexptype_traits<Value>::rtype> made(static_cast<R_xlen_t>(rows.size()));
+  std::transform(rows.begin(), rows.end(), made.begin(), [&](const auto& row) { return Value(std::invoke(get, row)); });
+  return made;
+}
+
+// --- vectors whose numbers lie on a device, and come to R when somebody looks at them (r_resident.cpp) --------------
+
+// A vector of doubles or integers whose numbers a back end is about to leave in what is kept for it.
+SEXP resident_vector(SEXPTYPE type, R_xlen_t length);
+
+// A vector's numbers in R's memory, where they may first have to come, or in a file that must not have changed
+// (r_map.cpp): if they cannot be had, R's error unwinds through C++.
+const void* numbers_unwinding(SEXP vector);
+const double* numbers_on_host(SEXP vector);
+
+// Returns the address at which plain items of a vector of R may be written.
+void* numbers_of(SEXP vector);
+std::size_t bytes_of_item(SEXP vector);
+
+// Returns the record of a vector's copies on devices; null for a vector of any other class.
+Kept* resident(SEXP vector);
 
 // R's functions that have had other names since 4.5.
 inline SEXP own_variable(SEXP environment, SEXP symbol) {

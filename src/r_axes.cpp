@@ -30,21 +30,21 @@ class AxisNames {
     for (const int axis : numbers(names)) found |= axes::set_of(axis);
     return found;
   }
-  Rcpp::RObject name(int axis) const {
+  RObject name(int axis) const {
     return axis == axes::kNone ? R_NilValue : Rf_ScalarString(STRING_ELT(names_, axis));
   }
 
  private:
-  const Rcpp::RObject names_;  // NULL without axes
+  const RObject names_;  // NULL without axes
 };
 
-axes::Place place_from_r(const Rcpp::List& from, const AxisNames& names) {
+axes::Place place_from_r(const List& from, const AxisNames& names) {
   axes::Place place;
   place.axes = names.set(from["axes"]);
-  const Rcpp::List specs = from["specs"];
-  const Rcpp::NumericVector dim = from["dim"];
+  const List specs = from["specs"];
+  const NumericVector dim = from["dim"];
   for (R_xlen_t k = 0; k < specs.size(); ++k) {
-    const Rcpp::List spec = specs[k];
+    const List spec = specs[k];
     const std::string kind = spec["kind"];
     place.numbers *= dim[k];
     if (kind == "component") place.has_components = true, place.width *= dim[k];
@@ -53,49 +53,44 @@ axes::Place place_from_r(const Rcpp::List& from, const AxisNames& names) {
   return place;
 }
 
-Rcpp::RObject path_to_r(const axes::Path& path) {
-  if (!path.left) return Rcpp::wrap(path.factor + 1);
-  return Rcpp::List::create(path_to_r(*path.left), path_to_r(*path.right));
+RObject path_to_r(const axes::Path& path) {
+  if (!path.left) return wrap(path.factor + 1);
+  return List::create(path_to_r(*path.left), path_to_r(*path.right));
 }
 
 }  // namespace
-}  // namespace kernweave
 
 // The nests of a formula with places, and the seconds expected of each. `allowed`: the fold needs no order, an axis may
 // become components, two kept axes may be lane and columns.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_nests(Rcpp::List places, Rcpp::NumericVector extents, SEXP kept, SEXP inside, Rcpp::LogicalVector allowed,
-                   double operations, bool product) {
-  return kernweave::at_border([&] {
-    namespace axes = kernweave::axes;
-    const kernweave::AxisNames names(extents);
-    axes::IndexFormula formula{{extents.begin(), extents.end()}, names.numbers(kept), {}, allowed[0] == TRUE,
-                               allowed[1] == TRUE, allowed[2] == TRUE, operations, product};
-    for (R_xlen_t k = 0; k < places.size(); ++k) formula.places.push_back(kernweave::place_from_r(places[k], names));
-    const std::vector<axes::Nest> found = axes::nests_of(formula);
-    Rcpp::List nests(static_cast<R_xlen_t>(found.size()));
-    Rcpp::NumericVector seconds(nests.size());
-    for (R_xlen_t k = 0; k < nests.size(); ++k) {
-      const axes::Nest& nest = found[static_cast<std::size_t>(k)];
-      nests[k] = Rcpp::List::create(Rcpp::_["lane"] = names.name(nest.lane), Rcpp::_["sweep"] = names.name(nest.sweep),
-                                    Rcpp::_["components"] = names.name(nest.components),
-                                    Rcpp::_["columns"] = names.name(nest.columns), Rcpp::_["inside"] = inside);
-      seconds[k] = nest.seconds;
-    }
-    return Rcpp::List::create(Rcpp::_["nests"] = nests, Rcpp::_["seconds"] = seconds);
-  });
+List r_nests(List places, NumericVector extents, SEXP kept, SEXP inside, LogicalVector allowed, double operations,
+             bool product) {
+  const AxisNames names(extents);
+  axes::IndexFormula formula{{extents.begin(), extents.end()}, names.numbers(kept), {}, allowed[0] == TRUE,
+                             allowed[1] == TRUE, allowed[2] == TRUE, operations, product};
+  for (R_xlen_t k = 0; k < places.size(); ++k) formula.places.push_back(place_from_r(places[k], names));
+  const std::vector<axes::Nest> found = axes::nests_of(formula);
+  List nests(static_cast<R_xlen_t>(found.size()));
+  NumericVector seconds(nests.size());
+  for (R_xlen_t k = 0; k < nests.size(); ++k) {
+    const axes::Nest& nest = found[static_cast<std::size_t>(k)];
+    nests[k] = List::create(_["lane"] = names.name(nest.lane), _["sweep"] = names.name(nest.sweep),
+                            _["components"] = names.name(nest.components), _["columns"] = names.name(nest.columns),
+                            _["inside"] = inside);
+    seconds[k] = nest.seconds;
+  }
+  return List::create(_["nests"] = nests, _["seconds"] = seconds);
 }
 
 // The cheapest path of factors with these axes, as pairs within pairs; NULL if one pass, which takes so many seconds,
 // is as good.
 // [[Rcpp::export(rng = false)]]
-Rcpp::RObject r_path(Rcpp::List factors, SEXP kept, Rcpp::NumericVector extents, double seconds) {
-  return kernweave::at_border([&]() -> Rcpp::RObject {
-    const kernweave::AxisNames names(extents);
-    std::vector<kernweave::axes::AxisSet> axes;
-    for (R_xlen_t k = 0; k < factors.size(); ++k) axes.push_back(names.set(factors[k]));
-    const std::vector<double> sizes(extents.begin(), extents.end());
-    const auto path = kernweave::axes::cheapest_path(axes, names.set(kept), sizes, seconds);
-    return path ? kernweave::path_to_r(*path) : Rcpp::RObject();
-  });
+RObject r_path(List factors, SEXP kept, NumericVector extents, double seconds) {
+  const AxisNames names(extents);
+  std::vector<axes::AxisSet> sets;
+  for (R_xlen_t k = 0; k < factors.size(); ++k) sets.push_back(names.set(factors[k]));
+  const auto path = axes::cheapest_path(sets, names.set(kept), {extents.begin(), extents.end()}, seconds);
+  return path ? path_to_r(*path) : RObject();
 }
+
+}  // namespace kernweave

@@ -1,11 +1,10 @@
-// Conversion of R's matrices to operands, and the names of their points.
-#include "r_data.hpp"
+// Conversion of R's matrices to operands, with the names of their points, and of R's rules to maps of pairs.
+#include <algorithm>
 
-#include "base/error.hpp"
 #include "base/view.hpp"
-#include "border.hpp"
-#include "r_pairs.hpp"
-#include "r_resident.hpp"
+#include "expr/rewrite.hpp"
+#include "pairs/pair_bounds.hpp"
+#include "r_call.hpp"
 
 namespace kernweave {
 namespace {
@@ -31,11 +30,6 @@ OperandData sparse_operand(SEXP entries, SEXP pattern) {
   return Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places)) ? operand : damaged;
 }
 
-void forget_data(SEXP pointer) {
-  delete static_cast<Kept*>(R_ExternalPtrAddr(pointer));
-  R_ClearExternalPtr(pointer);
-}
-
 // The vector of an operand, NULL of a placeholder.
 SEXP own_data(SEXP operand) {
   static const SEXP own = Rf_install("data");
@@ -59,10 +53,10 @@ Kept* kept_by(SEXP operand, SEXP data) {
   const SEXP found = own_variable(operand, kept);
   if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && was_made_for(found, data))
     return static_cast<Kept*>(R_ExternalPtrAddr(found));
-  const Rcpp::Shield<SEXP> holder(R_MakeExternalPtr(nullptr, kept, data));
-  const Rcpp::Shield<SEXP> made_for(R_MakeWeakRef(operand, holder, R_NilValue, FALSE));
-  const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, made_for));
-  R_RegisterCFinalizer(pointer, forget_data);
+  const Shield<SEXP> holder(R_MakeExternalPtr(nullptr, kept, data));
+  const Shield<SEXP> made_for(R_MakeWeakRef(operand, holder, R_NilValue, FALSE));
+  const Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, made_for));
+  R_RegisterCFinalizer(pointer, forget<Kept>);
   Rf_defineVar(kept, pointer, operand);
   return static_cast<Kept*>(R_ExternalPtrAddr(pointer));
 }
@@ -116,31 +110,23 @@ std::vector<OperandData> operands_of(const Given& given) {
   return operands;
 }
 
-Known known_from_r(const Rcpp::NumericVector& extents, SEXP pairs) {
+Known known_from_r(const NumericVector& extents, SEXP pairs) {
   internal_check(extents.size() >= 2, "a damaged extent");
   const auto extent = [&](R_xlen_t k) { return ISNAN(extents[k]) ? -1 : static_cast<std::int64_t>(extents[k]); };
   return {extent(0), extent(1), pairs_from_r(pairs)};
 }
 
-namespace {
-
-// For tests and timings, which compare both ways: TRUE for boxes wherever they may be, FALSE for none.
-Boxes boxes_of_tests() {
-  const SEXP told = Rf_GetOption1(Rf_install("kernweave.boxes"));
-  if (TYPEOF(told) != LGLSXP || Rf_length(told) != 1) return Boxes::trial;
-  return LOGICAL(told)[0] == TRUE ? Boxes::always : Boxes::none;
-}
-
-}  // namespace
-
-Settings settings_from_r(const Rcpp::List& options) {
+Settings settings_from_r(const List& options) {
   Settings settings;
-  settings.device = Rcpp::as<std::string>(options["device"]);
+  settings.device = as<std::string>(options["device"]);
   if (options.containsElementNamed("threads") && !Rf_isNull(options["threads"]))
-    settings.threads = Rcpp::as<int>(options["threads"]);
-  if (options.containsElementNamed("folded")) settings.folded = Rcpp::as<int>(options["folded"]);
-  settings.gpu_bytes = Rcpp::as<double>(options["gpu_mb"]) * 1e6;
-  settings.boxes = boxes_of_tests();
+    settings.threads = as<int>(options["threads"]);
+  if (options.containsElementNamed("folded")) settings.folded = as<int>(options["folded"]);
+  settings.gpu_bytes = as<double>(options["gpu_mb"]) * 1e6;
+  // For tests and timings, which compare both ways: TRUE for boxes wherever they may be, FALSE for none.
+  settings.boxes = Boxes::trial;
+  if (const SEXP told = Rf_GetOption1(Rf_install("kernweave.boxes")); TYPEOF(told) == LGLSXP && Rf_length(told) == 1)
+    settings.boxes = LOGICAL(told)[0] == TRUE ? Boxes::always : Boxes::none;
   return settings;
 }
 
@@ -148,7 +134,7 @@ Settings settings_from_r(const Rcpp::List& options) {
 PointNames names_of(const Plan& plan, const Given& given) {
   PointNames names;
   int first_i = Variable::kResults, first_j = Variable::kResults;
-  const auto note = [&](const Variable& v, int side, int* first, Rcpp::RObject* found) {
+  const auto note = [&](const Variable& v, int side, int* first, RObject* found) {
     if (v.operand >= *first) return;
     const SEXP here = names_along(given.data[v.operand], side);
     if (Rf_isNull(here)) return;
@@ -165,28 +151,143 @@ PointNames names_of(const Plan& plan, const Given& given) {
   return names;
 }
 
-}  // namespace kernweave
-
 // A living operand among those last seen here that has this vector, the same one in memory; else NULL, and this operand
 // is one of those seen. None is kept alive by that.
 // [[Rcpp::export(rng = false)]]
 SEXP r_fellow(SEXP operand, SEXP data) {
-  return kernweave::at_border([&]() -> SEXP {
-    constexpr int kSeen = 8;
-    static const SEXP seen = [] {
-      const SEXP list = Rf_allocVector(VECSXP, kSeen);
-      R_PreserveObject(list);
-      return list;
-    }();
-    static int next = 0;
-    for (int k = 0; k < kSeen; ++k) {
-      const SEXP reference = VECTOR_ELT(seen, k);
-      if (TYPEOF(reference) != WEAKREFSXP) continue;
-      const SEXP other = R_WeakRefKey(reference);
-      if (TYPEOF(other) == ENVSXP && kernweave::own_data(other) == data) return other;
-    }
-    SET_VECTOR_ELT(seen, next, R_MakeWeakRef(operand, R_NilValue, R_NilValue, FALSE));
-    next = (next + 1) % kSeen;
-    return R_NilValue;
-  });
+  constexpr int kSeen = 8;
+  static const SEXP seen = [] {
+    const SEXP list = Rf_allocVector(VECSXP, kSeen);
+    R_PreserveObject(list);
+    return list;
+  }();
+  static int next = 0;
+  for (int k = 0; k < kSeen; ++k) {
+    const SEXP reference = VECTOR_ELT(seen, k);
+    if (TYPEOF(reference) != WEAKREFSXP) continue;
+    const SEXP other = R_WeakRefKey(reference);
+    if (TYPEOF(other) == ENVSXP && own_data(other) == data) return other;
+  }
+  SET_VECTOR_ELT(seen, next, R_MakeWeakRef(operand, R_NilValue, R_NilValue, FALSE));
+  next = (next + 1) % kSeen;
+  return R_NilValue;
 }
+
+// --- maps of pairs: rectangles, a pattern and a formula, each of which restricts the pairs further ------------------
+
+namespace {
+
+using SharedMap = std::shared_ptr<const PairMap>;
+
+constexpr const char* kMapTag = "kernweave_pairs";
+
+SEXP map_to_r(SharedMap map) { return XPtr<SharedMap>(new SharedMap(std::move(map)), true, Rf_install(kMapTag)); }
+const SharedMap& map_behind(SEXP pointer) { return object_behind<SharedMap>(pointer, kMapTag, "map of pairs"); }
+
+// A list of their ends, or the approximation whose near pairs they are.
+std::vector<Rectangle> rectangles_from_r(SEXP rectangles) {
+  if (TYPEOF(rectangles) == EXTPTRSXP) return approximation_behind(rectangles).near();
+  const List from(rectangles);
+  const NumericVector columns[] = {from["i_from"], from["i_to"], from["j_from"], from["j_to"]};
+  std::vector<Rectangle> out(static_cast<std::size_t>(columns[0].size()));
+  const auto range = [&](int side, R_xlen_t k) {
+    return Range{static_cast<std::int64_t>(columns[side][k]) - 1, static_cast<std::int64_t>(columns[side + 1][k])};
+  };
+  for (std::size_t k = 0; k < out.size(); ++k)
+    out[k] = {range(0, static_cast<R_xlen_t>(k)), range(2, static_cast<R_xlen_t>(k))};
+  return out;
+}
+
+Order order_from_r(SEXP order) {
+  Order out;
+  if (Rf_isNull(order)) return out;
+  for (const double place : NumericVector(order)) out.push_back(static_cast<std::int64_t>(place) - 1);
+  return out;
+}
+
+// Rows that are looked at together, since entries of a pattern are anywhere; columns without entries that are not worth
+// a span's end.
+constexpr std::int64_t kPatternRows = 16, kPatternGap = 8;
+
+PairSpans spans_of_pattern(const View& pattern) {
+  struct PatternColumn {
+    std::int64_t number, entries;
+  };
+  std::vector<std::vector<PatternColumn>> found(
+      static_cast<std::size_t>((pattern.rows + kPatternRows - 1) / kPatternRows));
+  for (std::int64_t c = 0; c < pattern.columns; ++c)
+    for (int k = pattern.starts[c]; k < pattern.starts[c + 1]; ++k) {
+      std::vector<PatternColumn>& here = found[static_cast<std::size_t>(pattern.places[k] / kPatternRows)];
+      if (here.empty() || here.back().number != c) here.push_back({c, 0});
+      ++here.back().entries;
+    }
+  PairSpans spans(pattern.rows, pattern.columns);
+  for (std::size_t b = 0; b < found.size(); ++b) {
+    const std::int64_t end = std::min(static_cast<std::int64_t>(b + 1) * kPatternRows, pattern.rows),
+                       rows = end - static_cast<std::int64_t>(b) * kPatternRows;
+    std::vector<PairSpan> of_block;
+    for (const PatternColumn& column : found[b]) {
+      const bool partial = column.entries < rows;
+      const bool near =
+          !of_block.empty() && of_block.back().partial && column.number - of_block.back().columns.to < kPatternGap;
+      if (partial && near) of_block.back().columns.to = column.number + 1;
+      else of_block.push_back({{column.number, column.number + 1}, partial});
+    }
+    spans.add_block(end, of_block);
+  }
+  return spans;
+}
+
+View view_of_pattern(const RObject& pattern) {
+  const OperandData data = operands_of({List::create(pattern), {}})[0];
+  internal_check(data.state == OperandData::State::there && data.view.sparse(), "a damaged pattern");
+  return data.view;
+}
+
+}  // namespace
+
+ExistingPairs pairs_from_r(SEXP pairs) {
+  if (Rf_isNull(pairs)) return {};
+  const List from(pairs);
+  return {map_behind(from["map"]), as<bool>(from["swapped"])};
+}
+
+// `rule`: a list with rectangles, orders `order_i` and `order_j`, a pattern, a formula; NULL where there is none.
+// `single`: may the formula be computed in float32?
+// [[Rcpp::export(rng = false)]]
+SEXP r_pair_map(List rule, double i, double j, bool single) {
+  const auto rows = static_cast<std::int64_t>(i), columns = static_cast<std::int64_t>(j);
+  Order order_i = order_from_r(rule["order_i"]), order_j = order_from_r(rule["order_j"]);
+  const SEXP rectangles = rule["rectangles"], pattern = rule["pattern"], where = rule["where"];
+  PairSpans spans = !Rf_isNull(pattern)      ? spans_of_pattern(view_of_pattern(pattern))
+                    : !Rf_isNull(rectangles) ? spans_of(rows, columns, rectangles_from_r(rectangles))
+                                             : spans_of(rows, columns, {{{0, rows}, {0, columns}}});
+  if (Rf_isNull(where))
+    return map_to_r(std::make_shared<PairMap>(std::move(spans), std::move(order_i), std::move(order_j), nullptr));
+  Formulas formulas;
+  const Expr allowed = normalised({formulas.read(where)})[0];
+  const List operands = formulas.operands();
+  List data(operands.size());
+  for (R_xlen_t k = 0; k < operands.size(); ++k) data[k] = Environment(operands[k])["data"];
+  std::vector<View> views;
+  // If an operand has outer axes, bounds of one run do not hold for the others.
+  for (const OperandData& operand : operands_of({data, operands})) {
+    views.push_back(operand.view);
+    if (!operand.outer.empty()) views.back().data = nullptr;
+  }
+  PairBounds bounds(allowed, single, views, rows, columns, order_i, order_j);
+  PairSpans left = refined(spans, &bounds);
+  const SharedMap whole =
+      Rf_isNull(pattern) ? std::make_shared<PairMap>(std::move(spans), Order(), Order(), nullptr) : nullptr;
+  return map_to_r(std::make_shared<PairMap>(std::move(left), std::move(order_i), std::move(order_j), whole));
+}
+
+// How many pairs are in full spans, how many in partial ones; blocks of rows.
+// [[Rcpp::export(rng = false)]]
+NumericVector r_pair_counts(SEXP map) {
+  const PairSpans& spans = map_behind(map)->along(true);
+  return NumericVector::create(_["full"] = spans.full_pairs(), _["partial"] = spans.partial_pairs(),
+                               _["blocks"] = static_cast<double>(spans.blocks()));
+}
+
+}  // namespace kernweave

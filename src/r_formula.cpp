@@ -1,10 +1,10 @@
-// R formulas to graphs and back, without recursion: a formula may be as deep as memory allows.
-#include "r_formula.hpp"
-
+// R formulas to graphs and back, without recursion: a formula may be as deep as memory allows; and lazy tensors.
+#include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
-#include "expr/type.hpp"
+#include "expr/parse.hpp"
+#include "expr/node.hpp"
+#include "r_call.hpp"
 
 namespace kernweave {
 namespace {
@@ -14,56 +14,42 @@ SEXP part(SEXP formula, int k) {
   return VECTOR_ELT(formula, k);
 }
 
-Op op_of(SEXP formula) {
-  const SEXP name = part(formula, 0);
+Op op_named(SEXP name) {
   internal_check(TYPEOF(name) == STRSXP && Rf_length(name) == 1, "a formula without a name");
   Op op;
   internal_check(find_op(CHAR(STRING_ELT(name, 0)), &op), "no operation named ", CHAR(STRING_ELT(name, 0)));
   return op;
 }
 
+Op op_of(SEXP formula) { return op_named(part(formula, 0)); }
+
 std::vector<int> whole_numbers(SEXP a) {
   internal_check(Rf_isNull(a) || TYPEOF(a) == INTSXP, "attributes that are not integers");
   return Rf_isNull(a) ? std::vector<int>() : std::vector<int>(INTEGER(a), INTEGER(a) + Rf_length(a));
 }
-
-std::vector<int> attributes_of(SEXP formula) { return whole_numbers(part(formula, 2)); }
-
-bool is_leaf(Op op) { return op == Op::Var || op == Op::Number; }
-
-// The type of an operation on arguments known by their types alone.
-Type quick_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
-  Pool pool;
-  std::vector<Expr> stand_ins;
-  for (R_xlen_t k = 0; k < args.size(); ++k) {
-    const Type t = type_of(args[k]);
-    const int number = static_cast<int>(k);
-    stand_ins.push_back(pool.variable({"", Axis::param, Source::data, t.width, t.kind, t.axes, number}));
-  }
-  return infer(op, stand_ins, attributes);
-}
-
-// Again on the arguments themselves, for a message that shows them.
-Type careful_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
-  Formulas formulas;
-  return infer(op, formulas.read_all(args), attributes);
-}
-
-Type checked_type(Op op, const Rcpp::List& args, const std::vector<int>& attributes) {
-  try {
-    return quick_type(op, args, attributes);
-  } catch (const Failure&) {
-    return careful_type(op, args, attributes);
-  }
-}
-
-}  // namespace
 
 Type type_of(SEXP formula) {
   const SEXP type = part(formula, 3);
   internal_check(TYPEOF(type) == INTSXP && Rf_length(type) == 3, "a formula without a type");
   const int* t = INTEGER(type);
   return {t[0], static_cast<Kind>(t[1]), {static_cast<std::uint32_t>(t[2])}};
+}
+
+// The type of an operation on arguments known by their types alone. If it has none, the arguments themselves are read,
+// for a message that shows them.
+Type checked_type(Op op, const List& args, const std::vector<int>& attributes) {
+  Pool pool;
+  std::vector<Expr> stand_ins;
+  for (R_xlen_t k = 0; k < args.size(); ++k) {
+    const Type t = type_of(args[k]);
+    stand_ins.push_back(pool.variable({"", Axis::param, Source::data, t.width, t.kind, t.axes, static_cast<int>(k)}));
+  }
+  try {
+    return infer(op, stand_ins, attributes);
+  } catch (const Failure&) {
+    Formulas formulas;
+    return infer(op, formulas.read_all(args), attributes);
+  }
 }
 
 SEXP type_to_r(const Type& type) {
@@ -76,8 +62,8 @@ SEXP type_to_r(const Type& type) {
 
 SEXP formula_to_r(const char* op, SEXP args, SEXP attributes, const Type& type) {
   const char* names[] = {"op", "args", "attributes", "type", ""};
-  const Rcpp::Shield<SEXP> safe_args(args), safe_attributes(attributes);
-  const Rcpp::Shield<SEXP> formula(Rf_mkNamed(VECSXP, names));
+  const Shield<SEXP> safe_args(args), safe_attributes(attributes);
+  const Shield<SEXP> formula(Rf_mkNamed(VECSXP, names));
   SET_VECTOR_ELT(formula, 0, Rf_mkString(op));
   SET_VECTOR_ELT(formula, 1, args);
   SET_VECTOR_ELT(formula, 2, attributes);
@@ -85,19 +71,21 @@ SEXP formula_to_r(const char* op, SEXP args, SEXP attributes, const Type& type) 
   return formula;
 }
 
-SEXP applied(const char* name, const Rcpp::List& args, SEXP attributes) {
-  Op op;
-  internal_check(find_op(name, &op), "no operation named ", name);
+// An operation on R formulas, typed; its failures show the arguments.
+SEXP applied(SEXP name, const List& args, SEXP attributes) {
+  const Op op = op_named(name);
   return formula_to_r(row(op).name, args, attributes, checked_type(op, args, whole_numbers(attributes)));
 }
+
+}  // namespace
 
 int Formulas::operand_number(SEXP operand) {
   const auto known = numbers_.emplace(operand, static_cast<int>(operands_.size()));
   if (!known.second) return known.first->second;
-  const Rcpp::Environment env(operand);
+  const Environment env(operand);
   operands_.push_back(operand);
-  const std::string name = Rcpp::as<std::string>(env["name"]);
-  names_.push_back(Rcpp::as<bool>(env["literal"]) ? name : unique_name(name));
+  const std::string name = as<std::string>(env["name"]);
+  names_.push_back(as<bool>(env["literal"]) ? name : unique_name(name));
   return static_cast<int>(operands_.size()) - 1;
 }
 
@@ -111,15 +99,15 @@ std::string Formulas::unique_name(std::string name) {
 
 // A number written in a formula is part of it, so that rules can see it; null for other operands.
 Expr Formulas::read_literal(SEXP operand, const Type& type) {
-  const Rcpp::Environment env(operand);
-  if (!Rcpp::as<bool>(env["literal"]) || type.kind == Kind::logical) return Expr();
-  const double value = Rcpp::as<double>(env["data"]);
+  const Environment env(operand);
+  if (!as<bool>(env["literal"]) || type.kind == Kind::logical) return Expr();
+  const double value = as<double>(env["data"]);
   return std::isfinite(value) ? pool_.number(value, type.kind) : Expr();
 }
 
 Expr Formulas::read_variable(SEXP formula) {
   const SEXP operand = part(formula, 1);
-  const std::vector<int> axis = attributes_of(formula);
+  const std::vector<int> axis = whole_numbers(part(formula, 2));
   internal_check(axis.size() == 1 && axis[0] >= 0 && axis[0] <= static_cast<int>(Axis::pair_swapped),
                  "a variable without an axis");
   const Axis along = static_cast<Axis>(axis[0]);
@@ -142,7 +130,7 @@ Expr Formulas::read_node(SEXP formula) {
   if (op == Op::Number) return pool_.number(Rf_asReal(args), type_of(formula).kind);
   std::vector<Expr> read;
   for (R_xlen_t k = 0; k < Rf_xlength(args); ++k) read.push_back(exprs_.at(VECTOR_ELT(args, k)));
-  return pool_.make(op, read, attributes_of(formula));
+  return pool_.make(op, read, whole_numbers(part(formula, 2)));
 }
 
 Expr Formulas::read(SEXP formula) {
@@ -151,7 +139,7 @@ Expr Formulas::read(SEXP formula) {
     const SEXP top = todo.back();
     bool ready = true;
     const SEXP args = part(top, 1);
-    if (!is_leaf(op_of(top)))
+    if (const Op op = op_of(top); op != Op::Var && op != Op::Number)
       for (R_xlen_t k = Rf_xlength(args); k-- > 0;)
         if (!exprs_.count(VECTOR_ELT(args, k))) {
           todo.push_back(VECTOR_ELT(args, k));
@@ -164,7 +152,7 @@ Expr Formulas::read(SEXP formula) {
   return exprs_.at(formula);
 }
 
-std::vector<Expr> Formulas::read_all(const Rcpp::List& formulas) {
+std::vector<Expr> Formulas::read_all(const List& formulas) {
   std::vector<Expr> out;
   for (R_xlen_t k = 0; k < formulas.size(); ++k) out.push_back(read(formulas[k]));
   return out;
@@ -179,9 +167,9 @@ SEXP Formulas::write_node(Expr f) {
     const SEXP operand = v.operand < 0 ? R_NilValue : operands_[v.operand];
     return formula_to_r("Var", operand, Rf_ScalarInteger(static_cast<int>(v.axis)), f->type);
   }
-  Rcpp::List args(f->args.size());
+  List args(f->args.size());
   for (std::size_t k = 0; k < f->args.size(); ++k) args[k] = written_.at(f->args[k]);
-  const SEXP attributes = f->attributes.empty() ? R_NilValue : Rcpp::wrap(f->attributes);
+  const SEXP attributes = f->attributes.empty() ? R_NilValue : wrap(f->attributes);
   return formula_to_r(row(f->op).name, args, attributes, f->type);
 }
 
@@ -194,6 +182,123 @@ SEXP Formulas::write(Expr f) {
   return written_.at(f.get());
 }
 
-Rcpp::List Formulas::operands() const { return Rcpp::List(operands_.begin(), operands_.end()); }
+// --- lazy tensors: (formula, extent, settings, pairs, kept), and how several meet in one operation ------------------
+// In C++ because every operator a user types comes through here.
+
+namespace {
+
+enum LazyField { kFormula, kExtent, kSettings, kPairs, kKept };
+
+SEXP part_of(SEXP lazy, LazyField part) {
+  internal_check(TYPEOF(lazy) == VECSXP && Rf_length(lazy) == 5, "a damaged lazy tensor");
+  return VECTOR_ELT(lazy, part);
+}
+
+std::string shown(SEXP lazy) {
+  Formulas formulas;
+  return show_short(formulas.read(part_of(lazy, kFormula)));
+}
+
+double extent_of(SEXP lazy, R_xlen_t axis) {
+  const SEXP extent = part_of(lazy, kExtent);
+  internal_check(TYPEOF(extent) == REALSXP && Rf_xlength(extent) >= 2, "a damaged extent");
+  return axis < Rf_xlength(extent) ? REAL(extent)[axis] : NA_REAL;
+}
+
+[[noreturn]] void extents_differ(SEXP a, SEXP b, R_xlen_t axis) {
+  const std::string along = axis == 0 ? "i" : axis == 1 ? "j" : sentence("batch axis ", axis - 1);
+  fail(Fault::shape, "`", shown(a), "` has ", extent_of(a, axis), " points along ", along, ", but `", shown(b),
+       "` has ", extent_of(b, axis));
+}
+
+// The number of points along an axis, from the arguments that know it; NA if none does. Along a batch axis
+// 1 goes with any number.
+double met_extent(const List& args, R_xlen_t axis) {
+  R_xlen_t knows = -1;
+  for (R_xlen_t k = 0; k < args.size(); ++k) {
+    const double here = extent_of(args[k], axis);
+    if (std::isnan(here) || (axis > 1 && here == 1 && knows >= 0)) continue;
+    const double known = knows < 0 ? here : extent_of(args[knows], axis);
+    if (here != known && !(axis > 1 && known == 1)) extents_differ(args[knows], args[k], axis);
+    knows = k;
+  }
+  return knows < 0 ? NA_REAL : extent_of(args[knows], axis);
+}
+
+// Merges a field of all arguments. A field that a single argument has set holds for all; if two have, R decides.
+SEXP met_list(const List& args, LazyField part, const char* decider) {
+  RObject met = R_NilValue;
+  for (R_xlen_t k = 0; k < args.size(); ++k) {
+    const SEXP here = part_of(args[k], part);
+    if (Rf_isNull(here) || here == static_cast<SEXP>(met)) continue;
+    if (met.isNULL()) {
+      met = here;
+      continue;
+    }
+    met = own_function(decider)(met, here);
+  }
+  return met;
+}
+
+}  // namespace
+
+// Makes a lazy tensor, with a place for what is made once, see r_kept().
+// [[Rcpp::export(rng = false)]]
+SEXP r_lazy(SEXP formula, SEXP extent, SEXP settings, SEXP pairs) {
+  const char* names[] = {"formula", "extent", "settings", "pairs", "kept", ""};
+  const Shield<SEXP> lazy(Rf_mkNamed(VECSXP, names));
+  SET_VECTOR_ELT(lazy, kFormula, formula);
+  SET_VECTOR_ELT(lazy, kExtent, extent);
+  SET_VECTOR_ELT(lazy, kSettings, settings);
+  SET_VECTOR_ELT(lazy, kPairs, pairs);
+  SET_VECTOR_ELT(lazy, kKept, R_MakeExternalPtr(nullptr, Rf_install("kernweave_kept"), R_NilValue));
+  Rf_setAttrib(lazy, R_ClassSymbol, Rf_mkString("lazy_tensor"));
+  return Rf_asS4(lazy, TRUE, FALSE);
+}
+
+namespace {
+
+SEXP met_lazy(SEXP formula, const List& args) {
+  R_xlen_t axes = 2;  // i, j, and as many batch axes as any argument has
+  for (R_xlen_t k = 0; k < args.size(); ++k) axes = std::max(axes, Rf_xlength(part_of(args[k], kExtent)));
+  NumericVector extent(axes);
+  for (R_xlen_t axis = 0; axis < extent.size(); ++axis) extent[axis] = met_extent(args, axis);
+  const RObject settings = met_list(args, kSettings, "merge_settings");
+  const RObject pairs = met_list(args, kPairs, "merge_pairs");
+  return r_lazy(formula, extent, settings, pairs);
+}
+
+}  // namespace
+
+// The environment of what was made of a lazy tensor once. The tensor holds a pointer, and this a weak reference, which
+// is not saved: what a tensor weighs in a file does not depend on what has been done with it, and in a new session
+// there is nothing yet.
+// [[Rcpp::export(rng = false)]]
+SEXP r_kept(SEXP lazy) {
+  const SEXP pointer = part_of(lazy, kKept);
+  internal_check(TYPEOF(pointer) == EXTPTRSXP, "a damaged lazy tensor");
+  const SEXP held = R_ExternalPtrProtected(pointer);
+  if (TYPEOF(held) == WEAKREFSXP && !Rf_isNull(R_WeakRefValue(held))) return R_WeakRefValue(held);
+  const Shield<SEXP> kept(R_NewEnv(R_EmptyEnv, FALSE, 0));
+  R_SetExternalPtrProtected(pointer, R_MakeWeakRef(pointer, kept, R_NilValue, FALSE));
+  return kept;
+}
+
+// [[Rcpp::export(rng = false)]]
+SEXP r_apply(SEXP op, List args, SEXP attributes) { return applied(op, args, attributes); }
+
+// An operation on lazy tensors.
+// [[Rcpp::export(rng = false)]]
+SEXP r_lazy_call(SEXP op, List args, SEXP attributes) {
+  List formulas(args.size());
+  for (R_xlen_t k = 0; k < args.size(); ++k) formulas[k] = part_of(args[k], kFormula);
+  const RObject formula = applied(op, formulas, attributes);
+  return met_lazy(formula, args);
+}
+
+// Several lazy tensors that meet without an operation: the first one's formula, everybody's extent,
+// settings and pairs.
+// [[Rcpp::export(rng = false)]]
+SEXP r_meet(List args) { return met_lazy(part_of(args[0], kFormula), args); }
 
 }  // namespace kernweave

@@ -1,12 +1,8 @@
 // Allocates results in R, gives them their shape, their type and their NA, and hears the user while they are computed.
-#include "r_host.hpp"
-
 #include <cmath>
 #include <limits>
 
-#include "base/error.hpp"
-#include "border.hpp"
-#include "r_resident.hpp"
+#include "r_call.hpp"
 
 namespace kernweave {
 namespace {
@@ -30,7 +26,7 @@ SEXP allocate(SEXPTYPE type, double length) {
 }
 
 // rows x components, rows x K, or rows x K x components; pairs keep their two axes. Outer axes come last.
-Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
+IntegerVector result_dim(const Output& o, const Sizes& sizes) {
   std::vector<std::int64_t> dim = {kept_rows(o.keep, sizes)};
   if (o.keep == Keep::both) dim = {sizes.i, sizes.j};
   const bool listed = row(o.red).inputs == Inputs::value_k;
@@ -39,33 +35,8 @@ Rcpp::IntegerVector result_dim(const Output& o, const Sizes& sizes) {
   dim.insert(dim.end(), sizes.outer.begin(), sizes.outer.end() - sizes.folded);
   for (std::int64_t extent : dim)
     user_check(extent <= std::numeric_limits<int>::max(), Fault::unsupported, "a result of ", extent, " rows");
-  return Rcpp::IntegerVector(dim.begin(), dim.end());
+  return IntegerVector(dim.begin(), dim.end());
 }
-
-}  // namespace
-
-OutputBuffer::OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays)
-    : output_(o), sizes_(sizes), names_(names) {
-  const double n =
-      static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * static_cast<double>(sizes.kept_runs());
-  const Results results = o.finish.results;
-  const auto room = [&](SEXPTYPE type, bool may_stay) {
-    return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n);
-  };
-  if (results != Results::index) values_ = room(REALSXP, o.kind != Kind::logical);
-  if (results != Results::value) numbers_ = room(numbers_fit() ? INTSXP : REALSXP, numbers_fit());
-}
-
-Result OutputBuffer::result() {
-  Result r;
-  if (!values_.isNULL() && !(r.values_stay = resident(values_))) r.values = REAL(values_);
-  if (numbers_.isNULL() || (r.numbers_stay = resident(numbers_))) return r;
-  if (TYPEOF(numbers_) == INTSXP) r.numbers.whole = INTEGER(numbers_);
-  else r.numbers = {nullptr, REAL(numbers_), NA_REAL};
-  return r;
-}
-
-namespace {
 
 // Copies some rows of all columns.
 template <class Number>
@@ -76,17 +47,17 @@ void copy_rows(const Number* from, std::int64_t rows, const ResultRows::OfOutput
     else to = std::copy(from + some.range.from, from + some.range.to, to);
 }
 
-SEXP rows_of(const Rcpp::RObject& all, std::int64_t rows, const ResultRows::OfOutput& some, std::int64_t count) {
+SEXP rows_of(const RObject& all, std::int64_t rows, const ResultRows::OfOutput& some, std::int64_t count) {
   if (all.isNULL()) return all;
   const double columns = rows > 0 ? static_cast<double>(Rf_xlength(all)) / static_cast<double>(rows) : 0;
-  const Rcpp::Shield<SEXP> here(allocate(TYPEOF(all), columns * static_cast<double>(count)));
+  const Shield<SEXP> here(allocate(TYPEOF(all), columns * static_cast<double>(count)));
   switch (TYPEOF(here)) {
     case INTSXP: copy_rows(INTEGER(all), rows, some, columns, INTEGER(here)); break;
     case REALSXP: copy_rows(REAL(all), rows, some, columns, REAL(here)); break;
     case STRSXP:
       for (std::int64_t k = 0; k < count; ++k)
-        SET_STRING_ELT(here, k, STRING_ELT(all, some.ordered ? some.order[static_cast<std::size_t>(k)]
-                                                             : some.range.from + k));
+        SET_STRING_ELT(here, k,
+                       STRING_ELT(all, some.ordered ? some.order[static_cast<std::size_t>(k)] : some.range.from + k));
       break;
     default: internal_check(false, "rows of a result of type ", TYPEOF(here));
   }
@@ -95,60 +66,97 @@ SEXP rows_of(const Rcpp::RObject& all, std::int64_t rows, const ResultRows::OfOu
 
 }  // namespace
 
-void OutputBuffer::keep_rows(const ResultRows::OfOutput& rows) {
-  const bool along_i = output_.keep != Keep::j;
-  std::int64_t& extent = along_i ? sizes_.i : sizes_.j;
-  const std::int64_t count = rows.ordered ? static_cast<std::int64_t>(rows.order.size()) : rows.range.size();
-  values_ = rows_of(values_, extent, rows, count);
-  numbers_ = rows_of(numbers_, extent, rows, count);
-  Rcpp::RObject& names = along_i ? names_.i : names_.j;
-  if (TYPEOF(names) == STRSXP) names = rows_of(names, extent, rows, count);
-  extent = count;
-}
+// One output, as an array of R or a list of value and index.
+class OutputBuffer {
+ public:
+  // `stays`: shall numbers be left on the device that finds them?
+  OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays)
+      : output_(o), sizes_(sizes), names_(names) {
+    const double n =
+        static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * static_cast<double>(sizes.kept_runs());
+    const Results results = o.finish.results;
+    const auto room = [&](SEXPTYPE type, bool may_stay) {
+      return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n);
+    };
+    if (results != Results::index) values_ = room(REALSXP, o.kind != Kind::logical);
+    if (results != Results::value) numbers_ = room(numbers_fit() ? INTSXP : REALSXP, numbers_fit());
+  }
 
-SEXP OutputBuffer::to_r() {
-  const Results results = output_.finish.results;
-  if (results == Results::value) return values_to_r();
-  if (results == Results::index) return shaped(numbers_);
-  const Rcpp::RObject value = values_to_r(), index = shaped(numbers_);
-  return Rcpp::List::create(Rcpp::_["value"] = value, Rcpp::_["index"] = index);
-}
+  // Returns where a back end writes.
+  Result result() {
+    Result r;
+    if (!values_.isNULL() && !(r.values_stay = resident(values_))) r.values = REAL(values_);
+    if (numbers_.isNULL() || (r.numbers_stay = resident(numbers_))) return r;
+    if (TYPEOF(numbers_) == INTSXP) r.numbers.whole = INTEGER(numbers_);
+    else r.numbers = {nullptr, REAL(numbers_), NA_REAL};
+    return r;
+  }
 
-SEXP OutputBuffer::shaped(Rcpp::RObject array) const {
-  const Rcpp::IntegerVector dim = result_dim(output_, sizes_);
-  array.attr("dim") = dim;
-  const Keep keep = output_.keep;
-  Rcpp::RObject rows, columns;
-  if (keep != Keep::none) rows = keep == Keep::j ? names_.j : names_.i;
-  if (keep == Keep::both) columns = names_.j;
-  if (rows.isNULL() && columns.isNULL()) return array;
-  Rcpp::List names(dim.size());
-  names[0] = rows;
-  if (dim.size() > 1) names[1] = columns;
-  array.attr("dimnames") = names;
-  return array;
-}
+  // Keeps these rows alone.
+  void keep_rows(const ResultRows::OfOutput& rows) {
+    const bool along_i = output_.keep != Keep::j;
+    std::int64_t& extent = along_i ? sizes_.i : sizes_.j;
+    const std::int64_t count = rows.ordered ? static_cast<std::int64_t>(rows.order.size()) : rows.range.size();
+    values_ = rows_of(values_, extent, rows, count);
+    numbers_ = rows_of(numbers_, extent, rows, count);
+    RObject& names = along_i ? names_.i : names_.j;
+    if (TYPEOF(names) == STRSXP) names = rows_of(names, extent, rows, count);
+    extent = count;
+  }
 
-SEXP OutputBuffer::values_to_r() const {
-  if (output_.kind != Kind::logical) return shaped(values_);
-  const Rcpp::RObject truth = allocate(LGLSXP, static_cast<double>(Rf_xlength(values_)));
-  for (R_xlen_t k = 0; k < Rf_xlength(values_); ++k) LOGICAL(truth)[k] = REAL(values_)[k] != 0;
-  return shaped(truth);
-}
+  SEXP to_r() {
+    const Results results = output_.finish.results;
+    if (results == Results::value) return values_to_r();
+    if (results == Results::index) return shaped(numbers_);
+    return List::create(_["value"] = values_to_r(), _["index"] = shaped(numbers_));
+  }
 
-// Tells whether every row number fits an integer; otherwise row numbers are doubles.
-bool OutputBuffer::numbers_fit() const {
-  const double largest = output_.keep == Keep::i   ? static_cast<double>(sizes_.j)
-                         : output_.keep == Keep::j ? static_cast<double>(sizes_.i)
-                                                   : sizes_.places();
-  return largest * static_cast<double>(sizes_.folded_runs()) <= std::numeric_limits<int>::max();
-}
+ private:
+  SEXP shaped(RObject array) const {
+    const IntegerVector dim = result_dim(output_, sizes_);
+    array.attr("dim") = dim;
+    const Keep keep = output_.keep;
+    RObject rows, columns;
+    if (keep != Keep::none) rows = keep == Keep::j ? names_.j : names_.i;
+    if (keep == Keep::both) columns = names_.j;
+    if (rows.isNULL() && columns.isNULL()) return array;
+    List names(dim.size());
+    names[0] = rows;
+    if (dim.size() > 1) names[1] = columns;
+    array.attr("dimnames") = names;
+    return array;
+  }
 
-// --- while it is computed ---
+  SEXP values_to_r() const {
+    if (output_.kind != Kind::logical) return shaped(values_);
+    const RObject truth = allocate(LGLSXP, static_cast<double>(Rf_xlength(values_)));
+    for (R_xlen_t k = 0; k < Rf_xlength(values_); ++k) LOGICAL(truth)[k] = REAL(values_)[k] != 0;
+    return shaped(truth);
+  }
+
+  // Tells whether every row number fits an integer; otherwise row numbers are doubles.
+  bool numbers_fit() const {
+    const double largest = output_.keep == Keep::i   ? static_cast<double>(sizes_.j)
+                           : output_.keep == Keep::j ? static_cast<double>(sizes_.i)
+                                                     : sizes_.places();
+    return largest * static_cast<double>(sizes_.folded_runs()) <= std::numeric_limits<int>::max();
+  }
+
+  const Output& output_;
+  Sizes sizes_;
+  PointNames names_;
+  RObject values_;
+  RObject numbers_;  // of rows
+};
+
+// --- while it is computed -------------------------------------------------------------------------------------------
 
 namespace {
 
 constexpr int kProgressWidth = 78;
+
+// R's progress, told of a call that has come so far in so many seconds, or NA of both. Was anything shown of it?
+bool progress_polled(double share, double seconds) { return as<bool>(own_function("progress_polled")(share, seconds)); }
 
 // R does not see how much memory of a device its vectors hold.
 bool time_to_collect(double bytes) {
@@ -177,11 +185,15 @@ void RHost::poll(double share) {
   if (progress_polled(share, std::chrono::duration<double>(now - start_).count())) shown_ = true;
 }
 
-void RHost::collect() { Rcpp::Function("gc")(); }
+void RHost::collect() { Function("gc")(); }
 
-bool progress_polled(double share, double seconds) {
-  const Rcpp::Function polled = Rcpp::Environment::namespace_env("kernweave")["progress_polled"];
-  return Rcpp::as<bool>(polled(share, seconds));
+void poll_r(double) {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point next;
+  poll_interrupt();
+  if (Clock::now() < next) return;
+  next = Clock::now() + std::chrono::milliseconds(500);
+  progress_polled(NA_REAL, NA_REAL);
 }
 
 // Once a process: what is said of a device holds for every call.
@@ -189,30 +201,27 @@ void RHost::say(const std::string& message) {
   static bool said = false;
   if (said) return;
   said = true;
-  Rcpp::Function("message")(message);
+  Function("message")(message);
 }
 
-const double* RHost::on_host(int operand) {
-  const SEXP data = given_.data[operand];
-  return numbers_on_host(data);
-}
+const double* RHost::on_host(int operand) { return numbers_on_host(given_.data[operand]); }
 
 Result RHost::allocate(std::size_t, const Output& output, const Sizes& sizes, bool stays) {
   const double numbers = static_cast<double>(kept_rows(output.keep, sizes)) * output.width * output.places *
                          static_cast<double>(sizes.kept_runs());
   // For memory of the device that calls have left and nobody uses, a collection of young objects is enough.
-  if (stays && time_to_collect(numbers * sizeof(double))) Rcpp::Function("gc")(Rcpp::_["full"] = false);
+  if (stays && time_to_collect(numbers * sizeof(double))) Function("gc")(_["full"] = false);
   buffers_.emplace_back(output, sizes, names_, stays);
   return buffers_.back().result();
 }
 
-Rcpp::List RHost::results() {
-  Rcpp::List out(static_cast<R_xlen_t>(buffers_.size()));
+List RHost::results() {
+  List out(static_cast<R_xlen_t>(buffers_.size()));
   for (std::size_t k = 0; k < buffers_.size(); ++k) out[static_cast<R_xlen_t>(k)] = buffers_[k].to_r();
   return out;
 }
 
-Rcpp::List RHost::results(const ResultRows& block) {
+List RHost::results(const ResultRows& block) {
   for (std::size_t k = 0; k < buffers_.size(); ++k) buffers_[k].keep_rows(block.found[k]);
   return results();
 }

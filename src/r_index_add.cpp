@@ -1,12 +1,10 @@
-// R's way to index_add(): a copy of the array, its numbers and those of the source where they lie, and the index.
+// index_add(): a copy of the array, its numbers and those of the source where they lie, and the index.
 #include "arrays/index_add.hpp"
 
 #include <cmath>
 #include <numeric>
 
-#include "border.hpp"
-#include "r_device_arrays.hpp"
-#include "r_segments.hpp"
+#include "r_arrays.hpp"
 
 namespace kernweave {
 namespace {
@@ -23,13 +21,6 @@ struct Asked {
   SEXP source, array;
 };
 
-arrays::Combine combine_named(const std::string& name) {
-  if (name == "prod") return arrays::Combine::prod;
-  if (name == "min") return arrays::Combine::min;
-  if (name == "max") return arrays::Combine::max;
-  return arrays::Combine::sum;
-}
-
 // Item `at`, from 1, of an index is none of the slices; 0: all are.
 void check_index(Index at, SEXP index, Index extent) {
   if (at == 0) return;
@@ -40,14 +31,14 @@ void check_index(Index at, SEXP index, Index extent) {
        at, " of ", Rf_xlength(index), " is ", shown);
 }
 
-Index first_outside(const arrays::Whole& given, const IndexAdd& task) {
+Index first_outside(const Whole& given, const IndexAdd& task) {
   Index at = 0;
   with_array(given, [&](auto numbers) { at = first_outside(numbers, given.count, task.shape.extent, task.workers); });
   return at;
 }
 
 template <class Number>
-std::vector<Number> whole_numbers(const arrays::Whole& whole) {
+std::vector<Number> whole_numbers(const Whole& whole) {
   std::vector<Number> numbers(static_cast<std::size_t>(whole.count));
   with_array(whole, [&](auto from) {
     std::transform(from, from + whole.count, numbers.begin(), [](auto number) { return static_cast<Number>(number); });
@@ -89,7 +80,7 @@ bool add_into(const Asked& asked, const Indices<Number>& index, SEXP plan) {
 }
 
 // The index where it lies, if it can be.
-bool add_into(const Asked& asked, const arrays::Whole& given, SEXP plan) {
+bool add_into(const Asked& asked, const Whole& given, SEXP plan) {
   if (asked.task.shape.extent > kMostInt || given.count > kMostInt) {
     const std::vector<Index> numbers = whole_numbers<Index>(given);
     return add_into(asked, Indices<Index>{numbers.data(), given.count}, plan);
@@ -99,7 +90,7 @@ bool add_into(const Asked& asked, const arrays::Whole& given, SEXP plan) {
   return add_into(asked, Indices<std::int32_t>{numbers.data(), given.count}, plan);
 }
 
-SEXP copy_of(SEXP x, const arrays::Workers& workers) {
+SEXP copy_of(SEXP x, const Workers& workers) {
   const R_xlen_t n = Rf_xlength(x);
   const SEXP out = PROTECT(Rf_allocVector(TYPEOF(x), n));
   const auto copy = [&](auto from, auto to) {
@@ -114,18 +105,18 @@ SEXP copy_of(SEXP x, const arrays::Workers& workers) {
 
 SEXP of_type(SEXP x, SEXPTYPE type) { return TYPEOF(x) == static_cast<int>(type) ? x : Rf_coerceVector(x, type); }
 
-Rcpp::List added_here(Asked* asked, SEXP x, bool own, SEXP index, SEXP source, SEXPTYPE type, SEXP plan) {
+List added_here(Asked* asked, SEXP x, bool own, SEXP index, SEXP source, SEXPTYPE type, SEXP plan) {
   read_here(x);
   read_here(source);
   own = own || TYPEOF(x) != static_cast<int>(type);
-  const Rcpp::Shield<SEXP> typed(of_type(x, type)), terms(of_type(source, type));
-  const arrays::Whole given = whole_from_r(index);
+  const Shield<SEXP> typed(of_type(x, type)), terms(of_type(source, type));
+  const Whole given = whole_from_r(index);
   check_index(first_outside(given, asked->task), index, asked->task.shape.extent);
-  const Rcpp::Shield<SEXP> out(own ? static_cast<SEXP>(typed) : copy_of(typed, asked->task.workers));
+  const Shield<SEXP> out(own ? static_cast<SEXP>(typed) : copy_of(typed, asked->task.workers));
   asked->source = terms;
   asked->array = out;
   const bool overflow = asked->task.shape.slice() > 0 && add_into(*asked, given, plan);
-  return Rcpp::List::create(Rcpp::_["x"] = static_cast<SEXP>(out), Rcpp::_["overflow"] = overflow);
+  return List::create(_["x"] = static_cast<SEXP>(out), _["overflow"] = overflow);
 }
 
 // --- on a device ----------------------------------------------------------------------------------------------------
@@ -137,38 +128,38 @@ SEXP index_on_gpu(SEXP index, const IndexAdd& task, SEXP like) {
   const bool there = plain_on_gpu(index);
   if (there) check_index(first_not_whole_on_gpu(index, 1, most), index, extent);
   else check_index(first_outside(whole_from_r(index), task), index, extent);
-  if (!there) return sent_to(Rcpp::Shield<SEXP>(of_type(index, INTSXP)), like);
+  if (!there) return sent_to(Shield<SEXP>(of_type(index, INTSXP)), like);
   if (TYPEOF(index) == INTSXP) return index;
   return on_device_of(index, [&](OnDevice& here) {
-    const Index n = Rf_xlength(index);
-    device::Block out = here.room_for<int>(n);
-    here.verbs().to_integers(here.gpu(), here.whole(index).doubles, n, NA_INTEGER, here.at<int>(out));
-    return here.integers(std::move(out), n);
+    const Whole given = here.whole(index);
+    return here.filled<int>(given.count, [&](int* out) {
+      here.verbs().to_integers(here.gpu(), given.doubles, given.count, NA_INTEGER, out);
+    });
   });
 }
 
 // An index sorted, and its items in that order.
-Rcpp::List sorted_on_gpu(SEXP index, Index extent) {
+List sorted_on_gpu(SEXP index, Index extent) {
   return on_device_of(index, [&](OnDevice& here) {
     const Index n = Rf_xlength(index);
     device::Block keys = here.room_for<int>(n), order = here.room_for<int>(n);
     here.verbs().sort_index(here.gpu(), here.whole(index).integers, n, extent, here.at<int>(keys), here.at<int>(order));
-    const Rcpp::RObject sorted = here.integers(std::move(keys), n), rows = here.integers(std::move(order), n);
-    return Rcpp::List::create(Rcpp::_["keys"] = sorted, Rcpp::_["order"] = rows);
+    return List::create(_["keys"] = here.integers(std::move(keys), n), _["order"] = here.integers(std::move(order), n));
   });
 }
 
-// A copy of an array, with its attributes.
-SEXP copy_on_gpu(OnDevice& here, SEXP x) {
-  const Rcpp::Shield<SEXP> out(here.moved(x, Rf_xlength(x), [&](const arrays::cuda::Moved& m) {
-    here.verbs().copy_numbers(here.gpu(), m.from, static_cast<std::size_t>(m.count * m.bytes), m.to);
-  }));
-  SHALLOW_DUPLICATE_ATTRIB(out, x);
-  return out;
+// Integers as doubles, on the device of another vector.
+SEXP doubles_on_gpu(SEXP x, SEXP like) {
+  return on_device_of(like, [&](OnDevice& here) {
+    const Whole numbers = here.whole(x);
+    return here.filled<double>(numbers.count, [&](double* out) {
+      here.verbs().to_doubles(here.gpu(), numbers.integers, numbers.count, NA_INTEGER, NA_REAL, out);
+    });
+  });
 }
 
 // `index` is of integers that are known to be right; `sorted` is that index sorted, or NULL.
-Rcpp::List added_there(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXP sorted) {
+List added_there(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXP sorted) {
   return on_device_of(x, [&](OnDevice& here) {
     arrays::cuda::AddTask task{};
     task.shape = asked.task.shape;
@@ -177,33 +168,34 @@ Rcpp::List added_there(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXP
     task.mean = asked.mean;
     task.include = asked.include;
     task.alpha = asked.alpha;
-    const arrays::Whole numbers = here.whole(index), terms = here.whole(source);
+    const Whole numbers = here.whole(index), terms = here.whole(source);
     task.index = numbers.integers;
     task.count = numbers.count;
     if (!Rf_isNull(sorted)) {
       task.sorted_keys = here.whole(VECTOR_ELT(sorted, 0)).integers;
       task.order = here.whole(VECTOR_ELT(sorted, 1)).integers;
     }
-    const Rcpp::Shield<SEXP> out(copy_on_gpu(here, x));
-    const arrays::Whole array = here.whole(out);
+    const Shield<SEXP> out(here.copied(x));
+    SHALLOW_DUPLICATE_ATTRIB(out, x);
+    const Whole array = here.whole(out);
     bool overflow = false;
     if (array.integers)
       overflow = here.verbs().add_integers(here.gpu(), task, terms.integers, const_cast<int*>(array.integers));
     else here.verbs().add_doubles(here.gpu(), task, terms.doubles, const_cast<double*>(array.doubles));
-    return Rcpp::List::create(Rcpp::_["x"] = static_cast<SEXP>(out), Rcpp::_["overflow"] = overflow);
+    return List::create(_["x"] = static_cast<SEXP>(out), _["overflow"] = overflow);
   });
 }
 
 // Adds on the GPU. If a plan is given, the order of its index is kept with the plan.
-Rcpp::List added_on_gpu(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXPTYPE type, SEXP whole_plan) {
-  Rcpp::RObject array = x, at, sorted, terms = source;
+List added_on_gpu(const Asked& asked, SEXP x, SEXP index, SEXP source, SEXPTYPE type, SEXP whole_plan) {
+  RObject array = x, at, sorted, terms = source;
   const Index extent = asked.task.shape.extent;
   if (Rf_isNull(whole_plan)) {
     at = index_on_gpu(index, asked.task, x);
   } else {
-    Rcpp::Environment kept = Rcpp::List(whole_plan)["kept"];
+    Environment kept = List(whole_plan)["kept"];
     if (!kept.exists("sorted")) {
-      kept["index"] = Rcpp::RObject(index_on_gpu(index, asked.task, x));
+      kept["index"] = RObject(index_on_gpu(index, asked.task, x));
       kept["sorted"] = sorted_on_gpu(kept["index"], extent);
     }
     at = kept["index"];
@@ -219,30 +211,29 @@ Rcpp::List added_on_gpu(const Asked& asked, SEXP x, SEXP index, SEXP source, SEX
 }
 
 }  // namespace
-}  // namespace kernweave
 
 // `extents` are those of `x` before, along and after the indexed dimension, `steps` the source's. `type` is that of the
 // result, to which both are brought. An array that nobody else has (`own`) is written to where it is. `plan_alone`: the
 // plan is all that is known of the index.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, Rcpp::NumericVector extents,
-                       Rcpp::NumericVector steps, double alpha, std::string op, bool include, bool reproducible,
-                       SEXP plan, bool plan_alone, int threads) {
-  return kernweave::at_border([&] {
-    using kernweave::Index;
-    kernweave::Asked asked;
-    kernweave::IndexAdd& task = asked.task;
-    task.shape = {static_cast<Index>(extents[0]), static_cast<Index>(extents[1]), static_cast<Index>(extents[2])};
-    task.steps = {static_cast<Index>(steps[0]), static_cast<Index>(steps[1]), static_cast<Index>(steps[2])};
-    task.op = kernweave::combine_named(op);
-    task.reproducible = reproducible;
-    task.workers = kernweave::workers_from_r(threads);
-    asked.mean = op == "mean";
-    asked.include = include;
-    asked.alpha = alpha;
-    const SEXPTYPE kind = type == "double" ? REALSXP : INTSXP;
-    if (kernweave::on_gpu(x) && Rf_xlength(x) <= kernweave::kMostInt)
-      return kernweave::added_on_gpu(asked, x, index, source, kind, plan_alone ? plan : R_NilValue);
-    return kernweave::added_here(&asked, x, own, index, source, kind, plan);
-  });
+List r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, NumericVector extents,
+                 NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan,
+                 bool plan_alone, int threads) {
+  Asked asked;
+  IndexAdd& task = asked.task;
+  task.shape = {static_cast<Index>(extents[0]), static_cast<Index>(extents[1]), static_cast<Index>(extents[2])};
+  task.steps = {static_cast<Index>(steps[0]), static_cast<Index>(steps[1]), static_cast<Index>(steps[2])};
+  using arrays::Combine;
+  task.op = op == "prod" ? Combine::prod : op == "min" ? Combine::min : op == "max" ? Combine::max : Combine::sum;
+  task.reproducible = reproducible;
+  task.workers = workers_from_r(threads);
+  asked.mean = op == "mean";
+  asked.include = include;
+  asked.alpha = alpha;
+  const SEXPTYPE kind = type == "double" ? REALSXP : INTSXP;
+  if (on_gpu(x) && Rf_xlength(x) <= kMostInt)
+    return added_on_gpu(asked, x, index, source, kind, plan_alone ? plan : R_NilValue);
+  return added_here(&asked, x, own, index, source, kind, plan);
 }
+
+}  // namespace kernweave

@@ -2,17 +2,12 @@
 #include "border.hpp"
 
 #include <R_ext/Altrep.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 
 #include "base/map.hpp"
 #include "base/system.hpp"
-#include "r_resident.hpp"
 
 namespace kernweave {
 namespace {
@@ -33,18 +28,11 @@ struct Mapped {
 
 R_altrep_class_t mapped_class;
 
-SEXP tag_of(const char* name) { return Rf_install(name); }
 Mapped& mapped(SEXP x) { return *static_cast<Mapped*>(R_ExternalPtrAddr(R_altrep_data1(x))); }
 
 template <class T>
-void forget(SEXP pointer) {
-  delete static_cast<T*>(R_ExternalPtrAddr(pointer));
-  R_ClearExternalPtr(pointer);
-}
-
-template <class T>
 SEXP pointer_behind(std::unique_ptr<T> object, const char* tag) {
-  const SEXP pointer = PROTECT(R_MakeExternalPtr(object.release(), tag_of(tag), R_NilValue));
+  const SEXP pointer = PROTECT(R_MakeExternalPtr(object.release(), Rf_install(tag), R_NilValue));
   R_RegisterCFinalizerEx(pointer, forget<T>, TRUE);
   UNPROTECT(1);
   return pointer;
@@ -58,7 +46,7 @@ std::string path_from_r(SEXP path) { return Rf_translateChar(path); }
 SEXP path_to_r(const std::string& path) { return Rf_mkChar(path.c_str()); }
 #endif
 
-// --- what a file must be --------------------------------------------------------------------------------
+// --- what a file must be --------------------------------------------------------------------------------------------
 
 // Another host has its own numbers of files, and copies that keep their time keep whole seconds.
 bool is_same(const FileStamp& now, const Mapped& m, const std::string& host) {
@@ -111,7 +99,7 @@ const double* numbers_often(SEXP x) {
   return static_cast<const double*>(m.file.data());
 }
 
-// --- the class ------------------------------------------------------------------------------------------
+// --- the class ------------------------------------------------------------------------------------------------------
 
 R_xlen_t mapped_length(SEXP x) { return mapped(x).length; }
 
@@ -160,9 +148,12 @@ SEXP mapped_state(SEXP x) {
   SET_VECTOR_ELT(state, 0, words);
   SET_STRING_ELT(words, 0, path_to_r(m.path));
   SET_STRING_ELT(words, 1, Rf_mkChar(m.host.c_str()));
-  const double figures[] = {static_cast<double>(m.offset), static_cast<double>(m.length),
-                            static_cast<double>(m.stamp.bytes), static_cast<double>(m.stamp.number >> 32),
-                            static_cast<double>(m.stamp.number & 0xffffffffu), static_cast<double>(m.stamp.seconds),
+  const double figures[] = {static_cast<double>(m.offset),
+                            static_cast<double>(m.length),
+                            static_cast<double>(m.stamp.bytes),
+                            static_cast<double>(m.stamp.number >> 32),
+                            static_cast<double>(m.stamp.number & 0xffffffffu),
+                            static_cast<double>(m.stamp.seconds),
                             static_cast<double>(m.stamp.nanoseconds)};
   SET_VECTOR_ELT(state, 1, Rf_allocVector(REALSXP, 7));
   std::copy(figures, figures + 7, REAL(VECTOR_ELT(state, 1)));
@@ -198,7 +189,7 @@ SEXP mapped_from_state(SEXP, SEXP state) {
   return make_mapped(std::move(m));
 }
 
-// --- rows of a file -------------------------------------------------------------------------------------
+// --- rows of a file -------------------------------------------------------------------------------------------------
 
 // All that the file holds from the offset on, or `asked` rows; NaN where nobody asked.
 std::int64_t rows_in(const FileStamp& stamp, std::int64_t width, std::int64_t offset, double asked) {
@@ -216,18 +207,16 @@ std::int64_t rows_in(const FileStamp& stamp, std::int64_t width, std::int64_t of
 }
 
 NewFile& new_file_behind(SEXP pointer) {
-  const bool sound = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == tag_of("kernweave_file") &&
+  const bool sound = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == Rf_install("kernweave_file") &&
                      R_ExternalPtrAddr(pointer);
   internal_check(sound, "a file that is not being written");
   return *static_cast<NewFile*>(R_ExternalPtrAddr(pointer));
 }
 
 }  // namespace
-}  // namespace kernweave
 
 // [[Rcpp::init]]
 void register_mapped_vectors(DllInfo* dll) {
-  using namespace kernweave;
   mapped_class = R_make_altreal_class("in_file_real", "kernweave", dll);
   R_set_altrep_Length_method(mapped_class, mapped_length);
   R_set_altrep_Duplicate_method(mapped_class, mapped_copy);
@@ -242,84 +231,75 @@ void register_mapped_vectors(DllInfo* dll) {
 // A matrix of the numbers of a file. `rows`: NA for all there are.
 // [[Rcpp::export(rng = false)]]
 SEXP r_map(SEXP file, int width, double offset, double rows, SEXP names) {
-  return kernweave::at_border([&]() -> SEXP {
-    auto m = std::make_unique<kernweave::Mapped>();
-    m->path = kernweave::path_from_r(STRING_ELT(file, 0));
-    m->host = kernweave::this_host();
-    const kernweave::Verdict found = kernweave::look_at_file(m->path, &m->stamp);
-    kernweave::user_check(found.yes, kernweave::Fault::input, "`file`, `", m->path, "`, cannot be read: ", found.why);
-    const std::int64_t n = kernweave::rows_in(m->stamp, width, static_cast<std::int64_t>(offset), rows);
-    m->offset = static_cast<std::int64_t>(offset);
-    m->length = static_cast<R_xlen_t>(n * width);
-    if (n > 0) {
-      const kernweave::Verdict opened = m->file.open(m->path, m->offset, 8 * n * width);
-      kernweave::user_check(opened.yes, kernweave::Fault::input, "`file`, `", m->path, "`, cannot be mapped: ",
-                            opened.why);
-    }
-    const Rcpp::Shield<SEXP> made(n > 0 ? kernweave::make_mapped(std::move(m)) : Rf_allocVector(REALSXP, 0));
-    const Rcpp::Shield<SEXP> dim(Rf_allocVector(INTSXP, 2));
-    INTEGER(dim)[0] = static_cast<int>(n);
-    INTEGER(dim)[1] = width;
-    Rf_setAttrib(made, R_DimSymbol, dim);
-    if (!Rf_isNull(names)) Rf_setAttrib(made, R_DimNamesSymbol, names);
-    return made;
-  });
+  auto m = std::make_unique<Mapped>();
+  m->path = path_from_r(STRING_ELT(file, 0));
+  m->host = this_host();
+  const Verdict found = look_at_file(m->path, &m->stamp);
+  user_check(found.yes, Fault::input, "`file`, `", m->path, "`, cannot be read: ", found.why);
+  const std::int64_t n = rows_in(m->stamp, width, static_cast<std::int64_t>(offset), rows);
+  m->offset = static_cast<std::int64_t>(offset);
+  m->length = static_cast<R_xlen_t>(n * width);
+  if (n > 0) {
+    const Verdict opened = m->file.open(m->path, m->offset, 8 * n * width);
+    user_check(opened.yes, Fault::input, "`file`, `", m->path, "`, cannot be mapped: ", opened.why);
+  }
+  const Shield<SEXP> made(n > 0 ? make_mapped(std::move(m)) : Rf_allocVector(REALSXP, 0));
+  make_matrix(made, n, width);
+  if (!Rf_isNull(names)) Rf_setAttrib(made, R_DimNamesSymbol, names);
+  return made;
 }
 
-// Tells whether the numbers are of a mapped file, as they lie there.
+// Tells where the numbers lie: in a mapped "file", on a "device", or in "memory". They are no longer on a device once
+// R's memory could have been written.
 // [[Rcpp::export(rng = false)]]
-bool r_is_mapped(SEXP x) { return ALTREP(x) && R_altrep_inherits(x, kernweave::mapped_class); }
+std::string r_home(SEXP x) {
+  if (ALTREP(x) && R_altrep_inherits(x, mapped_class)) return "file";
+  const Kept* const kept = resident(x);
+  return kept && !kept->copies.empty() ? "device" : "memory";
+}
 
 // A file that is being written, as `part` until it is finished.
 // [[Rcpp::export(rng = false)]]
 SEXP r_new_file(SEXP part, SEXP path, double bytes) {
-  return kernweave::at_border([&] {
-    kernweave::user_check(bytes < 0x1p62, kernweave::Fault::disk, "a file of ", bytes, " bytes cannot be written");
-    auto file = std::make_unique<kernweave::NewFile>(kernweave::path_from_r(STRING_ELT(part, 0)),
-                                                     kernweave::path_from_r(STRING_ELT(path, 0)),
-                                                     static_cast<std::int64_t>(bytes));
-    return kernweave::pointer_behind(std::move(file), "kernweave_file");
-  });
+  user_check(bytes < 0x1p62, Fault::disk, "a file of ", bytes, " bytes cannot be written");
+  auto file = std::make_unique<NewFile>(path_from_r(STRING_ELT(part, 0)), path_from_r(STRING_ELT(path, 0)),
+                                        static_cast<std::int64_t>(bytes));
+  return pointer_behind(std::move(file), "kernweave_file");
 }
 
 // Some rows of a file of n rows, from row `first`, counted from 1.
 // [[Rcpp::export(rng = false)]]
 void r_write_rows(SEXP file, SEXP values, double first, double n) {
-  kernweave::at_border([&] {
-    kernweave::NewFile& written = kernweave::new_file_behind(file);
-    const SEXP dim = Rf_getAttrib(values, R_DimSymbol);
-    const std::int64_t rows = Rf_isNull(dim) ? Rf_xlength(values) : INTEGER_RO(dim)[0];
-    const std::int64_t before = static_cast<std::int64_t>(first) - 1;
-    const double* const from = kernweave::numbers_on_host(values);
-    for (std::int64_t c = 0; rows > 0 && c < Rf_xlength(values) / rows; ++c)
-      written.write(from + c * rows, 8 * rows, 8 * (c * static_cast<std::int64_t>(n) + before));
-  });
+  NewFile& written = new_file_behind(file);
+  const SEXP dim = Rf_getAttrib(values, R_DimSymbol);
+  const std::int64_t rows = Rf_isNull(dim) ? Rf_xlength(values) : INTEGER_RO(dim)[0];
+  const std::int64_t before = static_cast<std::int64_t>(first) - 1;
+  const double* const from = numbers_on_host(values);
+  for (std::int64_t c = 0; rows > 0 && c < Rf_xlength(values) / rows; ++c)
+    written.write(from + c * rows, 8 * rows, 8 * (c * static_cast<std::int64_t>(n) + before));
 }
 
-// The file is whole: it gets its name.
+// A file that is whole gets its name; else the end of writing, and what has no name yet is removed.
 // [[Rcpp::export(rng = false)]]
-void r_finish_file(SEXP file) {
-  kernweave::at_border([&] { kernweave::new_file_behind(file).finish(); });
+void r_end_file(SEXP file, bool whole) {
+  if (whole) new_file_behind(file).finish();
+  else forget<NewFile>(file);
 }
-
-// The end of writing, well or not: what has no name yet is removed.
-// [[Rcpp::export(rng = false)]]
-void r_leave_file(SEXP file) { kernweave::forget<kernweave::NewFile>(file); }
 
 // A sum of the bytes of numbers, by which a job knows its data again: as 16 digits.
 // [[Rcpp::export(rng = false)]]
 std::string r_sum_of_bytes(SEXP numbers) {
-  return kernweave::at_border([&] {
-    const double* const at = kernweave::numbers_on_host(numbers);
-    std::uint64_t sum = 0xcbf29ce484222325;
-    for (R_xlen_t k = 0; k < Rf_xlength(numbers); ++k) {
-      std::uint64_t word;
-      std::memcpy(&word, at + k, sizeof word);
-      sum = (sum ^ word) * 0x100000001b3;
-      sum ^= sum >> 29;  // high bits of a number reach the low ones of the sum
-    }
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
-    return std::string(text);
-  });
+  const double* const at = numbers_on_host(numbers);
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (R_xlen_t k = 0; k < Rf_xlength(numbers); ++k) {
+    std::uint64_t word;
+    std::memcpy(&word, at + k, sizeof word);
+    sum = (sum ^ word) * 0x100000001b3;
+    sum ^= sum >> 29;  // high bits of a number reach the low ones of the sum
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
+  return std::string(text);
 }
+
+}  // namespace kernweave

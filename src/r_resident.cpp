@@ -1,12 +1,9 @@
 // An ALTREP class for each type: the numbers are fetched once, and forgotten on the device when somebody may write
 // here.
-#include "r_resident.hpp"
+#include "border.hpp"
 
 #include <R_ext/Altrep.h>
-#include <algorithm>
-#include <cstring>
 
-#include "border.hpp"
 #include "device/copy.hpp"
 #include "device/driver.hpp"
 
@@ -19,18 +16,9 @@ struct Behind {
   R_xlen_t length;
 };
 
-SEXP behind_tag() { return Rf_install("kernweave_resident"); }
-
 R_altrep_class_t real_class, integer_class, logical_class;
 
 Behind& behind(SEXP x) { return *static_cast<Behind*>(R_ExternalPtrAddr(R_altrep_data1(x))); }
-
-void forget_resident(SEXP pointer) {
-  delete static_cast<Behind*>(R_ExternalPtrAddr(pointer));
-  R_ClearExternalPtr(pointer);
-}
-
-std::size_t size_of(SEXPTYPE type) { return type == REALSXP ? sizeof(double) : sizeof(int); }
 
 // R calls in here and knows no exceptions: what fails leaves by signal_now(), with nothing left to destroy.
 void fetch_into(SEXP x, void* to) {
@@ -38,7 +26,7 @@ void fetch_into(SEXP x, void* to) {
   try {
     const Behind& b = behind(x);
     internal_check(!b.kept.copies.empty(), "numbers that are nowhere");
-    b.kept.copies.begin()->second->fetch(to, static_cast<std::size_t>(b.length) * size_of(TYPEOF(x)));
+    b.kept.copies.begin()->second->fetch(to, static_cast<std::size_t>(b.length) * bytes_of_item(x));
   } catch (const Failure& failure) {
     signal = signal_of(failure);
   }
@@ -73,36 +61,29 @@ const void* pointer_if_here(SEXP x) {
 
 SEXP copy_of(SEXP x, Rboolean) { return Rf_duplicate(on_host(x)); }
 
-double real_at(SEXP x, R_xlen_t k) { return REAL_RO(on_host(x))[k]; }
-int integer_at(SEXP x, R_xlen_t k) { return INTEGER_RO(on_host(x))[k]; }
-int logical_at(SEXP x, R_xlen_t k) { return LOGICAL_RO(on_host(x))[k]; }
+template <class T>
+T item_at(SEXP x, R_xlen_t k) {
+  return static_cast<const T*>(DATAPTR_RO(on_host(x)))[k];
+}
 
 template <class T>
-R_xlen_t region(const T* from, R_xlen_t length, R_xlen_t first, R_xlen_t count, T* to) {
-  const R_xlen_t some = std::min(count, length - first);
-  std::copy(from + first, from + first + some, to);
+R_xlen_t region(SEXP x, R_xlen_t first, R_xlen_t count, T* to) {
+  const R_xlen_t some = std::min(count, length_of(x) - first);
+  std::copy_n(static_cast<const T*>(DATAPTR_RO(on_host(x))) + first, some, to);
   return some;
 }
-R_xlen_t real_region(SEXP x, R_xlen_t first, R_xlen_t count, double* to) {
-  return region(REAL_RO(on_host(x)), length_of(x), first, count, to);
-}
-R_xlen_t logical_region(SEXP x, R_xlen_t first, R_xlen_t count, int* to) {
-  return region(LOGICAL_RO(on_host(x)), length_of(x), first, count, to);
-}
-R_xlen_t integer_region(SEXP x, R_xlen_t first, R_xlen_t count, int* to) {
-  return region(INTEGER_RO(on_host(x)), length_of(x), first, count, to);
-}
 
-void set_common(R_altrep_class_t type) {
+R_altrep_class_t with_common(R_altrep_class_t type) {
   R_set_altrep_Length_method(type, length_of);
   R_set_altrep_Duplicate_method(type, copy_of);
   R_set_altvec_Dataptr_method(type, pointer_to);
   R_set_altvec_Dataptr_or_null_method(type, pointer_if_here);
+  return type;
 }
 
 SEXP make_resident(SEXPTYPE type, R_xlen_t length, SEXP host) {
-  const Rcpp::Shield<SEXP> pointer(R_MakeExternalPtr(new Behind{{}, length}, behind_tag(), R_NilValue));
-  R_RegisterCFinalizer(pointer, forget_resident);
+  const Shield<SEXP> pointer(R_MakeExternalPtr(new Behind{{}, length}, Rf_install("kernweave_resident"), R_NilValue));
+  R_RegisterCFinalizer(pointer, forget<Behind>);
   return R_new_altrep(type == REALSXP ? real_class : type == INTSXP ? integer_class : logical_class, pointer, host);
 }
 
@@ -112,16 +93,20 @@ bool is_resident(SEXP x) {
 
 }  // namespace
 
-SEXP resident_vector(SEXPTYPE type, R_xlen_t length) { return make_resident(type, length, R_NilValue); }
-
-const double* numbers_on_host(SEXP vector) {
-  if (!ALTREP(vector)) return REAL_RO(vector);
-  const double* numbers = nullptr;
+const void* numbers_unwinding(SEXP vector) {
+  const void* numbers = nullptr;
   Rcpp::unwindProtect([&] {
-    numbers = REAL_RO(vector);
+    numbers = DATAPTR_RO(vector);
     return R_NilValue;
   });
   return numbers;
+}
+
+SEXP resident_vector(SEXPTYPE type, R_xlen_t length) { return make_resident(type, length, R_NilValue); }
+
+const double* numbers_on_host(SEXP vector) {
+  if (!ALTREP(vector) || TYPEOF(vector) != REALSXP) return REAL_RO(vector);
+  return static_cast<const double*>(numbers_unwinding(vector));
 }
 
 void* numbers_of(SEXP vector) {
@@ -134,46 +119,44 @@ void* numbers_of(SEXP vector) {
   }
 }
 
-Kept* resident(SEXP vector) { return is_resident(vector) ? &behind(vector).kept : nullptr; }
+std::size_t bytes_of_item(SEXP vector) {
+  switch (TYPEOF(vector)) {
+    case RAWSXP: return 1;
+    case LGLSXP:
+    case INTSXP: return 4;
+    case REALSXP: return 8;
+    case CPLXSXP: return 16;
+    default: fail(Fault::internal, "items of R's type ", TYPEOF(vector), " are no plain bytes");
+  }
+}
 
-}  // namespace kernweave
+Kept* resident(SEXP vector) { return is_resident(vector) ? &behind(vector).kept : nullptr; }
 
 // [[Rcpp::init]]
 void register_resident_vectors(DllInfo* dll) {
-  kernweave::real_class = R_make_altreal_class("on_device_real", "kernweave", dll);
-  kernweave::set_common(kernweave::real_class);
-  R_set_altreal_Elt_method(kernweave::real_class, kernweave::real_at);
-  R_set_altreal_Get_region_method(kernweave::real_class, kernweave::real_region);
-  kernweave::integer_class = R_make_altinteger_class("on_device_integer", "kernweave", dll);
-  kernweave::set_common(kernweave::integer_class);
-  R_set_altinteger_Elt_method(kernweave::integer_class, kernweave::integer_at);
-  R_set_altinteger_Get_region_method(kernweave::integer_class, kernweave::integer_region);
-  kernweave::logical_class = R_make_altlogical_class("on_device_logical", "kernweave", dll);
-  kernweave::set_common(kernweave::logical_class);
-  R_set_altlogical_Elt_method(kernweave::logical_class, kernweave::logical_at);
-  R_set_altlogical_Get_region_method(kernweave::logical_class, kernweave::logical_region);
+  real_class = with_common(R_make_altreal_class("on_device_real", "kernweave", dll));
+  R_set_altreal_Elt_method(real_class, item_at<double>);
+  R_set_altreal_Get_region_method(real_class, region<double>);
+  integer_class = with_common(R_make_altinteger_class("on_device_integer", "kernweave", dll));
+  R_set_altinteger_Elt_method(integer_class, item_at<int>);
+  R_set_altinteger_Get_region_method(integer_class, region<int>);
+  logical_class = with_common(R_make_altlogical_class("on_device_logical", "kernweave", dll));
+  R_set_altlogical_Elt_method(logical_class, item_at<int>);
+  R_set_altlogical_Get_region_method(logical_class, region<int>);
 }
 
 // Returns the same numbers, dimensions and names, with a copy on a device. R's vector is held, not copied.
 // [[Rcpp::export(rng = false)]]
 SEXP r_on_device(SEXP x, int number) {
-  return kernweave::at_border([&]() -> SEXP {
-    const SEXPTYPE type = static_cast<SEXPTYPE>(TYPEOF(x));
-    kernweave::internal_check(type == REALSXP || type == INTSXP, "numbers of another type");
-    const kernweave::Verdict ready = kernweave::device::probe(number);
-    kernweave::user_check(ready.yes, kernweave::Fault::no_device, "GPU ", number, " cannot be used: ", ready.why);
-    const Rcpp::Shield<SEXP> made(kernweave::make_resident(type, Rf_xlength(x), x));
-    const std::size_t bytes = static_cast<std::size_t>(Rf_xlength(x)) * kernweave::size_of(type);
-    kernweave::resident(made)->copies[number] =
-        kernweave::device::sent_bytes(DATAPTR_RO(x), bytes, &kernweave::device::open(number));
-    SHALLOW_DUPLICATE_ATTRIB(made, x);
-    return made;
-  });
+  const SEXPTYPE type = static_cast<SEXPTYPE>(TYPEOF(x));
+  internal_check(type == REALSXP || type == INTSXP, "numbers of another type");
+  const Verdict ready = device::probe(number);
+  user_check(ready.yes, Fault::no_device, "GPU ", number, " cannot be used: ", ready.why);
+  const Shield<SEXP> made(make_resident(type, Rf_xlength(x), x));
+  const std::size_t bytes = static_cast<std::size_t>(Rf_xlength(x)) * bytes_of_item(x);
+  resident(made)->copies[number] = device::sent_bytes(DATAPTR_RO(x), bytes, &device::open(number));
+  SHALLOW_DUPLICATE_ATTRIB(made, x);
+  return made;
 }
 
-// Tells whether a vector's numbers are on a device. They no longer are once R's memory could have been written.
-// [[Rcpp::export(rng = false)]]
-bool r_is_on_device(SEXP x) {
-  const kernweave::Kept* const kept = kernweave::resident(x);
-  return kept && !kept->copies.empty();
-}
+}  // namespace kernweave

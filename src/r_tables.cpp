@@ -1,108 +1,87 @@
-// The tables of operations, reductions and rules, as R shows them.
+// Tables, as R shows them and asks for them: of operations, reductions and rules, and of radial functions.
 #include "border.hpp"
-
-#include "base/error.hpp"
+#include "distance/radial_table.hpp"
 #include "expr/rewrite.hpp"
 #include "expr/table.hpp"
 
 namespace kernweave {
 namespace {
 
-const char* inputs_name(Inputs inputs) {
-  switch (inputs) {
-    case Inputs::value: return "value";
-    case Inputs::value_weight: return "value_weight";
-    case Inputs::value_k: return "value_k";
-  }
-  return "";
-}
+constexpr const char *kForms[] = {"structural", "elementwise", "fold", "loop", "alias"},
+                     *kInputs[] = {"value", "value_weight", "value_k"}, *kResults[] = {"value", "index", "value_index"},
+                     *kSaves[] = {"nothing", "result", "winner", "nan_or_winner", "winners", "softmax", "cofactor"};
 
-const char* results_name(Results results) {
-  switch (results) {
-    case Results::value: return "value";
-    case Results::index: return "index";
-    case Results::value_index: return "value_index";
-  }
-  return "";
-}
-
-const char* saves_name(Saves saves) {
-  switch (saves) {
-    case Saves::nothing: return "nothing";
-    case Saves::result: return "result";
-    case Saves::winner: return "winner";
-    case Saves::nan_or_winner: return "nan_or_winner";
-    case Saves::winners: return "winners";
-    case Saves::softmax: return "softmax";
-    case Saves::cofactor: return "cofactor";
-  }
-  return "";
+template <std::size_t count, class Value>
+std::string name_of(const char* const (&names)[count], Value value) {
+  return names[static_cast<std::size_t>(value)];
 }
 
 }  // namespace
+
+// [[Rcpp::export(rng = false)]]
+std::string r_nearest(std::string typed, std::vector<std::string> known) { return nearest_name(typed, known); }
+
+// [[Rcpp::export(rng = false)]]
+DataFrame r_operations() {
+  std::vector<OpRow> rows;
+  for (const OpRow& row : op_rows())
+    if (row.form != Form::structural) rows.push_back(row);
+  return DataFrame::create(_["name"] = column(rows, &OpRow::name), _["fn"] = column(rows, &OpRow::fn),
+                           _["form"] = column(rows, [](const OpRow& row) { return name_of(kForms, row.form); }),
+                           _["arity"] = column(rows, &OpRow::arity),
+                           _["attributes"] = column(rows, &OpRow::attribute_names),
+                           _["commutes"] = column(rows, &OpRow::commutes));
+}
+
+// [[Rcpp::export(rng = false)]]
+DataFrame r_reductions() {
+  struct Shown {
+    std::string name, fn, inputs, results, saves, of;
+  };
+  std::vector<Shown> all;
+  const auto show = [&](const char* name, const char* fn, Inputs inputs, Results results, const RedRow& of) {
+    all.push_back({name, fn, name_of(kInputs, inputs), name_of(kResults, results), name_of(kSaves, of.saves), of.name});
+  };
+  for (const RedRow& r : red_rows()) show(r.name, r.fn, r.inputs, r.results, r);
+  for (const DerivedRow& r : derived_rows()) {
+    const bool listed = row(r.of).inputs == Inputs::value_k;
+    show(r.name, r.fn, listed ? Inputs::value_k : Inputs::value, r.results, row(r.of));
+  }
+  return DataFrame::create(_["name"] = column(all, &Shown::name), _["fn"] = column(all, &Shown::fn),
+                           _["inputs"] = column(all, &Shown::inputs), _["results"] = column(all, &Shown::results),
+                           _["saves"] = column(all, &Shown::saves), _["of"] = column(all, &Shown::of));
+}
+
+// [[Rcpp::export(rng = false)]]
+DataFrame r_rules() {
+  const std::vector<Rule>& all = rules();
+  return DataFrame::create(_["name"] = column(all, &Rule::name), _["from"] = column(all, &Rule::from),
+                           _["to"] = column(all, &Rule::to), _["exactness"] = column(all, &Rule::exactness),
+                           _["when"] = column(all, &Rule::when));
+}
+
+// --- the smoothness of a Matern kernel, or the values of a function, to numbers -------------------------------------
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_matern_table(double nu, int most) { return distance::matern_table(nu, most); }
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_matern_slope_table(double nu) { return distance::matern_slope_table(nu); }
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_table_nodes(int first, int end) { return distance::table_nodes(first, end); }
+
+// `worst` is the squared distance at which polynomials are off most.
+// [[Rcpp::export(rng = false)]]
+List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture) {
+  const auto table = distance::values_table(values, at_zero, first, most, is_mixture);
+  return List::create(_["numbers"] = table.numbers, _["error"] = table.error, _["worst"] = table.worst);
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_look_up(std::vector<double> table, int order, std::vector<double> squares) {
+  for (double& s : squares) s = distance::look_up(table, order, s);
+  return squares;
+}
+
 }  // namespace kernweave
-
-// [[Rcpp::export(rng = false)]]
-std::string r_nearest(std::string typed, std::vector<std::string> known) {
-  return kernweave::nearest_name(typed, known);
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::DataFrame r_operations() {
-  Rcpp::CharacterVector name, fn, form, attributes;
-  Rcpp::IntegerVector arity;
-  Rcpp::LogicalVector commutes;
-  const char* forms[] = {"structural", "elementwise", "fold", "loop", "alias"};
-  for (const kernweave::OpRow& r : kernweave::op_rows()) {
-    if (r.form == kernweave::Form::structural) continue;
-    name.push_back(r.name);
-    fn.push_back(r.fn);
-    form.push_back(forms[static_cast<int>(r.form)]);
-    arity.push_back(r.arity);
-    attributes.push_back(r.attribute_names);
-    commutes.push_back(r.commutes);
-  }
-  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["fn"] = fn, Rcpp::_["form"] = form,
-                                 Rcpp::_["arity"] = arity, Rcpp::_["attributes"] = attributes,
-                                 Rcpp::_["commutes"] = commutes, Rcpp::_["stringsAsFactors"] = false);
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::DataFrame r_reductions() {
-  Rcpp::CharacterVector name, fn, inputs, results, saves, of;
-  for (const kernweave::RedRow& r : kernweave::red_rows()) {
-    name.push_back(r.name);
-    fn.push_back(r.fn);
-    inputs.push_back(kernweave::inputs_name(r.inputs));
-    results.push_back(kernweave::results_name(r.results));
-    saves.push_back(kernweave::saves_name(r.saves));
-    of.push_back(r.name);
-  }
-  for (const kernweave::DerivedRow& r : kernweave::derived_rows()) {
-    const bool listed = kernweave::row(r.of).inputs == kernweave::Inputs::value_k;
-    name.push_back(r.name);
-    fn.push_back(r.fn);
-    inputs.push_back(kernweave::inputs_name(listed ? kernweave::Inputs::value_k : kernweave::Inputs::value));
-    results.push_back(kernweave::results_name(r.results));
-    saves.push_back(kernweave::saves_name(kernweave::row(r.of).saves));
-    of.push_back(kernweave::row(r.of).name);
-  }
-  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["fn"] = fn, Rcpp::_["inputs"] = inputs,
-                                 Rcpp::_["results"] = results, Rcpp::_["saves"] = saves, Rcpp::_["of"] = of,
-                                 Rcpp::_["stringsAsFactors"] = false);
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::DataFrame r_rules() {
-  Rcpp::CharacterVector name, from, to, exactness, when;
-  for (const kernweave::Rule& rule : kernweave::rules()) {
-    name.push_back(rule.name);
-    from.push_back(rule.from);
-    to.push_back(rule.to);
-    exactness.push_back(rule.exactness);
-    when.push_back(rule.when);
-  }
-  return Rcpp::DataFrame::create(Rcpp::_["name"] = name, Rcpp::_["from"] = from, Rcpp::_["to"] = to,
-                                 Rcpp::_["exactness"] = exactness, Rcpp::_["when"] = when,
-                                 Rcpp::_["stringsAsFactors"] = false);
-}

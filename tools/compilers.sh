@@ -18,7 +18,7 @@ compilers_here() {
   done | awk '!seen[$2]++ { print $1 }'
 }
 
-# Headers of others may say what they like; and RcppExports.cpp, which casts functions as R asks for.
+# Headers of others may say what they like; and RcppExports.cpp in the room border, which casts functions as R asks for.
 headers=$(Rscript -e 'linked <- sub(" .*", "", strsplit(read.dcf("DESCRIPTION", "LinkingTo"), ", *")[[1]])
   folders <- c(R.home("include"), sapply(linked, function(p) system.file("include", package = p)))
   cat(paste("-isystem", folders))')
@@ -42,7 +42,8 @@ for compiler in "$@"; do
   for standard in c++17 c++20; do
     echo "== $compiler -std=$standard"
     for file in $(sources $standard); do
-      "$compiler" -std=$standard $flags $quiet "$file" || status=1
+      case $file in ./rooms/border.cpp) casts=-Wno-cast-function-type ;; *) casts= ;; esac
+      "$compiler" -std=$standard $flags $quiet $casts "$file" || status=1
     done
   done
 done

@@ -134,7 +134,7 @@ test_that("what a scheduler granted bounds the cores, and calls take all of it",
                          label = paste(name, granted))
         expect_identical(allowance()$threads, if (nothing) free$threads else allowance()$cores)
         if (!nothing && count < free$cores) expect_identical(allowance()$why, paste("given by", name))
-        expect_identical(r_threads(5L), 5L)
+        expect_identical(r_allowance(5L)$threads, 5L)
       })
     }
   })

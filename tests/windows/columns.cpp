@@ -3,7 +3,7 @@
 
 #include "device/device.hpp"
 #include "device/driver.hpp"
-#include "r_preconditioner.hpp"
+#include "r_solve.hpp"
 #include "solve/columns.hpp"
 #include "solve/conjugate_gradients.hpp"
 #include "solve/lanczos.hpp"

@@ -8,9 +8,7 @@
 #include "execute/host.hpp"
 #include "execute/run.hpp"
 #include "pairs/units.hpp"
-#include "r_data.hpp"
-#include "r_pairs.hpp"
-#include "r_plan.hpp"
+#include "r_call.hpp"
 
 namespace kernweave::windows {
 namespace {

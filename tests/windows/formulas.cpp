@@ -6,7 +6,7 @@
 #include "expr/course.hpp"
 #include "expr/rewrite.hpp"
 #include "expr/table.hpp"
-#include "r_formula.hpp"
+#include "r_call.hpp"
 #include "schedule/facts.hpp"
 
 namespace kernweave::windows {

@@ -9,7 +9,6 @@
 #include "device/driver.hpp"
 #include "device/nvrtc.hpp"
 #include "lanes/isa.hpp"
-#include "r_resident.hpp"
 #include "schedule/facts.hpp"
 
 namespace kernweave::windows {

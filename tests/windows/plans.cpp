@@ -13,8 +13,7 @@
 #include "cuda/write_source.hpp"
 #include "execute/prepared.hpp"
 #include "plan/lower.hpp"
-#include "r_job.hpp"
-#include "r_plan.hpp"
+#include "r_call.hpp"
 
 namespace kernweave::windows {
 namespace {
