@@ -5,7 +5,6 @@
 #include "device/driver.hpp"
 #include "r_solve.hpp"
 #include "solve/columns.hpp"
-#include "solve/conjugate_gradients.hpp"
 #include "solve/lanczos.hpp"
 
 namespace kernweave::windows {
@@ -38,9 +37,9 @@ Rcpp::List answers_of(solve::Preconditioner* p, const Block& b, device::Device* 
   p->root(x, &root);
   p->root_transposed(x, &turned);
   p->inverse(x, &inverse);
-  return Rcpp::List::create(Rcpp::_["root"] = block_to_r(root.to_host()),
-                            Rcpp::_["turned"] = block_to_r(turned.to_host()),
-                            Rcpp::_["inverse"] = block_to_r(inverse.to_host()));
+  return Rcpp::List::create(Rcpp::_["root"] = root.to_host(),
+                            Rcpp::_["turned"] = turned.to_host(),
+                            Rcpp::_["inverse"] = inverse.to_host());
 }
 
 device::Device* device_of(int number) {
@@ -55,10 +54,10 @@ Rcpp::List weighed(solve::Preconditioner* p, solve::Index landmarks, device::Dev
   const solve::WeightedPairs pairs =
       solve::weighted_pairs(*p, 7, std::min<solve::Index>(90, weights.cross.cols() - 7), home);
   return Rcpp::List::create(
-      Rcpp::_["own"] = block_to_r(weights.own), Rcpp::_["cross"] = block_to_r(weights.cross.to_host()),
-      Rcpp::_["diagonal"] = vector_to_r(weights.diagonal), Rcpp::_["rows"] = block_to_r(pairs.rows.to_host()),
-      Rcpp::_["columns"] = block_to_r(pairs.columns.to_host()),
-      Rcpp::_["weights"] = block_to_r(pairs.weights.to_host()));
+      Rcpp::_["own"] = weights.own, Rcpp::_["cross"] = weights.cross.to_host(),
+      Rcpp::_["diagonal"] = weights.diagonal, Rcpp::_["rows"] = pairs.rows.to_host(),
+      Rcpp::_["columns"] = pairs.columns.to_host(),
+      Rcpp::_["weights"] = pairs.weights.to_host());
 }
 
 // Returns the results of solvers with their columns on device `number`, or with -1 on the host. `thin`: the
@@ -71,7 +70,7 @@ Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp
   Lodger op(operator_from_r(matrix, poll), home);
   auto* const p = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(preconditioner));
   p->bind({operator_from_r(thin["from"], poll), operator_from_r(thin["to"], poll)});
-  const solve::Block sides = block_from_r(b), from = block_from_r(start);
+  const solve::Block sides = Rcpp::as<Block>(b), from = Rcpp::as<Block>(start);
   const auto solution = solve::conjugate_gradients(&op, p, sides, from, {1e-9, 500, 2}, poll);
   const auto split = solve::split_operator(&op, p);
   const auto half = solve::conjugate_gradients(split.get(), nullptr, sides, {}, {1e-3, 500, 2}, poll,
@@ -80,9 +79,9 @@ Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp
   const auto landmarks = static_cast<solve::Index>(landmarks_from_r(description_behind(preconditioner)).size());
   if (local) weights = weighed(p, landmarks, home);
   return Rcpp::List::create(
-      Rcpp::_["x"] = block_to_r(solution.x.to_host()), Rcpp::_["iterations"] = solution.iterations,
-      Rcpp::_["residual"] = vector_to_r(solution.residual), Rcpp::_["half"] = block_to_r(half.x.to_host()),
-      Rcpp::_["left"] = block_to_r(half.left.to_host()), Rcpp::_["steps"] = half.iterations,
+      Rcpp::_["x"] = solution.x.to_host(), Rcpp::_["iterations"] = solution.iterations,
+      Rcpp::_["residual"] = solution.residual, Rcpp::_["half"] = half.x.to_host(),
+      Rcpp::_["left"] = half.left.to_host(), Rcpp::_["steps"] = half.iterations,
       Rcpp::_["applied"] = answers_of(p, sides, home), Rcpp::_["weights"] = weights);
 }
 
@@ -90,14 +89,14 @@ Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp
 // and the weights of all its pairs, which are products of the sparse factor's numbers.
 Rcpp::List built(Rcpp::List description, int number) {
   namespace solve = solve;
-  solve::Entries numbers = entries_from_r(description["entries"]);
+  auto numbers = Rcpp::as<solve::Entries>(description["entries"]);
   const auto built =
       solve::landmark_vecchia_preconditioner(&numbers, landmarks_from_r(description), neighbours_from_r(description),
-                                     vector_from_r(description["ridge"]), device_of(number), 2, poll_r);
+                                     Rcpp::as<solve::Vector>(description["ridge"]), device_of(number), 2, poll_r);
   const solve::WeightedPairs pairs = solve::weighted_pairs(*built, 0, Rf_xlength(SEXP(description["order"])), nullptr);
-  return Rcpp::List::create(Rcpp::_["logdet"] = built->logdet, Rcpp::_["rows"] = block_to_r(pairs.rows.block()),
-                            Rcpp::_["columns"] = block_to_r(pairs.columns.block()),
-                            Rcpp::_["weights"] = block_to_r(pairs.weights.block()));
+  return Rcpp::List::create(Rcpp::_["logdet"] = built->logdet, Rcpp::_["rows"] = pairs.rows.block(),
+                            Rcpp::_["columns"] = pairs.columns.block(),
+                            Rcpp::_["weights"] = pairs.weights.block());
 }
 
 std::string column_kernels() { return solve::column_kernels(); }
