@@ -18,7 +18,7 @@
 #' @param object a fit by [kernel_ridge()], with one response
 #' @param variables names of inputs; `NULL` (the default) for all
 #' @param newdata points over which effects are averaged; by default the points of the fit, with its weights
-#' @param se compute standard errors and tests?
+#' @param se.fit compute standard errors and tests?
 #' @param level confidence level of `conf.low` and `conf.high`
 #' @param type for a fit with a `family`: `"link"` for effects on the linear predictor, `"response"` for effects on the
 #'   mean: a derivative times the slope of the inverse link at each point, or a difference of two means. Standard errors
@@ -41,7 +41,7 @@
 #' plot(found)
 #' # the effect of weight, car by car
 #' head(attr(found, "pointwise")[, "wt"])
-marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE, level = 0.95,
+marginal_effects <- function(object, variables = NULL, newdata = NULL, se.fit = TRUE, level = 0.95,
                              type = c("link", "response")) {
   if (!inherits(object, "kernel_ridge")) {
     abort("input", "`object` must be what kernel_ridge() returned, not ", describe(object))
@@ -51,7 +51,7 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
     abort("unsupported", "effects of places on a sphere are not defined: a degree of longitude has no length of its ",
           "own")
   }
-  check_flag(se, "se")
+  check_flag(se.fit, "se.fit")
   scale <- if (choice_of(type[1], c("link", "response"), "type") == "response") object$family
   wanted <- effect_rows(object)
   if (!is.null(variables)) wanted <- wanted[wanted$term %in% known_terms(variables, wanted$term), , drop = FALSE]
@@ -62,7 +62,7 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se = TRUE
   pointwise <- vapply(found, `[[`, numeric(nrow(places$x)), "at")
   pointwise <- matrix(pointwise, nrow(places$x), dimnames = list(places$names, wanted$label))
   out <- data.frame(term = wanted$term, contrast = wanted$contrast, estimate = colSums(places$w * pointwise))
-  if (se) {
+  if (se.fit) {
     w <- vapply(found, `[[`, numeric(nrow(object$data$x)), "w")
     out <- with_tests(out, object, w, level, vapply(found, function(one) one$intercept %or% 0, 0))
   }
@@ -217,7 +217,7 @@ coef.marginal_effects <- function(object, ...) stats::setNames(object$estimate, 
 #' @export
 confint.marginal_effects <- function(object, parm, level = 0.95, ...) {
   refuse_more(...)
-  if (is.null(object$std.error)) abort("input", "`se = FALSE` left the standard errors out: there are no intervals")
+  if (is.null(object$std.error)) abort("input", "`se.fit = FALSE` left the standard errors out: there are no intervals")
   check_level(level)
   parm <- if (missing(parm)) row.names(object) else if (is.numeric(parm)) row.names(object)[parm] else parm
   at <- match(known_terms(parm, row.names(object)), row.names(object))

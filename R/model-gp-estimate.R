@@ -54,7 +54,7 @@ most_noise <- function(model) if (length(model$y) > very_many_rows) 0.5 else 0.2
 probes_of_climb <- 4
 tol_of_climb <- 1e-4  # to begin with: gp_weights() goes on where that is not enough
 
-# With very many rows a state takes longer than its probes, and a step by few probes is not worth the state.
+# A state of very many rows takes longer than its probes, and a step by few probes is not worth the state.
 climbing <- function(model) {
   if (model$dense) return(model)
   few <- if (length(model$y) > very_many_rows) model$control$probes / 2 else probes_of_climb

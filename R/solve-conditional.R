@@ -15,7 +15,7 @@
 #' can decrease by at most a fraction `tol` of itself. `"pathwise"` draws the process at all points and corrects each
 #' draw by kriging its difference from the data. The corrected draws are exact draws from the conditional distribution,
 #' and one linear system serves any number of new points. The variance is the mean squared deviation of the draws from
-#' the exact mean, with a relative standard error of `sqrt(2 / draws)`: 18 % for 64 draws, or 9 % for the standard
+#' the exact mean, with a relative standard error of `sqrt(2 / nsim)`: 18 % for 64 draws, or 9 % for the standard
 #' deviation. No variance is computed as a difference of two estimates. `"local"`, or local kriging, conditions each new
 #' point on its `neighbours` only, and estimates the coefficients of a `trend` from these neighbours. It takes
 #' microseconds per point, for any number of data. Without a trend the local variance is never smaller than the exact
@@ -32,7 +32,7 @@
 #'   pathwise
 #' @param neighbours for `"local"`: a matrix with a row for each new point, the positions in `y` of the data to
 #'   condition on, such as `nn.index` of [knn()]
-#' @param draws number of draws; by default 64 for `"pathwise"` and none for `"exact"`
+#' @param nsim number of draws; by default 64 for `"pathwise"` and none for `"exact"`
 #' @param tol relative residual of the linear systems, and relative error of an exact variance
 #' @param seed seed of the draws, as in [simulate()][simulate.lazy_tensor]
 #' @param solver `"dense"` factors the matrix, `"cg"` iterates, `"auto"` is dense for up to 2000 observed points
@@ -56,7 +56,7 @@
 #' x <- c(sort(runif(100)), seq(-0.2, 1.2, length.out = 50))    # observed, and new
 #' y <- sin(6 * x[1:100]) + rnorm(100, sd = 0.1)
 #' K <- kernel_matern(x, x, scale = 0.3, nu = 2.5)
-#' at <- conditional(K, y, ridge = 0.01, draws = 3)
+#' at <- conditional(K, y, ridge = 0.01, nsim = 3)
 #' at
 #' near <- conditional(K, y, ridge = 0.01, neighbours = knn(x[1:100], x[101:150], k = 20)$nn.index)
 #' range(near$variance / at$variance)
@@ -64,28 +64,28 @@
 #'         lty = c(2, 1, 2, 3, 3, 3), col = 1, xlab = "x", ylab = "y")
 #' points(x[1:100], y)
 conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
-                        method = c("auto", "exact", "pathwise", "local"), draws = NULL, tol = 1e-6, seed = NULL,
+                        method = c("auto", "exact", "pathwise", "local"), nsim = NULL, tol = 1e-6, seed = NULL,
                         solver = c("auto", "dense", "cg"), precondition = TRUE, rank = NULL, local = TRUE,
                         max_iter = NULL, neighbours = NULL) {
   method <- check_method(method, c("auto", "exact", "pathwise", "local"))
   solver <- check_method(solver, c("auto", "dense", "cg"), "solver")
-  draws <- if (!is.null(draws)) check_count(draws, "draws")
+  nsim <- if (!is.null(nsim)) check_count(nsim, "nsim")
   check_tolerance(tol)
   data <- conditional_data(K, y, seen, ridge, trend)
-  if (method == "local" || method == "auto" && !is.null(neighbours)) return(local_conditional(data, neighbours, draws))
+  if (method == "local" || method == "auto" && !is.null(neighbours)) return(local_conditional(data, neighbours, nsim))
   if (!is.null(neighbours)) abort("input", "`neighbours` are for method = \"local\", not \"", method, "\"")
   model <- conditional_model(data, solver)
   if (method == "auto") method <- if (model$small || length(model$new) <= 512) "exact" else "pathwise"
-  if (method == "pathwise") draws <- draws %or% 64L
-  before <- if (!is.null(draws)) begin_draws(seed)$before
+  if (method == "pathwise") nsim <- nsim %or% 64L
+  before <- if (!is.null(nsim)) begin_draws(seed)$before
   if (!is.null(before)) on.exit(assign(".Random.seed", before, envir = globalenv()))
   model$P <- if (!model$dense) chosen_preconditioner(precondition, model$seen, model$ridge, rank, local)
   model$tol <- tol
   model$max_iter <- max_iter
-  found <- kriged(model, if (!is.null(draws)) prior_draws(model, draws))
+  found <- kriged(model, if (!is.null(nsim)) prior_draws(model, nsim))
   variance <- if (method == "exact") exact_variance(model, found) else rowMeans(found$errors^2)
-  new_conditional(model, found$mean, variance, method, se = if (method == "exact") 0 else sqrt(2 / draws),
-                  draws = if (!is.null(draws) && !is.null(y)) found$mean + found$errors,
+  new_conditional(model, found$mean, variance, method, se = if (method == "exact") 0 else sqrt(2 / nsim),
+                  draws = if (!is.null(nsim) && !is.null(y)) found$mean + found$errors,
                   coefficients = if (!is.null(trend) && !is.null(y)) {
                     trend_coefficients(model$parts, found$b[, 1, drop = FALSE])[, 1]
                   })
@@ -131,8 +131,8 @@ conditional_model <- function(data, solver) {
 }
 
 # Each place after its neighbours alone, which its coefficients of the trend are estimated from, too.
-local_conditional <- function(data, neighbours, draws) {
-  if (!is.null(draws)) abort("input", "local kriging makes no draws; method = \"pathwise\" does")
+local_conditional <- function(data, neighbours, nsim) {
+  if (!is.null(nsim)) abort("input", "local kriging makes no draws; method = \"pathwise\" does")
   near <- check_neighbours(neighbours, length(data$at), length(data$new))
   entries <- native_entries(of_few_pairs(data$K))
   seen <- list(at = data$at, ridge = data$ridge, numbers = cbind(data$y, data$parts$Q), responses = ncol(data$y))
@@ -208,13 +208,13 @@ cross_times <- function(model, x) {
   plain_columns(model$cross %*% x)
 }
 
-prior_draws <- function(model, draws) {
+prior_draws <- function(model, nsim) {
   n <- length(model$at) + length(model$new)
   noise <- numeric(n)
   noise[model$at] <- model$ridge
   method <- c(auto = "auto", dense = "dense", cg = "lanczos")[[model$solver]]
   root <- root_op(model$K, noise, model$tol, method)
-  plain_columns(root %*% matrix(stats::rnorm(root$dim[2] * draws), root$dim[2], draws))
+  plain_columns(root %*% matrix(stats::rnorm(root$dim[2] * nsim), root$dim[2], nsim))
 }
 
 # --- variances ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@
 #' @param k number of eigenpairs
 #' @param tol tolerance for the norm of the residual, relative to each eigenvalue; by default 1e-8
 #' @param block number of columns in a product
-#' @param passes maximum number of products
+#' @param max_iter maximum number of products
 #' @param basis_mb memory for the basis, in megabytes; when the basis is full, its best vectors are kept, and the others
 #'   are dropped
 #' @param start a matrix whose columns are near the eigenvectors, such as the eigenvectors of a similar kernel; by
@@ -47,9 +47,9 @@
 #' n <- 1000
 #' centre <- identity_op(n) - as_op(matrix(1 / n, n)) %*% t(as_op(matrix(1, n)))
 #' keigen(centre %*% K %*% centre, 3)$values  # kernel principal components
-keigen <- function(K, k, tol = 1e-8, block = 16, passes = 200, basis_mb = 1024, start = NULL, seed = 1) {
+keigen <- function(K, k, tol = 1e-8, block = 16, max_iter = 200, basis_mb = 1024, start = NULL, seed = 1) {
   op <- square_op(K, "keigen()")
-  if (level_of_op(op) > 0L) return(eigen_entry(op, k, tol, block, passes, basis_mb, start, seed))
+  if (level_of_op(op) > 0L) return(eigen_entry(op, k, tol, block, max_iter, basis_mb, start, seed))
   n <- op$dim[1]
   k <- check_count(k, "k")
   if (k > n) abort("shape", "`k` is ", k, ", but there are ", n, " eigenvalues")
@@ -63,11 +63,12 @@ keigen <- function(K, k, tol = 1e-8, block = 16, passes = 200, basis_mb = 1024, 
   if (nrow(start) != n) abort("shape", "`start` has ", counted(nrow(start), "row"), " for an operator of ", n)
   if (!all(is.finite(start))) abort("input", "`start` must be finite numbers")
   basis <- floor(basis_mb * 2^20 / 8 / n)
-  found <- r_largest_eigenpairs(native, k, block, tol, if (exact) 2e-15 else 1e-6, check_count(passes, "passes"), basis,
-                                check_seed(seed), unname(start))
+  most <- check_count(max_iter, "max_iter")
+  found <- r_largest_eigenpairs(native, k, block, tol, if (exact) 2e-15 else 1e-6, most, basis, check_seed(seed),
+                                unname(start))
   if (!found$converged) {
     warn("convergence", "eigenpairs after ", found$passes, " products have residuals of up to ",
-         format(max(found$residuals), digits = 3), "; more `passes` or a larger `basis_mb` may help")
+         format(max(found$residuals), digits = 3), "; a larger `max_iter` or a larger `basis_mb` may help")
   }
   found$vectors <- named(found$vectors, rownames(op), NULL)
   structure(found[c("values", "vectors", "residuals", "passes")], class = "kernweave_eigen")

@@ -26,7 +26,7 @@
 #' @param probes,seed as in [logdet()]
 #' @param tol relative error of the quadratic forms of `y`
 #' @param se_tol refine a ridge if the standard error of its log-determinant exceeds `se_tol`; by default `Inf`
-#' @param steps maximum number of Lanczos steps
+#' @param max_iter maximum number of Lanczos steps
 #' @param refine recompute ridges for which the common Lanczos process is not accurate enough?
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 1000 points
 #' @param rank,local as in [preconditioner()]
@@ -48,7 +48,7 @@
 #' plot(path$ridge, gcv, type = "b", log = "x")
 #' path[which.min(gcv), ]
 #' likelihood <- -(path$form + path$logdet + 500 * log(2 * pi)) / 2
-ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol = 1e-4, se_tol = Inf, steps = 150,
+ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol = 1e-4, se_tol = Inf, max_iter = 150,
                        refine = TRUE, method = c("auto", "dense", "lanczos"), rank = NULL, local = TRUE) {
   op <- set_op(square_op(K, "ridge_path()"), precision = "float64")
   if (level_of_op(op) > 0L || is_traced(y)) abort("no_gradient", "ridge_path() has no derivatives")
@@ -69,9 +69,9 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
   refine <- refine && !is.null(own)
   if (is_op(own$K)) op <- with_ridge(own$K, own$ridge)
   off <- if (is_op(own$K)) products_off(own$K, random_signs(n, 1, seed)) else 0
-  steps <- check_count(steps, "steps", least = 2)
+  max_iter <- check_count(max_iter, "max_iter", least = 2)
   path <- if (refine && length(ridge) == 1) unknown_path(y, ridge)
-  else path_by_rules(op, y, ridge, probes, seed, tol, steps)
+  else path_by_rules(op, y, ridge, probes, seed, tol, max_iter)
   path$usable <- off <= ridge / 2 | length(ridge) == 1
   if (refine) path <- refined_path(path, own, y, probes, seed, tol, se_tol, rank, local)
   path_frame(if (off > 0) path_off_by_products(path, off, n) else path, n)
@@ -102,10 +102,10 @@ dense_path <- function(op, y, ridge) {
 
 # --- by one Lanczos process -----------------------------------------------------------------------------------
 
-path_by_rules <- function(op, y, ridge, probes, seed, tol, steps) {
+path_by_rules <- function(op, y, ridge, probes, seed, tol, max_iter) {
   n <- op$dim[1]
   starts <- cbind(y, random_signs(n, probes, seed))
-  rules <- r_spectral_rules(native_operator(op, ncol(starts), TRUE), starts, min(ridge), tol, min(steps, n))
+  rules <- r_spectral_rules(native_operator(op, ncol(starts), TRUE), starts, min(ridge), tol, min(max_iter, n))
   bounds <- function(f) rule_bounds(rules, f, ridge, colSums(starts^2))
   mine <- seq_len(ncol(y))
   inverse <- bounds(function(x) 1 / x)

@@ -109,7 +109,7 @@ test_that("mistakes are told", {
     expect_error(local(matrix(wrong, 4, 1)), "from 1 to 30", class = "kernweave_error_index")
   }
   expect_error(local(matrix(c(1L, 2L, 1L), 4, 3, byrow = TRUE)), "twice among", class = "kernweave_error_index")
-  expect_error(local(matrix(1L, 4, 1), draws = 2), "no draws", class = "kernweave_error_input")
+  expect_error(local(matrix(1L, 4, 1), nsim = 2), "no draws", class = "kernweave_error_input")
   expect_error(local(matrix(1L, 4, 1), method = "exact"), "are for method = \"local\"", class = "kernweave_error_input")
   negative <- -norm2(Vi(data$x) - Vj(data$x))
   expect_error(conditional(negative, data$y, ridge = 0.1, neighbours = data$near(5)), "not positive definite",

@@ -76,7 +76,7 @@ test_that("pathwise draws have the mean and the covariance of the formulas", {
   K <- known_kernels$matern52(data$x)
   A <- as.matrix(K)
   check <- function(trend, draws, solver = "auto") {
-    found <- conditional(K, data$y[1:100], ridge = 0.01, trend = trend, method = "pathwise", draws = draws, seed = 2,
+    found <- conditional(K, data$y[1:100], ridge = 0.01, trend = trend, method = "pathwise", nsim = draws, seed = 2,
                          solver = solver)
     expected <- kriging(A, data$y[1:100], 1:100, 0.01, trend)
     expect_equal(unname(found$mean), unname(expected$mean), tolerance = 1e-5)
@@ -105,7 +105,7 @@ test_that("places may be seen anywhere, by name too, and each may have a noise o
   S <- A[seen, seen] + diag(ridge)
   new <- setdiff(1:60, seen)
   for (which in list(seen, sprintf("p%d", seen))) {
-    found <- conditional(K, data$y[seen], seen = which, ridge = ridge, draws = 2, seed = 1)
+    found <- conditional(K, data$y[seen], seen = which, ridge = ridge, nsim = 2, seed = 1)
     expect_equal(found$mean, stats::setNames(drop(A[new, seen] %*% solve(S, data$y[seen])), sprintf("p%d", new)))
     expect_equal(found$variance, 2 - colSums(A[seen, new] * solve(S, A[seen, new])))
     expect_identical(dimnames(found$draws), list(sprintf("p%d", new), c("sim_1", "sim_2")))
@@ -133,7 +133,7 @@ test_that("the way is chosen by the numbers of places, and seeds rule draws", {
 
 test_that("its methods print, tabulate and give quantiles", {
   data <- at_places(40)
-  found <- conditional(known_kernels$matern12(data$x), data$y[1:30], ridge = 0.1, trend = data$trend, draws = 3)
+  found <- conditional(known_kernels$matern12(data$x), data$y[1:30], ridge = 0.1, trend = data$trend, nsim = 3)
   expect_output(print(found), "10 places after data at 30, exact, 3 draws.*standard deviation.*trend")
   frame <- as.data.frame(found)
   expect_equal(frame, data.frame(mean = found$mean, sd = sqrt(found$variance)))
@@ -146,7 +146,7 @@ test_that("its methods print, tabulate and give quantiles", {
 test_that("sizes of none are answered, and mistakes are named", {
   data <- at_places(12)
   K <- known_kernels$matern12(data$x)
-  none <- conditional(K, numeric(), draws = 2)
+  none <- conditional(K, numeric(), nsim = 2)
   expect_equal(unname(none$mean), numeric(12))
   expect_equal(unname(none$variance), rep(2, 12))
   expect_identical(dim(none$draws), c(12L, 2L))
@@ -159,6 +159,6 @@ test_that("sizes of none are answered, and mistakes are named", {
   expect_error(conditional(K, 1:3, ridge = 1:2), class = "kernweave_error_shape")
   expect_error(conditional(K, 1:3, trend = cbind(1, 1:3)), "`trend` has 3 rows", class = "kernweave_error_shape")
   expect_error(conditional(K, 1:3, trend = matrix(1, 12, 2)), "independent", class = "kernweave_error_input")
-  expect_error(conditional(K, 1:3, draws = 0), "draws", class = "kernweave_error_input")
+  expect_error(conditional(K, 1:3, nsim = 0), "nsim", class = "kernweave_error_input")
   expect_error(conditional(K[, 1:4], 1:3), class = "kernweave_error_shape")
 })

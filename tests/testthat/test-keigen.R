@@ -30,9 +30,9 @@ test_that("the largest eigenvalues of any operator are those of the dense matrix
 
 test_that("every block, every basis and every size comes to the same pairs", {
   skip_below("quick")
-  for (block in c(1, 2, 5, 64)) expect_eigen(rough, 12, block = block, passes = 1000)
+  for (block in c(1, 2, 5, 64)) expect_eigen(rough, 12, block = block, max_iter = 1000)
   # If memory is this small, the basis is exchanged again and again.
-  for (block in c(2, 5, 16)) expect_eigen(rough, 12, block = block, passes = 1000, basis_mb = 0)
+  for (block in c(2, 5, 16)) expect_eigen(rough, 12, block = block, max_iter = 1000, basis_mb = 0)
   for (n in c(1, 2, 15, 16, 17, 33)) expect_eigen(as_op(crossprod(matrix(stats::rnorm(n^2), n))), n)
   warm <- keigen(rough, 8)
   expect_lt(expect_eigen(rough, 8, start = warm$vectors)$passes, warm$passes)
@@ -76,7 +76,7 @@ test_that("what has no eigenpairs, or cannot be asked for, is refused by class",
   refused(keigen(kernel_gaussian(x * NA), 1), "input")
   refused(trace_estimate(L), "shape")
   refused(trace_estimate(K, probes = 3), "input")
-  expect_warning(e <- keigen(rough, 20, passes = 3), class = "kernweave_warning_convergence")
+  expect_warning(e <- keigen(rough, 20, max_iter = 3), class = "kernweave_warning_convergence")
   expect_gt(max(e$residuals), 1e-8)
   expect_output(print(keigen(K, 3)), "<eigenpairs> 3 of 300, . products, residuals up to")
 })

@@ -121,7 +121,7 @@ test_that("a ridge regression shows residuals, its criterion, or effects", {
   expect_equal(drawn$layers$intervals[, c("x", "xend")], data.frame(effects$conf.low, effects$conf.high) * widths,
                ignore_attr = TRUE)
   expect_identical(drawn$ticks$y[drawn$layers$estimates$y], rownames(effects))
-  expect_null(layer(marginal_effects(fit, se = FALSE), "intervals"))
+  expect_null(layer(marginal_effects(fit, se.fit = FALSE), "intervals"))
 })
 
 test_that("the bins of replicates hold all of them, and the curve has their moments", {

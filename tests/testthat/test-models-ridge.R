@@ -150,7 +150,7 @@ test_that("weighed fits, effects of slopes, pairs of values and levels, and erro
     expect_equal(effects$std.error[i], fit$sigma * sqrt(sum(solve(A, v)^2 / w)), tolerance = 1e-5)
   }
   expect_equal(marginal_effects(fit, "g")$estimate, effects$estimate[4:5])
-  expect_equal(marginal_effects(fit, "a", data[1:5, ], se = FALSE)$estimate,
+  expect_equal(marginal_effects(fit, "a", data[1:5, ], se.fit = FALSE)$estimate,
                mean(attr(effects, "pointwise")[1:5, "a"]))
   new <- predict(fit, data[1:4, ], se.fit = TRUE, interval = "confidence")
   expect_equal(unname(new$se.fit), unname(fit$sigma * sqrt(colSums(solve(A, kernel(X, X[1:4, ]))^2 / w))),
@@ -247,7 +247,7 @@ test_that("effects have coef() and confint()", {
   expect_equal(confint(effects, 2), confint(effects, "hp"))
   expect_error(confint(effects, "weight"), "no input `weight`; there are `wt`", class = "kernweave_error_input")
   expect_error(confint(effects, level = 2), "`level`", class = "kernweave_error_value")
-  expect_error(confint(marginal_effects(fit, se = FALSE)), "no intervals", class = "kernweave_error_input")
+  expect_error(confint(marginal_effects(fit, se.fit = FALSE)), "no intervals", class = "kernweave_error_input")
 })
 
 test_that("augment() has the rows that were complete, and takes no standard errors that are not asked for", {

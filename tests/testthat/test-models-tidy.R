@@ -41,7 +41,8 @@ test_that("effects, tests and transports are data frames with what is in them", 
   rows <- generics::tidy(effects)
   expect_identical(class(rows), "data.frame")
   expect_identical(rows$conf.high, effects$conf.high)
-  expect_identical(names(generics::tidy(marginal_effects(kernel_ridge(yield ~ clay, plots, lambda = 1), se = FALSE))),
+  ridge <- kernel_ridge(yield ~ clay, plots, lambda = 1)
+  expect_identical(names(generics::tidy(marginal_effects(ridge, se.fit = FALSE))),
                    c("term", "contrast", "estimate"))
   set.seed(2)
   found <- mmd_test(places, groups = plots$kind, R = 49)
