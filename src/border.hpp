@@ -125,8 +125,7 @@ inline void poll_interrupt() {
   user_check(!late.kind, Fault::time_limit, late.message);
 }
 
-// --- values of R and values of the engine
-// -----------------------------------------------------------------------------
+// --- values of R and values of the engine --------------------------------------------------------------------------
 
 // The object behind a pointer of R with this tag. Other pointers, and those of another session, which are empty, are
 // refused.
