@@ -162,7 +162,7 @@ curve_path <- function(op, y, n, ridges, control) {
   if (!refined || nrow(op) <= control$dense_n || length(ridges) < 6) return(fit_path(op, y, ridges, control))
   few <- control
   few$probes <- min(4, control$probes)
-  path <- fit_path(op, y, ridges, few, refine = FALSE, steps = 60)
+  path <- fit_path(op, y, ridges, few, refine = FALSE, max_iter = 60)
   repeat {
     table <- gcv_table(path, n)
     least <- if (any(table$known)) which.min(ifelse(table$known, table$criterion, Inf)) else length(ridges)
