@@ -282,7 +282,7 @@ SEXP r_pair_map(List rule, double i, double j, bool single) {
   return map_to_r(std::make_shared<PairMap>(std::move(left), std::move(order_i), std::move(order_j), whole));
 }
 
-// How many pairs are in full spans, how many in partial ones; blocks of rows.
+// Counts the pairs in full spans, the pairs in partial spans, and the blocks of rows.
 // [[Rcpp::export(rng = false)]]
 NumericVector r_pair_counts(SEXP map) {
   const PairSpans& spans = map_behind(map)->along(true);

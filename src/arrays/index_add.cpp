@@ -275,7 +275,7 @@ bool add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Numb
   return add_grouped(task, index, grouping ? *grouping : group(index, task.workers), on);
 }
 
-// How many items each number has that has any.
+// Lists the numbers that have items, and the number of items of each.
 template <class Number>
 void count_numbers(const Indices<Number>& index, Index extent, double more, std::vector<Number>* numbers,
                    std::vector<double>* counts) {

@@ -130,8 +130,8 @@ void pass_through(const Sorted<Item>& a, const Sorted<Item>& b, Found<Number> of
   });
 }
 
-// How many items of the list are less than each of `items`, or, with `equal_too`, not greater; those that are missing
-// get `none`.
+// Counts the items of the list that are less than each of `items`, or, with `equal_too`, not greater. A missing item
+// gets `none`.
 template <class Item, class Number>
 void search_each(const Item* items, Index length, const Sorted<Item>& list, bool equal_too, Number none, Number* at,
                  const Workers& workers) {

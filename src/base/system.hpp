@@ -35,8 +35,6 @@ long this_process();
 std::string this_host();
 
 // --- cores ---------------------------------------------------------------------------------------------------------
-// How many cores there are, and how many of them this process may use.
-
 // The number of cores that this process may use, and what sets the limit: its affinity, the quota of its container, a
 // scheduler of batch jobs, or the user; "" where nothing does.
 struct Cores {

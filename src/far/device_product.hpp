@@ -181,7 +181,7 @@ class DeviceLevel {
   DeviceLevel(Device* device, const Level<D>& level, const TreePair<D>& trees, std::size_t number, int power,
              const arrays::Workers& workers);
 
-  // How many numbers it needs of each kind.
+  // The numbers of each kind that the product needs.
   std::int64_t moments() const { return sources_.count * numbers(); }
   std::int64_t locals() const { return targets_.count * numbers(); }
   std::int64_t parts() const { return has_parts() ? sources_.range_count * numbers() : 0; }

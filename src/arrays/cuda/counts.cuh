@@ -5,7 +5,7 @@
 
 namespace kernweave::arrays::cuda {
 
-// How many items go before item k in the stable order of the numbers.
+// The number of items before item k in the stable order of the numbers.
 __device__ inline int rank_of(const int* numbers, int count, int k) {
   const int own = numbers[k];
   int before = 0;
