@@ -52,7 +52,7 @@ refuse_wrt <- function(wrt) {
 }
 
 place_of_target <- function(one, operands) {
-  at <- match(TRUE, vapply(operands, identical, NA, one$formula$args))
+  at <- match_operands(list(one$formula$args), operands)
   if (!is.na(at)) return(at)
   abort("input", "`wrt`: the formula does not contain this operand; each call of along() makes a new one")
 }

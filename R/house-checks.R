@@ -35,3 +35,11 @@ guard_size <- function(extent, width, of, instead) {
   abort("memory", "as.matrix() would take ", format(needed, digits = 3), " MB for ", extent[1], " x ", extent[2], " ",
         of, "; the limit is ", limit, " MB. ", instead, " or raise options(kernweave.max_dense_mb = )")
 }
+
+positive_number <- function(value, argument) {
+  if (is.numeric(value) && length(value) == 1 && is.finite(value) && value > 0) return(as.vector(value, "double"))
+  abort("value", "`", argument, "` must be a positive number, not ", format_value(value))
+}
+
+# Numbers from 1 to n at equal steps: all, or at most `most`.
+evenly_spaced <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))

@@ -65,7 +65,7 @@ diagnostic_picture <- function(fit, which) {
 most_drawn <- 5000
 
 # Chooses the points drawn of n. The title says how many.
-drawn_of <- function(n) unique(round(seq(1, n, length.out = min(n, most_drawn))))
+drawn_of <- function(n) evenly_spaced(n, most_drawn)
 
 drawn_title <- function(title, n) {
   if (n <= most_drawn) return(title)

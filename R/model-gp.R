@@ -166,7 +166,7 @@ gp_fit.default <- function(x, y, trend = ~ 1, kernel = "auto", variance = NULL, 
                            method = c("REML", "ML"), weights = NULL, estimate_on = Inf, control = fit_control(),
                            family = gaussian(), ...) {
   refuse_more(...)
-  if (missing(y)) abort("input", "`y` is not given")
+  check_given(y, "y")
   settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   inputs <- fit_matrix(x, y)
   found <- trend_variables(trend, trend_data(x, inputs$names))

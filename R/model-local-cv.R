@@ -24,7 +24,7 @@ local_aicc <- function(part, degree, h) {
 
 local_bandwidth <- function(part, degree, bandwidth, control, names) {
   D <- ncol(part$x)
-  spans <- apply(part$x, 2, function(v) diff(range(v)))
+  spans <- spans_of(part$x)
   spans[spans == 0] <- 1  # of rows that weigh something
   if (is.numeric(bandwidth)) {
     if (!length(bandwidth) %in% c(1, D)) {

@@ -135,7 +135,7 @@ coarse_points <- 5000
 
 some_of_cloud <- function(cloud) {
   n <- length(cloud$mass)
-  rows <- unique(round(seq(1, n, length.out = min(n, coarse_points))))
+  rows <- evenly_spaced(n, coarse_points)
   mass <- cloud$mass[rows] / sum(cloud$mass[rows])
   list(at = cloud$at[rows, , drop = FALSE], mass = mass, log = log(mass))
 }
@@ -324,7 +324,7 @@ plot.sinkhorn <- function(x, most = 200, ...) {
 plot_data.sinkhorn <- function(object, most = 200, ...) {
   if (ncol(object$x) > 2) abort("unsupported", "plot() draws clouds of 1 or 2 dimensions, not of ", ncol(object$x))
   clouds <- list(object$kept$at, object$target$at)
-  rows <- unique(round(seq(1, nrow(clouds[[1]]), length.out = min(check_count(most, "most"), nrow(clouds[[1]])))))
+  rows <- evenly_spaced(nrow(clouds[[1]]), check_count(most, "most"))
   from <- clouds[[1]][rows, , drop = FALSE]
   to <- unname(predict(object, from))
   if (ncol(object$x) == 1) {

@@ -156,7 +156,7 @@ variogram_ends <- function(x, cutoff, width, breaks) {
     }
     return(as.vector(ends, "double"))
   }
-  cutoff <- positive_number(cutoff %or% (sqrt(sum(apply(x, 2, function(v) diff(range(v)))^2)) / 3), "cutoff")
+  cutoff <- positive_number(cutoff %or% (sqrt(sum(spans_of(x)^2)) / 3), "cutoff")
   width <- positive_number(width %or% (cutoff / 15), "width")
   if (width > cutoff || cutoff / width > 1e5) {
     abort("value", "`width` must be between a hundred-thousandth of `cutoff`, ", format(cutoff), ", and that, not ",
@@ -164,11 +164,6 @@ variogram_ends <- function(x, cutoff, width, breaks) {
   }
   inner <- width * seq_len(ceiling(cutoff / width * (1 - 1e-9)) - 1)
   c(0, inner, cutoff)
-}
-
-positive_number <- function(value, argument) {
-  if (is.numeric(value) && length(value) == 1 && is.finite(value) && value > 0) return(as.vector(value, "double"))
-  abort("value", "`", argument, "` must be a positive number, not ", format_value(value))
 }
 
 # Directions and how far off a pair may be, in degrees; NULL for all.

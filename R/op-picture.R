@@ -30,8 +30,8 @@ plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, m
   refuse_batches_of(x, "plot()")
   most <- check_count(most, "most")
   if (width(x) != 1) abort("shape", "plot() draws one component, not ", width(x), "; take one by F[, , k]")
-  rows <- sampled(need_extent(x, "i", "plot()"), most)
-  columns <- sampled(need_extent(x, "j", "plot()"), most)
+  rows <- evenly_spaced(need_extent(x, "i", "plot()"), most)
+  columns <- evenly_spaced(need_extent(x, "j", "plot()"), most)
   if (!length(rows) || !length(columns)) abort("no_data", "plot(): there are no pairs to draw")
   drawn <- if (!is.null(pairs_of(x))) dense(x)[rows, columns, drop = FALSE]
            else dense(drawn_points(drawn_points(x, rows, "i"), columns, "j"))
@@ -50,7 +50,6 @@ plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, m
   invisible(drawn)
 }
 
-sampled <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
 drawn_points <- function(x, places, axis) if (has_axis(x, axis)) take_points(x, places, axis, "places") else x
 
 # A strip of all colours in the right margin, about a line wide, with an axis.

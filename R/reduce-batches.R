@@ -133,7 +133,7 @@ logdet_batches <- function(K, ...) {
 
 # The results of one operand's gradient, as finish_group() has them of one batch.
 group_of_batches <- function(group, out, data, operands, outputs) {
-  own <- data[[which(vapply(operands, identical, NA, group$like))]]
+  own <- data[[match_operands(list(group$like), operands)]]
   batches <- batches_of(data)
   total <- 0
   for (k in group$outputs) {

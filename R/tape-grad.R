@@ -312,7 +312,7 @@ tangent_operand <- function(target, tangent, call) {
 # The results of one operand's gradient: terms added up, gathered rows scattered, shaped and named like the operand.
 finish_group <- function(group, out, data, operands, outputs) {
   like <- group$like
-  own <- data[[which(vapply(operands, identical, NA, like))]]
+  own <- data[[match_operands(list(like), operands)]]
   total <- 0
   for (k in group$outputs) {
     part <- out[[k]]
@@ -335,7 +335,7 @@ row_numbers <- function(formula, data, operands, n) {
     return(row_numbers(formula$args[[1]], data, operands, max(at, 0))[at])
   }
   if (is.null(formula$args)) return(seq_len(n))
-  as.vector(data[[which(vapply(operands, identical, NA, formula$args))]])
+  as.vector(data[[match_operands(list(formula$args), operands)]])
 }
 
 finish_groups <- function(R, out, data, operands) {

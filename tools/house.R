@@ -213,9 +213,12 @@ gate_errors <- function() {
     if (length(engine)) paste("the engine's fault", engine, "is no condition class"))
 }
 
+exported_functions <- function() {
+  gsub("^export[(]\"?|\"?[)]$", "", grep("^export[(]", source_lines("NAMESPACE"), value = TRUE))
+}
+
 gate_masks <- function() {
-  exports <- grep("^export[(]", source_lines("NAMESPACE"), value = TRUE)
-  names <- gsub("^export[(]\"?|\"?[)]$", "", exports)
+  names <- exported_functions()
   packages <- c("base", "stats", "utils", "methods", "graphics", "grDevices", "datasets")
   exported_by <- function(name) {
     function(package) name %in% getNamespaceExports(package) && exists(name, asNamespace(package), inherits = FALSE)
@@ -236,9 +239,9 @@ argument_rules <- function() {
 
 gate_arguments <- function() {
   rules <- argument_rules()
-  listed <- source_lines("NAMESPACE")
-  registered <- sub("^S3method\\(\"?([^,\"]+)\"?, *\"?([^,\")]+).*", "\\1.\\2", grep("^S3method", listed, value = TRUE))
-  users <- c(gsub("^export[(]\"?|\"?[)]$", "", grep("^export[(]", listed, value = TRUE)), registered)
+  registered <- grep("^S3method", source_lines("NAMESPACE"), value = TRUE)
+  methods <- sub("^S3method\\(\"?([^,\"]+)\"?, *\"?([^,\")]+).*", "\\1.\\2", registered)
+  users <- c(exported_functions(), methods)
   of_file <- function(file) {
     made <- Filter(function(x) is.call(x) && identical(x[[1]], quote(`<-`)) && is.call(x[[3]]) &&
                      identical(x[[3]][[1]], quote(`function`)), as.list(parse(at_root(file), keep.source = FALSE)))
@@ -275,8 +278,7 @@ gate_models <- function() {
   is_model <- grepl("^R/model-", r_files())
   inside <- c(grep("^R/house-", r_files()[!is_model], value = TRUE, invert = TRUE), "R/RcppExports.R")
   made <- unlist(lapply(inside, function(file) made_and_used(file)$made))
-  exports <- gsub("^export[(]\"?|\"?[)]$", "", grep("^export[(]", source_lines("NAMESPACE"), value = TRUE))
-  inner <- setdiff(made, c(exports, house_words))
+  inner <- setdiff(made, c(exported_functions(), house_words))
   unlist(lapply(r_files()[is_model], function(file) {
     code <- utils::getParseData(parse(at_root(file), keep.source = TRUE))
     named <- unique(code$text[code$token %in% c("SYMBOL_FUNCTION_CALL", "SPECIAL")])
