@@ -30,9 +30,7 @@ class AxisNames {
     for (const int axis : numbers(names)) found |= axes::set_of(axis);
     return found;
   }
-  RObject name(int axis) const {
-    return axis == axes::kNone ? R_NilValue : Rf_ScalarString(STRING_ELT(names_, axis));
-  }
+  RObject name(int axis) const { return axis == axes::kNone ? R_NilValue : Rf_ScalarString(STRING_ELT(names_, axis)); }
 
  private:
   const RObject names_;  // NULL without axes

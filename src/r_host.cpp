@@ -172,9 +172,7 @@ bool time_to_collect(double bytes) {
 RHost::RHost(const Given& given, PointNames names)
     : given_(given), names_(std::move(names)), start_(Clock::now()), next_(start_ + std::chrono::seconds(2)) {}
 
-RHost::~RHost() {
-  if (shown_) REprintf("\r%*s\r", kProgressWidth, "");
-}
+RHost::~RHost() { if (shown_) REprintf("\r%*s\r", kProgressWidth, ""); }
 
 // Looks for the user's interrupt, and has R say how far a long call has come.
 void RHost::poll(double share) {

@@ -61,9 +61,7 @@ Mask operator&&(Mask a, Mask b) {
   return a.answer() == Mask::yes && b.answer() == Mask::yes ? Mask::yes : Mask::unknown;
 }
 Mask operator||(Mask a, Mask b) { return !(!a && !b); }
-Mask operator!(Mask a) {
-  return a.answer() == Mask::yes ? Mask::no : a.answer() == Mask::no ? Mask::yes : a;
-}
+Mask operator!(Mask a) { return a.answer() == Mask::yes ? Mask::no : a.answer() == Mask::no ? Mask::yes : a; }
 
 Ball Ball::between(double least, double most) {
   const double centre = least / 2 + most / 2;
@@ -174,9 +172,7 @@ bool leaves_real_ends(Complex centre, double radius) {
   return std::hypot(beyond, centre.imag()) > radius;
 }
 // Tells whether the ball keeps away from the same branch cuts times i.
-bool leaves_imaginary_ends(const Ball& a) {
-  return leaves_real_ends({a.centre.imag(), a.centre.real()}, a.radius);
-}
+bool leaves_imaginary_ends(const Ball& a) { return leaves_real_ends({a.centre.imag(), a.centre.real()}, a.radius); }
 
 // The error function at a number: near 0 by exp(-z^2) times a series whose terms know what they are off by.
 Ball erf_near(Complex z) {

@@ -39,9 +39,8 @@ double Polynomial::coefficient(const Powers& powers) const {
 }
 
 bool Polynomial::is_pure() const {
-  return std::all_of(terms_.begin(), terms_.end(), [](const auto& term) {
-    return term.first.empty() || term.first.front() == term.first.back();
-  });
+  return std::all_of(terms_.begin(), terms_.end(),
+                     [](const auto& term) { return term.first.empty() || term.first.front() == term.first.back(); });
 }
 
 void Polynomial::add(const Polynomial& other, double times) {
@@ -62,8 +61,7 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
 
 Polynomials operator*(const Polynomials& a, const Polynomials& b) {
   Polynomials out;
-  for (std::size_t c = 0; c < std::max(a.size(), b.size()); ++c)
-    out.push_back(of_component(a, c) * of_component(b, c));
+  for (std::size_t c = 0; c < std::max(a.size(), b.size()); ++c) out.push_back(of_component(a, c) * of_component(b, c));
   return out;
 }
 Polynomials operator*(const Polynomials& a, double number) { return a * Polynomials{Polynomial::number(number)}; }

@@ -142,8 +142,7 @@ double largest_in(const Profile& k, const SeriesDomain& s, const EllipseCell& ce
   const double t = (cell.t0 + cell.t1) / 2, angle = (cell.a0 + cell.a1) / 2, c = (cell.c0 + cell.c1) / 2;
   const double half_t = (cell.t1 - cell.t0) / 2, half_a = (cell.a1 - cell.a0) / 2, half_c = (cell.c1 - cell.c0) / 2;
   const Complex u = std::polar(t, angle), z = s.middle + s.half * 0.5 * (u + 1.0 / u);
-  const double around_z =
-      s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
+  const double around_z = s.half * 0.5 * (half_t * (1 + 1 / (cell.t0 * cell.t0)) + half_a * (cell.t1 + 1 / cell.t0));
   const double exact = 2 * std::abs(z) * around_z + around_z * around_z + half_c;
   const double around = exact + kPoleOfRounding * (exact + std::norm(z) + std::abs(c));
   const double bound = k.over(Ball(z * z + c, around, false)).size();

@@ -99,8 +99,7 @@ RadialProduct RadialSteps::quotient(const RadialProduct& a, RadialProduct b, Op 
   b = settled(std::move(b));
   if (b.degree() > 0) throw no_function(op);
   RadialProduct both = product(a, inverse(b));
-  both.place = b.place == kOne ? a.place
-                               : new_step(Op::Divide, {a.place == kOne ? new_number(1) : a.place, b.place});
+  both.place = b.place == kOne ? a.place : new_step(Op::Divide, {a.place == kOne ? new_number(1) : a.place, b.place});
   return both;
 }
 
@@ -202,7 +201,7 @@ std::optional<RadialProduct> RadialSteps::joined(const RadialProduct& a, const R
 
 // The places in the profile of two terms with the same factors; `both` gets what stands beside these.
 RadialSteps::PlacePair RadialSteps::united(const RadialProduct& a, const RadialProduct& b, const char* what,
-                                        RadialProduct* both) {
+                                           RadialProduct* both) {
   if (!same_factors(a, b) || a.degree() != b.degree())
     throw NotRadial{sentence(what, " of terms with different factors")};
   if (a.degree() == 0 && is_uniform(a) && is_uniform(b)) {

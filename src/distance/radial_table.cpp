@@ -306,8 +306,7 @@ double node(int k) { return std::cos(3.14159265358979323846 * (k + 0.5) / kNodes
 std::array<double, kNodes> interpolated(const double* values) {
   std::array<double, kNodes> c{};
   for (int n = 0; n < kNodes; ++n) {
-    for (int k = 0; k < kNodes; ++k)
-      c[n] += values[k] * std::cos(3.14159265358979323846 * n * (k + 0.5) / kNodes);
+    for (int k = 0; k < kNodes; ++k) c[n] += values[k] * std::cos(3.14159265358979323846 * n * (k + 0.5) / kNodes);
     c[n] *= (n > 0 ? 2.0 : 1.0) / kNodes;
   }
   return c;

@@ -116,9 +116,7 @@ Course select(CourseMask test, const Course& yes, const Course& no) {
   return {select(test.answer, yes.value, no.value), slope, parity};
 }
 
-Course operator+(const Course& a, const Course& b) {
-  return {a.value + b.value, a.slope + b.slope, of_sum(a, b)};
-}
+Course operator+(const Course& a, const Course& b) { return {a.value + b.value, a.slope + b.slope, of_sum(a, b)}; }
 Course operator-(const Course& a, const Course& b) { return {a.value - b.value, a.slope - b.slope, of_sum(a, b)}; }
 Course operator-(const Course& a) { return {-a.value, -a.slope, a.parity}; }
 Course operator*(const Course& a, const Course& b) {
@@ -128,9 +126,7 @@ Course operator/(const Course& a, const Course& b) {
   const Interval quotient = a.value / b.value;
   return {quotient, (a.slope - quotient * b.slope) / b.value, of_product(a, b)};
 }
-Course square(const Course& a) {
-  return chained(a, square(a.value), scaled(a.value, 2), Symmetry::even);
-}
+Course square(const Course& a) { return chained(a, square(a.value), scaled(a.value, 2), Symmetry::even); }
 
 Course abs(const Course& a) {
   const Interval sign = a.value.least >= 0 ? kOne : a.value.most <= 0 ? -kOne : Interval(-1, 1);
@@ -176,21 +172,15 @@ Course sin(const Course& a) { return chained(a, sin(a.value), cos(a.value), Symm
 Course cos(const Course& a) { return chained(a, cos(a.value), -sin(a.value), Symmetry::even); }
 Course sinpi(const Course& a) { return chained(a, sinpi(a.value), scaled(cospi(a.value), kHalfTurn), Symmetry::odd); }
 Course cospi(const Course& a) { return chained(a, cospi(a.value), scaled(sinpi(a.value), -kHalfTurn), Symmetry::even); }
-Course tanh(const Course& a) {
-  return chained(a, tanh(a.value), kOne - square(tanh(a.value)), Symmetry::odd);
-}
+Course tanh(const Course& a) { return chained(a, tanh(a.value), kOne - square(tanh(a.value)), Symmetry::odd); }
 Course sinh(const Course& a) { return chained(a, sinh(a.value), cosh(a.value), Symmetry::odd); }
 Course cosh(const Course& a) { return chained(a, cosh(a.value), sinh(a.value), Symmetry::even); }
 Course asinh(const Course& a) {
   return chained(a, asinh(a.value), inverse_sqrt(kOne + square(a.value)), Symmetry::odd);
 }
 Course acosh(const Course& a) { return chained(a, acosh(a.value), inverse_sqrt(square(a.value) - kOne)); }
-Course atanh(const Course& a) {
-  return chained(a, atanh(a.value), kOne / (kOne - square(a.value)), Symmetry::odd);
-}
-Course asin(const Course& a) {
-  return chained(a, asin(a.value), inverse_sqrt(kOne - square(a.value)), Symmetry::odd);
-}
+Course atanh(const Course& a) { return chained(a, atanh(a.value), kOne / (kOne - square(a.value)), Symmetry::odd); }
+Course asin(const Course& a) { return chained(a, asin(a.value), inverse_sqrt(kOne - square(a.value)), Symmetry::odd); }
 Course acos(const Course& a) { return chained(a, acos(a.value), -inverse_sqrt(kOne - square(a.value))); }
 Course atan(const Course& a) { return chained(a, atan(a.value), kOne / (kOne + square(a.value)), Symmetry::odd); }
 Course atan2(const Course& y, const Course& x) {
@@ -198,9 +188,7 @@ Course atan2(const Course& y, const Course& x) {
   if (x.value.least > 0) return found;
   return {atan2(y.value, x.value), Interval::anything(), Parity::unknown};
 }
-Course softplus(const Course& a) {
-  return chained(a, softplus(a.value), kOne / (kOne + exp(-a.value)));
-}
+Course softplus(const Course& a) { return chained(a, softplus(a.value), kOne / (kOne + exp(-a.value))); }
 Course erf(const Course& a) { return chained(a, erf(a.value), slope_of_erf(a.value), Symmetry::odd); }
 Course erfc(const Course& a) { return chained(a, erfc(a.value), -slope_of_erf(a.value)); }
 Course lgamma(const Course& a) { return chained(a, lgamma(a.value), digamma(a.value)); }
@@ -232,18 +220,17 @@ Course run(CourseFn f, const std::vector<Interval>& args, std::size_t k, const I
   return f(in.data());
 }
 
-Trend trend_of(const Interval& slope) {
-  const bool grows = slope.least >= 0, falls = slope.most <= 0;
+Trend trend_of(bool grows, bool falls) {
   return grows && falls ? Trend::flat : grows ? Trend::grows : falls ? Trend::falls : Trend::uneven;
 }
+Trend trend_of(const Interval& slope) { return trend_of(slope.least >= 0, slope.most <= 0); }
 
 // Returns the trend between the ends of `at`.
 Trend trend_of_step(CourseFn f, const std::vector<Interval>& args, std::size_t k, const Interval& at) {
   const Interval before = run(f, args, k, at.least, Parity::even).value,
                  behind = run(f, args, k, at.most, Parity::even).value;
   if (before.nan || behind.nan) return Trend::uneven;
-  const bool grows = before.most <= behind.least, falls = before.least >= behind.most;
-  return grows && falls ? Trend::flat : grows ? Trend::grows : falls ? Trend::falls : Trend::uneven;
+  return trend_of(before.most <= behind.least, before.least >= behind.most);
 }
 
 std::vector<Interval> pieces_of(const std::vector<Interval>& args, std::size_t k) {
@@ -275,9 +262,7 @@ Trend trend_along(CourseFn f, const std::vector<Interval>& args, std::size_t k) 
   return all;
 }
 
-Proved nothing_proved(std::size_t args) {
-  return {std::vector<Trend>(args, Trend::uneven), Interval::anything()};
-}
+Proved nothing_proved(std::size_t args) { return {std::vector<Trend>(args, Trend::uneven), Interval::anything()}; }
 
 Proved of_function(CourseFn f, const std::vector<Interval>& args) {
   Proved found;

@@ -35,15 +35,9 @@ struct Course {
   using L = Course;
 #include "expr/outline-inl.hpp"
 
-  friend Course floor(const Course& a);
-  friend Course ceiling(const Course& a);
-  friend Course trunc(const Course& a);
-  friend Course modulo(const Course& a, const Course& b);
-  friend Course atan2(const Course& y, const Course& x);
-  friend Course lgamma(const Course& a);
-  friend Course gamma(const Course& a);
-  friend Course digamma(const Course& a);
-  friend Course trigamma(const Course& a);
+  friend L floor(const L& a), ceiling(const L& a), trunc(const L& a), lgamma(const L& a), gamma(const L& a),
+      digamma(const L& a), trigamma(const L& a);
+  friend L modulo(const L& a, const L& b), atan2(const L& y, const L& x);
 };
 
 // --- trends --------------------------------------------------------------------------------------------------------

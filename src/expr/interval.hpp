@@ -65,15 +65,9 @@ struct Interval {
   using L = Interval;
 #include "expr/outline-inl.hpp"
 
-  friend Interval floor(const Interval& a);
-  friend Interval ceiling(const Interval& a);
-  friend Interval trunc(const Interval& a);
-  friend Interval modulo(const Interval& a, const Interval& b);
-  friend Interval atan2(const Interval& y, const Interval& x);
-  friend Interval lgamma(const Interval& a);
-  friend Interval gamma(const Interval& a);
-  friend Interval digamma(const Interval& a);
-  friend Interval trigamma(const Interval& a);
+  friend L floor(const L& a), ceiling(const L& a), trunc(const L& a), lgamma(const L& a), gamma(const L& a),
+      digamma(const L& a), trigamma(const L& a);
+  friend L modulo(const L& a, const L& b), atan2(const L& y, const L& x);
 };
 
 // An operation on intervals: all of its values, of arguments in these, lie in the interval that it returns. Of a fold

@@ -1,43 +1,12 @@
 // Declares the functions by which a proving lane evaluates the rows of ops.def; other functions are made of these. Read
 // inside the lane's type, which it calls L.
-friend L operator+(const L& a, const L& b);
-friend L operator-(const L& a, const L& b);
-friend L operator-(const L& a);
-friend L operator*(const L& a, const L& b);
-friend L operator/(const L& a, const L& b);
-friend L square(const L& a);
-friend Mask operator<(const L& a, const L& b);
-friend Mask operator<=(const L& a, const L& b);
-friend Mask operator==(const L& a, const L& b);
-friend Mask differs(const L& a, const L& b);
-friend Mask truth(const L& a);
-friend Mask is_nan(const L& a);
+friend L operator+(const L& a, const L& b), operator-(const L& a, const L& b), operator*(const L& a, const L& b),
+    operator/(const L& a, const L& b), operator-(const L& a), square(const L& a), pow(const L& a, const L& b);
+friend Mask operator<(const L& a, const L& b), operator<=(const L& a, const L& b), operator==(const L& a, const L& b),
+    differs(const L& a, const L& b), truth(const L& a), is_nan(const L& a);
 friend L select(Mask test, const L& yes, const L& no);
-friend L abs(const L& a);
-friend L nearest(const L& a);
-friend L sqrt(const L& a);
-friend L inverse_sqrt(const L& a);
-friend L rsqrt(const L& a);
-friend L exp(const L& a);
-friend L exp2(const L& a);
-friend L exp2_minus(const L& a);
-friend L expm1(const L& a);
-friend L log(const L& a);
-friend L log1p(const L& a);
-friend L pow(const L& a, const L& b);
-friend L sin(const L& a);
-friend L cos(const L& a);
-friend L sinpi(const L& a);
-friend L cospi(const L& a);
-friend L tanh(const L& a);
-friend L sinh(const L& a);
-friend L cosh(const L& a);
-friend L asinh(const L& a);
-friend L acosh(const L& a);
-friend L atanh(const L& a);
-friend L asin(const L& a);
-friend L acos(const L& a);
-friend L atan(const L& a);
-friend L softplus(const L& a);
-friend L erf(const L& a);
-friend L erfc(const L& a);
+friend L abs(const L& a), nearest(const L& a), sqrt(const L& a), inverse_sqrt(const L& a), rsqrt(const L& a),
+    exp(const L& a), exp2(const L& a), exp2_minus(const L& a), expm1(const L& a), log(const L& a), log1p(const L& a),
+    sin(const L& a), cos(const L& a), sinpi(const L& a), cospi(const L& a), tanh(const L& a), sinh(const L& a),
+    cosh(const L& a), asinh(const L& a), acosh(const L& a), atanh(const L& a), asin(const L& a), acos(const L& a),
+    atan(const L& a), softplus(const L& a), erf(const L& a), erfc(const L& a);

@@ -16,18 +16,6 @@ namespace kernweave {
 namespace {
 
 template <class F>
-Lane value1(const Lane* in) {
-  return F::eval(in[0]);
-}
-template <class F>
-Lane value2(const Lane* in) {
-  return F::eval(in[0], in[1]);
-}
-template <class F>
-Lane value3(const Lane* in) {
-  return F::eval(in[0], in[1], in[2]);
-}
-template <class F>
 Lane start() {
   return F::template start<Lane>();
 }
@@ -105,8 +93,7 @@ OpRow own_adjoint(OpRow row) {
   row.has_own_adjoint = true;
   return row;
 }
-OpRow elementwise(OpRow row, Lane (*value)(const Lane*), CostLane cost) {
-  row.value = value;
+OpRow elementwise(OpRow row, CostLane cost) {
   row.cost = cost.cost;
   return row;
 }
@@ -133,14 +120,13 @@ std::vector<OpRow> make_op_rows() {
       structural("Var", 0, "none"),  structural("Number", 0, "none"), structural("Swap", 1, "none"),
       structural("Take", 2, "axis"), structural("Gather", 2, "none"),
 #define UNARY(Name, fn, kind, value, dx, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__, {#dx}), value1<op::Name>, \
-              op::Name::eval(counted)),
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 1, "none", #kind, #__VA_ARGS__, {#dx}), op::Name::eval(counted)),
 #define BINARY(Name, fn, kind, value, dx, dy, ...) \
-  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__, {#dx, #dy}), value2<op::Name>, \
+  elementwise(plain_row(#Name, #fn, Form::elementwise, 2, "none", #kind, #__VA_ARGS__, {#dx, #dy}), \
               op::Name::eval(counted, counted)),
 #define TERNARY(Name, fn, kind, value, dx, dy, dz, ...) \
   elementwise(plain_row(#Name, #fn, Form::elementwise, 3, "none", #kind, #__VA_ARGS__, {#dx, #dy, #dz}), \
-              value3<op::Name>, op::Name::eval(counted, counted, counted)),
+              op::Name::eval(counted, counted, counted)),
 #define FOLD1(Name, fn, kind, first, following, dx, ...) \
   fold(plain_row(#Name, #fn, Form::fold, 1, "none", #kind, #__VA_ARGS__, {#dx}), start<op::Name>, next1<op::Name>, \
        op::Name::next(counted, counted)),
@@ -159,7 +145,10 @@ std::vector<OpRow> make_op_rows() {
 #define ALIAS3(Name, fn, attributes, ...) plain_row(#Name, #fn, Form::alias, 3, #attributes, "same", #__VA_ARGS__),
 #include "kernweave/ops.def"
   };
-  for (OpRow& r : rows) find_traits(&r);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (rows[k].form == Form::elementwise) rows[k].value = on_lane<Lane>(static_cast<Op>(k));
+    find_traits(&rows[k]);
+  }
   return rows;
 }
 

@@ -13,9 +13,7 @@ bool takes_numbers(const OpRow& op) { return op.form == Form::elementwise || op.
 bool alike(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // The value, of a fold that after one step.
-Lane term_of(const OpRow& op, const Lane* in) {
-  return op.form == Form::fold ? op.next(op.start(), in) : op.value(in);
-}
+Lane term_of(const OpRow& op, const Lane* in) { return op.form == Form::fold ? op.next(op.start(), in) : op.value(in); }
 
 // Tells whether f(x, y) = f(y, x). A fold is also tried on two steps, where the value before counts.
 bool commutes(const OpRow& op) {

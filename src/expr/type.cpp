@@ -22,9 +22,7 @@ Width repeated(Width x, Width n) { return x == 1 && n >= 1 ? n : kMisfit; }
 Width within(Width start, Width length, Width x) {
   return start >= 1 && length >= 1 && start + length - 1 <= x ? length : kMisfit;
 }
-Width placed(Width x, Width start, Width result) {
-  return start >= 1 && start + x - 1 <= result ? result : kMisfit;
-}
+Width placed(Width x, Width start, Width result) { return start >= 1 && start + x - 1 <= result ? result : kMisfit; }
 // Places count from 1.
 bool are_inside(const std::vector<int>& places, Width x) {
   return std::all_of(places.begin(), places.end(), [&](int place) { return place >= 1 && place <= x; });

@@ -1,5 +1,4 @@
 // The room solve/, compiled as one: what its files include takes the compiler longer than what they say.
-#include "solve/block.cpp"
 #include "solve/block_krylov.cpp"
 #include "solve/columns.cpp"
 #include "solve/conjugate_gradients.cpp"

@@ -91,9 +91,7 @@ void move(const Columns& x, const RowList* x_at, const Strides& from, const Colu
 
 Index row_at(const RowList* which, Index k) { return which ? which->at[static_cast<std::size_t>(k)] : k; }
 
-void together(const Columns& a, const Columns& b) {
-  internal_check(a.device() == b.device(), "columns in two places");
-}
+void together(const Columns& a, const Columns& b) { internal_check(a.device() == b.device(), "columns in two places"); }
 
 }  // namespace
 

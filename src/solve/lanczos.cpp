@@ -8,11 +8,8 @@
 #include "solve/block.hpp"
 
 namespace kernweave::solve {
-namespace {
 
 constexpr double kNoVector = 1e-14;  // a next vector that is rounding alone, relative to the largest number seen
-
-}  // namespace
 
 Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, int threads, const Poll& poll)
     : matrix_(matrix),
@@ -110,6 +107,34 @@ Tridiagonal Lanczos::tridiagonal(Index column) const {
   t.beside = Eigen::Map<const Vector>(from.beside.data(), std::max<Index>(n - 1, 0));
   return t;
 }
+
+// --- Eigen's solvers, each for the one type of matrix that there is ------------------------------------------------
+
+namespace {
+
+using Solver = Eigen::SelfAdjointEigenSolver<Block>;
+
+EigenPairs pairs_of(const Solver& solver) {
+  return {solver.eigenvalues(), solver.eigenvectors(), solver.info() == Eigen::Success};
+}
+
+}  // namespace
+
+EigenPairs eigen_pairs(const Block& a) { return pairs_of(Solver(a)); }
+
+EigenPairs eigen_pairs(const Vector& diagonal, const Vector& beside) {
+  Solver solver;
+  solver.computeFromTridiagonal(diagonal, beside);
+  return pairs_of(solver);
+}
+
+Vector eigenvalues(const Vector& diagonal, const Vector& beside) {
+  Solver solver;
+  solver.computeFromTridiagonal(diagonal, beside, Eigen::EigenvaluesOnly);
+  return solver.eigenvalues();
+}
+
+Cholesky cholesky(const Block& a) { return Cholesky(a); }
 
 // --- tridiagonal ----------------------------------------------------------------------------------------------------
 // Golub and Welsch: nodes are eigenvalues, weights the squares of the first components of their vectors.

@@ -121,37 +121,9 @@ class LowRank : public Preconditioner {
   Columns scaled_, weighed_, at_landmarks_;
 };
 
-}  // namespace
-
-namespace {
-
-const LowRank& of_low_rank(const Preconditioner& preconditioner) {
-  const auto* low = dynamic_cast<const LowRank*>(&preconditioner);
-  internal_check(low, "a low rank is asked for, of a preconditioner of two parts");
-  return *low;
-}
-
-}  // namespace
-
-LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks,
-                                const Block& v) {
-  return of_low_rank(preconditioner).weights(entries, landmarks, v);
-}
-
-double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks) {
-  return of_low_rank(preconditioner).inverse_trace(entries, landmarks);
-}
-
-PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowIndices& landmarks, const Vector& shift,
-                                              double ridge, int threads) {
-  return std::make_unique<LowRank>(entries, landmarks, shift, ridge, threads);
-}
-
 // --- landmarks and Vecchia ------------------------------------------------------------------------------------------
 // A = [S R] is a block of landmarks S and the rest R. With L L' = A[S, S] and U U' near the inverse of what L leaves of
 // A[R, R], the root of the inverse is G = [L'^-1, -L'^-1 L^-1 A[S, R] U; 0, U].
-
-namespace {
 
 Vector picked(const Vector& all, const RowIndices& places) {
   Vector out(static_cast<Index>(places.size()));
@@ -297,24 +269,40 @@ class LandmarkVecchia : public Preconditioner {
   Columns columns_, at_landmarks_;  // a column for each right-hand side
 };
 
+// The preconditioner as one of the kind that a function is for.
+template <class Kind, class Any>
+Kind& as_kind(Any& preconditioner, const char* otherwise) {
+  auto* const found = dynamic_cast<Kind*>(&preconditioner);
+  internal_check(found, otherwise);
+  return *found;
+}
+const LowRank& of_low_rank(const Preconditioner& preconditioner) {
+  return as_kind<const LowRank>(preconditioner, "a low rank is asked for, of a preconditioner of two parts");
+}
+constexpr const char* kOnePart = "inverse weights of a preconditioner of one part";
+
 }  // namespace
 
-namespace {
-template <class Any>
-auto& as_landmark_vecchia(Any& preconditioner) {
-  auto* const two =
-      dynamic_cast<std::conditional_t<std::is_const_v<Any>, const LandmarkVecchia, LandmarkVecchia>*>(&preconditioner);
-  internal_check(two, "inverse weights of a preconditioner of one part");
-  return *two;
+LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks,
+                                const Block& v) {
+  return of_low_rank(preconditioner).weights(entries, landmarks, v);
 }
-}  // namespace
+
+double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks) {
+  return of_low_rank(preconditioner).inverse_trace(entries, landmarks);
+}
+
+PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowIndices& landmarks, const Vector& shift,
+                                              double ridge, int threads) {
+  return std::make_unique<LowRank>(entries, landmarks, shift, ridge, threads);
+}
 
 InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& landmarks, device::Device* home) {
-  return as_landmark_vecchia(*preconditioner).weights(landmarks, home);
+  return as_kind<LandmarkVecchia>(*preconditioner, kOnePart).weights(landmarks, home);
 }
 
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home) {
-  return as_landmark_vecchia(preconditioner).pairs(from, count, home);
+  return as_kind<const LandmarkVecchia>(preconditioner, kOnePart).pairs(from, count, home);
 }
 
 PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,

@@ -32,8 +32,7 @@ void add_columns(const Block& x, const double* values, const int* at, Index coun
   Index from = 0;
   for (; from + kRowsAtOnce <= x.rows(); from += kRowsAtOnce)
     add_columns<kRowsAtOnce>(x.data() + from, x.rows(), values, at, count, y + from);
-  for (; from + 2 <= x.rows(); from += 2)
-    add_columns<2>(x.data() + from, x.rows(), values, at, count, y + from);
+  for (; from + 2 <= x.rows(); from += 2) add_columns<2>(x.data() + from, x.rows(), values, at, count, y + from);
   if (from < x.rows()) add_columns<1>(x.data() + from, x.rows(), values, at, count, y + from);
 }
 
@@ -334,9 +333,7 @@ Block conditional_local(Entries* entries, const SeenData& data, const NewPlaces&
     each([&](Index k, Index pair) { kriging.list(from + k, to_rows + pair, to_columns + pair); });
     entries->pairs(rows, columns, &numbers);
     const double* const found = numbers.block().data();
-    each([&](Index k, Index pair) {
-      kriging.solve(from + k, found + pair, &out(0, from + k), &out(1, from + k));
-    });
+    each([&](Index k, Index pair) { kriging.solve(from + k, found + pair, &out(0, from + k), &out(1, from + k)); });
   }
   return out;
 }
