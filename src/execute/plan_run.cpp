@@ -65,17 +65,11 @@ const std::shared_ptr<Executable>& PlanRun::executable(Prepared* prepared, Host*
   return executable_;
 }
 
-void PlanRun::run(Prepared* prepared, Host* host, const std::vector<Task>& tasks) {
-  if (chosen_.decision.loops.boxes == Boxes::none) return executable(prepared, host)->run_all(tasks);
-  for (const Task& task : tasks)
-    if (!run_by_boxes(prepared, host, task)) executable(prepared, host)->run(task);
-}
-
-bool PlanRun::run_by_boxes(Prepared* prepared, Host* host, const Task& task) {
-  if (chosen_.decision.loops.boxes == Boxes::none) return false;
-  const bool paid = executable(prepared, host)->run_by_boxes(task);
-  found_ = paid ? Boxes::always : Boxes::none;
-  return paid;
+bool PlanRun::pays(Prepared* prepared, Host* host, Task* task) {
+  if (!may_go_by_boxes()) return false;
+  task->by_boxes = executable(prepared, host)->boxes_pay(*task);
+  found_ = task->by_boxes ? Boxes::always : Boxes::none;
+  return task->by_boxes;
 }
 
 Task PlanRun::task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run) {

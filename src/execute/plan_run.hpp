@@ -44,9 +44,9 @@ class PlanRun {
   // Returns the executable of the chosen schedule; task() returns the task of one run.
   const std::shared_ptr<Executable>& executable(Prepared* prepared, Host* host);
   Task task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run = 0);
-  void run(Prepared* prepared, Host* host, const std::vector<Task>& tasks);
-  // No, having done nothing, where boxes are not decided on, or a trial tells that they do not pay.
-  bool run_by_boxes(Prepared* prepared, Host* host, const Task& task);
+  // Tells whether boxes are decided on. pays(): and a trial tells that they pay for the task, which goes by them then.
+  bool may_go_by_boxes() const { return chosen_.decision.loops.boxes != Boxes::none; }
+  bool pays(Prepared* prepared, Host* host, Task* task);
 
   const Plan& plan;
   const Sizes sizes;
