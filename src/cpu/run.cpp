@@ -119,7 +119,10 @@ class Passes : public TileExecutable {
     }
   }
   std::vector<char> states(const std::vector<Task>& tasks, const Range& rows, const Range& columns) override {
-    if (columns.size() > 0) return packed(ready()[0]->run_block(tasks, threads(tasks), rows, columns));
+    if (columns.size() > 0) {
+      const Units some = ready()[0]->units(rows, columns);
+      return packed(ready_[0]->sweep().keep(tasks, 1, threads(tasks), some, {0, some.size()}, nullptr));
+    }
     std::vector<SweepStates> found;  // of each pass and, within it, each run with results of its own
     for (const FoldedUnits& f : folded_units(tasks[0]))
       for (SweepStates& states :

@@ -42,7 +42,7 @@ struct UnitTable;
 
 class PassRun {
  public:
-  // Prepares the rows that device number `which` has. In a batched pass, the tasks of `runs` runs follow from `task`
+  // Sets out the rows that device number `which` has. In a batched pass, the tasks of `runs` runs follow from `task`
   // on.
   PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows, std::int64_t runs = 1);
 

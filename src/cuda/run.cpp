@@ -386,7 +386,7 @@ std::vector<int> numbers_in(const std::string& text) {
 }  // namespace cuda
 
 const Backend& cuda_backend(const std::string& devices) {
-  // Prepared plans remember back ends by their address.
+  // Kept plans remember back ends by their address.
   static std::map<std::string, cuda::Gpu>& known = *new std::map<std::string, cuda::Gpu>;
   const auto at = known.find(devices);
   if (at != known.end()) return at->second;

@@ -56,18 +56,18 @@ Decision PlanRun::decision() const {
   return decision;
 }
 
-const std::shared_ptr<Executable>& PlanRun::executable(Prepared* prepared, Host* host) {
+const std::shared_ptr<Executable>& PlanRun::executable(KeptPlan* kept, Host* host) {
   if (!executable_) {
     // A GPU that is there and cannot be used is worth a word.
     if (!chosen_.missed.empty() && device::gpu_is_here()) host->say("kernweave computes on the CPU: " + chosen_.missed);
-    executable_ = prepared->executable(plan, chosen_.decision);
+    executable_ = kept->executable(plan, chosen_.decision);
   }
   return executable_;
 }
 
-bool PlanRun::pays(Prepared* prepared, Host* host, Task* task) {
+bool PlanRun::pays(KeptPlan* kept, Host* host, Task* task) {
   if (!may_go_by_boxes()) return false;
-  task->by_boxes = executable(prepared, host)->boxes_pay(*task);
+  task->by_boxes = executable(kept, host)->boxes_pay(*task);
   found_ = task->by_boxes ? Boxes::always : Boxes::none;
   return task->by_boxes;
 }

@@ -31,14 +31,14 @@ double factor_of(const Finish& finish, const Sizes& sizes) {
 
 }  // namespace
 
-Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
+Execution::Execution(std::shared_ptr<KeptPlan> kept, std::vector<OperandData> operands, const Known& known,
                      Settings settings, Host* host)
-    : prepared_(std::move(prepared)),
+    : kept_(std::move(kept)),
       operands_(std::move(operands)),
       settings_(std::move(settings)),
       host_(host),
-      sizes_(sizes_of(prepared_->plan, operands_, Data(prepared_->plan, operands_, host).views(), known)) {
-  const Plan& plan = prepared_->plan;
+      sizes_(sizes_of(kept_->plan, operands_, Data(kept_->plan, operands_, host).views(), known)) {
+  const Plan& plan = kept_->plan;
   sizes_.folded = settings_.folded;
   internal_check(sizes_.outer.size() >= static_cast<std::size_t>(sizes_.folded), "fewer outer axes than are folded");
   internal_check(sizes_.folded == 0 || plan.pairs == Pairs::all, "restricted pairs with outer axes that are folded");
@@ -63,11 +63,11 @@ void Execution::set_out(int steps) {
   sums_.clear();
   if (steps == 1) {
     const bool rectangles = !pairs_.map || pairs_.map->rectangles();
-    first_ = std::make_unique<PlanRun>(prepared_->plan, sizes_, operands_, host_,
+    first_ = std::make_unique<PlanRun>(kept_->plan, sizes_, operands_, host_,
                                        rectangles && sizes_.folded == 0 ? settings_.boxes : Boxes::none);
     return;
   }
-  const Stages& stages = *prepared_->plan.stages;
+  const Stages& stages = *kept_->plan.stages;
   const std::vector<Output>& sums = stages.sums.variants.back().outputs;
   first_ = std::make_unique<PlanRun>(stages.sums, sizes_of_sums(stages, sizes_), operands_, host_);
   sums_.resize(sums.size());
@@ -82,9 +82,9 @@ void Execution::set_out(int steps) {
 // Makes the plan run for restricted pairs with a condition. By boxes, the masked plan runs over the enclosing
 // rectangles, if both plans have the same precision.
 std::unique_ptr<PlanRun> Execution::run_of_partial() {
-  const Plan& partial = *prepared_->plan.partial;
+  const Plan& partial = *kept_->plan.partial;
   const std::int64_t largest = std::max(sizes_.i, sizes_.j);
-  const bool alike = in_float32(partial, largest) == in_float32(prepared_->plan, largest);
+  const bool alike = in_float32(partial, largest) == in_float32(kept_->plan, largest);
   const PairMap* const whole = pairs_.map->whole.get();
   return std::make_unique<PlanRun>(partial, sizes_, operands_, host_,
                                    whole && whole->rectangles() && alike ? settings_.boxes : Boxes::none);
@@ -184,13 +184,13 @@ void Execution::for_each(const std::vector<Result>& results, const ResultRows* b
     if (partial_) {
       masked = tasks_of(partial_.get(), run, here);
       masked[0].restriction.pairs = {pairs_.map->whole, pairs_.swapped};
-      restriction.partial = partial_->executable(prepared_.get(), host_);
+      restriction.partial = partial_->executable(kept_.get(), host_);
       restriction.task = masked.data();
     }
-    if (partial_ && partial_->pays(prepared_.get(), host_, masked.data())) {
+    if (partial_ && partial_->pays(kept_.get(), host_, masked.data())) {
       compute(executable_of(partial_.get()), masked);
     } else {
-      first_->pays(prepared_.get(), host_, whole.data());
+      first_->pays(kept_.get(), host_, whole.data());
       compute(executable_of(first_.get()), whole);
     }
     if (ordered()) ordered_->put_back(outputs(), mine, block ? &block->found : nullptr);
@@ -265,7 +265,7 @@ void Execution::decide() {
 
 // Sums of as many components as the output has are written where the output will be.
 Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) {
-  if (in_place(prepared_->plan, k)) {
+  if (in_place(kept_->plan, k)) {
     Result sum = result;
     sum.factor = 1;
     return sum;
@@ -324,7 +324,7 @@ Schedule Execution::schedule() {
   Schedule chosen = first_->schedule(settings_.device);
   chosen.decision = decision();
   if (!after_.empty())
-    chosen.reason += prepared_->plan.stages->separable ? ", separable: each axis by itself"
+    chosen.reason += kept_->plan.stages->separable ? ", separable: each axis by itself"
                                                        : ", factors along the kept axis after the sum";
   if (partial_ && partial_->decision().loops.boxes != Boxes::none) chosen.reason += ", by boxes of points";
   return chosen;
@@ -343,7 +343,7 @@ std::vector<Schedule> Execution::candidates() {
   std::vector<Schedule> all;
   const int usual = after_.empty() ? 1 : 2;
   for (const int steps : {usual, 3 - usual}) {
-    if (steps == 2 && !may_be_two_steps(prepared_->plan, sizes_)) continue;
+    if (steps == 2 && !may_be_two_steps(kept_->plan, sizes_)) continue;
     if (steps != usual) set_out(steps);
     for (Schedule& candidate : first_->candidates(settings_.device)) {
       Decision& decision = candidate.decision;
@@ -360,7 +360,7 @@ std::vector<Schedule> Execution::candidates() {
 
 void Execution::take(const Decision& decision) {
   const bool two = decision.steps == 2;
-  user_check(!two || may_be_two_steps(prepared_->plan, sizes_), Fault::input,
+  user_check(!two || may_be_two_steps(kept_->plan, sizes_), Fault::input,
              "a decision for two steps, of a formula that has one");
   if (two != !after_.empty()) set_out(decision.steps);
   const std::vector<PlanRun*> all = others();

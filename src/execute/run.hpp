@@ -9,11 +9,11 @@
 
 namespace kernweave {
 
-// A prepared plan on its operands, run as often as one likes: once, or for each point of outer axes, as they were
+// A kept plan on its operands, run as often as one likes: once, or for each point of outer axes, as they were
 // decided on together.
 class Execution {
  public:
-  Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
+  Execution(std::shared_ptr<KeptPlan> kept, std::vector<OperandData> operands, const Known& known,
             Settings settings, Host* host);
 
   const Sizes& sizes() const { return sizes_; }
@@ -80,12 +80,12 @@ class Execution {
   bool keeps(Keep keep) const;
   std::vector<bool> read_along(Axis axis);
   bool ordered() const { return ordered_ && ordered_->any(); }
-  const std::vector<Output>& outputs() const { return prepared_->plan.variants.back().outputs; }
-  Executable& executable_of(PlanRun* plan) { return *plan->executable(prepared_.get(), host_); }
+  const std::vector<Output>& outputs() const { return kept_->plan.variants.back().outputs; }
+  Executable& executable_of(PlanRun* plan) { return *plan->executable(kept_.get(), host_); }
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
   void put_sum(std::size_t k, const Result& sum);
 
-  const std::shared_ptr<Prepared> prepared_;
+  const std::shared_ptr<KeptPlan> kept_;
   std::vector<OperandData> operands_;
   Settings settings_;
   Host* const host_;

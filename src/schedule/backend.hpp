@@ -1,4 +1,4 @@
-// The interface of a back end. Implemented to the right, listed once in execute/prepared.cpp.
+// The interface of a back end. Implemented to the right, listed once in execute/kept_plan.cpp.
 #pragma once
 #include <functional>
 #include <limits>
