@@ -11,7 +11,7 @@
 namespace kernweave {
 namespace {
 
-using SharedPlan = std::shared_ptr<Prepared>;
+using SharedPlan = std::shared_ptr<KeptPlan>;
 constexpr const char* kPlanTag = "kernweave_plan";
 
 // float32 results are added up in float64 (between tiles); tf32 is a mode of the products alone.
@@ -72,16 +72,16 @@ namespace {
 struct RCall {
   RCall(SEXP plan, const List& data, const List& operands, const NumericVector& extents, const List& settings,
         SEXP pairs, SEXP decision = R_NilValue)
-      : prepared(plan_behind(plan)),
+      : kept(plan_behind(plan)),
         given{data, operands},
-        host(given, names_of(prepared->plan, given)),
-        execution(prepared, operands_of(given), known_from_r(extents, pairs), settings_from_r(settings), &host) {
+        host(given, names_of(kept->plan, given)),
+        execution(kept, operands_of(given), known_from_r(extents, pairs), settings_from_r(settings), &host) {
     if (Rf_isNull(decision)) return;
     const RawVector bytes(decision);
     execution.take(from_bytes({bytes.begin(), bytes.end()}));
   }
 
-  const SharedPlan& prepared;
+  const SharedPlan& kept;
   const Given given;
   RHost host;
   Execution execution;
@@ -116,7 +116,7 @@ RawVector raw(const std::vector<char>& bytes) { return RawVector(bytes.begin(), 
 // [[Rcpp::export(rng = false)]]
 List r_prepare(List outputs, List extents, List options) {
   Formulas formulas;
-  const RObject plan = plan_to_r(prepared(job_from_r(outputs, extents, options, &formulas)));
+  const RObject plan = plan_to_r(kept_plan(job_from_r(outputs, extents, options, &formulas)));
   return List::create(_["plan"] = plan, _["operands"] = formulas.operands());
 }
 
@@ -280,8 +280,8 @@ List r_explain(List outputs, List extents, List options, SEXP data, NumericVecto
   Formulas formulas;
   Trace trace;
   const Job job = job_from_r(outputs, extents, options, &formulas);
-  const auto prepared = std::make_shared<Prepared>(lower(job, &trace));
-  const Plan* ran = &prepared->plan;
+  const auto kept = std::make_shared<KeptPlan>(lower(job, &trace));
+  const Plan* ran = &kept->plan;
   constexpr std::int64_t kMany = 100000;  // points, where they are not known
   Decision decision;
   decision.variant = static_cast<int>(ran->variants.size()) - 1;
@@ -291,7 +291,7 @@ List r_explain(List outputs, List extents, List options, SEXP data, NumericVecto
   const Given given{Rf_isNull(data) ? List() : List(data), formulas.operands()};
   RHost host(given, {});
   if (!Rf_isNull(data)) {
-    execution = std::make_unique<Execution>(prepared, operands_of(given), known_from_r(sizes, pairs),
+    execution = std::make_unique<Execution>(kept, operands_of(given), known_from_r(sizes, pairs),
                                             settings_from_r(settings), &host);
     decision = execution->decision();
     ran = &execution->ran();
@@ -300,7 +300,7 @@ List r_explain(List outputs, List extents, List options, SEXP data, NumericVecto
   if (cuda) sources = wrap(backend_named("gpu").sources(*ran, decision));
   const Program& program = ran->variants[static_cast<std::size_t>(decision.variant)].program;
   return List::create(_["passes"] = trace_to_r(trace), _["steps"] = steps_to_r(*ran, program),
-                      _["key"] = short_key(prepared->plan), _["schedule"] = chosen, _["cuda"] = sources);
+                      _["key"] = short_key(kept->plan), _["schedule"] = chosen, _["cuda"] = sources);
 }
 
 }  // namespace kernweave

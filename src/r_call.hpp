@@ -7,7 +7,7 @@
 #include <vector>
 #include "border.hpp"
 #include "execute/host.hpp"
-#include "execute/prepared.hpp"
+#include "execute/kept_plan.hpp"
 #include "execute/run.hpp"
 #include "expr/node.hpp"
 #include "far/approximation.hpp"
@@ -60,9 +60,9 @@ class Formulas {
 // outputs: a list of list(value, weight, op, keep, K); options: list(precision, rewrite, checks, pairs)
 Job job_from_r(const List& outputs, const List& extents, const List& options, Formulas* formulas);
 
-SEXP plan_to_r(std::shared_ptr<Prepared> plan);
+SEXP plan_to_r(std::shared_ptr<KeptPlan> plan);
 // Returns the plan behind a pointer of this session. Other pointers, and empty pointers, are refused.
-const std::shared_ptr<Prepared>& plan_behind(SEXP pointer);
+const std::shared_ptr<KeptPlan>& plan_behind(SEXP pointer);
 
 far::Approximation& approximation_behind(SEXP pointer);
 

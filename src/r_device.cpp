@@ -6,7 +6,7 @@
 #include "border.hpp"
 #include "device/driver.hpp"
 #include "device/nvrtc.hpp"
-#include "execute/prepared.hpp"
+#include "execute/kept_plan.hpp"
 #include "lanes/isa.hpp"
 
 void register_windows(DllInfo* dll);  // tests/windows/

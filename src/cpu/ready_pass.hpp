@@ -33,17 +33,18 @@ class ReadyPass : public SpanFolder {
 
   const Pass& pass() const override { return pass_; }
   const RowShape& shape() const override { return shape_; }
-  std::int64_t rows_of_block() const { return pass_.tiling.rows; }
   std::int64_t columns_of_split() const { return split_; }
 
   // All pairs there are.
   const Units& whole() const { return whole_; }
   Sweep& sweep() { return sweep_; }
-  // The states that these columns leave in these rows.
-  std::vector<SweepStates> run_block(const std::vector<Task>& tasks, int threads, const Range& rows,
-                                     const Range& columns) {
-    const Units some = units(rows, columns);
-    return sweep_.keep(tasks, 1, threads, some, {0, some.size()}, nullptr);
+  // The pairs of these rows with these columns, from border to border.
+  Units units(const Range& rows, const Range& columns) const {
+    const std::int64_t block = pass_.tiling.rows, split = std::max<std::int64_t>(split_, 1);
+    internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % split == 0), "a block from row ",
+                   rows.from, " and column ", columns.from, " where ", block, " rows and ", split,
+                   " columns belong together");
+    return Units({{rows, columns}}, block, split);
   }
 
   void begin_spans(const Task& task, int threads, std::int64_t columns_met) override {
@@ -60,14 +61,6 @@ class ReadyPass : public SpanFolder {
   }
 
  private:
-  Units units(const Range& rows, const Range& columns) const {
-    const std::int64_t block = pass_.tiling.rows, split = std::max<std::int64_t>(split_, 1);
-    internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % split == 0), "a block from row ",
-                   rows.from, " and column ", columns.from, " where ", block, " rows and ", split,
-                   " columns belong together");
-    return Units({{rows, columns}}, block, split);
-  }
-
   // Computes once, for all blocks of rows, the values that depend on columns alone; no if the memory is too much.
   bool share_columns(int threads) {
     const std::int64_t wide = pass_.tiling.columns, tiles = (job_.sweep + wide - 1) / wide;

@@ -44,12 +44,6 @@ class TileExecutable : public Executable {
 };
 TileExecutable* TileExecutable::warm_ = nullptr;
 
-// The states of a block of the whole, of each pass and, within it, each run with results of its own.
-struct CpuStates : States {
-  std::vector<char> pack() const override { return packed(states); }
-  std::vector<SweepStates> states;
-};
-
 // A folder of some of the outputs, and the units over which it folds.
 struct FoldedUnits {
   SpanFolder* folder;
@@ -69,27 +63,12 @@ class Passes : public TileExecutable {
         kernel_(kernel),
         passes_(compile(plan, variant_, decision_.sizes, kernel, sizeof(T), decision_.loops)) {}
 
-  void run(const Task& task) override { run_some(task, all_pairs(task)); }
-  // Runs tasks. Small rectangles, and rectangles with rows in common, make one list of units; each other rectangle has
-  // work for all threads.
-  void run_all(const std::vector<Task>& tasks) override {
-    const Sizes& sizes = decision_.sizes;
-    const bool large = sizes.pairs() > kMostPairsOfList && sizes.folded == 0;
-    if (tasks.size() == 1 || plan_.pairs == Pairs::restricted || large) return TileExecutable::run_all(tasks);
-    const double all = sizes.pairs() * static_cast<double>(tasks.size());
-    for (const FoldedUnits& f : all_pairs(tasks[0]))
-      f.sweep->run_all(tasks, sizes.kept_runs(), threads(tasks[0], all), *f.units, {0, f.units->size()}, nullptr);
-  }
   // No, where a trial of one output tells that all pairs are as fast.
   bool boxes_pay(const Task& task) override {
+    if (decision_.loops.boxes == Boxes::none) return false;
     for (const auto& pass : boxed())
-      if (!pass->pays(task, threads(task))) return false;
+      if (!pass->pays(task, threads({task}))) return false;
     return true;
-  }
-  bool run_by_boxes(const Task& task) override {
-    const bool pay = boxes_pay(task);
-    if (pay) run_some(task, by_boxes());
-    return pay;
   }
   SpanFolder* folder(std::size_t k) override { return made()[k].get(); }
   void release() override {
@@ -123,54 +102,49 @@ class Passes : public TileExecutable {
     }
     return g;
   }
-  void run_rows(const std::vector<Task>& tasks, ResultRows* block) override {
-    block->found.assign(variant_.outputs.size(), {});
+  // Small rectangles, and rectangles with rows in common, make one list of units; each other rectangle has work for all
+  // threads.
+  void run(const std::vector<Task>& tasks, ResultRows* block) override {
+    if (block) block->found.assign(variant_.outputs.size(), {});
     const Sizes& sizes = decision_.sizes;
-    const bool large = sizes.pairs() > kMostPairsOfList && sizes.folded == 0;
-    for (const FoldedUnits& f : folded_units(tasks)) {
-      const Range some = f.units->of_rows(own_rows(f.folder->pass(), block->rows));
-      note_rows(f, some, block);
-      // Large runs one after the other, as when all rows are computed.
-      if (tasks.size() > 1 && large)
-        for (const Task& task : tasks) f.sweep->run_all({task}, 1, threads(task), *f.units, some, f.partial);
-      else f.sweep->run_all(tasks, own_runs(tasks), threads(tasks), *f.units, some, f.partial);
+    const bool apart = tasks.size() > 1 && sizes.pairs() > kMostPairsOfList && sizes.folded == 0;
+    for (const FoldedUnits& f : folded_units(tasks[0])) {
+      const Range some = block ? units_of(f, block->rows) : Range{0, f.units->size()};
+      if (block) note_rows(f, some, block);
+      const auto run = [&](const std::vector<Task>& list) {
+        f.sweep->run(list, own_runs(list), threads(list), *f.units, some, f.partial);
+      };
+      if (!apart) run(tasks);
+      for (std::size_t k = 0; k < tasks.size() && apart; ++k) run({tasks[k]});
     }
   }
-  std::unique_ptr<States> run_block(const std::vector<Task>& tasks, const Range& rows, const Range& columns) override {
-    auto found = std::make_unique<CpuStates>();
+  std::vector<char> states(const std::vector<Task>& tasks, const Range& rows, const Range& columns) override {
     if (columns.size() > 0) {
-      found->states = ready()[0]->run_block(tasks, threads(tasks), rows, columns);
-      return found;
+      const Units some = ready()[0]->units(rows, columns);
+      return packed(ready_[0]->sweep().keep(tasks, 1, threads(tasks), some, {0, some.size()}, nullptr));
     }
-    for (const FoldedUnits& f : folded_units(tasks)) {
-      const Range some = f.units->of_rows(own_rows(f.folder->pass(), rows));
-      for (SweepStates& states : f.sweep->keep(tasks, own_runs(tasks), threads(tasks), *f.units, some, f.partial))
-        found->states.push_back(std::move(states));
-    }
-    return found;
+    std::vector<SweepStates> found;  // of each pass and, within it, each run with results of its own
+    for (const FoldedUnits& f : folded_units(tasks[0]))
+      for (SweepStates& states :
+           f.sweep->keep(tasks, own_runs(tasks), threads(tasks), *f.units, units_of(f, rows), f.partial))
+        found.push_back(std::move(states));
+    return packed(found);
   }
-  std::unique_ptr<States> unpack(const std::vector<char>& bytes) override {
+  void finish(const std::vector<Task>& tasks, const std::vector<const std::vector<char>*>& in_order) override {
+    const std::vector<FoldedUnits> all = folded_units(tasks[0]);
     std::vector<const RowShape*> shapes;
-    if (decision_.loops.boxes != Boxes::none)
-      for (const auto& pass : boxed()) shapes.push_back(&pass->shape());
-    else
-      for (const auto& pass : ready()) shapes.push_back(&pass->shape());
-    auto found = std::make_unique<CpuStates>();
-    found->states = unpacked(bytes, shapes);
-    return found;
-  }
-  void finish(const std::vector<Task>& tasks, std::vector<std::unique_ptr<States>> in_order) override {
-    const std::int64_t own = own_runs(tasks);
+    for (const FoldedUnits& f : all) shapes.push_back(&f.folder->shape());
+    std::vector<std::vector<SweepStates>> blocks;
+    for (const std::vector<char>* bytes : in_order) blocks.push_back(unpacked(*bytes, shapes));
     std::size_t at = 0;
-    for (const FoldedUnits& f : folded_units(tasks))
-      for (std::int64_t run = 0; run < own; ++run, ++at) {
-        std::vector<SweepStates> parts;
-        for (const auto& states : in_order) {
-          std::vector<SweepStates>& of_block = static_cast<CpuStates&>(*states).states;
-          user_check(at < of_block.size(), Fault::input, "states of blocks of another call");
-          parts.push_back(std::move(of_block[at]));
+    for (const FoldedUnits& f : all)
+      for (std::int64_t run = 0; run < own_runs(tasks); ++run, ++at) {
+        SweepStates whole;
+        for (std::vector<SweepStates>& block : blocks) {
+          user_check(at < block.size(), Fault::input, "states of blocks of another call");
+          whole.take(&block[at]);
         }
-        f.sweep->finish(tasks[static_cast<std::size_t>(run)], &parts);
+        f.sweep->finish(tasks[static_cast<std::size_t>(run)], &whole);
       }
   }
 
@@ -191,11 +165,6 @@ class Passes : public TileExecutable {
       boxed_.push_back(std::make_unique<BoxedPass<T>>(plan_, variant_, k, kernel_, decision_));
     return boxed_;
   }
-  int threads(const Task& task) const { return threads(task, decision_.sizes.pairs()); }
-  static int threads(const Task& task, double pairs) {
-    return pairs < 2 * kPairsOfTask ? 1 : allowed_threads(task.threads);
-  }
-
   // The units of each pass, for as long as the map is the same.
   const Units& units(const Restriction& restriction, std::size_t k, const Pass& pass) {
     const ExistingPairs& pairs = restriction.pairs;
@@ -208,14 +177,11 @@ class Passes : public TileExecutable {
     if (units_.size() <= k) units_.emplace_back(pairs.along(pass.lanes_along_i), shape, dealing);
     return units_[k];
   }
-  // Returns the units by the decision. If only some rows are computed, boxes are no longer on trial.
-  std::vector<FoldedUnits> folded_units(const std::vector<Task>& tasks) {
-    if (decision_.loops.boxes == Boxes::none) return all_pairs(tasks[0]);
-    boxes_pay(tasks[0]);
-    return by_boxes();
-  }
-  std::vector<FoldedUnits> all_pairs(const Task& task) {
+  std::vector<FoldedUnits> folded_units(const Task& task) {
     std::vector<FoldedUnits> all;
+    for (std::size_t k = 0; k < boxed_.size() && task.by_boxes; ++k)
+      all.push_back({boxed_[k].get(), &boxed_[k]->sweep(), &boxed_[k]->whole(), nullptr});
+    if (task.by_boxes) return all;
     const bool restricted = plan_.pairs == Pairs::restricted;
     const auto partial = std::static_pointer_cast<TileExecutable>(task.restriction.partial);
     partial_ = partial;
@@ -226,14 +192,6 @@ class Passes : public TileExecutable {
     }
     return all;
   }
-  std::vector<FoldedUnits> by_boxes() {
-    std::vector<FoldedUnits> all;
-    for (const auto& pass : boxed_) all.push_back({pass.get(), &pass->sweep(), &pass->whole(), nullptr});
-    return all;
-  }
-  void run_some(const Task& task, const std::vector<FoldedUnits>& all) {
-    for (const FoldedUnits& f : all) f.sweep->run(task, threads(task), *f.units, f.partial);
-  }
 
   // Counts a pass's lanes. Rows of passes along i come first, then rows of passes along j.
   std::int64_t lanes(const Pass& pass) const { return pass.lanes_along_i ? decision_.sizes.i : decision_.sizes.j; }
@@ -241,12 +199,13 @@ class Passes : public TileExecutable {
     const bool alone = std::none_of(passes_.begin(), passes_.end(), [](const Pass& p) { return p.lanes_along_i; });
     return pass.lanes_along_i || alone ? 0 : (decision_.sizes.i + grain - 1) / grain * grain;
   }
-  // Returns a pass's share of these rows; the last rows go up to the end of its units.
-  Range own_rows(const Pass& pass, const Range& rows) {
+  // Returns the units of a pass's share of these rows; the last rows go up to the end of its units.
+  Range units_of(const FoldedUnits& f, const Range& rows) {
+    const Pass& pass = f.folder->pass();
     const std::int64_t before = first_row(pass, grain().rows);
     const Range own{std::max<std::int64_t>(rows.from - before, 0), rows.to - before};
-    if (own.to >= lanes(pass)) return {own.from < lanes(pass) ? own.from : kEnd, kEnd};
-    return {own.from, std::max(own.from, own.to)};
+    if (own.to >= lanes(pass)) return f.units->of_rows({own.from < lanes(pass) ? own.from : kEnd, kEnd});
+    return f.units->of_rows({own.from, std::max(own.from, own.to)});
   }
   void note_rows(const FoldedUnits& f, const Range& some, ResultRows* block) const {
     ResultRows::OfOutput rows{f.units->rows_of(some)};
@@ -264,7 +223,8 @@ class Passes : public TileExecutable {
     return tasks.size() == 1 ? 1 : decision_.sizes.kept_runs();
   }
   int threads(const std::vector<Task>& tasks) const {
-    return threads(tasks[0], decision_.sizes.pairs() * static_cast<double>(tasks.size()));
+    const double pairs = decision_.sizes.pairs() * static_cast<double>(tasks.size());
+    return pairs < 2 * kPairsOfTask ? 1 : allowed_threads(tasks[0].threads);
   }
   static constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 

@@ -30,58 +30,30 @@ void put_in_order(std::vector<StatesOfRows>* all) {
 
 }  // namespace
 
-void Sweep::run(const Task& task, int threads, const Units& units, SpanFolder* partial) {
-  const TaskList list{&task, 1, 1, units, {0, units.size()}, {0, units.tasks()}, partial, false};
-  fold_all(list, threads);
-  finish_all(list);
+void SweepStates::take(SweepStates* others) {
+  move_to(&rows, &others->rows);
+  move_to(&totals, &others->totals);
 }
 
-Sweep::TaskList Sweep::all_of(const std::vector<Task>& tasks, std::int64_t own, const Units& units,
-                              SpanFolder* partial) {
-  const auto all = static_cast<std::int64_t>(tasks.size());
-  return {tasks.data(), own, all / own, units, {0, units.size()}, {0, units.tasks()}, partial, false};
-}
-
-void Sweep::run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
-                    const Range& some, SpanFolder* partial) {
-  TaskList list = all_of(tasks, own, units, partial);
-  list.some = some;
-  list.shares = units.tasks_with(some);
-  fold_all(list, threads);
-  finish_all(list);
+void Sweep::run(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units, const Range& some,
+                SpanFolder* partial) {
+  std::vector<SweepStates> left = fold_all({tasks, own, units, some, units.tasks_with(some), partial, false}, threads);
+  for (std::size_t k = 0; k < left.size(); ++k) finish(tasks[k], &left[k]);
 }
 
 std::vector<SweepStates> Sweep::keep(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
                                      const Range& some, SpanFolder* partial) {
-  TaskList list = all_of(tasks, own, units, partial);
-  list.shares = units.tasks_from(some);
-  list.keep = true;
-  fold_all(list, threads);
-  std::vector<SweepStates> all;
-  const std::int64_t shares = list.shares.size();
-  for (std::int64_t k = 0; k < own; ++k) {
-    SweepStates& here = all.emplace_back();
-    for (std::int64_t t = k * shares; t < (k + 1) * shares; ++t) {
-      move_to(&here.rows, &open_[static_cast<std::size_t>(t)]);
-      if (!totals_.empty()) here.totals.push_back(std::move(totals_[static_cast<std::size_t>(t)]));
-    }
-  }
-  return all;
+  return fold_all({tasks, own, units, {0, units.size()}, units.tasks_from(some), partial, true}, threads);
 }
 
-void Sweep::finish(const Task& task, std::vector<SweepStates>* parts) {
-  SweepStates all;
-  for (SweepStates& part : *parts) {
-    move_to(&all.rows, &part.rows);
-    move_to(&all.totals, &part.totals);
-  }
-  put_in_order(&all.rows);
-  put_in_order(&all.totals);
-  for (StatesOfRows& rows : merged(std::move(all.rows))) finish_rows(task, rows.rows, &rows.states);
-  if (folds_rows()) finish_totals(task, all.totals.data(), all.totals.data() + all.totals.size());
+void Sweep::finish(const Task& task, SweepStates* all) {
+  put_in_order(&all->rows);
+  put_in_order(&all->totals);
+  for (StatesOfRows& rows : merged(std::move(all->rows))) finish_rows(task, rows.rows, &rows.states);
+  if (folds_rows()) finish_totals(task, &all->totals);
 }
 
-void Sweep::fold_all(const TaskList& list, int threads) {
+std::vector<SweepStates> Sweep::fold_all(const TaskList& list, int threads) {
   const Task& first = list.tasks[0];
   // Columns that were computed ahead lie in tiles that begin elsewhere than spans: of restricted pairs what all units
   // meet decides.
@@ -90,23 +62,30 @@ void Sweep::fold_all(const TaskList& list, int threads) {
   const auto met = [&](bool partial) {
     return static_cast<std::int64_t>(part * static_cast<double>(list.units.columns(partial)));
   };
-  full_->begin_spans(first, threads, list.count * list.together == 1 ? met(false) : 0);
+  full_->begin_spans(first, threads, list.tasks.size() == 1 ? met(false) : 0);
   if (list.partial) list.partial->begin_spans(*first.restriction.task, threads, met(true));
-  const std::int64_t shares = list.shares.size() * list.count;
+  const std::int64_t shares = list.shares.size() * list.own;
   open_.clear();
   open_.resize(static_cast<std::size_t>(list.keep || list.units.shared_rows() ? shares : 0));
   totals_.clear();
   totals_.resize(static_cast<std::size_t>(folds_rows() ? shares : 0));
   if (of_worker_.size() < static_cast<std::size_t>(threads)) of_worker_.resize(static_cast<std::size_t>(threads));
-  const auto count = static_cast<double>(list.count);
+  const auto count = static_cast<double>(list.own);
   share_out(threads, shares, [&](double share) { first.poll(share * count); },
             [&](int worker, std::int64_t number, const Heartbeat& beat) { fold_share(worker, number, list, beat); });
+  std::vector<SweepStates> left(static_cast<std::size_t>(list.own));
+  for (std::int64_t t = 0; t < shares; ++t) {
+    SweepStates& of_task = left[static_cast<std::size_t>(t / list.shares.size())];
+    if (!open_.empty()) move_to(&of_task.rows, &open_[static_cast<std::size_t>(t)]);
+    if (!totals_.empty()) of_task.totals.push_back(std::move(totals_[static_cast<std::size_t>(t)]));
+  }
+  return left;
 }
 
 void Sweep::fold_share(int worker, std::int64_t number, const TaskList& list, const Heartbeat& beat) {
   RowStates& states = of_worker_[static_cast<std::size_t>(worker)];
   const Units& units = list.units;
-  const Task& task = list.tasks[number / list.shares.size()];
+  const auto first = static_cast<std::size_t>(number / list.shares.size()), own = static_cast<std::size_t>(list.own);
   Range mine = units.of_task(list.shares.from + number % list.shares.size());
   mine = {std::max(mine.from, list.some.from), std::min(mine.to, list.some.to)};
   bool whole = false;
@@ -116,11 +95,11 @@ void Sweep::fold_share(int worker, std::int64_t number, const TaskList& list, co
       states.init(shape(), unit.of.size());
       whole = unit.begins && !list.keep;
     }
-    for (std::int64_t k = 0; k < list.together; ++k) fold(worker, list, (&task)[k * list.count], unit, beat);
+    for (std::size_t k = first; k < list.tasks.size(); k += own) fold(worker, list, list.tasks[k], unit, beat);
     if (u + 1 < mine.to && !unit.ends) continue;
     if (!totals_.empty()) add_to_total(number, unit, &states);
     if (whole && unit.ends) {
-      finish_rows(task, unit.of, &states);
+      finish_rows(list.tasks[first], unit.of, &states);
     } else if (keeps_rows()) {
       std::vector<StatesOfRows>& open = open_[static_cast<std::size_t>(number)];
       open.push_back({unit.of, {}});
@@ -159,35 +138,17 @@ bool Sweep::folds_rows() const {
   return false;
 }
 
-// Finishes the open rows of each task, and its totals.
-void Sweep::finish_all(const TaskList& list) {
-  const std::int64_t shares = list.shares.size();
-  for (std::int64_t k = 0; k < list.count; ++k) {
-    const Task& task = list.tasks[k];
-    std::vector<StatesOfRows>* const open = open_.empty() ? nullptr : open_.data() + k * shares;
-    for (StatesOfRows& rows : joined_rows(open, open ? open + shares : nullptr))
-      finish_rows(task, rows.rows, &rows.states);
-    if (folds_rows()) finish_totals(task, totals_.data() + k * shares, totals_.data() + (k + 1) * shares);
-  }
-}
-
-std::vector<StatesOfRows> Sweep::joined_rows(std::vector<StatesOfRows>* first, std::vector<StatesOfRows>* end) {
-  std::vector<StatesOfRows> all;
-  for (; first != end; ++first) move_to(&all, first);
-  return merged(std::move(all));
-}
-
 void Sweep::finish_rows(const Task& task, const Range& rows, RowStates* states) {
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
     if (!folds_rows(p))
       states->finish(p, rows.size(), rows.from, lanes_, task.results[shape().parts[p].number], full_->order());
 }
 
-void Sweep::finish_totals(const Task& task, StatesOfRows* first, StatesOfRows* end) {
+void Sweep::finish_totals(const Task& task, std::vector<StatesOfRows>* totals) {
   RowStates all;
   all.init(shape(), 1);
-  for (; first != end; ++first)
-    if (first->rows.size() > 0) all.merge(first->states);
+  for (StatesOfRows& total : *totals)
+    if (total.rows.size() > 0) all.merge(total.states);
   for (std::size_t p = 0; p < shape().parts.size(); ++p)
     if (folds_rows(p)) all.finish(p, 1, 0, 1, task.results[shape().parts[p].number], nullptr);
 }

@@ -35,6 +35,8 @@ struct StatesOfRows {
 // together where rows are folded too.
 struct SweepStates {
   std::vector<StatesOfRows> rows, totals;
+
+  void take(SweepStates* others);
 };
 
 class Sweep {
@@ -42,40 +44,36 @@ class Sweep {
   // The sweep of a pass with `lanes` points along the lanes.
   Sweep(SpanFolder* full, std::int64_t lanes) : full_(full), lanes_(lanes) {}
 
-  // `partial` may be null where no span is.
-  void run(const Task& task, int threads, const Units& units, SpanFolder* partial);
-  // Runs all units, or some, for each of some tasks, in one list. The first `own` tasks have rows of their own, which
-  // the tasks after them go on with.
-  void run_all(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units, const Range& some,
-               SpanFolder* partial);
+  // Runs some units for each of some tasks, in one list. The first `own` tasks have rows of their own, which the tasks
+  // after them go on with. `partial` may be null where no span is.
+  void run(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units, const Range& some,
+           SpanFolder* partial);
   // States instead of results, for others to go on with: of each task that has rows of its own, what those shares of
   // all units leave that begin with one of some. Merged later, in the order in which one sweep would.
   std::vector<SweepStates> keep(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
                                 const Range& some, SpanFolder* partial);
   // Results from the states of all parts: by rows, and for the same rows by columns.
-  void finish(const Task& task, std::vector<SweepStates>* parts);
+  void finish(const Task& task, SweepStates* all);
 
  private:
   struct TaskList {
-    const Task* tasks;
-    std::int64_t count, together;  // with rows of their own; tasks of the same rows: every `count`-th
+    const std::vector<Task>& tasks;
+    std::int64_t own;  // tasks with rows of their own; those of the same rows are every `own`-th
     const Units& units;
     Range some, shares;  // of all units, those that are folded; the tasks of the list that have them
     SpanFolder* partial;
     bool keep;
   };
-  static TaskList all_of(const std::vector<Task>& tasks, std::int64_t own, const Units& units, SpanFolder* partial);
-  void fold_all(const TaskList& list, int threads);
+  // Returns what each task that has rows of its own leaves unfinished.
+  std::vector<SweepStates> fold_all(const TaskList& list, int threads);
   void fold_share(int worker, std::int64_t number, const TaskList& list, const Heartbeat& beat);
   void fold(int worker, const TaskList& list, const Task& task, const Unit& unit, const Heartbeat& beat);
   void add_to_total(std::int64_t share, const Unit& unit, RowStates* states);
   bool folds_rows(std::size_t part) const { return shape().parts[part].output->keep == Keep::none; }
   bool folds_rows() const;
   bool keeps_rows() const;
-  void finish_all(const TaskList& list);
-  static std::vector<StatesOfRows> joined_rows(std::vector<StatesOfRows>* first, std::vector<StatesOfRows>* end);
   void finish_rows(const Task& task, const Range& rows, RowStates* states);
-  void finish_totals(const Task& task, StatesOfRows* first, StatesOfRows* end);
+  void finish_totals(const Task& task, std::vector<StatesOfRows>* totals);
   const RowShape& shape() const { return full_->shape(); }
 
   SpanFolder* const full_;

@@ -34,7 +34,7 @@ class TileWorker {
  public:
   explicit TileWorker(const PassRun& job);
 
-  // Prepares a run, before its first work: what does not depend on points. take() does the same for another task.
+  // Begins a run, before its first work: what does not depend on points. take() does the same for another task.
   void begin() { take_up(*job_.task); }
   void take(const Task& task) {
     if (task_ != &task) take_up(task);

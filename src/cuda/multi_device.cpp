@@ -30,81 +30,48 @@ std::vector<Range> rows_of_devices(const Pass& pass, const Range& asked, std::si
   return pieces(rows, ceiling(blocks, static_cast<std::int64_t>(devices)) * pass.shape.block_rows);
 }
 
-void run_all(const Jobs& jobs, MemoryRoom room, const std::function<void(double)>& poll) {
+void run_all(const Jobs& jobs, MemoryRoom room, const std::vector<const Task*>& tasks) {
   std::vector<std::atomic<double>> done(jobs.size());
   const auto mean = [&] { return std::accumulate(done.begin(), done.end(), 0.0) / static_cast<double>(done.size()); };
   share_out(
-      static_cast<int>(jobs.size()), static_cast<std::int64_t>(jobs.size()), [&](double) { poll(mean()); },
-      [&](int, std::int64_t task, const Heartbeat& beat) {
-        const std::size_t k = static_cast<std::size_t>(task);
-        jobs[k]->run(room, [&](double share) {
+      static_cast<int>(jobs.size()), static_cast<std::int64_t>(jobs.size()), [&](double) { tasks[0]->poll(mean()); },
+      [&](int, std::int64_t number, const Heartbeat& beat) {
+        const std::size_t k = static_cast<std::size_t>(number);
+        const auto note = [&](double share) {
           done[k] = share;
           beat();
-        });
+        };
+        jobs[k]->run(room, note, tasks);
       });
 }
 
-// Some runs of outer axes, or where these find no room, half of them and then the others.
-void run_batch(const ReadyPass& ready, const std::vector<Task>& tasks, const Range& some, MemoryRoom room) {
-  const Task& first = tasks[static_cast<std::size_t>(some.from)];
-  device::Device* const device = ready.devices[0];
-  try {
-    device->enter();
-    PassRun run(ready, 0, first, {0, ready.pass.all.lanes}, some.size());
-    run.run(room, first.poll);
-    return run.finish({});
-  } catch (const Failure& failure) {
-    device->wait_after_failure();
-    if (failure.fault != Fault::memory || some.size() == 1) throw;
-  } catch (...) {
-    device->wait_after_failure();
-    throw;
+bool run_at_once(const ReadyPass& ready, const Runs& runs, const Range& all, MemoryRoom room) {
+  std::vector<const Task*> tasks;
+  for (std::int64_t k = runs.some.from; k < static_cast<std::int64_t>(runs.tasks.size()); k += runs.own)
+    tasks.push_back(&runs.tasks[static_cast<std::size_t>(k)]);
+  const std::vector<Range> rows = rows_of_devices(ready.pass, all, ready.devices.size());
+  Jobs jobs;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    ready.devices[k]->enter();
+    jobs.push_back(std::make_unique<PassRun>(ready, k, *tasks[0], rows[k], runs.some.size()));
   }
-  const std::int64_t half = some.from + some.size() / 2;
-  run_batch(ready, tasks, {some.from, half}, room);
-  run_batch(ready, tasks, {half, some.to}, room);
+  run_all(jobs, room, tasks);
+  if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job->lost(); })) return false;
+  jobs[0]->finish(jobs);
+  return true;
 }
 
 }  // namespace
 
-bool run_pass(const ReadyPass& ready, const Task& task, const Range& all, MemoryRoom room) {
-  const std::vector<Range> rows = rows_of_devices(ready.pass, all, ready.devices.size());
-  Jobs jobs;
+bool run_pass(const ReadyPass& ready, const Runs& runs, const Range& rows, MemoryRoom room) {
   try {
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      ready.devices[k]->enter();
-      jobs.push_back(std::make_unique<PassRun>(ready, k, task, rows[k]));
-    }
-    run_all(jobs, room, task.poll);
-    if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job->lost(); })) return false;
-    jobs[0]->finish(jobs);
-    return true;
-  } catch (...) {
-    for (device::Device* device : ready.devices) device->wait_after_failure();
-    throw;
+    return on_devices(ready.devices, [&] { return run_at_once(ready, runs, rows, room); });
+  } catch (const Failure& failure) {
+    if (failure.fault != Fault::memory || runs.some.size() == 1) throw;
   }
-}
-
-void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryRoom room) {
-  for (const Range& some : pieces({0, static_cast<std::int64_t>(tasks.size())}, kGpuRunsOfLaunch))
-    run_batch(ready, tasks, some, room);
-}
-
-void run_folded(const ReadyPass& ready, const std::vector<Task>& tasks, std::int64_t own, MemoryRoom room) {
-  const auto step = static_cast<std::size_t>(own);
-  try {
-    ready.devices[0]->enter();
-    for (std::size_t first = 0; first < step; ++first) {
-      std::vector<const Task*> together;
-      for (std::size_t k = first; k < tasks.size(); k += step) together.push_back(&tasks[k]);
-      PassRun run(ready, 0, *together[0], {0, ready.pass.all.lanes});
-      run.run(room, together[0]->poll, together);
-      run.finish({});
-    }
-  } catch (...) {
-    ready.devices[0]->wait_after_failure();
-    throw;
-  }
+  const std::int64_t half = runs.some.from + runs.some.size() / 2;
+  const bool found = run_pass(ready, {runs.tasks, {runs.some.from, half}, runs.own}, rows, room);
+  return run_pass(ready, {runs.tasks, {half, runs.some.to}, runs.own}, rows, room) && found;
 }
 
 }  // namespace cuda

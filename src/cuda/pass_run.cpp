@@ -33,8 +33,8 @@ int weight_blocks_of(const Pass& pass, const Code& code) {
 
 }  // namespace
 
-ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, std::int64_t split, double seconds) {
-  ReadyPass made{std::move(pass), std::move(code), std::move(devices), {}, {}};
+ReadyPass make_ready(WrittenPass written, std::vector<device::Device*> devices, std::int64_t split, double seconds) {
+  ReadyPass made{std::move(written.pass), std::move(written.code), std::move(devices), {}, {}};
   for (device::Device* device : made.devices) {
     device->enter();
     made.kernels.push_back(kernels_of(made.pass, made.code, device));
@@ -73,12 +73,12 @@ void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
 }
 
 void PassRun::run(MemoryRoom room, const std::function<void(double)>& poll, const std::vector<const Task*>& tasks) {
-  turns_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(tasks.size()));
+  turns_ = static_cast<std::int64_t>(tasks.size());
   outputs_.begin_turn(0, turns_);
   begin(room, poll);
   for (const Range& lanes : pieces(rows_, windows_.lanes)) {
     for (std::int64_t turn = 0; turn < turns_; ++turn) {
-      begin_turn(turn, tasks.empty() ? nullptr : tasks[static_cast<std::size_t>(turn)]);
+      begin_turn(turn, turns_ > 1 ? tasks[static_cast<std::size_t>(turn)] : nullptr);
       for (const Range& sweep : pieces({0, all_.sweep}, windows_.sweep)) {
         enter(lanes, sweep);
         sweep_window();

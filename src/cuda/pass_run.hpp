@@ -20,6 +20,12 @@ struct Code {
   Interpretation interpretation;
 };
 
+// A pass that a device has not been asked about yet.
+struct WrittenPass {
+  Pass pass;
+  Code code;
+};
+
 // A pass on its devices: all that is found out before the first run and serves every later one.
 struct ReadyPass {
   Pass pass;
@@ -30,19 +36,19 @@ struct ReadyPass {
 };
 
 // `split`, `seconds`: as for cut().
-ReadyPass make_ready(Pass pass, Code code, std::vector<device::Device*> devices, std::int64_t split, double seconds);
+ReadyPass make_ready(WrittenPass written, std::vector<device::Device*> devices, std::int64_t split, double seconds);
 
 struct UnitTable;
 
 class PassRun {
  public:
-  // Prepares the rows that device number `which` has. In a batched pass, the tasks of `runs` runs follow from `task`
+  // Sets out the rows that device number `which` has. In a batched pass, the tasks of `runs` runs follow from `task`
   // on.
   PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows, std::int64_t runs = 1);
 
   // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
-  // With `tasks`, those of runs that are folded together, the first of which is this one's.
-  void run(MemoryRoom room, const std::function<void(double)>& poll, const std::vector<const Task*>& tasks = {});
+  // `tasks` are those of runs that are folded together, the first of which is this one's.
+  void run(MemoryRoom room, const std::function<void(double)>& poll, const std::vector<const Task*>& tasks);
   // Tells whether tensor cores or a screen failed. Then results are worth nothing.
   bool lost();
   // Merges what folds both axes from the blocks of all devices, and gives results that stay to their owners.
@@ -126,15 +132,29 @@ class PassRun {
 // --- multi_device.cpp -----------------------------------------------------------------------------------------------
 // One pass, on one device or shared out among several by rows.
 
-// Computes the outputs of the pass, and fetches them where they shall not stay. False, with nothing worth having in
-// them, where tensor cores or a screen have failed.
-bool run_pass(const ReadyPass& ready, const Task& task, const Range& rows, MemoryRoom room);
+// Runs of outer axes of a pass.
+struct Runs {
+  const std::vector<Task>& tasks;
+  Range some;        // those that share launches: more than one of a batched pass alone
+  std::int64_t own;  // runs with results of their own: run k is folded into the results of run k % own
+};
 
-// Computes runs of outer axes of a batched pass, with launches in common.
-void run_batches(const ReadyPass& ready, const std::vector<Task>& tasks, MemoryRoom room);
+// Computes the outputs of the pass in some rows, and fetches them where they shall not stay. False, with nothing worth
+// having in them, where tensor cores or a screen have failed. Where runs that share launches find no room together, one
+// half goes first, then the other.
+bool run_pass(const ReadyPass& ready, const Runs& runs, const Range& rows, MemoryRoom room);
 
-// Computes runs of which the first `own` have results: run k is folded into the results of run k % own.
-void run_folded(const ReadyPass& ready, const std::vector<Task>& tasks, std::int64_t own, MemoryRoom room);
+// Calls work() with the first of some devices; lets all of them come to rest if it fails.
+template <class Work>
+auto on_devices(const std::vector<device::Device*>& devices, Work work) {
+  try {
+    devices[0]->enter();
+    return work();
+  } catch (...) {
+    for (device::Device* device : devices) device->wait_after_failure();
+    throw;
+  }
+}
 
 // --- unit_run.cpp ---------------------------------------------------------------------------------------------------
 // Units of restricted pairs as blocks of threads see them, and how many rows their threads have.

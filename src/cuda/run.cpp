@@ -71,37 +71,30 @@ void with_room(const Task& task, Run run) {
   }
 }
 
-// A variant's passes on some devices. What they are made of is found out at the first run: it may ask a device.
+// A variant's passes on some devices. What these tell of them is found out at the first run.
 class Passes : public Executable {
  public:
-  // `make`: the pass of a group of outputs, made ready one way or another, its threads with at most so many rows (0: as
-  // many as suit them).
-  using Make = std::function<ReadyPass(const OutputGroup&, PassMode, int)>;
+  // `write`: the pass of a group of outputs in one mode or another, its threads with at most so many rows (0: as many
+  // as suit them); `start`: the pass on its devices.
+  struct Make {
+    std::function<WrittenPass(const OutputGroup&, PassMode, int)> write;
+    std::function<ReadyPass(WrittenPass)> start;
+  };
 
-  // `batched`: do runs of outer axes share their launches? `own`: runs with results of their own.
-  Passes(const Variant& variant, PassMode mode, bool restricted, bool batched, std::int64_t own, Make make)
-      : make_(std::move(make)), mode_(mode), restricted_(restricted), batched_(batched), own_(own) {
-    for (const OutputGroup& group : output_groups(variant))
-      groups_.push_back({group, nullptr, nullptr, {}, {}, false, 0, {}});
+  // `own`: runs of outer axes with results of their own.
+  Passes(std::vector<WrittenPass> usual, bool restricted, std::int64_t own, Make make)
+      : make_(std::move(make)), restricted_(restricted), batched_(usual[0].pass.batched), own_(own) {
+    for (WrittenPass& written : usual) groups_.push_back({std::move(written)});
   }
 
-  void run(const Task& task) override {
-    if (task.restriction.pairs.map) return run_restricted(task);
+  void run(const std::vector<Task>& tasks, ResultRows* block) override {
+    if (restricted_) return run_restricted(tasks[0]);
+    const auto own = std::min<std::int64_t>(own_, static_cast<std::int64_t>(tasks.size()));
+    if (block) block->found.assign(groups_[0].written.pass.group.outputs.size(), {block->rows});
     for (PassGroup& g : groups_)
-      with_room(task, [&](MemoryRoom room) {
-        const Range all{0, usual(&g).pass.all.lanes};
-        if (!run_pass(usual(&g), task, all, room)) run_pass(plain(&g), task, all, room);
-      });
-  }
-
-  void run_all(const std::vector<Task>& tasks) override {
-    const bool folds = own_ < static_cast<std::int64_t>(tasks.size());
-    if (!batched_ && !folds) return Executable::run_all(tasks);
-    for (PassGroup& g : groups_)
-      with_room(tasks[0], [&](MemoryRoom room) {
-        if (folds) run_folded(usual(&g), tasks, own_, room);
-        else run_batches(usual(&g), tasks, room);
-      });
+      for (const Range& some : pieces({0, own}, batched_ && !block ? kGpuRunsOfLaunch : 1))
+        with_room(tasks[static_cast<std::size_t>(some.from)],
+                  [&](MemoryRoom room) { run_some(&g, {tasks, some, own}, block, room); });
   }
 
   // Blocks of columns would have states of the device to hand out: they stay where they are.
@@ -110,20 +103,13 @@ class Passes : public Executable {
     const Pass& pass = usual(&groups_[0]).pass;
     return {pass.all.lanes, pass.shape.block_rows};
   }
-  void run_rows(const std::vector<Task>& tasks, ResultRows* block) override {
-    PassGroup& g = groups_[0];
-    ReadyPass& pass = block->plainly ? plain(&g) : usual(&g);
-    block->found.assign(g.outputs.outputs.size(), {block->rows});
-    for (const Task& task : tasks)
-      with_room(task, [&](MemoryRoom room) { block->told = run_pass(pass, task, block->rows, room) && block->told; });
-  }
 
  private:
   struct PassGroup {
-    OutputGroup outputs;
-    std::unique_ptr<ReadyPass> usual;
-    std::unique_ptr<ReadyPass> plain;                   // where tensor cores or a screen met what they cannot tell
-    std::map<int, std::unique_ptr<ReadyPass>> by_rows;  // of restricted pairs, by rows of a thread
+    WrittenPass written;  // the usual one
+    std::unique_ptr<ReadyPass> usual{};
+    std::unique_ptr<ReadyPass> plain{};                   // where tensor cores or a screen met what they cannot tell
+    std::map<int, std::unique_ptr<ReadyPass>> by_rows{};  // of restricted pairs, by rows of a thread
     // The last map that was asked for, with its rows of a thread and its units.
     std::weak_ptr<const PairMap> map{};
     bool swapped = false;
@@ -131,12 +117,20 @@ class Passes : public Executable {
     UnitTable table{};
   };
 
+  void run_some(PassGroup* g, const Runs& runs, ResultRows* block, MemoryRoom room) {
+    const ReadyPass& pass = block && block->plainly ? plain(g) : usual(g);
+    const Range rows = block ? block->rows : Range{0, pass.pass.all.lanes};
+    const bool told = run_pass(pass, runs, rows, room);
+    if (block) block->told = block->told && told;
+    else if (!told) run_pass(plain(g), runs, rows, room);
+  }
+
   void run_restricted(const Task& task) {
     const ExistingPairs& pairs = task.restriction.pairs;
     Passes* const partial = static_cast<Passes*>(task.restriction.partial.get());
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       PassGroup& g = groups_[k];
-      const PairSpans& spans = pairs.along(g.outputs.along_i);
+      const PairSpans& spans = pairs.along(g.written.pass.group.along_i);
       const bool known = g.map.lock() == pairs.map && g.swapped == pairs.swapped;
       if (!known) g.rows = rows_of_thread(spans, kGpuRows, kGpuThreads);
       ReadyPass& full = with_rows(k, g.rows);
@@ -149,20 +143,20 @@ class Passes : public Executable {
     }
   }
   ReadyPass& with_rows(std::size_t k, int rows) {
-    std::unique_ptr<ReadyPass>& ready = groups_[k].by_rows[rows];
-    if (!ready) ready = std::make_unique<ReadyPass>(make_(groups_[k].outputs, PassMode::plain, rows));
-    return *ready;
+    return plain(&groups_[k].by_rows[rows], groups_[k], rows);
   }
-
-  ReadyPass& made(std::unique_ptr<ReadyPass>* ready, const OutputGroup& group, PassMode mode) {
-    if (!*ready) *ready = std::make_unique<ReadyPass>(make_(group, mode, 0));
+  ReadyPass& plain(std::unique_ptr<ReadyPass>* ready, const PassGroup& g, int rows) {
+    if (!*ready)
+      *ready = std::make_unique<ReadyPass>(make_.start(make_.write(g.written.pass.group, PassMode::plain, rows)));
     return **ready;
   }
-  ReadyPass& usual(PassGroup* g) { return made(&g->usual, g->outputs, mode_); }
-  ReadyPass& plain(PassGroup* g) { return made(&g->plain, g->outputs, PassMode::plain); }
+  ReadyPass& plain(PassGroup* g) { return plain(&g->plain, *g, 0); }
+  ReadyPass& usual(PassGroup* g) {
+    if (!g->usual) g->usual = std::make_unique<ReadyPass>(make_.start(g->written));
+    return *g->usual;
+  }
 
   const Make make_;
-  const PassMode mode_;
   const bool restricted_, batched_;
   const std::int64_t own_;
   std::vector<PassGroup> groups_;
@@ -258,25 +252,24 @@ class Gpu : public Backend {
 
   std::vector<std::string> sources(const Plan& plan, const Decision& decision) const override {
     const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
+    const bool plain = mode_in(plan, variant, decision) == PassMode::plain;
     std::vector<std::string> sources;
-    for (const OutputGroup& group : output_groups(variant)) {
-      const bool plain = plan.pairs != Pairs::all || mode_in(plan, variant, decision) == PassMode::plain;
-      const PassMode mode = plain ? PassMode::plain : PassMode::best;
-      sources.push_back(source_of(pass_of(plan, variant, group, decision, mode)));
-    }
+    for (const WrittenPass& pass : all_written(plan, variant, decision, plain ? PassMode::plain : PassMode::best))
+      sources.push_back(pass.code.source);
     return sources;
   }
 
   std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const override {
     const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
-    if (decision.loops.mode == PassMode::best)
-      for (const std::string& source : sources(plan, decision)) device::open(numbers()[0]).expect(source);
-    const auto make = [this, &plan, &variant, decision](const OutputGroup& group, PassMode mode, int rows) {
-      return ready_pass(plan, variant, group, decision, mode, rows);
+    std::vector<WrittenPass> usual = all_written(plan, variant, decision, mode_in(plan, variant, decision));
+    for (const WrittenPass& pass : usual)
+      if (!pass.pass.interpreted()) device::open(numbers()[0]).expect(pass.code.source);
+    const auto write = [this, &plan, &variant, decision](const OutputGroup& group, PassMode mode, int rows) {
+      return written(plan, variant, group, decision, mode, rows);
     };
-    const PassMode mode = mode_in(plan, variant, decision);
-    const bool batched = mode == PassMode::plain && batches(plan, variant, decision.sizes);
-    return std::make_unique<Passes>(variant, mode, plan.pairs != Pairs::all, batched, decision.sizes.kept_runs(), make);
+    const auto start = [this, decision](WrittenPass pass) { return started(std::move(pass), decision); };
+    return std::make_unique<Passes>(std::move(usual), plan.pairs != Pairs::all, decision.sizes.kept_runs(),
+                                    Passes::Make{write, start});
   }
 
  private:
@@ -286,9 +279,11 @@ class Gpu : public Backend {
            mode_for(variant) == PassMode::best &&
            sweep_seconds(plan, variant, sizes, kGpuMachine) < kGpuSecondsTogether;
   }
-  // Returns the mode of a decision: runs that share launches or states go without tensor cores and screens.
+  // Returns the mode of a decision: restricted pairs, and runs that share launches or states, go without tensor cores
+  // and screens.
   PassMode mode_in(const Plan& plan, const Variant& variant, const Decision& decision) const {
-    const bool plain = decision.sizes.folded > 0 || batches(plan, variant, decision.sizes);
+    const bool plain =
+        plan.pairs != Pairs::all || decision.sizes.folded > 0 || batches(plan, variant, decision.sizes);
     return plain && decision.loops.mode == PassMode::best ? PassMode::plain : decision.loops.mode;
   }
   // Tells whether the engine can fold the runs of outer axes together.
@@ -299,28 +294,34 @@ class Gpu : public Backend {
            });
   }
 
-  Pass pass_of(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
-               PassMode mode) const {
+  WrittenPass written(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
+                      PassMode mode, int rows) const {
     const PassExtents n = extents_of(group, decision.sizes);
     Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, decision.strain, mode);
     pass.batched = mode == PassMode::plain && batches(plan, variant, decision.sizes);
     pass.folded = decision.sizes.folded > 0;
     fit_loops(decision.loops, &pass);
-    return pass;
-  }
-  ReadyPass ready_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, const Decision& decision,
-                       PassMode mode, int rows) const {
-    Pass pass = pass_of(plan, variant, group, decision, mode);
     if (rows > 0) fit_loops({rows}, &pass);
     Code code;
     if (pass.interpreted()) code.interpretation = script_of(&pass);
     else code.source = source_of(pass);
+    return {std::move(pass), std::move(code)};
+  }
+  std::vector<WrittenPass> all_written(const Plan& plan, const Variant& variant, const Decision& decision,
+                                       PassMode mode) const {
+    std::vector<WrittenPass> all;
+    for (const OutputGroup& group : output_groups(variant))
+      all.push_back(written(plan, variant, group, decision, mode, 0));
+    return all;
+  }
+  ReadyPass started(WrittenPass written, const Decision& decision) const {
+    const Pass& pass = written.pass;
     std::vector<device::Device*> devices;
     for (int number : numbers())
-      if (devices.empty() || may_spread(variant, group)) devices.push_back(&device::open(number));
-    const double slowness = pass.interpreted() ? slower(code.interpretation) : 1;
-    return make_ready(std::move(pass), std::move(code), std::move(devices), decision.loops.split,
-                      sweep_seconds(plan, variant, decision.sizes, kGpuMachine) * slowness);
+      if (devices.empty() || may_spread(*pass.variant, pass.group)) devices.push_back(&device::open(number));
+    const double slowness = pass.interpreted() ? slower(written.code.interpretation) : 1,
+                 seconds = sweep_seconds(*pass.plan, *pass.variant, decision.sizes, kGpuMachine) * slowness;
+    return make_ready(std::move(written), std::move(devices), decision.loops.split, seconds);
   }
 
   // How much longer than what is written out.
@@ -385,7 +386,7 @@ std::vector<int> numbers_in(const std::string& text) {
 }  // namespace cuda
 
 const Backend& cuda_backend(const std::string& devices) {
-  // Prepared plans remember back ends by their address.
+  // Kept plans remember back ends by their address.
   static std::map<std::string, cuda::Gpu>& known = *new std::map<std::string, cuda::Gpu>;
   const auto at = known.find(devices);
   if (at != known.end()) return at->second;

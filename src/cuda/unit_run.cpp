@@ -18,8 +18,7 @@ void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const Unit
   if (partial) partial->cut = cut;
   const Range rows{0, full->pass.all.lanes};
   device::Device& device = *full->devices[0];
-  try {
-    device.enter();
+  on_devices(full->devices, [&] {
     PassRun run(*full, 0, task, rows);
     run.enter_units(table, room, task.poll);
     run.sweep_units(0, table.full);
@@ -33,10 +32,7 @@ void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const Unit
       device.wait();
     }
     run.end_units(table);
-  } catch (...) {
-    device.wait_after_failure();
-    throw;
-  }
+  });
 }
 
 // Makes the one window ready.

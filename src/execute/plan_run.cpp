@@ -56,26 +56,20 @@ Decision PlanRun::decision() const {
   return decision;
 }
 
-const std::shared_ptr<Executable>& PlanRun::executable(Prepared* prepared, Host* host) {
+const std::shared_ptr<Executable>& PlanRun::executable(KeptPlan* kept, Host* host) {
   if (!executable_) {
     // A GPU that is there and cannot be used is worth a word.
     if (!chosen_.missed.empty() && device::gpu_is_here()) host->say("kernweave computes on the CPU: " + chosen_.missed);
-    executable_ = prepared->executable(plan, chosen_.decision);
+    executable_ = kept->executable(plan, chosen_.decision);
   }
   return executable_;
 }
 
-void PlanRun::run(Prepared* prepared, Host* host, const std::vector<Task>& tasks) {
-  if (chosen_.decision.loops.boxes == Boxes::none) return executable(prepared, host)->run_all(tasks);
-  for (const Task& task : tasks)
-    if (!run_by_boxes(prepared, host, task)) executable(prepared, host)->run(task);
-}
-
-bool PlanRun::run_by_boxes(Prepared* prepared, Host* host, const Task& task) {
-  if (chosen_.decision.loops.boxes == Boxes::none) return false;
-  const bool paid = executable(prepared, host)->run_by_boxes(task);
-  found_ = paid ? Boxes::always : Boxes::none;
-  return paid;
+bool PlanRun::pays(KeptPlan* kept, Host* host, Task* task) {
+  if (!may_go_by_boxes()) return false;
+  task->by_boxes = executable(kept, host)->boxes_pay(*task);
+  found_ = task->by_boxes ? Boxes::always : Boxes::none;
+  return task->by_boxes;
 }
 
 Task PlanRun::task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run) {

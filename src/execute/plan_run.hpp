@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 #include "execute/data.hpp"
-#include "execute/prepared.hpp"
+#include "execute/kept_plan.hpp"
 
 namespace kernweave {
 
@@ -42,11 +42,11 @@ class PlanRun {
   // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
   bool stays() const { return backend().holds_data() && data.resident(); }
   // Returns the executable of the chosen schedule; task() returns the task of one run.
-  const std::shared_ptr<Executable>& executable(Prepared* prepared, Host* host);
+  const std::shared_ptr<Executable>& executable(KeptPlan* kept, Host* host);
   Task task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run = 0);
-  void run(Prepared* prepared, Host* host, const std::vector<Task>& tasks);
-  // No, having done nothing, where boxes are not decided on, or a trial tells that they do not pay.
-  bool run_by_boxes(Prepared* prepared, Host* host, const Task& task);
+  // Tells whether boxes are decided on. pays(): and a trial tells that they pay for the task, which goes by them then.
+  bool may_go_by_boxes() const { return chosen_.decision.loops.boxes != Boxes::none; }
+  bool pays(KeptPlan* kept, Host* host, Task* task);
 
   const Plan& plan;
   const Sizes sizes;

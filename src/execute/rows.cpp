@@ -8,12 +8,6 @@
 namespace kernweave {
 namespace {
 
-// Values of pairs that do not exist are 0. A block of rows of a pair map may end after what was asked for.
-void clear_rows(const Range& rows, const Output& output, const Sizes& sizes, const Result& result) {
-  const std::int64_t columns = sizes.j * output.width * output.places;
-  for (std::int64_t c = 0; c < columns; ++c) std::fill_n(result.values + rows.from + c * sizes.i, rows.size(), 0.0);
-}
-
 void check_rows(const Range& rows, const Grain& whole) {
   internal_check(whole.rows > 0, "rows of what is computed as a whole: ", whole.why);
   const auto border = [&](std::int64_t row) { return row == whole.all || (row >= 0 && row % whole.rows == 0); };
@@ -23,30 +17,10 @@ void check_rows(const Range& rows, const Grain& whole) {
 
 }  // namespace
 
-// Runs the first step, or the only step, of a call.
-void Execution::run_sum(const std::vector<Task>& tasks, ResultRows* block) {
-  if (block) first_->executable(prepared_.get(), host_)->run_rows(tasks, block);
-  else first_->run(prepared_.get(), host_, tasks);
-}
-
-// A second step has borders of its own: it takes more rows than have a sum, and those have no results.
-void Execution::run_after(std::size_t k, const std::vector<Task>& tasks, ResultRows* block) {
-  PlanRun& after = *after_[k];
-  if (!block) return after.run(prepared_.get(), host_, tasks);
-  const Range& rows = block->found[k].range;
-  if (!block->told || rows.size() == 0) return;
-  const std::shared_ptr<Executable>& executable = after.executable(prepared_.get(), host_);
-  const Grain grain = executable->grain();
-  const std::int64_t end = (rows.to + grain.rows - 1) / grain.rows * grain.rows;
-  ResultRows own{{rows.from / grain.rows * grain.rows, std::min(end, grain.all)}, block->plainly};
-  executable->run_rows(tasks, &own);
-  block->told = block->told && own.told;
-}
-
 bool Execution::boxes_pay(PlanRun* run, const ExistingPairs& pairs) {
-  Task task = run->task(settings_, host_, std::vector<Result>(prepared_->plan.variants.back().outputs.size()));
+  Task task = run->task(settings_, host_, std::vector<Result>(outputs().size()));
   task.restriction.pairs = pairs;
-  return run->executable(prepared_.get(), host_)->boxes_pay(task);
+  return executable_of(run).boxes_pay(task);
 }
 
 // A trial is held before others are told what to do. Several runs would each have an order of their own.
@@ -63,14 +37,14 @@ void Execution::settle_boxes() {
 // Why a call that has rows is not dealt out; empty if it is.
 std::string Execution::why_whole() {
   if (sizes_.runs() == 0) return "there is nothing to compute";
-  if (!after_.empty() && prepared_->plan.stages->separable) return "separable: the sums are the same for all rows";
-  const Grain grain = first_->executable(prepared_.get(), host_)->grain();
+  if (!after_.empty() && kept_->plan.stages->separable) return "separable: the sums are the same for all rows";
+  const Grain grain = executable_of(first_.get()).grain();
   if (!grain.why.empty()) return grain.why;
   const bool special = pairs_.map || sizes_.folded > 0;
   if (grain.rows == 0 || (special && !grain.everywhere))
     return std::string("the back end ") + first_->backend().name() + " computes it as a whole";
   for (const auto& after : after_)
-    if (after->executable(prepared_.get(), host_)->grain().rows == 0) return "its second step is computed as a whole";
+    if (executable_of(after.get()).grain().rows == 0) return "its second step is computed as a whole";
   if (grain.folded && !after_.empty()) return "sums over all pairs, which a second step goes on with";
   return "";
 }
@@ -82,7 +56,7 @@ Grain Execution::grain() {
   grain.why = why_whole();
   if (!grain.why.empty()) return grain;
   const bool masked = partial_ && partial_->decision().loops.boxes != Boxes::none;
-  grain = (masked ? *partial_ : *first_).executable(prepared_.get(), host_)->grain();
+  grain = executable_of(masked ? partial_.get() : first_.get()).grain();
   if (!after_.empty() || sizes_.runs() != 1 || keeps(Keep::both)) grain.columns = 0;
   return grain;
 }
@@ -98,7 +72,7 @@ std::vector<bool> Execution::read_along(Axis axis) {
   std::vector<PlanRun*> steps = others();
   steps.push_back(first_.get());
   for (PlanRun* run : steps) {
-    const bool more = whole.rows % run->executable(prepared_.get(), host_)->grain().rows != 0;
+    const bool more = whole.rows % executable_of(run).grain().rows != 0;
     if (more || run->decision().loops.boxes != Boxes::none) return none;
     const std::vector<Variable>& variables = run->plan.variables;
     const auto is_read = [&](std::size_t v, bool elsewhere) {
@@ -113,8 +87,7 @@ std::vector<bool> Execution::read_along(Axis axis) {
 }
 
 bool Execution::keeps(Keep keep) const {
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
-  return std::any_of(outputs.begin(), outputs.end(), [&](const Output& o) { return o.keep == keep; });
+  return std::any_of(outputs().begin(), outputs().end(), [&](const Output& o) { return o.keep == keep; });
 }
 
 std::vector<bool> Execution::read_by_rows() {
@@ -124,51 +97,14 @@ std::vector<bool> Execution::read_by_rows() {
 
 std::vector<bool> Execution::read_by_columns() { return read_along(keeps(Keep::j) ? Axis::i : Axis::j); }
 
-// Calls compute() for tasks that are computed together.
-void Execution::for_all(const std::vector<Result>& results, const Compute& compute) {
-  if (!pairs_.map) return compute(Together{first_.get(), all_tasks(results)}, results);
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
-  for (std::int64_t run = 0; run < sizes_.runs(); ++run) {
-    const std::vector<Result> mine = results_of(run, results);
-    Together all = restricted(run, ordered_->any() ? ordered_->room(outputs, mine) : mine);
-    if (partial_) all.tasks[0].restriction.task = &*all.of_partial;
-    if (partial_ && partial_->decision().loops.boxes != Boxes::none) {
-      all.plan = partial_.get();
-      all.tasks.clear();
-      all.tasks.push_back(*all.of_partial);
-    }
-    compute(all, mine);
-  }
-}
-
-// Rows in the order of the data, of points that were put in another.
-void Execution::order(ResultRows* block) const {
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
-  for (std::size_t k = 0; k < outputs.size(); ++k) ordered_->name(outputs[k].keep, &block->found[k]);
-}
-
+// Rows of points that were put in another order are named in the order of the data.
 ResultRows Execution::run_rows(const Range& rows, bool plainly) {
   const Grain whole = grain();
   check_rows(rows, whole);
   internal_check(!whole.folded, "rows of a call that keeps none");
   ResultRows block{rows, plainly};
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
-  const std::vector<Result> results = room_for_results(false);
-  if (!after_.empty())
-    for (std::int64_t run = 0; run < sizes_.runs(); ++run)
-      run_in_two_steps(run, false, results_of(run, results), &block);
-  else
-    for_all(results, [&](const Together& all, const std::vector<Result>& mine) {
-      for (std::size_t k = 0; k < outputs.size(); ++k)
-        if (pairs_.map && outputs[k].keep == Keep::both && all.tasks[0].results[k].values)
-          clear_rows({rows.from, std::min(rows.to + whole.rows, sizes_.i)}, outputs[k], sizes_,
-                     all.tasks[0].results[k]);
-      const bool told = block.told;
-      all.plan->executable(prepared_.get(), host_)->run_rows(all.tasks, &block);
-      block.told = block.told && told;
-      if (ordered_ && ordered_->any()) ordered_->put_back(outputs, mine, &block.found);
-    });
-  if (ordered_ && ordered_->any()) order(&block);
+  compute(room_for_results(false), false, &block);
+  for (std::size_t k = 0; k < outputs().size() && ordered(); ++k) ordered_->name(outputs()[k].keep, &block.found[k]);
   return block;
 }
 
@@ -177,9 +113,8 @@ Execution::PackedStates Execution::run_states(const Range& rows, const Range& co
   check_rows(rows, whole);
   internal_check(columns.size() > 0 ? whole.columns > 0 : whole.folded, "states of a call that leaves none");
   PackedStates found;
-  const std::vector<Result> nowhere(prepared_->plan.variants.back().outputs.size());
-  for_all(nowhere, [&](const Together& all, const std::vector<Result>&) {
-    found.push_back(all.plan->executable(prepared_.get(), host_)->run_block(all.tasks, rows, columns)->pack());
+  for_all(std::vector<Result>(outputs().size()), nullptr, [&](Executable& executable, const Tasks& tasks) {
+    found.push_back(executable.states(tasks, rows, columns));
   });
   return found;
 }
@@ -187,16 +122,14 @@ Execution::PackedStates Execution::run_states(const Range& rows, const Range& co
 void Execution::finish(const std::vector<PackedStates>& in_order) {
   grain();
   std::size_t at = 0;
-  for_all(room_for_results(false), [&](const Together& all, const std::vector<Result>& mine) {
-    Executable& executable = *all.plan->executable(prepared_.get(), host_);
-    std::vector<std::unique_ptr<States>> states;
+  for_all(room_for_results(false), nullptr, [&](Executable& executable, const Tasks& tasks) {
+    std::vector<const std::vector<char>*> states;
     for (const PackedStates& block : in_order) {
       user_check(at < block.size(), Fault::input, "blocks of another call");
-      states.push_back(executable.unpack(block[at]));
+      states.push_back(&block[at]);
     }
     ++at;
-    executable.finish(all.tasks, std::move(states));
-    if (ordered_ && ordered_->any()) ordered_->put_back(prepared_->plan.variants.back().outputs, mine);
+    executable.finish(tasks, states);
   });
 }
 

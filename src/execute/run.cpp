@@ -31,14 +31,14 @@ double factor_of(const Finish& finish, const Sizes& sizes) {
 
 }  // namespace
 
-Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
+Execution::Execution(std::shared_ptr<KeptPlan> kept, std::vector<OperandData> operands, const Known& known,
                      Settings settings, Host* host)
-    : prepared_(std::move(prepared)),
+    : kept_(std::move(kept)),
       operands_(std::move(operands)),
       settings_(std::move(settings)),
       host_(host),
-      sizes_(sizes_of(prepared_->plan, operands_, Data(prepared_->plan, operands_, host).views(), known)) {
-  const Plan& plan = prepared_->plan;
+      sizes_(sizes_of(kept_->plan, operands_, Data(kept_->plan, operands_, host).views(), known)) {
+  const Plan& plan = kept_->plan;
   sizes_.folded = settings_.folded;
   internal_check(sizes_.outer.size() >= static_cast<std::size_t>(sizes_.folded), "fewer outer axes than are folded");
   internal_check(sizes_.folded == 0 || plan.pairs == Pairs::all, "restricted pairs with outer axes that are folded");
@@ -52,7 +52,7 @@ Execution::Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData
   if (pairs_.along(true).partial_pairs() > 0) partial_ = run_of_partial();
   ordered_ = std::make_unique<Ordered>(pairs_, sizes_);
   keep_to_able_device();
-  if (!ordered_->any()) return;
+  if (!ordered()) return;
   ordered_->arrange(first_.get());
   if (partial_) ordered_->arrange(partial_.get());
 }
@@ -63,11 +63,11 @@ void Execution::set_out(int steps) {
   sums_.clear();
   if (steps == 1) {
     const bool rectangles = !pairs_.map || pairs_.map->rectangles();
-    first_ = std::make_unique<PlanRun>(prepared_->plan, sizes_, operands_, host_,
+    first_ = std::make_unique<PlanRun>(kept_->plan, sizes_, operands_, host_,
                                        rectangles && sizes_.folded == 0 ? settings_.boxes : Boxes::none);
     return;
   }
-  const Stages& stages = *prepared_->plan.stages;
+  const Stages& stages = *kept_->plan.stages;
   const std::vector<Output>& sums = stages.sums.variants.back().outputs;
   first_ = std::make_unique<PlanRun>(stages.sums, sizes_of_sums(stages, sizes_), operands_, host_);
   sums_.resize(sums.size());
@@ -82,9 +82,9 @@ void Execution::set_out(int steps) {
 // Makes the plan run for restricted pairs with a condition. By boxes, the masked plan runs over the enclosing
 // rectangles, if both plans have the same precision.
 std::unique_ptr<PlanRun> Execution::run_of_partial() {
-  const Plan& partial = *prepared_->plan.partial;
+  const Plan& partial = *kept_->plan.partial;
   const std::int64_t largest = std::max(sizes_.i, sizes_.j);
-  const bool alike = in_float32(partial, largest) == in_float32(prepared_->plan, largest);
+  const bool alike = in_float32(partial, largest) == in_float32(kept_->plan, largest);
   const PairMap* const whole = pairs_.map->whole.get();
   return std::make_unique<PlanRun>(partial, sizes_, operands_, host_,
                                    whole && whole->rectangles() && alike ? settings_.boxes : Boxes::none);
@@ -102,7 +102,7 @@ void Execution::replace(int operand, const double* numbers, Kept* kept) {
       view.data = numbers;
       view.kept = kept;
       run->data.put(v, view);
-      if (ordered_ && ordered_->any()) ordered_->arrange(run, v);
+      if (ordered()) ordered_->arrange(run, v);
     }
     if (asks_of(run->plan, run->sizes, operand)) run->reconsider();
   };
@@ -112,20 +112,19 @@ void Execution::replace(int operand, const double* numbers, Kept* kept) {
 }
 
 std::vector<Result> Execution::room_for_results(bool stays) {
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   std::vector<Result> results;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    results.push_back(host_->allocate(k, outputs[k], sizes_, stays));
-    results.back().factor = factor_of(outputs[k].finish, sizes_);
+  for (const Output& o : outputs()) {
+    results.push_back(host_->allocate(results.size(), o, sizes_, stays));
+    results.back().factor = factor_of(o.finish, sizes_);
   }
   return results;
 }
 
 std::vector<Result> Execution::results_of(std::int64_t run, std::vector<Result> results) const {
   if (sizes_.outer.empty()) return results;
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const std::int64_t each = kept_rows(outputs[k].keep, sizes_) * outputs[k].width * outputs[k].places;
+    const Output& o = outputs()[k];
+    const std::int64_t each = kept_rows(o.keep, sizes_) * o.width * o.places;
     Result& r = results[k];
     r.before = run % sizes_.kept_runs() * each;
     r.all = sizes_.kept_runs() * each;
@@ -139,28 +138,76 @@ std::vector<Result> Execution::results_of(std::int64_t run, std::vector<Result> 
 void Execution::expect() {
   if (pairs_.map || !after_.empty() || sizes_.runs() == 0) return;
   first_->schedule(settings_.device);
-  first_->executable(prepared_.get(), host_);
+  executable_of(first_.get());
 }
 
 void Execution::run() {
-  const std::int64_t runs = sizes_.runs();
-  if (runs > 0) decide();
-  const bool stays = runs > 0 && first_->stays() && !(ordered_ && ordered_->any());
+  const bool any = sizes_.runs() > 0;
+  if (any) decide();
+  const bool stays = any && first_->stays() && !ordered();
   const std::vector<Result> results = room_for_results(stays);
-  if (!pairs_.map && after_.empty() && runs > 0) first_->run(prepared_.get(), host_, all_tasks(results));
-  else
-    for (std::int64_t k = 0; k < runs; ++k)
-      if (pairs_.map) run_restricted(k, results_of(k, results));
-      else run_in_two_steps(k, stays, results_of(k, results));
+  if (any) compute(results, stays, nullptr);
   const std::string news = device::news_of_cache();
   if (!news.empty()) host_->say(news);
 }
 
-std::vector<Task> Execution::all_tasks(const std::vector<Result>& results) {
-  std::vector<Task> tasks;
-  for (std::int64_t k = 0; k < sizes_.runs(); ++k)
-    tasks.push_back(first_->task(settings_, host_, results_of(k, results), k));
+void Execution::compute(const std::vector<Result>& results, bool stays, ResultRows* block) {
+  if (after_.empty())
+    return for_all(results, block, [&](Executable& executable, const Tasks& tasks) { executable.run(tasks, block); });
+  for (std::int64_t run = 0; run < sizes_.runs(); ++run)
+    run_in_two_steps(run, stays, results_of(run, results), block);
+}
+
+Execution::Tasks Execution::tasks_of(PlanRun* plan, std::int64_t run, const std::vector<Result>& results) {
+  Tasks tasks;
+  tasks.push_back(plan->task(settings_, host_, results, run));
   return tasks;
+}
+
+void Execution::for_all(const std::vector<Result>& results, const ResultRows* block, const Compute& compute) {
+  if (pairs_.map || first_->may_go_by_boxes()) return for_each(results, block, compute);
+  Tasks tasks;
+  for (std::int64_t run = 0; run < sizes_.runs(); ++run)
+    tasks.push_back(first_->task(settings_, host_, results_of(run, results), run));
+  compute(executable_of(first_.get()), tasks);
+}
+
+// Partial spans have their own plan, which does all of it if it goes by boxes.
+void Execution::for_each(const std::vector<Result>& results, const ResultRows* block, const Compute& compute) {
+  for (std::int64_t run = 0; run < sizes_.runs(); ++run) {
+    const std::vector<Result> mine = results_of(run, results);
+    const std::vector<Result> here = ordered() ? ordered_->room(outputs(), mine) : mine;
+    if (pairs_.map) clear(here, block);
+    Tasks whole = tasks_of(first_.get(), run, here), masked;
+    Restriction& restriction = whole[0].restriction;
+    restriction.pairs = pairs_;
+    if (partial_) {
+      masked = tasks_of(partial_.get(), run, here);
+      masked[0].restriction.pairs = {pairs_.map->whole, pairs_.swapped};
+      restriction.partial = partial_->executable(kept_.get(), host_);
+      restriction.task = masked.data();
+    }
+    if (partial_ && partial_->pays(kept_.get(), host_, masked.data())) {
+      compute(executable_of(partial_.get()), masked);
+    } else {
+      first_->pays(kept_.get(), host_, whole.data());
+      compute(executable_of(first_.get()), whole);
+    }
+    if (ordered()) ordered_->put_back(outputs(), mine, block ? &block->found : nullptr);
+  }
+}
+
+// Values of pairs that do not exist are 0 where every pair has its own. A block of rows of a pair map may end after
+// what was asked for.
+void Execution::clear(const std::vector<Result>& results, const ResultRows* block) {
+  const Range rows =
+      block ? Range{block->rows.from, std::min(block->rows.to + grain().rows, sizes_.i)} : Range{0, sizes_.i};
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Output& o = outputs()[k];
+    if (o.keep != Keep::both || !results[k].values) continue;
+    for (std::int64_t c = 0; c < sizes_.j * o.width * o.places; ++c)
+      std::fill_n(results[k].values + rows.from + c * sizes_.i, rows.size(), 0.0);
+  }
 }
 
 // Sets the device to the CPU if a GPU cannot compute the restricted pairs. choose() finds out whether there is a GPU.
@@ -172,8 +219,8 @@ void Execution::keep_to_able_device() {
     if (device == "auto" ? backend->holds_data() : device == backend->name()) gpu = backend;
   // Code for a GPU counts row numbers.
   const auto counts = [&](const Plan& plan) {
-    return ordered_->any() && std::any_of(plan.variables.begin(), plan.variables.end(),
-                                          [](const Variable& v) { return v.source == Source::counter; });
+    return ordered() && std::any_of(plan.variables.begin(), plan.variables.end(),
+                                    [](const Variable& v) { return v.source == Source::counter; });
   };
   const auto can = [&](const PlanRun* run) {
     return !run || (gpu && gpu->can(run->plan, run->plan.variants.back(), sizes_).yes && !counts(run->plan));
@@ -216,35 +263,9 @@ void Execution::decide() {
   for (PlanRun* other : others()) other->schedule(device_of_others(first_->backend()));
 }
 
-// Partial spans by their own plan, which does all of it if it goes by boxes.
-Execution::Together Execution::restricted(std::int64_t run, const std::vector<Result>& here) {
-  Together all{first_.get(), {}};
-  all.tasks.push_back(first_->task(settings_, host_, here, run));
-  all.tasks[0].restriction.pairs = pairs_;
-  if (!partial_) return all;
-  all.of_partial.emplace(partial_->task(settings_, host_, here, run));
-  all.of_partial->restriction.pairs = {pairs_.map->whole, pairs_.swapped};
-  all.tasks[0].restriction.partial = partial_->executable(prepared_.get(), host_);
-  return all;
-}
-
-// Values of pairs that do not exist are 0 where every pair has its own.
-void Execution::run_restricted(std::int64_t run, const std::vector<Result>& results) {
-  const std::vector<Output>& outputs = prepared_->plan.variants.back().outputs;
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (outputs[k].keep == Keep::both && results[k].values)
-      std::fill_n(results[k].values, kept_rows(Keep::both, sizes_) * outputs[k].width * outputs[k].places, 0.0);
-  const std::vector<Result> here = ordered_->any() ? ordered_->room(outputs, results) : results;
-  Together all = restricted(run, here);
-  if (partial_) all.tasks[0].restriction.task = &*all.of_partial;
-  if (!partial_ || !partial_->run_by_boxes(prepared_.get(), host_, *all.of_partial))
-    first_->run(prepared_.get(), host_, all.tasks);
-  if (ordered_->any()) ordered_->put_back(outputs, results);
-}
-
 // Sums of as many components as the output has are written where the output will be.
 Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) {
-  if (in_place(prepared_->plan, k)) {
+  if (in_place(kept_->plan, k)) {
     Result sum = result;
     sum.factor = 1;
     return sum;
@@ -273,16 +294,24 @@ void Execution::put_sum(std::size_t k, const Result& sum) {
 void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, ResultRows* block) {
   std::vector<Result> sums;
   for (std::size_t k = 0; k < results.size(); ++k) sums.push_back(room_for_sum(k, stays, results[k]));
-  const auto tasks = [&](PlanRun* plan, const std::vector<Result>& to) {
-    std::vector<Task> one;
-    one.push_back(plan->task(settings_, host_, to, run));
-    return one;
-  };
-  run_sum(tasks(first_.get(), sums), block);
+  executable_of(first_.get()).run(tasks_of(first_.get(), run, sums), block);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     put_sum(k, sums[k]);
-    run_after(k, tasks(after_[k].get(), {results[k]}), block);
+    run_after(k, tasks_of(after_[k].get(), run, {results[k]}), block);
   }
+}
+
+// A second step has borders of its own: it takes more rows than have a sum, and those have no results.
+void Execution::run_after(std::size_t k, const Tasks& tasks, ResultRows* block) {
+  Executable& executable = executable_of(after_[k].get());
+  if (!block) return executable.run(tasks, nullptr);
+  const Range& rows = block->found[k].range;
+  if (!block->told || rows.size() == 0) return;
+  const Grain grain = executable.grain();
+  const std::int64_t end = (rows.to + grain.rows - 1) / grain.rows * grain.rows;
+  ResultRows own{{rows.from / grain.rows * grain.rows, std::min(end, grain.all)}, block->plainly};
+  executable.run(tasks, &own);
+  block->told = block->told && own.told;
 }
 
 const Backend& Execution::backend() {
@@ -295,7 +324,7 @@ Schedule Execution::schedule() {
   Schedule chosen = first_->schedule(settings_.device);
   chosen.decision = decision();
   if (!after_.empty())
-    chosen.reason += prepared_->plan.stages->separable ? ", separable: each axis by itself"
+    chosen.reason += kept_->plan.stages->separable ? ", separable: each axis by itself"
                                                        : ", factors along the kept axis after the sum";
   if (partial_ && partial_->decision().loops.boxes != Boxes::none) chosen.reason += ", by boxes of points";
   return chosen;
@@ -314,7 +343,7 @@ std::vector<Schedule> Execution::candidates() {
   std::vector<Schedule> all;
   const int usual = after_.empty() ? 1 : 2;
   for (const int steps : {usual, 3 - usual}) {
-    if (steps == 2 && !may_be_two_steps(prepared_->plan, sizes_)) continue;
+    if (steps == 2 && !may_be_two_steps(kept_->plan, sizes_)) continue;
     if (steps != usual) set_out(steps);
     for (Schedule& candidate : first_->candidates(settings_.device)) {
       Decision& decision = candidate.decision;
@@ -331,7 +360,7 @@ std::vector<Schedule> Execution::candidates() {
 
 void Execution::take(const Decision& decision) {
   const bool two = decision.steps == 2;
-  user_check(!two || may_be_two_steps(prepared_->plan, sizes_), Fault::input,
+  user_check(!two || may_be_two_steps(kept_->plan, sizes_), Fault::input,
              "a decision for two steps, of a formula that has one");
   if (two != !after_.empty()) set_out(decision.steps);
   const std::vector<PlanRun*> all = others();

@@ -9,11 +9,11 @@
 
 namespace kernweave {
 
-// A prepared plan on its operands, run as often as one likes: once, or for each point of outer axes, as they were
+// A kept plan on its operands, run as often as one likes: once, or for each point of outer axes, as they were
 // decided on together.
 class Execution {
  public:
-  Execution(std::shared_ptr<Prepared> prepared, std::vector<OperandData> operands, const Known& known,
+  Execution(std::shared_ptr<KeptPlan> kept, std::vector<OperandData> operands, const Known& known,
             Settings settings, Host* host);
 
   const Sizes& sizes() const { return sizes_; }
@@ -64,30 +64,28 @@ class Execution {
   std::string device_of_others(const Backend& first) const;
   void agree_on_device();
   void decide();
-  // A set of runs computed together: all runs, or a single run if pairs are restricted.
-  struct Together {
-    PlanRun* plan;
-    std::vector<Task> tasks;
-    std::optional<Task> of_partial{};
-  };
-  std::vector<Task> all_tasks(const std::vector<Result>& results);
-  Together restricted(std::int64_t run, const std::vector<Result>& here);
-  using Compute = std::function<void(const Together& all, const std::vector<Result>& results)>;
-  void for_all(const std::vector<Result>& results, const Compute& compute);
-  void run_restricted(std::int64_t run, const std::vector<Result>& results);
-  void run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, ResultRows* block = nullptr);
-  void run_sum(const std::vector<Task>& tasks, ResultRows* block);
-  void run_after(std::size_t k, const std::vector<Task>& tasks, ResultRows* block);
+  using Tasks = std::vector<Task>;
+  Tasks tasks_of(PlanRun* plan, std::int64_t run, const std::vector<Result>& results);
+  // Calls compute() for runs that are computed together: for all of them, or one after the other.
+  using Compute = std::function<void(Executable& executable, const Tasks& tasks)>;
+  void for_all(const std::vector<Result>& results, const ResultRows* block, const Compute& compute);
+  void for_each(const std::vector<Result>& results, const ResultRows* block, const Compute& compute);
+  void compute(const std::vector<Result>& results, bool stays, ResultRows* block);
+  void clear(const std::vector<Result>& results, const ResultRows* block);
+  void run_in_two_steps(std::int64_t run, bool stays, const std::vector<Result>& results, ResultRows* block);
+  void run_after(std::size_t k, const Tasks& tasks, ResultRows* block);
   void settle_boxes();
   bool boxes_pay(PlanRun* run, const ExistingPairs& pairs);
   std::string why_whole();
   bool keeps(Keep keep) const;
   std::vector<bool> read_along(Axis axis);
-  void order(ResultRows* block) const;
+  bool ordered() const { return ordered_ && ordered_->any(); }
+  const std::vector<Output>& outputs() const { return kept_->plan.variants.back().outputs; }
+  Executable& executable_of(PlanRun* plan) { return *plan->executable(kept_.get(), host_); }
   Result room_for_sum(std::size_t k, bool stays, const Result& result);
   void put_sum(std::size_t k, const Result& sum);
 
-  const std::shared_ptr<Prepared> prepared_;
+  const std::shared_ptr<KeptPlan> kept_;
   std::vector<OperandData> operands_;
   Settings settings_;
   Host* const host_;

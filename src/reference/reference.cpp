@@ -230,7 +230,12 @@ class TwoLoops : public Executable {
   TwoLoops(const Plan& plan, const Decision& decision)
       : plan_(plan), variant_(plan.variants[static_cast<std::size_t>(decision.variant)]), sizes_(decision.sizes) {}
 
-  void run(const Task& task) override {
+  void run(const std::vector<Task>& tasks, ResultRows*) override {
+    for (const Task& task : tasks) run(task);
+  }
+
+ private:
+  void run(const Task& task) const {
     const Restriction& restriction = task.restriction;
     PairSpans all(sizes_.i, sizes_.j);
     const PairSpan every{{0, sizes_.j}};
@@ -255,7 +260,6 @@ class TwoLoops : public Executable {
     for (OutputFold& fold : folds) fold.end();
   }
 
- private:
   // Looks for the user now and then.
   class Clock {
    public:

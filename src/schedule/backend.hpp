@@ -1,4 +1,4 @@
-// The interface of a back end. Implemented to the right, listed once in execute/prepared.cpp.
+// The interface of a back end. Implemented to the right, listed once in execute/kept_plan.cpp.
 #pragma once
 #include <functional>
 #include <limits>
@@ -60,14 +60,7 @@ struct Task {
   std::function<void()> collect;                    // frees memory, of devices too, that nobody needs any more
   Restriction restriction{};                        // of a plan of restricted pairs
   std::int64_t columns_before = 0;                  // of other runs that are folded with this one: places count on
-};
-
-// The states that a block of the whole leaves: its rows wait for the states of other columns. Packed states are bytes
-// for another process of the same build and model.
-class States {
- public:
-  virtual ~States() = default;
-  virtual std::vector<char> pack() const = 0;
+  bool by_boxes = false;                            // as boxes_pay() tells
 };
 
 // The borders at which pairs may be cut into blocks of the whole. Rows are the points of the kept axis (i if both are
@@ -105,23 +98,16 @@ struct ResultRows {
 class Executable {
  public:
   virtual ~Executable() = default;
-  virtual void run(const Task& task) = 0;
-  // The runs of outer axes.
-  virtual void run_all(const std::vector<Task>& tasks) {
-    for (const Task& task : tasks) run(task);
-  }
-  // Runs by boxes of points, if so decided; false if a trial tells that boxes do not pay, and nothing was done.
-  virtual bool run_by_boxes(const Task&) { return false; }
+  // Sets a task out by boxes of points, if so decided; no where a trial tells that boxes do not pay.
   virtual bool boxes_pay(const Task&) { return false; }
-
   virtual Grain grain() { return {}; }
-  // Computes rows of the results of all runs, in their places; for outputs that keep rows.
-  virtual void run_rows(const std::vector<Task>&, ResultRows*) {}
-  // The states that these columns leave in these rows; without columns, that all do.
-  virtual std::unique_ptr<States> run_block(const std::vector<Task>&, const Range&, const Range&) { return nullptr; }
-  virtual std::unique_ptr<States> unpack(const std::vector<char>&) { return nullptr; }
-  // Results of the whole from the states of all blocks: by rows, and for the same rows by columns.
-  virtual void finish(const std::vector<Task>&, std::vector<std::unique_ptr<States>>) {}
+  // Computes all results of the runs of outer axes, in their places; or, of outputs that keep rows, a block of rows.
+  virtual void run(const std::vector<Task>& tasks, ResultRows* block) = 0;
+  // Returns the states that these columns leave in these rows, which wait for the states of other columns; without
+  // columns, those that all do. They are bytes for another process of the same build and model.
+  virtual std::vector<char> states(const std::vector<Task>&, const Range&, const Range&) { return {}; }
+  // Makes results of the states of all blocks: by rows, and for the same rows by columns.
+  virtual void finish(const std::vector<Task>&, const std::vector<const std::vector<char>*>&) {}
 };
 
 class Backend {

@@ -162,7 +162,7 @@ class Engine : public Operator {
     view.rows = columns;
     view.columns = plans_[k].width;
     run->host.operands = &run->operands;
-    run->execution = std::make_unique<Execution>(plans_[k].prepared, run->operands, known_, settings, &run->host);
+    run->execution = std::make_unique<Execution>(plans_[k].kept, run->operands, known_, settings, &run->host);
   }
 
   // --- on a device ---
@@ -188,7 +188,7 @@ class Engine : public Operator {
     const ExistingPairs& pairs = known_.pairs;
     if (pairs.map && !(pairs.order(true).empty() && pairs.order(false).empty())) return nullptr;
     if (std::any_of(plan.operands.begin(), plan.operands.end(), sparse)) return nullptr;
-    if (asks_of(plan.prepared->plan, {rows, columns}, plan.vector)) return nullptr;
+    if (asks_of(plan.kept->plan, {rows, columns}, plan.vector)) return nullptr;
     const Backend& backend = there(plans_.size() - 1).execution->backend();
     if (!backend.holds_data() || !columns_may_stay(backend.holder())) return nullptr;
     holder_ = backend.name();
@@ -305,7 +305,7 @@ void Entries::run(EntriesPlan* plan, const View& rows, const View& columns, doub
   host.operands = &plan->operands;
   Settings settings = settings_;
   if (few && settings.device != "reference") settings.device = "cpu";
-  Execution(plan->prepared, plan->operands, Known(), settings, &host).run();
+  Execution(plan->kept, plan->operands, Known(), settings, &host).run();
 }
 
 void Entries::run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out) {
@@ -318,7 +318,7 @@ void Entries::run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& col
   put_places(*plan, list_of(rows), list_of(columns), &plan->there);
   EngineHost host(poll_);
   host.operands = &plan->there;
-  Execution execution(plan->prepared, plan->there, Known(), settings_, &host);
+  Execution execution(plan->kept, plan->there, Known(), settings_, &host);
   const Backend& backend = execution.backend();
   if (backend.holds_data() && backend.holder() == home->number()) {
     execution.run();

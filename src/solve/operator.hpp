@@ -56,13 +56,13 @@ OperatorPointer block_operator(std::vector<Parts> parts);
 OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right);
 
 // --- engine_operator.cpp -------------------------------------------------------------------------------------------
-// A lazy tensor as an operator: each product is a run of a plan that was prepared once.
+// A lazy tensor as an operator: each product is a run of a plan that is kept.
 
-// A prepared sum over j of a formula times an operand of so many components, and its data. Where the formula has
+// A sum over j, planned once, of a formula times an operand of so many components, and its data. Where the formula has
 // components, too, each of the operand's has as many results, side by side.
 struct ProductPlan {
   Index width, components;
-  std::shared_ptr<Prepared> prepared;
+  std::shared_ptr<KeptPlan> kept;
   std::vector<OperandData> operands;
   int vector;  // which of them is multiplied
 };
@@ -106,9 +106,9 @@ std::vector<int> rows_at(const RowIndices& places);
 // Some places out of `all`, as a column of a device, or of the host.
 Columns places_on(device::Device* device, const double* places, Index count, Index all);
 
-// A prepared plan that reads a formula at the places that two of its operands hold.
+// A kept plan that reads a formula at the places that two of its operands hold.
 struct EntriesPlan {
-  std::shared_ptr<Prepared> prepared;
+  std::shared_ptr<KeptPlan> kept;
   std::vector<OperandData> operands;
   int rows, columns;
   // The operands with data that lie on a device, and the owners of these data.

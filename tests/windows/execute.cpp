@@ -22,7 +22,7 @@ class CountingHost : public MemoryHost {
 };
 
 // The largest eigenvalue of a symmetric matrix of pairs by so many products with it, which call R never.
-double largest_eigenvalue(std::shared_ptr<Prepared> product, std::vector<OperandData> operands, const Known& known,
+double largest_eigenvalue(std::shared_ptr<KeptPlan> product, std::vector<OperandData> operands, const Known& known,
                           int vector, int products, const Settings& settings, CountingHost* host) {
   std::vector<double> v(static_cast<std::size_t>(operands[static_cast<std::size_t>(vector)].view.rows), 1.0);
   Execution execution(std::move(product), std::move(operands), known, settings, host);
@@ -37,7 +37,7 @@ double largest_eigenvalue(std::shared_ptr<Prepared> product, std::vector<Operand
   return norm;
 }
 
-// Computes the largest eigenvalue by power iteration on a prepared sum over j; operand `vector` is the vector.
+// Computes the largest eigenvalue by power iteration on a planned sum over j; operand `vector` is the vector.
 Rcpp::List power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int vector, int products,
                  Rcpp::List settings) {
   CountingHost host;

@@ -11,7 +11,7 @@
 #include "cuda/limits.hpp"
 #include "cuda/script_layout.hpp"
 #include "cuda/write_source.hpp"
-#include "execute/prepared.hpp"
+#include "execute/kept_plan.hpp"
 #include "plan/lower.hpp"
 #include "r_call.hpp"
 

@@ -10,9 +10,9 @@
 namespace kernweave {
 
 // A plan that is run again and again.
-class Prepared {
+class KeptPlan {
  public:
-  explicit Prepared(Plan plan) : plan(std::move(plan)) {}
+  explicit KeptPlan(Plan plan) : plan(std::move(plan)) {}
 
   // Returns the executable of `step`, this plan or one of its stages: made once for all runs decided alike.
   std::shared_ptr<Executable> executable(const Plan& step, Decision decision);
@@ -31,7 +31,7 @@ class Prepared {
 };
 
 // A formula that was reduced a while ago is not planned again, whatever its data.
-std::shared_ptr<Prepared> prepared(const Job& job);
+std::shared_ptr<KeptPlan> kept_plan(const Job& job);
 
 // --- backends ------------------------------------------------------------------------------------------------------
 // The back ends of this installation: the one list of them.

@@ -1,5 +1,5 @@
 // The last plans asked for, the latest first. The executor runs on one thread, so nothing is locked.
-#include "execute/prepared.hpp"
+#include "execute/kept_plan.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -22,12 +22,12 @@ constexpr std::size_t kExecutables = 16;
 
 struct CachedPlan {
   std::string key;
-  std::shared_ptr<Prepared> plan;
+  std::shared_ptr<KeptPlan> plan;
 };
 
 }  // namespace
 
-std::shared_ptr<Executable> Prepared::executable(const Plan& step, Decision decision) {
+std::shared_ptr<Executable> KeptPlan::executable(const Plan& step, Decision decision) {
   decision.centres.clear();
   const auto found = std::find_if(made_.begin(), made_.end(),
                                   [&](const Made& m) { return m.step == &step && m.decision == decision; });
@@ -37,7 +37,7 @@ std::shared_ptr<Executable> Prepared::executable(const Plan& step, Decision deci
   return made_.front().executable;
 }
 
-std::shared_ptr<Prepared> prepared(const Job& job) {
+std::shared_ptr<KeptPlan> kept_plan(const Job& job) {
   static std::list<CachedPlan> latest;
   static std::unordered_map<std::string, std::list<CachedPlan>::iterator> known;
   const std::string key = job_key(job);
@@ -46,7 +46,7 @@ std::shared_ptr<Prepared> prepared(const Job& job) {
     latest.splice(latest.begin(), latest, found->second);
     return latest.front().plan;
   }
-  const auto made = std::make_shared<Prepared>(lower(job));
+  const auto made = std::make_shared<KeptPlan>(lower(job));
   if (key.size() > kLongestKey) return made;
   latest.push_front({key, made});
   known[key] = latest.begin();
