@@ -99,6 +99,14 @@ is_by_number <- function(F) {
   type_of(F)[1] == 1 && by_number(F$formula)
 }
 
+# Returns the factors of a formula. A divisor b is the factor 1 / b.
+factors_of <- function(formula) {
+  if (formula$op == "Mult") return(unlist(lapply(formula$args, factors_of), recursive = FALSE))
+  if (formula$op != "Divide") return(list(formula))
+  one <- function(formula) r_apply("Inv", list(formula), NULL)
+  c(factors_of(formula$args[[1]]), lapply(factors_of(formula$args[[2]]), one))
+}
+
 # Looked for once: the table of operations does not change.
 known_operations <- function() op_forms$known %or% (op_forms$known <- kernweave_operations())
 op_forms <- new.env(parent = emptyenv())

@@ -12,14 +12,6 @@ along_path <- function(F, kept, extents, seconds, ...) {
   if (!is.null(tree)) walk_path(tree, tensors, axes, kept, ..., known = extents)
 }
 
-# Returns the factors of a formula. A divisor b is the factor 1 / b.
-factors_of <- function(formula) {
-  if (formula$op == "Mult") return(unlist(lapply(formula$args, factors_of), recursive = FALSE))
-  if (formula$op != "Divide") return(list(formula))
-  one <- function(formula) r_apply("Inv", list(formula), NULL)
-  c(factors_of(formula$args[[1]]), lapply(factors_of(formula$args[[2]]), one))
-}
-
 # The axes of a product of some factors that are still wanted.
 left_axes <- function(axes, some, kept) {
   intersect(unique(unlist(axes[some])), union(kept, unlist(axes[-some])))

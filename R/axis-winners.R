@@ -28,11 +28,6 @@ places_only <- c(min = "argmin", max = "argmax", min_argmin = "argmin", max_argm
 values_only <- c(min = "min", max = "max", min_argmin = "min", max_argmax = "max", Kmin = "Kmin", Kmax = "Kmax",
                  Kmin_argKmin = "Kmin", Kmax_argKmax = "Kmax")
 
-of_places <- function(F, operands, places) {
-  leaves <- lapply(places, function(place) lazy_place(place)$formula)
-  new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings)
-}
-
 # NaN is what a minimum is, if there is one.
 nan_wins <- function(F, sign) lazy_if(F == F, F, if (sign < 0) Inf else -Inf)
 

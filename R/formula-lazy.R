@@ -146,6 +146,9 @@ need_extent <- function(x, axis, what) {
 # The operands a formula stands on.
 operands_of <- function(...) r_operands(list(...))
 
+# Returns the first position of each operand among others, or NA.
+match_operands <- function(operands, among) r_match(operands, among %or% list())
+
 # A formula as text of at most `budget` characters, its numbers to so many digits, as R prints its own.
 formula_text <- function(x, budget = 500L, digits = getOption("digits")) {
   text <- few_digits(r_show(x, 2L * as.integer(budget)), digits)

@@ -140,6 +140,11 @@ lazy_place <- function(place) {
   new_lazy(list(op = "Var", args = operand, attributes = axis_codes[["param"]], type = type), c(NA_real_, NA_real_))
 }
 
+of_places <- function(F, operands, places) {
+  leaves <- lapply(places, function(place) lazy_place(place)$formula)
+  new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings)
+}
+
 # The places of a lazy tensor, operands along i and j among them, in the order of mention; and their axes.
 places_of_tensor <- function(F) lapply(operands_of(F$formula), place_of_operand)
 axes_of_places <- function(places) unique(unlist(lapply(places, `[[`, "axes")))

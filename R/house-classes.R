@@ -22,6 +22,20 @@ is_lazy_complex <- function(x) inherits(x, "lazy_complex")
 
 is_op <- function(x) inherits(x, "linear_op")
 
+#' Is this a lazy reduction?
+#'
+#' Tests whether an object is a reduction that is not computed yet.
+#'
+#' @param x any object
+#' @return `TRUE` or `FALSE`
+#' @seealso [reduction()], [is_lazy()]
+#' @export
+#' @examples
+#' x <- Vi(dim = 2)
+#' y <- Vj(dim = 2)
+#' is_reduction(sum(sqdist(x, y), index = "j"))
+is_reduction <- function(x) inherits(x, "lazy_reduction")
+
 is_traced <- function(x) is.environment(x) && inherits(x, "kernweave_traced")
 
 plain_value <- function(x) {

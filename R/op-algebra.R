@@ -195,3 +195,14 @@ kronecker_op <- function(a, b) {
 }
 
 kronecker_vector <- function(a, b) rep(unname(a), each = length(b)) * rep(unname(b), length(a))
+
+# The operators that one is made of, without blocks of zeros.
+unlist_parts <- function(x) {
+  parts <- if (x$kind == "block") unlist(x$parts, recursive = FALSE) else x$parts
+  parts[!vapply(parts, is.null, NA)]
+}
+
+# The operators at the end of the tree.
+op_leaves <- function(x) {
+  if (is.null(x$parts)) list(x) else unlist(lapply(unlist_parts(x), op_leaves), recursive = FALSE)
+}

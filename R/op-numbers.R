@@ -92,12 +92,6 @@ knows_transpose <- function(x) {
   all(vapply(unlist_parts(x), knows_transpose, NA))
 }
 
-# The operators that one is made of, without blocks of zeros.
-unlist_parts <- function(x) {
-  parts <- if (x$kind == "block") unlist(x$parts, recursive = FALSE) else x$parts
-  parts[!vapply(parts, is.null, NA)]
-}
-
 # --- diagonals ---------------------------------------------------------------------------------------------
 
 #' @rdname operator-numbers

@@ -56,11 +56,6 @@ print.summary.linear_op <- function(x, ...) {
   invisible(x)
 }
 
-# The operators at the end of the tree.
-op_leaves <- function(x) {
-  if (is.null(x$parts)) list(x) else unlist(lapply(unlist_parts(x), op_leaves), recursive = FALSE)
-}
-
 op_shape_text <- function(x) paste0(size_text(x), if (isTRUE(x$symmetric)) ", symmetric")
 
 # Writes an operator, cut after `budget` characters.

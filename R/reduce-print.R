@@ -118,6 +118,24 @@ print.summary.lazy_tensor <- function(x, ...) {
   invisible(x)
 }
 
+#' @rdname lazy-print
+#' @export
+print.lazy_complex <- function(x, digits = getOption("digits"), ...) {
+  if (!is_lazy(x$re)) {
+    cat("<traced complex numbers>\n")
+    return(invisible(x))
+  }
+  whole <- whole_of(x)
+  cat("<complex lazy tensor> ", sub(", [a-z]+$", "", shape_text(whole)), "\n", sep = "")
+  cat(sprintf("  %s  %s\n", c("re", "im"), format(x, digits = digits)), sep = "")
+  writeLines(utils::head(operand_lines(whole$formula), 8))
+  writeLines(as.character(pair_lines(whole$pairs)))
+  writeLines(settings_text(whole$settings))
+  invisible(x)
+}
+
+setMethod("show", "lazy_complex", function(object) print.lazy_complex(object))
+
 output_text <- function(output, budget = 500L, digits = getOption("digits"), axes = NULL) {
   row <- reduction_row(output$op)
   weight <- if (is.null(output$weight)) "" else paste0(", weight = ", formula_text(output$weight, budget, digits))

@@ -175,11 +175,6 @@ data_function <- function(R, operands) {
   }, R, operands)
 }
 
-# A function of the data of operands, which is called as any other and shows what it computes.
-lazy_function <- function(f, R, operands) {
-  structure(f, reduction = R, operands = unname(operands), class = c("lazy_function", "function"))
-}
-
 in_order <- function(data, names) {
   if (length(data) != length(names)) {
     abort("input", "expected ", length(names), " data (", paste0("`", names, "`", collapse = ", "), "), got ",

@@ -4,6 +4,19 @@
 # other operators.
 kernel_and_ridge <- function(op) tensor_and_ridge(op) %or% approximated_and_ridge(op)
 
+# Splits an operator into one lazy tensor and diagonals with a sum of no less than 0. NULL for other operators.
+tensor_and_ridge <- function(op) {
+  if (op$kind == "lazy") return(list(K = op$tensor, ridge = 0))
+  if (op$kind != "sum") return(NULL)
+  kinds <- vapply(op$parts, `[[`, "", "kind")
+  if (sum(kinds == "lazy") != 1 || !all(kinds %in% c("lazy", "diagonal"))) return(NULL)
+  K <- op$parts[[which(kinds == "lazy")]]$tensor
+  by <- op$coefficients[kinds == "lazy"]
+  terms <- Map(function(part, by) by * unname(part$values), op$parts[kinds != "lazy"], op$coefficients[kinds != "lazy"])
+  ridge <- Reduce(`+`, terms)
+  if (!isTRUE(any(plain_value(ridge) < 0))) list(K = if (by == 1) K else by * K, ridge = ridge)
+}
+
 approximated_and_ridge <- function(op) {
   if (!is.null(approximation_of(op))) return(list(K = operator_of_system(op, 1), ridge = 0))
   if (op$kind != "sum") return(NULL)

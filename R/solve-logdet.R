@@ -141,14 +141,6 @@ by_columns <- function(columns, n, f) {
   })
 }
 
-# R leaves what is no longer used until there is as much of it as of all else, and the heap keeps what lay between: of a
-# likelihood of a million rows that was more than half of the memory. The columns of a step are young: a collection of
-# young objects finds them in a twentieth of the time.
-clear_memory <- function(full = FALSE) {
-  gc(verbose = FALSE, full = full)
-  r_trim_heap()
-}
-
 check_wanted_error <- function(se_tol) {
   if (is.numeric(se_tol) && length(se_tol) == 1 && !is.na(se_tol) && se_tol >= 0) return(invisible())
   abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
