@@ -1,9 +1,8 @@
 # The classes of the package: what an object is, and the value of one that derivatives are traced through.
 
-setOldClass("lazy_tensor")
-setOldClass("lazy_complex")
-setOldClass("linear_op")
-setOldClass("kernweave_traced")
+our_classes <- c("lazy_tensor", "lazy_complex", "linear_op", "kernweave_traced")
+for (class in our_classes) setOldClass(class)
+rm(class)
 
 #' Test whether an object is a lazy tensor
 #'
@@ -42,3 +41,8 @@ plain_value <- function(x) {
   while (is_traced(x)) x <- .subset2(x, "value")
   x
 }
+
+# An external pointer does not survive saveRDS.
+is_dead <- function(pointer) identical(pointer, dead_pointer)
+
+dead_pointer <- methods::new("externalptr")

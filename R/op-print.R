@@ -1,4 +1,4 @@
-# How linear operators show themselves: as the algebra they are. Printing multiplies nothing.
+# Prints linear operators as the algebra they are. Printing multiplies nothing.
 
 #' @rdname lazy-print
 #' @export

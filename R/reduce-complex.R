@@ -99,7 +99,7 @@ t.lazy_complex <- function(x) each_part(x, t)
 #' @export
 `[.lazy_complex` <- function(x, i, j, k, ..., drop = FALSE) {
   if (nargs() - (!missing(drop)) == 2) refuse_places("[k]")
-  taken <- function(x, which, take) each_part(x, function(part) take(part, which))
+  taken <- function(x, which, pick) each_part(x, function(part) pick(part, which))
   along <- function(axis, what) {
     function(part, which) if (has_axis(part, axis)) take_points(part, which, axis, what) else part
   }

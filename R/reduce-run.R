@@ -39,10 +39,6 @@ plan_options <- function(R, options) {
        pairs = !is.null(R$pairs), allowed = allowed_formula(R$pairs))
 }
 
-# An external pointer does not survive saveRDS.
-is_dead <- function(pointer) identical(pointer, dead_pointer)
-dead_pointer <- methods::new("externalptr")
-
 # A reduction whose kernels a GPU compiles from now on, beside what comes before it.
 expect_run <- function(R) {
   options <- call_options(R$settings)
@@ -67,7 +63,12 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
   }
   pairs <- R$pairs
   if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
-  run <- function() run_anywhere(R, ready, data, owners %or% ready$operands, options, pairs)
+  owners <- owners %or% ready$operands
+  run <- function() {
+    w <- present_workers(options)
+    found <- if (!is.null(w)) run_spread(w, R, ready, data, owners, options, pairs)
+    found %or% r_run(ready$plan, data, owners, R$extent, options, pairs)
+  }
   finish_results(R, if (interactive()) timed(run, options, R = R) else run(), data, ready$operands)
 }
 
@@ -80,13 +81,6 @@ finish_results <- function(R, out, data, operands) {
     with_first_places(R, result, output, data, operands)
   }, out, R$outputs)
   as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R, length(batches_of(data))))
-}
-
-# Runs a reduction by workers, where there are workers and spreading pays, or here.
-run_anywhere <- function(R, ready, data, owners, options, pairs) {
-  w <- present_workers(options)
-  found <- if (!is.null(w)) run_spread(w, R, ready, data, owners, options, pairs)
-  found %or% r_run(ready$plan, data, owners, R$extent, options, pairs)
 }
 
 dropped <- function(result, R, batch_axes = 0) {
@@ -133,17 +127,13 @@ saved_value <- function(from, given_for, given, known) {
     known$results <- c(known$results, list(out))
   }
   value <- if (is.null(from$part)) out else out[[from$part]]
-  if (!is.null(from$column)) value <- one_column_of(value, from$column)
+  k <- from$column  # of the matrix, or of the matrix in each batch
+  if (!is.null(k)) value <- if (length(dim(value)) <= 2) value[, k, drop = FALSE] else {
+    array(array(value, c(dim(value)[1:2], prod(batch_dim(value))))[, k, ], c(dim(value)[1], 1, batch_dim(value)))
+  }
   storage.mode(value) <- "double"
   if (isTRUE(from$places)) value[is.na(value)] <- 1  # what is taken there is not used
   value
-}
-
-# Returns column k of a matrix, or of the matrix in each batch.
-one_column_of <- function(x, k) {
-  if (length(dim(x)) <= 2) return(x[, k, drop = FALSE])
-  flat <- array(x, c(dim(x)[1:2], prod(batch_dim(x))))[, k, , drop = FALSE]
-  array(flat, c(dim(x)[1], 1, batch_dim(x)))
 }
 
 # The operands that must be given data, those behind saved values included. Looked for once: outputs do not change.
@@ -185,4 +175,79 @@ complex_result <- function(found) {
   out <- complex(real = as.vector(re), imaginary = as.vector(found[[2]]))
   attributes(out) <- attributes(re)
   out
+}
+
+# Makes an output that is a sum. A term linear in the values of a reduction has the `finish` of the reduction.
+sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transposed = FALSE) {
+  finish$results <- "value"
+  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows,
+       transposed = transposed)
+}
+
+number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
+
+kept_axis <- function(keep) c(i = "i", j = "j", none = "param", both = "pair")[[keep]]
+
+# An operand along the kept axis whose data are a result of R.
+saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
+  lazy_operand(new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat)))
+}
+
+result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K
+
+# Counts the pairs that are folded into each result.
+terms_of_pairs <- function(R, keep) {
+  new_reduction(list(sum_output(number_formula(1), keep)), R$extent, R$settings, R$pairs, extents = R$extents)
+}
+
+# A mean is a sum of shares: each term is divided by the number of pairs of its result.
+over_pairs <- function(R, F, row) {
+  output <- R$outputs[[1]]
+  if (row$terms != "none") {
+    terms <- saved_operand(terms_of_pairs(R, output$keep), NULL, "terms", output$keep)
+    output$value <- (F / (terms - output$finish$less))$formula
+    output$finish <- utils::modifyList(output$finish, as_they_are[c("per", "less")])
+  }
+  # The engine returns 0 for a row without pairs, as the sum of no shares, and NaN where a search skips NaN, since pairs
+  # that do not exist are NaN.
+  picks <- row$of == "MinArgMin" && row$results == "value_index"
+  output$empty <- if (row$terms != "none") NaN else if (picks) Inf * row$sign
+  new_reduction(list(output), R$extent, R$settings, R$pairs)
+}
+
+with_empty_rows <- function(R, result, output, data, operands) {
+  if (is.null(output$empty)) return(result)
+  value <- if (is.list(result)) result$value else result
+  doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
+  if (!any(doubtful)) return(result)
+  counts <- run_reduction(terms_of_pairs(R, output$keep), operands, data)
+  # Components of a point have its number, in each batch.
+  batches <- prod(dim(counts)[-(1:2)])
+  none <- matrix(counts == 0, ncol = batches)[, rep(seq_len(batches), each = length(value) / length(counts))]
+  value[doubtful & none] <- output$empty
+  if (is.list(result)) replace(result, "value", list(value)) else value
+}
+
+# Returns the first of equal values in the order of the data, as everywhere. If both axes are folded and points were put
+# in order, the engine returns the first in the new order. So each row is searched by itself, and the first of the
+# smallest values is taken.
+with_first_places <- function(R, result, output, data, operands) {
+  finds <- output$op %in% c("MinArgMin", "KMinArgKMin") && output$finish$results != "value"
+  if (!isTRUE(R$pairs$rule$ordered) || output$keep != "none" || !finds) return(result)
+  output$keep <- "i"
+  output$finish$results <- "value_index"
+  by_rows <- new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents)
+  rows <- run_reduction(by_rows, operands, data)
+  n <- nrow(rows$value)
+  if (n == 0) return(result)
+  width <- length(rows$value) / n / output$K
+  places <- array((rows$index - 1) * n + seq_len(n), c(n, output$K, width))
+  values <- array(rows$value * output$finish$sign, dim(places))
+  first <- vapply(seq_len(width), function(k) {
+    at <- order(values[, , k], places[, , k])[seq_len(output$K)]
+    places[, , k][at]
+  }, numeric(output$K))
+  index <- if (is.list(result)) result$index else result
+  index[] <- if (is.integer(index)) as.integer(first) else first
+  if (is.list(result)) replace(result, "index", list(index)) else index
 }

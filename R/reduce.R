@@ -105,7 +105,9 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   if (is.list(F) && !is.object(F) && any(vapply(F, inherits, NA, "formula"))) {
     abort("input", "index formulas come one at a time: lapply(F, reduction, op) makes a list of results")
   }
-  if (is_lazy(F) && names_axes(F, index)) {
+  # Several axes, which "i" and "j" may be by name, too.
+  several <- is.character(index) && length(index) > 1 && all(index %in% c("i", "j"))
+  if (is_lazy(F) && (several || has_named_axes(F))) {
     return(reduce_named_axes(F, op, index, K, weight, call, !is.null(by) || !is.null(tol), ...))
   }
   if (!is.null(tol)) {

@@ -27,9 +27,7 @@ check_ridge <- function(ridge, n) {
 }
 
 square_extent <- function(op) {
-  if (op$dim[1] != op$dim[2]) {
-    abort("shape", "the matrix of a system is square, not ", op$dim[1], " x ", op$dim[2])
-  }
+  if (op$dim[1] != op$dim[2]) abort("shape", "the matrix of a system is square, not ", op$dim[1], " x ", op$dim[2])
   op$dim[1]
 }
 

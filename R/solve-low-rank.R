@@ -185,7 +185,3 @@ woodbury_solution <- function(w, b) {
   }
   list(x = x, residual = relative_size(left, b))
 }
-
-inverse_of_low_rank <- function(w) {
-  function_op(function(v) woodbury_solution(w, v)$x, nrow(w$factor), symmetric = TRUE)
-}

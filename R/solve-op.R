@@ -83,7 +83,10 @@ inverse_op <- function(a, own, n, ridge, tol, method, max_iter, precondition = T
   if (is.null(own)) {
     A <- with_ridge(a, check_ridge(ridge, n))
     low <- if (method == "auto" && level_of_op(A) == 0L) low_rank_and_diagonal(A)
-    if (!is.null(low)) return(inverse_of_low_rank(woodbury(low)))
+    if (!is.null(low)) {
+      w <- woodbury(low)
+      return(function_op(function(v) woodbury_solution(w, v)$x, n, symmetric = TRUE))
+    }
     by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, max_iter))
     return(named_inverse(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v))))
   }

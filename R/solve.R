@@ -164,6 +164,29 @@ plot.kernweave_report <- function(x, ...) {
   invisible(x)
 }
 
+# Systems of each batch; right-hand sides may be the same for all.
+solve_batches <- function(K, b, ...) {
+  batches <- K$extent[-(1:2)]
+  if (is_traced(b) || length(traced_operands(K))) {
+    abort("no_gradient", "solve() with batches has no gradient; write it batch by batch, with take_batch()")
+  }
+  if (!is.numeric(b)) abort("input", "`b` must be numbers, not ", describe(b))
+  own <- batch_dim(b)
+  fits <- length(own) <= length(batches) && all(own == 1 | own == batches[seq_along(own)])
+  if (!fits) {
+    abort("shape", "`b` has batches ", paste(own, collapse = " x "), ", the formula has ",
+          paste(batches, collapse = " x "))
+  }
+  at <- places_of_batches(own, batches)
+  if (!prod(batches)) return(array(0, c(if (length(dim(b)) < 2) length(b) else dim(b)[1:2], batches)))
+  found <- lapply(seq_len(prod(batches)), function(k) {
+    x <- solve(take_batch(K, k), one_batch(b, at[k]), ...)
+    array(x, c(NROW(x), NCOL(x)))
+  })
+  out <- array(unlist(found), c(dim(found[[1]]), batches))
+  if (length(dim(b)) < 2) without_column(out, 2) else out
+}
+
 warn_of_convergence <- function(report) {
   remedy <- if (isTRUE(report$off > largest_off)) "a smaller tolerance of the products, or a larger ridge, would help"
   else if (report$method == "lsmr") "a ridge, columns of one length, or a larger `max_iter` would help"
