@@ -8,8 +8,7 @@ explain_code <- function(R, order, block) {
   }
   fold <- folds_in_code[[axes$of$op]]
   if (is.null(fold)) {
-    abort("unsupported", "code is written for ", paste(names(folds_in_code), collapse = ", "), "; not for ",
-          axes$of$op)
+    abort("unsupported", "code is written for ", paste(names(folds_in_code), collapse = ", "), "; not for ", axes$of$op)
   }
   roles <- axes$roles
   order <- order %or% c(roles$outer, roles$sweep, roles$columns, roles$inside, roles$components, roles$lane)
@@ -80,7 +79,7 @@ nested <- function(loops, statements) {
   statements
 }
 
-# How each reduction begins, and what it makes of what it has and a value.
+# The start of each reduction, and its step: from the value so far and one more value.
 folds_in_code <- list(
   sum = list(start = "0.0", step = "%1$s += %2$s;"), count = list(start = "0.0", step = "%1$s += %2$s;"),
   max = list(start = "-INFINITY", uses = "larger", step = "%1$s = larger(%1$s, %2$s);"),

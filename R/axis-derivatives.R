@@ -40,9 +40,17 @@ arrays_wanted <- function(R, wrt) {
   targets <- if (is_lazy(wrt)) list(wrt) else as.list(wrt)
   if (!length(targets)) refuse_wrt(wrt)
   at <- vapply(targets, function(one) {
-    if (is_lazy(one)) place_of_target(one, operands) else place_of_array(one, names)
+    if (!is_lazy(one)) return(place_of_array(one, names))
+    at <- match_operands(list(one$formula$args), operands)
+    if (!is.na(at)) return(at)
+    abort("input", "`wrt`: the formula does not contain this operand; each call of along() makes a new one")
   }, 0L)
-  for (k in at) check_array_wanted(places[[k]], places[names == names[k]])
+  for (k in at) {
+    name <- names[k]
+    if (places[[k]]$kind == "logical") abort("no_gradient", "`", name, "` is logical: it has no gradient")
+    if (all(vapply(places[names == name], function(one) identical(one$x, places[[k]]$x), NA))) next
+    abort("input", "`wrt`: ", sum(names == name), " arrays are named `", name, "`; along(name =) gives them names")
+  }
   structure(lapply(places[at], `[[`, "x"), names = names[at])
 }
 
@@ -51,25 +59,12 @@ refuse_wrt <- function(wrt) {
         describe(wrt))
 }
 
-place_of_target <- function(one, operands) {
-  at <- match_operands(list(one$formula$args), operands)
-  if (!is.na(at)) return(at)
-  abort("input", "`wrt`: the formula does not contain this operand; each call of along() makes a new one")
-}
-
 place_of_array <- function(one, names) {
   if (!is.character(one) || length(one) != 1) refuse_wrt(one)
   at <- match(one, names)
   if (!is.na(at)) return(at)
   abort("input", "`wrt`: no array is named `", one, "`; there are ", paste0("`", unique(names), "`", collapse = ", "),
         near_hint(one, names))
-}
-
-check_array_wanted <- function(place, namesakes) {
-  name <- array_of_place(place)
-  if (place$kind == "logical") abort("no_gradient", "`", name, "` is logical: it has no gradient")
-  if (all(vapply(namesakes, function(one) identical(one$x, place$x), NA))) return(invisible())
-  abort("input", "`wrt`: ", length(namesakes), " arrays are named `", name, "`; along(name =) gives them names")
 }
 
 array_of_place <- function(place) place$array %or% place$name

@@ -1,7 +1,7 @@
 # Formulas by number as C++ expressions: what operations and arrays of an index formula are called there.
 
 # An expression is a text, how tightly it binds, and whether C++ takes it for a double.
-atom <- function(text, real = TRUE) list(text = text, binds = 9, real = real)
+atom <- function(text) list(text = text, binds = 9, real = TRUE)
 
 cpp_infix <- data.frame(
   row.names = c("Add", "Subtract", "Mult", "Divide", "LessThan", "LessOrEqual", "Equal", "NotEqual"),
@@ -33,13 +33,10 @@ cpp_helpers <- c(
   sigmoid = "[](double x) { return 1.0 / (1.0 + std::exp(-x)); }")
 
 code_of_formula <- function(formula, names) {
-  if (formula$op == "Number") return(number_in_code(formula$args))
-  if (formula$op == "Var") return(code_of_operand(formula$args, names))
+  op <- formula$op
+  if (op == "Number") return(number_in_code(formula$args))
+  if (op == "Var") return(code_of_operand(formula$args, names))
   args <- lapply(formula$args, code_of_formula, names)
-  code_of_call(formula$op, args, names)
-}
-
-code_of_call <- function(op, args, names) {
   real <- any(vapply(args, `[[`, NA, "real"))
   if (op %in% rownames(cpp_infix)) {
     row <- cpp_infix[op, ]

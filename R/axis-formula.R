@@ -3,9 +3,7 @@
 
 reduce_index_formula <- function(formula, op, K, weight, call, data, extents, said, ...) {
   if (missing(op)) abort("input", "`op` names the reduction of an index formula, such as \"sum\"")
-  if (length(said)) {
-    abort("input", "an index formula takes no `", said[1], "`: its left side says which axes are kept")
-  }
+  if (length(said)) abort("input", "an index formula takes no `", said[1], "`: its left side says which axes are kept")
   if (is.character(op) && length(op) > 1) {
     one <- function(op) {
       of <- function(given, inputs) if (reduction_row(op)$inputs == inputs) given
@@ -63,11 +61,6 @@ reduce_named_axes <- function(F, op, index, K, weight, call, others, ...) {
       "; its axes are ", paste(axes, collapse = ", "))))
   }
   reduce_named(F, op, setdiff(axes, index), K, weight, call, ...)
-}
-
-# Several axes, which "i" and "j" may be by name, too.
-names_axes <- function(F, index) {
-  has_named_axes(F) || is.character(index) && length(index) > 1 && all(index %in% c("i", "j"))
 }
 
 kept_axes <- function(left) {
@@ -131,7 +124,9 @@ formula_of_places <- function(expression, kept, scope, given = NULL, beside = gi
           "extents = c(", unknown[1], " = ...)")
   }
   found$places <- lapply(found$places, with_rows_computed, extents, scope)
-  for (axis in counted) found$places[[axis]] <- counter_place(axis, extents[[axis]])
+  for (axis in counted) {
+    found$places[[axis]] <- new_place(seq_len(extents[[axis]]), list(list(kind = "axis", axes = axis)), axis)
+  }
   frame <- list2env(c(lapply(found$places, lazy_place), twins_of_points, lazy_twins_in(scope)), parent = scope)
   F <- of_formula(eval(written, frame), written, what, scope, extents, found$places)
   if (is_lazy(F)) return(F)
@@ -141,16 +136,11 @@ formula_of_places <- function(expression, kept, scope, given = NULL, beside = gi
         describe(F))
 }
 
-is_bracket <- function(expression) is.call(expression) && identical(expression[[1]], quote(`[`))
 is_empty_place <- function(expression) is.name(expression) && !nzchar(as.character(expression))
 
 axes_in_brackets <- function(expression) {
   if (!is.call(expression)) return(character())
-  if (is_bracket(expression)) {
-    return(unlist(lapply(as.list(expression)[-(1:2)], function(part) {
-      axes_of_part(part)
-    })))
-  }
+  if (is_bracket(expression)) return(unlist(lapply(as.list(expression)[-(1:2)], axes_of_part)))
   unlist(lapply(as.list(expression)[-1], axes_in_brackets))
 }
 

@@ -30,7 +30,9 @@ may_be_parted <- function(places, axis) {
 # A sum whose folded axes all lie inside is swept over the groups, each point meeting its own; NULL for any other.
 with_own_groups <- function(whole, groups) {
   if (whole$row$fn != "sum" || !identical(whole$kept, groups$axis)) return(NULL)
-  places <- lapply(lapply(whole$places, with_groups_known, groups), with_axis_of_groups)
+  places <- lapply(lapply(whole$places, with_groups_known, groups), with_specs, function(spec) {
+    if (isTRUE(spec$own)) list(kind = "axis", axes = axis_of_groups) else spec
+  })
   F <- of_places(whole$F, whole$operands, places)
   whole[c("F", "operands", "places")] <- list(F, operands_of(F$formula), places_of_tensor(F))
   whole$extents <- extents_of_axes(whole$places, whole$extents)
@@ -44,14 +46,6 @@ with_own_groups <- function(whole, groups) {
 }
 
 axis_of_groups <- ".group"
-
-with_axis_of_groups <- function(place) {
-  for (k in seq_along(place$specs)) if (isTRUE(place$specs[[k]]$own)) {
-    place$specs[[k]] <- list(kind = "axis", axes = axis_of_groups)
-  }
-  place$axes <- axes_of_specs(place$specs)
-  place
-}
 
 # `reduce`: of a formula of some points along the axis.
 reduce_groups <- function(F, operands, places, groups, kept, reduce) {
@@ -68,10 +62,9 @@ reduce_groups <- function(F, operands, places, groups, kept, reduce) {
 
 # Says once which gathers take the groups' own rows.
 with_groups_known <- function(place, groups) {
-  for (k in seq_along(place$specs)) {
-    if (place$specs[[k]]$kind == "gather") place$specs[[k]]$own <- identical(place$specs[[k]]$by$x, groups$x)
-  }
-  place
+  with_specs(place, function(spec) {
+    if (spec$kind == "gather") c(spec, list(own = identical(spec$by$x, groups$x))) else spec
+  })
 }
 
 # The place as the points of one group see it.

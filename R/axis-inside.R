@@ -3,9 +3,6 @@
 
 most_inside <- 64  # components: a matrix of 8 x 8 for each point; more no longer lie in registers and the first cache
 
-# The ways to write a formula with one folded axis or two inside.
-forms_inside <- function(whole) Filter(Negate(is.null), lapply(sets_inside(whole), form_inside, whole))
-
 # Returns the axes that may lie inside, alone and in pairs.
 sets_inside <- function(whole) {
   extents <- whole$extents
@@ -19,7 +16,11 @@ sets_inside <- function(whole) {
 # The formula with these inside, what its places are, and the extents of the axes that are left; NULL for other sums.
 form_inside <- function(inside, whole) {
   parts <- parted_factors(whole$F, whole$operands, whole$places)
-  F <- if (length(inside) == 1) sum_inside(parts, inside) else bilinear_inside(parts, inside)
+  F <- if (length(inside) == 2) bilinear_inside(parts, inside) else {
+    # Parts without the axis stand before the sum: sum_k a b_k = a sum_k b_k.
+    has <- vapply(parts, function(part) inside %in% part$axes, NA)
+    times_if_any(factors_inside(parts[!has], inside), lazy_call("Sum", list(factors_inside(parts[has], inside))))
+  }
   if (is.null(F)) return(NULL)
   list(F = F, operands = operands_of(F$formula), places = places_of_tensor(F),
        left = whole$extents[!names(whole$extents) %in% inside], inside = inside)
@@ -39,17 +40,11 @@ parted_factors <- function(F, operands, places) {
   lapply(factors_of(F$formula), function(factor) {
     own <- places[match_operands(operands_of(factor), operands)]
     list(places = own, axes = axes_of_places(own), with = function(inside) {
-      of_places(list(formula = factor, settings = F$settings), operands, lapply(places, with_inside, inside))
+      of_places(list(formula = factor, settings = F$settings), operands, lapply(places, with_specs, function(spec) {
+        if (spec$kind == "axis" && spec$axes %in% inside) list(kind = "component") else spec
+      }))
     })
   })
-}
-
-with_inside <- function(place, inside) {
-  for (k in seq_along(place$specs)) if (identical(place$specs[[k]]$kind, "axis") && place$specs[[k]]$axes %in% inside) {
-    place$specs[[k]] <- list(kind = "component")
-  }
-  place$axes <- axes_of_specs(place$specs)
-  place
 }
 
 factors_inside <- function(parts, inside) {
@@ -57,30 +52,19 @@ factors_inside <- function(parts, inside) {
 }
 times_if_any <- function(a, b) if (is.null(a)) b else a * b
 
-# Sums a product over an axis. Parts without the axis stand before the sum: sum_k a b_k = a sum_k b_k.
-sum_inside <- function(parts, axis) {
-  has <- vapply(parts, function(part) axis %in% part$axes, NA)
-  times_if_any(factors_inside(parts[!has], axis), lazy_call("Sum", list(factors_inside(parts[has], axis))))
-}
-
 # u_a W_ab v_b: a matrix times a vector, and the product of two vectors; NULL for any other sum over two axes.
 bilinear_inside <- function(parts, axes) {
   of <- vapply(parts, function(part) paste(axes[axes %in% part$axes], collapse = " "), "")
   both <- parts[of == paste(axes, collapse = " ")]
-  order <- unique(unlist(lapply(both, order_within, axes), recursive = FALSE))
+  # The order in which arrays have both axes: arrays that have one of them alone are no matrices.
+  places <- Filter(function(place) any(axes %in% place$axes), unlist(lapply(both, `[[`, "places"), recursive = FALSE))
+  order <- unique(lapply(places, function(place) intersect(unlist(lapply(place$specs, `[[`, "axes")), axes)))
   if (length(order) != 1 || !all(axes %in% of)) return(NULL)
   rows <- order[[1]][1]
   columns <- order[[1]][2]
   product <- lazy_call("MatVecMult", list(factors_inside(both, axes), factors_inside(parts[of == columns], axes)))
   sum <- lazy_call("Sum", list(product * factors_inside(parts[of == rows], axes)))
   times_if_any(factors_inside(parts[of == ""], axes), sum)
-}
-
-# In which order the arrays of a factor have both axes: those that have one of them alone are no matrices.
-order_within <- function(part, axes) {
-  unique(lapply(Filter(function(place) any(axes %in% place$axes), part$places), function(place) {
-    intersect(unlist(lapply(place$specs, `[[`, "axes")), axes)
-  }))
 }
 
 # Operations of a formula on numbers, those on components each.
@@ -92,14 +76,21 @@ work_of <- function(formula) {
 
 # Each number of it is computed by itself, whatever stands beside it.
 is_by_number <- function(F) {
+  elementwise <- known_operations()$name[known_operations()$form == "elementwise"]
   by_number <- function(formula) {
-    formula$op %in% c("Var", "Number") ||
-      formula$op %in% elementwise_ops() && all(vapply(formula$args, by_number, NA))
+    formula$op %in% c("Var", "Number") || formula$op %in% elementwise && all(vapply(formula$args, by_number, NA))
   }
   type_of(F)[1] == 1 && by_number(F$formula)
+}
+
+# Returns the factors of a formula. A divisor b is the factor 1 / b.
+factors_of <- function(formula) {
+  if (formula$op == "Mult") return(unlist(lapply(formula$args, factors_of), recursive = FALSE))
+  if (formula$op != "Divide") return(list(formula))
+  one <- function(formula) r_apply("Inv", list(formula), NULL)
+  c(factors_of(formula$args[[1]]), lapply(factors_of(formula$args[[2]]), one))
 }
 
 # Looked for once: the table of operations does not change.
 known_operations <- function() op_forms$known %or% (op_forms$known <- kernweave_operations())
 op_forms <- new.env(parent = emptyenv())
-elementwise_ops <- function() known_operations()$name[known_operations()$form == "elementwise"]

@@ -15,7 +15,7 @@ nests_of <- function(whole) {
   forms <- list(list(F = whole$F, operands = whole$operands, places = whole$places, left = whole$extents))
   found <- lapply(forms, nests_of_form, whole)
   if (min(found[[1]]$seconds) > seconds_of_forms) {
-    others <- forms_inside(whole)
+    others <- Filter(Negate(is.null), lapply(sets_inside(whole), form_inside, whole))
     forms <- c(forms, others)
     found <- c(found, lapply(others, nests_of_form, whole))
   }
@@ -116,14 +116,13 @@ nest_of_order <- function(order, components, inside, nests, axes) {
   sweep <- last(setdiff(intersect(before, names(axes$folded)), inside))
   columns <- if (is.null(sweep)) last(setdiff(before, c(inside, components)))
   wanted <- new_nest(lane, sweep, components, columns, inside)
-  for (nest in nests) if (is_like(nest, wanted)) return(c(nest, list(outer = setdiff(order, unlist(nest)))))
+  # Columns where there are any: without them the axis is an outer one.
+  found <- Find(function(nest) {
+    identical(nest[1:3], wanted[1:3]) && setequal(nest$inside, inside) && identical(nest$columns, columns)
+  }, nests)
+  if (!is.null(found)) return(c(found, list(outer = setdiff(order, unlist(found)))))
   abort("unsupported", "no nest has lanes along ", lane, if (length(sweep)) paste0(", the sweep along ", sweep),
         if (!is.null(components)) paste0(", components along ", components),
         if (!is.null(inside)) paste0(", ", paste(inside, collapse = " and "), " inside"), "; there are:\n",
         paste(" ", vapply(nests, nest_text, "", axes$all), collapse = "\n"))
-}
-
-# Columns where there are any: without them the axis is an outer one.
-is_like <- function(nest, wanted) {
-  identical(nest[1:3], wanted[1:3]) && setequal(nest$inside, wanted$inside) && identical(nest$columns, wanted$columns)
 }

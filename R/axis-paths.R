@@ -3,26 +3,19 @@
 
 fewest_of_path <- 1e6  # products of a pass that is over before a path has been found
 
-# The sum by the cheapest path; NULL where one pass over all points, which takes so many seconds, is as good.
-along_path <- function(F, kept, extents, seconds, ...) {
-  if (type_of(F)[1] != 1 || prod(extents) < fewest_of_path) return(NULL)
+# A sum or mean of a product of several arrays by the cheapest path; NULL where one pass over all points, which takes so
+# many seconds, is as good.
+along_path <- function(whole, seconds, ...) {
+  F <- whole$F
+  sums <- whole$row$fn %in% c("sum", "mean")
+  if (!sums || type_of(F)[1] != 1 || prod(whole$extents) < fewest_of_path) return(NULL)
   tensors <- lapply(factors_of(F$formula), new_lazy, extent = c(NA_real_, NA_real_), settings = F$settings)
   axes <- lapply(tensors, function(factor) axes_of_places(places_of_tensor(factor)))
-  tree <- r_path(axes, kept, extents, seconds)
-  if (!is.null(tree)) walk_path(tree, tensors, axes, kept, ..., known = extents)
-}
-
-# Returns the factors of a formula. A divisor b is the factor 1 / b.
-factors_of <- function(formula) {
-  if (formula$op == "Mult") return(unlist(lapply(formula$args, factors_of), recursive = FALSE))
-  if (formula$op != "Divide") return(list(formula))
-  one <- function(formula) r_apply("Inv", list(formula), NULL)
-  c(factors_of(formula$args[[1]]), lapply(factors_of(formula$args[[2]]), one))
-}
-
-# The axes of a product of some factors that are still wanted.
-left_axes <- function(axes, some, kept) {
-  intersect(unique(unlist(axes[some])), union(kept, unlist(axes[-some])))
+  tree <- r_path(axes, whole$kept, whole$extents, seconds)
+  if (is.null(tree)) return(NULL)
+  found <- walk_path(tree, tensors, axes, whole$kept, ..., known = whole$extents)
+  if (whole$row$fn == "mean") found <- found / prod(whole$extents[setdiff(names(whole$extents), whole$kept)])
+  named_whole(found, whole)
 }
 
 walk_path <- function(tree, tensors, axes, kept, ...) {
@@ -31,7 +24,7 @@ walk_path <- function(tree, tensors, axes, kept, ...) {
     F <- if (is.list(tree)) product(tree[[1]]) * product(tree[[2]]) else tensors[[tree]]
     some <- leaves(tree)
     if (whole) return(reduce_named(F, "sum", kept, ..., path = FALSE))
-    left <- left_axes(axes, some, kept)
+    left <- intersect(unique(unlist(axes[some])), union(kept, unlist(axes[-some])))  # axes that are still wanted
     if (!is.list(tree) && setequal(left, axes[[tree]])) return(F)
     found <- reduce_named(F, "sum", left, ..., path = FALSE)
     specs <- if (length(left)) lapply(left, function(axis) list(kind = "axis", axes = axis))

@@ -72,26 +72,26 @@ reads_of <- function(right, axes, scope) {
     lapply(as.list(e)[-1], walk, inside)
   }
   walk(right, FALSE)
-  numbers <- vapply(lapply(found$words, get0, scope), is_plain_number, NA)
-  steady <- vapply(lapply(found$functions, get0, scope, mode = "function"), is_of_package, NA)
+  numbers <- vapply(lapply(found$words, get0, scope), function(x) {
+    (is.numeric(x) || is.logical(x)) && length(x) == 1 && !is.object(x)
+  }, NA)
+  steady <- vapply(lapply(found$functions, get0, scope, mode = "function"), function(f) {
+    is.primitive(f) || is.function(f) && isNamespace(environment(f))
+  }, NA)
   # Functions whose value depends on their arguments alone.
   known <- c(by_element, names(twins_of_points), known_operations()$fn)
   if (fixed && all(numbers, steady, found$functions %in% known)) found
 }
 
-is_plain_number <- function(x) (is.numeric(x) || is.logical(x)) && length(x) == 1 && !is.object(x)
-is_of_package <- function(f) is.primitive(f) || is.function(f) && isNamespace(environment(f))
-
 # The arrays that a formula reads now, and what its plan depends on: their types, and all words and functions.
 seen_by_formula <- function(reads, scope) {
   arrays <- lapply(reads$arrays, array_in_front, "", scope)
-  list(arrays = arrays, kinds = list(arrays = lapply(arrays, kind_of_array), words = lapply(reads$words, get0, scope),
+  kinds <- lapply(arrays, function(x) {
+    plain <- !is.object(x) && (is.numeric(x) || is.logical(x)) && !is_on_device(x)
+    if (plain) list(typeof(x), length(x), attributes(x), is.logical(x) && anyNA(x))
+  })
+  list(arrays = arrays, kinds = list(arrays = kinds, words = lapply(reads$words, get0, scope),
                                      functions = lapply(reads$functions, get0, scope, mode = "function")))
-}
-
-kind_of_array <- function(x) {
-  if (is.object(x) || !is.numeric(x) && !is.logical(x) || is_on_device(x)) return(NULL)
-  list(typeof(x), length(x), attributes(x), is.logical(x) && anyNA(x))
 }
 
 # --- numbers of arrays for a plan -------------------------------------------------------------------------------

@@ -6,40 +6,31 @@ positions_of <- function(place, order, size) {
   step <- c(1, cumprod(place$dim))
   whole <- if (prod(place$dim) * (2 + length(order)) <= .Machine$integer.max) as.integer else as.numeric
   several <- vapply(place$specs, function(spec) spec$kind == "gather" && length(spec$by$axes) != 1, NA)
-  at <- whole(1 - sum(step[seq_along(place$dim)]) + constant_steps(place, step))
+  fixed <- vapply(place$specs, function(spec) switch(spec$kind, number = spec$value, window = spec$plus, 0) + 0, 0)
+  at <- whole(1 + sum((fixed - 1) * step[seq_along(place$dim)]))
   for (k in seq_along(order)) {
     own <- whole(steps_along(place, order[[k]], size[k], step, !several))
     at <- rep(at, length(own)) + rep(own, each = length(at))
   }
-  for (k in which(several)) at <- at + whole(step[k]) * whole(gathered_rows(place, k, order, size))
+  for (k in which(several)) {
+    rows <- row_numbers_of(place, k)[positions_of(place$specs[[k]]$by, order, size)]
+    at <- at + whole(step[k]) * whole(rows)
+  }
   at
 }
 
-constant_steps <- function(place, step) {
-  along <- function(k) {
-    spec <- place$specs[[k]]
-    switch(spec$kind, number = spec$value, window = spec$plus, 0) * step[k]
-  }
-  sum(vapply(seq_along(place$specs), along, 0))
-}
-
-# How far each point of one axis, or component, lies in the array: of those dimensions that are `wanted`.
+# Offsets of the points of one axis, or component, in the array: of those dimensions that are `wanted`.
 steps_along <- function(place, axis, n, step, wanted) {
   found <- numeric(n)
   for (k in which(wanted)) {
     spec <- place$specs[[k]]
-    if (spec$kind == "component" && identical(axis, k)) found <- found + step[k] * seq_len(n)
-    if (spec$kind == "axis" && identical(spec$axes, axis)) found <- found + step[k] * seq_len(n)
-    if (spec$kind == "window") found <- found + step[k] * sum(spec$by[spec$axes == axis]) * seq_len(n)
-    if (spec$kind == "gather" && identical(spec$by$axes, axis)) {
-      found <- found + step[k] * row_numbers_of(place, k)[positions_of(spec$by, list(axis), n)]
-    }
+    rows <- switch(spec$kind,
+      component = if (identical(axis, k)) seq_len(n), axis = if (identical(spec$axes, axis)) seq_len(n),
+      window = sum(spec$by[spec$axes == axis]) * seq_len(n),
+      gather = if (identical(spec$by$axes, axis)) row_numbers_of(place, k)[positions_of(spec$by, list(axis), n)])
+    if (!is.null(rows)) found <- found + step[k] * rows
   }
   found
-}
-
-gathered_rows <- function(place, k, order, size) {
-  row_numbers_of(place, k)[positions_of(place$specs[[k]]$by, order, size)]
 }
 
 row_numbers_of <- function(place, k) {

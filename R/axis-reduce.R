@@ -10,7 +10,7 @@ reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ...,
   found <- if (around) by_groups(whole, ...)
   if (!is.null(found)) return(found)
   nests <- nests_of(whole)
-  found <- if (around) by_path(whole, min(nests$seconds), ...)
+  found <- if (around) along_path(whole, min(nests$seconds), ...)
   if (!is.null(found)) return(found)
   at <- if (is.null(nest)) which.min(nests$seconds)
         else Position(function(one) identical(one, nest[names(nest) != "outer"]), nests$all)
@@ -60,20 +60,16 @@ check_named <- function(whole) {
   whole
 }
 
+# Names of results that have lost them on the way.
 named_whole <- function(x, whole) {
-  named_axes(x, names_of_axes(whole$places, whole$kept), whole$kept)
+  names <- names_of_axes(whole$places, whole$kept)
+  if (all(vapply(names, is.null, NA))) return(x)
+  rearranged(x, function(x) {
+    if (length(names) == 1) structure(x, names = names[[1]]) else `dimnames<-`(x, unname(names))
+  })
 }
 
 # --- ways around one pass ---------------------------------------------------------------------------------------
-
-# A product of several arrays, two at a time; NULL where one pass is as good.
-by_path <- function(whole, seconds, ...) {
-  if (!whole$row$fn %in% c("sum", "mean")) return(NULL)
-  found <- along_path(whole$F, whole$kept, whole$extents, seconds, ...)
-  if (is.null(found)) return(NULL)
-  if (whole$row$fn == "mean") found <- found / prod(whole$extents[setdiff(names(whole$extents), whole$kept)])
-  named_whole(found, whole)
-}
 
 # Every point with the rows of its own group; NULL where nothing is gained.
 by_groups <- function(whole, ...) {
@@ -93,18 +89,15 @@ by_way_of_tape <- function(whole, roles, ...) {
   fn <- whole$row$fn
   folds <- length(roles$settings) > 0
   if (fn == "variance" && folds) {
-    return(variance_in_two_steps(whole$F, whole$kept, prod(whole$extents[roles$folded]), ..., known = whole$extents))
+    # The engine's variance has a mean of its own: this one is an array of the tape.
+    sum_of <- function(F, op) reduce_named(F, op, whole$kept, ..., known = whole$extents)
+    axes <- lapply(whole$kept, function(axis) list(kind = "axis", axes = axis))
+    specs <- c(axes, if (width(whole$F) > 1 || !length(whole$kept)) list(list(kind = "component")))
+    mean <- lazy_place(new_place(sum_of(whole$F, "mean"), specs, "mean"))
+    return(sum_of((whole$F - mean)^2, "sum") / (prod(whole$extents[roles$folded]) - 1))
   }
   if (!fn %in% names(places_only) || !folds && width(whole$F) == 1) return(NULL)
   reduce_at_winners(whole$F, whole$row, whole$kept, whole$extents, whole$operands, whole$places, whole$K, ...)
-}
-
-# The engine's variance has a mean of its own, whose gradient knows of two axes only: this one is an array of the tape.
-variance_in_two_steps <- function(F, kept, n, ...) {
-  mean <- reduce_named(F, "mean", kept, ...)
-  axes <- lapply(kept, function(axis) list(kind = "axis", axes = axis))
-  specs <- c(axes, if (width(F) > 1 || !length(kept)) list(list(kind = "component")))
-  reduce_named((F - lazy_place(new_place(mean, specs, "mean")))^2, "sum", kept, ...) / (n - 1)
 }
 
 # --- one pass ---------------------------------------------------------------------------------------------------
@@ -159,10 +152,16 @@ lazy_axes <- function(F, roles) {
 
 # --- no points ----------------------------------------------------------------------------------------------------
 
-# No term at all, or no result: what a fold begins with, for each point that is kept.
+# No term at all, or no result: what a fold begins with, for each point that is kept. Traced arrays are tied to it, so
+# that their gradient is 0.
 reduce_nothing <- function(whole) {
-  of_nothing(neutral_elements(whole$F, whole$row, whole$extents[whole$kept], whole$K, whole$weight), whole$row,
-             whole$places)
+  out <- neutral_elements(whole$F, whole$row, whole$extents[whole$kept], whole$K, whole$weight)
+  if (whole$row$results == "index") return(out)
+  for (place in Filter(function(place) is_traced(place$x), whole$places)) {
+    nothing <- sum(take(place$x, numeric()))
+    if (whole$row$results == "value") out <- out + nothing else out$value <- out$value + nothing
+  }
+  out
 }
 
 neutral_elements <- function(F, row, size, K, weight) {
@@ -178,14 +177,4 @@ neutral_elements <- function(F, row, size, K, weight) {
     if (length(dim) <= 1) columns else array(columns, unname(dim))
   }
   if (is.list(out)) lapply(out, rearrange) else rearrange(out)
-}
-
-# Ties a result over no points to its traced arrays, so that their gradient is 0.
-of_nothing <- function(out, row, places) {
-  if (row$results == "index") return(out)
-  for (place in Filter(function(place) is_traced(place$x), places)) {
-    nothing <- sum(take(place$x, numeric()))
-    if (row$results == "value") out <- out + nothing else out$value <- out$value + nothing
-  }
-  out
 }

@@ -43,13 +43,6 @@ names_gathered <- function(places, axis) {
   }
 }
 
-# Names of results that have lost them on the way.
-named_axes <- function(x, names, kept) {
-  if (!length(kept) || all(vapply(names, is.null, NA))) return(x)
-  rearranged(x, function(x) if (length(kept) == 1) structure(x, names = names[[1]])
-                            else `dimnames<-`(x, unname(names)))
-}
-
 # --- arrays in their roles ----------------------------------------------------------------------------------------
 
 # The operand that a place is: along the lane, the sweep or the columns, both or neither; what else it varies along are
@@ -63,7 +56,8 @@ operand_in_role <- function(place, roles) {
 
 # The role of a place: its axis in the engine, the order and the extents of its numbers, and whether it is a window.
 role_of_place <- function(place, roles) {
-  axis <- axis_in_role(place, roles)
+  along <- c(any(roles$lane %in% place$axes), any(roles$second %in% place$axes))
+  axis <- if (all(along)) "pair" else if (along[1]) "i" else if (along[2]) "j" else "param"
   own <- which(components_of(place))
   wide <- if (length(own)) own else roles$components
   points <- switch(axis, i = list(roles$lane, wide), j = list(roles$second, wide), param = list(NULL, wide),
@@ -86,11 +80,6 @@ data_in_role <- function(place, role, roles, data = numbers_in_role(place, role,
   if (role$window) return(window_of_pairs(place, roles))
   if (!is.double(data)) storage.mode(data) <- "double"
   if (role$axis == "param" && all(role$size[-2] == 1)) as.vector(data) else data
-}
-
-axis_in_role <- function(place, roles) {
-  along <- c(any(roles$lane %in% place$axes), any(roles$second %in% place$axes))
-  if (all(along)) "pair" else if (along[1]) "i" else if (along[2]) "j" else "param"
 }
 
 # The numbers of a place, as an array of these axes (by name) and components (by dimension), in this order.
@@ -163,8 +152,8 @@ permuted <- function(place, order) {
 
 # --- results ------------------------------------------------------------------------------------------------------
 
-# How what the engine finds becomes an array of the axes that are kept: its extents as they lie, the order of these, and
-# what positions along folded axes mean.
+# Describes the way from what the engine finds to an array of the axes that are kept: its extents as they lie, the order
+# of these, and what positions along folded axes mean.
 results_in_axes <- function(roles, wide, row, K, divide) {
   outer <- intersect(roles$outer, roles$kept)
   lies <- c(if (length(roles$kept)) roles$lane, roles$columns, if (!is.null(K)) ".K", roles$components %or% ".c", outer)

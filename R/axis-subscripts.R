@@ -9,9 +9,7 @@ place_of_bracket <- function(expression, scope, into = NULL) {
   parts <- as.list(expression)[-(1:2)]
   if (!length(parts)) abort("input", label, " has nothing in its brackets")
   named <- names(parts)[nzchar(names(parts) %or% "")]
-  if (length(named)) {
-    abort("input", "brackets of an index formula take no `", named[1], "`: leave it out of ", label)
-  }
+  if (length(named)) abort("input", "brackets of an index formula take no `", named[1], "`: leave it out of ", label)
   names <- names_of_dimensions(plain_value(x))
   specs <- lapply(seq_along(parts), function(k) {
     spec_of_expression(parts[[k]], scope, list(label = label, dimension = k, names = names[k][[1]]))
@@ -99,9 +97,17 @@ spec_of_expression <- function(part, scope, into) {
   if (is_empty_place(part)) return(list(kind = "component"))
   if (is.name(part)) return(list(kind = "axis", axes = as.character(part)))
   if (is_bracket(part)) return(list(kind = "gather", by = place_of_bracket(part, scope, into)))
-  if (is.character(part)) return(list(kind = "number", value = place_by_name(part, into)))
+  if (is.character(part)) {
+    at <- match(part, into$names)
+    if (is.na(at)) no_such_name(part, into)
+    return(list(kind = "number", value = at))
+  }
   sum <- linear_sum(part)
-  if (is.null(sum) && is_by_element(part)) return(computed_spec(part, scope))
+  if (is.null(sum) && is_by_element(part)) {
+    axes <- axes_of_part(part)
+    if (length(axes)) return(list(kind = "computed", axes = axes, part = part))
+    return(list(kind = "number", value = rows_computed(part, list(), scope)))
+  }
   if (is.null(sum)) {
     abort("input", "in brackets stand axes, numbers, sums of both, row numbers such as g[i], or nothing; not ",
           deparse1(part), " in ", into$label, remedy_in_brackets(part))
@@ -110,12 +116,6 @@ spec_of_expression <- function(part, scope, into) {
   if (!length(by)) return(list(kind = "number", value = sum$plus))
   if (any(c(by, sum$plus) %% 1 != 0)) abort("input", "steps of a window are whole numbers; not ", deparse1(part))
   list(kind = "window", axes = names(by), by = unname(by), plus = sum$plus)
-}
-
-place_by_name <- function(name, into) {
-  at <- match(name, into$names)
-  if (is.na(at)) no_such_name(name, into)
-  at
 }
 
 remedy_in_brackets <- function(part) {
@@ -147,15 +147,9 @@ axes_of_part <- function(part) {
   unique(unlist(lapply(as.list(part)[if (is_bracket(part)) -(1:2) else -1], axes_of_part)))
 }
 
-computed_spec <- function(part, scope) {
-  axes <- axes_of_part(part)
-  if (length(axes)) return(list(kind = "computed", axes = axes, part = part))
-  list(kind = "number", value = rows_computed(part, list(), scope))
-}
-
 # Turns each computed subscript into a gather, as soon as the lengths of the axes are known.
 with_rows_computed <- function(place, extents, scope) {
-  place$specs <- lapply(place$specs, function(spec) {
+  with_specs(place, function(spec) {
     if (spec$kind == "gather") spec$by <- with_rows_computed(spec$by, extents, scope)
     if (spec$kind != "computed") return(spec)
     size <- extents[spec$axes]
@@ -164,7 +158,6 @@ with_rows_computed <- function(place, extents, scope) {
     own <- lapply(spec$axes, function(axis) list(kind = "axis", axes = axis))
     list(kind = "gather", by = new_place(array(rows, size), own, deparse1(spec$part)))
   })
-  place
 }
 
 rows_computed <- function(part, grid, scope) {
@@ -249,4 +242,3 @@ in_brackets <- function(name, x, extents) {
   }
   paste0(name, "[", paste(axes, collapse = ", "), "]")
 }
-

@@ -5,7 +5,8 @@
 reduce_at_winners <- function(F, row, kept, extents, operands, places, K, ...) {
   if (width(F) > 1) return(of_each_component(F, row, kept, extents, K, ...))
   plain <- of_places(F, operands, lapply(places, function(place) replace(place, "x", list(plain_value(place$x)))))
-  search <- if (row$saves == "nan_or_winner") nan_wins(plain, row$sign) else plain
+  # NaN is what a minimum is, if there is one.
+  search <- if (row$saves == "nan_or_winner") lazy_if(plain == plain, plain, -Inf * row$sign) else plain
   index <- reduce_named(search, places_only[[row$fn]], kept, K, NULL, TRUE, ..., known = extents)
   axes <- c(extents[kept], .winner = K %or% 1)
   winners <- winner_places(index, extents[setdiff(names(extents), kept)], axes)
@@ -27,14 +28,6 @@ places_only <- c(min = "argmin", max = "argmax", min_argmin = "argmin", max_argm
                  Kmax = "argKmax", Kmin_argKmin = "argKmin", Kmax_argKmax = "argKmax")
 values_only <- c(min = "min", max = "max", min_argmin = "min", max_argmax = "max", Kmin = "Kmin", Kmax = "Kmax",
                  Kmin_argKmin = "Kmin", Kmax_argKmax = "Kmax")
-
-of_places <- function(F, operands, places) {
-  leaves <- lapply(places, function(place) lazy_place(place)$formula)
-  new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings)
-}
-
-# NaN is what a minimum is, if there is one.
-nan_wins <- function(F, sign) lazy_if(F == F, F, if (sign < 0) Inf else -Inf)
 
 # Each component has winners of its own: components come after the kept axes, before K.
 of_each_component <- function(F, row, kept, extents, K, ...) {
@@ -78,19 +71,15 @@ at_winner_places <- function(place, winners, axes) {
   rows <- function(x) {
     new_place(array(x, axes), lapply(names(axes), function(axis) list(kind = "axis", axes = axis)), "the winners")
   }
-  place$specs <- lapply(place$specs, function(spec) {
+  place$names <- NULL
+  with_specs(place, function(spec) {
     if (spec$kind == "gather") spec$by <- at_winner_places(spec$by, winners, axes)
     else if (!any(spec$axes %in% names(winners))) return(spec)
-    else if (spec$kind == "axis") spec <- list(kind = "gather", by = rows(winners[[spec$axes]]))
-    else spec <- list(kind = "gather", by = rows(window_rows(spec, winners, axes)))
+    else {
+      along <- lapply(spec$axes, function(axis) winners[[axis]] %or% along_dimension(match(axis, names(axes)), axes))
+      at <- if (spec$kind == "axis") along[[1]] else Reduce(`+`, Map(`*`, lapply(along, as.vector), spec$by), spec$plus)
+      spec <- list(kind = "gather", by = rows(at))
+    }
     spec
   })
-  place$axes <- axes_of_specs(place$specs)
-  place$names <- NULL
-  place
-}
-
-window_rows <- function(spec, winners, axes) {
-  along <- function(axis) winners[[axis]] %or% along_dimension(match(axis, names(axes)), axes)
-  Reduce(`+`, Map(function(axis, by) by * as.vector(along(axis)), spec$axes, spec$by), spec$plus)
 }

@@ -125,7 +125,7 @@ ready_kernel <- function(name, x, y, scale, ...) {
     abort("dimension", "the ", tolower(row$title), " kernel is a covariance of points of at most ", row$most_inputs,
           " components, and these have ", width(points$x))
   }
-  if (!is.null(row$of_square)) return(row$of_square(scaled_sqdist(x, y, scale), ...))
+  if (!is.null(row$of_square)) return(row$of_square(scaled_sqdist(points, scale), ...))
   check_scale(scale, points$x)
   row$of_points(points, scale, ...)
 }
@@ -161,9 +161,7 @@ kernel_rational_quadratic <- function(x, y = NULL, scale = 1, alpha = 1) {
 
 #' @rdname ready-kernels
 #' @export
-kernel_energy <- function(x, y = NULL, scale = 1, exponent = 1) {
-  ready_kernel("energy", x, y, scale, exponent = exponent)
-}
+kernel_energy <- function(x, y = NULL, scale = 1, exponent = 1) ready_kernel("energy", x, y, scale, exponent = exponent)
 
 #' @rdname ready-kernels
 #' @export
@@ -183,8 +181,7 @@ kernel_polynomial <- function(x, y = NULL, degree = 2, offset = 1, scale = 1) {
 #' @export
 kernel_periodic <- function(x, y = NULL, scale = 1, period = 1) ready_kernel("periodic", x, y, scale, period = period)
 
-scaled_sqdist <- function(x, y, scale) {
-  points <- both_points(x, y)
+scaled_sqdist <- function(points, scale) {
   check_scale(scale, points$x)
   one <- if (is_lazy(scale)) width(scale) == 1 else length(scale) == 1
   if (one) sqdist(points$x, points$y) / scale^2 else sum(((points$x - points$y) / scale)^2)

@@ -10,8 +10,9 @@ new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) r_lazy(form
 
 # Returns what make() makes of a lazy tensor, and keeps it under `asked`. A lazy tensor never changes: an assignment to
 # a part makes another lazy tensor (`$<-`), and options are looked at by whoever computes (prepared()).
-made_once <- function(x, asked, make) {
-  kept <- r_kept(x)
+made_once <- function(x, asked, make) kept_in(r_kept(x), asked, make)
+
+kept_in <- function(kept, asked, make) {
   for (one in kept$made) if (identical(one$asked, asked)) return(one$found)
   found <- make()
   kept$made <- c(list(list(asked = asked, found = found)), utils::head(kept$made, most_made - 1))
@@ -146,6 +147,9 @@ need_extent <- function(x, axis, what) {
 # The operands a formula stands on.
 operands_of <- function(...) r_operands(list(...))
 
+# Returns the first position of each operand among others, or NA.
+match_operands <- function(operands, among) r_match(operands, among %or% list())
+
 # A formula as text of at most `budget` characters, its numbers to so many digits, as R prints its own.
 formula_text <- function(x, budget = 500L, digits = getOption("digits")) {
   text <- few_digits(r_show(x, 2L * as.integer(budget)), digits)
@@ -162,4 +166,37 @@ few_digits <- function(text, digits = getOption("digits")) {
     found
   })
   text
+}
+
+has_batches <- function(x) length(.subset2(x, "extent")) > 2
+
+batch_dim <- function(data) if (length(dim(data)) > 2) dim(data)[-(1:2)] else integer()
+
+#' Set device, precision, threads or workers for a formula
+#'
+#' `lazy_set()` attaches settings to a formula; the settings stay with it through every operation. Use it to compute one
+#' formula on another device or in another precision than the rest. Combining two formulas with contradictory settings
+#' is an error. An argument that is `NULL`, the default, leaves its setting unchanged.
+#'
+#' @param F a lazy tensor, a lazy reduction, or a linear operator, with settings for all its lazy tensors
+#' @param precision `"float64"`, `"float32"` or `"tf32"`
+#' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
+#' @param threads number of CPU threads
+#' @param workers [kernweave_workers()] that share the rows of large results
+#' @return `F` with the settings.
+#' @seealso [kernweave_options()], [with_kernweave()]
+#' @export
+#' @examples
+#' x <- matrix(runif(30), 10, 3)
+#' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), device = "reference")
+#' sum(K, index = "j")
+lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL, workers = NULL) {
+  if (is_lazy_complex(F)) return(each_part(F, lazy_set, precision, device, threads, workers))
+  if (!inherits(F, c("lazy_tensor", "lazy_reduction", "linear_op"))) {
+    abort("input", "`F` must be a lazy tensor, a lazy reduction or a linear operator, not ", describe(F))
+  }
+  if (is_op(F)) return(set_op(F, precision = precision, device = device, threads = threads, workers = workers))
+  F <- with_settings(F, precision = precision, device = device, threads = threads, workers = workers)
+  if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
+  F
 }

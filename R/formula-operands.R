@@ -34,6 +34,25 @@ ask_for_data <- function(operand, ask) {
   makeActiveBinding("data", ask, operand)
 }
 
+# An operand with the value that its data were read off.
+bearing <- function(operand, x) {
+  if (!is_traced(x)) return(operand)
+  plain <- plain_value(x)
+  if (!is.double(plain)) {
+    abort("no_gradient", "`", operand$name, "` is ", if (is.logical(plain)) "logical" else typeof(plain),
+          ": it has no gradient")
+  }
+  # A parameter is a vector, but for an array of batches.
+  flat <- operand$axis == "param" && is.null(dim(operand$data)) && !is.null(dim(plain))
+  operand$traced <- if (flat) rearranged(x, as.vector) else x
+  operand
+}
+
+# Applies a function of base R that changes the shape of numbers to traced numbers, too.
+rearranged <- function(x, f) if (is_traced(x)) take(x, f(places_of(x))) else f(x)
+
+is_bearing <- function(operand) !is.null(operand$traced)
+
 least_shared <- 1000
 
 # A lazy tensor that is one operand and nothing else.
@@ -50,14 +69,8 @@ lazy_operand <- function(operand) {
 counter <- function(axis, n) {
   formula <- list(op = "Var", args = NULL, attributes = axis_codes[[axis]], type = c(1L, 1L, axis_bits[[axis]]))
   extent <- c(NA_real_, NA)
-  if (!is.null(n)) extent[axis_codes[[axis]] + 1L] <- check_extent(n)
+  if (!is.null(n)) extent[axis_codes[[axis]] + 1L] <- check_size(n, "n", "points")
   new_lazy(home_bound(formula), extent)
-}
-
-check_extent <- function(n) {
-  ok <- is.numeric(n) && length(n) == 1 && !is.na(n) && n >= 0 && n == round(n)
-  if (!ok) abort("input", "`n` must be a number of points, not ", format_value(n))
-  as.numeric(n)
 }
 
 #' Data and parameters of a formula
@@ -192,8 +205,7 @@ default_name <- function(typed, otherwise) if (is.symbol(typed)) as.character(ty
 
 check_name <- function(name, default) {
   if (is.null(name)) return(default)
-  word <- is.character(name) && length(name) == 1 && !is.na(name) && nzchar(name)
-  if (!word) abort("input", "`name` must be one word, not ", describe(name))
+  if (!is_word(name)) abort("input", "`name` must be one word, not ", describe(name))
   name
 }
 

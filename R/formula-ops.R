@@ -139,7 +139,12 @@ lazy_operator <- function(symbol, e1, e2) {
   switch(symbol,
     ">" = lazy_call("LessThan", list(e2, e1)),
     ">=" = lazy_call("LessOrEqual", list(e2, e1)),
-    "|" = bar(e1, e2),
+    "|" = {  # the engine says what it means, for text formulas too
+      out <- r_meet(list(e1, e2))
+      if (type_kind(e1) != "logical") check_alike("Scalprod", list(e1, e2))
+      out$formula <- home_bound(r_bar(e1$formula, e2$formula))
+      out
+    },
     "&" = lazy_call("Mult", both_logical(e1, e2, "&")) == 1,
     if (is.na(op)) abort("unknown_op", "`", symbol, "` is not defined for lazy tensors")
     else lazy_call(op[[1]], list(e1, e2))
@@ -174,17 +179,8 @@ both_logical <- function(a, b, symbol) {
   list(a, b)
 }
 
-# The engine says what `|` means, for text formulas too.
-bar <- function(a, b) {
-  out <- r_meet(list(a, b))
-  if (type_kind(a) != "logical") check_alike("Scalprod", list(a, b))
-  out$formula <- home_bound(r_bar(a$formula, b$formula))
-  out
-}
-
 power <- function(x, n) {
-  one <- is_lazy(x) && !is_traced(n) && is.numeric(n) && length(n) == 1
-  whole <- one && is.finite(n) && n == round(n) && abs(n) <= 1024
+  whole <- is_lazy(x) && !is_traced(n) && is_whole(n, -1024, 1024)
   if (!whole) return(lazy_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
   if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
   x$formula <- home_bound(r_whole_power(x$formula, as.integer(n)))

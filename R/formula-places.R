@@ -100,6 +100,13 @@ axes_of_specs <- function(specs) {
   unique(unlist(lapply(specs, function(spec) if (spec$kind == "gather") spec$by$axes else spec$axes)))
 }
 
+# A place with other specs: change(spec) of each.
+with_specs <- function(place, change) {
+  place$specs <- lapply(place$specs, change)
+  place["axes"] <- list(axes_of_specs(place$specs))
+  place
+}
+
 extents_of <- function(x) dim(x) %or% length(x)
 names_of_dimensions <- function(x) if (is.null(dim(x))) list(names(x)) else dimnames(x)
 
@@ -127,17 +134,17 @@ taken_along <- function(x, dim, k, rows) {
   do.call(`[`, c(list(x), some, drop = FALSE))
 }
 
-# The number of a point along an axis, as a place.
-counter_place <- function(axis, extent) {
-  new_place(seq_len(extent), list(list(kind = "axis", axes = axis)), axis)
-}
-
 # A lazy tensor that is one place and nothing else.
 lazy_place <- function(place) {
   operand <- new_operand(place$name, "param", width_of_place(place), place$kind, numeric())
   operand$place <- place
   type <- c(operand$width, kind_codes[[place$kind]], 0L)
   new_lazy(list(op = "Var", args = operand, attributes = axis_codes[["param"]], type = type), c(NA_real_, NA_real_))
+}
+
+of_places <- function(F, operands, places) {
+  leaves <- lapply(places, function(place) lazy_place(place)$formula)
+  new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings)
 }
 
 # The places of a lazy tensor, operands along i and j among them, in the order of mention; and their axes.
@@ -177,7 +184,7 @@ refuse_named_axes <- function(operands) {
 
 # --- extents --------------------------------------------------------------------------------------------------
 
-# How many points each axis has, named, in the order of mention. Axes that stand only in windows are as long as every
+# Numbers of points of the axes, named, in the order of mention. Axes that stand only in windows are as long as every
 # element stays inside; NA if nothing says more and they may stay `open`.
 extents_of_axes <- function(places, given = NULL, open = FALSE) {
   known <- lapply(given, function(n) list(extent = as.numeric(n), name = "extents"))
@@ -279,11 +286,6 @@ named_shape_text <- function(F) {
   paste0(paste(names(n), points, collapse = " x "), components, ", ", type_kind(F))
 }
 
-place_text <- function(place) {
-  along <- if (length(place$axes)) paste("along", paste(place$axes, collapse = ", ")) else "one place"
-  paste0(along, " (", paste(place$dim, collapse = " x "), " ", place$kind, ", width ", width_of_place(place), ")")
-}
-
 over_axes_text <- function(axes) {
   over <- if (length(axes$folded)) paste("over", paste(names(axes$folded), collapse = ", ")) else "over nothing"
   paste0(over, if (length(axes$kept)) paste0(", for each ", paste(axes$kept, collapse = ", "), ","))
@@ -302,3 +304,5 @@ roles_text <- function(axes) {
     if (any(!folded)) paste("a run for each of", axes_text(outer[!folded])),
     if (any(folded)) paste("runs that are folded together along", axes_text(outer[folded])))
 }
+
+is_bracket <- function(expression) is.call(expression) && identical(expression[[1]], quote(`[`))

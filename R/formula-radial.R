@@ -65,12 +65,13 @@ kernel_radial <- function(x, y = NULL, profile, scale = 1) {
           paste0("\"", names(ready_profiles), "\"", collapse = ", "))
   }
   if (!inherits(profile, "radial_profile")) profile <- as_profile(profile)
-  n <- width(both_points(x, y)$x)
+  points <- both_points(x, y)
+  n <- width(points$x)
   most <- environment(unclass(profile))$parts$most_inputs
   if (n > most) {
     abort("dimension", "this profile is a covariance of points of at most ", most, " components, and these have ", n)
   }
-  profile_of_square(profile, scaled_sqdist(x, y, scale))
+  profile_of_square(profile, scaled_sqdist(points, scale))
 }
 
 #' @rdname kernel_radial
@@ -98,7 +99,7 @@ ready_profiles <- list(
   wendland4 = function(d) pmax(1 - d, 0)^6 * (35 * d^2 + 18 * d + 3) / 3
 )
 ready_profile <- function(name) {
-  kept_table(c("ready", name), function() new_profile(ready_profiles[[name]], 1, FALSE, most_inputs = 3))
+  kept_in(tables_kept, c("ready", name), function() new_profile(ready_profiles[[name]], 1, FALSE, most_inputs = 3))
 }
 
 # --- profiles -----------------------------------------------------------------------------------------------------
@@ -199,20 +200,10 @@ profile_of_square <- function(profile, r) {
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
-table_at <- function(s, table, most = most_derivatives) {
-  operation("RadialTable", list(x = s, y = table), c(0L, most))
-}
+table_at <- function(s, table, most = most_derivatives) operation("RadialTable", list(x = s, y = table), c(0L, most))
 
 # The tables that were made last, by what they were made of.
 tables_kept <- new.env(parent = emptyenv())
-most_tables <- 16
-
-kept_table <- function(key, make) {
-  for (one in tables_kept$tables) if (identical(one$key, key)) return(one$table)
-  table <- make()
-  tables_kept$tables <- c(list(list(key = key, table = table)), utils::head(tables_kept$tables, most_tables - 1))
-  table
-}
 
 # --- Matern -------------------------------------------------------------------------------------------------------
 
@@ -226,11 +217,11 @@ matern_of_square <- function(r, nu) {
   }
   number <- min(max(as.numeric(number), 0.1), 5)
   s <- (2 * number) * r
-  value <- table_at(s, kept_table(c("matern", number), function() {
+  value <- table_at(s, kept_in(tables_kept, c("matern", number), function() {
     Pm(r_matern_table(number, most_derivatives), name = "matern")
   }))
   if (!is_lazy(nu) && !is_traced(nu)) return(value)
-  slope <- kept_table(c("slope", number), function() Pm(r_matern_slope_table(number), name = "slope"))
+  slope <- kept_in(tables_kept, c("slope", number), function() Pm(r_matern_slope_table(number), name = "slope"))
   value + nothing_with_slope(if (is_lazy(nu)) nu else Pm(nu, name = "nu")) * table_at(s, slope, 1L)
 }
 

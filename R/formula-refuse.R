@@ -126,42 +126,15 @@ Math.lazy_reduction <- function(x, ...) refuse(.Generic, "reduction", as_numbers
 Summary.lazy_reduction <- function(..., na.rm = FALSE) refuse(.Generic, "reduction", as_numbers)
 
 #' @export
-mean.lazy_reduction <- function(x, ...) refuse("mean", "reduction", as_numbers)
-
-#' @export
 Math.linear_op <- function(x, ...) refuse(.Generic, "operator", entries_instead)
 
 #' @export
 Summary.linear_op <- function(..., na.rm = FALSE) refuse(.Generic, "operator", sums_instead)
 
-# The methods in place of base R's, which would take apart the list of an operator, or call it a wrong argument.
-#' @export
-c.linear_op <- function(...) refuse("c", "operator", "cbind(A, B) and rbind(A, B) put operators together")
-
-#' @export
-plot.linear_op <- function(x, y, ...) refuse("plot", "operator", entries_instead)
-
-#' @export
-isSymmetric.linear_op <- function(object, ...) {
-  refuse("isSymmetric", "operator", "A$symmetric says so where it is known; isSymmetric(as.matrix(A)) looks at entries")
-}
-
 #' @export
 Complex.linear_op <- function(z) refuse(.Generic, "operator", entries_instead)
 
-#' @export
-mean.linear_op <- function(x, ...) refuse("mean", "operator", sums_instead)
-
 sums_instead <- "rowSums(A) and colSums(A) are products; as.matrix(A) gives the entries"
-
-#' @export
-t.lazy_reduction <- function(x) refuse("t", "reduction", as_numbers)
-
-#' @export
-cbind.lazy_reduction <- function(..., deparse.level = 1) refuse("cbind", "reduction", as_numbers)
-
-#' @export
-rbind.lazy_reduction <- function(..., deparse.level = 1) refuse("rbind", "reduction", as_numbers)
 
 # A reduction is a list to us: what lists need to work at all stays.
 kept_for_lists <- c("[[<-", "names<-", "as.list", "unlist")
@@ -173,14 +146,24 @@ home_of_generic <- function(generic) {
 }
 
 register_refusals <- function() {
-  for (generic in names(refusals)) {
+  register <- function(generic, what, instead) {
+    class <- c(tensor = "lazy_tensor", complex = "lazy_complex", operator = "linear_op", reduction = "lazy_reduction")
     home <- home_of_generic(generic)
-    registerS3method(generic, "lazy_tensor", refuse_method(generic, home, "tensor", refusals[[generic]]), envir = home)
-    method <- refuse_method(generic, home, "complex", refusals[[generic]])
-    registerS3method(generic, "lazy_complex", method, envir = home)
-    registerS3method(generic, "linear_op", refuse_method(generic, home, "operator", entries_instead), envir = home)
-    if (generic %in% kept_for_lists) next
-    method <- refuse_method(generic, home, "reduction", as_numbers)
-    registerS3method(generic, "lazy_reduction", method, envir = home)
+    registerS3method(generic, class[[what]], refuse_method(generic, home, what, instead), envir = home)
   }
+  for (generic in names(refusals)) {
+    register(generic, "tensor", refusals[[generic]])
+    register(generic, "complex", refusals[[generic]])
+    register(generic, "operator", entries_instead)
+    if (!generic %in% kept_for_lists) register(generic, "reduction", as_numbers)
+  }
+  # Base R's methods would take apart, bind or multiply out the list that an object is, or call it a wrong argument.
+  for (generic in c("mean", "t", "cbind", "rbind")) register(generic, "reduction", as_numbers)
+  for (generic in c("cbind", "rbind")) register(generic, "complex", "bind the data before Vi() or Vj()")
+  register("determinant", "complex", "as.matrix() gives the numbers")
+  register("c", "operator", "cbind(A, B) and rbind(A, B) put operators together")
+  register("plot", "operator", entries_instead)
+  register("mean", "operator", sums_instead)
+  register("isSymmetric", "operator",
+           "A$symmetric says so where it is known; isSymmetric(as.matrix(A)) looks at entries")
 }

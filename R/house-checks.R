@@ -5,9 +5,15 @@ check_flag <- function(flag, argument) {
   abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
 }
 
+is_whole <- function(n, least, most = Inf) {
+  is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && n >= least && n <= most
+}
+is_word <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
+
 check_count <- function(n, argument, class = "input", least = 1) {
-  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n >= least && n == round(n) && n <= .Machine$integer.max
-  if (!whole) abort(class, "`", argument, "` must be a whole number of at least ", least, ", not ", format_value(n))
+  if (!is_whole(n, least, .Machine$integer.max)) {
+    abort(class, "`", argument, "` must be a whole number of at least ", least, ", not ", format_value(n))
+  }
   as.integer(n)
 }
 
@@ -22,10 +28,9 @@ check_tolerance <- function(tol) {
   }
 }
 
-check_size <- function(n, argument) {
-  whole <- !is_traced(n) && is.numeric(n) && length(n) == 1 && is.finite(n) && n >= 0 && n == round(n)
-  if (!whole) abort("input", "`", argument, "` must be a number of rows, not ", format_value(n))
-  as.numeric(n)
+check_size <- function(n, argument, of = "rows") {
+  if (!is_traced(n) && is_whole(n, 0)) return(as.numeric(n))
+  abort("input", "`", argument, "` must be a number of ", of, ", not ", format_value(n))
 }
 
 guard_size <- function(extent, width, of, instead) {

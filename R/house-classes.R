@@ -1,9 +1,8 @@
 # The classes of the package: what an object is, and the value of one that derivatives are traced through.
 
-setOldClass("lazy_tensor")
-setOldClass("lazy_complex")
-setOldClass("linear_op")
-setOldClass("kernweave_traced")
+our_classes <- c("lazy_tensor", "lazy_complex", "linear_op", "kernweave_traced")
+for (class in our_classes) setOldClass(class)
+rm(class)
 
 #' Test whether an object is a lazy tensor
 #'
@@ -22,9 +21,28 @@ is_lazy_complex <- function(x) inherits(x, "lazy_complex")
 
 is_op <- function(x) inherits(x, "linear_op")
 
+#' Is this a lazy reduction?
+#'
+#' Tests whether an object is a reduction that is not computed yet.
+#'
+#' @param x any object
+#' @return `TRUE` or `FALSE`
+#' @seealso [reduction()], [is_lazy()]
+#' @export
+#' @examples
+#' x <- Vi(dim = 2)
+#' y <- Vj(dim = 2)
+#' is_reduction(sum(sqdist(x, y), index = "j"))
+is_reduction <- function(x) inherits(x, "lazy_reduction")
+
 is_traced <- function(x) is.environment(x) && inherits(x, "kernweave_traced")
 
 plain_value <- function(x) {
   while (is_traced(x)) x <- .subset2(x, "value")
   x
 }
+
+# An external pointer does not survive saveRDS.
+is_dead <- function(pointer) identical(pointer, dead_pointer)
+
+dead_pointer <- methods::new("externalptr")

@@ -79,10 +79,10 @@ abort <- function(class, ..., call = user_call()) {
 abort_again <- function(condition) stop(condition)
 
 # Warnings of the package: kernweave_warning_<class>.
-warn <- function(class, ..., call = user_call()) {
+warn <- function(class, ...) {
   warning(structure(
     class = c(paste0("kernweave_warning_", class), "kernweave_warning", "warning", "condition"),
-    list(message = paste0(...), call = call)
+    list(message = paste0(...), call = user_call())
   ))
 }
 

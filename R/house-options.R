@@ -122,7 +122,7 @@ check_limit <- function(mb, name) {
 cache_folder <- function(cache) {
   if (isTRUE(cache)) return(tools::R_user_dir("kernweave", "cache"))
   if (isFALSE(cache)) return("")
-  if (!is.character(cache) || length(cache) != 1 || is.na(cache) || !nzchar(cache)) {
+  if (!is_word(cache)) {
     abort("settings", "`cache` must be TRUE, FALSE or the name of a folder, not ", format_value(cache))
   }
   normalizePath(cache, mustWork = FALSE)
@@ -214,35 +214,6 @@ call_options <- function(settings) {
   options <- current_options()
   if (length(settings)) options[names(settings)] <- settings
   options
-}
-
-#' Set device, precision, threads or workers for a formula
-#'
-#' `lazy_set()` attaches settings to a formula; the settings stay with it through every operation. Use it to compute one
-#' formula on another device or in another precision than the rest. Combining two formulas with contradictory settings
-#' is an error. An argument that is `NULL`, the default, leaves its setting unchanged.
-#'
-#' @param F a lazy tensor, a lazy reduction, or a linear operator, with settings for all its lazy tensors
-#' @param precision `"float64"`, `"float32"` or `"tf32"`
-#' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
-#' @param threads number of CPU threads
-#' @param workers [kernweave_workers()] that share the rows of large results
-#' @return `F` with the settings.
-#' @seealso [kernweave_options()], [with_kernweave()]
-#' @export
-#' @examples
-#' x <- matrix(runif(30), 10, 3)
-#' K <- lazy_set(exp(-sqdist(Vi(x), Vj(x))), device = "reference")
-#' sum(K, index = "j")
-lazy_set <- function(F, precision = NULL, device = NULL, threads = NULL, workers = NULL) {
-  if (is_lazy_complex(F)) return(each_part(F, lazy_set, precision, device, threads, workers))
-  if (!inherits(F, c("lazy_tensor", "lazy_reduction", "linear_op"))) {
-    abort("input", "`F` must be a lazy tensor, a lazy reduction or a linear operator, not ", describe(F))
-  }
-  if (is_op(F)) return(set_op(F, precision = precision, device = device, threads = threads, workers = workers))
-  F <- with_settings(F, precision = precision, device = device, threads = threads, workers = workers)
-  if (inherits(F, "lazy_reduction")) F$cache <- new.env(parent = emptyenv())
-  F
 }
 
 # Settings of a call over those of the object.

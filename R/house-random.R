@@ -2,9 +2,7 @@
 
 check_seed <- function(seed) {
   if (is.null(seed)) return(floor(stats::runif(1) * 2^31))
-  if (!is.numeric(seed) || length(seed) != 1 || is.na(seed) || seed < 0 || seed != trunc(seed)) {
-    abort("input", "`seed` must be a whole number of at least 0, not ", format_value(seed))
-  }
+  if (!is_whole(seed, 0)) abort("input", "`seed` must be a whole number of at least 0, not ", format_value(seed))
   as.numeric(seed)
 }
 

@@ -19,6 +19,11 @@ say_once <- function(what, ...) {
 size_text <- function(op) paste(vapply(op$dim, format, "", big.mark = ",", scientific = FALSE), collapse = " x ")
 
 named <- function(result, rows, columns) {
+  n <- c(length(rows), dim(result)[1])
+  if (n[1] && n[1] != n[2]) {
+    abort("shape", counted(n[1], "name"), ", of which the first is \"", rows[1], "\", for ", counted(n[2], "row"),
+          "; unname() takes names off")
+  }
   if (!is.null(rows) || !is.null(columns)) dimnames(result) <- list(rows, columns)
   result
 }

@@ -79,7 +79,12 @@ product_ops <- function(parts, symmetric = NA) {
   kept <- list()
   for (factor in factors) {
     repeat {
-      joined <- if (length(kept)) joined_factors(kept[[length(kept)]], factor)
+      a <- if (length(kept)) kept[[length(kept)]]
+      joined <- if (is.null(a)) NULL else if (is_identity(a)) factor else if (is_identity(factor)) a
+      else switch(paste(a$kind, factor$kind),
+        "diagonal diagonal" = diagonal_of(a$values * factor$values),
+        "diagonal lazy" = lazy_op(Vi(a$values, name = "d") * factor$tensor),
+        "lazy diagonal" = lazy_op(a$tensor * Vj(factor$values, name = "d")))
       if (is.null(joined)) break
       kept[[length(kept)]] <- NULL
       factor <- joined
@@ -89,18 +94,6 @@ product_ops <- function(parts, symmetric = NA) {
   if (length(kept) == 1) return(kept[[1]])
   new_op("product", c(kept[[1]]$dim[1], kept[[length(kept)]]$dim[2]), parts = kept, symmetric = symmetric,
          settings = joint_settings(kept))
-}
-
-# Two neighbours as one operator; NULL where they stay two.
-joined_factors <- function(a, b) {
-  if (is_identity(a)) return(b)
-  if (is_identity(b)) return(a)
-  kinds <- paste(a$kind, b$kind)
-  switch(kinds,
-    "diagonal diagonal" = diagonal_of(a$values * b$values),
-    "diagonal lazy" = lazy_op(Vi(a$values, name = "d") * b$tensor),
-    "lazy diagonal" = lazy_op(a$tensor * Vj(b$values, name = "d"))
-  )
 }
 
 is_identity <- function(op) {
@@ -172,9 +165,7 @@ blocks_op <- function(rows) {
 block_columns <- function(rows) lapply(seq_along(rows[[1]]), function(k) lapply(rows, `[[`, k))
 
 # Numbers of rows of the rows of blocks, and of columns of their columns.
-block_extents <- function(rows) {
-  list(block_sizes(rows, 1, "row"), block_sizes(block_columns(rows), 2, "column"))
-}
+block_extents <- function(rows) list(block_sizes(rows, 1, "row"), block_sizes(block_columns(rows), 2, "column"))
 
 block_sizes <- function(lines, side, what) {
   vapply(seq_along(lines), function(k) {
@@ -195,3 +186,14 @@ kronecker_op <- function(a, b) {
 }
 
 kronecker_vector <- function(a, b) rep(unname(a), each = length(b)) * rep(unname(b), length(a))
+
+# The operators that one is made of, without blocks of zeros.
+unlist_parts <- function(x) {
+  parts <- if (x$kind == "block") unlist(x$parts, recursive = FALSE) else x$parts
+  parts[!vapply(parts, is.null, NA)]
+}
+
+# The operators at the end of the tree.
+op_leaves <- function(x) {
+  if (is.null(x$parts)) list(x) else unlist(lapply(unlist_parts(x), op_leaves), recursive = FALSE)
+}

@@ -92,12 +92,6 @@ knows_transpose <- function(x) {
   all(vapply(unlist_parts(x), knows_transpose, NA))
 }
 
-# The operators that one is made of, without blocks of zeros.
-unlist_parts <- function(x) {
-  parts <- if (x$kind == "block") unlist(x$parts, recursive = FALSE) else x$parts
-  parts[!vapply(parts, is.null, NA)]
-}
-
 # --- diagonals ---------------------------------------------------------------------------------------------
 
 #' @rdname operator-numbers
@@ -122,7 +116,10 @@ known_diagonal <- function(x) {
     },
     product = product_diagonal(x),
     block = block_diagonal(x),
-    kronecker = kronecker_diagonal(x)
+    kronecker = if (all(vapply(x$parts, function(part) part$dim[1] == part$dim[2], NA))) {
+      parts <- lapply(x$parts, known_diagonal)
+      if (!any(vapply(parts, is.null, NA))) kronecker_vector(parts[[1]], parts[[2]])
+    }
   )
 }
 
@@ -132,7 +129,6 @@ product_diagonal <- function(x) {
   n <- seq_len(min(x$dim))
   a <- x$parts[[1]]
   b <- x$parts[[2]]
-  if (!a$kind %in% c("lazy", "dense") || !b$kind %in% c("lazy", "dense")) return(NULL)
   if (length(n) < x$dim[1]) a <- take_entries(a, n, NULL)
   if (length(n) < x$dim[2]) b <- take_entries(b, NULL, n)
   if (!a$kind %in% c("lazy", "dense") || !b$kind %in% c("lazy", "dense")) return(NULL)
@@ -151,13 +147,6 @@ block_diagonal <- function(x) {
   if (!any(vapply(of_blocks, is.null, NA))) join(of_blocks)
 }
 
-kronecker_diagonal <- function(x) {
-  squares <- vapply(x$parts, function(part) part$dim[1] == part$dim[2], NA)
-  if (!all(squares)) return(NULL)
-  of_parts <- lapply(x$parts, known_diagonal)
-  if (!any(vapply(of_parts, is.null, NA))) kronecker_vector(of_parts[[1]], of_parts[[2]])
-}
-
 # --- sums of rows and columns --------------------------------------------------------------------------------
 
 #' @rdname operator-numbers
@@ -165,13 +154,9 @@ setMethod("rowSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) tota
 #' @rdname operator-numbers
 setMethod("colSums", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(t(x), na.rm, dims, ...))
 #' @rdname operator-numbers
-setMethod("rowMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) {
-  total_rows(x, na.rm, dims, ...) / x$dim[2]
-})
+setMethod("rowMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) total_rows(x, na.rm, dims, ...) / x$dim[2])
 #' @rdname operator-numbers
-setMethod("colMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) {
-  total_rows(t(x), na.rm, dims, ...) / x$dim[1]
-})
+setMethod("colMeans", "linear_op", function(x, na.rm = FALSE, dims = 1, ...) rowMeans(t(x), na.rm, dims, ...))
 
 total_rows <- function(x, na.rm, dims, ...) {
   refuse_more(...)
@@ -201,7 +186,11 @@ take_entries <- function(x, rows, columns) {
   taken <- switch(x$kind,
     lazy = if (can_take(x$tensor)) lazy_op(take_both(x$tensor, rows, columns)),
     dense = dense_op(x$matrix[rows %or% seq_len(x$dim[1]), columns %or% seq_len(x$dim[2]), drop = FALSE]),
-    lowrank = low_rank_block(x, rows %or% seq_len(x$dim[1]), columns %or% seq_len(x$dim[2])),
+    lowrank = {  # the block F[I, ] F[J, ]'
+      part <- function(at, names) dense_op(named(unname(x$factor)[at, , drop = FALSE], names[at], NULL))
+      product_ops(list(part(rows %or% seq_len(x$dim[1]), names_along(x, 1)),
+                       t(part(columns %or% seq_len(x$dim[2]), names_along(x, 2)))))
+    },
     diagonal = if (identical(rows, columns) && !anyDuplicated(rows)) diagonal_of(x$values[rows]),
     sum = sum_ops(lapply(x$parts, take_entries, rows, columns), x$coefficients),
     product = {
@@ -213,14 +202,6 @@ take_entries <- function(x, rows, columns) {
   )
   if (is.null(taken)) taken <- product_ops(c(selection(x, rows, 1), list(x), selection(x, columns, 2)))
   if (isTRUE(x$symmetric) && identical(rows, columns)) as_symmetric(taken) else taken
-}
-
-# Returns the block F[I, ] F[J, ]' of rows I and columns J.
-low_rank_block <- function(x, rows, columns) {
-  side <- function(which, names) {
-    dense_op(named(unname(x$factor)[which, , drop = FALSE], names[which], NULL))
-  }
-  product_ops(list(side(rows, names_along(x, 1)), t(side(columns, names_along(x, 2)))))
 }
 
 can_take <- function(tensor) is.null(said_of(tensor$pairs)$pattern) && is.null(pairs_of(tensor))

@@ -1,4 +1,4 @@
-# How linear operators show themselves: as the algebra they are. Printing multiplies nothing.
+# Prints linear operators as the algebra they are. Printing multiplies nothing.
 
 #' @rdname lazy-print
 #' @export
@@ -54,11 +54,6 @@ print.summary.linear_op <- function(x, ...) {
       if (x$series) paste0(", ", format(x$series, big.mark = ","), " pairs of boxes"), "\n", sep = "")
   cat("  as a matrix ", format(x$dense_mb, digits = 3), " MB, never made\n", sep = "")
   invisible(x)
-}
-
-# The operators at the end of the tree.
-op_leaves <- function(x) {
-  if (is.null(x$parts)) list(x) else unlist(lapply(unlist_parts(x), op_leaves), recursive = FALSE)
 }
 
 op_shape_text <- function(x) paste0(size_text(x), if (isTRUE(x$symmetric)) ", symmetric")

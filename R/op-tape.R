@@ -105,6 +105,13 @@ solution_entry <- function(A, b, turned, ...) {
 
 # --- where operators and traced values meet -----------------------------------------------------------------------
 
+setMethod("%*%", signature("lazy_tensor", "kernweave_traced"), function(x, y) matrix_product(x, y))
+setMethod("%*%", signature("kernweave_traced", "lazy_tensor"), function(x, y) left_product(x, y))
+setMethod("crossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_crossprod(x, y))
+setMethod("crossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) crossprod_lazy(x, y))
+setMethod("tcrossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_tcrossprod(x, y))
+setMethod("tcrossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) tcrossprod_lazy(x, y))
+
 for (signature in list(c("linear_op", "kernweave_traced"), c("kernweave_traced", "linear_op"))) {
   setMethod("%*%", signature, operator_matmul)
   setMethod("crossprod", signature, operator_crossprod)
@@ -115,3 +122,15 @@ for (signature in list(c("linear_op", "kernweave_traced"), c("kernweave_traced",
   setMethod("kronecker", signature, operator_kronecker)
 }
 rm(signature)
+
+# Functions of the overlay that may be given a traced value beside what stands for a matrix.
+lazy_versions <- list(
+  c = function(...) c.lazy_tensor(...),
+  cbind = function(..., deparse.level = 1) cbind.linear_op(...),
+  rbind = function(..., deparse.level = 1) rbind.linear_op(...),
+  crossprod = function(...) crossprod(...),
+  tcrossprod = function(...) tcrossprod(...),
+  solve = function(...) solve(...),
+  kronecker = function(...) kronecker(...),
+  `%x%` = function(...) kronecker(...)
+)

@@ -154,13 +154,6 @@ ranges_of_points <- function(ranges, axis, rows) {
   ranges_in_order(found, order, extent)
 }
 
-swapped_ranges <- function(ranges) {
-  names(ranges$rectangles) <- names(ranges$rectangles)[c(3, 4, 1, 2)]
-  ranges[c("extent", "last", "blocks")] <- lapply(ranges[c("extent", "last", "blocks")], rev)
-  if (!is.null(ranges$order)) ranges$order <- list(i = ranges$order$j, j = ranges$order$i)
-  ranges
-}
-
 #' @export
 print.kernweave_ranges <- function(x, ...) {
   blocks <- counted(length(x$rectangles$i_from), "block")

@@ -24,7 +24,12 @@ said_of <- function(pairs) {
 
 said_swapped <- function(said) {
   if (!is.null(said$by)) said$by <- list(i = said$by$j, j = said$by$i)
-  if (!is.null(said$ranges)) said$ranges <- swapped_ranges(said$ranges)
+  if (!is.null(said$ranges)) {
+    names(said$ranges$rectangles) <- names(said$ranges$rectangles)[c(3, 4, 1, 2)]
+    both <- c("extent", "last", "blocks")
+    said$ranges[both] <- lapply(said$ranges[both], rev)
+    if (!is.null(said$ranges$order)) said$ranges$order <- list(i = said$ranges$order$j, j = said$ranges$order$i)
+  }
   for (what in c("where", "pattern")) if (!is.null(said[[what]])) said[[what]] <- t(said[[what]])
   said
 }
@@ -248,65 +253,6 @@ extent_of_call <- function(R, data, operands) {
     }
   }
   extent
-}
-
-# --- what reductions need of them --------------------------------------------------------------------------
-
-# How many pairs are folded into each result.
-terms_of_pairs <- function(R, keep) {
-  new_reduction(list(sum_output(number_formula(1), keep)), R$extent, R$settings, R$pairs, extents = R$extents)
-}
-
-# A mean is a sum of shares: each term is divided by the number of pairs of its result.
-over_pairs <- function(R, F, row) {
-  output <- R$outputs[[1]]
-  if (row$terms != "none") {
-    terms <- saved_operand(terms_of_pairs(R, output$keep), NULL, "terms", output$keep)
-    output$value <- (F / (terms - output$finish$less))$formula
-    output$finish <- utils::modifyList(output$finish, as_they_are[c("per", "less")])
-  }
-  # The engine returns 0 for a row without pairs, as the sum of no shares, and NaN where a search skips NaN, since pairs
-  # that do not exist are NaN.
-  picks <- row$of == "MinArgMin" && row$results == "value_index"
-  output$empty <- if (row$terms != "none") NaN else if (picks) Inf * row$sign
-  new_reduction(list(output), R$extent, R$settings, R$pairs)
-}
-
-with_empty_rows <- function(R, result, output, data, operands) {
-  if (is.null(output$empty)) return(result)
-  value <- if (is.list(result)) result$value else result
-  doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
-  if (!any(doubtful)) return(result)
-  counts <- run_reduction(terms_of_pairs(R, output$keep), operands, data)
-  # Components of a point have its number, in each batch.
-  batches <- prod(dim(counts)[-(1:2)])
-  none <- matrix(counts == 0, ncol = batches)[, rep(seq_len(batches), each = length(value) / length(counts))]
-  value[doubtful & none] <- output$empty
-  if (is.list(result)) replace(result, "value", list(value)) else value
-}
-
-# Returns the first of equal values in the order of the data, as everywhere. If both axes are folded and points were put
-# in order, the engine returns the first in the new order. So each row is searched by itself, and the first of the
-# smallest values is taken.
-with_first_places <- function(R, result, output, data, operands) {
-  finds <- output$op %in% c("MinArgMin", "KMinArgKMin") && output$finish$results != "value"
-  if (!isTRUE(R$pairs$rule$ordered) || output$keep != "none" || !finds) return(result)
-  output$keep <- "i"
-  output$finish$results <- "value_index"
-  by_rows <- new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents)
-  rows <- run_reduction(by_rows, operands, data)
-  n <- nrow(rows$value)
-  if (n == 0) return(result)
-  width <- length(rows$value) / n / output$K
-  places <- array((rows$index - 1) * n + seq_len(n), c(n, output$K, width))
-  values <- array(rows$value * output$finish$sign, dim(places))
-  first <- vapply(seq_len(width), function(k) {
-    at <- order(values[, , k], places[, , k])[seq_len(output$K)]
-    places[, , k][at]
-  }, numeric(output$K))
-  index <- if (is.list(result)) result$index else result
-  index[] <- if (is.integer(index)) as.integer(first) else first
-  if (is.list(result)) replace(result, "index", list(index)) else index
 }
 
 # --- parts of a restricted formula -------------------------------------------------------------------------

@@ -1,14 +1,5 @@
 # Batches: operands whose data have further axes. The engine runs a plan for each point of these, all in one call; here
-# are the formula of one batch, systems and determinants of each, and gradients of what batches share.
-
-has_batches <- function(x) length(.subset2(x, "extent")) > 2
-
-batch_dim <- function(data) if (length(dim(data)) > 2) dim(data)[-(1:2)] else integer()
-
-any_batches <- function(data) {
-  for (one in data) if (length(dim(one)) > 2) return(TRUE)
-  FALSE
-}
+# are the formula of one batch, and gradients, also of what batches share.
 
 # The batch axes of a call, from those of its data, which the engine finds to agree: 1 goes with any number.
 batches_of <- function(data) {
@@ -95,41 +86,32 @@ refuse_batches_of <- function(x, what) {
   abort("unsupported", what, " of a formula with batches is not defined; take_batch() gives the formula of one of them")
 }
 
-# Systems of each batch; right-hand sides may be the same for all.
-solve_batches <- function(K, b, ...) {
-  batches <- K$extent[-(1:2)]
-  if (is_traced(b) || length(traced_operands(K))) {
-    abort("no_gradient", "solve() with batches has no gradient; write it batch by batch, with take_batch()")
-  }
-  if (!is.numeric(b)) abort("input", "`b` must be numbers, not ", describe(b))
-  own <- batch_dim(b)
-  fits <- length(own) <= length(batches) && all(own == 1 | own == batches[seq_along(own)])
-  if (!fits) {
-    abort("shape", "`b` has batches ", paste(own, collapse = " x "), ", the formula has ",
-          paste(batches, collapse = " x "))
-  }
-  at <- places_of_batches(own, batches)
-  if (!prod(batches)) return(array(0, c(if (length(dim(b)) < 2) length(b) else dim(b)[1:2], batches)))
-  found <- lapply(seq_len(prod(batches)), function(k) {
-    x <- solve(take_batch(K, k), one_batch(b, at[k]), ...)
-    array(x, c(NROW(x), NCOL(x)))
-  })
-  out <- array(unlist(found), c(dim(found[[1]]), batches))
-  if (length(dim(b)) < 2) without_column(out, 2) else out
-}
-
-logdet_batches <- function(K, ...) {
-  batches <- K$extent[-(1:2)]
-  found <- lapply(seq_len(prod(batches)), function(k) {
-    value <- logdet(take_batch(K, k), ...)
-    if (!is_traced(value)) return(c(value, attr(value, "se")))
-    abort("no_gradient", "logdet() with batches has no gradient; write it batch by batch, with take_batch()")
-  })
-  each <- function(k) array(vapply(found, `[`, 0, k), batches)
-  structure(each(1), se = each(2))
-}
-
 # --- gradients ----------------------------------------------------------------------------------------------------
+
+# The results of one operand's gradient: terms added up, gathered rows scattered, shaped and named like the operand.
+finish_group <- function(group, out, data, operands, outputs) {
+  like <- group$like
+  own <- data[[match_operands(list(like), operands)]]
+  total <- 0
+  for (k in group$outputs) {
+    part <- out[[k]]
+    rows <- outputs[[k]]$rows
+    if (!is.null(rows)) part <- scatter_rows(part, row_numbers(rows, data, operands, NROW(part)), NROW(own))
+    if (isTRUE(outputs[[k]]$transposed)) part <- t(part)
+    if (like$axis == "param") part <- colSums(part)
+    total <- total + part
+  }
+  shape <- pair_dim(own)
+  if (!length(group$outputs)) total <- rep(0, prod(shape %or% length(own)))
+  if (is.null(shape)) structure(as.vector(total), names = names(own)) else array(total, shape, pair_dimnames(own))
+}
+
+finish_groups <- function(R, out, data, operands) {
+  finish <- if (any(lengths(lapply(data, dim)) > 2)) group_of_batches else finish_group
+  results <- lapply(R$groups, finish, out, data, operands, R$outputs)
+  if (R$single) return(results[[1]])
+  structure(results, names = R$labels %or% vapply(R$groups, function(group) group$like$name, ""))
+}
 
 # The results of one operand's gradient, as finish_group() has them of one batch.
 group_of_batches <- function(group, out, data, operands, outputs) {
@@ -154,6 +136,17 @@ scattered <- function(part, rows, data, operands, batches, n) {
     here <- Map(function(one, places, axis) one_batch(one, places[b], axis), data, at, axes)
     scatter_rows(matrix(part[, , b], nrow(part)), row_numbers(rows, here, operands, nrow(part)), n)
   }, matrix(0, n, ncol(part)))
+}
+
+# The numbers behind a formula of row numbers: a variable, one gathered by another, or the number of the row itself,
+# which has no operand.
+row_numbers <- function(formula, data, operands, n) {
+  if (formula$op == "Gather") {
+    at <- row_numbers(formula$args[[2]], data, operands, n)
+    return(row_numbers(formula$args[[1]], data, operands, max(at, 0))[at])
+  }
+  if (is.null(formula$args)) return(seq_len(n))
+  as.vector(data[[match_operands(list(formula$args), operands)]])
 }
 
 # Adds up the gradients of data that may be the same in several batches: `columns` has a column for each batch.

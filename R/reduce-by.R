@@ -46,9 +46,7 @@ put_together <- function(rows, how, by) {
 
 # Sums by an index have derivatives.
 traced_groups <- function(rows, how, by, segments) {
-  if (!how %in% c("sum", "mean")) {
-    abort("no_gradient", "`by` with ", how, "() has no gradient; sums and means have")
-  }
+  if (!how %in% c("sum", "mean")) abort("no_gradient", "`by` with ", how, "() has no gradient; sums and means have")
   labels <- names(segments)
   sums <- index_add(matrix(0, length(labels), NCOL(plain_value(rows)), dimnames = list(labels, NULL)),
                     match(as.character(by), labels), rows)

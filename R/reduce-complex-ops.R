@@ -55,8 +55,7 @@ complex_over <- function(a, b) {
 
 # Whole numbers are multiplied out, by halves.
 complex_power <- function(x, n) {
-  whole <- is.numeric(n) && length(n) == 1 && is.finite(n) && n == round(n) && abs(n) <= 1024
-  if (!whole || !is_lazy_complex(x)) return(exp(n * log(as_complex_of(x, n))))
+  if (!is_whole(n, -1024, 1024) || !is_lazy_complex(x)) return(exp(n * log(as_complex_of(x, n))))
   if (n < 0) return(complex_operator("/", 1 + 0i, complex_power(x, -n)))
   if (n == 0) return(each_part(x, function(part) part * 0) + 1)
   power <- NULL
@@ -204,13 +203,3 @@ plot.lazy_complex <- function(x, ...) {
 
 #' @export
 summary.lazy_complex <- function(object, ...) object
-
-# The methods in place of base R's, which would bind or multiply out the list of parts.
-#' @export
-cbind.lazy_complex <- function(...) refuse("cbind", "complex", "bind the data before Vi() or Vj()")
-
-#' @export
-rbind.lazy_complex <- function(...) refuse("rbind", "complex", "bind the data before Vi() or Vj()")
-
-#' @export
-determinant.lazy_complex <- function(x, ...) refuse("determinant", "complex", "as.matrix() gives the numbers")

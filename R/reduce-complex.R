@@ -82,23 +82,6 @@ names.lazy_complex <- function(x) NULL
 
 #' @rdname lazy-print
 #' @export
-print.lazy_complex <- function(x, digits = getOption("digits"), ...) {
-  if (!is_lazy(x$re)) {
-    cat("<traced complex numbers>\n")
-    return(invisible(x))
-  }
-  whole <- whole_of(x)
-  cat("<complex lazy tensor> ", sub(", [a-z]+$", "", shape_text(whole)), "\n", sep = "")
-  cat(sprintf("  %s  %s\n", c("re", "im"), format(x, digits = digits)), sep = "")
-  writeLines(utils::head(operand_lines(whole$formula), 8))
-  writeLines(as.character(pair_lines(whole$pairs)))
-  writeLines(settings_text(whole$settings))
-  invisible(x)
-}
-setMethod("show", "lazy_complex", function(object) print.lazy_complex(object))
-
-#' @rdname lazy-print
-#' @export
 format.lazy_complex <- function(x, digits = getOption("digits"), ...) {
   vapply(list(re = x$re, im = x$im), function(part) formula_text(part$formula, digits = digits), "")
 }
@@ -116,7 +99,7 @@ t.lazy_complex <- function(x) each_part(x, t)
 #' @export
 `[.lazy_complex` <- function(x, i, j, k, ..., drop = FALSE) {
   if (nargs() - (!missing(drop)) == 2) refuse_places("[k]")
-  taken <- function(x, which, take) each_part(x, function(part) take(part, which))
+  taken <- function(x, which, pick) each_part(x, function(part) pick(part, which))
   along <- function(axis, what) {
     function(part, which) if (has_axis(part, axis)) take_points(part, which, axis, what) else part
   }
@@ -155,16 +138,6 @@ of_complex_numbers <- function(R) {
   R$results <- c("re", "im")
   R$complex <- TRUE
   R
-}
-
-# Returns complex numbers with the shape and the names of the parts. If a part is traced, returns the pair of parts.
-complex_result <- function(found) {
-  if (!is.list(found) || is_lazy_complex(found)) return(found)
-  re <- found[[1]]
-  if (is_traced(re) || is_traced(found[[2]])) return(new_complex(re, found[[2]]))
-  out <- complex(real = as.vector(re), imaginary = as.vector(found[[2]]))
-  attributes(out) <- attributes(re)
-  out
 }
 
 reduce_complex <- function(F, op, index, K, weight, call, drop, ...) {

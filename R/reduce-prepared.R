@@ -38,8 +38,10 @@ caller_of <- function(R, free) {
   }
 }
 
-# Returns the first position of each operand among others, or NA.
-match_operands <- function(operands, among) r_match(operands, among %or% list())
+# A function of the data of operands, which is called as any other and shows what it computes.
+lazy_function <- function(f, R, operands) {
+  structure(f, reduction = R, operands = unname(operands), class = c("lazy_function", "function"))
+}
 
 #' Compute a prepared reduction
 #'
@@ -65,20 +67,6 @@ as.matrix.lazy_reduction <- function(x, ...) {
 #' @rdname as.matrix.lazy_reduction
 #' @export
 as.array.lazy_reduction <- function(x, ...) as.matrix(x)
-
-#' Is this a lazy reduction?
-#'
-#' Tests whether an object is a reduction that is not computed yet.
-#'
-#' @param x any object
-#' @return `TRUE` or `FALSE`
-#' @seealso [reduction()], [is_lazy()]
-#' @export
-#' @examples
-#' x <- Vi(dim = 2)
-#' y <- Vj(dim = 2)
-#' is_reduction(sum(sqdist(x, y), index = "j"))
-is_reduction <- function(x) inherits(x, "lazy_reduction")
 
 # The values of a formula themselves: a "sum" of one term each.
 run_single <- function(x, keep) {

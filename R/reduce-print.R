@@ -1,4 +1,4 @@
-# How lazy tensors and lazy reductions show themselves. Printing computes nothing.
+# Prints lazy tensors and lazy reductions. Printing computes nothing.
 
 shape_text <- function(x) {
   if (has_named_axes(x)) return(named_shape_text(x))
@@ -10,9 +10,7 @@ shape_text <- function(x) {
 
 # One line for each operand, under the name it has in the formula. Numbers written in the formula say what
 # they are themselves.
-operand_lines <- function(formula) {
-  lines_of_operands(Filter(function(operand) !operand$literal, operands_of(formula)))
-}
+operand_lines <- function(formula) lines_of_operands(Filter(function(operand) !operand$literal, operands_of(formula)))
 
 lines_of_operands <- function(operands) {
   names <- make.unique(vapply(operands, `[[`, "", "name"))
@@ -20,7 +18,11 @@ lines_of_operands <- function(operands) {
 }
 
 operand_text <- function(operand) {
-  if (!is.null(operand$place)) return(place_text(operand$place))
+  place <- operand$place
+  if (!is.null(place)) {
+    along <- if (length(place$axes)) paste("along", paste(place$axes, collapse = ", ")) else "one place"
+    return(paste0(along, " (", paste(place$dim, collapse = " x "), " ", place$kind, ", width ", operand$width, ")"))
+  }
   axis <- c(i = "along i", j = "along j", param = "parameter", pair = "each pair")[[operand$axis]]
   what <-
     if (!is.null(operand$from)) "saved from the forward pass"
@@ -65,10 +67,7 @@ NULL
 print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
   cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula, digits = digits), "\n", sep = "")
   writeLines(utils::head(operand_lines(x$formula), 8))
-  writeLines(as.character(pair_lines(x$pairs)))
-  writeLines(as.character(truncation_line(x)))
-  writeLines(settings_text(x$settings))
-  writeLines(still_lazy(x$formula))
+  writeLines(c(pair_lines(x$pairs), truncation_line(x), settings_text(x$settings), still_lazy(x$formula)))
   invisible(x)
 }
 
@@ -118,6 +117,22 @@ print.summary.lazy_tensor <- function(x, ...) {
   invisible(x)
 }
 
+#' @rdname lazy-print
+#' @export
+print.lazy_complex <- function(x, digits = getOption("digits"), ...) {
+  if (!is_lazy(x$re)) {
+    cat("<traced complex numbers>\n")
+    return(invisible(x))
+  }
+  whole <- whole_of(x)
+  cat("<complex lazy tensor> ", sub(", [a-z]+$", "", shape_text(whole)), "\n", sep = "")
+  cat(sprintf("  %s  %s\n", c("re", "im"), format(x, digits = digits)), sep = "")
+  writeLines(c(utils::head(operand_lines(whole$formula), 8), pair_lines(whole$pairs), settings_text(whole$settings)))
+  invisible(x)
+}
+
+setMethod("show", "lazy_complex", function(object) print.lazy_complex(object))
+
 output_text <- function(output, budget = 500L, digits = getOption("digits"), axes = NULL) {
   row <- reduction_row(output$op)
   weight <- if (is.null(output$weight)) "" else paste0(", weight = ", formula_text(output$weight, budget, digits))
@@ -133,8 +148,7 @@ output_text <- function(output, budget = 500L, digits = getOption("digits"), axe
 print.lazy_reduction <- function(x, digits = getOption("digits"), ...) {
   cat("<lazy reduction> ", state_text(x), "\n", sep = "")
   cat(paste0("  ", format(x, digits = digits), "\n"), sep = "")
-  writeLines(as.character(pair_lines(x$pairs)))
-  writeLines(settings_text(x$settings))
+  writeLines(c(pair_lines(x$pairs), settings_text(x$settings)))
   invisible(x)
 }
 
@@ -170,10 +184,8 @@ str.lazy_reduction <- function(object, ...) {
 print.lazy_function <- function(x, digits = getOption("digits"), ...) {
   cat("<function> of ", named_data(x), "\n", sep = "")
   cat(paste0("  ", format(x, digits = digits), "\n"), sep = "")
-  writeLines(lines_of_operands(attr(x, "operands")))
   R <- attr(x, "reduction")
-  writeLines(as.character(pair_lines(R$pairs)))
-  writeLines(settings_text(R$settings))
+  writeLines(c(lines_of_operands(attr(x, "operands")), pair_lines(R$pairs), settings_text(R$settings)))
   invisible(x)
 }
 

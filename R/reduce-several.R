@@ -49,23 +49,3 @@ joined <- function(members, names, over) {
   R$drop <- members[[1]]$drop
   R
 }
-
-# The reductions of one result each; where there is but one result, itself. What is kept for derivatives is kept with
-# members, so they are made once. Their derivatives go through the same pairs, too: none is gathered at winners alone.
-members_of <- function(R) {
-  if (is.null(R$results)) return(list(R))
-  known <- R$cache$members
-  if (!is.null(known) && identical(known[[1]]$settings, R$settings)) return(known)
-  R$cache$members <- lapply(R$outputs, function(output) {
-    one <- new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents)
-    one$drop <- R$drop
-    one$all_pairs <- TRUE
-    one
-  })
-}
-
-# Returns the results of all members as the results of the reduction.
-as_results <- function(R, found) {
-  if (is.null(R$results)) return(found[[1]])
-  if (isTRUE(R$complex)) complex_result(found) else structure(found, names = R$results)
-}

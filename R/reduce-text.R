@@ -37,14 +37,21 @@
 kernel_op <- function(formula, args, reduction = NULL, index = NULL, K = NULL, weight = NULL, ...) {
   operands <- text_operands(formula, args)
   R <- reduction_of_text(formula, operands, reduction, index, K, weight, ...)
-  data_function(R, lapply(operands, function(x) x$formula$args))
+  operands <- lapply(operands, function(x) x$formula$args)
+  run <- caller_of(R, operands)
+  names <- vapply(operands, `[[`, "", "name")
+  lazy_function(function(...) {
+    data <- list(...)
+    if (length(data) == 1 && is.list(data[[1]]) && !is.data.frame(data[[1]])) data <- data[[1]]
+    run(in_order(data, names))
+  }, R, operands)
 }
 
 # The reduction that a text tells of, over operands that have been declared.
-reduction_of_text <- function(formula, operands, reduction = NULL, index = NULL, K = NULL, weight = NULL, keops = FALSE,
+reduction_of_text <- function(formula, operands, name = NULL, index = NULL, K = NULL, weight = NULL, keops = FALSE,
                               ...) {
   parsed <- parsed_text(formula, operands, keops)
-  if (nzchar(parsed$folded) && !all(is.null(reduction), is.null(K), is.null(weight))) {
+  if (nzchar(parsed$folded) && !all(is.null(name), is.null(K), is.null(weight))) {
     abort("input", "`reduction`, `K` and `weight` go with a formula, not with the derivative of a sum")
   }
   if (is.null(index)) index <- if (nzchar(parsed$folded)) parsed$folded else index_of_axis(parsed$axis)
@@ -52,7 +59,10 @@ reduction_of_text <- function(formula, operands, reduction = NULL, index = NULL,
   if (is.null(weight)) weight <- parsed$weight
   else weight <- parsed_text(check_text(weight, "weight"), operands, keops)$formula
   R <- if (!nzchar(parsed$folded)) {
-    named_reduction(parsed$formula, reduction %or% parsed$reduction, index, K, weight, ...)
+    F <- tensor_of(parsed$formula)
+    op <- reduction_in_keops(name %or% parsed$reduction)
+    if (op == "MaxSumShiftExp") max_and_rest(F, index, tensor_of(weight), ...)
+    else reduction(F, op, index = index, K = K, weight = tensor_of(weight), call = FALSE, ...)
   } else {
     # A derivative need not vary along the axis that is summed away; its operands say how many terms there are.
     with_settings(new_reduction(list(sum_output(parsed$formula, kept(check_index(index)))), c(NA_real_, NA)), ...)
@@ -67,14 +77,6 @@ parsed_text <- function(text, operands, keops = FALSE) {
 }
 
 tensor_of <- function(formula) if (!is.null(formula)) new_lazy(formula, c(NA_real_, NA))
-
-named_reduction <- function(formula, name, index, K, weight, ...) {
-  F <- tensor_of(formula)
-  weight <- tensor_of(weight)
-  op <- reduction_in_keops(name)
-  if (op == "MaxSumShiftExp") return(max_and_rest(F, index, weight, ...))
-  reduction(F, op, index = index, K = K, weight = weight, call = FALSE, ...)
-}
 
 # Our name for a reduction that goes by KeOps' name: Min_ArgMin is MinArgMin, and some have names of their own with a
 # weight.
@@ -156,28 +158,11 @@ operands_of_declarations <- function(declared) {
 # The text's number is the axis summed away. Without any word on it, j.
 index_of_axis <- function(axis) {
   if (is.na(axis)) return("j")
-  if (!axis %in% 0:1) {
-    abort("syntax", "the axis of a reduction is 0 (i summed away) or 1 (j summed away), not ", axis)
-  }
+  if (!axis %in% 0:1) abort("syntax", "the axis of a reduction is 0 (i summed away) or 1 (j summed away), not ", axis)
   index <- c("i", "j")[axis + 1]
   say_once("axis", "The ", axis, " in the text of a reduction is the axis summed away, here ", index,
            ": 0 is i, 1 is j, as in the code of rkeops. `index` of kernel_op() says it in words. (Said once.)")
   index
-}
-
-data_function <- function(R, operands) {
-  run <- caller_of(R, operands)
-  names <- vapply(operands, `[[`, "", "name")
-  lazy_function(function(...) {
-    data <- list(...)
-    if (length(data) == 1 && is.list(data[[1]]) && !is.data.frame(data[[1]])) data <- data[[1]]
-    run(in_order(data, names))
-  }, R, operands)
-}
-
-# A function of the data of operands, which is called as any other and shows what it computes.
-lazy_function <- function(f, R, operands) {
-  structure(f, reduction = R, operands = unname(operands), class = c("lazy_function", "function"))
 }
 
 in_order <- function(data, names) {

@@ -80,9 +80,7 @@ keops_operator <- function(R, operands) {
   turn <- function(data, operand) if (operand$axis %in% c("i", "j") && is.matrix(data)) t(data) else data
   call_it <- function(input = NULL, inner_dim = "col") {
     if (is.null(input)) return(R)
-    if (!is.list(input) || is.data.frame(input)) {
-      abort("input", "`input` must be a list of data, not ", describe(input))
-    }
+    if (!is.list(input) || is.data.frame(input)) abort("input", "`input` must be a list of data, not ", describe(input))
     inner_dim <- one_of(as.character(inner_dim), c("col", "row", "1", "0"), "inner_dim")
     data <- in_order(input, names)
     run(if (inner_dim %in% c("row", "0")) Map(turn, data, operands) else unname(data))
@@ -104,7 +102,12 @@ set_rkeops_options <- function(input = NULL) {
                 else instead(kernweave.device = "cpu"),
       device_id = if (check_device_id(value) < 0) instead(kernweave.device = "auto") else set_gpu(value),
       precision = instead(kernweave.precision = one_of(value, c("float32", "float64"), "precision", "settings")),
-      verbosity = assign("on", check_verbosity(value), envir = verbosity),
+      verbosity = {
+        if (is.character(value) || !isTRUE(value %in% 0:1)) {
+          abort("settings", "`verbosity` must be 0 or 1, not ", format_value(value))
+        }
+        verbosity$on <- as.logical(value)
+      },
       cache_dir = instead(kernweave.cache = value),
       tell("`", name, "` has no meaning here")
     )
@@ -122,18 +125,11 @@ set_gpu <- function(number) {
 }
 
 check_device_id <- function(device) {
-  ok <- is.numeric(device) && length(device) == 1 && is.finite(device) && device >= -1 && device == round(device)
-  if (!ok) {
+  if (!is_whole(device, -1)) {
     abort("settings", "the number of a GPU must be whole, from 0, or -1 for any, not ",
                  if (is.numeric(device)) format_value(device) else describe(device))
   }
   device
-}
-
-check_verbosity <- function(value) {
-  ok <- (is.logical(value) || is.numeric(value)) && length(value) == 1 && value %in% 0:1
-  if (!ok) abort("settings", "`verbosity` must be 0 or 1, not ", format_value(value))
-  as.logical(value)
 }
 
 # The switch of the helpers' messages.

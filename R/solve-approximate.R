@@ -4,16 +4,23 @@
 # other operators.
 kernel_and_ridge <- function(op) tensor_and_ridge(op) %or% approximated_and_ridge(op)
 
+tensor_and_ridge <- function(op) {
+  times <- function(part, by) if (by == 1) part$tensor else by * part$tensor
+  one_and_ridge(op, function(part) part$kind == "lazy", times)
+}
+
 approximated_and_ridge <- function(op) {
-  if (!is.null(approximation_of(op))) return(list(K = operator_of_system(op, 1), ridge = 0))
+  one_and_ridge(op, function(part) !is.null(approximation_of(part)), operator_of_system)
+}
+
+# Splits an operator into what `take` makes of the one term that `is_one`, and diagonals with a sum of no less than 0.
+one_and_ridge <- function(op, is_one, take) {
+  if (is_one(op)) return(list(K = take(op, 1), ridge = 0))
   if (op$kind != "sum") return(NULL)
-  kinds <- vapply(op$parts, `[[`, "", "kind")
-  of <- which(!vapply(lapply(op$parts, approximation_of), is.null, NA))
-  if (length(of) != 1 || !all(kinds[-of] == "diagonal")) return(NULL)
-  terms <- Map(function(part, by) by * unname(part$values), op$parts[-of], op$coefficients[-of])
-  ridge <- Reduce(`+`, terms, 0)
-  if (isTRUE(any(plain_value(ridge) < 0))) return(NULL)
-  list(K = operator_of_system(op$parts[[of]], op$coefficients[of]), ridge = ridge)
+  one <- vapply(op$parts, is_one, NA)
+  if (sum(one) != 1 || !all(one | vapply(op$parts, `[[`, "", "kind") == "diagonal")) return(NULL)
+  ridge <- Reduce(`+`, Map(function(part, by) by * unname(part$values), op$parts[!one], op$coefficients[!one])) %or% 0
+  if (!isTRUE(any(plain_value(ridge) < 0))) list(K = take(op$parts[one][[1]], op$coefficients[one]), ridge = ridge)
 }
 
 # An approximation as systems take it, times a number. Near pairs are in float64: what float32 rounds differs from one

@@ -83,7 +83,11 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
   model$tol <- tol
   model$max_iter <- max_iter
   found <- kriged(model, if (!is.null(nsim)) prior_draws(model, nsim))
-  variance <- if (method == "exact") exact_variance(model, found) else rowMeans(found$errors^2)
+  variance <- if (method == "exact") pmax(model$prior - explained_variance(model), 0) else rowMeans(found$errors^2)
+  if (method == "exact" && !is.null(found$of_trend)) {
+    missing <- model$regressors - cross_times(model, found$of_trend)
+    variance <- variance + rowSums(missing * t(solve(found$information, t(missing))))
+  }
   new_conditional(model, found$mean, variance, method, se = if (method == "exact") 0 else sqrt(2 / nsim),
                   draws = if (!is.null(nsim) && !is.null(y)) found$mean + found$errors,
                   coefficients = if (!is.null(trend) && !is.null(y)) {
@@ -221,13 +225,6 @@ prior_draws <- function(model, nsim) {
 
 # Megabytes of a block of covariances with new places.
 conditional_mb <- 256
-
-exact_variance <- function(model, found) {
-  variance <- model$prior - explained_variance(model)
-  if (is.null(found$of_trend)) return(pmax(variance, 0))
-  missing <- model$regressors - cross_times(model, found$of_trend)
-  pmax(variance, 0) + rowSums(missing * t(solve(found$information, t(missing))))
-}
 
 explained_variance <- function(model) {
   n <- length(model$at)

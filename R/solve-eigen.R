@@ -74,12 +74,6 @@ keigen <- function(K, k, tol = 1e-8, block = 16, max_iter = 200, basis_mb = 1024
   structure(found[c("values", "vectors", "residuals", "passes")], class = "kernweave_eigen")
 }
 
-square_op <- function(K, what) {
-  op <- as_op(K)
-  if (op$dim[1] != op$dim[2]) abort("shape", what, " is of a square matrix, not of ", size_text(op))
-  op
-}
-
 # The derivative of an eigenvalue is v'dK v, which a product with vectors that are held has.
 eigen_entry <- function(op, ...) {
   lower <- lowered_op(op, level_of_op(op))

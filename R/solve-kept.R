@@ -14,7 +14,9 @@ kept_preconditioner <- function(K, ridge, rank, local) {
   key <- list(read$key, data, ridge, rank, local)
   if (identical(preconditioners$key, key) && !is_dead(preconditioners$P$pointer)) return(preconditioners$P)
   P <- by_kept_support(K, ridge, rank, local, list(read$key, data[points], rank, local), data[!points])
-  if (bytes_of(P, data) <= most_kept && !any(vapply(data, is_on_device, NA))) {
+  # A number for each slot, its place, and both by rows; the data by which it is known.
+  bytes <- 24 * P$n * (P$neighbours + 1) + 8 * sum(lengths(data))
+  if (bytes <= most_kept && !any(vapply(data, is_on_device, NA))) {
     preconditioners$key <- key
     preconditioners$P <- P
   }
@@ -23,8 +25,6 @@ kept_preconditioner <- function(K, ridge, rank, local) {
 
 # The most bytes that are kept. Memory kept beyond its use must not be felt, least of all on a GPU.
 most_kept <- 256e6
-# A number for each slot, its place, and both by rows; the data by which it is known.
-bytes_of <- function(P, data) 24 * P$n * (P$neighbours + 1) + 8 * sum(lengths(data))
 
 # Parameters and ridges within a factor of two of those that a support was found for may have it. Then probes make of
 # both one function, whose noise does not jump.

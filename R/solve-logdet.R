@@ -61,7 +61,9 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
     return(logdet_node(K, ridge, probes, seed, method, precondition, rank, local))
   }
   ridge <- check_ridge(ridge, n)
-  if (!is.null(se_tol)) check_wanted_error(se_tol)
+  if (!is.null(se_tol) && !(is.numeric(se_tol) && length(se_tol) == 1 && !is.na(se_tol) && se_tol >= 0)) {
+    abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
+  }
   if (n == 0) return(estimate(0, 0))
   if (method == "dense" || method == "auto" && n <= small_system) {
     root <- dense_root(K, ridge)  # by itself: S4 dispatch on an argument that fails would hide the class of its error
@@ -94,14 +96,6 @@ dense_slopes <- function(along, root) {
   one <- function(B) if (is.numeric(B)) sum(diag(inverse) * B) else sum(inverse * as.matrix(kernel_tensor(B)))
   value <- vapply(along, one, 0)
   list(value = value, each = matrix(value, 2, length(along), byrow = TRUE))
-}
-
-# Computes the slopes along given matrices, probe by probe, without the traces of the preconditioner's inverse.
-# gradient() has the same slopes for operands by logdet_node().
-slopes_of_probes <- function(along, P, forms) {
-  left <- if (is.null(P)) forms$u else forms$u - forms$v
-  product <- function(B) if (is.numeric(B)) B * forms$v else unname(as.matrix(B %*% forms$v))
-  matrix(vapply(along, function(B) colSums(left * product(B)), numeric(ncol(left))), ncol(left))
 }
 
 # Traces of P^-1 times matrices, for a preconditioner of two parts.
@@ -141,19 +135,6 @@ by_columns <- function(columns, n, f) {
   })
 }
 
-# R leaves what is no longer used until there is as much of it as of all else, and the heap keeps what lay between: of a
-# likelihood of a million rows that was more than half of the memory. The columns of a step are young: a collection of
-# young objects finds them in a twentieth of the time.
-clear_memory <- function(full = FALSE) {
-  gc(verbose = FALSE, full = full)
-  r_trim_heap()
-}
-
-check_wanted_error <- function(se_tol) {
-  if (is.numeric(se_tol) && length(se_tol) == 1 && !is.na(se_tol) && se_tol >= 0) return(invisible())
-  abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
-}
-
 # The rounding error of a sum of n logarithms, relative to the sum and to n.
 rounding_of_logs <- 1e-12
 
@@ -165,7 +146,12 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors 
   some <- by_columns(probes, if (vectors) 1 else n, function(at) {
     forms <- r_log_forms(used$system, live_pointer(P), at[1] - 1, length(at), seed, 1e-5, most_iterations(n),
                          vectors || length(along))
-    if (length(along)) forms$slopes <- slopes_of_probes(along, P, forms)
+    # The slopes without the traces of the preconditioner's inverse; gradient() has the same by logdet_node().
+    left <- if (is.null(P)) forms$u else forms$u - forms$v
+    product <- function(B) if (is.numeric(B)) B * forms$v else unname(as.matrix(B %*% forms$v))
+    forms$slopes <- if (length(along)) {
+      matrix(vapply(along, function(B) colSums(left * product(B)), numeric(ncol(left))), ncol(left))
+    }
     if (!vectors) forms$u <- forms$v <- NULL
     forms
   })
@@ -198,9 +184,7 @@ quadrature_system <- function(K, ridge, probes, seed) {
 
 #' @rdname logdet
 #' @export
-determinant.lazy_tensor <- function(x, logarithm = TRUE, ...) {
-  as_determinant(logdet(x, ...), logarithm)
-}
+determinant.lazy_tensor <- function(x, logarithm = TRUE, ...) as_determinant(logdet(x, ...), logarithm)
 
 # Computes the logarithm of the determinant of an operator that is no lazy tensor, exactly.
 logdet_of_op <- function(op) {
@@ -217,4 +201,15 @@ as_determinant <- function(value, logarithm) {
   modulus <- if (logarithm) value else exp(as.numeric(value))
   if (!is_traced(modulus)) attr(modulus, "logarithm") <- logarithm
   structure(list(modulus = modulus, sign = 1L), class = "det")
+}
+
+logdet_batches <- function(K, ...) {
+  batches <- K$extent[-(1:2)]
+  found <- lapply(seq_len(prod(batches)), function(k) {
+    value <- logdet(take_batch(K, k), ...)
+    if (!is_traced(value)) return(c(value, attr(value, "se")))
+    abort("no_gradient", "logdet() with batches has no gradient; write it batch by batch, with take_batch()")
+  })
+  each <- function(k) array(vapply(found, `[`, 0, k), batches)
+  structure(each(1), se = each(2))
 }

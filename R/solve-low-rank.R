@@ -66,10 +66,6 @@ lowrank <- function(K, rank = NULL, tol = NULL, ridge = 0, seed = NULL) {
   with_ridge(made, ridge + apart$ridge)
 }
 
-with_ridge <- function(op, ridge) {
-  if (is_traced(ridge) || any(ridge != 0)) op + diagonal_op(rep(ridge, length.out = op$dim[1])) else op
-}
-
 # Splits a sum into the terms that are no diagonals and the ridge, if its diagonals are ridges.
 without_diagonal <- function(op) {
   none <- list(op = op, ridge = 0)
@@ -188,8 +184,4 @@ woodbury_solution <- function(w, b) {
     left <- then
   }
   list(x = x, residual = relative_size(left, b))
-}
-
-inverse_of_low_rank <- function(w) {
-  function_op(function(v) woodbury_solution(w, v)$x, nrow(w$factor), symmetric = TRUE)
 }

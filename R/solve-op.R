@@ -71,26 +71,6 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   reported(shaped_as(x, b), found, report)
 }
 
-square_extent <- function(op) {
-  if (op$dim[1] != op$dim[2]) {
-    abort("shape", "the matrix of a system is square, not ", op$dim[1], " x ", op$dim[2])
-  }
-  op$dim[1]
-}
-
-# Splits an operator into one lazy tensor and diagonals with a sum of no less than 0. NULL for other operators.
-tensor_and_ridge <- function(op) {
-  if (op$kind == "lazy") return(list(K = op$tensor, ridge = 0))
-  if (op$kind != "sum") return(NULL)
-  kinds <- vapply(op$parts, `[[`, "", "kind")
-  if (sum(kinds == "lazy") != 1 || !all(kinds %in% c("lazy", "diagonal"))) return(NULL)
-  K <- op$parts[[which(kinds == "lazy")]]$tensor
-  by <- op$coefficients[kinds == "lazy"]
-  terms <- Map(function(part, by) by * unname(part$values), op$parts[kinds != "lazy"], op$coefficients[kinds != "lazy"])
-  ridge <- Reduce(`+`, terms)
-  if (!isTRUE(any(plain_value(ridge) < 0))) list(K = if (by == 1) K else by * K, ridge = ridge)
-}
-
 dense_solution <- function(A, b) {
   dense <- refuse_traced(unname(as.matrix(A)))
   tryCatch(solve(dense, b), error = function(failure) {
@@ -98,19 +78,15 @@ dense_solution <- function(A, b) {
   })
 }
 
-by_products <- function(A, b, tol, method, max_iter, P = NULL, start = matrix(0, nrow(b), 0)) {
-  if (isFALSE(A$symmetric)) abort("indefinite", "the operator is not symmetric: conjugate gradients cannot solve it")
-  if (!isTRUE(A$symmetric)) check_symmetric_by_products(native_operator(A, 2), nrow(b))
-  c(iterate(native_operator(A, ncol(b), ladder = TRUE), b, tol, method, max_iter, live_pointer(P), start),
-    if (!is.null(P)) list(preconditioner = P))
-}
-
 inverse_op <- function(a, own, n, ridge, tol, method, max_iter, precondition = TRUE, rank = NULL, local = TRUE) {
   iterates <- method %in% c("cg", "block") || method == "auto" && n > small_system
   if (is.null(own)) {
     A <- with_ridge(a, check_ridge(ridge, n))
     low <- if (method == "auto" && level_of_op(A) == 0L) low_rank_and_diagonal(A)
-    if (!is.null(low)) return(inverse_of_low_rank(woodbury(low)))
+    if (!is.null(low)) {
+      w <- woodbury(low)
+      return(function_op(function(v) woodbury_solution(w, v)$x, n, symmetric = TRUE))
+    }
     by <- function(a) function(v) plain_columns(solve(a, v, ridge, tol, method, max_iter))
     return(named_inverse(function_op(by(a), n, a$symmetric, function(v) by(t(a))(v))))
   }

@@ -48,7 +48,10 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   if (!any(vapply(list(TRUE, FALSE, "always"), identical, NA, local))) {
     abort("input", "`local` must be TRUE, FALSE or \"always\", not ", format_value(local))
   }
-  check_entries(K)
+  if (!is.null(name <- pairs_of(K))) {  # entries are read by gathering rows, which a matrix of pairs does not have
+    abort("unsupported", "a preconditioner of a formula with the matrix of pairs `", name, "` is not built: ",
+          "precondition = FALSE solves without")
+  }
   started <- proc.time()[["elapsed"]]
   seed <- check_seed(seed)
   neighbours <- check_count(neighbours, "neighbours")
@@ -71,8 +74,8 @@ found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, 
   if (may_be_compiled(call_options(K$settings))) {  # products with landmarks, while which points they are is found out
     lapply(thin_products(K, seq_len(min(rank %or% default_rank(n), n)), NULL), expected, K)
   }
-  found <- if (is.null(rank)) default_landmarks(K, entries, diagonal, min(ridge), seed)
-           else landmarks_of(K, entries, diagonal, min(check_count(rank, "rank"), n), seed)
+  found <- if (is.null(rank)) default_landmarks(entries, diagonal, min(ridge), seed)
+           else landmarks_of(entries, diagonal, min(check_count(rank, "rank"), n), seed)
   wanted <- if (is.character(local)) length(found$chosen) < n else local && found$residual > min(ridge)
   if (!wanted) return(found)
   order <- random_order(n, seed)
@@ -140,27 +143,12 @@ live_pointer <- function(P) {
 
 # --- checks ---------------------------------------------------------------------------------------------------
 
-check_square <- function(K) {
-  if (!is_lazy(K)) {
-    abort("input", "`K` must be a lazy tensor, not ", describe(K),
-          if (is.matrix(K)) "; as_op() makes an operator of it")
-  }
-  refuse_batches_of(K, "a system")
-  if (width(K) != 1) abort("shape", "the matrix of a system has one number for each pair, not ", width(K))
-  extent <- c(need_extent(K, "i", "a system"), need_extent(K, "j", "a system"))
-  if (extent[1] != extent[2]) abort("shape", "the matrix of a system is square, not ", extent[1], " x ", extent[2])
-  as.numeric(extent[1])
-}
-
-check_ridge <- function(ridge, n) {
-  if (!is.numeric(ridge)) abort("input", "`ridge` must be numbers, not ", describe(ridge))
-  endless <- which(!is.finite(ridge))
-  if (length(endless)) abort("value", "`ridge` must be finite numbers, not ", format(plain_value(ridge)[endless[1]]))
-  if (!length(ridge) %in% c(1, n)) {
-    abort("shape", "`ridge` has ", length(ridge), " numbers for ", n, " points; give one, or one for each")
-  }
-  if (any(ridge < 0)) abort("value", "`ridge` must not be negative: there is ", format(min(plain_value(ridge))))
-  if (is_traced(ridge)) ridge else rep_len(as.numeric(ridge), n)
+# R leaves what is no longer used until there is as much of it as of all else, and the heap keeps what lay between: of a
+# likelihood of a million rows that was more than half of the memory. The columns of a step are young: a collection of
+# young objects finds them in a twentieth of the time.
+clear_memory <- function(full = FALSE) {
+  gc(verbose = FALSE, full = full)
+  r_trim_heap()
 }
 
 check_diagonal <- function(diagonal, ridge) {
@@ -173,14 +161,6 @@ check_diagonal <- function(diagonal, ridge) {
   diagonal
 }
 
-# Entries are read by gathering rows, which a matrix of pairs does not have.
-check_entries <- function(K) {
-  name <- pairs_of(K)
-  if (is.null(name)) return(invisible())
-  abort("unsupported", "a preconditioner of a formula with the matrix of pairs `", name, "` is not built: ",
-        "precondition = FALSE solves without")
-}
-
 # --- parts ----------------------------------------------------------------------------------------------------
 
 # Landmarks are looked for among so many points: their law hardly changes with more, their cost does.
@@ -189,19 +169,19 @@ landmark_pool <- 20000
 # 300 landmarks and 23 products were cheaper than 1000 and 16. Beyond, products grow faster than the building does. Only
 # where the second half of the landmarks has made a quarter of what the first had left, and that is still much beside
 # the ridge, more of them gain more than they cost: of a smooth kernel of 5000 points 690 iterations became 52.
-default_landmarks <- function(K, entries, diagonal, ridge, seed) {
+default_landmarks <- function(entries, diagonal, ridge, seed) {
   rank <- default_rank(length(diagonal))
   most <- most_landmarks(length(diagonal))
-  found <- landmarks_of(K, entries, diagonal, rank, seed)
+  found <- landmarks_of(entries, diagonal, rank, seed)
   if (found$residual <= 100 * ridge || rank == most) return(found)
-  half <- landmarks_of(K, entries, diagonal, max(1L, rank %/% 2L), seed)
-  if (found$residual > half$residual / 4) found else landmarks_of(K, entries, diagonal, most, seed)
+  half <- landmarks_of(entries, diagonal, max(1L, rank %/% 2L), seed)
+  if (found$residual > half$residual / 4) found else landmarks_of(entries, diagonal, most, seed)
 }
 
 most_landmarks <- function(n) as.integer(max(1, min(n %/% 2, 1000)))
 default_rank <- function(n) min(most_landmarks(n), as.integer(max(300, 1.35 * sqrt(n))))
 
-landmarks_of <- function(K, entries, diagonal, rank, seed) {
+landmarks_of <- function(entries, diagonal, rank, seed) {
   n <- length(diagonal)
   pool <- if (n > landmark_pool) sort(random_order(n, seed + 1)[seq_len(landmark_pool)]) else seq_len(n)
   r_landmarks(entries, as.numeric(pool), diagonal[pool], rank, seed)
@@ -269,9 +249,7 @@ kept_neighbours <- function(points, settings, order, m, seed) {
     distances <- lazy_set(sqdist(Vi(points), Vj(points)), precision = "float64")
     nearest_before(-distances, order, rep(1, n), m)
   }
-  if (8 * length(points) + 4 * length(found) <= most_kept) {
-    preconditioners$nearest <- list(key = key, found = found)
-  }
+  if (8 * length(points) + 4 * length(found) <= most_kept) preconditioners$nearest <- list(key = key, found = found)
   found
 }
 

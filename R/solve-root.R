@@ -100,22 +100,21 @@ check_symmetric_op <- function(op) {
 dense_root_op <- function(op, ridge) {
   A <- entries(op)
   names <- list(rownames(A), NULL)
-  root <- if (length(A)) matrix_root(unname(A), ridge) else A
+  root <- unname(A)
+  if (length(A)) {
+    check_symmetric(root)
+    diag(root) <- diag(root) + ridge
+    # R with R'R = A + ridge: a Cholesky factor, or where the matrix is but semidefinite one by eigenvectors.
+    root <- tryCatch(chol.default(root), error = function(failure) {
+      e <- eigen(root, symmetric = TRUE)
+      if (min(e$values) < -1e-7 * max(abs(e$values))) {
+        abort("indefinite", "the matrix is not positive semidefinite: it has eigenvalues of ",
+              format(max(e$values), digits = 3), " and ", format(min(e$values), digits = 3))
+      }
+      sqrt(pmax(e$values, 0)) * t(e$vectors)
+    })
+  }
   op_of_function(function(v) crossprod(root, v), op$dim, NA, function(v) root %*% v, names, "root")
-}
-
-# R with R'R = A + ridge: a Cholesky factor, or where the matrix is but semidefinite one by eigenvectors.
-matrix_root <- function(A, ridge) {
-  check_symmetric(A)
-  diag(A) <- diag(A) + ridge
-  tryCatch(chol.default(A), error = function(failure) {
-    e <- eigen(A, symmetric = TRUE)
-    if (min(e$values) < -1e-7 * max(abs(e$values))) {
-      abort("indefinite", "the matrix is not positive semidefinite: it has eigenvalues of ",
-            format(max(e$values), digits = 3), " and ", format(min(e$values), digits = 3))
-    }
-    sqrt(pmax(e$values, 0)) * t(e$vectors)
-  })
 }
 
 warn_of_root <- function(found, tol, P) {

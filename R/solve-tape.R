@@ -1,8 +1,5 @@
 # solve() and logdet() as entries of the tape: what flows back through a solution is a solution with the same matrix.
 
-# Tells whether anything in a system is traced.
-is_traced_system <- function(K, ...) any(vapply(list(...), is_traced, NA)) || length(traced_operands(K)) > 0
-
 # Lowers a system by one level. Returns the lowered system and the values that were traced at its level.
 lowered_system <- function(K, ...) {
   given <- list(...)

@@ -47,10 +47,3 @@ solve_reduced <- function(K, b, ridge, P, report, ...) {
 }
 
 entries_at <- function(K, rows, columns) dense(take_both(lazy_set(K, precision = "float64"), rows, columns))
-
-check_trend <- function(trend, n) {
-  F <- right_hand_side(trend, n, "trend")$values
-  rank <- qr(F)$rank
-  if (rank < ncol(F)) abort("input", "`trend` has ", ncol(F), " columns, of which ", rank, " are independent")
-  F
-}

@@ -99,216 +99,6 @@ solve_dense <- function(K, ridge, b) {
   list(x = backsolve(root, backsolve(root, b, transpose = TRUE)), method = "dense", converged = TRUE)
 }
 
-# The upper Cholesky factor of K + ridge.
-dense_root <- function(K, ridge) {
-  A <- dense(lazy_set(K, precision = "float64"))
-  check_symmetric(A)
-  diag(A) <- diag(A) + ridge
-  tryCatch(chol.default(A), error = function(failure) {
-    abort("indefinite", "the matrix is not positive definite (", conditionMessage(failure), "); a ridge may be missing")
-  })
-}
-
-check_symmetric <- function(A) {
-  if (!all(is.finite(A))) abort("value", "the matrix of pairs has ", if (anyNA(A)) "NaN" else "Inf")
-  off <- max(abs(A - t(A)), 0)
-  if (off > 1e-8 * max(abs(A))) {
-    abort("indefinite", "the matrix is not symmetric: entries differ from those across the diagonal by ",
-          format(off, digits = 3))
-  }
-}
-
-# Checks symmetry on a random pair of vectors, by the products that solve the system, where the matrix is not made.
-check_symmetric_by_products <- function(op, n) {
-  uv <- matrix(r_uniforms(2 * n, 1) - 0.5, n)
-  products <- r_operator_product(op, uv)
-  if (!all(is.finite(products))) {
-    abort("value", "products with the matrix of pairs have ", if (anyNA(products)) "NaN" else "Inf",
-          ": so have its data")
-  }
-  one <- sum(uv[, 1] * products[, 2])
-  other <- sum(uv[, 2] * products[, 1])
-  scale <- length_of(uv[, 1]) * length_of(products[, 2])
-  if (abs(one - other) > 1e-5 * scale) {
-    abort("indefinite", "the matrix is not symmetric: u'Kv and v'Ku are ", format(one, digits = 6), " and ",
-          format(other, digits = 6), " for random u and v")
-  }
-}
-
-# Tells whether products are in less than float64, and solutions are corrected by other products.
-is_refined <- function(K) call_options(K$settings)$precision != "float64"
-
-# Computes the norm of a vector, whose squares may overflow or vanish.
-length_of <- function(v) {
-  most <- max(abs(v), 0)
-  if (most == 0) 0 else most * sqrt(sum((v / most)^2))
-}
-
-# Products by which a system is solved: exact ones, and where that is asked for rough ones. A determinant of the same
-# matrix often comes next: a GPU compiles its products, too.
-products_of_system <- function(K, ridge, columns, refined = is_refined(K)) {
-  system <- expected(native_system(lazy_set(K, precision = "float64"), ridge, columns), K)
-  rough <- if (refined) expected(native_system(K, ridge, columns), K)
-  if (may_be_compiled(call_options(kernel_tensor(K)$settings))) {
-    expected(native_system(K, ridge, max(columns, formals(logdet)$probes)), K)
-  }
-  list(system = system, rough = rough, quickest = rough %or% system)
-}
-
-solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, max_iter) {
-  exact <- lazy_set(K, precision = "float64")
-  products <- products_of_system(K, ridge, ncol(b), method != "minres" && is_refined(K))
-  if (!is.list(precondition) || !isTRUE(precondition$symmetric)) {
-    check_symmetric_by_products(products$quickest, length(ridge))
-  }
-  P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
-  c(iterate(products$system, b, tol, method, max_iter, live_pointer(P), start, products$rough),
-    list(ridge = min(ridge), preconditioner = P))
-}
-
-# Solutions by products alone: of the system, and of the same in less precision where there is one.
-iterate <- function(system, b, tol, method, max_iter, pointer = NULL, start = matrix(0, nrow(b), 0), rough = NULL) {
-  most <- if (is.null(max_iter)) most_iterations(nrow(b)) else check_count(max_iter, "max_iter")
-  begun <- proc.time()[["elapsed"]]
-  by_gradients <- function(system, b, start, tol) {
-    found <- r_conjugate_gradients(system, pointer, b, start, tol, most, method == "block")
-    if (is.null(pointer) || found$end != "stagnant") return(found)
-    after(found, r_conjugate_gradients(system, NULL, b, found$x, tol, most, method == "block"))
-  }
-  found <- at_middle_scale(b, start, function(b, start) {
-    if (method == "minres") r_minimal_residual(system, b, tol, most)
-    else if (is.null(rough)) by_gradients(system, b, start, tol)
-    else refine(by_gradients, system, rough, b, start, tol)
-  })
-  c(found[c("x", "iterations", "residual", "history", "products", "end")], list(smallest = found$smallest %or% Inf),
-    list(method = if (method == "auto") "cg" else method, converged = found$end == "converged",
-         rough = !is.null(rough), iterating = proc.time()[["elapsed"]] - begun))
-}
-
-# One iteration that went on where another had stopped: without a preconditioner, which rounding spoils where the ridge
-# is far less than the matrix.
-after <- function(first, second) {
-  second$iterations <- first$iterations + second$iterations
-  second$products <- first$products + second$products
-  second$history <- c(first$history, second$history)
-  second$smallest <- min(first$smallest, second$smallest)
-  second
-}
-
-# Squares of numbers beyond 1e154 are infinite, and below 1e-154 nothing. Columns that are near there are solved for at
-# another scale, which is a power of two and changes no digit.
-at_middle_scale <- function(b, start, find) {
-  most <- apply(abs(b), 2, max)
-  far <- most > 0 & (most > 1e100 | most < 1e-100)
-  if (!any(far)) return(find(b, start))
-  scale <- ifelse(far, 2^floor(log2(most)), 1)
-  by_columns <- function(x, f) if (ncol(x)) f(x, rep(scale, each = nrow(x))) else x
-  found <- find(by_columns(b, `/`), by_columns(start, `/`))
-  found$x <- by_columns(found$x, `*`)
-  found
-}
-
-most_iterations <- function(n) as.integer(100 + 10 * sqrt(n))
-
-# Products in float32 gain two digits at a time; residuals in float64 say how far that has come. Where a step gains less
-# than a factor of 3, the rest is done in float64.
-refine <- function(by_gradients, system, rough, b, start, tol) {
-  fresh <- !ncol(start)
-  x <- if (fresh) 0 * b else start
-  residual <- if (fresh) b else b - r_operator_product(system, x)
-  size <- relative_size(residual, b)
-  history <- numeric()
-  smallest <- Inf
-  iterations <- integer(ncol(b))
-  products <- as.integer(!fresh)
-  while (any(size > tol)) {
-    step <- by_gradients(rough, residual, matrix(0, nrow(b), 0), max(1e-2, tol))
-    moved <- x + step$x
-    left <- b - r_operator_product(system, moved)
-    now <- relative_size(left, b)
-    iterations <- iterations + step$iterations
-    products <- products + step$products + 1
-    history <- c(history, step$history * max(size))
-    smallest <- min(smallest, step$smallest)
-    slow <- max(now) > max(size) / 3
-    if (max(now) < max(size)) {
-      x <- moved
-      residual <- left
-      size <- now
-    }
-    if (slow) break
-  }
-  if (all(size <= tol)) {
-    return(list(x = x, end = "converged", iterations = iterations, residual = size, history = history,
-                products = products, smallest = smallest))
-  }
-  after(list(iterations = iterations, history = history, products = products, smallest = smallest),
-        by_gradients(system, b, x, tol))
-}
-
-# Columns that are left of those of a right-hand side, by their lengths.
-relative_size <- function(left, b) sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
-
-chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
-  if (inherits(precondition, "kernweave_preconditioner")) {
-    if (precondition$n != length(ridge)) {
-      abort("shape", "the preconditioner is of ", precondition$n, " points, the matrix of ", length(ridge))
-    }
-    return(precondition)
-  }
-  check_flag(precondition, "precondition")
-  if (!precondition) return(NULL)
-  K <- untruncated(kernel_tensor(K))
-  if (!is.null(said_of(K$pairs)$ranges)) {
-    say_once("ranges", "A matrix restricted by ranges is solved without a preconditioner. (Said once.)")
-    return(NULL)
-  }
-  K <- as_masked(K, "a preconditioner")
-  pairs <- pairs_of(K)
-  if (is.null(pairs)) return(if (!isFALSE(any(diag(of_few_pairs(K)) > 0))) kept_preconditioner(K, ridge, rank, local))
-  say_once("pairs", "The matrix of pairs `", pairs, "` is solved without a preconditioner, since its rows are ",
-           "not gathered. (Said once.)")
-  NULL
-}
-
-# --- arguments ------------------------------------------------------------------------------------------------
-
-# Numbers as a matrix, and what is needed to give results the same shape.
-right_hand_side <- function(b, n, argument = "b", extent = "row") {
-  if (methods::is(b, "Matrix") || is.data.frame(b)) b <- as.matrix(b)
-  if (!is.numeric(b)) abort("input", "`", argument, "` must be numbers, not ", describe(b))
-  if (length(dim(b)) > 2) abort("shape", "`", argument, "` must be a vector or a matrix, not an array")
-  rows <- NROW(b)
-  if (rows != n) abort("shape", "`", argument, "` has ", counted(rows, "row"), ", but the matrix has ",
-                       if (extent == "row") n else counted(n, extent))
-  if (any(!is.finite(b))) abort("input", "`", argument, "` has numbers that are not finite")
-  values <- if (is.matrix(b)) b else matrix(b, ncol = 1)
-  storage.mode(values) <- "double"
-  list(values = unname(values), dim = dim(b), names = if (is.matrix(b)) dimnames(b) else names(b))
-}
-
-shaped_as <- function(x, b) {
-  if (is.null(b$dim)) return(structure(as.vector(x), names = b$names))
-  structure(x, dimnames = b$names)
-}
-
-solve_methods <- c("auto", "dense", "cg", "block", "minres")
-
-# Refuses arguments that a generic's `...` took and the method does not: most likely a misspelt argument.
-refuse_others <- function(others, f, what) {
-  if (!length(others)) return(invisible())
-  names <- names(others)[nzchar(names(others))]
-  abort("input", what, " takes no ", if (length(names)) paste0("argument `", names[1], "`") else "more arguments",
-        if (length(names)) near_hint(names[1], setdiff(names(formals(f)), "...")))
-}
-
-check_start <- function(start, rows, columns, extent = "row") {
-  if (is.null(start)) return(matrix(0, rows, 0))
-  given <- right_hand_side(start, rows, "start", extent)$values
-  if (ncol(given) == columns) return(given)
-  abort("shape", "`start` has ", counted(ncol(given), "column"), ", but `b` has ", columns)
-}
-
 # --- report ---------------------------------------------------------------------------------------------------
 
 #' Report on the solution of a linear system
@@ -374,6 +164,29 @@ plot.kernweave_report <- function(x, ...) {
   invisible(x)
 }
 
+# Systems of each batch; right-hand sides may be the same for all.
+solve_batches <- function(K, b, ...) {
+  batches <- K$extent[-(1:2)]
+  if (is_traced(b) || length(traced_operands(K))) {
+    abort("no_gradient", "solve() with batches has no gradient; write it batch by batch, with take_batch()")
+  }
+  if (!is.numeric(b)) abort("input", "`b` must be numbers, not ", describe(b))
+  own <- batch_dim(b)
+  fits <- length(own) <= length(batches) && all(own == 1 | own == batches[seq_along(own)])
+  if (!fits) {
+    abort("shape", "`b` has batches ", paste(own, collapse = " x "), ", the formula has ",
+          paste(batches, collapse = " x "))
+  }
+  at <- places_of_batches(own, batches)
+  if (!prod(batches)) return(array(0, c(if (length(dim(b)) < 2) length(b) else dim(b)[1:2], batches)))
+  found <- lapply(seq_len(prod(batches)), function(k) {
+    x <- solve(take_batch(K, k), one_batch(b, at[k]), ...)
+    array(x, c(NROW(x), NCOL(x)))
+  })
+  out <- array(unlist(found), c(dim(found[[1]]), batches))
+  if (length(dim(b)) < 2) without_column(out, 2) else out
+}
+
 warn_of_convergence <- function(report) {
   remedy <- if (isTRUE(report$off > largest_off)) "a smaller tolerance of the products, or a larger ridge, would help"
   else if (report$method == "lsmr") "a ridge, columns of one length, or a larger `max_iter` would help"
@@ -392,9 +205,4 @@ warn_of_convergence <- function(report) {
 # Solves without warnings of convergence, which are given once at the end.
 quietly_solved <- function(value) {
   withCallingHandlers(value, kernweave_warning_convergence = function(w) invokeRestart("muffleWarning"))
-}
-
-# Finds a method by name. A default that lists all methods means the first.
-check_method <- function(method, known = solve_methods, argument = "method") {
-  one_of(if (identical(method, known)) known[1] else method, known, argument)
 }

@@ -53,8 +53,8 @@ steps <- c("pois", "binom")
 
 # --- functions from rows ----------------------------------------------------------------------------------------
 
-# How much of g goes through a density, a distribution function, a quantile. Ratios of densities stay where densities
-# vanish.
+# The parts of g that go through a density, a distribution function, a quantile. Ratios of densities stay where
+# densities vanish.
 density_helpers <- list(
   through_density = function(g, r, log) if (log) g else g * r,
   through_tail = function(g, r, log_density, lower.tail, log.p) {

@@ -39,9 +39,7 @@ kept_with <- function(R, name, make) {
 }
 
 # The result of a reduction of one output, as an operand.
-saved_result <- function(R, name) {
-  kept_with(R, "result", function() saved_operand(R, NULL, name, R$outputs[[1]]$keep))
-}
+saved_result <- function(R, name) kept_with(R, "result", function() saved_operand(R, NULL, name, R$outputs[[1]]$keep))
 
 # Computes the product of the other values for each value that is 0. If just one value is 0: the product of all values
 # that are not 0. If two values x and y are 0: this product times y = (x + y) - x, which is 0, but not of slope 0. If
@@ -56,11 +54,6 @@ product_of_others <- function(R, output) {
   both <- saved("both", "Sum", where_zero(output$value, zero))
   other <- both - new_lazy(output$value, c(NA_real_, NA))
   lazy_if(zeros == 1, others, lazy_if(zeros == 2, others * other, 0))
-}
-
-# An operand along the kept axis whose data are a result of R.
-saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
-  lazy_operand(new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat)))
 }
 
 # An operand shaped like another whose data are the result of R.
@@ -89,5 +82,3 @@ moving_saved <- function(R, targets) {
 }
 
 holds <- function(operands, operand) !is.na(match_operands(list(operand), operands))
-
-result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K

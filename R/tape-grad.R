@@ -201,15 +201,6 @@ moved_outputs <- function(f, targets, tangents) {
   R
 }
 
-# Makes an output that is a sum. A term linear in the values of a reduction has the `finish` of the reduction.
-sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transposed = FALSE) {
-  finish$results <- "value"
-  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows,
-       transposed = transposed)
-}
-
-number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
-
 # Operands by themselves or by name.
 check_wrt <- function(wrt, R) {
   known <- Filter(function(operand) !operand$literal, r_operands(c(formulas_of(R$outputs), R$extents)))
@@ -217,23 +208,21 @@ check_wrt <- function(wrt, R) {
   if (!is.list(wrt) || !length(wrt)) {
     abort("input", "`wrt` must be an operand, its name, or a list of them, not ", describe(wrt))
   }
+  names <- vapply(known, `[[`, "", "name")
   lapply(wrt, function(one) {
-    if (is.character(one)) return(named_operand(one, known))
+    if (is.character(one)) {
+      at <- which(names == one)
+      if (length(at) == 1) return(check_real(known[[at]]))
+      if (length(at)) abort("input", "`wrt`: ", length(at), " operands are named `", one, "`; give the operand itself")
+      abort("input", "`wrt`: no operand is named `", one, "`; there are ", paste0("`", names, "`", collapse = ", "),
+            near_hint(one, names))
+    }
     operand <- bare_operand(one, "Vi(), Vj(), Pm() or Vij()")
     if (!holds(known, operand)) {
       abort("input", "`wrt`: the formula does not contain `", operand$name, "`; each call of Vi() makes a new operand")
     }
     check_real(operand)
   })
-}
-
-named_operand <- function(name, known) {
-  names <- vapply(known, `[[`, "", "name")
-  at <- which(names == name)
-  if (length(at) == 1) return(check_real(known[[at]]))
-  if (length(at) > 1) abort("input", "`wrt`: ", length(at), " operands are named `", name, "`; give the operand itself")
-  abort("input", "`wrt`: no operand is named `", name, "`; there are ", paste0("`", names, "`", collapse = ", "),
-        near_hint(name, names))
 }
 
 bare_operand <- function(wrt, makers) {
@@ -269,9 +258,7 @@ cotangent_operand <- function(R, group, cotangent, call) {
   if (is.null(cotangent) && !call) return(new_operand("cotangent", axis, width, "real"))
   if (is.null(cotangent)) cotangent <- if (isTRUE(R$complex) && group == 2) 0 else 1
   plain <- plain_value(cotangent)
-  if (!is.numeric(plain) && !is.data.frame(plain)) {
-    abort("input", "`cotangent` must be numbers, not ", describe(plain))
-  }
+  if (!is.numeric(plain) && !is.data.frame(plain)) abort("input", "`cotangent` must be numbers, not ", describe(plain))
   if (length(plain) == 1) {
     for_all <- rearranged(cotangent, function(one) rep(as.vector(one), width))
     return(bearing(new_operand("cotangent", "param", width, "real", as.numeric(plain_value(for_all))), for_all))
@@ -280,8 +267,6 @@ cotangent_operand <- function(R, group, cotangent, call) {
   operand$data <- as_operand_data(plain, operand)
   bearing(operand, cotangent)
 }
-
-kept_axis <- function(keep) c(i = "i", j = "j", none = "param", both = "pair")[[keep]]
 
 # The cotangent as one output sees it: along the axis it keeps, or read at the rows it is scattered to.
 cotangent_at <- function(g, output) {
@@ -307,40 +292,4 @@ tangent_operand <- function(target, tangent, call) {
     abort("shape", "`tangent` has ", rows_of(operand$data), " rows, but `", target$name, "` has ", rows)
   }
   bearing(operand, tangent)
-}
-
-# The results of one operand's gradient: terms added up, gathered rows scattered, shaped and named like the operand.
-finish_group <- function(group, out, data, operands, outputs) {
-  like <- group$like
-  own <- data[[match_operands(list(like), operands)]]
-  total <- 0
-  for (k in group$outputs) {
-    part <- out[[k]]
-    rows <- outputs[[k]]$rows
-    if (!is.null(rows)) part <- scatter_rows(part, row_numbers(rows, data, operands, NROW(part)), NROW(own))
-    if (isTRUE(outputs[[k]]$transposed)) part <- t(part)
-    if (like$axis == "param") part <- colSums(part)
-    total <- total + part
-  }
-  shape <- pair_dim(own)
-  if (!length(group$outputs)) total <- rep(0, prod(shape %or% length(own)))
-  if (is.null(shape)) structure(as.vector(total), names = names(own)) else array(total, shape, pair_dimnames(own))
-}
-
-# The numbers behind a formula of row numbers: a variable, one gathered by another, or the number of the row itself,
-# which has no operand.
-row_numbers <- function(formula, data, operands, n) {
-  if (formula$op == "Gather") {
-    at <- row_numbers(formula$args[[2]], data, operands, n)
-    return(row_numbers(formula$args[[1]], data, operands, max(at, 0))[at])
-  }
-  if (is.null(formula$args)) return(seq_len(n))
-  as.vector(data[[match_operands(list(formula$args), operands)]])
-}
-
-finish_groups <- function(R, out, data, operands) {
-  finish <- if (any_batches(data)) group_of_batches else finish_group
-  results <- lapply(R$groups, finish, out, data, operands, R$outputs)
-  if (R$single) return(results[[1]])
-  structure(results, names = R$labels %or% vapply(R$groups, function(group) group$like$name, ""))
 }

@@ -60,9 +60,7 @@
 #' }
 #' vjp(rotate)(pi / 3, c(1, 2), cotangent = c(1, 1))
 #' jvp(rotate, wrt = "angle")(pi / 3, c(1, 2), tangent = 1)
-gradient <- function(f, wrt = NULL) {
-  derivative_function(f, function(arguments) one_gradient(f, arguments, wrt)$gradient)
-}
+gradient <- function(f, wrt = NULL) derivative_function(f, function(arguments) one_gradient(f, arguments, wrt)$gradient)
 
 #' @rdname gradient
 #' @export

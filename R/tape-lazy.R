@@ -4,25 +4,6 @@
 
 # --- operands ---------------------------------------------------------------------------------------------------
 
-# An operand with the value that its data were read off.
-bearing <- function(operand, x) {
-  if (!is_traced(x)) return(operand)
-  plain <- plain_value(x)
-  if (!is.double(plain)) {
-    abort("no_gradient", "`", operand$name, "` is ", if (is.logical(plain)) "logical" else typeof(plain),
-          ": it has no gradient")
-  }
-  # A parameter is a vector, but for an array of batches.
-  flat <- operand$axis == "param" && is.null(dim(operand$data)) && !is.null(dim(plain))
-  operand$traced <- if (flat) rearranged(x, as.vector) else x
-  operand
-}
-
-# Applies a function of base R that changes the shape of numbers to traced numbers, too.
-rearranged <- function(x, f) if (is_traced(x)) take(x, f(places_of(x))) else f(x)
-
-is_bearing <- function(operand) !is.null(operand$traced)
-
 # The operands of a formula or a reduction that were made of traced values.
 traced_operands <- function(F) {
   formulas <- if (is_lazy(F)) list(F$formula) else c(F$extents, formulas_of(F$outputs))
@@ -127,27 +108,6 @@ step_back <- function(template, traced, given) {
   R$cache$steps[[name]] <- step
   step
 }
-
-# --- where lazy tensors and traced values meet --------------------------------------------------------------------
-
-setMethod("%*%", signature("lazy_tensor", "kernweave_traced"), function(x, y) matrix_product(x, y))
-setMethod("%*%", signature("kernweave_traced", "lazy_tensor"), function(x, y) left_product(x, y))
-setMethod("crossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_crossprod(x, y))
-setMethod("crossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) crossprod_lazy(x, y))
-setMethod("tcrossprod", signature("lazy_tensor", "kernweave_traced"), function(x, y, ...) lazy_tcrossprod(x, y))
-setMethod("tcrossprod", signature("kernweave_traced", "lazy_tensor"), function(x, y, ...) tcrossprod_lazy(x, y))
-
-# Functions of the overlay that may be given a traced value beside what stands for a matrix.
-lazy_versions <- list(
-  c = function(...) c.lazy_tensor(...),
-  cbind = function(..., deparse.level = 1) cbind.linear_op(...),
-  rbind = function(..., deparse.level = 1) rbind.linear_op(...),
-  crossprod = function(...) crossprod(...),
-  tcrossprod = function(...) tcrossprod(...),
-  solve = function(...) solve(...),
-  kronecker = function(...) kronecker(...),
-  `%x%` = function(...) kronecker(...)
-)
 
 beside_lazy <- function(f, name) {
   otherwise <- overlay[[name]]

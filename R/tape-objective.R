@@ -69,9 +69,7 @@ check_start_names <- function(names, f) {
   }
   known <- names(formals(args(f)))
   unknown <- if (!"..." %in% known) setdiff(names, known)
-  if (length(unknown)) {
-    abort("input", "`start`: `f` has no argument `", unknown[1], "`", near_hint(unknown[1], known))
-  }
+  if (length(unknown)) abort("input", "`start`: `f` has no argument `", unknown[1], "`", near_hint(unknown[1], known))
 }
 
 # Numbers in the places of the inputs, all else as it was.

@@ -148,13 +148,13 @@ arranging_functions <- list(
   rep.int = by_places(base::rep.int),
 
   `[<-` = function(x, ..., value) {
-    if (!is_traced(value) || !is.atomic(x)) return(base::`[<-`(x, ..., value = value))
-    assigned(x, places_of(x)[...], value, function(at, value) `[<-`(at, ..., value = value))
+    if (is_traced(value) && is.atomic(x)) `[<-.kernweave_traced`(x, ..., value = value)
+    else base::`[<-`(x, ..., value = value)
   },
 
   `[[<-` = function(x, ..., value) {
-    if (!is_traced(value) || !is.atomic(x) || is.null(x)) return(base::`[[<-`(x, ..., value = value))
-    assigned(x, places_of(x)[...], value, function(at, value) `[[<-`(at, ..., value = value))
+    if (is_traced(value) && is.atomic(x) && !is.null(x)) `[[<-.kernweave_traced`(x, ..., value = value)
+    else base::`[[<-`(x, ..., value = value)
   },
 
   c = function(..., recursive = FALSE, use.names = TRUE) {

@@ -140,7 +140,7 @@ where_flowing <- function(part, g) {
 
 # --- reading ----------------------------------------------------------------------------------------------------
 
-# How many gradients are being taken at this moment, one inside the other.
+# Counts the gradients that are being taken at this moment, one inside the other.
 tracing <- new.env(parent = emptyenv())
 tracing$depth <- 0L
 

@@ -33,6 +33,7 @@ worker_block <- function(task) {
   rm(list = intersect(task$forget, names(held)), envir = held)
   lapply(task$store, hold)
   needs <- needs_of(task)
+  is_held <- function(need) isTRUE(held[[need$serial]]$whole) || key_of(need) %in% held[[need$serial]]$rows
   need <- names(needs)[!vapply(needs, is_held, NA)]
   if (length(need)) return(list(need = need))
   make_room(vapply(needs, `[[`, "", "serial"))
@@ -57,11 +58,6 @@ hold <- function(sent) {
     entry$bytes <- entry$bytes + memory_of(sent$value)
   }
   assign(sent$serial, entry, envir = held)
-}
-
-is_held <- function(need) {
-  entry <- held[[need$serial]]
-  !is.null(entry) && (entry$whole || key_of(need) %in% entry$rows)
 }
 
 memory_of <- function(x) {

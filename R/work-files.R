@@ -76,7 +76,9 @@ map_points <- function(file, width, offset = 0) {
     if (!missing(offset)) abort("input", "`offset` is for files; ", describe(file), " knows where its numbers begin")
   } else {
     if (missing(width)) abort("input", "`width`, the number of columns, is not given, and the file does not say it")
-    stored <- list(path = existing_file(file), width = check_count(width, "width"), offset = check_offset(offset),
+    ok <- is.numeric(offset) && length(offset) == 1 && isTRUE(offset >= 0 && offset <= 2^53 && offset %% 8 == 0)
+    if (!ok) abort("input", "`offset` must be a multiple of 8 bytes, not ", format_value(offset))
+    stored <- list(path = existing_file(file), width = check_count(width, "width"), offset = as.numeric(offset),
                    rows = NA_real_)
     refuse_no_doubles(stored$path, stored$offset)
   }
@@ -84,8 +86,7 @@ map_points <- function(file, width, offset = 0) {
 }
 
 check_file_name <- function(file) {
-  ok <- is.character(file) && length(file) == 1 && !is.na(file) && nzchar(file)
-  if (!ok) abort("input", "`file` must be the name of a file, not ", describe(file))
+  if (!is_word(file)) abort("input", "`file` must be the name of a file, not ", describe(file))
   path.expand(file)
 }
 
@@ -99,12 +100,6 @@ existing_file <- function(file) {
 
 # Names the folder in which a relative path is looked for.
 in_folder <- function(path) if (!grepl("^([/\\\\]|[A-Za-z]:)", path)) paste(" in", getwd())
-
-check_offset <- function(offset) {
-  ok <- is.numeric(offset) && length(offset) == 1 && isTRUE(offset >= 0 && offset <= 2^53 && offset %% 8 == 0)
-  if (!ok) abort("input", "`offset` must be a multiple of 8 bytes, not ", format_value(offset))
-  as.numeric(offset)
-}
 
 # The first bytes of files of other formats, in which numbers do not lie as doubles one after the other.
 other_formats <- list(gzip = c(0x1f, 0x8b, 0x08, 0x00), HDF5 = c(0x89, 0x48, 0x44, 0x46),
@@ -138,9 +133,7 @@ stored_matrix <- function(x) {
   abort("input", "`file` must be the name of a file, or an object that has one, not ", describe(x))
 }
 
-refuse_stored <- function(x, holds, why) {
-  if (!isTRUE(holds)) abort("unsupported", "`file` is ", describe(x), " ", why)
-}
+refuse_stored <- function(x, holds, why) if (!isTRUE(holds)) abort("unsupported", "`file` is ", describe(x), " ", why)
 needs_doubles <- "of another type than double; write_points() makes a file of it"
 
 stored_big_matrix <- function(x) {
@@ -189,7 +182,7 @@ write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
     if (!is.function(read)) abort("input", "`read` must be a function of two row numbers, not ", describe(read))
     if (missing(n) && missing(x)) abort("input", "`n`, the number of rows that `read` will give, is not given")
     if (missing(width)) abort("input", "`width`, the number of columns that `read` will give, is not given")
-    source <- list(n = check_extent(n), width = check_count(width, "width"), read = read, called = "read")
+    source <- list(n = check_size(n, "n", "points"), width = check_count(width, "width"), read = read, called = "read")
   }
   write_by_rows(path, source, if (is.null(rows)) max(1, 2^21 %/% source$width) else check_count(rows, "rows"))
   invisible(r_map(path, source$width, 0, NA_real_, NULL))

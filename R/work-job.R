@@ -26,9 +26,7 @@
 #' identical(s, as.matrix(R))
 #' unlink(folder, recursive = TRUE)
 kernweave_job <- function(R, folder, workers = NULL) {
-  if (!is.character(folder) || length(folder) != 1 || is.na(folder) || !nzchar(folder)) {
-    abort("input", "`folder` must be the name of a folder, not ", format_value(folder))
-  }
+  if (!is_word(folder)) abort("input", "`folder` must be the name of a folder, not ", format_value(folder))
   whole <- whole_by_rows(R)
   w <- if (is.null(workers)) present_workers(whole$options) else check_workers(workers, whole$options$device)
   unlock <- lock_folder(folder)
@@ -67,7 +65,11 @@ told_by_rows <- function(found) {
 
 run_job <- function(whole, folder, w) {
   job <- known_job(folder, stamp_of_job(whole$R, whole$operands, whole$data, whole$options), whole)
-  left <- setdiff(seq_along(job$blocks), finished_blocks(folder))
+  # A block's name has the sum of its bytes: what is cut or damaged has another.
+  files <- list.files(folder, "^block-[0-9]{6}-[0-9a-f]{32}[.]rds$", full.names = TRUE)
+  whole_ones <- tools::md5sum(files) == sub(".*-([0-9a-f]{32})[.]rds$", "\\1", files)
+  unlink(files[!whole_ones])
+  left <- setdiff(seq_along(job$blocks), as.integer(sub(".*block-([0-9]{6})-.*", "\\1", files[whole_ones])))
   if (length(left) && is.null(w)) {
     for (k in left) write_block(folder, k, rows_decided(whole, job$blocks[[k]], job$decision))
   } else if (length(left)) {
@@ -127,14 +129,6 @@ known_job <- function(folder, stamp, whole) {
 }
 
 block_name <- function(k) sprintf("block-%06d-", k)
-
-# A block's name has the sum of its bytes: what is cut or damaged has another.
-finished_blocks <- function(folder) {
-  files <- list.files(folder, "^block-[0-9]{6}-[0-9a-f]{32}[.]rds$", full.names = TRUE)
-  whole <- tools::md5sum(files) == sub(".*-([0-9a-f]{32})[.]rds$", "\\1", files)
-  unlink(files[!whole])
-  as.integer(sub(".*block-([0-9]{6})-.*", "\\1", files[whole]))
-}
 
 write_block <- function(folder, k, value) {
   part <- file.path(folder, paste0(block_name(k), "new.part"))

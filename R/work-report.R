@@ -123,7 +123,7 @@ timed <- function(run, options, patience = 5, R = NULL) {
   out
 }
 
-# How to have all cores, where some rest. In a worker the others are its siblings'.
+# Tells the way to have all cores, where some rest. In a worker the others are its siblings'.
 more_cores <- function(threads, cores, why = "") {
   if (threads >= cores || grepl("^in a", why)) return(NULL)
   limit <- Sys.getenv("OMP_THREAD_LIMIT")
@@ -134,7 +134,7 @@ more_cores <- function(threads, cores, why = "") {
          "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
 }
 
-# How long a sum that took so many seconds would take approximated, where that is a fifth of them at most. It is
+# Tells the time of a sum that took so many seconds, approximated, where that is a fifth of them at most. It is
 # planned for some of its points: pairs that are near one point, and work for each point, are then about as many.
 with_tolerance <- function(R, seconds, points = 20000, tol = 1e-6) {
   K <- summed_over_pairs(R)

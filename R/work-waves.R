@@ -14,7 +14,12 @@ by_waves <- function(w, tasks, store, patience, keep = NULL) {
                         found = vector("list", length(tasks)), waiting = seq_along(tasks)), parent = emptyenv())
   on.exit(end_wave(wave))
   while (length(wave$waiting) || any(wave$at > 0)) {
-    if (!length(ready_nodes(w))) make_again(wave)
+    if (!length(ready_nodes(w))) {
+      make_again(w, once = isTRUE(wave$again))
+      wave$again <- TRUE
+      wave$at <- integer(length(w$cluster))
+      wave$since <- numeric(length(w$cluster))
+    }
     send_blocks(wave)
     receive_blocks(wave, 0.2)
     if (!is.null(wave$error)) abort_again(wave$error)
@@ -46,9 +51,7 @@ send_blocks <- function(wave) {
     # The next task, or one whose data this node has.
     there <- vapply(wave$needs[wave$waiting], function(keys) all(keys %in% w$known[[node]]), NA)
     task <- wave$waiting[c(which(there), 1)[1]]
-    if (wave$tried[task] >= 3) {
-      abort("worker_lost", text_of_block(wave$tasks[[task]]), " have ended three workers")
-    }
+    if (wave$tried[task] >= 3) abort("worker_lost", text_of_block(wave$tasks[[task]]), " have ended three workers")
     message <- with_store(wave$tasks[[task]], wave$store, w$known[[node]])
     dropped <- session$dropped  # what this node may forget, as far as it was not told
     if (length(dropped) > w$told[node]) message$forget <- dropped[(w$told[node] + 1):length(dropped)]
@@ -156,26 +159,19 @@ silence <- function(con) {
   session$silent <- c(session$silent, opened[1])
 }
 
-# All are lost: a function makes the cluster anew, once.
-make_again <- function(wave) {
-  w <- wave$w
-  nodes <- paste0(w$lost$node, " (", w$lost$why, ")", collapse = ", ")
-  if (is.null(w$make) || isTRUE(wave$again)) abort("worker_lost", "all workers are lost: ", nodes)
-  wave$again <- TRUE
+# All are lost: a function makes the cluster anew, once a call.
+make_again <- function(w, once = FALSE) {
+  if (is.null(w$make) || once) {
+    abort("worker_lost", "all workers are lost: ", paste0(w$lost$node, " (", w$lost$why, ")", collapse = ", "))
+  }
   w$lost <- w$lost[0, ]
   join_cluster(w, w$make())
-  wave$at <- integer(length(w$cluster))
-  wave$since <- numeric(length(w$cluster))
 }
 
 # Nodes without sockets: what a worker lacks, it says. A call that failed or was interrupted condemns the cluster, since
 # answers may wait; a function makes it anew.
 by_apply <- function(w, tasks, store) {
-  if (length(w$lost$node)) {
-    if (is.null(w$make)) abort("worker_lost", "the workers are lost: ", w$lost$why[1])
-    w$lost <- w$lost[0, ]
-    join_cluster(w, w$make())
-  }
+  if (length(w$lost$node)) make_again(w)
   found <- vector("list", length(tasks))
   left <- seq_along(tasks)
   for (supplied in list(identity, function(task) with_store(task, store))) {

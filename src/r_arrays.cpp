@@ -168,8 +168,8 @@ List r_first_not_whole(SEXP x, double least, double most) {
   return List::create(_["at"] = static_cast<double>(at), _["whole"] = number == std::trunc(number));
 }
 
-// How many items come before each object, of objects with so many items, and how many there are in all. Integers while
-// they can be.
+// Counts the items before each object, of objects with so many items, and the items of all. Integers while they can
+// be.
 // [[Rcpp::export(rng = false)]]
 List r_offsets(SEXP counts, int threads) {
   if (plain_on_gpu(counts))

@@ -109,7 +109,7 @@ SEXP r_merge(SEXP x, SEXP y, bool rows, int threads) {
   });
 }
 
-// How many items of the haystack come before each needle. `sorted`: the needles are, and one way through both is taken.
+// Counts the items of the haystack before each needle. `sorted`: the needles are, and one way through both is taken.
 // [[Rcpp::export(rng = false)]]
 SEXP r_search(SEXP needles, SEXP haystack, bool equal_too, bool sorted, int threads) {
   if (both_on_gpu(needles, haystack))

@@ -46,7 +46,7 @@ gate_direction <- function() {
 # to the right are counted, and their number only falls: most are methods of formulas that a room to the right computes.
 rooms_of_r <- c("house", "formula", "pair", "reduce", "tape", "array", "axis", "approx", "op", "solve", "work", "model",
                 "rkeops", "zzz")
-most_uses_to_the_right <- 78
+most_uses_to_the_right <- 44
 
 # Names of functions and tables that a file of R/ defines, and names of functions that it calls.
 made_and_used <- function(file) {
@@ -72,17 +72,52 @@ assigned_in <- function(x) {
 
 room_of_r <- function(file) sub("[-.].*", "", basename(file))
 
-uses_to_the_right <- function() {
+# All uses of one file of R/ by another: which file uses which name of which other.
+uses_in_r <- function() {
   found <- lapply(stats::setNames(nm = Filter(Negate(is_generated), r_files())), made_and_used)
   home <- unlist(lapply(names(found), function(file) {
     stats::setNames(rep(file, length(found[[file]]$made)), found[[file]]$made)
   }))
   home <- home[!duplicated(names(home))]
-  place <- function(file) match(room_of_r(file), rooms_of_r)
-  unlist(lapply(names(found), function(file) {
+  do.call(rbind, lapply(names(found), function(file) {
     to <- home[intersect(found[[file]]$used, names(home))]
-    to <- to[place(to) > place(file)]
-    if (length(to)) paste0(file, " uses ", names(to), " of ", to)
+    data.frame(from = rep(file, length(to)), name = as.character(names(to)), to = as.character(to))
+  }))
+}
+
+uses_to_the_right <- function() {
+  uses <- uses_in_r()
+  uses <- uses[match(room_of_r(uses$to), rooms_of_r) > match(room_of_r(uses$from), rooms_of_r), ]
+  sprintf("%s uses %s of %s", uses$from, uses$name, uses$to)
+}
+
+# Files of one room that call each other in a circle: five at most. Rooms with larger circles, whose sizes only fall.
+most_in_a_circle <- 5
+larger_circles <- c(approx = 6, model = 55)
+
+# The files of the largest circle of calls in each room.
+circles_in_r <- function() {
+  uses <- uses_in_r()
+  uses <- uses[room_of_r(uses$from) == room_of_r(uses$to), ]
+  files <- unique(c(uses$from, uses$to))
+  reach <- unclass(table(factor(uses$from, files), factor(uses$to, files))) > 0
+  diag(reach) <- TRUE
+  while (!identical(further <- reach %*% reach > 0, reach)) reach <- further
+  circles <- lapply(files, function(file) files[reach[file, ] & reach[, file]])
+  lapply(split(circles, room_of_r(files)), function(of_room) of_room[[which.max(lengths(of_room))]])
+}
+
+gate_circles <- function() {
+  circles <- circles_in_r()
+  unlist(lapply(names(circles), function(room) {
+    n <- length(circles[[room]])
+    if (room %in% names(larger_circles)) {
+      return(if (n != larger_circles[[room]]) paste0("larger_circles has ", larger_circles[[room]], " for ", room,
+                                                     ", where ", n, " files call each other in a circle"))
+    }
+    if (n > most_in_a_circle) {
+      paste0(n, " files of ", room, " call each other in a circle: ", paste(basename(circles[[room]]), collapse = ", "))
+    }
   }))
 }
 
@@ -299,18 +334,27 @@ no_subject <- paste0("^(What|Of|Where|Those|The same|Is|Can|And|As|Are|Does|Do|H
                      "This|So|By|From|With|Without|But|Or|Not|At|On|When|Beyond|Up to|Than|There|It|They|Among|",
                      "Between|Beside|After|Before|Until|Since|Like|Such)\\b")
 
+# Comments that begin with "How" or "Why", which begin an answer too: so many are left, and their number only falls.
+how_and_why <- "^(How|Why)\\b"
+openings_left <- 64
+
 gate_openings <- function() {
   own <- function(folder) pages_in(folder, "[.](R|cpp|hpp|cuh|cu|def|h)$")
   files <- unlist(lapply(c("R", "src", "inst/include", "tests", "tools", "bench"), own))
-  unlist(lapply(Filter(Negate(is_generated), files), function(file) {
+  found <- do.call(rbind, lapply(Filter(Negate(is_generated), files), function(file) {
     mark <- if (grepl("[.]R$", file)) "^#(?!'| ---)" else "^//(?! ---)"
     lines <- trimws(source_lines(file))
     comment <- grepl(mark, lines, perl = TRUE)
     first <- comment & !c(FALSE, comment[-length(comment)])[seq_along(comment)]
     text <- trimws(gsub("^[#/]+", "", lines))
-    at <- which(first & grepl(no_subject, text, perl = TRUE))
-    if (length(at)) paste0(file, ":", at, " begins without a subject: ", substr(text[at], 1, 40))
+    at <- which(first & grepl(paste0(no_subject, "|", how_and_why), text, perl = TRUE))
+    data.frame(text = text[at], said = sprintf("%s:%d begins without a subject: %s", file, at, substr(text[at], 1, 40)))
   }))
+  left <- grepl(how_and_why, found$text)
+  c(found$said[!left], if (sum(left) != openings_left) {
+    c(paste("openings_left is", openings_left, "and", sum(left), "begin with How or Why"),
+      if (sum(left) > openings_left) found$said[left])
+  })
 }
 
 # --- size and lists ------------------------------------------------------------------------------------
@@ -580,7 +624,7 @@ gate_page <- function() {
   if (length(missing)) paste0("design/README.md does not say: ", missing)
 }
 
-gates <- list(direction = gate_direction, rooms = gate_rooms,
+gates <- list(direction = gate_direction, rooms = gate_rooms, circles = gate_circles,
               objects = gate_objects, fresh = gate_fresh, complete = gate_complete,
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               withdrawn = gate_withdrawn, models = gate_models, called = gate_called, openings = gate_openings,

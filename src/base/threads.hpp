@@ -6,7 +6,7 @@
 
 namespace kernweave {
 
-// How many threads a call may use, and why so many. What is asked for is had, within OMP_THREAD_LIMIT. Else one in a
+// The threads that a call may use, and the reason. What is asked for is had, within OMP_THREAD_LIMIT. Else one in a
 // worker of somebody who works in parallel already: it shares the cores with its siblings. Else all cores that this
 // process was given, or half of the machine's where nobody has said: others may sit there.
 struct TeamSize {

@@ -139,7 +139,7 @@ std::vector<char> arguments_of(const Argument& argument) {
 // The device of this number, opened when first asked for.
 Device& open(int number);
 
-// How many there are.
+// Counts the devices.
 int count();
 // For tests on machines with one: numbers beyond the last count from the first again, and open it once more.
 void pretend(int count);

@@ -51,7 +51,7 @@ Polynomials operator+(const Polynomials& a, const Polynomials& b);
 // The degree of those that have terms; 0 where none has.
 int degree_of(const Polynomials& all);
 bool is_zero(const Polynomials& all);
-// How many products of terms a product takes.
+// Counts the products of terms that a product takes.
 double work_of_product(const Polynomials& a, const Polynomials& b);
 
 // The number that `b` is multiplied by to be `a`, up to rounding; none where there is no such number.

@@ -108,7 +108,7 @@ namespace {
 using Complex = Ball::Complex;
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-// How often a domain of squared distances is halved, one without any bound so far, a cell; and all of a domain
+// The most halvings of a domain of squared distances, of one without any bound so far, of a cell; of all of a domain
 // together. Bounds are tight before, unless something is singular.
 constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
 constexpr double kTight = 1.25, kTightOfCell = 3;

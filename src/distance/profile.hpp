@@ -80,7 +80,7 @@ double largest_found(const Profile& k, double least, double most, int power = 0)
 // formula is infinite at distance 0, jumps, or turns with the difference. `scale` is its largest value.
 bool is_rough(const Profile& k, double width, int power, double scale);
 
-// Why there is no series at such distances: a clause about the operation that has none, or an empty text.
+// Says why there is no series at such distances: a clause about the operation that has none, or an empty text.
 std::string why_no_series(const Profile& k, double least, double most);
 
 // A bound of |k| on squared distances from `least` to `most`, no tighter than `enough` asks for.

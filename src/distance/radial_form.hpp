@@ -38,7 +38,7 @@ Verdict recognise_radial(const Plan& plan, const std::vector<View>& data, std::i
 bool falls_between_same(const RadialForm& form, const arrays::Workers& workers);
 
 // --- not radial ----------------------------------------------------------------------------------------------------
-// Why a formula is none of one distance: thrown where that is found, and caught by recognise_radial().
+// The reason why a formula is none of one distance: thrown where that is found, and caught by recognise_radial().
 
 struct NotRadial {
   std::string why;

@@ -6,7 +6,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// How a number of the type is laid out, and the constants that follow from it.
+// The layout of a number of the type, and the constants that follow from it.
 template <class T>
 struct Layout;
 

@@ -29,7 +29,7 @@ struct RowPiece {
   std::vector<PairSpan> spans;
 };
 
-// How much rows and spans cost, and how many rows may be done together.
+// The costs of rows and spans, and the number of rows that may be done together.
 struct RowCosts {
   std::int64_t most_rows, row_step;
 

@@ -1,4 +1,4 @@
-// How pairs are dealt out: a list of units, by sizes, spans and tiles alone, so that no number of threads changes a
+// Pairs as they are dealt out: a list of units, by sizes, spans and tiles alone, so that no number of threads changes a
 // bit; the costs of rows, spans and tasks.
 #pragma once
 #include <cstdint>
@@ -12,7 +12,7 @@ struct UnitShape {
   std::int64_t rows, row_step, columns, column_step;
 };
 
-// How finely pairs are dealt out: into at most so many tasks, of so many units each; may a unit have spans of both
+// The grain of dealing pairs: into at most so many tasks, of so many units each; may a unit have spans of both
 // kinds; may rows fold the columns that they share together, in another order?
 struct Dealing {
   std::int64_t tasks;

@@ -24,7 +24,7 @@ std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& o
 int numbers_read(const Plan& plan, const Program& program, const std::vector<bool>& needed,
                  const std::vector<Ref>& by_outputs, Axis axis);
 
-// How often each slot is read by these steps and outputs.
+// Counts the reads of each slot by these steps and outputs.
 std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& outputs);
 
 // Tells whether the pairs are in float32. Row numbers and codes must be exact; a float32 counts only to 16 million.

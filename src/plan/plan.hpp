@@ -181,7 +181,7 @@ struct Stages {
   std::vector<Plan> after;
 };
 
-// How many components a fold runs over: those of its widest argument.
+// Counts the components that a fold runs over: those of its widest argument.
 int fold_width(const Step& fold);
 
 // The region whose loop a step runs in: a component step runs with its fold.

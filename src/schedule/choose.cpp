@@ -172,7 +172,7 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
   return found;
 }
 
-// Why boxes, or why not, where that was asked.
+// Says why by boxes, or why not, where that was asked.
 std::string by_boxes(const Candidate& c, const Findings& findings) {
   if (c.boxes != Boxes::none) return ", by boxes of points";
   if (findings.growths.empty() || verdict_of(findings.growths[c.variant]).yes) return "";

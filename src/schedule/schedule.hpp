@@ -1,4 +1,4 @@
-// How a plan is run on this machine at these sizes: the decision, and the costs weighed before it. Knows no data and
+// The run of a plan on this machine at these sizes: the decision, and the costs weighed before it. Knows no data and
 // no R.
 #pragma once
 #include <cstdint>
@@ -39,10 +39,10 @@ enum class Home { host, device };
 // Whether bounds on boxes of points leave pairs out. `trial`: a trial of some rows decides.
 enum class Boxes { none, trial, always };
 
-// How a GPU carries out a pass: written out with tensor cores and screens, written out without, or interpreted.
+// The ways of a pass on a GPU: written out with tensor cores and screens, written out without, or interpreted.
 enum class PassMode { best, plain, interpreted };
 
-// How an engine goes through the pairs. 0: as it thinks best at these sizes.
+// The way of an engine through the pairs. 0: as it thinks best at these sizes.
 struct Loops {
   std::int64_t rows = 0, columns = 0;  // of a tile; on a GPU of a thread, at most
   std::int64_t split = 0;              // columns that are folded by themselves

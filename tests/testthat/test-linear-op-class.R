@@ -102,6 +102,8 @@ test_that("names of rows and columns go with an operator and its products", {
   expect_equal(as.matrix(t(as_op(M))), t(M))
   expect_equal(as.matrix(cbind(as_op(M), M)), cbind(M, M))
   expect_equal(as.matrix(cbind(as_op(M), trend = 1:6, 1)), cbind(M, trend = 1:6, 1))
+  expect_error(cbind(as_op(M), c(a = 1)), "1 name, of which the first is \"a\", for 6 rows",
+               class = "kernweave_error_shape")
   expect_equal(as.matrix(rbind(as_op(M), last = 1)), rbind(M, last = 1))
   S <- Matrix::Matrix(M, sparse = TRUE)
   expect_equal(as.matrix(as_op(S)["b", ]), M["b", , drop = FALSE])

@@ -1,0 +1,253 @@
+# Lazy reductions as values, and the one road from a value to numbers: a plan, data for its operands, a run.
+
+#   outputs   what the engine computes over the pairs: value, weight, op, keep, K
+#   groups    how outputs become results: added up, scattered to rows, shaped like an operand
+#   results   names of results where each output is one of several; NULL where there is one, or are groups
+#   extents   formulas whose variables say how many i and j there are
+#   cache     the engine's plan, made again where it is missing (after saveRDS, say)
+
+new_reduction <- function(outputs, extent, settings = NULL, pairs = NULL, groups = NULL, extents = NULL) {
+  if (is.null(extents)) extents <- formulas_of(outputs)
+  structure(
+    list(outputs = outputs, groups = groups, extents = extents, extent = extent, settings = settings, pairs = pairs,
+         cache = new.env(parent = topenv())),  # loads the namespace where a saved reduction is read
+    class = "lazy_reduction"
+  )
+}
+
+formulas_of <- function(outputs) {
+  found <- c(lapply(outputs, `[[`, "value"), lapply(outputs, `[[`, "weight"))
+  found[!vapply(found, is.null, NA)]
+}
+
+# The plan, its operands in order, and whether one of them has a history. Made again where an option has changed:
+# options that have not are the same object, and the engine knows its plans.
+prepared <- function(R, options = call_options(R$settings)) {
+  cache <- R$cache
+  ready <- cache$ready
+  if (identical(ready$options, options) && !is_dead(ready$plan)) return(ready)
+  ready <- r_prepare(R$outputs, R$extents, plan_options(R, options))
+  refuse_named_axes(ready$operands)
+  ready$bearing <- any(vapply(ready$operands, is_bearing, NA))
+  ready$options <- options
+  cache$ready <- ready
+  ready
+}
+
+plan_options <- function(R, options) {
+  list(precision = options$precision, rewrite = options$device != "reference", checks = isTRUE(options$check),
+       pairs = !is.null(R$pairs), allowed = allowed_formula(R$pairs))
+}
+
+# A reduction whose kernels a GPU compiles from now on, beside what comes before it.
+expect_run <- function(R) {
+  options <- call_options(R$settings)
+  if (!may_be_compiled(options)) return(invisible())
+  ready <- prepared(R, options)
+  r_expect(ready$plan, operand_data(ready$operands), ready$operands, R$extent, options)
+}
+
+# Reduces data of all operands, or `given` data of some operands and the other operands' own data. What is kept with
+# data is kept with their `owners`, operands or NULL.
+run_reduction <- function(R, given_for = list(), given = list(), known = NULL, data = NULL, owners = NULL) {
+  found <- run_pairs(R, given_for, given, known, data, owners)
+  if (is.null(R$axes)) found else in_axes(found, R$axes)
+}
+
+run_pairs <- function(R, given_for, given, known, data, owners) {
+  options <- call_options(R$settings)
+  ready <- prepared(R, options)
+  if (is.null(data)) {
+    if (ready$bearing && !length(given_for)) return(as_results(R, lapply(members_of(R), reduction_node)))
+    data <- operand_data(ready$operands, given_for, given, known)
+  }
+  pairs <- R$pairs
+  if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
+  owners <- owners %or% ready$operands
+  run <- function() {
+    w <- present_workers(options)
+    found <- if (!is.null(w)) run_spread(w, R, ready, data, owners, options, pairs)
+    found %or% r_run(ready$plan, data, owners, R$extent, options, pairs)
+  }
+  finish_results(R, if (interactive()) timed(run, options, R = R) else run(), data, ready$operands)
+}
+
+# Results as whoever asked for them has them, from those of the engine.
+finish_results <- function(R, out, data, operands) {
+  if (!is.null(R$groups)) return(finish_groups(R, out, data, operands))
+  # Results are as if pairs had been gone through as they lie, and those that do not exist had not been met.
+  if (!is.null(R$pairs)) out <- Map(function(result, output) {
+    result <- with_empty_rows(R, result, output, data, operands)
+    with_first_places(R, result, output, data, operands)
+  }, out, R$outputs)
+  as_results(R, if (is.null(R$drop)) out else lapply(out, dropped, R, length(batches_of(data))))
+}
+
+dropped <- function(result, R, batch_axes = 0) {
+  if (is.null(R$drop)) return(result)
+  drop <- function(x) without_column(x, length(dim(x)) - batch_axes)
+  if (is.list(result)) lapply(result, rearranged, drop) else rearranged(result, drop)
+}
+
+# One number for each point, without the extent of the one column.
+without_column <- function(result, at = length(dim(result))) {
+  extents <- dim(result)
+  if (!length(extents) || extents[at] != 1) return(result)
+  names <- dimnames(result)
+  if (length(extents) == 2) return(structure(as.vector(result), names = names[[1]]))
+  array(result, extents[-at], names[-at])
+}
+
+# Data of each operand: its own, or what is given for it, or what a reduction computes for it. `known` keeps what has
+# been computed: several may read it.
+operand_data <- function(operands, given_for = list(), given = list(), known = NULL) {
+  data <- lapply(operands, `[[`, "data")
+  if (length(given_for)) {
+    places <- match_operands(operands, given_for)
+    here <- !is.na(places)
+    data[here] <- given[places[here]]
+  }
+  for (k in seq_along(data)) {
+    if (!is.null(data[[k]])) next
+    operand <- operands[[k]]
+    if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
+    known <- known %or% new.env(parent = emptyenv())
+    data[[k]] <- saved_value(operand$from, given_for, given, known)
+  }
+  data
+}
+
+# A part of the result of a forward pass, kept for its gradient.
+saved_value <- function(from, given_for, given, known) {
+  R <- from$reduction
+  at <- match_operands(list(R$cache), known$caches)
+  out <- if (!is.na(at)) known$results[[at]] else run_reduction(R, given_for, given, known)
+  if (is.na(at)) {
+    known$caches <- c(known$caches, list(R$cache))
+    known$results <- c(known$results, list(out))
+  }
+  value <- if (is.null(from$part)) out else out[[from$part]]
+  k <- from$column  # of the matrix, or of the matrix in each batch
+  if (!is.null(k)) value <- if (length(dim(value)) <= 2) value[, k, drop = FALSE] else {
+    array(array(value, c(dim(value)[1:2], prod(batch_dim(value))))[, k, ], c(dim(value)[1], 1, batch_dim(value)))
+  }
+  storage.mode(value) <- "double"
+  if (isTRUE(from$places)) value[is.na(value)] <- 1  # what is taken there is not used
+  value
+}
+
+# The operands that must be given data, those behind saved values included. Looked for once: outputs do not change.
+free_operands <- function(R) {
+  if (!is.null(R$cache$free)) return(R$cache$free)
+  formulas <- c(R$extents, formulas_of(R$outputs), condition_of(R$pairs))
+  found <- lapply(r_operands(formulas), function(operand) {
+    if (!is.null(operand$from)) free_operands(operand$from$reduction) else if (is.null(operand$data)) list(operand)
+  })
+  free <- unlist(found, recursive = FALSE)
+  R$cache$free <- as.list(free[match_operands(free, free) == seq_along(free)])
+}
+
+# Returns the results of all members as the results of the reduction.
+as_results <- function(R, found) {
+  if (is.null(R$results)) return(found[[1]])
+  if (isTRUE(R$complex)) complex_result(found) else structure(found, names = R$results)
+}
+
+# The reductions of one result each; where there is but one result, itself. What is kept for derivatives is kept with
+# members, so they are made once. Their derivatives go through the same pairs, too: none is gathered at winners alone.
+members_of <- function(R) {
+  if (is.null(R$results)) return(list(R))
+  known <- R$cache$members
+  if (!is.null(known) && identical(known[[1]]$settings, R$settings)) return(known)
+  R$cache$members <- lapply(R$outputs, function(output) {
+    one <- new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents)
+    one$drop <- R$drop
+    one$all_pairs <- TRUE
+    one
+  })
+}
+
+# Returns complex numbers with the shape and the names of the parts. If a part is traced, returns the pair of parts.
+complex_result <- function(found) {
+  if (!is.list(found) || is_lazy_complex(found)) return(found)
+  re <- found[[1]]
+  if (is_traced(re) || is_traced(found[[2]])) return(new_complex(re, found[[2]]))
+  out <- complex(real = as.vector(re), imaginary = as.vector(found[[2]]))
+  attributes(out) <- attributes(re)
+  out
+}
+
+# Makes an output that is a sum. A term linear in the values of a reduction has the `finish` of the reduction.
+sum_output <- function(value, keep, finish = as_they_are, rows = NULL, transposed = FALSE) {
+  finish$results <- "value"
+  list(value = value, weight = NULL, op = "Sum", keep = keep, K = 1L, finish = finish, label = "sum", rows = rows,
+       transposed = transposed)
+}
+
+number_formula <- function(value) list(op = "Number", args = value, attributes = NULL, type = c(1L, 2L, 0L))
+
+kept_axis <- function(keep) c(i = "i", j = "j", none = "param", both = "pair")[[keep]]
+
+# An operand along the kept axis whose data are a result of R.
+saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
+  lazy_operand(new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat)))
+}
+
+result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K
+
+# Counts the pairs that are folded into each result.
+terms_of_pairs <- function(R, keep) {
+  new_reduction(list(sum_output(number_formula(1), keep)), R$extent, R$settings, R$pairs, extents = R$extents)
+}
+
+# A mean is a sum of shares: each term is divided by the number of pairs of its result.
+over_pairs <- function(R, F, row) {
+  output <- R$outputs[[1]]
+  if (row$terms != "none") {
+    terms <- saved_operand(terms_of_pairs(R, output$keep), NULL, "terms", output$keep)
+    output$value <- (F / (terms - output$finish$less))$formula
+    output$finish <- utils::modifyList(output$finish, as_they_are[c("per", "less")])
+  }
+  # The engine returns 0 for a row without pairs, as the sum of no shares, and NaN where a search skips NaN, since pairs
+  # that do not exist are NaN.
+  picks <- row$of == "MinArgMin" && row$results == "value_index"
+  output$empty <- if (row$terms != "none") NaN else if (picks) Inf * row$sign
+  new_reduction(list(output), R$extent, R$settings, R$pairs)
+}
+
+with_empty_rows <- function(R, result, output, data, operands) {
+  if (is.null(output$empty)) return(result)
+  value <- if (is.list(result)) result$value else result
+  doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
+  if (!any(doubtful)) return(result)
+  counts <- run_reduction(terms_of_pairs(R, output$keep), operands, data)
+  # Components of a point have its number, in each batch.
+  batches <- prod(dim(counts)[-(1:2)])
+  none <- matrix(counts == 0, ncol = batches)[, rep(seq_len(batches), each = length(value) / length(counts))]
+  value[doubtful & none] <- output$empty
+  if (is.list(result)) replace(result, "value", list(value)) else value
+}
+
+# Returns the first of equal values in the order of the data, as everywhere. If both axes are folded and points were put
+# in order, the engine returns the first in the new order. So each row is searched by itself, and the first of the
+# smallest values is taken.
+with_first_places <- function(R, result, output, data, operands) {
+  finds <- output$op %in% c("MinArgMin", "KMinArgKMin") && output$finish$results != "value"
+  if (!isTRUE(R$pairs$rule$ordered) || output$keep != "none" || !finds) return(result)
+  output$keep <- "i"
+  output$finish$results <- "value_index"
+  by_rows <- new_reduction(list(output), R$extent, R$settings, R$pairs, extents = R$extents)
+  rows <- run_reduction(by_rows, operands, data)
+  n <- nrow(rows$value)
+  if (n == 0) return(result)
+  width <- length(rows$value) / n / output$K
+  places <- array((rows$index - 1) * n + seq_len(n), c(n, output$K, width))
+  values <- array(rows$value * output$finish$sign, dim(places))
+  first <- vapply(seq_len(width), function(k) {
+    at <- order(values[, , k], places[, , k])[seq_len(output$K)]
+    places[, , k][at]
+  }, numeric(output$K))
+  index <- if (is.list(result)) result$index else result
+  index[] <- if (is.integer(index)) as.integer(first) else first
+  if (is.list(result)) replace(result, "index", list(index)) else index
+}
