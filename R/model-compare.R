@@ -196,7 +196,7 @@ likelihood_by_probes <- function(model, landmarks) {
   near <- list(preconditioner = if (!is.null(landmarks)) list(P = landmarks, values = model$values))
   system <- gp_system(model, model$values, near)
   weights <- gp_weights(model, system)
-  logdet <- system$logdet %or% system$value()
+  logdet <- system_logdet(system)
   each <- attr(logdet, "each") %or% as.numeric(logdet)
   vapply(each, function(value) gp_log_likelihood(model, value, weights), 0)
 }

@@ -229,10 +229,7 @@ confint.marginal_effects <- function(object, parm, level = 0.95, ...) {
 
 #' @rdname marginal_effects
 #' @export
-plot.marginal_effects <- function(x, ...) {
-  draw_picture(plot_data(x), ...)
-  invisible(x)
-}
+plot.marginal_effects <- function(x, ...) drawn(x, plot_data(x), ...)
 
 # Points with intervals, and in grey the quartiles of what effects are at each place: all of one unit, the response's,
 # since a slope is times the standard deviation of its input.

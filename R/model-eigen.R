@@ -135,10 +135,7 @@ print.kpca_fit <- function(x, digits = 4, ...) {
 #' @rdname kpca_fit
 #' @param components for `plot()`: the two components to draw
 #' @export
-plot.kpca_fit <- function(x, components = 1:2, ...) {
-  draw_picture(plot_data(x, components), ...)
-  invisible(x)
-}
+plot.kpca_fit <- function(x, components = 1:2, ...) drawn(x, plot_data(x, components), ...)
 
 #' @export
 plot_data.kpca_fit <- function(object, components = 1:2, ...) {

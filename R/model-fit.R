@@ -275,8 +275,7 @@ summary.kernweave_fit <- function(object, ...) object
 #' @importFrom stats sigma
 #' @export
 sigma.kernweave_fit <- function(object, ...) {
-  found <- if (inherits(object, "rbf_interpolate")) rbf_sigma(object) else object$sigma
-  found %or% abort("unsupported", "a fit of class ", class(object)[1], " has no residual standard deviation")
+  object$sigma %or% abort("unsupported", "a fit of class ", class(object)[1], " has no residual standard deviation")
 }
 
 #' @rdname kernweave_fit

@@ -234,7 +234,7 @@ profiled <- function(model, theta, ratio, bounds) {
   system <- gp_system(model, values)
   weights <- if (!is.null(system)) gp_weights(model, system)
   if (is.null(weights)) return(list(theta = theta, value = -Inf))
-  value <- gp_log_likelihood(model, system$logdet, weights)
+  value <- gp_log_likelihood(model, system_logdet(system), weights)
   if (both) {
     n <- gp_rows(model)
     by <- max(weights$form / n, 1e-300)

@@ -81,11 +81,13 @@ refuse_loo <- function(model) {
 }
 
 # Mean and variance of each row's linear predictor after all others.
-loo_predictor <- function(object) {
-  model <- object$data
+loo_predictor <- function(object) loo_of(dense_mode(object$data))
+
+# The mode of a fit with its system, by a factor.
+dense_mode <- function(model) {
   if (!model$dense) refuse_loo(model)
   system <- gp_system(model, model$values)
-  loo_of(list(model = model, system = system, weights = gp_weights(model, system)))
+  list(model = model, system = system, weights = gp_weights(model, system))
 }
 
 # Settings of another fit by the same family; its further parameter is estimated if it is among the `free` ones.
@@ -112,17 +114,13 @@ family_influence <- function(fit) {
           "families")
   }
   model <- fit$data
-  if (!model$dense) refuse_loo(model)
-  system <- gp_system(model, model$values)
-  at <- list(model = model, system = system, weights = gp_weights(model, system))
-  hat <- predictor_variance(at, list(diagonal = inverse_diagonal(system))) * model$w
+  at <- dense_mode(model)
+  hat <- predictor_variance(at, list(diagonal = inverse_diagonal(at$system))) * model$w
   phi <- if (model$family$title == "Gamma") fit$dispersion else 1
   residual <- function(type) unname(family_residuals(replace(fit, "na.action", list(NULL)), type)[heavy_of(fit)])
   list(hat = hat, loo = matrix(residual("deviance") / sqrt(1 - hat)), sd = matrix(sqrt(phi), length(hat), 1),
        cook = (residual("pearson") / (1 - hat))^2 * hat / (phi * sum(hat)))
 }
-
-inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
 
 loo_of <- function(at) {
   model <- at$model

@@ -180,7 +180,7 @@ newton_step <- function(model, at, found) {
   working <- found$model
   alpha <- found$weights$alpha
   trend <- as.vector(working$Q %*% found$weights$b)
-  f <- if (model$dense) working$y - trend - alpha / working$w else as.vector(found$system$product(alpha))
+  f <- if (model$dense) working$y - trend - alpha / working$w else as.vector(covariance_times(found$system, alpha))
   if (is.null(at$f)) {
     new <- mode_point(model, alpha, trend, f)
     return(if (is.finite(new$joint)) new)
@@ -197,42 +197,6 @@ tell_of_mode <- function(steps) {
        ": fewer rows, or a given `scale` or `variance`, would help")
 }
 
-# --- systems --------------------------------------------------------------------------------------------------
-
-# Builds the system as gp_system() does, with the determinant of B and products with the covariance. Without matrices it
-# solves with B, whose ridge is 1 however small W is.
-weighed_gp_system <- function(model, values, near) {
-  root <- sqrt(model$w)
-  if (model$dense) {
-    system <- dense_gp_system(model, values)
-    if (is.null(system)) return(NULL)
-    system$logdet <- system$logdet + sum(log(model$w))
-    system$product <- function(x) crossprod(system$root, system$root %*% x) - system$noise * x
-    return(system)
-  }
-  inner <- model
-  inner$root <- root
-  inner$w <- rep(1, length(root))
-  changed <- near$preconditioner$W
-  if (!is.null(changed) && mean(abs(log(changed / model$w))) > 0.2) near$values <- NULL
-  system <- lazy_gp_system(inner, values, near)
-  if (is.null(system$preconditioner$W) || is.null(near$values)) system$preconditioner$W <- model$w
-  of_B <- system
-  system$noise <- values$nugget / model$w
-  system$solve <- function(b, tol = model$control$tol, start = NULL) {
-    root * of_B$solve(root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / root)
-  }
-  system$forms <- function(sides, solved) of_B$forms(root * sides, solved / root)
-  system$product <- function(x) matrix(as.vector(of_B$products$A %*% (x / root)), NROW(x)) / root
-  system$derivatives <- function() {
-    found <- of_B$derivatives()
-    applied <- found$applied
-    found$applied <- function(u) lapply(applied(u / root), function(x) x / root)
-    found
-  }
-  system
-}
-
 # The diagonal of Cov(e) = 1/W - P / W^2, of the factor, or of random signs; by maximum likelihood without the trend's
 # part.
 predictor_variance <- function(at, slopes) {
@@ -240,7 +204,7 @@ predictor_variance <- function(at, slopes) {
   of_trend <- if (is_reml(at$model)) rowSums(at$weights$U^2) else 0
   own <- slopes$diagonal %or% {
     signs <- private_signs(length(W), max(2, at$model$control$probes), at$model$control$seed %or% 1)
-    rowMeans(signs * at$system$solve(signs / sqrt(W), tol = 1e-3)) * sqrt(W)
+    rowMeans(signs * solve(at$system, signs / sqrt(W), tol = 1e-3)) * sqrt(W)
   }
   (1 - (own - of_trend) / W) / W
 }
@@ -257,9 +221,9 @@ laplace_state <- function(model, theta, near = NULL) {
   values <- gp_values(model$values, model$layout, theta)
   none <- list(theta = theta, values = values, value = -Inf)
   at <- unless_indefinite_gp(laplace_mode(model, values, near))
-  slopes <- if (!is.null(at)) unless_indefinite_gp(at$system$derivatives())
+  slopes <- if (!is.null(at)) unless_indefinite_gp(system_slopes(at$system))
   if (is.null(slopes)) return(none)
-  logdet <- at$system$logdet %or% slopes$logdet
+  logdet <- slopes$logdet
   c(list(theta = theta, value = laplace_likelihood(at$model, logdet, at$weights), se = (attr(logdet, "se") %or% 0) / 2),
     at[c("values", "weights", "preconditioner", "e", "model", "control")],
     laplace_score(model$layout, at, slopes))
@@ -275,8 +239,8 @@ laplace_score <- function(layout, at, slopes) {
   y <- model$response[, "y"]
   a <- model$response[, "a"]
   s <- V * model$family$slopes(y, model$e, model$family$value, a)$W_e
-  K_s <- as.vector(at$system$product(s))
-  solved <- as.vector(at$system$solve(K_s))
+  K_s <- as.vector(covariance_times(at$system, s))
+  solved <- as.vector(solve(at$system, K_s))
   of_trend <- function(x) backsolve(weights$C, crossprod(model$Q, x), transpose = TRUE)
   p <- ncol(model$Q)
   u <- s - solved + as.vector(weights$U %*% (crossprod(weights$U, K_s) - if (p) of_trend(s) else 0))
@@ -286,7 +250,7 @@ laplace_score <- function(layout, at, slopes) {
   if (nrow(layout) == nrow(model$layout)) {
     return(list(score = score, information = found$information, score_noise = found$score_noise, moves = moves))
   }
-  moved <- as.vector(at$system$product(u))
+  moved <- as.vector(covariance_times(at$system, u))
   if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
   by_phi <- model$family$of_phi(y, model$e, model$family$value, a)
   of_phi <- sum(by_phi$l) - sum(V * by_phi$W + moved * by_phi$g) / 2

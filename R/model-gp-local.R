@@ -117,8 +117,8 @@ exact_at_some <- function(object) {
   k <- vapply(seq_len(nrow(x)), function(row) {
     as.vector(as.matrix(gp_cross(object, model$x, x[row, , drop = FALSE])))
   }, numeric(nrow(model$x)))
-  solved <- system$solve(k, tol = tol_of_audit, start = local_weights(object, x, k))
-  list(x = x, variance = diag(gp_cross(object, x, x)) - diag(system$forms(k, solved)$value))
+  solved <- solve(system, k, tol = tol_of_audit, start = local_weights(object, x, k))
+  list(x = x, variance = diag(gp_cross(object, x, x)) - diag(solved_forms(system, k, solved)$value))
 }
 
 # The residual of an audit, for standard errors to a thousandth: forms are off by the square of the residual.

@@ -36,7 +36,7 @@ model_alpha <- function(fit) {
 
 # The estimate where there is no process, which is that of a linear model.
 linear_variance <- function(model) {
-  weights <- gp_weights(model, linear_gp_system(model, list(nugget = 1)))
+  weights <- gp_weights(model, gp_system(model, list(variance = 0, nugget = 1)))
   max(weights$form / gp_rows(model), 1e-300)
 }
 

@@ -315,12 +315,6 @@ quicker_gp <- function(model, settings) {
   if (nrow(model$layout) && settings$estimate_on >= n && n > 3000) "`estimate_on = 2000`"
 }
 
-# The logarithm of the likelihood with its standard error.
-gp_value <- function(model, system, weights, se_tol = NULL) {
-  logdet <- system$logdet %or% system$value(se_tol)
-  gp_value_of(model, system, weights, logdet)
-}
-
 warn_of_residual <- function(model, weights) {
   residual <- weights$residual
   if (!is.null(model$family)) {

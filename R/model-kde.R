@@ -270,10 +270,7 @@ print.kde_fit <- function(x, digits = 4, ...) {
 #' @param mass for `plot()` in two dimensions: probability mass within each contour
 #' @param n for `plot()`: grid points along each axis
 #' @export
-plot.kde_fit <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
-  draw_picture(plot_data(x, mass, n), ...)
-  invisible(x)
-}
+plot.kde_fit <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) drawn(x, plot_data(x, mass, n), ...)
 
 #' @export
 plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {

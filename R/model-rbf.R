@@ -294,7 +294,7 @@ print.rbf_interpolate <- function(x, digits = 4, ...) {
   else {
     cat("  lambda ", format(x$lambda, digits = digits), if (!is.null(x$gcv)) " by generalised cross-validation",
         ", edf ", format(x$edf, digits = digits), ", sigma ",
-        paste(format(rbf_sigma(x), digits = digits), collapse = " "), "\n", sep = "")
+        paste(format(sigma(x), digits = digits), collapse = " "), "\n", sep = "")
   }
   if (is.matrix(x$coefficients)) print(x$coefficients, digits = digits)
   else if (length(x$coefficients)) {
@@ -306,18 +306,16 @@ print.rbf_interpolate <- function(x, digits = 4, ...) {
 }
 
 # The deviation of the noise of an observation of weight 1.
-rbf_sigma <- function(fit) {
-  left <- fit$data$y - rbf_values(fit, fit$data$x)
-  sqrt(colSums(fit$data$w * left^2) / max(nrow(left) - fit$edf, 1e-8))
+#' @export
+sigma.rbf_interpolate <- function(object, ...) {
+  left <- object$data$y - rbf_values(object, object$data$x)
+  sqrt(colSums(object$data$w * left^2) / max(nrow(left) - object$edf, 1e-8))
 }
 
 #' @rdname rbf_interpolate
 #' @param n for `plot()` with one or two inputs: number of grid points along each input
 #' @export
-plot.rbf_interpolate <- function(x, n = NULL, ...) {
-  draw_picture(plot_data(x, n), ...)
-  invisible(x)
-}
+plot.rbf_interpolate <- function(x, n = NULL, ...) drawn(x, plot_data(x, n), ...)
 
 #' @export
 plot_data.rbf_interpolate <- function(object, n = NULL, ...) {

@@ -137,3 +137,11 @@ simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
   drawn <- with_state(seed, matrix(mean + noise * stats::rnorm(n * nsim), n))
   draws_frame(drawn$value, names(mean), drawn$mark)
 }
+
+#' @export
+refit_to.kernel_ridge <- function(fit, rows, again) {
+  lambda <- switch(if (again) fit$method else "given", given = fit$lambda, `the best given` = fit$gcv$lambda,
+                   `leave-one-out cross-validation` = "loo", NULL)
+  part <- some_rows(fit, rows)
+  ridge_of(part$inputs, part$y, fit$kernel, lambda, fit$standardize, part$weights, fit$control, fit$call)
+}

@@ -333,8 +333,7 @@ print.summary.kernel_ridge <- function(x, digits = 4, ...) {
 #'   input; `"variogram"`, the variogram of the residuals; or numbers from 1 to 6, see [plot_fit]
 #' @export
 plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects", "curve", "variogram"), ...) {
-  if (is.numeric(which)) draw_diagnostics(x, which, ...) else draw_picture(plot_data(x, which), ...)
-  invisible(x)
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which), ...)
 }
 
 #' @export

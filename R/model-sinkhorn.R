@@ -314,10 +314,7 @@ summary.sinkhorn <- function(object, ...) object
 #' @rdname sinkhorn
 #' @param most for `plot()`: maximum number of arrows
 #' @export
-plot.sinkhorn <- function(x, most = 200, ...) {
-  draw_picture(plot_data(x, most), ...)
-  invisible(x)
-}
+plot.sinkhorn <- function(x, most = 200, ...) drawn(x, plot_data(x, most), ...)
 
 # Arrows of the map; of one dimension, where each point goes.
 #' @export
