@@ -70,8 +70,8 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   observed <- if (is.factor(y)) y[rows] else unname(y[rows, 1])
   table <- left_out_scores(fit, table, observed, rows, level)
   rownames(table) <- case.names(fit)
-  title <- paste0("Cross-validation of a ", class(fit)[1], ", ", counted(length(each), "fold"),
-                  if (!is.null(by)) " by place", if (refit) ", all chosen again in each" else if (exact) ", without refits")
+  how <- c(if (!is.null(by)) " by place", if (refit) ", all chosen again in each" else if (exact) ", without refits")
+  title <- paste0(c("Cross-validation of a ", class(fit)[1], ", ", counted(length(each), "fold"), how), collapse = "")
   structure(data.frame(.fold = labels, table), title = title, level = level,
             scored = c(list(observed = observed), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
 }
@@ -158,7 +158,7 @@ exact_folds <- function(fit, each) {
 
 # --- with refits ----------------------------------------------------------------------------------------------
 
-# Predicts rows of a fit's data by `part`, a fit to other rows: means and deviations of observations, or shares of votes.
+# Predicts rows of a fit's data by `part`, a fit to others: means and deviations of observations, or shares of votes.
 predicted_rows <- function(part, fit, out) UseMethod("predicted_rows")
 
 #' @export

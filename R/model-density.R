@@ -159,10 +159,6 @@ print.dbscan_fit <- function(x, ...) {
 }
 
 #' @rdname dbscan_fit
-#' @export
-summary.dbscan_fit <- function(object, ...) object
-
-#' @rdname dbscan_fit
 #' @param y for `plot()`: the points; without `y` only the core points are drawn
 #' @export
 plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)

@@ -265,11 +265,21 @@ evaluated_fit <- function(call, frame) {
 
 #' @rdname kernweave_fit
 #' @export
-coef.kernweave_fit <- function(object, ...) object$bandwidth
+coef.kernweave_fit <- function(object, ...) object$coefficients %or% object$bandwidth
 
 #' @rdname kernweave_fit
 #' @export
 summary.kernweave_fit <- function(object, ...) object
+
+# Registers the method for others whose summary is what they are.
+#' @rawNamespace
+#' S3method(summary, dbscan_fit, summary.kernweave_fit)
+#' S3method(summary, elpd, summary.kernweave_fit)
+#' S3method(summary, kernel_spec, summary.kernweave_fit)
+#' S3method(summary, pairwise_test, summary.kernweave_fit)
+#' S3method(summary, predictive_scores, summary.kernweave_fit)
+#' S3method(summary, sinkhorn, summary.kernweave_fit)
+NULL
 
 #' @rdname kernweave_fit
 #' @importFrom stats sigma

@@ -129,7 +129,7 @@ gp_bounds <- function(model, all = model) {
     lower[scales] <- apart[scales] - log(10)
     upper[scales] <- log(ends$far)
   }
-  smooth <- of_nu(model)
+  smooth <- of_smoothness(model$layout$name, model$kernel)
   lower[smooth] <- bounds_of_nu[1]
   upper[smooth] <- bounds_of_nu[2]
   bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,

@@ -41,20 +41,13 @@ family_interval <- function(object, fit, link, se, interval, level) {
   cbind(fit = fit, lwr = ends[, 1], upr = ends[, 2])
 }
 
-# The linear predictor at the fit's own rows, which is what others fit.
-fitted_link <- function(object) {
-  if (is.null(object$data$family)) fitted(object) else stats::napredict(object$na.action, object$linear.predictors)
-}
-
 # Observations, or their means, of drawn linear predictors.
 family_draws <- function(object, draws, noise, weights) {
   family <- object$data$family
   mean <- object$family$linkinv(pmin(draws, most_predictor))
   if (!noise) return(matrix(mean, nrow(draws)))
   a <- rep(weights %or% rep(1, nrow(draws)), ncol(draws))
-  found <- if (is.null(family$draw)) stats::rbinom(length(draws), round(a), mean) / pmax(a, 1)
-           else family$draw(length(draws), as.vector(mean), family$value, a)
-  matrix(found, nrow(draws))
+  matrix(family$draw(length(draws), as.vector(mean), family$value, a), nrow(draws))
 }
 
 # Computes residuals as glm() does. Leaving a row out keeps the covariance, and is one Newton step back from the mode.
@@ -99,13 +92,6 @@ with_family_of <- function(settings, fit, free) {
 }
 
 is_gp_family <- function(fit) inherits(fit, "gp_fit") && !is.null(fit$family)
-
-# Logarithms of densities of the rows, each after all others.
-family_densities <- function(fit) {
-  response <- fit$data$response
-  found <- loo_predictor(fit)
-  mixture_density(fit$data$family, response[, "y"], response[, "a"], found$mean, found$variance)
-}
 
 # Computes influence as for a glm with weights at the mode: leverage = weight * variance of the linear predictor.
 family_influence <- function(fit) {

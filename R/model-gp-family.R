@@ -8,7 +8,7 @@
 
 family_model <- function(inputs, response, trend, settings) {
   family <- settings$family
-  model <- gp_model(inputs, family_start(family, response), trend, settings, response$a)
+  model <- gp_model(inputs, family$start(response$y, response$a), trend, settings, response$a)
   model$y <- model$y + as.vector(model$Q %*% model$b)
   model$b <- 0 * model$b
   model$family <- family
@@ -34,13 +34,13 @@ gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
     warn("boundary", "linear predictors are beyond ", most_predictor, ": an offset may be on the wrong scale, that of ",
          "the response, where its ", found$model$family$link, " is wanted")
   }
-  start <- as.matrix(family_start(settings$family, response))
+  start <- as.matrix(settings$family$start(response$y, response$a))
   fit <- gp_object(found, inputs, start, trend, settings, response$a, call)
   fit$linear.predictors <- fit$fitted.values
   fit <- on_response_scale(fit, response, trend$offset)
   family <- fit$data$family
   fit$nugget <- 0
-  fit$dispersion <- if (is.null(family$phi)) 1 else if (family$phi == "shape") 1 / family$value else family$value
+  fit$dispersion <- family$dispersion(family$value)
   fit$sigma <- if (identical(family$phi, "shape")) sqrt(fit$dispersion) else 1
   fit
 }
@@ -81,13 +81,6 @@ meaning_of_family_bound <- function(row, high, family) {
   else "the process explains all of the response"
 }
 
-# Linear predictors that follow the response.
-family_start <- function(family, response) {
-  if (family$title == "Gamma") return(log(response$y))
-  if (family$link == "log") return(log(response$y + 0.1))
-  family$base()$linkfun((response$a * response$y + 0.5) / (response$a + 1))
-}
-
 # --- the mode -------------------------------------------------------------------------------------------------
 
 # The largest linear predictor whose exponentials are numbers.
@@ -126,19 +119,17 @@ mode_point <- function(model, alpha, trend, f) {
   list(alpha = alpha, trend = trend, f = f, e = e, joint = density - sum(alpha * f) / 2)
 }
 
-# Predicts the mode at `values` from the mode of the state `near`, to first order.
-mode_near <- function(model, values, near) {
-  by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
-  list(e = if (length(by) && max(abs(by)) < 1) as.vector(near$e + near$moves %*% by) else near$e, joint = -Inf)
-}
-
 # Newton's steps, each a system of generalised least squares, halved until they do not lower what is to be largest. The
 # log-density is concave, so that there is one mode. A step of less than 1e-3 leaves some 1e-6, and the system is made
 # once more at the end, of the curvature there.
 laplace_mode <- function(model, values, near = NULL) {
   model$family$value <- values$phi %or% model$family$value
   if (model$dense) model$K <- dense_gp_covariance(model, values)
-  at <- if (is.null(near$e)) mode_start(model) else mode_near(model, values, near)
+  # The mode is predicted from that of the state `near`, to first order.
+  by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
+  at <- if (is.null(near$e)) mode_start(model)
+        else list(e = if (length(by) && max(abs(by)) < 1) as.vector(near$e + near$moves %*% by) else near$e,
+                  joint = -Inf)
   solved <- near$weights$solved
   for (step in 1:100) {
     found <- laplace_system(model, values, at$e, near, solved)
@@ -156,7 +147,10 @@ laplace_mode <- function(model, values, near = NULL) {
     solved <- found$weights$solved
     if (done) break
   }
-  if (is.null(new) || !done) tell_of_mode(step)
+  if (is.null(new) || !done) {
+    warn("convergence", "the mode of the linear predictor was not reached in ", counted(step, "step"),
+         ": fewer rows, or a given `scale` or `variance`, would help")
+  }
   if (change > 1e-8 || !model$dense) {
     near$values <- NULL  # the preconditioner is that of this curvature
     found <- laplace_system(model, values, at$e, near, solved)
@@ -190,11 +184,6 @@ newton_step <- function(model, at, found) {
     if (isTRUE(new$joint >= at$joint - 1e-9 * (1 + abs(at$joint)))) return(new)
   }
   NULL
-}
-
-tell_of_mode <- function(steps) {
-  warn("convergence", "the mode of the linear predictor was not reached in ", counted(steps, "step"),
-       ": fewer rows, or a given `scale` or `variance`, would help")
 }
 
 # The diagonal of Cov(e) = 1/W - P / W^2, of the factor, or of random signs; by maximum likelihood without the trend's

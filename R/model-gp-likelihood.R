@@ -182,9 +182,6 @@ gp_value <- function(model, system, weights, logdet = system_logdet(system)) {
        se = sqrt((attr(logdet, "se") %or% 0)^2 + by[["se"]]^2) / 2)
 }
 
-# Rows whose products with all others are computed exactly: up to a second of work.
-rows_of_form <- function(n) max(256, min(2048, floor(4e8 / n)))
-
 unless_indefinite_gp <- function(value) {
   tryCatch(value, kernweave_error_indefinite = function(e) NULL, kernweave_error_value = function(e) NULL)
 }

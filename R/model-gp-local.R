@@ -74,14 +74,6 @@ local_process <- function(object, x, m, y = NULL, trend = NULL) {
   }))
 }
 
-# Local kriging: mean and standard error.
-local_kriging <- function(object, x, F, offset, m) {
-  model <- object$data
-  at <- new_regressors(model, F)
-  found <- local_process(object, x, m, model$y, if (ncol(F)) at)
-  cbind(as.vector(at %*% model$b) + offset + found[, 1], sqrt(found[, 2]) * !found[, 3])
-}
-
 # --- the audit ----------------------------------------------------------------------------------------------------
 
 # The largest ratio of a standard error to the exact one that needs no more neighbours, and no warning. A place takes a

@@ -30,13 +30,19 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   if (type %in% c("link", "mean")) type <- "response"
   errors <- se.fit || interval != "none"
   local <- method == "local" && type == "response"
-  if (is.null(newdata) && !errors && type == "response" && !local) return(fitted_link(object))
+  if (is.null(newdata) && !errors && type == "response" && !local) {
+    return(stats::napredict(object$na.action, object$linear.predictors %or% object$fitted.values))
+  }
   by <- if (errors && type == "response" && !local) errors_by_neighbours(object, method, neighbours)
   found <- at_gp_places(object, newdata, function(x, F, offset) {
     beside <- as.vector(F %*% coef(object)) + offset
     if (!nrow(x)) return(cbind(beside, if (errors) beside))
     if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F))))
-    if (local) return(local_kriging(object, x, F, offset, neighbours %or% fewest_neighbours))
+    if (local) {
+      own <- new_regressors(object$data, F)
+      near <- local_process(object, x, neighbours %or% fewest_neighbours, object$data$y, if (ncol(F)) own)
+      return(cbind(as.vector(own %*% object$data$b) + offset + near[, 1], sqrt(near[, 2]) * !near[, 3]))
+    }
     of_data <- gp_products(object, x, cbind(model_alpha(object), if (errors) object$U))
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   }, trend_alone = type == "trend")
@@ -207,9 +213,8 @@ refit_to.gp_fit <- function(fit, rows, again) {
 #' @export
 response_of.gp_fit <- function(fit) {
   y <- fit$fitted.values + fit$residuals
-  a <- fit$weights %or% rep(1, length(y))
-  as.matrix(switch(fit$data$family$title %or% "gaussian", gaussian =, Gamma = y,
-                   binomial = ifelse(a > 0, round(a * y) / a, y), round(y)))
+  if (!is.null(fit$family)) y <- fit$data$family$as_given(y, fit$weights %or% rep(1, length(y)))
+  as.matrix(y)
 }
 
 # --- pictures -----------------------------------------------------------------------------------------------

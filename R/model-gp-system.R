@@ -25,7 +25,7 @@ dense_gp_covariance <- function(model, values) {
   values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
 }
 
-# With a family the determinant is that of B.
+# Factors the matrix. The determinant with a family is that of B.
 dense_gp_system <- function(model, values, noise) {
   A <- model$K %or% dense_gp_covariance(model, values)
   diag(A) <- diag(A) + noise
@@ -109,9 +109,9 @@ solved_forms.gp_system <- function(system, sides, solved) {
   list(value = crossprod(sides, solved), off = numeric(ncol(sides)))
 }
 
-# With residuals R they are X' S + X' R and a rest, R' A^-1 R, which is at most R' R over the least noise, and at most
-# R' P^-1 R over the smallest eigenvalue of P^-1 A, for which the smallest Ritz value stands. Without the second term
-# forms would be off by as much as residuals, not by their squares.
+# The forms by products, of residuals R, are X' S + X' R and a rest, R' A^-1 R, which is at most R' R over the least
+# noise, and at most R' P^-1 R over the smallest eigenvalue of P^-1 A, for which the smallest Ritz value stands.
+# Without the second term forms would be off by as much as residuals, not by their squares.
 #' @export
 solved_forms.gp_products <- function(system, sides, solved) {
   kept <- system$preconditioner
@@ -153,7 +153,7 @@ system_logdet <- function(system, se_tol = NULL, ...) UseMethod("system_logdet")
 #' @export
 system_logdet.gp_system <- function(system, se_tol = NULL, ...) system$logdet
 
-# By products it is estimated with the noise of what the preconditioner leaves, not of the whole.
+# Estimates the determinant with the noise of what the preconditioner leaves, not of the whole.
 #' @export
 system_logdet.gp_products <- function(system, se_tol = NULL, ...) {
   control <- system$control

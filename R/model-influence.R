@@ -175,8 +175,8 @@ scaled_up <- function(values, found) {
   c(sum = n * mean(values), se = n * stats::sd(values) / sqrt(length(values)) * sqrt(1 - length(values) / n))
 }
 
-# Returns a fit as a process: for a ridge regression the process whose mean it is, of variance 1 and noise lambda / w, in
-# units of the response.
+# Returns a fit as a process: a ridge regression as that whose mean it is, of variance 1 and noise lambda / w, in units
+# of the response.
 as_process <- function(fit) UseMethod("as_process")
 
 #' @export

@@ -302,9 +302,8 @@ response_of.knn_fit <- function(fit) if (is.factor(fit$y)) fit$y else as.matrix(
 refit_to.knn_fit <- function(fit, rows, again) {
   k <- if (again && !is.null(fit$cv)) NULL else min(fit$k, length(rows) - 1)
   metric <- if (fit$metric$name == "own metric") fit$metric$of else fit$metric$name
-  y <- response_of(fit)
-  nearest_of(fit_matrix(strip_term(fit$x)[rows, , drop = FALSE]), if (is.factor(y)) y[rows] else y[rows, , drop = FALSE],
-             k, fit$weighting, metric, fit$standardize, fit$call)
+  inputs <- fit_matrix(strip_term(fit$x)[rows, , drop = FALSE])
+  nearest_of(inputs, kept_rows(response_of(fit), rows), k, fit$weighting, metric, fit$standardize, fit$call)
 }
 
 #' @export

@@ -27,12 +27,6 @@ ridge_solved <- function(fit, w) {
   matrix(fit_solve(K, w, ridge, fit$control, precondition = kept$preconditioner), nrow(w))
 }
 
-ridge_se <- function(fit, at) {
-  do.call(rbind, in_row_blocks(nrow(at), function(rows) {
-    functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))), level = 1)
-  }))
-}
-
 #' @rdname kernel_ridge
 #' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
 #' @param se.fit return standard errors?
@@ -56,7 +50,10 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
   errors <- se.fit || interval != "none"
   found <- at_complete(x, function(at) {
     at <- scaled_columns(unname(at), object$units$x)
-    cbind(ridge_values(object, at), if (errors && nrow(at)) ridge_se(object, at))
+    se <- function(rows) {
+      functional_se(object, unname(as.matrix(kernel_pairs(object$kernel, object$data$x, at[rows, , drop = FALSE]))), 1)
+    }
+    cbind(ridge_values(object, at), if (errors && nrow(at)) do.call(rbind, in_row_blocks(nrow(at), se)))
   })
   if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
   shaped <- function(columns) {
