@@ -77,10 +77,7 @@ summary.silhouette_widths <- function(object, ...) {
 
 #' @rdname silhouette_widths
 #' @export
-plot.silhouette_widths <- function(x, ...) {
-  draw_picture(plot_data(x), ...)
-  invisible(x)
-}
+plot.silhouette_widths <- function(x, ...) drawn(x, plot_data(x), ...)
 
 # Bars of widths, the largest first in each cluster; labels and means of clusters in the middle of each.
 #' @export
@@ -281,10 +278,7 @@ points_beside <- function(x, clusters, argument) {
 #' @rdname kmeans_fit
 #' @param y for `plot()`: the points; without them only the centres are drawn
 #' @export
-plot.kmeans_fit <- function(x, y = NULL, ...) {
-  draw_picture(plot_data(x, y), ...)
-  invisible(x)
-}
+plot.kmeans_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 
 # Two columns as they are; of more, the first two principal components of the points, or of the centres alone.
 #' @export

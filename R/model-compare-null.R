@@ -97,7 +97,9 @@ drop1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
   }
   refuse_more(...)
   test <- choice_of(test[1], c("Chisq", "none"), "test")
-  own <- droppable_inputs(object)
+  parts <- kernel_parts(object$data$kernel)
+  scaled <- parts$ard && is.null(parts$op) && "scale" %in% object$data$layout$name && object$variance > 0
+  own <- if (scaled && !is.null(object$formula) && length(object$names) > 1) object$names
   named <- if (!missing(scope)) {
     if (is.character(scope)) scope else attr(stats::terms(stats::as.formula(scope)), "term.labels")
   }
@@ -169,13 +171,6 @@ dropped_terms <- function(object, terms, others) {
           near_hint(unknown[1], c(known, others), there_are(c(known, others))))
   }
   terms
-}
-
-# Inputs of a formula that have scales of their own, which are estimated.
-droppable_inputs <- function(object) {
-  parts <- kernel_parts(object$data$kernel)
-  own <- parts$ard && is.null(parts$op) && "scale" %in% object$data$layout$name && object$variance > 0
-  if (own && !is.null(object$formula) && length(object$names) > 1) object$names
 }
 
 # Tabulates fits as stats::drop1() does, with no p-value where a scale would be infinite.

@@ -196,7 +196,7 @@ likelihood_by_probes <- function(model, landmarks) {
   near <- list(preconditioner = if (!is.null(landmarks)) list(P = landmarks, values = model$values))
   system <- gp_system(model, model$values, near)
   weights <- gp_weights(model, system)
-  logdet <- system$logdet %or% system$value()
+  logdet <- system_logdet(system)
   each <- attr(logdet, "each") %or% as.numeric(logdet)
   vapply(each, function(value) gp_log_likelihood(model, value, weights), 0)
 }
@@ -230,7 +230,10 @@ nesting <- function(small, large) {
   else_why <- function(...) list(kind = "else", why = paste0(..., ": compare AIC or elpd()"))
   of_kernel <- kernel_nesting(small, large)
   if (of_kernel == "else") return(else_why("neither kernel has the other inside its parameters"))
-  if (!trend_inside(small, large)) return(else_why("the trend of the smaller model is not inside that of the larger"))
+  beside <- cbind(small$regressors$F, small$regressors$offset - large$regressors$offset)
+  left <- if (ncol(large$regressors$F)) qr.resid(qr(large$regressors$F), beside) else beside
+  outside <- any(sqrt(colSums(left^2)) > 1e-8 * sqrt(pmax(colSums(beside^2), 1e-300)))
+  if (outside) return(else_why("the trend of the smaller model is not inside that of the larger"))
   families <- vapply(list(small, large), function(fit) family_text(fit) %or% "", "")
   over <- startsWith(families[1], "poisson") && startsWith(families[2], "negative binomial")
   if (!over && families[1] != families[2]) return(else_why("the families are not the same"))
@@ -252,13 +255,6 @@ dropped_parts <- function(small, large) {
     if (free[2] && !free[1] && value[1] == 0) paste("the", part)
   }
   c(one("variance"), one("nugget"))
-}
-
-trend_inside <- function(small, large) {
-  F <- large$regressors$F
-  beside <- cbind(small$regressors$F, small$regressors$offset - large$regressors$offset)
-  left <- if (ncol(F)) qr.resid(qr(F), beside) else beside
-  all(sqrt(colSums(left^2)) <= 1e-8 * sqrt(pmax(colSums(beside^2), 1e-300)))
 }
 
 # Relates the kernels: "inside", "else", or the name of the parameter on its bound.

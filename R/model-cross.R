@@ -63,24 +63,24 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   on.exit(end_work("cross_validate()"))
   found <- if (exact) exact_folds(fit, each) else lapply(each, function(out) {
     step_work("cross_validate()", paste("fold of", counted(length(out), "row")))
-    predicted_fold(fit, rows[-out], rows[out], refit)
+    part <- suppressMessages(suppressWarnings(refit_to(fit, rows[-out], refit), classes = "kernweave_warning"))
+    predicted_rows(part, fit, rows[out])
   })
   table <- do.call(rbind, unname(found))[order(unlist(each)), , drop = FALSE]
   observed <- if (is.factor(y)) y[rows] else unname(y[rows, 1])
   table <- left_out_scores(fit, table, observed, rows, level)
   rownames(table) <- case.names(fit)
-  structure(data.frame(.fold = labels, table), title = fold_title(fit, each, by, refit, exact), level = level,
+  how <- c(if (!is.null(by)) " by place", if (refit) ", all chosen again in each" else if (exact) ", without refits")
+  title <- paste0(c("Cross-validation of a ", class(fit)[1], ", ", counted(length(each), "fold"), how), collapse = "")
+  structure(data.frame(.fold = labels, table), title = title, level = level,
             scored = c(list(observed = observed), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
 }
 
-response_of <- function(fit) {
-  if (inherits(fit, "knn_fit")) return(if (is.factor(fit$y)) fit$y else as.matrix(fit$y))
-  y <- fit$fitted.values + fit$residuals
-  if (!is_gp_family(fit)) return(as.matrix(y))
-  # Differences round: shares of trials and counts are as they were given.
-  a <- fit$weights %or% rep(1, length(y))
-  as.matrix(switch(fit$data$family$title, Gamma = y, binomial = ifelse(a > 0, round(a * y) / a, y), round(y)))
-}
+# Returns the response of a fit: a factor, or a matrix of numbers.
+response_of <- function(fit) UseMethod("response_of")
+
+#' @export
+response_of.kernweave_fit <- function(fit) as.matrix(fit$fitted.values + fit$residuals)
 
 # Scores rows left out. The columns of `table` are shares of votes for classes, or means and standard deviations: with a
 # family of the linear predictor, while scores are of the response and its mean.
@@ -96,11 +96,6 @@ left_out_scores <- function(fit, table, y, rows, level) {
   } else normal_outcomes(y, table[, 1], table[, 2], level)
   data.frame(.fitted = found$fitted, .se = found$se, .resid = found$observed - found$fitted, .lpd = -found$logs,
              .crps = found$crps, .lower = found$lower, .upper = found$upper)
-}
-
-fold_title <- function(fit, each, by, refit, exact) {
-  paste0("Cross-validation of a ", class(fit)[1], ", ", counted(length(each), "fold"),
-         if (!is.null(by)) " by place", if (refit) ", all chosen again in each" else if (exact) ", without refits")
 }
 
 # --- folds ----------------------------------------------------------------------------------------------------
@@ -143,8 +138,7 @@ exact_folds <- function(fit, each) {
   process <- as_process(fit)
   model <- process$data
   system <- gp_system(model, model$values)
-  P <- if (process$variance > 0) chol2inv(system$root) else diag(1 / system$noise, length(model$y))
-  P <- P - tcrossprod(process$U)
+  P <- system_inverse(system) - tcrossprod(process$U)
   rows <- heavy_of(fit)
   y <- response_of(fit)[rows, 1]
   lapply(each, function(S) {
@@ -164,23 +158,20 @@ exact_folds <- function(fit, each) {
 
 # --- with refits ----------------------------------------------------------------------------------------------
 
-# A fold predicted by a fit to the other rows: means and deviations of observations, or shares of votes.
-predicted_fold <- function(fit, kept, out, refit) {
-  part <- suppressMessages(suppressWarnings(refit_to(fit, kept, refit), classes = "kernweave_warning"))
-  x <- strip_term(fit$x)[out, , drop = FALSE]
-  if (inherits(fit, "knn_fit")) {
-    if (is.factor(fit$y)) return(predict(part, x, type = "prob"))
-    return(cbind(as.vector(predict(part, x)), NA))
-  }
-  w <- (fit$weights %or% rep(1, nrow(fit$x)))[out]
-  if (inherits(fit, "gp_fit")) part$regressors <- list(F = fit$regressors$F[out, , drop = FALSE],
-                                                       offset = fit$regressors$offset[out])
+# Predicts rows of a fit's data by `part`, a fit to others: means and deviations of observations, or shares of votes.
+predicted_rows <- function(part, fit, out) UseMethod("predicted_rows")
+
+#' @export
+predicted_rows.kernweave_fit <- function(part, fit, out) {
+  trend <- fit$regressors
+  if (!is.null(trend)) part$regressors <- list(F = trend$F[out, , drop = FALSE], offset = trend$offset[out])
   part$x <- inputs_of_rows(fit, out, part$constant)
-  if (is_gp_family(fit)) {
+  if (!is.null(fit$family)) {
     found <- suppressMessages(predict(part, se.fit = TRUE, type = "link"))
     return(cbind(as.vector(found$fit), as.vector(found$se.fit)))
   }
   found <- suppressMessages(predict(part, se.fit = TRUE))
+  w <- (fit$weights %or% rep(1, nrow(fit$x)))[out]
   cbind(as.vector(found$fit), sqrt(as.vector(found$se.fit)^2 + part$sigma[1]^2 / w))
 }
 
@@ -191,40 +182,13 @@ inputs_of_rows <- function(fit, rows, constant = NULL) {
   structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
 }
 
-# Fits the same model to some rows, as a model of points rather than of a formula.
-refit_to <- function(fit, rows, refit) {
-  inputs <- list(x = inputs_of_rows(fit, rows), names = fit$names)
-  weights <- fit$weights[rows]
-  y <- response_of(fit)
-  y <- if (is.factor(y)) y[rows] else y[rows, , drop = FALSE]
-  if (inherits(fit, "knn_fit")) {
-    k <- if (refit && !is.null(fit$cv)) NULL else min(fit$k, length(rows) - 1)
-    metric <- if (fit$metric$name == "own metric") fit$metric$of else fit$metric$name
-    return(nearest_of(fit_matrix(strip_term(fit$x)[rows, , drop = FALSE]), y, k, fit$weighting, metric,
-                      fit$standardize, fit$call))
-  }
-  if (inherits(fit, "local_reg")) {
-    h <- if (refit && fit$method != "given") fit$method else fit$bandwidth
-    return(local_of(inputs, y, fit$degree, h, weights, fit_control(), fit$call))
-  }
-  if (inherits(fit, "kernel_ridge")) {
-    lambda <- switch(if (refit) fit$method else "given", given = fit$lambda, `the best given` = fit$gcv$lambda,
-                     `leave-one-out cross-validation` = "loo", NULL)
-    return(ridge_of(inputs, y, fit$kernel, lambda, fit$standardize, weights, fit$control, fit$call))
-  }
-  refit_process(fit, inputs, y, rows, weights, refit)
-}
+# Fits the same model to some rows, as a model of points rather than of a formula, with what was chosen or, `again`,
+# with a new choice.
+refit_to <- function(fit, rows, again) UseMethod("refit_to")
 
-refit_process <- function(fit, inputs, y, rows, weights, refit) {
-  free <- if (refit) fit$data$layout$part
-  settings <- list(kernel = if (refit) fit$data$kernel else fit$kernel,
-                   variance = if (!"variance" %in% free) fit$variance, nugget = if (!"nugget" %in% free) fit$nugget,
-                   estimate_on = Inf, control = fit$control, method = fit$method)
-  if (refit && fit$estimated_on < length(fit$data$y)) settings$estimate_on <- min(fit$estimated_on, length(rows))
-  trend <- fit$trend
-  trend$F <- fit$regressors$F[rows, , drop = FALSE]
-  trend$offset <- fit$regressors$offset[rows]
-  gp_of(inputs, y, trend, with_family_of(settings, fit, free), weights, fit$call)
+some_rows <- function(fit, rows) {
+  list(inputs = list(x = inputs_of_rows(fit, rows), names = fit$names), y = response_of(fit)[rows, , drop = FALSE],
+       weights = fit$weights[rows])
 }
 
 # --- print ----------------------------------------------------------------------------------------------------

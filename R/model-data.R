@@ -102,7 +102,9 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   }
   where <- environment(formula)
   data <- found_variables(framed(data), NULL, "`data`") %or% where
-  left <- if (!one_sided) left_side(formula, data, where)
+  rest <- !one_sided && identical(formula[[2]], quote(.)) && is.data.frame(data)  # `.` is what the right does not name
+  left <- if (rest) data[setdiff(names(data), all.vars(formula[[3]]))]
+          else if (!one_sided) found_variables(eval(formula[[2]], data, where), data)
   if (inherits(left, "dist")) {
     abort("input", "the left side of the formula is a `dist` object; the points themselves are wanted, and `distance`")
   }
@@ -154,14 +156,6 @@ subset_of <- function(subset, data, where) {
   if (is.null(subset)) return(NULL)
   data <- found_variables(framed(data), NULL, "`data`")
   found_variables(eval(subset, data, where), data, "`subset`")
-}
-
-# `.` stands for what the right side does not name.
-left_side <- function(formula, data, where) {
-  if (identical(formula[[2]], quote(.)) && is.data.frame(data)) {
-    return(data[setdiff(names(data), all.vars(formula[[3]]))])
-  }
-  found_variables(eval(formula[[2]], data, where), data)
 }
 
 # Variables that are not there are an error of ours, with the nearest name.

@@ -159,16 +159,9 @@ print.dbscan_fit <- function(x, ...) {
 }
 
 #' @rdname dbscan_fit
-#' @export
-summary.dbscan_fit <- function(object, ...) object
-
-#' @rdname dbscan_fit
 #' @param y for `plot()`: the points; without `y` only the core points are drawn
 #' @export
-plot.dbscan_fit <- function(x, y = NULL, ...) {
-  draw_picture(plot_data(x, y), ...)
-  invisible(x)
-}
+plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 
 # Two columns as they are; of more, the first two principal components.
 #' @export

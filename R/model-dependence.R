@@ -184,18 +184,15 @@ numbers_of_labels <- function(A, labels) {
 moved_side <- function(sets, k, l, most) {
   side <- function(v, kernel, beside) {
     codes <- row_codes(v)
-    plan <- relabellings(codes, most, alike = if (max(codes) <= 10) swappable_rows(v, kernel, codes))
+    own <- structure(v[match(seq_len(max(codes)), codes), , drop = FALSE], term = attr(v, "term"))
+    alike <- if (max(codes) <= 10) swappable(as.matrix(kernel(own)), tabulate(codes))
+    plan <- relabellings(codes, most, alike = alike)
     list(v = v, kernel = kernel, codes = codes, plan = plan, beside = beside)
   }
   of_y <- side(sets$y, l, 1)
   if (of_y$plan$exhaustive) return(of_y)
   of_x <- side(sets$x, k, 2)
   if (of_x$plan$exhaustive) of_x else of_y
-}
-
-swappable_rows <- function(v, kernel, codes) {
-  first <- match(seq_len(max(codes)), codes)
-  swappable(as.matrix(kernel(structure(v[first, , drop = FALSE], term = attr(v, "term")))), tabulate(codes))
 }
 
 # A pass over the pairs for each permutation, planned once: several that share A take no less.

@@ -42,6 +42,7 @@ draw_diagnostics <- function(fit, which, ...) {
     on.exit(grDevices::devAskNewPage(old))
   }
   for (one in which) draw_picture(diagnostic_picture(fit, one), ...)
+  invisible(fit)
 }
 
 checked_pictures <- function(which) {

@@ -68,7 +68,10 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se.fit = 
   }
   out[c("q25", "q50", "q75")] <- t(apply(pointwise, 2, stats::quantile, c(0.25, 0.5, 0.75)))
   rownames(out) <- wanted$label
-  structure(out, pointwise = pointwise, n = nrow(places$x), width = effect_widths(object, wanted),
+  # A slope is times the standard deviation of its input; a contrast is a difference of the response already.
+  widths <- apply(unname(strip_term(object$x)), 2, stats::sd)
+  widths <- stats::setNames(ifelse(nzchar(wanted$high), 1, widths[wanted$column]), wanted$label)
+  structure(out, pointwise = pointwise, n = nrow(places$x), width = widths,
             class = c("marginal_effects", "data.frame"))
 }
 
@@ -114,12 +117,6 @@ value_rows <- function(label, column, values) {
   }
   data.frame(term = label, contrast = paste(format(two[2]), "-", format(two[1])), column = column, base = NA,
              high = "value", label = label)
-}
-
-# The standard deviation of each slope's input; 1 for a contrast, which is a difference of the response already.
-effect_widths <- function(fit, wanted) {
-  widths <- apply(unname(strip_term(fit$x)), 2, stats::sd)
-  stats::setNames(ifelse(nzchar(wanted$high), 1, widths[wanted$column]), wanted$label)
 }
 
 # Returns the points over which effects are averaged, in units of the fit, and their weights.
@@ -229,10 +226,7 @@ confint.marginal_effects <- function(object, parm, level = 0.95, ...) {
 
 #' @rdname marginal_effects
 #' @export
-plot.marginal_effects <- function(x, ...) {
-  draw_picture(plot_data(x), ...)
-  invisible(x)
-}
+plot.marginal_effects <- function(x, ...) drawn(x, plot_data(x), ...)
 
 # Points with intervals, and in grey the quartiles of what effects are at each place: all of one unit, the response's,
 # since a slope is times the standard deviation of its input.

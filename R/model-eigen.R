@@ -69,7 +69,10 @@ kpca_of <- function(inputs, k, kernel, center, call) {
   means <- as.vector(K %*% rep(1 / n, n))
   less_mean <- function(v) t(t(v) - colMeans(v))
   centred <- function(v) less_mean(unname(K %*% less_mean(v)))
-  found <- with_signs(keigen(if (center) function_op(centred, n, symmetric = TRUE) else as_op(K), k, tol = 1e-10))
+  found <- keigen(if (center) function_op(centred, n, symmetric = TRUE) else as_op(K), k, tol = 1e-10)
+  largest <- apply(abs(found$vectors), 2, which.max)
+  sign <- ifelse(found$vectors[cbind(largest, seq_along(largest))] < 0, -1, 1)
+  found$vectors <- t(t(found$vectors) * sign)
   total <- sum(diag(K)) - if (center) n * mean(means) else 0
   names <- paste0("PC", seq_len(k))
   fit <- new_fit("kpca_fit", call, inputs, kernel = kernel, center = center, means = means, total = total,
@@ -86,13 +89,6 @@ kpca_of <- function(inputs, k, kernel, center, call) {
 }
 
 null_components <- function(fit) which(fit$values <= 1e-12 * max(fit$values[1], 0))
-
-with_signs <- function(e) {
-  largest <- apply(abs(e$vectors), 2, which.max)
-  sign <- ifelse(e$vectors[cbind(largest, seq_along(largest))] < 0, -1, 1)
-  e$vectors <- t(t(e$vectors) * sign)
-  e
-}
 
 #' @rdname kpca_fit
 #' @param object,newdata for `predict()`: an object returned by `kpca_fit()`, and new points; by default its own points
@@ -135,10 +131,7 @@ print.kpca_fit <- function(x, digits = 4, ...) {
 #' @rdname kpca_fit
 #' @param components for `plot()`: the two components to draw
 #' @export
-plot.kpca_fit <- function(x, components = 1:2, ...) {
-  draw_picture(plot_data(x, components), ...)
-  invisible(x)
-}
+plot.kpca_fit <- function(x, components = 1:2, ...) drawn(x, plot_data(x, components), ...)
 
 #' @export
 plot_data.kpca_fit <- function(object, components = 1:2, ...) {

@@ -56,7 +56,10 @@ elpd.kernel_ridge <- elpd.gp_fit
 
 one_elpd <- function(fit) {
   rows <- fit$data$rows %or% heavy_of(fit)
-  found <- if (is_gp_family(fit)) list(terms = family_densities(fit)) else influence_of(fit, closely = TRUE)
+  link <- if (is_gp_family(fit)) loo_predictor(fit)
+  y <- fit$data$response
+  found <- if (is.null(link)) influence_of(fit, closely = TRUE)
+           else list(terms = mixture_density(fit$data$family, y[, "y"], y[, "a"], link$mean, link$variance))
   if (is.null(found$terms)) {
     if (ncol(found$loo) > 1) refuse_many_of(fit, "elpd() is")
     found$terms <- stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE)
@@ -119,9 +122,6 @@ print.elpd_differences <- function(x, digits = 1, ...) {
 format.elpd <- function(x, digits = 1, ...) {
   paste0(formatC(x$elpd, digits, format = "f"), " (se ", formatC(x$se, digits, format = "f"), ")")
 }
-
-#' @export
-summary.elpd <- function(object, ...) object
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy

@@ -7,9 +7,33 @@
 # `below`: random numbers and distribution function of mean m, the latter at numbers between counts, too. `y` is a share
 # of `a` trials, or a response of prior weight a: for Gamma the mean of a values, whose shape is a times as large. With
 # `copies` the weight is a number of equal observations, and multiplies the log-density of one observation.
+# `start(y, a)` and `as_given(y, a)`: linear predictors that follow the response, and the response without what rounding
+# has done to it. `dispersion(k)`: as glm() has it. `threshold(x, a, k)`: an outcome
+# is at most x where the linear predictor is below a random number, of which there are the probability that it is
+# `above` a predictor, the quantiles `at`, the approximate variance, and the numbers between which outcomes are.
+of_trials <- function(link, log_density, slopes, ...) {
+  base <- stats::binomial(link)
+  list(
+    title = "binomial", link = link, phi = NULL, trials = TRUE, base = function(k) base, log_density = log_density,
+    slopes = slopes, dispersion = function(k) 1,
+    start = function(y, a) base$linkfun((a * y + 0.5) / (a + 1)),
+    as_given = function(y, a) ifelse(a > 0, round(a * y) / a, y),
+    draw = function(n, m, k, a) stats::rbinom(n, round(a), m) / pmax(a, 1),
+    threshold = function(x, a, k) {
+      share <- (pmin(pmax(x, 0), a) + 0.5) / (a + 1)
+      list(above = function(e) stats::pbeta(base$linkinv(e), x + 1, a - x, lower.tail = FALSE),
+           at = function(p) base$linkfun(stats::qbeta(p, x + 1, a - x)),
+           variance = share * (1 - share) / a / base$mu.eta(base$linkfun(share))^2, least = -1, most = a)
+    }, ...
+  )
+}
+
+of_counts <- list(copies = TRUE, dispersion = function(k) k %or% 1, start = function(y, a) log(y + 0.1),
+                  as_given = function(y, a) round(y))
+
 family_rows <- list(
-  logit = list(
-    title = "binomial", link = "logit", phi = NULL, base = function(k) stats::binomial("logit"),
+  logit = of_trials(
+    "logit",
     log_density = function(y, e, k, a) {
       log_choose(a, y) + a * (y * stats::plogis(e, log.p = TRUE) + (1 - y) * stats::plogis(-e, log.p = TRUE))
     },
@@ -18,8 +42,8 @@ family_rows <- list(
       list(g = a * (y * stats::plogis(-e) - (1 - y) * stats::plogis(e)), W = W, W_e = -W * tanh(e / 2))
     }
   ),
-  probit = list(
-    title = "binomial", link = "probit", phi = NULL, base = function(k) stats::binomial("probit"),
+  probit = of_trials(
+    "probit",
     log_density = function(y, e, k, a) {
       log_choose(a, y) + a * (y * stats::pnorm(e, log.p = TRUE) + (1 - y) * stats::pnorm(-e, log.p = TRUE))
     },
@@ -35,15 +59,20 @@ family_rows <- list(
     },
     mean = function(m, v) stats::pnorm(m / sqrt(1 + v))
   ),
-  poisson = list(
-    title = "poisson", link = "log", phi = NULL, copies = TRUE, base = function(k) stats::poisson(),
+  poisson = c(of_counts, list(
+    title = "poisson", link = "log", phi = NULL, base = function(k) stats::poisson(),
     log_density = function(y, e, k, a) a * (y * e - exp(e) - lgamma(y + 1)),
     slopes = function(y, e, k, a) list(g = a * (y - exp(e)), W = a * exp(e), W_e = a * exp(e)),
     draw = function(n, m, k, a) stats::rpois(n, m),
-    below = function(q, m, k, a) stats::pgamma(m, q + 1, lower.tail = FALSE)
-  ),
+    below = function(q, m, k, a) stats::pgamma(m, q + 1, lower.tail = FALSE),
+    threshold = function(x, a, k) {
+      list(above = function(e) stats::pgamma(exp(e), x + 1, lower.tail = FALSE),
+           at = function(p) log(stats::qgamma(p, x + 1)), variance = 1 / (x + 1), least = -1, most = Inf)
+    }
+  )),
   Gamma = list(
     title = "Gamma", link = "log", phi = "shape", base = function(k) stats::Gamma("log"),
+    dispersion = function(k) 1 / k, start = function(y, a) log(y), as_given = function(y, a) y,
     log_density = function(y, e, k, a) {
       k <- a * k
       k * log(k) - lgamma(k) + (k - 1) * log(y) - k * e - k * y * exp(-e)
@@ -58,11 +87,16 @@ family_rows <- list(
       list(l = k * (log(k) + 1 - digamma(k) - e + log(y) - r), g = k * (r - 1), W = k * r)
     },
     draw = function(n, m, k, a) stats::rgamma(n, shape = a * k, scale = m / (a * k)),
-    below = function(q, m, k, a) stats::pgamma(q, shape = a * k, scale = m / (a * k))
+    below = function(q, m, k, a) stats::pgamma(q, shape = a * k, scale = m / (a * k)),
+    threshold = function(x, a, k) {
+      list(above = function(e) stats::pgamma(a * k * x * exp(-e), a * k),
+           at = function(p) log(a * k * x) - log(stats::qgamma(p, a * k)),
+           variance = 1 / (a * k), least = 0, most = Inf)
+    }
   ),
   # p = m / (k + m) and q = 1 - p: as logistic functions they never overflow.
-  negbin = list(
-    title = "negative binomial", link = "log", phi = "size", copies = TRUE, base = function(k) negative_binomial(k),
+  negbin = c(of_counts, list(
+    title = "negative binomial", link = "log", phi = "size", base = function(k) negative_binomial(k),
     log_density = function(y, e, k, a) {
       log_q <- stats::plogis(log(k) - e, log.p = TRUE)
       a * (k * log_q + y * stats::plogis(e - log(k), log.p = TRUE) - lbeta(k, y + 1) - log(y + k))
@@ -83,9 +117,16 @@ family_rows <- list(
     below = function(q, m, k, a) {
       most <- pmin(q + 1, 1e10)  # beyond it pbeta() fails, and is that of a gamma distribution
       stats::pbeta(pmin((q + 1) / most / (1 + m / k), 1), k, most)
+    },
+    threshold = function(x, a, k) {
+      list(above = function(e) stats::pbeta(stats::plogis(log(k) - e), k, x + 1),
+           at = function(p) log(k) - stats::qlogis(stats::qbeta(p, k, x + 1)),
+           variance = 1 / k + 1 / (x + 1), least = -1, most = Inf)
     }
-  )
+  ))
 )
+
+new_family <- function(row, value, given) structure(c(row, list(value = value, given = given)), class = "gp_family")
 
 log_choose <- function(a, y) lgamma(a + 1) - lgamma(a * y + 1) - lgamma(a * (1 - y) + 1)
 
@@ -111,7 +152,7 @@ as_family <- function(family) {
     abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
           "\"negbin\", by which it is estimated (", conditionMessage(e), ")")
   })
-  if (identical(family, "negbin")) return(c(family_rows$negbin, list(value = 1, given = FALSE)))
+  if (identical(family, "negbin")) return(new_family(family_rows$negbin, 1, FALSE))
   if (identical(family, "gaussian") || identical(family, "binomial") || identical(family, "poisson")) {
     family <- get(family, asNamespace("stats"))()
   }
@@ -121,12 +162,12 @@ as_family <- function(family) {
   if (!inherits(family, "family")) refuse_family(describe(family))
   name <- sub("\\(.*", "", family$family)
   if (name == "Negative Binomial" && family$link == "log") {
-    return(c(family_rows$negbin, list(value = get(".Theta", environment(family$variance)), given = TRUE)))
+    return(new_family(family_rows$negbin, get(".Theta", environment(family$variance)), TRUE))
   }
   if (name == "gaussian" && family$link == "identity") return(NULL)
   row <- Find(function(row) row$title == name && row$link == family$link, family_rows)
   if (is.null(row)) refuse_family(paste0(family$family, "(\"", family$link, "\")"))
-  c(row, list(value = if (!is.null(row$phi)) 1, given = is.null(row$phi)))
+  new_family(row, if (!is.null(row$phi)) 1, is.null(row$phi))
 }
 
 refuse_family <- function(what, hint = NULL) {
@@ -139,11 +180,10 @@ refuse_family <- function(what, hint = NULL) {
 # The response as a number for each row, and `a`, trials or prior weights.
 # `names`: those of the rows, where some were left out.
 family_response <- function(family, y, weights, n, names = NULL) {
-  trials <- is.null(family$draw)
   if (NROW(y) != n && !inherits(y, "formula")) {
     abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
   }
-  if (trials) return(binomial_response(y, fit_weights(weights, n), n, names))
+  if (isTRUE(family$trials)) return(binomial_response(y, fit_weights(weights, n), n, names))
   y <- check_response(y, n)
   if (ncol(y) > 1) abort("unsupported", "the family ", family$title, " has one response, not ", ncol(y))
   y <- as.vector(y)

@@ -265,18 +265,27 @@ evaluated_fit <- function(call, frame) {
 
 #' @rdname kernweave_fit
 #' @export
-coef.kernweave_fit <- function(object, ...) object$bandwidth
+coef.kernweave_fit <- function(object, ...) object$coefficients %or% object$bandwidth
 
 #' @rdname kernweave_fit
 #' @export
 summary.kernweave_fit <- function(object, ...) object
 
+# Registers the method for others whose summary is what they are.
+#' @rawNamespace
+#' S3method(summary, dbscan_fit, summary.kernweave_fit)
+#' S3method(summary, elpd, summary.kernweave_fit)
+#' S3method(summary, kernel_spec, summary.kernweave_fit)
+#' S3method(summary, pairwise_test, summary.kernweave_fit)
+#' S3method(summary, predictive_scores, summary.kernweave_fit)
+#' S3method(summary, sinkhorn, summary.kernweave_fit)
+NULL
+
 #' @rdname kernweave_fit
 #' @importFrom stats sigma
 #' @export
 sigma.kernweave_fit <- function(object, ...) {
-  found <- if (inherits(object, "rbf_interpolate")) rbf_sigma(object) else object$sigma
-  found %or% abort("unsupported", "a fit of class ", class(object)[1], " has no residual standard deviation")
+  object$sigma %or% abort("unsupported", "a fit of class ", class(object)[1], " has no residual standard deviation")
 }
 
 #' @rdname kernweave_fit

@@ -59,8 +59,8 @@ exact_block_variance <- function(object, nodes) {
     rows <- which(nodes$group %in% some)
     weights <- outer(nodes$group[rows], some, "==") * nodes$weight[rows]
     k <- unname(gp_cross(object, model$x, nodes$x[rows, , drop = FALSE]) %*% weights)
-    solved <- system$solve(k, tol = min(100 * object$control$tol, 1e-2))
-    diag(system$forms(k, solved)$value)
+    solved <- solve(system, k, tol = min(100 * object$control$tol, 1e-2))
+    diag(solved_forms(system, k, solved)$value)
   })
   block_variances(object, nodes) - unlist(explained, use.names = FALSE)
 }

@@ -129,7 +129,7 @@ gp_bounds <- function(model, all = model) {
     lower[scales] <- apart[scales] - log(10)
     upper[scales] <- log(ends$far)
   }
-  smooth <- of_nu(model)
+  smooth <- of_smoothness(model$layout$name, model$kernel)
   lower[smooth] <- bounds_of_nu[1]
   upper[smooth] <- bounds_of_nu[2]
   bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,
@@ -234,7 +234,7 @@ profiled <- function(model, theta, ratio, bounds) {
   system <- gp_system(model, values)
   weights <- if (!is.null(system)) gp_weights(model, system)
   if (is.null(weights)) return(list(theta = theta, value = -Inf))
-  value <- gp_log_likelihood(model, system$logdet, weights)
+  value <- gp_log_likelihood(model, system_logdet(system), weights)
   if (both) {
     n <- gp_rows(model)
     by <- max(weights$form / n, 1e-300)

@@ -41,20 +41,13 @@ family_interval <- function(object, fit, link, se, interval, level) {
   cbind(fit = fit, lwr = ends[, 1], upr = ends[, 2])
 }
 
-# The linear predictor at the fit's own rows, which is what others fit.
-fitted_link <- function(object) {
-  if (is.null(object$data$family)) fitted(object) else stats::napredict(object$na.action, object$linear.predictors)
-}
-
 # Observations, or their means, of drawn linear predictors.
 family_draws <- function(object, draws, noise, weights) {
   family <- object$data$family
   mean <- object$family$linkinv(pmin(draws, most_predictor))
   if (!noise) return(matrix(mean, nrow(draws)))
   a <- rep(weights %or% rep(1, nrow(draws)), ncol(draws))
-  found <- if (is.null(family$draw)) stats::rbinom(length(draws), round(a), mean) / pmax(a, 1)
-           else family$draw(length(draws), as.vector(mean), family$value, a)
-  matrix(found, nrow(draws))
+  matrix(family$draw(length(draws), as.vector(mean), family$value, a), nrow(draws))
 }
 
 # Computes residuals as glm() does. Leaving a row out keeps the covariance, and is one Newton step back from the mode.
@@ -81,11 +74,13 @@ refuse_loo <- function(model) {
 }
 
 # Mean and variance of each row's linear predictor after all others.
-loo_predictor <- function(object) {
-  model <- object$data
+loo_predictor <- function(object) loo_of(dense_mode(object$data))
+
+# The mode of a fit with its system, by a factor.
+dense_mode <- function(model) {
   if (!model$dense) refuse_loo(model)
   system <- gp_system(model, model$values)
-  loo_of(list(model = model, system = system, weights = gp_weights(model, system)))
+  list(model = model, system = system, weights = gp_weights(model, system))
 }
 
 # Settings of another fit by the same family; its further parameter is estimated if it is among the `free` ones.
@@ -98,13 +93,6 @@ with_family_of <- function(settings, fit, free) {
 
 is_gp_family <- function(fit) inherits(fit, "gp_fit") && !is.null(fit$family)
 
-# Logarithms of densities of the rows, each after all others.
-family_densities <- function(fit) {
-  response <- fit$data$response
-  found <- loo_predictor(fit)
-  mixture_density(fit$data$family, response[, "y"], response[, "a"], found$mean, found$variance)
-}
-
 # Computes influence as for a glm with weights at the mode: leverage = weight * variance of the linear predictor.
 family_influence <- function(fit) {
   if (inherits(fit, "kernel_ridge")) {
@@ -112,17 +100,13 @@ family_influence <- function(fit) {
           "families")
   }
   model <- fit$data
-  if (!model$dense) refuse_loo(model)
-  system <- gp_system(model, model$values)
-  at <- list(model = model, system = system, weights = gp_weights(model, system))
-  hat <- predictor_variance(at, list(diagonal = inverse_diagonal(system))) * model$w
+  at <- dense_mode(model)
+  hat <- predictor_variance(at, list(diagonal = inverse_diagonal(at$system))) * model$w
   phi <- if (model$family$title == "Gamma") fit$dispersion else 1
   residual <- function(type) unname(family_residuals(replace(fit, "na.action", list(NULL)), type)[heavy_of(fit)])
   list(hat = hat, loo = matrix(residual("deviance") / sqrt(1 - hat)), sd = matrix(sqrt(phi), length(hat), 1),
        cook = (residual("pearson") / (1 - hat))^2 * hat / (phi * sum(hat)))
 }
-
-inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
 
 loo_of <- function(at) {
   model <- at$model

@@ -8,7 +8,7 @@
 
 family_model <- function(inputs, response, trend, settings) {
   family <- settings$family
-  model <- gp_model(inputs, family_start(family, response), trend, settings, response$a)
+  model <- gp_model(inputs, family$start(response$y, response$a), trend, settings, response$a)
   model$y <- model$y + as.vector(model$Q %*% model$b)
   model$b <- 0 * model$b
   model$family <- family
@@ -34,13 +34,13 @@ gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
     warn("boundary", "linear predictors are beyond ", most_predictor, ": an offset may be on the wrong scale, that of ",
          "the response, where its ", found$model$family$link, " is wanted")
   }
-  start <- as.matrix(family_start(settings$family, response))
+  start <- as.matrix(settings$family$start(response$y, response$a))
   fit <- gp_object(found, inputs, start, trend, settings, response$a, call)
   fit$linear.predictors <- fit$fitted.values
   fit <- on_response_scale(fit, response, trend$offset)
   family <- fit$data$family
   fit$nugget <- 0
-  fit$dispersion <- if (is.null(family$phi)) 1 else if (family$phi == "shape") 1 / family$value else family$value
+  fit$dispersion <- family$dispersion(family$value)
   fit$sigma <- if (identical(family$phi, "shape")) sqrt(fit$dispersion) else 1
   fit
 }
@@ -81,13 +81,6 @@ meaning_of_family_bound <- function(row, high, family) {
   else "the process explains all of the response"
 }
 
-# Linear predictors that follow the response.
-family_start <- function(family, response) {
-  if (family$title == "Gamma") return(log(response$y))
-  if (family$link == "log") return(log(response$y + 0.1))
-  family$base()$linkfun((response$a * response$y + 0.5) / (response$a + 1))
-}
-
 # --- the mode -------------------------------------------------------------------------------------------------
 
 # The largest linear predictor whose exponentials are numbers.
@@ -126,19 +119,17 @@ mode_point <- function(model, alpha, trend, f) {
   list(alpha = alpha, trend = trend, f = f, e = e, joint = density - sum(alpha * f) / 2)
 }
 
-# Predicts the mode at `values` from the mode of the state `near`, to first order.
-mode_near <- function(model, values, near) {
-  by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
-  list(e = if (length(by) && max(abs(by)) < 1) as.vector(near$e + near$moves %*% by) else near$e, joint = -Inf)
-}
-
 # Newton's steps, each a system of generalised least squares, halved until they do not lower what is to be largest. The
 # log-density is concave, so that there is one mode. A step of less than 1e-3 leaves some 1e-6, and the system is made
 # once more at the end, of the curvature there.
 laplace_mode <- function(model, values, near = NULL) {
   model$family$value <- values$phi %or% model$family$value
   if (model$dense) model$K <- dense_gp_covariance(model, values)
-  at <- if (is.null(near$e)) mode_start(model) else mode_near(model, values, near)
+  # The mode is predicted from that of the state `near`, to first order.
+  by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
+  at <- if (is.null(near$e)) mode_start(model)
+        else list(e = if (length(by) && max(abs(by)) < 1) as.vector(near$e + near$moves %*% by) else near$e,
+                  joint = -Inf)
   solved <- near$weights$solved
   for (step in 1:100) {
     found <- laplace_system(model, values, at$e, near, solved)
@@ -156,7 +147,10 @@ laplace_mode <- function(model, values, near = NULL) {
     solved <- found$weights$solved
     if (done) break
   }
-  if (is.null(new) || !done) tell_of_mode(step)
+  if (is.null(new) || !done) {
+    warn("convergence", "the mode of the linear predictor was not reached in ", counted(step, "step"),
+         ": fewer rows, or a given `scale` or `variance`, would help")
+  }
   if (change > 1e-8 || !model$dense) {
     near$values <- NULL  # the preconditioner is that of this curvature
     found <- laplace_system(model, values, at$e, near, solved)
@@ -180,7 +174,7 @@ newton_step <- function(model, at, found) {
   working <- found$model
   alpha <- found$weights$alpha
   trend <- as.vector(working$Q %*% found$weights$b)
-  f <- if (model$dense) working$y - trend - alpha / working$w else as.vector(found$system$product(alpha))
+  f <- if (model$dense) working$y - trend - alpha / working$w else as.vector(covariance_times(found$system, alpha))
   if (is.null(at$f)) {
     new <- mode_point(model, alpha, trend, f)
     return(if (is.finite(new$joint)) new)
@@ -192,47 +186,6 @@ newton_step <- function(model, at, found) {
   NULL
 }
 
-tell_of_mode <- function(steps) {
-  warn("convergence", "the mode of the linear predictor was not reached in ", counted(steps, "step"),
-       ": fewer rows, or a given `scale` or `variance`, would help")
-}
-
-# --- systems --------------------------------------------------------------------------------------------------
-
-# Builds the system as gp_system() does, with the determinant of B and products with the covariance. Without matrices it
-# solves with B, whose ridge is 1 however small W is.
-weighed_gp_system <- function(model, values, near) {
-  root <- sqrt(model$w)
-  if (model$dense) {
-    system <- dense_gp_system(model, values)
-    if (is.null(system)) return(NULL)
-    system$logdet <- system$logdet + sum(log(model$w))
-    system$product <- function(x) crossprod(system$root, system$root %*% x) - system$noise * x
-    return(system)
-  }
-  inner <- model
-  inner$root <- root
-  inner$w <- rep(1, length(root))
-  changed <- near$preconditioner$W
-  if (!is.null(changed) && mean(abs(log(changed / model$w))) > 0.2) near$values <- NULL
-  system <- lazy_gp_system(inner, values, near)
-  if (is.null(system$preconditioner$W) || is.null(near$values)) system$preconditioner$W <- model$w
-  of_B <- system
-  system$noise <- values$nugget / model$w
-  system$solve <- function(b, tol = model$control$tol, start = NULL) {
-    root * of_B$solve(root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / root)
-  }
-  system$forms <- function(sides, solved) of_B$forms(root * sides, solved / root)
-  system$product <- function(x) matrix(as.vector(of_B$products$A %*% (x / root)), NROW(x)) / root
-  system$derivatives <- function() {
-    found <- of_B$derivatives()
-    applied <- found$applied
-    found$applied <- function(u) lapply(applied(u / root), function(x) x / root)
-    found
-  }
-  system
-}
-
 # The diagonal of Cov(e) = 1/W - P / W^2, of the factor, or of random signs; by maximum likelihood without the trend's
 # part.
 predictor_variance <- function(at, slopes) {
@@ -240,7 +193,7 @@ predictor_variance <- function(at, slopes) {
   of_trend <- if (is_reml(at$model)) rowSums(at$weights$U^2) else 0
   own <- slopes$diagonal %or% {
     signs <- private_signs(length(W), max(2, at$model$control$probes), at$model$control$seed %or% 1)
-    rowMeans(signs * at$system$solve(signs / sqrt(W), tol = 1e-3)) * sqrt(W)
+    rowMeans(signs * solve(at$system, signs / sqrt(W), tol = 1e-3)) * sqrt(W)
   }
   (1 - (own - of_trend) / W) / W
 }
@@ -257,9 +210,9 @@ laplace_state <- function(model, theta, near = NULL) {
   values <- gp_values(model$values, model$layout, theta)
   none <- list(theta = theta, values = values, value = -Inf)
   at <- unless_indefinite_gp(laplace_mode(model, values, near))
-  slopes <- if (!is.null(at)) unless_indefinite_gp(at$system$derivatives())
+  slopes <- if (!is.null(at)) unless_indefinite_gp(system_slopes(at$system))
   if (is.null(slopes)) return(none)
-  logdet <- at$system$logdet %or% slopes$logdet
+  logdet <- slopes$logdet
   c(list(theta = theta, value = laplace_likelihood(at$model, logdet, at$weights), se = (attr(logdet, "se") %or% 0) / 2),
     at[c("values", "weights", "preconditioner", "e", "model", "control")],
     laplace_score(model$layout, at, slopes))
@@ -275,8 +228,8 @@ laplace_score <- function(layout, at, slopes) {
   y <- model$response[, "y"]
   a <- model$response[, "a"]
   s <- V * model$family$slopes(y, model$e, model$family$value, a)$W_e
-  K_s <- as.vector(at$system$product(s))
-  solved <- as.vector(at$system$solve(K_s))
+  K_s <- as.vector(covariance_times(at$system, s))
+  solved <- as.vector(solve(at$system, K_s))
   of_trend <- function(x) backsolve(weights$C, crossprod(model$Q, x), transpose = TRUE)
   p <- ncol(model$Q)
   u <- s - solved + as.vector(weights$U %*% (crossprod(weights$U, K_s) - if (p) of_trend(s) else 0))
@@ -286,7 +239,7 @@ laplace_score <- function(layout, at, slopes) {
   if (nrow(layout) == nrow(model$layout)) {
     return(list(score = score, information = found$information, score_noise = found$score_noise, moves = moves))
   }
-  moved <- as.vector(at$system$product(u))
+  moved <- as.vector(covariance_times(at$system, u))
   if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
   by_phi <- model$family$of_phi(y, model$e, model$family$value, a)
   of_phi <- sum(by_phi$l) - sum(V * by_phi$W + moved * by_phi$g) / 2

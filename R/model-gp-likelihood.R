@@ -107,115 +107,6 @@ gp_slopes <- function(model, values) {
   list(of = do.call(c, of), by = values$variance * of_logs)
 }
 
-# --- systems ------------------------------------------------------------------------------------------------
-
-# Builds the system of A = variance K + nugget / w: the log-determinant, solutions, and, for the score, the products A_k
-# u and the traces of A^-1 A_k of the kernel's parameters and of the nugget. NULL if A is not definite. `near`: a state
-# of the same rows, whose preconditioner may serve.
-gp_system <- function(model, values, near = NULL) {
-  if (values$variance == 0) return(linear_gp_system(model, values))
-  if (!is.null(model$family)) return(weighed_gp_system(model, values, near))
-  if (model$dense) dense_gp_system(model, values) else lazy_gp_system(model, values, near)
-}
-
-dense_gp_covariance <- function(model, values) {
-  values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
-}
-
-# Builds the system of a fit with the preconditioner that the fit keeps.
-kept_system <- function(fit) {
-  values <- fit$data$values
-  gp_system(fit$data, values, list(preconditioner = fit$kept$preconditioner, values = values))
-}
-
-# Builds the system of the noise alone.
-linear_gp_system <- function(model, values) {
-  noise <- values$nugget / model$w
-  traces <- c(0, length(noise))
-  list(logdet = sum(log(noise)), noise = noise, solve = function(b, ...) b / noise,
-       forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
-       derivatives = function() list(traces = traces, each = rbind(traces, traces), applied = function(u) list()))
-}
-
-dense_gp_system <- function(model, values) {
-  noise <- values$nugget / model$w
-  A <- model$K %or% dense_gp_covariance(model, values)
-  diag(A) <- diag(A) + noise
-  root <- tryCatch(chol.default(A), error = function(e) NULL)
-  if (is.null(root) || any(!is.finite(root))) return(NULL)
-  derivatives <- function() {
-    inverse <- chol2inv(root)
-    slopes <- gp_slopes(model, values)
-    slopes <- Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
-    of_noise <- sum(diag(inverse) * noise)
-    traces <- c(length(noise) - of_noise, vapply(slopes, function(B) sum(inverse * B), 0), of_noise)
-    list(traces = traces, each = rbind(traces, traces), diagonal = diag(inverse),
-         applied = function(u) lapply(slopes, function(B) B %*% u))
-  }
-  list(logdet = 2 * sum(log(diag(root))), noise = noise, derivatives = derivatives, root = root,
-       forms = function(sides, solved) list(value = crossprod(sides, solved), off = numeric(ncol(sides))),
-       solve = function(b, ...) backsolve(root, backsolve(root, b, transpose = TRUE)))
-}
-
-# Builds the system by products. tr(A^-1 A_k) is the derivative of the log-determinant. logdet() estimates it with the
-# noise of what the preconditioner leaves, not of the whole. One preconditioner serves all that is asked of the matrix.
-lazy_gp_system <- function(model, values, near) {
-  noise <- values$nugget / model$w
-  control <- model$control <- gp_tolerance(model, values)
-  K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
-  kept <- gp_preconditioner(K, noise, control, values, near)
-  products <- system_products(K, control)
-  solved <- function(b, tol = control$tol, start = NULL) {
-    repeat {
-      most <- if (may_be_stronger(kept, K, control)) patience[kept$strength] else control$max_iter
-      x <- quietly_solved(on_definite(products, noise, function(A) {
-        solve(A, b, ridge = noise, tol = tol, method = "cg", max_iter = min(most, control$max_iter),
-              precondition = kept$P, start = start, report = TRUE)
-      }))
-      kept$P$symmetric <- TRUE  # and is not looked at again
-      report <- solve_report(x)
-      kept$smallest <- min(kept$smallest, report$smallest)
-      start <- matrix(as.vector(x), nrow(b))
-      if (report$converged || most >= control$max_iter) break
-      strengthen(kept, K, noise, control)
-    }
-    structure(start, residual = max(report$residual), converged = report$converged)
-  }
-  of_logdet <- function(A, ...) {
-    logdet(A, noise, control$probes, control$seed, method = "lanczos", precondition = kept$P, ...)
-  }
-  # Residuals of approximated products do not fall below what these are off by, which solve() tells.
-  forms <- function(sides, solved) {
-    found <- forms_by_products(function(x) matrix(as.vector(products$A %*% x), nrow(x)), noise, sides, solved, kept)
-    if (products$approximated) found$off <- 0 * found$off
-    found
-  }
-  list(logdet = NULL, noise = noise, solve = solved, forms = forms, preconditioner = kept, products = products,
-       value = function(se_tol = NULL) on_definite(products, noise, function(A) of_logdet(A, se_tol = se_tol)),
-       derivatives = function() on_definite(products, noise, function(A) {
-         lazy_gp_derivatives(A, gp_slopes(model, values), noise, products$control, of_logdet)
-       }))
-}
-
-# Settings with the tolerance that a covariance bears. No nugget is too small for it: products of a rough kernel are
-# definite without any, and where others are not, systems fail and tell.
-gp_tolerance <- function(model, values) {
-  size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
-  tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1,
-            least = 0)
-}
-
-# Traces by probes, that of the variance as well, though it is n less that of the noise: errors of variance and scale
-# cancel along the ridge of both, where the likelihood is flat, and would be twenty times as large otherwise.
-lazy_gp_derivatives <- function(A, slopes, noise, control, of_logdet) {
-  of <- lapply(slopes$of, fit_products, control)
-  by <- c(1, slopes$by, 1)
-  logdet <- of_logdet(A, along = c(list(A), of, list(noise)))
-  found <- attr(logdet, "along")
-  list(logdet = logdet, traces = by * found$value, each = found$each * rep(by, each = nrow(found$each)),
-       applied = function(u) Map(function(B, by) by * matrix(as.vector(B %*% u), nrow(u)), of, slopes$by))
-}
-
 # --- the likelihood -----------------------------------------------------------------------------------------
 
 # Generalised least squares, and what the likelihood is made of: b the coefficients of Q, alpha = P y, U with
@@ -225,8 +116,8 @@ gp_weights <- function(model, system, start = NULL) {
   sides <- cbind(model$y, model$Q)
   tol <- model$control$tol
   repeat {
-    solved <- system$solve(sides, tol = tol, start = start)
-    found <- generalised_squares(system$forms(sides, solved))
+    solved <- solve(system, sides, tol = tol, start = start)
+    found <- generalised_squares(solved_forms(system, sides, solved))
     if (is.null(found)) return(NULL)
     tol <- tol / 10
     if (!isTRUE(found$inaccuracy > 1e-3) || tol < 1e-11 || isFALSE(attr(solved, "converged"))) break
@@ -257,17 +148,6 @@ generalised_squares <- function(forms) {
   list(b = b, C = C, form = G[1, 1] - sum(along^2), inaccuracy = max(by_errors * (in_all + by_errors), in_all^2 / 2))
 }
 
-# S' A^-1 S of solutions X by products, whose residuals are R: X' S + X' R and a rest, R' A^-1 R, which is at most R' R
-# over the least noise, and at most R' P^-1 R over the smallest eigenvalue of P^-1 A, for which the smallest Ritz value
-# stands. Without the second term forms would be off by as much as residuals, not by their squares.
-forms_by_products <- function(product, noise, sides, solved, kept) {
-  residuals <- sides - product(solved) - noise * solved
-  value <- crossprod(solved, sides + residuals)
-  rest <- colSums(residuals^2) / max(min(noise), 1e-300)
-  if (is.finite(kept$smallest)) rest <- pmin(rest, colSums(residuals * solve(kept$P, residuals)) / kept$smallest)
-  list(value = (value + t(value)) / 2, off = sqrt(pmax(rest, 0)))
-}
-
 is_reml <- function(model) model$method == "REML"
 gp_rows <- function(model) length(model$y) - is_reml(model) * ncol(model$Q)
 
@@ -286,40 +166,20 @@ gp_state <- function(model, theta, near = NULL) {
   found <- tryCatch({
     system <- unless_indefinite_gp(gp_system(model, values, near))
     weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system, near$weights$solved))
-    slopes <- if (!is.null(weights)) unless_indefinite_gp(system$derivatives())
+    slopes <- if (!is.null(weights)) unless_indefinite_gp(system_slopes(system))
   }, kernweave_error_tolerance = identity)
   if (inherits(found, "condition")) return(c(none, list(why = found)))
   if (is.null(slopes)) return(none)
-  logdet <- system$logdet %or% slopes$logdet
-  c(list(theta = theta, values = values), gp_value_of(model, system, weights, logdet),
+  c(list(theta = theta, values = values), gp_value(model, system, weights, slopes$logdet),
     list(weights = weights, preconditioner = system$preconditioner, control = system$products$control),
     gp_score(model, values, system, weights, slopes))
 }
 
 # The logarithm of the likelihood with its standard error: of probes, and of what is known of the form.
-gp_value_of <- function(model, system, weights, logdet) {
-  by <- error_of_form(model, system, weights)
+gp_value <- function(model, system, weights, logdet = system_logdet(system)) {
+  by <- error_of_form(system, weights$alpha)
   list(value = gp_log_likelihood(model, logdet, weights) + by[["sum"]] / 2,
        se = sqrt((attr(logdet, "se") %or% 0)^2 + by[["se"]]^2) / 2)
-}
-
-# Rows whose products with all others are computed exactly: up to a second of work.
-rows_of_form <- function(n) max(256, min(2048, floor(4e8 / n)))
-
-# Computes by how much y' P y is too large where products are approximated: to the first order alpha' (A - B) alpha, B
-# the approximation of A. Some rows tell it, all rows where they are few.
-error_of_form <- function(model, system, weights) {
-  products <- system$products
-  if (!isTRUE(products$approximated) || !is.null(model$family)) return(c(sum = 0, se = 0))
-  alpha <- weights$alpha
-  n <- length(alpha)
-  rows <- seq_len(n)
-  if (n > rows_of_form(n)) rows <- privately(model$control$seed %or% 1, sort(sample.int(n, rows_of_form(n))))
-  exact <- as.vector(products$K[rows, ] %*% alpha)
-  off <- exact - as.vector(products$A %*% alpha)[rows]
-  found <- scaled_up(alpha[rows] * off, list(own = alpha))
-  second <- n * mean(off^2) / min(system$noise)  # is not more than that
-  c(found["sum"], se = sqrt(found[["se"]]^2 + second^2))
 }
 
 unless_indefinite_gp <- function(value) {
@@ -351,7 +211,7 @@ gp_score <- function(model, values, system, weights, slopes) {
   forms <- matrix(forms, 1 + p)
   beside <- if (is_reml(model)) colSums(forms[-1, , drop = FALSE]) else 0
   W <- matrix(vapply(products, function(B) B[, 1], numeric(n)), n)
-  solved <- system$solve(W, tol = max(model$control$tol, tol_of_information))
+  solved <- solve(system, W, tol = max(model$control$tol, tol_of_information))
   information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
   dimnames(information) <- list(layout$label, layout$label)
   list(score = stats::setNames((forms[1, ] - slopes$traces[of] + beside) / 2, layout$label),

@@ -74,14 +74,6 @@ local_process <- function(object, x, m, y = NULL, trend = NULL) {
   }))
 }
 
-# Local kriging: mean and standard error.
-local_kriging <- function(object, x, F, offset, m) {
-  model <- object$data
-  at <- new_regressors(model, F)
-  found <- local_process(object, x, m, model$y, if (ncol(F)) at)
-  cbind(as.vector(at %*% model$b) + offset + found[, 1], sqrt(found[, 2]) * !found[, 3])
-}
-
 # --- the audit ----------------------------------------------------------------------------------------------------
 
 # The largest ratio of a standard error to the exact one that needs no more neighbours, and no warning. A place takes a
@@ -117,8 +109,8 @@ exact_at_some <- function(object) {
   k <- vapply(seq_len(nrow(x)), function(row) {
     as.vector(as.matrix(gp_cross(object, model$x, x[row, , drop = FALSE])))
   }, numeric(nrow(model$x)))
-  solved <- system$solve(k, tol = tol_of_audit, start = local_weights(object, x, k))
-  list(x = x, variance = diag(gp_cross(object, x, x)) - diag(system$forms(k, solved)$value))
+  solved <- solve(system, k, tol = tol_of_audit, start = local_weights(object, x, k))
+  list(x = x, variance = diag(gp_cross(object, x, x)) - diag(solved_forms(system, k, solved)$value))
 }
 
 # The residual of an audit, for standard errors to a thousandth: forms are off by the square of the residual.

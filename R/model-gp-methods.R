@@ -183,7 +183,8 @@ logLik.gp_fit <- function(object, se_tol = NULL, ...) {
   found <- object$log_likelihood
   if (is.null(found) || isTRUE(found$se > se_tol)) {
     system <- kept_system(object)
-    found <- gp_value(model, system, gp_weights(model, system), if (!is.null(se_tol)) 2 * se_tol)
+    found <- gp_value(model, system, gp_weights(model, system),
+                      system_logdet(system, if (!is.null(se_tol)) 2 * se_tol))
   }
   structure(found$value, nall = length(model$y), nobs = gp_rows(model), df = length(coef(object)) + nrow(model$layout),
             std.error = found$se, class = c(if (found$se > 0) "gp_logLik", "logLik"))

@@ -20,8 +20,10 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
   spread <- max(spread_of(model), 1e-300)
   numbers <- gp_start_numbers(settings, model, spread)
+  # The estimate where there is no process is that of a linear model.
+  linear <- function() gp_weights(model, gp_system(model, list(variance = 0, nugget = 1)))$form / gp_rows(model)
   model$values <- list(variance = settings$variance %or% spread, kernel = numbers$values,
-                       nugget = settings$nugget %or% if (none) linear_variance(model) else spread / 10)
+                       nugget = settings$nugget %or% if (none) max(linear(), 1e-300) else spread / 10)
   free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free,
             if (is.null(settings$nugget)) "nugget")
   model$layout <- gp_layout(model$values, free, term_labels(inputs))
@@ -32,12 +34,6 @@ gp_model <- function(inputs, y, trend, settings, weights) {
 model_alpha <- function(fit) {
   rows <- fit$data$rows
   if (is.null(rows) || !is.unsorted(rows)) fit$alpha else fit$alpha[order(order(rows))]
-}
-
-# The estimate where there is no process, which is that of a linear model.
-linear_variance <- function(model) {
-  weights <- gp_weights(model, linear_gp_system(model, list(nugget = 1)))
-  max(weights$form / gp_rows(model), 1e-300)
 }
 
 term_labels <- function(inputs) {

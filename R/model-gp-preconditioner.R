@@ -44,12 +44,6 @@ may_be_stronger <- function(kept, K, control) {
     nrow(K) > 4 * strengths_of_gp$neighbours[kept$strength + 1]
 }
 
-strengthen <- function(kept, K, noise, control) {
-  kept$strength <- kept$strength + 1
-  kept$smallest <- Inf
-  kept$P <- built_preconditioner(K, noise, control, kept$strength, kept$P)
-}
-
 # Tells whether numbers are more than a factor of two apart, or a turn more than log 2.
 are_apart <- function(a, b) {
   turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)

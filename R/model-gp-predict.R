@@ -30,13 +30,19 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   if (type %in% c("link", "mean")) type <- "response"
   errors <- se.fit || interval != "none"
   local <- method == "local" && type == "response"
-  if (is.null(newdata) && !errors && type == "response" && !local) return(fitted_link(object))
+  if (is.null(newdata) && !errors && type == "response" && !local) {
+    return(stats::napredict(object$na.action, object$linear.predictors %or% object$fitted.values))
+  }
   by <- if (errors && type == "response" && !local) errors_by_neighbours(object, method, neighbours)
   found <- at_gp_places(object, newdata, function(x, F, offset) {
     beside <- as.vector(F %*% coef(object)) + offset
     if (!nrow(x)) return(cbind(beside, if (errors) beside))
     if (type == "trend") return(cbind(beside, if (errors) sqrt(rowSums((F %*% object$vcov) * F))))
-    if (local) return(local_kriging(object, x, F, offset, neighbours %or% fewest_neighbours))
+    if (local) {
+      own <- new_regressors(object$data, F)
+      near <- local_process(object, x, neighbours %or% fewest_neighbours, object$data$y, if (ncol(F)) own)
+      return(cbind(as.vector(own %*% object$data$b) + offset + near[, 1], sqrt(near[, 2]) * !near[, 3]))
+    }
     of_data <- gp_products(object, x, cbind(model_alpha(object), if (errors) object$U))
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   }, trend_alone = type == "trend")
@@ -164,7 +170,7 @@ draws_after <- function(object, x, F, offset, nsim) {
   before <- gp_draws(object, both, noise, nsim)
   z <- before[seen, , drop = FALSE]
   of_trend <- crossprod(object$U, z)
-  weights <- matrix(as.vector(kept_system(object)$solve(z)), nrow(z)) - object$U %*% of_trend
+  weights <- matrix(as.vector(solve(kept_system(object), z)), nrow(z)) - object$U %*% of_trend
   kriged <- gp_products(object, x, cbind(model_alpha(object), weights))
   own <- new_regressors(model, F) %*% inverse_root(object$C) %*% of_trend
   as.vector(F %*% coef(object)) + offset + kriged[, 1] + before[-seen, , drop = FALSE] - kriged[, -1] - own
@@ -187,13 +193,36 @@ with_state <- function(seed, drawn) {
   list(value = drawn, mark = structure(seed, kind = as.list(RNGkind())))
 }
 
+# --- other rows, and the response ---------------------------------------------------------------------------
+
+#' @export
+refit_to.gp_fit <- function(fit, rows, again) {
+  free <- if (again) fit$data$layout$part
+  settings <- list(kernel = if (again) fit$data$kernel else fit$kernel,
+                   variance = if (!"variance" %in% free) fit$variance, nugget = if (!"nugget" %in% free) fit$nugget,
+                   estimate_on = Inf, control = fit$control, method = fit$method)
+  if (again && fit$estimated_on < length(fit$data$y)) settings$estimate_on <- min(fit$estimated_on, length(rows))
+  trend <- fit$trend
+  trend$F <- fit$regressors$F[rows, , drop = FALSE]
+  trend$offset <- fit$regressors$offset[rows]
+  part <- some_rows(fit, rows)
+  gp_of(part$inputs, part$y, trend, with_family_of(settings, fit, free), part$weights, fit$call)
+}
+
+# Differences round: shares of trials and counts are as they were given.
+#' @export
+response_of.gp_fit <- function(fit) {
+  y <- fit$fitted.values + fit$residuals
+  if (!is.null(fit$family)) y <- fit$data$family$as_given(y, fit$weights %or% rep(1, length(y)))
+  as.matrix(y)
+}
+
 # --- pictures -----------------------------------------------------------------------------------------------
 
 #' @rdname gp_fit-methods
 #' @export
 plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
-  if (is.numeric(which)) draw_diagnostics(x, which, ...) else draw_picture(plot_data(x, which, n, level), ...)
-  invisible(x)
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which, n, level), ...)
 }
 
 #' @export

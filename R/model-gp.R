@@ -263,7 +263,9 @@ gp_fitted <- function(model, settings) {
   on.exit(end_work("gp_fit()"))
   rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed)
   model <- begun_model(model, rows)
-  expect_work("gp_fit()", expected_of_gp(model, rows), quicker_gp(model, settings))
+  n <- length(model$y)
+  fewer <- nrow(model$layout) && settings$estimate_on >= n && n > 3000
+  expect_work("gp_fit()", expected_of_gp(model, rows), if (fewer) "`estimate_on = 2000`")
   estimate <- if (nrow(model$layout)) gp_estimate(model, rows)
   if (!is.null(estimate)) model$values <- estimate$state$values
   model["begun"] <- NULL
@@ -308,17 +310,6 @@ expected_of_gp <- function(model, rows) {
   series <- is_approximated(dim(K), model$control)
   products <- fit_products(K, gp_tolerance(model, values))
   expected_seconds(products, model$y, if (!all) 30 else if (series) 600 else 300)
-}
-
-quicker_gp <- function(model, settings) {
-  n <- length(model$y)
-  if (nrow(model$layout) && settings$estimate_on >= n && n > 3000) "`estimate_on = 2000`"
-}
-
-# The logarithm of the likelihood with its standard error.
-gp_value <- function(model, system, weights, se_tol = NULL) {
-  logdet <- system$logdet %or% system$value(se_tol)
-  gp_value_of(model, system, weights, logdet)
 }
 
 warn_of_residual <- function(model, weights) {

@@ -175,20 +175,24 @@ scaled_up <- function(values, found) {
   c(sum = n * mean(values), se = n * stats::sd(values) / sqrt(length(values)) * sqrt(1 - length(values) / n))
 }
 
-# A ridge regression as the process whose mean it is, of variance 1 and noise lambda / w, in units of the response.
-as_process <- function(fit) {
-  if (inherits(fit, "gp_fit")) return(replace(unclass(fit), "alpha", list(as.matrix(model_alpha(fit)))))
+# Returns a fit as a process: a ridge regression as that whose mean it is, of variance 1 and noise lambda / w, in units
+# of the response.
+as_process <- function(fit) UseMethod("as_process")
+
+#' @export
+as_process.gp_fit <- function(fit) replace(unclass(fit), "alpha", list(as.matrix(model_alpha(fit))))
+
+#' @export
+as_process.kernel_ridge <- function(fit) {
   kept <- fit$kept
-  if (is.null(kept$process)) {
-    n <- nrow(fit$data$x)
-    values <- list(variance = 1, kernel = kernel_parts(fit$kernel)$parameters, nugget = fit$lambda)
-    model <- list(x = fit$data$x, y = fit$data$y[, 1], w = fit$data$w, Q = matrix(0, n, 0), kernel = fit$kernel,
-                  values = values, layout = gp_layout(values, character(), character()), control = fit$control,
-                  dense = n <= fit$control$dense_n, method = "ML")
-    kept$process <- list(data = model, variance = 1, nugget = fit$lambda, control = fit$control, U = model$Q,
-                         alpha = t(t(fit$alpha) * fit$units$y$width), kept = new.env(parent = emptyenv()))
-  }
-  kept$process
+  if (!is.null(kept$process)) return(kept$process)
+  n <- nrow(fit$data$x)
+  values <- list(variance = 1, kernel = kernel_parts(fit$kernel)$parameters, nugget = fit$lambda)
+  model <- list(x = fit$data$x, y = fit$data$y[, 1], w = fit$data$w, Q = matrix(0, n, 0), kernel = fit$kernel,
+                values = values, layout = gp_layout(values, character(), character()), control = fit$control,
+                dense = n <= fit$control$dense_n, method = "ML")
+  kept$process <- list(data = model, variance = 1, nugget = fit$lambda, control = fit$control, U = model$Q,
+                       alpha = t(t(fit$alpha) * fit$units$y$width), kept = new.env(parent = emptyenv()))
 }
 
 # P_ii and, with `squares`, (P W^-1 P)_ii, found once: from the inverse, or by neighbours, with the results of an audit,
@@ -220,7 +224,7 @@ less_trend <- function(process, system, parts, squares) {
   V <- U[rows, , drop = FALSE]
   square <- parts$square
   if (squares && ncol(U)) {
-    solved <- system$solve(U / w)[rows, , drop = FALSE]
+    solved <- solve(system, U / w)[rows, , drop = FALSE]
     square <- square - 2 * rowSums(V * solved) + rowSums(V %*% crossprod(U, U / w) * V)
   }
   list(own = pmax(parts$own - rowSums(V^2), 1e-8 * parts$own), square = square)
@@ -283,8 +287,8 @@ audited_left_out <- function(process, system) {
   sides <- matrix(0, n, length(rows))
   sides[cbind(rows, seq_along(rows))] <- 1
   step_work("leaving one out", paste("an audit at", length(rows), "rows"))
-  solved <- system$solve(sides, tol = tol_of_audit / 30)  # squares are off by as much as solutions
-  exact <- 1 / diag(system$forms(sides, solved)$value)
+  solved <- solve(system, sides, tol = tol_of_audit / 30)  # squares are off by as much as solutions
+  exact <- 1 / diag(solved_forms(system, sides, solved)$value)
   m <- min(60, n - 1)
   repeat {
     ratio <- sqrt(variance_left_out(process, m, rows) / exact)

@@ -67,10 +67,14 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
   constant <- apply(x, 2, function(v) all(v == v[1]))
   if (any(constant)) abort("data", "`", colnames(x)[constant][1] %or% "x", "` is constant: it has no density")
   mass <- if (is.null(weights)) rep(1 / n, n) else weights / sum(weights)
-  chosen <- kde_bandwidth(sweep(strip_term(x), 2, colMeans(x)), bandwidth, mass, control)
+  middle <- sweep(strip_term(x), 2, colMeans(x))
+  method <- if (is.character(bandwidth)) choice_of(bandwidth[1], c("nrd", "ml", "ucv"), "bandwidth") else "given"
+  chosen <- switch(method, given = list(H = given_bandwidth(bandwidth, ncol(x))),
+                   nrd = list(H = reference_bandwidth(middle, mass)),
+                   searched_bandwidth(middle, mass, method, control))
   H <- chosen$H
   dimnames(H) <- rep(list(colnames(x) %or% inputs$names), 2)
-  fit <- new_fit("kde_fit", call, inputs, bandwidth = H, weights = weights, mass = mass, method = chosen$method,
+  fit <- new_fit("kde_fit", call, inputs, bandwidth = H, weights = weights, mass = mass, method = method,
                  criterion = chosen$criterion)
   logs <- kde_log(fit, strip_term(x))
   fit$fitted.values <- stats::setNames(exp(logs), rownames(x))
@@ -79,13 +83,6 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
 }
 
 # --- bandwidths ---------------------------------------------------------------------------------------------
-
-kde_bandwidth <- function(x, bandwidth, mass, control) {
-  if (!is.character(bandwidth)) return(list(H = given_bandwidth(bandwidth, ncol(x)), method = "given"))
-  method <- choice_of(bandwidth[1], c("nrd", "ml", "ucv"), "bandwidth")
-  if (method == "nrd") list(H = reference_bandwidth(x, mass), method = method)
-  else searched_bandwidth(x, mass, method, control)
-}
 
 # The normal reference rule, of as many points as equal masses would be.
 reference_bandwidth <- function(x, mass) {
@@ -270,10 +267,7 @@ print.kde_fit <- function(x, digits = 4, ...) {
 #' @param mass for `plot()` in two dimensions: probability mass within each contour
 #' @param n for `plot()`: grid points along each axis
 #' @export
-plot.kde_fit <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
-  draw_picture(plot_data(x, mass, n), ...)
-  invisible(x)
-}
+plot.kde_fit <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) drawn(x, plot_data(x, mass, n), ...)
 
 #' @export
 plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {

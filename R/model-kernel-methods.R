@@ -54,9 +54,6 @@ print.kernel_spec <- function(x, ...) {
   invisible(x)
 }
 
-#' @export
-summary.kernel_spec <- function(object, ...) object
-
 #' @rdname kernel_spec
 #' @export
 format.kernel_spec <- function(x, ...) kernel_text(x)

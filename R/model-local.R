@@ -167,10 +167,7 @@ print.local_reg <- function(x, digits = 4, ...) {
 #' @rdname local_reg
 #' @param n for `plot()` with one or two inputs: number of grid points along each input
 #' @export
-plot.local_reg <- function(x, n = NULL, level = 0.95, ...) {
-  draw_picture(plot_data(x, n, level), ...)
-  invisible(x)
-}
+plot.local_reg <- function(x, n = NULL, level = 0.95, ...) drawn(x, plot_data(x, n, level), ...)
 
 #' @export
 plot_data.local_reg <- function(object, n = NULL, level = 0.95, ...) {
@@ -186,4 +183,11 @@ plot_data.local_reg <- function(object, n = NULL, level = 0.95, ...) {
   if (D == 2) return(surface_picture(axes, fit, part$x, labels, response_name(object)))
   band <- with_interval(fit, object$sigma * sqrt(values$square), object, "confidence", level)
   curve_picture(at[, 1], fit, part$x, part$y, labels, response_name(object), band[, 2:3])
+}
+
+#' @export
+refit_to.local_reg <- function(fit, rows, again) {
+  h <- if (again && fit$method != "given") fit$method else fit$bandwidth
+  part <- some_rows(fit, rows)
+  local_of(part$inputs, part$y, fit$degree, h, part$weights, fit_control(), fit$call)
 }

@@ -257,10 +257,7 @@ print.knn_fit <- function(x, digits = 3, ...) {
 
 #' @rdname knn_fit
 #' @export
-plot.knn_fit <- function(x, ...) {
-  draw_picture(plot_data(x), ...)
-  invisible(x)
-}
+plot.knn_fit <- function(x, ...) drawn(x, plot_data(x), ...)
 
 # The criterion along k where it was chosen; else errors by class, or what was seen beside what was fitted.
 #' @export
@@ -296,4 +293,21 @@ augment.knn_fit <- function(x, data = NULL, newdata = NULL, ...) {
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
   if (is.null(newdata)) out$.resid <- unname(x$residuals)  # none of classes
   out
+}
+
+#' @export
+response_of.knn_fit <- function(fit) if (is.factor(fit$y)) fit$y else as.matrix(fit$y)
+
+#' @export
+refit_to.knn_fit <- function(fit, rows, again) {
+  k <- if (again && !is.null(fit$cv)) NULL else min(fit$k, length(rows) - 1)
+  metric <- if (fit$metric$name == "own metric") fit$metric$of else fit$metric$name
+  inputs <- fit_matrix(strip_term(fit$x)[rows, , drop = FALSE])
+  nearest_of(inputs, kept_rows(response_of(fit), rows), k, fit$weighting, metric, fit$standardize, fit$call)
+}
+
+#' @export
+predicted_rows.knn_fit <- function(part, fit, out) {
+  x <- strip_term(fit$x)[out, , drop = FALSE]
+  if (is.factor(fit$y)) predict(part, x, type = "prob") else cbind(as.vector(predict(part, x)), NA)
 }

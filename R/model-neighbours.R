@@ -287,10 +287,7 @@ summary.kernweave_nn <- function(object, ...) object
 
 #' @rdname knn
 #' @export
-plot.kernweave_nn <- function(x, ...) {
-  draw_picture(plot_data(x), ...)
-  invisible(x)
-}
+plot.kernweave_nn <- function(x, ...) drawn(x, plot_data(x), ...)
 
 #' @export
 plot_data.kernweave_nn <- function(object, ...) {

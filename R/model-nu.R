@@ -2,8 +2,7 @@
 
 has_nu <- function(kernel) any(vapply(leaf_parts(kernel), function(part) identical(part$name, "matern"), NA))
 
-# Find the rows of a layout, and the parameters of a kernel, that are a smoothness.
-of_nu <- function(model) of_smoothness(model$layout$name, model$kernel)
+# Tells which parameters of a kernel are a smoothness.
 of_smoothness <- function(names, kernel) grepl("(^|[.])nu(_[0-9]+)?$", names) & has_nu(kernel)
 
 # The bounds of tables, beyond which nothing tells the kernel from its limits.

@@ -21,7 +21,7 @@ normal_crps <- function(error, sd) {
 family_outcomes <- function(family, y, a, m, v, level) {
   mean <- mean_over_link(family, m, v)
   ranked <- matrix(NA_real_, length(y), 3)
-  trials <- is.null(family$draw)
+  trials <- isTRUE(family$trials)
   of_two <- trials & a == 1
   ranked[of_two, 1] <- (mean$mean - y)[of_two]^2
   rest <- which(!of_two)
@@ -44,14 +44,14 @@ family_outcomes <- function(family, y, a, m, v, level) {
 # independent of it: the integral is over that of the two which is narrower. Counts may be any numbers here.
 outcome_below <- function(family, x, a, m, v) {
   s <- sqrt(v)
-  threshold <- outcome_threshold(family, x, a)
+  threshold <- family$threshold(x, a, family$value)
   narrow <- s^2 <= threshold$variance
   out <- as.numeric(x >= threshold$most)
   inner <- which(x > threshold$least & x < threshold$most)
   for (rows in split(inner, narrow[inner])) {
     each <- if (narrow[rows[1]]) {
       e <- bounded_predictor(m[rows] + outer(s[rows], normal_grid))
-      outcome_threshold(family, x[rows], a[rows])$above(e)
+      family$threshold(x[rows], a[rows], family$value)$above(e)
     } else stats::pnorm((threshold_grid(family, x[rows], a[rows]) - m[rows]) / s[rows])
     out[rows] <- matrix(each, length(rows)) %*% normal_weights
   }
@@ -62,31 +62,8 @@ outcome_below <- function(family, x, a, m, v) {
 threshold_grid <- function(family, x, a) {
   key <- complex(real = x, imaginary = a)
   own <- which(!duplicated(key))
-  at <- outcome_threshold(family, x[own], a[own])$at(rep(stats::pnorm(normal_grid), each = length(own)))
+  at <- family$threshold(x[own], a[own], family$value)$at(rep(stats::pnorm(normal_grid), each = length(own)))
   matrix(at, length(own))[match(key, key[own]), , drop = FALSE]
-}
-
-# Describes each row's threshold: the probability that it is `above` a linear predictor, its quantiles, its approximate
-# variance, and the numbers between which outcomes are.
-outcome_threshold <- function(family, x, a) {
-  k <- family$value
-  if (is.null(family$draw)) {
-    scale <- family$base(k)
-    share <- (pmin(pmax(x, 0), a) + 0.5) / (a + 1)
-    return(list(above = function(e) stats::pbeta(scale$linkinv(e), x + 1, a - x, lower.tail = FALSE),
-                at = function(p) scale$linkfun(stats::qbeta(p, x + 1, a - x)),
-                variance = share * (1 - share) / a / scale$mu.eta(scale$linkfun(share))^2, least = -1, most = a))
-  }
-  switch(family$phi %or% "none",
-    shape = list(above = function(e) stats::pgamma(a * k * x * exp(-e), a * k),
-                 at = function(p) log(a * k * x) - log(stats::qgamma(p, a * k)),
-                 variance = 1 / (a * k), least = 0, most = Inf),
-    size = list(above = function(e) stats::pbeta(stats::plogis(log(k) - e), k, x + 1),
-                at = function(p) log(k) - stats::qlogis(stats::qbeta(p, k, x + 1)),
-                variance = 1 / k + 1 / (x + 1), least = -1, most = Inf),
-    none = list(above = function(e) stats::pgamma(exp(e), x + 1, lower.tail = FALSE),
-                at = function(p) log(stats::qgamma(p, x + 1)),
-                variance = 1 / (x + 1), least = -1, most = Inf))
 }
 
 normal_grid <- seq(-6, 6, by = 0.75)
@@ -94,7 +71,7 @@ normal_weights <- stats::dnorm(normal_grid) / sum(stats::dnorm(normal_grid))
 
 # Quantiles, of successes by halving.
 outcome_quantile <- function(family, p, a, m, v) {
-  if (!is.null(family$draw)) return(mixture_quantile(family, p, m, v, a))
+  if (!isTRUE(family$trials)) return(mixture_quantile(family, p, m, v, a))
   low <- rep(-1, length(m))
   high <- a
   while (any(high - low > 1)) {

@@ -78,19 +78,16 @@ pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
     found$p.value
   }
   p <- stats::pairwise.table(p_of, labels, method)
-  tell_of_few(least, g * (g - 1) / 2, method)
+  pairs <- g * (g - 1) / 2
+  adjusted <- min(stats::p.adjust(c(least, rep(1, pairs - 1)), method))
+  if (adjusted > 0.05) {
+    warn("few", "the least p-value that the relabellings can give is ", format(least, digits = 2), ", adjusted for ",
+         counted(pairs, "pair"), " ", format(adjusted, digits = 2), ": no pair alone can be below 0.05, which a ",
+         "larger `R` allows")
+  }
   structure(list(method = plural_method(methods), data.name = name, p.value = p, p.adjust.method = method,
                  statistic = statistic, sizes = stats::setNames(tabulate(sample$codes, g), labels)),
             class = c("pairwise_test", "pairwise.htest"))
-}
-
-# Warns of few relabellings: a p-value is at least `least`, and more once it is adjusted for many pairs.
-tell_of_few <- function(least, pairs, method) {
-  adjusted <- min(stats::p.adjust(c(least, rep(1, pairs - 1)), method))
-  if (adjusted <= 0.05) return(invisible())
-  warn("few", "the least p-value that the relabellings can give is ", format(least, digits = 2), ", adjusted for ",
-       counted(pairs, "pair"), " ", format(adjusted, digits = 2), ": no pair alone can be below 0.05, which a larger ",
-       "`R` allows")
 }
 
 # Makes a test a function of points, groups and strata that returns p-value, statistic and method.
@@ -127,9 +124,6 @@ print.pairwise_test <- function(x, ...) {
   cat("groups: ", sizes_text(x$sizes), "\n", left_out_text(x$na.action), sep = "")
   invisible(x)
 }
-
-#' @export
-summary.pairwise_test <- function(object, ...) object
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy

@@ -196,8 +196,7 @@ permanova_table <- function(fit, found, metric, n, by, dropped) {
 #' @rdname permanova
 #' @export
 plot.permanova <- function(x, main = "Shares of the sum of squares", ...) {
-  draw_picture(plot_data(x), main = main, ylim = c(0, 1), ...)
-  invisible(x)
+  drawn(x, plot_data(x), main = main, ylim = c(0, 1), ...)
 }
 
 #' @export

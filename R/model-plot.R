@@ -71,6 +71,12 @@ fitted_curve <- function(fit) {
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
 
+# Draws a picture of `x` as plot() does, which returns `x`.
+drawn <- function(x, picture, ...) {
+  draw_picture(picture, ...)
+  invisible(x)
+}
+
 draw_picture <- function(picture, ...) {
   given <- list(...)
   layers <- picture$layers

@@ -72,7 +72,11 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
     }
     found <- profiles_of(fitted, labels, top, maxpts, strict = gain > 1e-4 && try == 1)
   }
-  tell_of_noise(found)
+  noise <- max(0, vapply(found, attr, 0, "se"))
+  if (noise >= 0.1) {
+    warn("approximate", "differences of likelihoods have standard errors up to ", format(noise, digits = 2),
+         "; more `probes` of fit_control() would give smoother profiles")
+  }
   structure(found, original.fit = fitted, class = c("profile.gp_fit", "profile"))
 }
 
@@ -231,13 +235,6 @@ hold_coefficient <- function(fit, k, value, near, bounds) {
   beta <- replace(coef(fit), k, value)
   beta[-k] <- trend_at(state$model)
   c(state, list(estimates = c(state$start, beta)))
-}
-
-tell_of_noise <- function(out) {
-  noise <- max(0, vapply(out, attr, 0, "se"))
-  if (noise < 0.1) return(invisible())
-  warn("approximate", "differences of likelihoods have standard errors up to ", format(noise, digits = 2),
-       "; more `probes` of fit_control() would give smoother profiles")
 }
 
 # --- intervals and pictures -----------------------------------------------------------------------------------

@@ -71,7 +71,10 @@ rbf_interpolate.formula <- function(x, data = NULL, kernel = "thin_plate", degre
 
 rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   check_control(control)
-  if (!identical(lambda, "gcv")) check_lambda(lambda)
+  gcv <- identical(lambda, "gcv")
+  if (!gcv && !(length(lambda) == 1 && isTRUE(is.numeric(lambda) && is.finite(lambda) && lambda >= 0))) {
+    abort("value", "`lambda` must be 0 or more, or \"gcv\", not ", format_value(lambda))
+  }
   degree <- rbf_degree(degree, kernel)
   inputs <- without_constants(inputs)
   y <- check_response(y, nrow(inputs$x))
@@ -85,15 +88,24 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   basis <- polynomial_basis(used$x, degree)
   used$P <- polynomial(basis, used$x)
   check_unisolvent(used, degree, lambda)
-  theta <- roughness_unit(kernel, ncol(x))
-  curve <- if (identical(lambda, "gcv")) rbf_curve(kernel, used, theta, control)
-  if (!is.null(curve)) lambda <- curve$lambda
-  found <- rbf_solved(kernel, used, theta * lambda, control)
+  # The unit makes lambda a factor of the bending energy.
+  own <- kernel_parts(kernel)$parameters
+  bends <- identical(parts$name, "thin_plate") && ncol(x) == 2 && length(own$scale) == 1
+  theta <- if (bends) 8 * pi * own$variance / own$scale^2 else 1
+  n <- nrow(used$x)
+  on <- if (gcv || lambda > 0) beside_polynomial(kernel_pairs(kernel, used$x), used)
+  curve <- if (gcv) {
+    with_singular(gcv_curve(on$op, on$y, n, on$size * 10^seq(-7, 3, by = 0.125), control, theta), kernel)
+  }
+  if (gcv) lambda <- curve$lambda
+  ridge <- theta * lambda
+  found <- rbf_solved(kernel, used, ridge, control)
+  edf <- curve$edf %or% if (ridge == 0) n
+         else n - ridge * with_singular(fit_trace(on$op, n, ridge, control), kernel)$trace
   fit <- new_fit("rbf_interpolate", call, inputs, kernel = kernel, degree = degree, lambda = lambda, basis = basis,
                  data = used, weights = weights, kernel.weights = found$c, b = found$b,
                  coefficients = raw_coefficients(basis, found$b, colnames(inputs$x) %or% inputs$names),
-                 edf = curve$edf %or% rbf_edf(kernel, used, theta * lambda, control), gcv = curve$table,
-                 criterion = curve$least, convergence = found$convergence)
+                 edf = edf, gcv = curve$table, criterion = curve$least, convergence = found$convergence)
   all <- rbf_values(fit, x)
   fit[c("fitted.values", "residuals")] <- lapply(list(all, y - all), as_response, y, inputs$x)
   fit
@@ -111,19 +123,6 @@ rbf_degree <- function(degree, kernel) {
           order - 1, " or more, not ", degree)
   }
   degree
-}
-
-check_lambda <- function(lambda) {
-  if (length(lambda) == 1 && isTRUE(is.numeric(lambda) && is.finite(lambda) && lambda >= 0)) return(lambda)
-  abort("value", "`lambda` must be 0 or more, or \"gcv\", not ", format_value(lambda))
-}
-
-# Returns the unit that makes lambda a factor of the bending energy.
-roughness_unit <- function(k, D) {
-  parts <- kernel_parts(k)
-  scale <- parts$parameters$scale
-  if (!identical(parts$name, "thin_plate") || D != 2 || length(scale) != 1) return(1)
-  8 * pi * parts$parameters$variance / scale^2
 }
 
 # Monomials of centred and scaled inputs: a row of exponents for each.
@@ -212,19 +211,6 @@ with_singular <- function(value, kernel) {
   })
 }
 
-rbf_edf <- function(kernel, used, ridge, control) {
-  n <- nrow(used$x)
-  if (ridge == 0) return(n)
-  on <- beside_polynomial(kernel_pairs(kernel, used$x), used)
-  n - ridge * with_singular(fit_trace(on$op, n, ridge, control), kernel)$trace
-}
-
-rbf_curve <- function(kernel, used, theta, control) {
-  on <- beside_polynomial(kernel_pairs(kernel, used$x), used)
-  ridges <- on$size * 10^seq(-7, 3, by = 0.125)
-  with_singular(gcv_curve(on$op, on$y, nrow(used$x), ridges, control, theta), kernel)
-}
-
 # The weighed matrix on the complement of the polynomials, the observations there, and the mean of its eigenvalues.
 beside_polynomial <- function(K, used) {
   root <- sqrt(used$w)
@@ -279,10 +265,6 @@ rbf_gradient <- function(object, at) {
 }
 
 #' @rdname rbf_interpolate
-#' @export
-coef.rbf_interpolate <- function(object, ...) object$coefficients
-
-#' @rdname rbf_interpolate
 #' @param digits significant digits
 #' @export
 print.rbf_interpolate <- function(x, digits = 4, ...) {
@@ -294,7 +276,7 @@ print.rbf_interpolate <- function(x, digits = 4, ...) {
   else {
     cat("  lambda ", format(x$lambda, digits = digits), if (!is.null(x$gcv)) " by generalised cross-validation",
         ", edf ", format(x$edf, digits = digits), ", sigma ",
-        paste(format(rbf_sigma(x), digits = digits), collapse = " "), "\n", sep = "")
+        paste(format(sigma(x), digits = digits), collapse = " "), "\n", sep = "")
   }
   if (is.matrix(x$coefficients)) print(x$coefficients, digits = digits)
   else if (length(x$coefficients)) {
@@ -306,18 +288,16 @@ print.rbf_interpolate <- function(x, digits = 4, ...) {
 }
 
 # The deviation of the noise of an observation of weight 1.
-rbf_sigma <- function(fit) {
-  left <- fit$data$y - rbf_values(fit, fit$data$x)
-  sqrt(colSums(fit$data$w * left^2) / max(nrow(left) - fit$edf, 1e-8))
+#' @export
+sigma.rbf_interpolate <- function(object, ...) {
+  left <- object$data$y - rbf_values(object, object$data$x)
+  sqrt(colSums(object$data$w * left^2) / max(nrow(left) - object$edf, 1e-8))
 }
 
 #' @rdname rbf_interpolate
 #' @param n for `plot()` with one or two inputs: number of grid points along each input
 #' @export
-plot.rbf_interpolate <- function(x, n = NULL, ...) {
-  draw_picture(plot_data(x, n), ...)
-  invisible(x)
-}
+plot.rbf_interpolate <- function(x, n = NULL, ...) drawn(x, plot_data(x, n), ...)
 
 #' @export
 plot_data.rbf_interpolate <- function(object, n = NULL, ...) {

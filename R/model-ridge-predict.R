@@ -27,12 +27,6 @@ ridge_solved <- function(fit, w) {
   matrix(fit_solve(K, w, ridge, fit$control, precondition = kept$preconditioner), nrow(w))
 }
 
-ridge_se <- function(fit, at) {
-  do.call(rbind, in_row_blocks(nrow(at), function(rows) {
-    functional_se(fit, unname(as.matrix(kernel_pairs(fit$kernel, fit$data$x, at[rows, , drop = FALSE]))), level = 1)
-  }))
-}
-
 #' @rdname kernel_ridge
 #' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
 #' @param se.fit return standard errors?
@@ -56,7 +50,10 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
   errors <- se.fit || interval != "none"
   found <- at_complete(x, function(at) {
     at <- scaled_columns(unname(at), object$units$x)
-    cbind(ridge_values(object, at), if (errors && nrow(at)) ridge_se(object, at))
+    se <- function(rows) {
+      functional_se(object, unname(as.matrix(kernel_pairs(object$kernel, object$data$x, at[rows, , drop = FALSE]))), 1)
+    }
+    cbind(ridge_values(object, at), if (errors && nrow(at)) do.call(rbind, in_row_blocks(nrow(at), se)))
   })
   if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
   shaped <- function(columns) {
@@ -136,4 +133,12 @@ simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
   noise <- object$sigma / sqrt(stats::naresid(object$na.action, object$weights %or% rep(1, nrow(object$x))))
   drawn <- with_state(seed, matrix(mean + noise * stats::rnorm(n * nsim), n))
   draws_frame(drawn$value, names(mean), drawn$mark)
+}
+
+#' @export
+refit_to.kernel_ridge <- function(fit, rows, again) {
+  lambda <- switch(if (again) fit$method else "given", given = fit$lambda, `the best given` = fit$gcv$lambda,
+                   `leave-one-out cross-validation` = "loo", NULL)
+  part <- some_rows(fit, rows)
+  ridge_of(part$inputs, part$y, fit$kernel, lambda, fit$standardize, part$weights, fit$control, fit$call)
 }

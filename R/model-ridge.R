@@ -110,7 +110,10 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   control <- without_auto(control)
   check_flag(standardize, "standardize")
   check_order(kernel, 0, "ridge regressions")
-  check_penalty(lambda)
+  given <- is.numeric(lambda) && length(lambda) && all(is.finite(lambda) & lambda > 0)
+  if (!given && !is.null(lambda) && !identical(lambda, "gcv") && !identical(lambda, "loo")) {
+    abort("value", "`lambda` must be positive numbers, \"gcv\", \"loo\" or NULL, not ", format_value(lambda))
+  }
   terms <- attr(inputs$x, "term")
   placed <- placed_inputs(kernel, inputs)
   kernel <- placed$kernel
@@ -123,7 +126,9 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   weights <- fit_weights(weights, nrow(inputs$x))
   used <- heavy_rows(unname(strip_term(inputs$x)), unname(y), weights)
   if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))
-  if (length(lambda) != 1 || !is.numeric(lambda)) refuse_constant(used$y)
+  if ((length(lambda) != 1 || !given) && all(is_constant(used$y))) {
+    abort("data", "the response is constant, in all ", nrow(used$y), " rows: no `lambda` is better than another")
+  }
   to <- list(x = column_units(used$x, used$w, standardize, placed$rule),
              y = column_units(used$y, used$w, standardize))
   part <- list(x = scaled_columns(used$x, to$x), y = scaled_columns(used$y, to$y), w = used$w)
@@ -132,7 +137,9 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   exact <- nrow(K) > control$dense_n && is.null(control$approximate)
   # Some 40 products for a solution and its degrees of freedom, ten times as many along a curve of penalties.
   count <- if (is.numeric(lambda) && length(lambda) == 1) 40 else 400
-  begin_work("kernel_ridge()", quicker = if (exact) quicker_by_series(kernel, part$x),
+  few <- function() kernel_pairs(kernel, part$x[seq_len(min(nrow(K), 100)), , drop = FALSE])
+  by_series <- exact && ncol(part$x) <= 3 && takes_series(few())
+  begin_work("kernel_ridge()", quicker = if (by_series) "control = fit_control(approximate = TRUE)",
              expected = if (exact) expected_seconds(K, part$y[, 1], count) else 0)
   on.exit(end_work("kernel_ridge()"))
   chosen <- ridge_penalty(kernel, part, lambda, control)
@@ -148,11 +155,6 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
                  kept = new.env(parent = emptyenv()),
                  convergence = convergence_of(alpha))
   with_residuals(fit, y, used)
-}
-
-quicker_by_series <- function(kernel, x) {
-  few <- kernel_pairs(kernel, x[seq_len(min(nrow(x), 100)), , drop = FALSE])
-  if (ncol(x) <= 3 && takes_series(few)) "control = fit_control(approximate = TRUE)"
 }
 
 with_residuals <- function(fit, y, used) {
@@ -190,11 +192,6 @@ column_units <- function(x, w, standardize, rule = NULL) {
 
 is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
 
-refuse_constant <- function(y) {
-  if (!all(is_constant(y))) return(invisible())
-  abort("data", "the response is constant, in all ", nrow(y), " rows: no `lambda` is better than another")
-}
-
 scaled_columns <- function(x, to) t((t(model_points(to$rule, x)) - to$centre) / to$width)
 
 # Scales that are open: products of points need none, others have one at which the kernel varies most.
@@ -218,12 +215,6 @@ warn_of_flat <- function(k, x) {
   warn("boundary", "the kernel of two points, relative to that of a point with itself, is ", format(share, digits = 3),
        " in the mean, ", if (share < 0.5) "so that points say nothing about each other: a longer `scale`"
        else "so that points do not differ: a shorter `scale`", ", or `standardize = TRUE`, would help")
-}
-
-check_penalty <- function(lambda) {
-  if (is.null(lambda) || identical(lambda, "gcv") || identical(lambda, "loo")) return(invisible())
-  if (is.numeric(lambda) && length(lambda) && all(is.finite(lambda) & lambda > 0)) return(invisible())
-  abort("value", "`lambda` must be positive numbers, \"gcv\", \"loo\" or NULL, not ", format_value(lambda))
 }
 
 ridge_penalty <- function(kernel, part, lambda, control) {
@@ -333,8 +324,7 @@ print.summary.kernel_ridge <- function(x, digits = 4, ...) {
 #'   input; `"variogram"`, the variogram of the residuals; or numbers from 1 to 6, see [plot_fit]
 #' @export
 plot.kernel_ridge <- function(x, which = c("fitted", "gcv", "effects", "curve", "variogram"), ...) {
-  if (is.numeric(which)) draw_diagnostics(x, which, ...) else draw_picture(plot_data(x, which), ...)
-  invisible(x)
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which), ...)
 }
 
 #' @export

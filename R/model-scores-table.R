@@ -122,9 +122,6 @@ text_of_blocks <- function(x, known, digits) {
   cbind(n = c(format(x$n[shown]), ""), table)
 }
 
-#' @export
-summary.predictive_scores <- function(object, ...) object
-
 #' @rdname predictive_scores
 #' @param row.names,optional as in [as.data.frame()]
 #' @export

@@ -242,11 +242,16 @@ weights_in <- function(fit, newdata, n) {
 new_response <- function(fit, y, a) {
   family <- fit$data$family
   n <- NROW(y)
-  if (is.null(family) || !is.null(family$draw)) {
+  if (!isTRUE(family$trials)) {
     y <- check_response(y, n)
     if (ncol(y) > 1) abort("shape", "the response has ", ncol(y), " columns, and the fit is of one")
     y <- as.vector(y)
-    if (!is.null(family)) refuse_outcomes(family, y)
+    positive <- identical(family$phi, "shape")
+    wrong <- which(if (is.null(family)) FALSE else if (positive) y <= 0 else y < 0 | y != round(y))
+    if (length(wrong)) {
+      abort("data", "the response of ", family$title, " must be ", if (positive) "more than 0" else "whole numbers",
+            ": row ", wrong[1], " of those without missing values is ", format(y[wrong[1]]))
+    }
     return(list(y = y, a = a))
   }
   if (is.data.frame(y)) y <- as.matrix(y)
@@ -262,15 +267,6 @@ new_response <- function(fit, y, a) {
           format(y[wrong[1]]), " of ", format(a[wrong[1]]))
   }
   list(y = y, a = a)
-}
-
-refuse_outcomes <- function(family, y) {
-  positive <- identical(family$phi, "shape")
-  wrong <- which(if (positive) y <= 0 else y < 0 | y != round(y))
-  if (length(wrong)) {
-    abort("data", "the response of ", family$title, " must be ", if (positive) "more than 0" else "whole numbers",
-          ": row ", wrong[1], " of those without missing values is ", format(y[wrong[1]]))
-  }
 }
 
 # Codes responses by the levels of the fit, of which the second is a success.

@@ -50,7 +50,9 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = T
   clouds <- two_clouds(x, y, a, b)
   left <- clouds$x
   right <- clouds$y
-  epsilon <- check_epsilon(epsilon, left, right, p)
+  mean <- if (is.null(epsilon)) sum(left$mass * unname(pair_cost(left$at, right$at, p) %*% right$mass))
+  if (identical(mean, 0)) abort("data", "all points are in one place; give `epsilon`")
+  epsilon <- if (is.null(mean)) positive_number(epsilon, "epsilon") else mean / 100
   how <- list(epsilon = epsilon, p = p, tol = tol, max_iter = max_iter)
   begin_work("sinkhorn()", quicker = "a larger `epsilon`")
   on.exit(end_work("sinkhorn()"))
@@ -105,13 +107,6 @@ check_masses <- function(mass, n, argument) {
 pair_cost <- function(x, y, p) {
   square <- sqdist(Vi(x), Vj(y))
   if (p == 2) square else if (p == 1) sqrt(square) else square^(p / 2)
-}
-
-check_epsilon <- function(epsilon, x, y, p) {
-  if (!is.null(epsilon)) return(positive_number(epsilon, "epsilon"))
-  mean <- sum(x$mass * unname(pair_cost(x$at, y$at, p) %*% y$mass))
-  if (mean == 0) abort("data", "all points are in one place; give `epsilon`")
-  mean / 100
 }
 
 # --- iterations ---------------------------------------------------------------------------------------------
@@ -308,16 +303,9 @@ print.sinkhorn <- function(x, digits = 5, ...) {
 }
 
 #' @rdname sinkhorn
-#' @export
-summary.sinkhorn <- function(object, ...) object
-
-#' @rdname sinkhorn
 #' @param most for `plot()`: maximum number of arrows
 #' @export
-plot.sinkhorn <- function(x, most = 200, ...) {
-  draw_picture(plot_data(x, most), ...)
-  invisible(x)
-}
+plot.sinkhorn <- function(x, most = 200, ...) drawn(x, plot_data(x, most), ...)
 
 # Arrows of the map; of one dimension, where each point goes.
 #' @export

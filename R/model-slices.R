@@ -13,7 +13,10 @@ check_slices <- function(slices, k, null) {
 }
 
 compared_by_slices <- function(sample, k, R, strata, slices) {
-  x <- scaled_points(sample$x, kernel_parts(k)$parameters)
+  parameters <- kernel_parts(k)$parameters
+  x <- sample$x
+  by <- parameters$variance / scale_of_columns(parameters$scale, x)
+  if (any(by != 1)) x <- x * rep(by, length.out = ncol(x))[col(x)]  # so that the kernel is minus the distance
   check_distinct(x)
   sizes <- tabulate(sample$codes)
   n <- nrow(x)
@@ -33,10 +36,4 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
        sizes = stats::setNames(sizes, sample$labels), pairwise = pairwise, own = rep(0, g), slices = slices,
        # Directions are independent; on a line there is but one.
        stderr = if (ncol(x) == 1) 0 else stats::sd(by_slice) / sqrt(length(by_slice)))
-}
-
-# Scales points so that the kernel is minus their distance.
-scaled_points <- function(x, parameters) {
-  by <- parameters$variance / scale_of_columns(parameters$scale, x)
-  if (all(by == 1)) x else x * rep(by, length.out = ncol(x))[col(x)]
 }

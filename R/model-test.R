@@ -130,8 +130,7 @@ summary.kernweave_test <- function(object, ...) object
 #' @rdname kernweave_test
 #' @export
 plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(x$statistic), ...) {
-  draw_picture(plot_data(x, breaks), main = main, xlab = xlab, ...)
-  invisible(x)
+  drawn(x, plot_data(x, breaks), main = main, xlab = xlab, ...)
 }
 
 # The statistic beside its replicates, in bins, and the curve of their moments.

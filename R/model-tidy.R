@@ -151,7 +151,7 @@ tidy.rbf_interpolate <- function(x, ...) {
 #' @exportS3Method generics::glance
 glance.rbf_interpolate <- function(x, ...) {
   data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, gcv = x$criterion %or% NA_real_,
-             sigma = if (x$lambda == 0) NA_real_ else rbf_sigma(x)[1])
+             sigma = if (x$lambda == 0) NA_real_ else sigma(x)[1])
 }
 
 #' @rdname tidy-fits

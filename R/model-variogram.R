@@ -227,7 +227,11 @@ sums_of_pairs <- function(x, r, ends, directions, cressie) {
     bin <- classes_of(found$d, ends, cells)
     offsets <- if (isTRUE(directions$tol < 90)) lapply(1:2, function(k) of_pairs(found, rows, x[, k], identity))
     for (k in seq_along(sums)) {
-      chosen <- if (!is.null(offsets)) in_direction(offsets, found$d, directions$alpha[k], directions$tol)
+      # Two observations at one place lie in every direction. Those at the very angle belong to it, as the diagonals of
+      # a grid to both its axes, whatever rounding says.
+      unit <- direction_of(directions$alpha[k] %or% 0)
+      along <- if (!is.null(offsets)) abs(offsets[[1]] * unit[1] + offsets[[2]] * unit[2])
+      chosen <- if (!is.null(along)) which(along >= (cos(directions$tol * pi / 180) - 1e-12) * found$d)
       sums[[k]] <- sums[[k]] + class_sums(bin, found$d, difference, chosen, classes)
     }
     step_work("variogram()")
@@ -274,12 +278,6 @@ class_sums <- function(bin, d, difference, chosen, classes) {
   cbind(tabulate(bin, classes), sums(d), sums(difference))
 }
 
-# Two observations at one place lie in every direction. Those at the very angle belong to it, as the diagonals of a grid
-# to both its axes, whatever rounding says.
-in_direction <- function(offsets, d, alpha, tol) {
-  unit <- direction_of(alpha)
-  which(abs(offsets[[1]] * unit[1] + offsets[[2]] * unit[2]) >= (cos(tol * pi / 180) - 1e-12) * d)
-}
 direction_of <- function(alpha) c(sin(alpha * pi / 180), cos(alpha * pi / 180))
 
 semivariances <- function(sums, alpha, cressie) {

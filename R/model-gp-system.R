@@ -1,0 +1,249 @@
+# Systems A = variance K + nugget / w of Gaussian processes: a constructor, and for each kind of system what is asked of
+# it. A kind is the noise alone (`gp_linear`), a factor (`gp_dense`), products (`gp_products`), products by series
+# (`gp_series`), or the system of a working response (`gp_weighed`), which is around one by products.
+
+# Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may serve.
+gp_system <- function(model, values, near = NULL) {
+  noise <- values$nugget / model$w
+  if (values$variance == 0) new_system("gp_linear", model, values, noise, logdet = sum(log(noise)))
+  else if (model$dense) dense_gp_system(model, values, noise)
+  else if (is.null(model$family)) lazy_gp_system(model, values, near, noise)
+  else weighed_gp_system(model, values, near, noise)
+}
+
+new_system <- function(class, model, values, noise, ...) {
+  structure(list(model = model, values = values, noise = noise, ...), class = c(class, "gp_system"))
+}
+
+# Builds the system of a fit with the preconditioner that the fit keeps.
+kept_system <- function(fit) {
+  values <- fit$data$values
+  gp_system(fit$data, values, list(preconditioner = fit$kept$preconditioner, values = values))
+}
+
+dense_gp_covariance <- function(model, values) {
+  values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
+}
+
+# Factors the matrix. The determinant with a family is that of B.
+dense_gp_system <- function(model, values, noise) {
+  A <- model$K %or% dense_gp_covariance(model, values)
+  diag(A) <- diag(A) + noise
+  root <- tryCatch(chol.default(A), error = function(e) NULL)
+  if (is.null(root) || any(!is.finite(root))) return(NULL)
+  logdet <- 2 * sum(log(diag(root)))
+  if (!is.null(model$family)) logdet <- logdet + sum(log(model$w))
+  new_system("gp_dense", model, values, noise, root = root, logdet = logdet)
+}
+
+# One preconditioner serves all that is asked of the matrix.
+lazy_gp_system <- function(model, values, near, noise) {
+  control <- model$control <- gp_tolerance(model, values)
+  K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
+  kept <- gp_preconditioner(K, noise, control, values, near)
+  products <- system_products(K, control)
+  new_system(c(if (products$approximated) "gp_series", "gp_products"), model, values, noise, control = control,
+             preconditioner = kept, products = products)
+}
+
+# Builds the system with B, whose ridge is 1 however small W is.
+weighed_gp_system <- function(model, values, near, noise) {
+  root <- sqrt(model$w)
+  changed <- near$preconditioner$W
+  if (!is.null(changed) && mean(abs(log(changed / model$w))) > 0.2) near$values <- NULL
+  inner <- replace(model, c("root", "w"), list(root, rep(1, length(root))))
+  of <- lazy_gp_system(inner, values, near, values$nugget / inner$w)
+  if (is.null(of$preconditioner$W) || is.null(near$values)) of$preconditioner$W <- model$w
+  new_system("gp_weighed", model, values, noise, of = of, root = root, control = model$control,
+             preconditioner = of$preconditioner, products = of$products)
+}
+
+# Settings with the tolerance that a covariance bears. No nugget is too small for it: products of a rough kernel are
+# definite without any, and where others are not, systems fail and tell.
+gp_tolerance <- function(model, values) {
+  size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
+  tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1,
+            least = 0)
+}
+
+# --- solutions --------------------------------------------------------------------------------------------------
+
+#' @export
+solve.gp_linear <- function(a, b, ...) b / a$noise
+
+#' @export
+solve.gp_dense <- function(a, b, ...) backsolve(a$root, backsolve(a$root, b, transpose = TRUE))
+
+#' @export
+solve.gp_products <- function(a, b, tol = a$control$tol, start = NULL, ...) {
+  kept <- a$preconditioner
+  control <- a$control
+  repeat {
+    most <- if (may_be_stronger(kept, a$products$K, control)) patience[kept$strength] else control$max_iter
+    x <- quietly_solved(on_definite(a$products, a$noise, function(A) {
+      solve(A, b, ridge = a$noise, tol = tol, method = "cg", max_iter = min(most, control$max_iter),
+            precondition = kept$P, start = start, report = TRUE)
+    }))
+    kept$P$symmetric <- TRUE  # and is not looked at again
+    report <- solve_report(x)
+    kept$smallest <- min(kept$smallest, report$smallest)
+    start <- matrix(as.vector(x), nrow(b))
+    if (report$converged || most >= control$max_iter) break
+    kept$strength <- kept$strength + 1
+    kept$smallest <- Inf
+    kept$P <- built_preconditioner(a$products$K, a$noise, control, kept$strength, kept$P)
+  }
+  structure(start, residual = max(report$residual), converged = report$converged)
+}
+
+#' @export
+solve.gp_weighed <- function(a, b, tol = a$control$tol, start = NULL, ...) {
+  a$root * solve(a$of, a$root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / a$root)
+}
+
+# Returns the forms S' A^-1 S of solutions X of sides S, and by how much each side makes them `off`.
+solved_forms <- function(system, sides, solved) UseMethod("solved_forms")
+
+#' @export
+solved_forms.gp_system <- function(system, sides, solved) {
+  list(value = crossprod(sides, solved), off = numeric(ncol(sides)))
+}
+
+# The forms by products, of residuals R, are X' S + X' R and a rest, R' A^-1 R, which is at most R' R over the least
+# noise, and at most R' P^-1 R over the smallest eigenvalue of P^-1 A, for which the smallest Ritz value stands.
+# Without the second term forms would be off by as much as residuals, not by their squares.
+#' @export
+solved_forms.gp_products <- function(system, sides, solved) {
+  kept <- system$preconditioner
+  residuals <- sides - matrix(as.vector(system$products$A %*% solved), nrow(solved)) - system$noise * solved
+  value <- crossprod(solved, sides + residuals)
+  rest <- colSums(residuals^2) / max(min(system$noise), 1e-300)
+  if (is.finite(kept$smallest)) rest <- pmin(rest, colSums(residuals * solve(kept$P, residuals)) / kept$smallest)
+  list(value = (value + t(value)) / 2, off = sqrt(pmax(rest, 0)))
+}
+
+# Residuals of approximated products do not fall below what these are off by, which solve() tells.
+#' @export
+solved_forms.gp_series <- function(system, sides, solved) {
+  found <- NextMethod()
+  replace(found, "off", list(0 * found$off))
+}
+
+#' @export
+solved_forms.gp_weighed <- function(system, sides, solved) {
+  solved_forms(system$of, system$root * sides, solved / system$root)
+}
+
+# Multiplies the covariance K by columns.
+covariance_times <- function(system, x) UseMethod("covariance_times")
+
+#' @export
+covariance_times.gp_dense <- function(system, x) crossprod(system$root, system$root %*% x) - system$noise * x
+
+#' @export
+covariance_times.gp_weighed <- function(system, x) {
+  matrix(as.vector(system$products$A %*% (x / system$root)), NROW(x)) / system$root
+}
+
+# --- determinants and slopes ------------------------------------------------------------------------------------
+
+# Returns the log-determinant: as it is known, or by probes, until its standard error is below `se_tol`.
+system_logdet <- function(system, se_tol = NULL, ...) UseMethod("system_logdet")
+
+#' @export
+system_logdet.gp_system <- function(system, se_tol = NULL, ...) system$logdet
+
+# Estimates the determinant with the noise of what the preconditioner leaves, not of the whole.
+#' @export
+system_logdet.gp_products <- function(system, se_tol = NULL, ...) {
+  control <- system$control
+  on_definite(system$products, system$noise, function(A) {
+    logdet(A, system$noise, control$probes, control$seed, method = "lanczos",
+           precondition = system$preconditioner$P, se_tol = se_tol, ...)
+  })
+}
+
+#' @export
+system_logdet.gp_weighed <- function(system, se_tol = NULL, ...) system_logdet(system$of, se_tol, ...)
+
+# Returns what the score is made of: the `traces` of A^-1 A_k of the variance, the kernel's parameters and the nugget,
+# by `each` probe, too, and `applied(u)`, the products A_k u of the kernel's parameters. tr(A^-1 A_k) is the derivative
+# of the log-determinant.
+system_slopes <- function(system) UseMethod("system_slopes")
+
+#' @export
+system_slopes.gp_linear <- function(system) {
+  traces <- c(0, length(system$noise))
+  list(logdet = system$logdet, traces = traces, each = rbind(traces, traces), applied = function(u) list())
+}
+
+#' @export
+system_slopes.gp_dense <- function(system) {
+  inverse <- chol2inv(system$root)
+  slopes <- gp_slopes(system$model, system$values)
+  slopes <- Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
+  of_noise <- sum(diag(inverse) * system$noise)
+  traces <- c(length(system$noise) - of_noise, vapply(slopes, function(B) sum(inverse * B), 0), of_noise)
+  list(logdet = system$logdet, traces = traces, each = rbind(traces, traces), diagonal = diag(inverse),
+       applied = function(u) lapply(slopes, function(B) B %*% u))
+}
+
+# Traces by probes, that of the variance as well, though it is n less that of the noise: errors of variance and scale
+# cancel along the ridge of both, where the likelihood is flat, and would be twenty times as large otherwise.
+#' @export
+system_slopes.gp_products <- function(system) {
+  slopes <- gp_slopes(system$model, system$values)
+  on_definite(system$products, system$noise, function(A) {
+    of <- lapply(slopes$of, fit_products, system$products$control)
+    by <- c(1, slopes$by, 1)
+    logdet <- logdet(A, system$noise, system$control$probes, system$control$seed, method = "lanczos",
+                     precondition = system$preconditioner$P, along = c(list(A), of, list(system$noise)))
+    found <- attr(logdet, "along")
+    list(logdet = logdet, traces = by * found$value, each = found$each * rep(by, each = nrow(found$each)),
+         applied = function(u) Map(function(B, by) by * matrix(as.vector(B %*% u), nrow(u)), of, slopes$by))
+  })
+}
+
+#' @export
+system_slopes.gp_weighed <- function(system) {
+  found <- system_slopes(system$of)
+  applied <- found$applied
+  replace(found, "applied", list(function(u) lapply(applied(u / system$root), function(x) x / system$root)))
+}
+
+# --- inverses, and errors of series -----------------------------------------------------------------------------
+
+# Returns A^-1 where it is a matrix.
+system_inverse <- function(system) UseMethod("system_inverse")
+
+#' @export
+system_inverse.gp_linear <- function(system) diag(1 / system$noise, length(system$noise))
+
+#' @export
+system_inverse.gp_dense <- function(system) chol2inv(system$root)
+
+inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
+
+# Computes by how much y' P y is too large where products are approximated.
+error_of_form <- function(system, alpha) UseMethod("error_of_form")
+
+#' @export
+error_of_form.gp_system <- function(system, alpha) c(sum = 0, se = 0)
+
+# Rows whose products with all others are computed exactly: up to a second of work.
+rows_of_form <- function(n) max(256, min(2048, floor(4e8 / n)))
+
+# To the first order it is alpha' (A - B) alpha, B the approximation of A. Some rows tell it, all rows where they are
+# few.
+#' @export
+error_of_form.gp_series <- function(system, alpha) {
+  products <- system$products
+  n <- length(alpha)
+  rows <- seq_len(n)
+  if (n > rows_of_form(n)) rows <- privately(system$model$control$seed %or% 1, sort(sample.int(n, rows_of_form(n))))
+  exact <- as.vector(products$K[rows, ] %*% alpha)
+  off <- exact - as.vector(products$A %*% alpha)[rows]
+  found <- scaled_up(alpha[rows] * off, list(own = alpha))
+  second <- n * mean(off^2) / min(system$noise)  # is not more than that
+  c(found["sum"], se = sqrt(found[["se"]]^2 + second^2))
+}
