@@ -42,7 +42,7 @@ plan_options <- function(R, options) {
 # A reduction whose kernels a GPU compiles from now on, beside what comes before it.
 expect_run <- function(R) {
   options <- call_options(R$settings)
-  if (!may_be_compiled(options)) return(invisible())
+  if (!is.null(R$pairs) || !may_be_compiled(options)) return(invisible())
   ready <- prepared(R, options)
   r_expect(ready$plan, operand_data(ready$operands), ready$operands, R$extent, options)
 }

@@ -93,7 +93,7 @@ uses_to_the_right <- function() {
 
 # Files of one room that call each other in a circle: five at most. Rooms with larger circles, whose sizes only fall.
 most_in_a_circle <- 5
-larger_circles <- c(approx = 6, model = 55)
+larger_circles <- c(approx = 6, model = 54)
 
 # The files of the largest circle of calls in each room.
 circles_in_r <- function() {
@@ -351,7 +351,7 @@ gate_openings <- function() {
     data.frame(text = text[at], said = sprintf("%s:%d begins without a subject: %s", file, at, substr(text[at], 1, 40)))
   }))
   left <- grepl(how_and_why, found$text)
-  c(found$said[!left], if (sum(left) != openings_left) {
+  c(if (!all(left)) found$said[!left], if (sum(left) != openings_left) {
     c(paste("openings_left is", openings_left, "and", sum(left), "begin with How or Why"),
       if (sum(left) > openings_left) found$said[left])
   })
@@ -433,10 +433,10 @@ gate_functions <- function() {
 }
 
 # Lines that a room may have. Who needs more takes them from elsewhere, or says in the commit why the house grows.
-most_lines <- c(arrays = 3120, `arrays/cuda` = 2705, axes = 310, base = 1275, `r_*` = 4790, cpu = 6290, cuda = 3920,
-                device = 1400, distance = 3255, execute = 1590, expr = 4700, far = 3940, lanes = 905, pairs = 1175,
-                plan = 2490, reference = 400, schedule = 935, solve = 4860, `kernweave/arrays` = 290,
-                kernweave = 2895, `kernweave/gpu` = 3455, R = 34260)
+most_lines <- c(arrays = 3120, `arrays/cuda` = 2705, axes = 310, base = 1275, `r_*` = 4785, cpu = 6200, cuda = 3905,
+                device = 1400, distance = 3240, execute = 1540, expr = 4625, far = 3940, lanes = 905, pairs = 1175,
+                plan = 2490, reference = 400, schedule = 920, solve = 4835, `kernweave/arrays` = 290,
+                kernweave = 2895, `kernweave/gpu` = 3455, R = 33880)
 
 gate_totals <- function() {
   sizes <- room_sizes()

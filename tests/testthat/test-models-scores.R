@@ -12,7 +12,7 @@ score_names <- c("logs", "crps", "interval_score", "coverage", "rmse", "mae", "b
 dense_below <- function(family, x, a, m, v) {
   z <- seq(-9, 9, length.out = 401)
   mean <- family$base(family$value)$linkinv(m + sqrt(v) * z)
-  at <- function(q) if (is.null(family$draw)) stats::pbinom(q, a, mean) else family$below(q, mean, family$value, a)
+  at <- function(q) if (isTRUE(family$trials)) stats::pbinom(q, a, mean) else family$below(q, mean, family$value, a)
   vapply(x, function(q) sum(stats::dnorm(z) * at(q)) * (z[2] - z[1]), 0)
 }
 
