@@ -14,25 +14,20 @@ explain.linear_op <- function(x, ...) {
 
 explained_state <- function(state, extent) {
   plan <- plan_of_approximation(state)
+  gpu <- gpu_of(call_options(state$tensor$settings))
   beside <- list(written = formula_text(state$tensor$formula, 100000L, 15), dim = extent, bytes = plan$bytes,
                  bound = state$used * plan$scale, certify = state$certify, stated = error_sentence(state, plan))
   levels <- plan$levels
   own <- if (!is.null(plan$parts)) list(parts = lapply(plan$parts, explained_state, extent))
          else list(formula = plan$formula, factors = plan$factors, no_series = plan$no_series,
                    levels = levels[levels$skipped + levels$far + levels$split > 0, ], near_pairs = plan$near_pairs,
-                   precision = precision_beside(state, plan), gpu = gpu_of_approximation(state),
-                   work = work_of_product(state, plan))
+                   precision = precision_beside(state, plan), gpu = gpu, work = work_of_product(state, plan, gpu))
   structure(c(beside, own), class = c("kernweave_explained_approximation", "kernweave_explanation"))
 }
 
 # In coefficients of series, of which a processor takes 1e9 to 1e10 a second.
-work_of_product <- function(state, plan) {
-  c(near = plan$near_pairs * prices_of_pairs(state)[1], series = sum(plan$levels$work))
-}
-
-near_share <- function(state, plan) {
-  work <- work_of_product(state, plan)
-  work[["near"]] / max(sum(work), 1)
+work_of_product <- function(state, plan, gpu) {
+  c(near = plan$near_pairs * prices_of_pairs(state, gpu)[1], series = sum(plan$levels$work))
 }
 
 quicker_approximation <- function(state) {

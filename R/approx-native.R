@@ -1,33 +1,38 @@
 # The form in which C++ reads an approximation, as any operator (R/op-native.R): the plan of far pairs, and near pairs
 # as a formula whose data lie in the order of boxes.
 
-native_approximation <- function(state, width, ladder = FALSE) {
+native_approximation <- function(state, width, ladder = FALSE, options = call_options(state$tensor$settings)) {
   plan <- plan_of_approximation(state)
   if (!is.null(plan$parts)) {
-    parts <- lapply(plan$parts, native_approximation, width, ladder)
-    return(list(kind = "sum", parts = parts, coefficients = rep(1, length(parts))))
+    parts <- lapply(plan$parts, native_approximation, width, ladder, options)
+    return(list(kind = "sum", parts = parts, coefficients = rep(1, length(parts)),
+                work = unlist(lapply(parts, `[[`, "work"))))
   }
-  near <- if (plan$near_pairs > 0) near_pairs(state, plan)
-  in_order <- is.null(near) || near$in_order
-  gpu <- if (in_order) gpu_of_approximation(state)
-  list(kind = "far", pointer = plan$pointer, in_order = in_order, diagonal = plan$diagonal,
-       near = if (!is.null(near)) native_lazy(near$F, width, ladder, here = !is.null(gpu)),
-       threads = threads_of(state$tensor), near_share = near_share(state, plan), device = gpu %or% -1L)
+  gpu <- gpu_of(options)
+  precision <- precision_beside(state, plan)
+  asked <- list(plan$pointer, precision, width, ladder, options, gpu)
+  made_once(state$all, asked, sort = "native", most = 2, make = function() {
+    near <- if (plan$near_pairs > 0) near_pairs(state, plan, precision, gpu)
+    in_order <- is.null(near) || near$in_order
+    work <- work_of_product(state, plan, gpu)
+    list(kind = "far", pointer = plan$pointer, in_order = in_order, diagonal = plan$diagonal,
+         near = if (!is.null(near)) native_lazy(near$F, width, ladder, here = in_order && !is.null(gpu)),
+         threads = options$threads %or% 0L, near_share = work[["near"]] / max(sum(work), 1), work = work,
+         device = if (in_order) gpu %or% -1L else -1L)
+  })
 }
 
 # The formula over near pairs alone. Boxes are ranges of points in their order, in which the data are put once; where
 # that cannot be (`in_order` FALSE), at each product. It is kept with the formula, as what is not saved: its data are
 # copies.
-near_pairs <- function(state, plan) {
-  kept <- r_kept(state$all)
-  precision <- precision_beside(state, plan)
-  key <- list(plan$pointer, precision)
-  if (identical(kept$near_pairs$key, key)) return(kept$near_pairs)
-  in_order <- can_be_in_order(state, plan)
-  F <- if (in_order) formula_in_order(state, plan) else state$all
-  near <- restrict(F, exclude_diag = !is.null(state$tensor$pairs),
-                   ranges = ranges_in_order(plan$pointer, if (!in_order) r_far_orders(plan$pointer), F$extent))
-  kept$near_pairs <- list(key = key, F = lazy_set(near, precision = precision), in_order = in_order)
+near_pairs <- function(state, plan, precision, gpu) {
+  made_once(state$all, list(plan$pointer, precision, gpu), sort = "near", most = 2, make = function() {
+    in_order <- can_be_in_order(state, plan)
+    F <- if (in_order) formula_in_order(state, plan, gpu) else state$all
+    near <- restrict(F, exclude_diag = !is.null(state$tensor$pairs),
+                     ranges = ranges_in_order(plan$pointer, if (!in_order) r_far_orders(plan$pointer), F$extent))
+    list(F = lazy_set(near, precision = precision), in_order = in_order)
+  })
 }
 
 # Tells whether points may be in order. If pairs of a point with itself are left out, both sides need the same order.
@@ -37,11 +42,10 @@ can_be_in_order <- function(state, plan) {
 }
 
 # The formula of the same points in the order of boxes, which lie where products are summed.
-formula_in_order <- function(state, plan) {
+formula_in_order <- function(state, plan, gpu) {
   K <- state$all
   operands <- written_plan(state)$operands
   orders <- r_far_orders(plan$pointer)
-  gpu <- gpu_of_approximation(state)
   sorted <- Map(function(operand, side) {
     if (side == 0) return(operand)
     numbers <- if (is.null(gpu)) as.matrix(operand$data)[orders[[side]], , drop = FALSE]
@@ -53,8 +57,8 @@ formula_in_order <- function(state, plan) {
 }
 
 # The GPU that products go to, by its number; NULL for the CPU.
-gpu_of_approximation <- function(state) {
-  number <- r_far_device(call_options(state$tensor$settings)$device)
+gpu_of <- function(options) {
+  number <- r_far_device(options$device)
   if (number >= 0) number
 }
 

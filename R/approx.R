@@ -64,6 +64,9 @@
 #' points, boxes, expansions and results then stay on the GPU between products, and a vector that is already on the GPU
 #' ([on_device()]) is not sent again.
 #'
+#' `K` keeps its two latest expansions: `approximate(K, tol)` with the same `tol` and `certify` uses them again. Their
+#' memory is free when `K` and its approximations are removed.
+#'
 #' @param K a lazy tensor of one component, whose points along i and j have data
 #' @param tol tolerance, from 1e-12 to 0.1; by default 1e-6
 #' @param certify `"audit"`, the default, or `"proof"`
@@ -168,7 +171,7 @@ new_approximation <- function(tensor, tol, certify, argument = "K") {
   if (!usable) abort("tolerance", "`tol` must be a number from 1e-12 to 0.1, not ", format_value(tol))
   state <- new.env(parent = topenv())
   state$tensor <- tensor
-  state$all <- without_pairs(tensor)
+  state$all <- if (is.null(tensor$pairs)) tensor else made_once(tensor, "all pairs", function() without_pairs(tensor))
   state$tol <- state$used <- tol
   state$certify <- certify
   state$argument <- argument
@@ -193,23 +196,25 @@ plan_of_approximation <- function(state) {
   state$plan <- plan
 }
 
-# Makes the plan of a formula in C++.
+# Makes the plan of a formula in C++. The formula keeps its latest plans, so approximations of one formula share a plan.
 plan_of_formula <- function(state) {
-  begin_work("approximate()", quicker = quicker_approximation(state))
-  on.exit(end_work("approximate()"))
   K <- state$tensor
-  written <- written_plan(state)
-  r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used,
-             state$certify == "proof", prices_of_pairs(state), threads_of(K), gpu_of_approximation(state) %or% -1L)
+  options <- call_options(K$settings)
+  gpu <- gpu_of(options)
+  prices <- prices_of_pairs(state, gpu)
+  proof <- state$certify == "proof"
+  made_once(K, list(state$used, proof, prices, gpu), sort = "far", most = 2, make = function() {
+    begin_work("approximate()", quicker = quicker_approximation(state))
+    on.exit(end_work("approximate()"))
+    written <- written_plan(state)
+    r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used, proof, prices,
+               options$threads %or% 0L, gpu %or% -1L)
+  })
 }
 
 # The plan of the formula as it is written, and its data. Kept with the formula, so that it is not saved: the data would
 # be once more.
-written_plan <- function(state) {
-  kept <- r_kept(state$all)
-  if (is.null(kept$as_written)) kept$as_written <- plan_as_written(state$all)
-  kept$as_written
-}
+written_plan <- function(state) made_once(state$all, "as written", function() plan_as_written(state$all))
 
 refuse_plan <- function(state, why) {
   if (is.null(state$derivative)) check_is_of_distance(why, state$argument)
@@ -229,17 +234,17 @@ check_is_of_distance <- function(plan, argument) {
 plan_as_written <- function(K) {
   R <- reduction(lazy_set(K, device = "reference", precision = "float64"), "sum", index = "j", call = FALSE)
   ready <- prepared(R)
-  list(plan = ready$plan, data = operand_data(ready$operands), operands = ready$operands)
+  list(plan = ready$plan, data = operand_data(ready), operands = ready$operands)
 }
 
 threads_of <- function(K) call_options(K$settings)$threads %or% 0L
 
 # Returns the price of a pair in coefficients of a series, and the price up to which a pair of boxes is not split, as
 # measured (design/024-far.md).
-prices_of_pairs <- function(state) {
+prices_of_pairs <- function(state, gpu) {
   single <- near_precision(state) == "float32"
   if (!is.null(state$prices)) state$prices
-  else if (is.null(gpu_of_approximation(state))) c(if (single) 3 else 5, 160000)
+  else if (is.null(gpu)) c(if (single) 3 else 5, 160000)
   else c(if (single) 1 else 4, 1e6)
 }
 
@@ -285,13 +290,13 @@ approximated_product <- function(state, v, u = NULL) {
 }
 
 unaudited_product <- function(state, v, u = NULL) {
-  plan <- plan_of_approximation(state)
   if (!is_on_device(v)) v <- columns_of_numbers(v)
-  if (sum(work_of_product(state, plan)) * NCOL(v) >= 1e10) {  # some seconds: a quicker one may be one of hundreds
+  native <- native_approximation(state, NCOL(v))
+  if (sum(native$work) * NCOL(v) >= 1e10) {  # some seconds: a quicker one may be one of hundreds
     begin_work("approximated product", steps = 1, quicker = quicker_approximation(state))
   }
   on.exit(end_work("approximated product"))
-  out <- r_operator_product(native_approximation(state, NCOL(v)), v, TRUE, if (!is.null(u)) columns_of_numbers(u))
+  out <- r_operator_product(native, v, TRUE, if (!is.null(u)) columns_of_numbers(u))
   step_work("approximated product")
   out
 }

@@ -8,17 +8,17 @@
 
 new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) r_lazy(formula, extent, settings, pairs)
 
-# Returns what make() makes of a lazy tensor, and keeps it under `asked`. A lazy tensor never changes: an assignment to
-# a part makes another lazy tensor (`$<-`), and options are looked at by whoever computes (prepared()).
-made_once <- function(x, asked, make) kept_in(r_kept(x), asked, make)
+# Returns what make() makes of a lazy tensor, and keeps it under `asked`, with the latest `most` of its `sort`. A lazy
+# tensor never changes: an assignment to a part makes another lazy tensor (`$<-`), and options are looked at by whoever
+# computes (prepared()).
+made_once <- function(x, asked, make, sort = "made", most = 16) kept_in(r_kept(x), asked, make, sort, most)
 
-kept_in <- function(kept, asked, make) {
-  for (one in kept$made) if (identical(one$asked, asked)) return(one$found)
+kept_in <- function(kept, asked, make, sort = "made", most = 16) {
+  for (one in kept[[sort]]) if (identical(one$asked, asked)) return(one$found)
   found <- make()
-  kept$made <- c(list(list(asked = asked, found = found)), utils::head(kept$made, most_made - 1))
+  kept[[sort]] <- c(list(list(asked = asked, found = found)), utils::head(kept[[sort]], most - 1))
   found
 }
-most_made <- 16
 
 # Gives a formula the namespace as an attribute. A formula that is saved and loaded elsewhere, or sent to another
 # process, finds its methods there only if the namespace is loaded. An environment that ends in the namespace loads it.

@@ -166,8 +166,7 @@ place_of_operand <- function(operand) {
 }
 
 # Asked in each reduction of a formula, looked for once.
-has_named_axes <- function(F) {
-  kept <- r_kept(F)
+has_named_axes <- function(F, kept = r_kept(F)) {
   if (is.null(kept$named)) {
     kept$named <- any(vapply(operands_of(F$formula), function(operand) !is.null(operand$place), NA))
   }

@@ -31,9 +31,10 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
 
 # Multiplies K by numbers. One reduction waits for plain numbers, made at the first product with this number of columns.
 product_with_numbers <- function(K, v, written) {
-  points <- points_along_j(K, v, written)
-  product <- if (!is_traced(v)) waiting_product(K, points$width, points$kind)
-  out <- if (!is.null(product)) run_reduction(product$reduction, list(product$vector), list(points$values))
+  kept <- r_kept(K)
+  points <- points_along_j(K, v, written, kept)
+  product <- if (!is_traced(v)) waiting_product(K, points$width, points$kind, kept = kept)
+  out <- if (!is.null(product)) run_reduction(product, given = list(points$values))
          else reduction(lazy_call("Mult", list(K, vector_along_j(points, v))), "Sum", index = "j")
   columns <- if (length(dim(points$values)) == 2 && type_of(K)[1] == 1) colnames(points$values)
   if (is.null(columns) || is_reduction(out) || has_batches(K)) return(out)
@@ -45,24 +46,24 @@ product_with_numbers <- function(K, v, written) {
 
 # The sum over j of K times an operand of so many components, which waits for its data. NULL if others do, too, or have
 # a history.
-waiting_product <- function(K, width, kind = "real", by = "Mult") {
-  made_once(K, list("product", width, kind, by), function() {
+waiting_product <- function(K, width, kind = "real", by = "Mult", kept = r_kept(K)) {
+  kept_in(kept, list("product", width, kind, by), function() {
     if (length(traced_operands(K))) return(NULL)
-    vector <- new_operand("v", "j", width, kind)
-    R <- reduction(lazy_call(by, list(K, lazy_operand(vector))), "Sum", index = "j", call = FALSE)
-    if (length(free_operands(R)) == 1) list(reduction = R, vector = vector)
+    vector <- lazy_operand(new_operand("v", "j", width, kind))
+    R <- reduction(lazy_call(by, list(K, vector)), "Sum", index = "j", call = FALSE)
+    if (length(free_operands(R)) == 1) R
   })
 }
 
-check_summed <- function(K, written) {
-  if (has_named_axes(K)) refuse_named_axes(operands_of(K$formula))
+check_summed <- function(K, written, kept = r_kept(K)) {
+  if (has_named_axes(K, kept)) refuse_named_axes(operands_of(K$formula))
   if (has_axis(K, "j")) return(invisible())
   abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
         formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")
 }
 
-points_along_j <- function(K, v, written) {
-  check_summed(K, written)
+points_along_j <- function(K, v, written, kept = r_kept(K)) {
+  check_summed(K, written, kept)
   points <- as_points(plain_value(v), side_of(written))
   n <- .subset2(K, "extent")[2]
   rows <- NROW(points$values)

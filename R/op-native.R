@@ -45,8 +45,7 @@ native_lazy <- function(K, width, ladder = FALSE, here = FALSE) {
 # Products that workers may share are asked of R.
 product_by_workers <- function(K) {
   list(kind = "function", dim = as.numeric(dim(K)[1:2]), apply = function(v) {
-    product <- waiting_product(K, ncol(v))
-    unname(run_reduction(product$reduction, list(product$vector), list(v)))
+    unname(run_reduction(waiting_product(K, ncol(v)), given = list(v)))
   })
 }
 
@@ -62,13 +61,9 @@ may_be_compiled <- function(options) options$device != "cpu" && "gpu" %in% r_dev
 
 product_plan <- function(K, width) {
   by <- if (width(K) > 1 && width > 1) "TensorProd" else "Mult"
-  product <- waiting_product(K, as.integer(width), by = by)
-  ready <- prepared(product$reduction)
-  at <- match_operands(list(product$vector), ready$operands)
-  data <- lapply(ready$operands, `[[`, "data")
-  data[[at]] <- 0
-  list(width = as.integer(width), components = width(K), plan = ready$plan, operands = ready$operands, data = data,
-       vector = at - 1L)
+  ready <- prepared(waiting_product(K, as.integer(width), by = by))
+  list(width = as.integer(width), components = width(K), plan = ready$plan, operands = ready$operands,
+       data = replace(ready$data, ready$waits, 0), vector = ready$waits - 1L)
 }
 
 operator_product <- function(op, v) {

@@ -299,7 +299,7 @@ explain.lazy_reduction <- function(x, cuda = FALSE, code = FALSE, order = NULL, 
   chosen <- call_options(x$settings)
   options <- plan_options(x, chosen)
   waits <- length(free_operands(x)) > 0
-  data <- if (!waits) operand_data(prepared(x)$operands)
+  data <- if (!waits) operand_data(prepared(x))
   extent <- if (!waits && !is.null(x$pairs)) extent_of_call(x, data, prepared(x)$operands)
   pairs <- if (!waits) pair_argument(x$pairs, extent, options$precision)
   plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda), pairs)

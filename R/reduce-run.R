@@ -20,8 +20,9 @@ formulas_of <- function(outputs) {
   found[!vapply(found, is.null, NA)]
 }
 
-# The plan, its operands in order, and whether one of them has a history. Made again where an option has changed:
-# options that have not are the same object, and the engine knows its plans.
+# The plan, its operands in order, whether one of them has a history, their data, and the places of those that wait for
+# data. Made again where an option has changed: options that have not are the same object, and the engine knows its
+# plans.
 prepared <- function(R, options = call_options(R$settings)) {
   cache <- R$cache
   ready <- cache$ready
@@ -29,6 +30,8 @@ prepared <- function(R, options = call_options(R$settings)) {
   ready <- r_prepare(R$outputs, R$extents, plan_options(R, options))
   refuse_named_axes(ready$operands)
   ready$bearing <- any(vapply(ready$operands, is_bearing, NA))
+  ready$data <- lapply(ready$operands, `[[`, "data")
+  ready$waits <- which(vapply(ready$operands, function(operand) is.null(operand$data) && is.null(operand$from), NA))
   ready$options <- options
   cache$ready <- ready
   ready
@@ -44,11 +47,11 @@ expect_run <- function(R) {
   options <- call_options(R$settings)
   if (!is.null(R$pairs) || !may_be_compiled(options)) return(invisible())
   ready <- prepared(R, options)
-  r_expect(ready$plan, operand_data(ready$operands), ready$operands, R$extent, options)
+  r_expect(ready$plan, operand_data(ready), ready$operands, R$extent, options)
 }
 
-# Reduces data of all operands, or `given` data of some operands and the other operands' own data. What is kept with
-# data is kept with their `owners`, operands or NULL.
+# Reduces data of all operands, or `given` data of some operands, by default of those that wait for data, and the other
+# operands' own data. What is kept with data is kept with their `owners`, operands or NULL.
 run_reduction <- function(R, given_for = list(), given = list(), known = NULL, data = NULL, owners = NULL) {
   found <- run_pairs(R, given_for, given, known, data, owners)
   if (is.null(R$axes)) found else in_axes(found, R$axes)
@@ -58,8 +61,8 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
   options <- call_options(R$settings)
   ready <- prepared(R, options)
   if (is.null(data)) {
-    if (ready$bearing && !length(given_for)) return(as_results(R, lapply(members_of(R), reduction_node)))
-    data <- operand_data(ready$operands, given_for, given, known)
+    if (ready$bearing && !length(given)) return(as_results(R, lapply(members_of(R), reduction_node)))
+    data <- operand_data(ready, given_for, given, known)
   }
   pairs <- R$pairs
   if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
@@ -100,16 +103,16 @@ without_column <- function(result, at = length(dim(result))) {
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it. `known` keeps what has
 # been computed: several may read it.
-operand_data <- function(operands, given_for = list(), given = list(), known = NULL) {
-  data <- lapply(operands, `[[`, "data")
+operand_data <- function(ready, given_for = list(), given = list(), known = NULL) {
+  data <- ready$data
   if (length(given_for)) {
-    places <- match_operands(operands, given_for)
+    places <- match_operands(ready$operands, given_for)
     here <- !is.na(places)
     data[here] <- given[places[here]]
-  }
+  } else if (length(given)) data[ready$waits] <- given
   for (k in seq_along(data)) {
     if (!is.null(data[[k]])) next
-    operand <- operands[[k]]
+    operand <- ready$operands[[k]]
     if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
     known <- known %or% new.env(parent = emptyenv())
     data[[k]] <- saved_value(operand$from, given_for, given, known)

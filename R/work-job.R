@@ -42,7 +42,7 @@ whole_by_rows <- function(R) {
   if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; here it has all its data")
   options <- call_options(R$settings)
   ready <- prepared(R, options)
-  data <- operand_data(ready$operands)
+  data <- operand_data(ready)
   pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
   decided <- r_decide(ready$plan, data, ready$operands, R$extent, options, pairs)
   if (decided$grain == 0 || decided$folded) {

@@ -149,7 +149,8 @@ with_tolerance <- function(R, seconds, points = 20000, tol = 1e-6) {
   plan <- tryCatch(plan_of_approximation(state), kernweave_error = function(e) NULL)
   if (is.null(plan)) return(NULL)
   planned <- proc.time()[[3]] - started
-  work <- max(extent / K$extent[1:2]) * (plan$near_pairs + sum(plan$levels$work) / prices_of_pairs(state)[1])
+  price <- prices_of_pairs(state, gpu_of(call_options(K$settings)))[1]
+  work <- max(extent / K$extent[1:2]) * (plan$near_pairs + sum(plan$levels$work) / price)
   later <- seconds * work / prod(extent) + planned
   if (later > seconds / 5) return(NULL)
   paste0("With `tol = ", format(tol), "` this sum would take about ", format(later, digits = 1),

@@ -7,7 +7,7 @@ mapped <- function(n, D, seed = 1) {
 }
 # Series even of few points, where pairs would be less work.
 series_everywhere <- function(frame = parent.frame()) {
-  held("prices_of_pairs", function(state) c(1e4, 160000), frame)
+  held("prices_of_pairs", function(...) c(1e4, 160000), frame)
 }
 by_series <- function(approximate, ...) fit_control(dense_n = 0, approximate = approximate, ...)
 rms <- function(x) sqrt(mean(x^2))

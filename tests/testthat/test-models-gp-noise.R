@@ -22,7 +22,7 @@ errors_apart <- function(fit, other) {
 
 test_that("without noise an estimated nugget leaves the others where nugget = 0 has them, by all kinds of products", {
   skip_below("quick")
-  held("prices_of_pairs", function(state) c(1e4, 160000), environment())
+  held("prices_of_pairs", function(...) c(1e4, 160000), environment())
   for (nu in if (reaches("all")) c(0.5, 1.5, 2.5) else 2.5) {
     data <- calm(by_tier(150, 300, 500), nu)
     exact <- fitted_to(data, nu, nugget = 0)
@@ -83,7 +83,7 @@ test_that("a bound that cannot be lowered enough is told with what it does", {
 
 test_that("nugget = 0 by series is fitted where these are definite, and is else refused with what would do", {
   skip_below("quick")
-  held("prices_of_pairs", function(state) c(1e4, 160000), environment())
+  held("prices_of_pairs", function(...) c(1e4, 160000), environment())
   data <- calm(400, 1.5)
   smooth <- function(nugget) {
     gp_fit(data$x, data$y, kernel = kernel_spec("gaussian", scale = 0.2), variance = 1, nugget = nugget,

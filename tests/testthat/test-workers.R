@@ -55,8 +55,8 @@ test_that("points are sent once, a product sends its vector, and what is dropped
     expect_identical(K %*% b[, 1], first)
     expect_identical(w$known, known)  # nothing that stays was sent again
     product <- waiting_product(K, 1L)
-    ready <- prepared(product$reduction)
-    task <- list(job = serial_of(product$reduction$cache), dealt = "rows", rows = c(1, 2048), count = 4001,
+    ready <- prepared(product)
+    task <- list(job = serial_of(product$cache), dealt = "rows", rows = c(1, 2048), count = 4001,
                  data = data_of_tasks(ready$operands, list(x, y, b[, 1]), c(TRUE, FALSE, FALSE)))
     expect_lt(length(serialize(with_store(task, list(), names(needs_of(task))), NULL)), 8 * 3007 + 64000)
     expect_gt(min(w$bytes), 8 * length(y))
