@@ -16,8 +16,8 @@ namespace {
 // The levels of boxes that are bounded at a time.
 constexpr int kLevelsAtOnce = 4;
 
-// How much nearer, or farther, boxes are taken to be than they are: so much that no rounding, of functions whose last
-// bits go up and down either, puts a pair beyond the bound of its box. It costs a thousandth of the points.
+// The margin by which boxes are taken to be nearer, or farther, than they are: so large that no rounding, of functions
+// whose last bits go up and down either, puts a pair beyond the bound of its box. It costs a thousandth of the points.
 template <class T>
 constexpr T kMargin = sizeof(T) == 4 ? static_cast<T>(0x1p-10) : static_cast<T>(0x1p-20);
 

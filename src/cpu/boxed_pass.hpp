@@ -15,7 +15,7 @@ namespace kernweave {
 // --- boxed points ---------------------------------------------------------------------------------------------------
 // Holds the values that pairs read of the points of an axis, in the order of a tree of boxes.
 
-// How a panel lies: so many points side by side, of so many components each.
+// The layout of a panel: so many points side by side, of so many components each.
 struct PanelShape {
   std::int64_t wide;
   int components;

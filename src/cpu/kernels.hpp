@@ -27,8 +27,8 @@ enum class Space : std::uint8_t {
 };
 constexpr int kSpaces = 8;
 
-// How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
-// the same in all lanes.
+// The shape of a row: the order and the kinds of its operands. `other` is the operand in memory: a vector of lanes, or
+// one number a column, the same in all lanes.
 enum class Shape : std::uint16_t {
   // One argument
   alone = 0,  // strip = f(strip)
@@ -107,9 +107,8 @@ constexpr std::uint16_t code_of(Op op, Shape shape) {
 }
 constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
 
-// How a term is weighed: not at all; by a vector of lanes; by one number a column, or the same one in all; or by the
-// difference of two points, a vector that all columns share less a number, so that no gradient has to keep its
-// differences.
+// The weight of a term: none; a vector of lanes; one number a column, or the same one in all; or the difference of two
+// points, a vector that all columns share less a number, so that no gradient has to keep its differences.
 enum class Weight : std::uint16_t { none, vector, number, difference, count };
 
 constexpr bool takes_weights(Red red) {
@@ -144,7 +143,7 @@ enum Move : std::uint16_t {
   kStripEnd,
 };
 
-// How a reduction numbers its terms: along the sweep, or by places in the matrix of pairs.
+// The numbering of a reduction's terms: along the sweep, or by places in the matrix of pairs.
 enum Counted : std::uint8_t { kAlongSweep, kByPlace };
 struct Count {
   std::int64_t first;  // of the first column and lane

@@ -324,7 +324,7 @@ class Gpu : public Backend {
     return make_ready(std::move(written), std::move(devices), decision.loops.split, seconds);
   }
 
-  // How much longer than what is written out.
+  // Returns the time of an interpreted pass over that of code written for it.
   static double slower(const Interpretation& found) {
     return found.fused() ? kGpuFused * found.weight_blocks() : kGpuInterpreted;
   }
@@ -335,7 +335,7 @@ class Gpu : public Backend {
     return std::count_if(steps.begin(), steps.end(),
                          [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
   }
-  // Why the interpreter does not take a variant; empty if it does.
+  // Tells why the interpreter does not take a variant; empty if it does.
   static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {
     for (const OutputGroup& group : output_groups(variant)) {
       const PassExtents n = extents_of(group, sizes);

@@ -41,9 +41,9 @@ struct Course {
 };
 
 // --- trends --------------------------------------------------------------------------------------------------------
-// How the value of an operation changes as one argument grows: proved by the slopes of its row.
 
-// `uneven`: now this, now that, or not known. `flat`: not at all.
+// The trend of an operation's value as one argument grows, proved by the slopes of its row. `uneven`: now this, now
+// that, or not known. `flat`: no change.
 enum class Trend { uneven, flat, grows, falls };
 
 Trend opposite(Trend trend);

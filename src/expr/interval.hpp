@@ -7,7 +7,7 @@
 
 namespace kernweave {
 
-// How far a computed value may lie from the exact one, as a share of it, in float64 and in float32.
+// The largest relative error of a computed value, in float64 and in float32.
 constexpr double kOffDouble = 0x1p-48, kOffSingle = 0x1p-20;
 
 // All numbers from `least` to `most`. An end that is infinite stands for numbers however large.
