@@ -520,12 +520,12 @@ shared_types <- list(
                         "Passes", "PassRun", "Product", "Products", "ReadyPass", "Screen", "Strip", "Taken", "Unit",
                         "Written"),
   `on host and device` = c("Open", "Partners", "StayBefore"),
-  `in two libraries of CUDA` = "Status", `in two ready kernels` = "Number", `in two states` = "Sums",
+  `in two libraries of CUDA` = "Status", `in two states` = "Sums",
   `in the table and in instructions` = "Inputs")
 # Each lane has its mask and what that answers; a reduction may be an operator of arrays, on host and device.
 types_of_families <- c(Mask = 5, Answer = 2, Any = 2, ArgMin = 2, LogSumExp = 2, Max = 2, Mean = 2, Min = 3, Prod = 3,
                        Sum = 3)
-types_named_twice <- 28
+types_named_twice <- 27
 
 type_names <- function() {
   opens <- paste0("^\\s*(?:template\\s*<.*>\\s*)?(?:struct|class|enum(?: class)?)\\s+(?:alignas\\([^)]*\\)\\s*)?",

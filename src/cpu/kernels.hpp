@@ -1,7 +1,6 @@
 // The kernels of each instruction set: the language of the strip machine, the machine, and the states of its lanes.
 #pragma once
 #include <cstdint>
-#include "kernweave/chain.hpp"
 #include "kernweave/names.hpp"
 
 namespace kernweave {
@@ -212,7 +211,7 @@ struct StateKernel {
   void (*lane_restart)(void* state);  // of states that add: as if nothing had been added
   void (*lane_look)(void* state);     // begins the sample: terms are not taken in until lane_end_look()
   void (*lane_end_look)(void* state);
-  void (*lane_names)(void* state, const long long* names);  // of states that note places (red/term_order.hpp)
+  void (*lane_names)(void* state, const long long* names);  // of states that note places (red/state.hpp)
   double (*lane_limit)(const void* state);                  // limit() in the lane in which most terms matter; NaN: all
   std::int64_t row_bytes;
   std::int64_t (*row_storage)(int places);

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "cpu/boxed_pass.hpp"
-#include "cpu/cpu.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/limits.hpp"
 #include "cpu/pass.hpp"

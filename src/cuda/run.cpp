@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
 #include "cuda/limits.hpp"
 #include "cuda/pass_run.hpp"

@@ -5,9 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "cpu/cpu.hpp"
-#include "cuda/cuda.hpp"
-#include "reference/reference.hpp"
+#include "schedule/backend.hpp"
 
 namespace kernweave {
 

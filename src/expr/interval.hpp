@@ -3,7 +3,7 @@
 #pragma once
 #include <cmath>
 
-#include "kernweave/names.hpp"
+#include "expr/table.hpp"
 
 namespace kernweave {
 
@@ -63,7 +63,7 @@ struct Interval {
 
   // Comparisons with NaN are false.
   using L = Interval;
-#include "expr/outline-inl.hpp"
+  KW_PROVES_ROWS(L);
 
   friend L floor(const L& a), ceiling(const L& a), trunc(const L& a), lgamma(const L& a), gamma(const L& a),
       digamma(const L& a), trigamma(const L& a);

@@ -1,6 +1,6 @@
-// Carries out the calls of a chain (chain.hpp) in any lane.
+// Carries out the calls of a chain (names.hpp) in any lane.
 #pragma once
-#include "chain.hpp"
+#include "names.hpp"
 #include "ops.hpp"
 
 namespace kernweave {
