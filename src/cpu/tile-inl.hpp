@@ -170,7 +170,7 @@ constexpr StateKernel state_kernels[] = {
 template <class T>
 constexpr TileKernel tile_kernel() {
   using M = Machine<T>;
-  using S = Steps<T>;
+  using S = StripSteps<T>;
   return {M::kVectors,
           M::kColumns,
           Pack<T>::kLanes,

@@ -53,7 +53,7 @@ double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& size
 // Computes the seconds for points that pairs read twice, scaled and as they are.
 double rereading_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, const GpuMachine& machine) {
   const int more = column_numbers(plan, variant) - column_numbers(plan, plan.variants.back());
-  if (variant.form != Variant::Form::scaled || more <= 0) return 0;
+  if (variant.form != Variant::Algebra::scaled || more <= 0) return 0;
   return sizes.pairs() * kGpuInstructionsOfNumber * more / machine.rate(in_float32(plan));
 }
 
