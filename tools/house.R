@@ -525,7 +525,7 @@ shared_types <- list(
 # Each lane has its mask and what that answers; a reduction may be an operator of arrays, on host and device.
 types_of_families <- c(Mask = 5, Answer = 2, Any = 2, ArgMin = 2, LogSumExp = 2, Max = 2, Mean = 2, Min = 3, Prod = 3,
                        Sum = 3)
-types_named_twice <- 16
+types_named_twice <- 15
 
 type_names <- function() {
   opens <- paste0("^\\s*(?:template\\s*<.*>\\s*)?(?:struct|class|enum(?: class)?)\\s+(?:alignas\\([^)]*\\)\\s*)?",

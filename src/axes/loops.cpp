@@ -23,9 +23,9 @@ constexpr double kLanesOfStrip = 16, kColumnsOfStart = 4;
 // Components that one axis may become. With more components, states no longer fit the cache.
 constexpr double kMostComponents = 1024;
 
-class Search {
+class NestSearch {
  public:
-  explicit Search(const IndexFormula& formula) : f_(formula) {
+  explicit NestSearch(const IndexFormula& formula) : f_(formula) {
     for (int axis = 0; axis < static_cast<int>(f_.extents.size()); ++axis)
       if (std::find(f_.kept.begin(), f_.kept.end(), axis) == f_.kept.end()) folded_.push_back(axis);
   }
@@ -136,6 +136,6 @@ class Search {
 
 }  // namespace
 
-std::vector<Nest> nests_of(const IndexFormula& formula) { return Search(formula).all(); }
+std::vector<Nest> nests_of(const IndexFormula& formula) { return NestSearch(formula).all(); }
 
 }  // namespace kernweave::axes

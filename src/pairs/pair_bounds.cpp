@@ -15,9 +15,10 @@ namespace {
 constexpr std::int64_t kStretch = 32;
 
 // The bounds of data, or of row numbers. They allow for the rounding of the numbers that pairs compute with.
-class Numbers {
+class DataBounds {
  public:
-  Numbers(const double* data, std::int64_t count, bool single) : data_(data), off_(single ? kOffSingle : kOffDouble) {
+  DataBounds(const double* data, std::int64_t count, bool single)
+      : data_(data), off_(single ? kOffSingle : kOffDouble) {
     double largest = 0;
     bool halves = true;
     for (std::int64_t at = 0; data && at < count; ++at) {
@@ -55,7 +56,7 @@ class Numbers {
   bool whole_ = true;
 };
 
-std::vector<std::vector<Interval>> levels_of(const Numbers& numbers, const Order& order, std::int64_t points) {
+std::vector<std::vector<Interval>> levels_of(const DataBounds& numbers, const Order& order, std::int64_t points) {
   std::vector<std::vector<Interval>> levels(1);
   for (std::int64_t p = 0; p < points; p += kStretch)
     levels[0].push_back(numbers.over(order, {p, std::min(p + kStretch, points)}));
@@ -84,10 +85,10 @@ PairBounds::PairBounds(Expr allowed, bool single, const std::vector<View>& data,
       step.axis = v.axis;
       const std::int64_t points = along_i ? rows : columns;
       if ((along_i || v.axis == Axis::j) && (counts || (view->data && view->rows == points))) {
-        const Numbers numbers(counts ? nullptr : view->data, points, single);
+        const DataBounds numbers(counts ? nullptr : view->data, points, single);
         step.known = {levels_of(numbers, along_i ? order_i : order_j, points), points};
       } else if (v.axis == Axis::param && view && view->data) {
-        step.known = {{{Numbers(view->data, 1, single).over({}, {0, 1})}}, 1};
+        step.known = {{{DataBounds(view->data, 1, single).over({}, {0, 1})}}, 1};
       }
     }
     places[f.get()] = steps_.size();
@@ -98,7 +99,7 @@ PairBounds::PairBounds(Expr allowed, bool single, const std::vector<View>& data,
 
 Interval PairBounds::value(const BoundStep& step, const Range& rows, const Range& columns) const {
   const Op op = step.node->op;
-  if (op == Op::Number) return Numbers(&step.node->number, 1, single_).over({}, {0, 1});
+  if (op == Op::Number) return DataBounds(&step.node->number, 1, single_).over({}, {0, 1});
   if (op == Op::Var) {
     if (step.known.points == 0) return Interval::anything();
     if (step.axis == Axis::param) return step.known.levels[0][0];
