@@ -4,7 +4,7 @@ LIB   := .lib
 STAMP := $(LIB)/.installed
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-# What an installation is made from; what configure and the compiler leave there is not.
+# The files that an installation is made from, without those that configure and the compiler leave there.
 SOURCES := DESCRIPTION NAMESPACE configure $(shell find R src inst tests/windows -type f \
   ! -name '*.o' ! -name '*.so' ! -name '*.fatbin' ! -path src/Makevars ! -name symbols.rds ! -name configured.dcf)
 
@@ -16,7 +16,7 @@ ifneq ($(shell locale charmap 2>/dev/null),UTF-8)
 export LC_ALL := C.UTF-8
 endif
 
-# Who has no flags of his own gets R's without debug information.
+# R's flags without debug information, unless the user has flags of their own.
 ifeq ($(R_MAKEVARS_USER)$(wildcard $(HOME)/.R/Makevars*),)
 export R_MAKEVARS_USER := $(CURDIR)/tools/Makevars
 endif

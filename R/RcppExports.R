@@ -17,10 +17,6 @@ r_as_integers <- function(x) {
     .Call(`_kernweave_r_as_integers`, x)
 }
 
-r_as_places <- function(x) {
-    .Call(`_kernweave_r_as_places`, x)
-}
-
 r_reduce <- function(x, columns, op, segments, skip, init, stays, threads) {
     .Call(`_kernweave_r_reduce`, x, columns, op, segments, skip, init, stays, threads)
 }
@@ -365,8 +361,8 @@ r_conditional_local <- function(entries, data, places) {
     .Call(`_kernweave_r_conditional_local`, entries, data, places)
 }
 
-r_order <- function(columns, decreasing, segments, nearly, nan_apart, ties, threads) {
-    .Call(`_kernweave_r_order`, columns, decreasing, segments, nearly, nan_apart, ties, threads)
+r_order <- function(columns, decreasing, segments, nearly, threads) {
+    .Call(`_kernweave_r_order`, columns, decreasing, segments, nearly, threads)
 }
 
 r_take <- function(x, order) {
@@ -485,7 +481,7 @@ r_set <- function(x, y, op, multiset, threads) {
     .Call(`_kernweave_r_set`, x, y, op, multiset, threads)
 }
 
-r_join <- function(columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads) {
-    .Call(`_kernweave_r_join`, columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads)
+r_join <- function(columns, keep_x, keep_y, missing_match, most_mb, threads) {
+    .Call(`_kernweave_r_join`, columns, keep_x, keep_y, missing_match, most_mb, threads)
 }
 

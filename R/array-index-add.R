@@ -163,7 +163,8 @@ slice_numbers <- function(index, extent) {
 index_of_plan <- function(plan) {
   if (is.null(plan)) abort("input", "`index` is not given")
   plan <- check_groups(plan)
-  if (is.null(plan$codes)) rep(plan$labels, diff(plan$offsets)) else r_take(plan$labels, plan$codes)
+  plan$kept$index <- plan$kept$index %or%
+    if (is.null(plan$codes)) rep(plan$labels, diff(plan$offsets)) else r_take(plan$labels, plan$codes)
 }
 
 check_groups <- function(plan) {

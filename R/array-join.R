@@ -60,12 +60,12 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
     abort("shape", "keys have as many columns in both tables: `x` has ", length(x), ", `y` has ", length(y))
   }
   keys <- Map(join_keys, x, y, names(x), names(y))
-  r_join(unname(keys), length(x[[1]]), type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match",
-         option("max_dense_mb"), array_threads())
+  r_join(keys, type %in% c("left", "outer"), type %in% c("right", "outer"), na == "match", option("max_dense_mb"),
+         array_threads())
 }
 
-# Numbers that are equal where keys are: those of x and of y, or in one vector those of x and then those of y.
-# Characters need no order: each becomes the place where it is first.
+# Numbers of x and of y that are equal where keys are. Characters need no order: each becomes the place where it is
+# first.
 join_keys <- function(x, y, x_label, y_label) {
   alike <- is.factor(x) && is.factor(y) && identical(levels(x), levels(y))
   text <- function(v) is.character(v) || is.factor(v)
@@ -73,7 +73,7 @@ join_keys <- function(x, y, x_label, y_label) {
   both <- c(as.character(x), as.character(y))
   first <- match(both, both)
   if (anyNA(both)) first[is.na(both)] <- NA
-  first
+  list(first[seq_along(x)], first[length(x) + seq_along(y)])
 }
 
 # Columns of the same names in another order, or data frames of other names, are a slip that would match what does not

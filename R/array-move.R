@@ -104,12 +104,12 @@ par_insert <- function(x, values, after = length(x)) {
           count_text(length(values), "item"))
   }
   check_same_class(x, values)
-  insert <- function(x, values, places) r_insert(x, values, after, places, array_threads())
-  if (!has_plain_items(x) || !has_plain_items(values)) return(c(x, values)[insert(x, values, TRUE)])
+  places <- function() r_insert(x, as_count(length(x) + seq_along(values)), after, TRUE, array_threads())
+  if (!has_plain_items(x) || !has_plain_items(values)) return(c(x, values)[places()])
   type <- typeof(c(unclass(x)[0], unclass(values)[0]))
-  out <- insert(as_type(x, type), as_type(values, type), FALSE)
+  out <- r_insert(as_type(x, type), as_type(values, type), after, FALSE, array_threads())
   if (!is.null(names(x)) || !is.null(names(values))) {
-    out <- r_dress(out, list(names = c(names_or_none(x), names_or_none(values))[insert(x, values, TRUE)]))
+    out <- r_dress(out, list(names = c(names_or_none(x), names_or_none(values))[places()]))
   }
   like_items(out, x)
 }

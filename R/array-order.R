@@ -83,9 +83,8 @@ take_rows <- function(x, rows) {
   else x[rows]
 }
 
-# Orders rows. With `ties` also tells, as raw numbers, whether a row is tied with the row before.
-order_of <- function(keys, decreasing = FALSE, segments = NULL, nearly = 0, ties = FALSE) {
-  r_order(keys, decreasing, segments, nearly, FALSE, ties, array_threads())
+order_of <- function(keys, decreasing = FALSE, segments = NULL, nearly = 0) {
+  r_order(keys, decreasing, segments, nearly, array_threads())
 }
 
 check_decreasing <- function(decreasing, columns) {

@@ -192,10 +192,11 @@ engine_operator <- function(op, values, init) {
 # Converts the engine's doubles to the type that base R returns.
 as_result <- function(found, op, values, init) {
   if (op %in% c("any", "all")) return(as.logical(found))
-  if (op %in% c("argmin", "argmax")) return(r_as_places(found))
-  if (!op %in% c("sum", "min", "max", "range") || is.double(values) || is.double(init)) return(found)
+  places <- op %in% c("argmin", "argmax")
+  if (!places && (!op %in% c("sum", "min", "max", "range") || is.double(values) || is.double(init))) return(found)
   whole <- r_as_integers(found)
-  if (whole$overflow) found else whole$values
+  if (!whole$overflow) return(whole$values)
+  if (places) replace(found, is.nan(found), NA) else found
 }
 
 # Gives a result its dimensions and names.

@@ -107,18 +107,13 @@ segments_by <- function(by) {
   if (is.data.frame(by) || is.list(by) || !is.atomic(by) || length(dim(by)) > 1 || is.complex(by) || is.null(by)) {
     abort("input", "`by` must be a vector or a factor, not ", describe(by))
   }
-  found <- r_group(as.vector(unclass(by)), array_threads())
-  if (!is.null(found)) {
-    labels <- if (is.factor(by)) levels(by)[found$keys] else found$keys
-    return(new_segments(found$offsets, found$codes, labels_like(labels, by), found$order))
-  }
-  # Keys that cannot be counted are sorted.
-  found <- order_of(list(key_numbers(check_key(by, "`by`"))), ties = TRUE)
-  heads <- which(found$tied == 0)
-  offsets <- as_count(c(heads - 1, length(by)))
-  codes <- integer(length(by))
-  codes[found$order] <- rep.int(seq_along(heads), diff(offsets))
-  new_segments(offsets, codes, labels_like(by[found$order[heads]], by), found$order)
+  texts <- if (is.character(by)) sort(unique(by), method = "radix")
+  numbers <- if (is.null(texts)) check_key(by, "`by`") else match(by, texts)
+  if (!inherits(by, "integer64")) numbers <- as.vector(unclass(numbers))
+  found <- r_group(numbers, array_threads())
+  keys <- found$keys %or% r_take(numbers, found$heads)
+  labels <- if (is.null(texts)) if (is.factor(by)) levels(by)[keys] else keys else texts[keys]
+  new_segments(found$offsets, found$codes, labels_like(labels, by), found$order)
 }
 
 # Labels of the class of what they are of, without names.

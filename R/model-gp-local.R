@@ -1,7 +1,7 @@
 # Errors of predictions by the observations nearest to each place, which are never too small, and an audit of how much
 # they are too large; local kriging, whose means are by these as well.
 
-# How `predict()` finds errors: NULL, exactly, or by so many neighbours, with what the audit says of them.
+# Returns the audit of errors by neighbours that `predict()` takes; NULL if it computes errors exactly.
 errors_by_neighbours <- function(object, method, neighbours) {
   if (method == "exact" || !has_distance(object$data$kernel)) return(NULL)
   model <- object$data

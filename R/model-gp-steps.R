@@ -7,9 +7,9 @@ next_theta <- function(at, model, bounds) {
   within_bounds(at$theta + limited_step(at$information, at$score, free_directions(at, model, bounds), 0), model, bounds)
 }
 
-# How many standard errors the score is from nought: the root of twice what a step promises. A nugget of nearly nothing
-# has a score of nearly nothing and less information still; without a limit it would seem to be many standard errors
-# away, from wherever it falls.
+# Returns the distance of the score from nought, in standard errors: the root of twice what a step promises. A nugget of
+# nearly nothing has a score of nearly nothing and less information still; without a limit it would seem to be many
+# standard errors away, from wherever it falls.
 decrement_of <- function(at, H, model, bounds) {
   move <- limited_step(H, at$score, free_directions(at, model, bounds), 0)
   sqrt(max(0, sum(move * (2 * at$score - as.vector(H %*% move)))))

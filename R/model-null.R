@@ -15,7 +15,7 @@ replicate_p <- function(statistic, replicates, exhaustive) {
 # p = 1 / few_relabellings. Its tail would go below the least p-value that few relabellings can give.
 few_relabellings <- 1000
 
-# How many relabellings there may be: R of null = "permutation".
+# Returns the largest number of relabellings: R of null = "permutation".
 most_relabellings <- function(null, R) if (null == "moments") few_relabellings else check_replicates(R)
 
 # All distinct arrangements of labels, within strata, a column each; NULL if there are more than `most`. `alike` has the

@@ -1,4 +1,4 @@
-# What torch.index_add_ takes for the shapes of bench/arrays_gpu.R, in place, by events: medians, as lines of a file.
+# Measures torch.index_add_ for the shapes of bench/arrays_gpu.R, in place, by events: medians, as lines of a file.
 # Calls of few items follow each other: a share of twenty.
 #
 #   python3 bench/index_add_torch.py OUT.csv [least items] [most items]

@@ -1,4 +1,4 @@
-# How well criteria choose the penalty of kernel_ridge() and of rbf_interpolate(): squared errors of ten-fold
+# Compares criteria that choose the penalty of kernel_ridge() and of rbf_interpolate(): squared errors of ten-fold
 # cross-validation, the penalty chosen within each part, as multiples of those of the best penalty of a grid, the same
 # for all parts. Data are those of R and its packages with 20 to 500 rows, of which at most 250 are taken at random.
 #   Rscript bench/penalty.R [repeats] [the first data sets only]

@@ -1,5 +1,5 @@
-# How time falls with the number of threads, beside the yardstick's: Rscript bench/scaling.R [points]. The ratio of
-# "one thread" is the gain, that of "yardstick" the share of its speed.
+# Measures the fall of time with the number of threads, beside the yardstick's: Rscript bench/scaling.R [points]. The
+# ratio of "one thread" is the gain, that of "yardstick" the share of its speed.
 
 source("bench/clock.R")
 source("bench/cases.R")

@@ -35,7 +35,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_offsets
-List r_offsets(SEXP counts, int threads);
+SEXP r_offsets(SEXP counts, int threads);
 RcppExport SEXP _kernweave_r_offsets(SEXP countsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -46,22 +46,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_as_integers
-List r_as_integers(SEXP x);
+SEXP r_as_integers(SEXP x);
 RcppExport SEXP _kernweave_r_as_integers(SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     rcpp_result_gen = Rcpp::wrap(r_as_integers(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_as_places
-SEXP r_as_places(SEXP x);
-RcppExport SEXP _kernweave_r_as_places(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_as_places(x));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -83,7 +73,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_scan
-List r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type, int threads);
+SEXP r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type, int threads);
 RcppExport SEXP _kernweave_r_scan(SEXP xSEXP, SEXP columnsSEXP, SEXP opSEXP, SEXP segmentsSEXP, SEXP exclusiveSEXP, SEXP initSEXP, SEXP typeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -790,7 +780,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_index_add
-List r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, NumericVector extents, NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, bool plan_alone, int threads);
+SEXP r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, NumericVector extents, NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan, bool plan_alone, int threads);
 RcppExport SEXP _kernweave_r_index_add(SEXP xSEXP, SEXP ownSEXP, SEXP typeSEXP, SEXP indexSEXP, SEXP sourceSEXP, SEXP extentsSEXP, SEXP stepsSEXP, SEXP alphaSEXP, SEXP opSEXP, SEXP includeSEXP, SEXP reproducibleSEXP, SEXP planSEXP, SEXP plan_aloneSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -922,7 +912,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_walk
-List r_walk(SEXP offsets, double total, int threads);
+SEXP r_walk(SEXP offsets, double total, int threads);
 RcppExport SEXP _kernweave_r_walk(SEXP offsetsSEXP, SEXP totalSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1056,18 +1046,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_order
-SEXP r_order(List columns, LogicalVector decreasing, SEXP segments, double nearly, bool nan_apart, bool ties, int threads);
-RcppExport SEXP _kernweave_r_order(SEXP columnsSEXP, SEXP decreasingSEXP, SEXP segmentsSEXP, SEXP nearlySEXP, SEXP nan_apartSEXP, SEXP tiesSEXP, SEXP threadsSEXP) {
+SEXP r_order(List columns, LogicalVector decreasing, SEXP segments, double nearly, int threads);
+RcppExport SEXP _kernweave_r_order(SEXP columnsSEXP, SEXP decreasingSEXP, SEXP segmentsSEXP, SEXP nearlySEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< List >::type columns(columnsSEXP);
     Rcpp::traits::input_parameter< LogicalVector >::type decreasing(decreasingSEXP);
     Rcpp::traits::input_parameter< SEXP >::type segments(segmentsSEXP);
     Rcpp::traits::input_parameter< double >::type nearly(nearlySEXP);
-    Rcpp::traits::input_parameter< bool >::type nan_apart(nan_apartSEXP);
-    Rcpp::traits::input_parameter< bool >::type ties(tiesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_order(columns, decreasing, segments, nearly, nan_apart, ties, threads));
+    rcpp_result_gen = Rcpp::wrap(r_order(columns, decreasing, segments, nearly, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1424,7 +1412,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_search_both
-List r_search_both(SEXP needles, SEXP haystack, bool equal_too, int threads);
+SEXP r_search_both(SEXP needles, SEXP haystack, bool equal_too, int threads);
 RcppExport SEXP _kernweave_r_search_both(SEXP needlesSEXP, SEXP haystackSEXP, SEXP equal_tooSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1451,18 +1439,17 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_join
-List r_join(List columns, double x_rows, bool keep_x, bool keep_y, bool missing_match, double most_mb, int threads);
-RcppExport SEXP _kernweave_r_join(SEXP columnsSEXP, SEXP x_rowsSEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP, SEXP most_mbSEXP, SEXP threadsSEXP) {
+SEXP r_join(List columns, bool keep_x, bool keep_y, bool missing_match, double most_mb, int threads);
+RcppExport SEXP _kernweave_r_join(SEXP columnsSEXP, SEXP keep_xSEXP, SEXP keep_ySEXP, SEXP missing_matchSEXP, SEXP most_mbSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< List >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< double >::type x_rows(x_rowsSEXP);
     Rcpp::traits::input_parameter< bool >::type keep_x(keep_xSEXP);
     Rcpp::traits::input_parameter< bool >::type keep_y(keep_ySEXP);
     Rcpp::traits::input_parameter< bool >::type missing_match(missing_matchSEXP);
     Rcpp::traits::input_parameter< double >::type most_mb(most_mbSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_join(columns, x_rows, keep_x, keep_y, missing_match, most_mb, threads));
+    rcpp_result_gen = Rcpp::wrap(r_join(columns, keep_x, keep_y, missing_match, most_mb, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1472,7 +1459,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
     {"_kernweave_r_offsets", (DL_FUNC) &_kernweave_r_offsets, 2},
     {"_kernweave_r_as_integers", (DL_FUNC) &_kernweave_r_as_integers, 1},
-    {"_kernweave_r_as_places", (DL_FUNC) &_kernweave_r_as_places, 1},
     {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 8},
     {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 8},
     {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 1},
@@ -1559,7 +1545,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
     {"_kernweave_r_nearest_before", (DL_FUNC) &_kernweave_r_nearest_before, 3},
     {"_kernweave_r_conditional_local", (DL_FUNC) &_kernweave_r_conditional_local, 3},
-    {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 7},
+    {"_kernweave_r_order", (DL_FUNC) &_kernweave_r_order, 5},
     {"_kernweave_r_take", (DL_FUNC) &_kernweave_r_take, 2},
     {"_kernweave_r_sort", (DL_FUNC) &_kernweave_r_sort, 4},
     {"_kernweave_r_group", (DL_FUNC) &_kernweave_r_group, 2},
@@ -1589,7 +1575,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_search", (DL_FUNC) &_kernweave_r_search, 5},
     {"_kernweave_r_search_both", (DL_FUNC) &_kernweave_r_search_both, 4},
     {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
-    {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 7},
+    {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
     {NULL, NULL, 0}
 };
 

@@ -1,27 +1,55 @@
-// Finds where arrays lie and lends them to a device for a call; verbs of numbers, offsets, reductions, scans.
+// Finds where arrays lie, reads them there and makes vectors of R of results; verbs of numbers, reductions, scans.
 #include "r_arrays.hpp"
 
 #include <cmath>
 #include <map>
 
-#include "arrays/pieces.hpp"
-#include "arrays/reduce.hpp"
+#include "arrays/cuda/verbs.hpp"
 #include "device/driver.hpp"
 
 namespace kernweave {
 namespace {
+
 // The device on which a vector lies, by its number; -1 for none.
 int device_number(SEXP vector) {
   const Kept* const kept = resident(vector);
   return !kept || kept->copies.empty() ? -1 : kept->copies.begin()->first;
 }
 
-bool carries_out_verbs(int number) {
-  static std::map<int, bool> found;
-  const arrays::cuda::Verbs* const verbs = arrays::cuda::compiled_verbs();
-  if (!verbs || device::opened_by_parent()) return false;
+// Null where the verbs were not compiled at installation, or the device does not carry them out.
+const arrays::Verbs* verbs_of(int number) {
+  static std::map<int, std::unique_ptr<arrays::Verbs>> found;
+  if (number < 0 || device::opened_by_parent()) return nullptr;
   const auto at = found.find(number);
-  return at != found.end() ? at->second : found.emplace(number, verbs->ready(device::open(number))).first->second;
+  if (at != found.end()) return at->second.get();
+  return found.emplace(number, arrays::cuda::verbs_on(device::open(number))).first->second.get();
+}
+
+bool on_gpu(SEXP x) {
+  return (TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP) && !Rf_isObject(x) && verbs_of(device_number(x));
+}
+
+bool all_on_gpu(const std::vector<SEXP>& vectors, Index most) {
+  for (const SEXP x : vectors) most = on_gpu(x) ? most - Rf_xlength(x) : -1;
+  return !vectors.empty() && most >= 0;
+}
+
+// Prepares an array that the CPU is about to read. Numbers on a device come to R, which is said once. A file that has
+// changed is noticed here, where C++ unwinds.
+void read_here(SEXP x) {
+  const Kept* const kept = resident(x);
+  if (!kept && ALTREP(x) && TYPEOF(x) == REALSXP) numbers_on_host(x);
+  if (kept && !kept->copies.empty()) own_function("wherever")(x);
+}
+
+// Numbers of logicals and integers, doubles, integer64.
+Column column_at(SEXP x, const void* at) {
+  Column column;
+  if (TYPEOF(x) != REALSXP) column.integers = static_cast<const int*>(at);
+  else if (Rf_inherits(x, "integer64")) column.longs = static_cast<const std::int64_t*>(at);
+  else column.doubles = static_cast<const double*>(at);
+  column.count = static_cast<Index>(Rf_xlength(x));
+  return column;
 }
 
 }  // namespace
@@ -40,50 +68,22 @@ double number_at(SEXP x, Index k) {
   return number;
 }
 
-bool on_gpu(SEXP x) {
-  const int number = device_number(x);
-  return number >= 0 && (TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP) && !Rf_isObject(x) && carries_out_verbs(number);
-}
+// --- on a device ----------------------------------------------------------------------------------------------------
 
-bool has_attributes(SEXP x) { return !RObject(x).attributeNames().empty(); }
-
-bool plain_on_gpu(SEXP x) { return on_gpu(x) && !has_attributes(x) && Rf_xlength(x) <= kMostInt; }
-
-bool both_on_gpu(SEXP x, SEXP y) {
-  return TYPEOF(x) == TYPEOF(y) && plain_on_gpu(x) && plain_on_gpu(y) && Rf_xlength(x) + Rf_xlength(y) <= kMostInt;
-}
-
-void read_here(SEXP x) {
-  const Kept* const kept = resident(x);
-  if (!kept && ALTREP(x) && TYPEOF(x) == REALSXP) numbers_on_host(x);
-  if (!kept || kept->copies.empty()) return;
-  own_function("wherever")(x);
-}
-
-OnDevice::OnDevice(SEXP vector) : gpu_(&device::open(device_number(vector))) {}
-
-device::Pointer OnDevice::place_of(SEXP vector) {
-  const View view{nullptr, Rf_xlength(vector), 1, resident(vector)};
-  if (has_copy(view, *gpu_)) return kept_copy(view, gpu_);
+device::Block OnDevice::sent(SEXP vector) const {
   const void* const numbers = numbers_unwinding(vector);
   const std::size_t bytes = static_cast<std::size_t>(Rf_xlength(vector)) * bytes_of_item(vector);
   gpu_->enter();
-  sent_.push_back(gpu_->allocate(bytes, "the data"));
-  gpu_->upload(sent_.back().at(), numbers, bytes);
-  return sent_.back().at();
+  device::Block block = gpu_->allocate(bytes, "the data");
+  gpu_->upload(block.at(), numbers, bytes);
+  return block;
 }
 
 Whole OnDevice::whole(SEXP vector) {
-  if (Rf_isNull(vector)) return {};
-  const device::Pointer at = place_of(vector);
-  const bool real = TYPEOF(vector) == REALSXP;
-  return {real ? nullptr : device::address<const int>(at), real ? device::address<const double>(at) : nullptr,
-          static_cast<Index>(Rf_xlength(vector))};
-}
-
-arrays::Items OnDevice::items(SEXP vector, SEXP order) {
-  const Whole numbers = whole(vector);
-  return {numbers.integers, numbers.doubles, whole(order), NA_INTEGER, NA_REAL};
+  const View view{nullptr, Rf_xlength(vector), 1, resident(vector)};
+  if (has_copy(view, *gpu_)) return column_at(vector, device::address<void>(kept_copy(view, gpu_)));
+  sent_.push_back(sent(vector));
+  return column_at(vector, at<void>(sent_.back()));
 }
 
 SEXP OnDevice::vector(SEXPTYPE type, device::Block block, Index count) const {
@@ -93,45 +93,180 @@ SEXP OnDevice::vector(SEXPTYPE type, device::Block block, Index count) const {
   return made;
 }
 
-SEXP OnDevice::copied(SEXP x) {
-  return moved(x, Rf_xlength(x), [&](const Moved& m) {
-    verbs().copy_numbers(gpu(), m.from, static_cast<std::size_t>(m.count * m.bytes), m.to);
-  });
+// --- calls ----------------------------------------------------------------------------------------------------------
+
+const void* Call::first(SEXP x) {
+  if (there_) {
+    const Whole whole = there_->whole(x);
+    return whole.integers ? static_cast<const void*>(whole.integers) : whole.doubles;
+  }
+  read_here(x);
+  return DATAPTR_RO(x);
 }
 
-SEXP sent_to(SEXP x, SEXP like) {
-  return on_device_of(like, [&](OnDevice& here) { return here.copied(x); });
+Column Call::column(SEXP x) { return Rf_isNull(x) ? Column() : column_at(x, first(x)); }
+
+Whole Call::of_type(SEXP x, SEXPTYPE type) {
+  const Column numbers = column(x);
+  if (type != REALSXP || !numbers.integers) return numbers;
+  void* to;
+  held_.push_back(fresh(REALSXP, numbers.count, &to));
+  verbs_.to_doubles(numbers.integers, numbers.count, numbers_at(REALSXP, to));
+  return {nullptr, static_cast<const double*>(to), numbers.count};
 }
 
-SEXP taken_on_gpu(SEXP x, SEXP order) {
-  return on_device_of(x, [&](OnDevice& here) -> SEXP {
-    const Whole rows = here.whole(order), items = here.whole(x);
-    return here.moved(x, rows.count, [&](const Moved& m) {
-      here.verbs().take_items(here.gpu(), items, rows.integers, rows.count, m.to);
-    });
-  });
+arrays::Items Call::items(SEXP x) {
+  const Column numbers = column(x);
+  return {numbers.integers, numbers.doubles, {}, NA_INTEGER, NA_REAL};
 }
 
-SEXP order_on_gpu(const List& columns, const LogicalVector& decreasing, SEXP offsets) {
-  return on_device_of(columns[0], [&](OnDevice& here) -> SEXP {
-    arrays::cuda::OrderOf task;
-    for (R_xlen_t c = 0; c < columns.size(); ++c) {
-      task.columns.push_back(here.whole(columns[c]));
-      task.decreasing.push_back(decreasing[c % decreasing.size()]);
+SEXP Call::lent(SEXP plan, const char* name, SEXP x) {
+  if (!there_ || Rf_isNull(x) || on_gpu(x)) return x;
+  Environment kept = List(plan)["kept"];
+  const std::string key = std::string(name) + "_there";
+  if (!kept.exists(key))
+    kept[key] = RObject(there_->vector(static_cast<SEXPTYPE>(TYPEOF(x)), there_->sent(x), Rf_xlength(x)));
+  return kept[key];
+}
+
+// The numbers of items, segment after segment, each segment's ascending; NULL where items lie so. Found out once.
+SEXP Call::order_of(const List& plan) const {
+  const SEXP codes = plan["codes"];
+  if (Rf_isNull(codes)) return R_NilValue;
+  Environment kept = plan["kept"];
+  if (!kept.exists("order") || Rf_isNull(kept["order"])) {
+    const Index n = Rf_xlength(codes);
+    const SEXPTYPE type = n <= kMostInt ? INTSXP : REALSXP;
+    const RObject order = Rf_allocVector(type, static_cast<R_xlen_t>(n));
+    const SEXP offsets = plan["offsets"];
+    host_.group_order(INTEGER_RO(codes), n, column_at(offsets, DATAPTR_RO(offsets)),
+                      numbers_at(type, kernweave::numbers_of(order)));
+    kept["order"] = order;
+  }
+  return kept["order"];
+}
+
+arrays::Segments Call::segments(SEXP plan, bool by_codes) {
+  const List parts(plan);
+  const SEXP offsets = parts["offsets"], codes = parts["codes"];
+  arrays::Segments found;
+  const Index count = Rf_xlength(offsets) - 1;
+  found.offsets = part(plan, "offsets", offsets);
+  found.items = there_ ? static_cast<Index>(number_at(offsets, count)) : found.offsets[count];
+  if (by_codes && !there_ && 4 * count <= found.items && !Rf_isNull(codes)) found.codes = INTEGER_RO(codes);
+  else found.order = part(plan, "order", order_of(parts));
+  return found;
+}
+
+// Reads what a plan has, without a word where that lies elsewhere.
+Whole Call::part(SEXP plan, const char* name, SEXP x) {
+  if (Rf_isNull(x)) return {};
+  return there_ ? there_->whole(lent(plan, name, x)) : column_at(x, DATAPTR_RO(x));
+}
+
+RObject Call::fresh(SEXPTYPE type, Index count, void** at) const {
+  if (there_) {
+    device::Block block = there_->gpu().allocate(static_cast<std::size_t>(count) * (type == REALSXP ? 8 : 4),
+                                                 "the result");
+    *at = OnDevice::at<void>(block);
+    return there_->vector(type, std::move(block), count);
+  }
+  const RObject made = Rf_allocVector(type, static_cast<R_xlen_t>(count));
+  *at = kernweave::numbers_of(made);
+  return made;
+}
+
+void* Call::room(const char* name, SEXPTYPE type, Index count) {
+  void* to;
+  tell(name, fresh(type, count, &to));
+  return to;
+}
+
+Numbers Call::numbers_at(SEXPTYPE type, void* at) {
+  if (type == REALSXP) return {nullptr, static_cast<double*>(at), NA_INTEGER, NA_REAL};
+  return {static_cast<int*>(at), nullptr, NA_INTEGER, NA_REAL};
+}
+
+Numbers Call::numbers_of(const char* name, SEXPTYPE type, Index count) {
+  return numbers_at(type, room(name, type, count));
+}
+
+Numbers Call::numbers(const char* name, Index most, Index count) {
+  return numbers_of(name, most <= kMostInt ? INTSXP : REALSXP, count);
+}
+
+// Room that is written to from end to end.
+void* Call::items(Index count) {
+  void* const to = room(nullptr, type_, count);
+  if (!there_) arrays::want_large_pages(to, static_cast<std::size_t>(count) * bytes_of_item(made_.back().second));
+  return to;
+}
+
+void Call::adopt(const char* name, device::Block block, Index count, Kind kind) {
+  tell(name, there_->vector(kind == Kind::items ? type_ : INTSXP, std::move(block), count));
+}
+
+void Call::given(const char* name) { tell(name, TYPEOF(like_) == LGLSXP ? Rf_coerceVector(like_, INTSXP) : like_); }
+
+void* Call::copy_of(const char* name, SEXP x, SEXPTYPE type, bool own) {
+  if (own && !there_ && TYPEOF(x) == static_cast<int>(type)) {
+    tell(name, x);
+    return kernweave::numbers_of(x);
+  }
+  void* const to = room(name, type, Rf_xlength(x));
+  const bool doubles = type == REALSXP && TYPEOF(x) != REALSXP;
+  if (doubles) verbs_.to_doubles(column(x).integers, Rf_xlength(x), numbers_at(type, to));
+  else verbs_.copy(first(x), Rf_xlength(x) * static_cast<Index>(bytes_of_item(x)), to);
+  SHALLOW_DUPLICATE_ATTRIB(made_.back().second, x);
+  return to;
+}
+
+arrays::Moved Call::moved_to(SEXP x, bool places, void* to) {
+  const int bytes = static_cast<int>(bytes_of_item(made_.back().second));
+  return {places ? nullptr : first(x), static_cast<Index>(Rf_xlength(x)), bytes, to};
+}
+
+SEXP Call::value() const {
+  if (made_.empty()) return R_NilValue;
+  if (made_.size() == 1 && !made_[0].first) return made_[0].second;
+  const Shield<SEXP> all(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(made_.size())));
+  const Shield<SEXP> names(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(made_.size())));
+  R_xlen_t k = 0;
+  for (const auto& [name, made] : made_) {
+    SET_STRING_ELT(names, k, Rf_mkChar(name));
+    SET_VECTOR_ELT(all, k++, made);
+  }
+  Rf_setAttrib(all, R_NamesSymbol, names);
+  return all;
+}
+
+SEXP carried_out(const std::vector<SEXP>& arrays, int threads, const std::function<void(Call&)>& work, Index most) {
+  const SEXP like = arrays.empty() ? R_NilValue : arrays[0];
+  int type = TYPEOF(like);  // logicals stay logicals where all are
+  for (const SEXP x : arrays) type = std::max(type, static_cast<int>(TYPEOF(x)));
+  const arrays::HostVerbs host(workers_from_r(threads));
+  const auto value_of = [&](OnDevice* there, const arrays::Verbs& verbs) {
+    Call call(there, verbs, host, like, static_cast<SEXPTYPE>(type));
+    work(call);
+    return RObject(call.value());
+  };
+  if (all_on_gpu(arrays, most)) {
+    const int number = device_number(like);
+    try {
+      return with_second_try([&] {
+        OnDevice there(&device::open(number));
+        return waited_for(there, [&](OnDevice& here) { return value_of(&here, *verbs_of(number)); });
+      });
+    } catch (const arrays::Declined&) {
     }
-    task.offsets = here.whole(offsets);
-    return here.integers(here.verbs().order_of(here.gpu(), task), task.columns[0].count);
-  });
+  }
+  return value_of(nullptr, host);
 }
 
-Index first_unsorted_on_gpu(SEXP x, bool strictly) {
-  return on_device_of(x,
-                      [&](OnDevice& here) { return here.verbs().first_unsorted(here.gpu(), here.whole(x), strictly); });
-}
-
-Index first_not_whole_on_gpu(SEXP x, double least, double most) {
-  return on_device_of(
-      x, [&](OnDevice& here) { return here.verbs().first_not_whole(here.gpu(), here.whole(x), least, most); });
+Index first_unsorted(SEXP x, bool strictly, int threads) {
+  Index at = 0;
+  carried_out({x}, threads, [&](Call& here) { at = here.verbs().first_unsorted(here.column(x), strictly); });
+  return at;
 }
 
 // --- numbers and offsets --------------------------------------------------------------------------------------------
@@ -145,25 +280,12 @@ SEXP r_dress(SEXP x, List marks) {
   return x;
 }
 
-namespace {
-
-// The place of the first number that is not whole, or out of range; 0 for none.
-Index first_not_whole(SEXP x, double least, double most) {
-  const auto among = [&](auto values, auto wrong) {
-    const auto end = values + Rf_xlength(x), at = std::find_if(values, end, wrong);
-    return at == end ? Index{0} : at - values + 1;
-  };
-  if (TYPEOF(x) == INTSXP) return among(INTEGER_RO(x), [&](int v) { return v == NA_INTEGER || v < least || v > most; });
-  constexpr double kLargest = 0x1p53;
-  return among(REAL_RO(x), [&](double v) { return !(v >= least && v <= most && v <= kLargest && v == std::trunc(v)); });
-}
-
-}  // namespace
-
 // The place of the first number that is not whole, or out of range, and whether that is whole; 0 for none.
 // [[Rcpp::export(rng = false)]]
 List r_first_not_whole(SEXP x, double least, double most) {
-  const Index at = on_gpu(x) ? first_not_whole_on_gpu(x, least, most) : first_not_whole(x, least, most);
+  Index at = 0;
+  const auto look = [&](Call& here) { at = here.verbs().first_not_whole(here.column(x), least, most); };
+  carried_out({x}, 1, look, kAnyLength);
   const double number = at > 0 ? number_at(x, at - 1) : 0;
   return List::create(_["at"] = static_cast<double>(at), _["whole"] = number == std::trunc(number));
 }
@@ -171,79 +293,27 @@ List r_first_not_whole(SEXP x, double least, double most) {
 // Counts the items before each object, of objects with so many items, and the items of all. Integers while they can
 // be.
 // [[Rcpp::export(rng = false)]]
-List r_offsets(SEXP counts, int threads) {
-  if (plain_on_gpu(counts))
-    return on_device_of(counts, [&](OnDevice& here) {
-      const Whole whole = here.whole(counts);
-      const device::Block long_ones = here.room_for<Index>(whole.count + 1);
-      auto* const longs = here.at<Index>(long_ones);
-      const Index total = here.verbs().offsets_of(here.gpu(), whole, longs);
-      user_check(total <= kMostInt, Fault::unsupported, "`counts` add up to ", total,
-                 ", which is more than the verbs on a GPU count");
-      const RObject offsets = here.filled<int>(
-          whole.count + 1, [&](int* out) { here.verbs().narrow(here.gpu(), longs, whole.count + 1, out); });
-      return List::create(_["offsets"] = offsets, _["total"] = static_cast<double>(total));
-    });
-  read_here(counts);
-  const Whole whole = whole_from_r(counts);
-  const Workers workers = workers_from_r(threads);
-  Index total = 0;
-  with_array(whole, [&](auto values) { total = arrays::total_of(values, whole.count, workers); });
-  const RObject offsets = with_numbers(total, whole.count + 1, [&](auto to, auto) {
-    with_array(whole, [&](auto values) { arrays::write_offsets(values, whole.count, to, workers); });
+SEXP r_offsets(SEXP counts, int threads) {
+  return carried_out({counts}, threads, [&](Call& here) {
+    const Index total = here.verbs().offsets(here.column(counts), here);
+    here.tell("total", wrap(static_cast<double>(total)));
   });
-  return List::create(_["offsets"] = offsets, _["total"] = static_cast<double>(total));
 }
 
 // Whole numbers as integers, with NA for NaN; `overflow` where one is none: NA too.
 // [[Rcpp::export(rng = false)]]
-List r_as_integers(SEXP x) {
-  const R_xlen_t n = Rf_xlength(x);
-  bool overflow = false;
-  if (on_gpu(x)) {
-    const RObject values = on_device_of(x, [&](OnDevice& here) {
-      return here.filled<int>(n, [&](int* out) {
-        overflow = here.verbs().to_integers(here.gpu(), here.whole(x).doubles, n, NA_INTEGER, out);
-      });
-    });
-    return List::create(_["values"] = values, _["overflow"] = overflow);
-  }
-  const double* const from = REAL_RO(x);
-  IntegerVector out = no_init(n);
-  for (R_xlen_t k = 0; k < n; ++k) {
-    const bool fits = std::abs(from[k]) <= kMostInt;
-    out[k] = fits ? static_cast<int>(from[k]) : NA_INTEGER;
-    overflow = overflow || (!fits && from[k] == from[k]);
-  }
-  return List::create(_["values"] = out, _["overflow"] = overflow);
-}
-
-// Places from 1, integers where they can be; NA for NaN.
-// [[Rcpp::export(rng = false)]]
-SEXP r_as_places(SEXP x) {
-  const List whole = r_as_integers(x);
-  if (!as<bool>(whole["overflow"])) return whole["values"];
-  NumericVector out = Rcpp::clone(NumericVector(x));
-  std::replace_if(
-      out.begin(), out.end(), [](double place) { return place != place; }, NA_REAL);
-  return out;
+SEXP r_as_integers(SEXP x) {
+  const auto convert = [&](Call& here) {
+    const Column numbers = here.column(x);
+    const Numbers to = here.numbers("values", 0, numbers.count);
+    here.tell("overflow", wrap(here.verbs().to_integers(numbers.doubles, numbers.count, to)));
+  };
+  return carried_out({x}, 1, convert, kAnyLength);
 }
 
 // --- reductions and scans -------------------------------------------------------------------------------------------
 
 namespace {
-
-// The columns of a matrix, or a vector as one.
-std::vector<arrays::Items> columns_of(SEXP x, SEXP order, Index rows, Index columns) {
-  std::vector<arrays::Items> all(static_cast<std::size_t>(columns),
-                                 {nullptr, nullptr, whole_from_r(order), NA_INTEGER, NA_REAL});
-  for (Index c = 0; c < columns; ++c) {
-    arrays::Items& items = all[static_cast<std::size_t>(c)];
-    if (TYPEOF(x) == REALSXP) items.doubles = REAL_RO(x) + c * rows;
-    else items.integers = static_cast<const int*>(DATAPTR_RO(x)) + c * rows;
-  }
-  return all;
-}
 
 arrays::Request request_from_r(const std::string& op, bool skip, SEXP init) {
   arrays::Request request{arrays::operator_named(op), skip, !Rf_isNull(init), 0.0};
@@ -251,86 +321,39 @@ arrays::Request request_from_r(const std::string& op, bool skip, SEXP init) {
   return request;
 }
 
-SEXP reduced_on_gpu(SEXP x, int columns, const arrays::Request& request, const SegmentPlan::There& plan, bool stays) {
-  return on_device_of(x, [&](OnDevice& here) -> SEXP {
-    const Whole whole = here.whole(plan.offsets);
-    const Index rows = Rf_xlength(x) / std::max(columns, 1);
-    const Index n = (whole.count - 1) * arrays::results_of(request.op) * columns;
-    device::Block out = here.room_for<double>(n);
-    const auto reduce = request.skip ? here.verbs().reduce_known : here.verbs().reduce_all;
-    reduce(here.gpu(), request, here.items(x, plan.order), rows, columns, whole, here.at<double>(out));
-    if (stays) return here.vector(REALSXP, std::move(out), n);
-    NumericVector found = no_init(n);
-    here.gpu().download(found.begin(), out.at(), static_cast<std::size_t>(n) * sizeof(double));
-    return found;
-  });
-}
-
-// Running results, or NULL where an integer was too large: what comes after it is known to the CPU.
-SEXP scanned_on_gpu(SEXP x, int columns, const arrays::Request& request, const SegmentPlan::There& plan, bool exclusive,
-                    SEXPTYPE kind) {
-  return on_device_of(x, [&](OnDevice& here) -> SEXP {
-    const Index n = Rf_xlength(x), rows = n / std::max(columns, 1);
-    device::Block out = kind == REALSXP ? here.room_for<double>(n) : here.room_for<int>(n);
-    arrays::Running to;
-    to.missing = NA_INTEGER;
-    if (kind == REALSXP) to.doubles = here.at<double>(out);
-    else to.integers = here.at<int>(out);
-    const bool overflow = here.verbs().scan_all(here.gpu(), request, exclusive, here.items(x, plan.order), rows,
-                                                columns, here.whole(plan.offsets), to);
-    return overflow ? R_NilValue : here.vector(kind, std::move(out), n);
-  });
-}
-
 }  // namespace
 
-// Numbers of each segment, then of each result of the operator, then of each column. Items are taken as they come where
-// groups are few enough for a table of them, else in their order. On a device the result `stays` there, or comes to R.
+// Numbers of each segment, then of each result of the operator, then of each column. On a device the result `stays`
+// there, or comes to R.
 // [[Rcpp::export(rng = false)]]
 SEXP r_reduce(SEXP x, int columns, std::string op, SEXP segments, bool skip, SEXP init, bool stays, int threads) {
   const arrays::Request request = request_from_r(op, skip, init);
-  const Workers workers = workers_from_r(threads);
-  SegmentPlan plan(segments, workers);
-  if (on_gpu(x)) return reduced_on_gpu(x, columns, request, plan.there(x), stays);
-  read_here(x);
-  const bool few = 4 * plan.segments() <= plan.items();
-  const SEXP codes = few ? plan.codes() : R_NilValue, order = few ? R_NilValue : plan.order();
-  const Whole whole = whole_from_r(plan.offsets());
-  const auto items = columns_of(x, order, plan.items(), columns);
-  const Index per_column = plan.segments() * arrays::results_of(request.op);
-  NumericVector out = no_init(per_column * columns);
-  if (Rf_isNull(codes)) arrays::reduce(request, items, whole, workers, out.begin());
-  else arrays::reduce_groups(request, items, INTEGER_RO(codes), whole, workers, out.begin());
-  return out;
+  const auto reduce = [&](Call& here) {
+    const arrays::Items items = here.items(x);
+    const arrays::Segments plan = here.segments(segments, true);
+    const Index n = plan.count() * arrays::results_of(request.op) * columns;
+    here.verbs().reduce(request, items, columns, plan, here.numbers_of(nullptr, REALSXP, n).doubles);
+  };
+  const RObject found = carried_out({x}, threads, reduce, kAnyLength);
+  if (stays || !resident(found)) return found;
+  numbers_on_host(found);
+  return Rf_duplicate(found);
 }
 
 // Running results of each column, of type integer, logical or double; `overflow` where an integer was too large.
 // [[Rcpp::export(rng = false)]]
-List r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type,
+SEXP r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type,
             int threads) {
   const arrays::Request request = request_from_r(op, false, init);
-  const Workers workers = workers_from_r(threads);
   const SEXPTYPE kind = type == "double" ? REALSXP : type == "logical" ? LGLSXP : INTSXP;
-  SegmentPlan plan(segments, workers);
-  if (on_gpu(x)) {
-    const RObject found = scanned_on_gpu(x, columns, request, plan.there(x), exclusive, kind);
-    if (!found.isNULL()) return List::create(_["values"] = found, _["overflow"] = false);
-  }
-  read_here(x);
-  const Whole whole = whole_from_r(plan.offsets());
-  const Index rows = plan.items();
-  const Shield<SEXP> out(Rf_allocVector(kind, static_cast<R_xlen_t>(rows * columns)));
-  arrays::Running to;
-  to.missing = NA_INTEGER;
-  bool overflow = false;
-  Index column = 0;
-  for (const arrays::Items& items : columns_of(x, plan.order(), rows, columns)) {
-    if (kind == REALSXP) to.doubles = REAL(out) + column * rows;
-    else to.integers = (kind == LGLSXP ? LOGICAL(out) : INTEGER(out)) + column * rows;
-    overflow |= arrays::scan(request, exclusive, items, whole, workers, to);
-    ++column;
-  }
-  return List::create(_["values"] = RObject(out), _["overflow"] = overflow);
+  const auto scan = [&](Call& here) {
+    const arrays::Items items = here.items(x);
+    const Numbers out = here.numbers_of("values", kind, Rf_xlength(x));
+    const bool overflow =
+        here.verbs().scan(request, exclusive, items, columns, here.segments(segments), out);
+    here.tell("overflow", wrap(overflow));
+  };
+  return carried_out({x}, threads, scan, kAnyLength);
 }
 
 }  // namespace kernweave

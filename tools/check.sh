@@ -19,8 +19,8 @@ done
 
 # Another version of roxygen2 writes other files; only the one named in DESCRIPTION can say that ours are stale.
 echo "== generated files"
-# With `built` the sources are those of the library, whatever the times of files say; so they are after a comparison
-# that finds no difference.
+# Marks the library as made from these sources, whatever the times of files say: with `built` it is, and it is after a
+# comparison that finds no difference.
 as_built() { if [ "$mode" = built ]; then touch .lib/.installed; fi; }
 as_built
 generated() { cksum NAMESPACE man/*.Rd R/*-gen.R 2> /dev/null || :; }

@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# Each once, however many names it has.
+# Lists each compiler once, however many names it has.
 compilers_here() {
   printf '%s\n' "$PATH" | tr ':' '\n' | while IFS= read -r folder; do
     for file in "$folder"/g++ "$folder"/g++-[0-9]* "$folder"/clang++ "$folder"/clang++-[0-9]*; do
@@ -24,7 +24,7 @@ headers=$(Rscript -e 'linked <- sub(" .*", "", strsplit(read.dcf("DESCRIPTION", 
   cat(paste("-isystem", folders))')
 flags="-fsyntax-only -Wall -Wextra -Wpedantic -Werror -pthread -DNDEBUG -I../inst/include -I. $headers"
 
-# What rooms include is read with them.
+# Lists the sources: in C++20 without those that rooms include, which are read with them.
 sources() {
   case $1 in
     c++17) find . -name '*.cpp' ! -path './rooms/*' ! -name RcppExports.cpp ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What takes hours, for the night: every combination and all random formulas of the tests, the check as CRAN runs it,
-# once more without the packages that are only suggested and once under the newest R, instructions counted by valgrind,
-# seconds and bytes of each compiled file, what other compilers say of the sources, tests under sanitizers.
+# Runs the work of hours, for the night: every combination and all random formulas of the tests, the check as CRAN runs
+# it, once more without the packages that are only suggested and once under the newest R, instructions counted by
+# valgrind, seconds and bytes of each compiled file, what other compilers say of the sources, tests under sanitizers.
 set -eu
 cd "$(dirname "$0")/.."
 

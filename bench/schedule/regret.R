@@ -1,4 +1,4 @@
-# How well the package chooses among its nests: random contractions and sums of functions of two and three arrays over
+# Measures the package's choice among its nests: random contractions and sums of functions of two and three arrays over
 # three and four axes, all nests of each measured on one thread:
 #   Rscript bench/schedule/regret.R [cases of each seed] [points] [seeds ...]
 # Regret is the time of the nest that is taken over that of the best of all.

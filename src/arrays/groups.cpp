@@ -1,9 +1,13 @@
-// Groups by counting: blocks of items, one or a few for each thread, have a table of all keys each.
-#include "arrays/groups.hpp"
+// Groups by counting: blocks of items, one or a few for each thread, have a table of all keys each. Keys that take too
+// large a table are sorted.
 #include <functional>
+#include "arrays/host_verbs.hpp"
+#include "arrays/keys.hpp"
 
 namespace kernweave::arrays {
 namespace {
+
+constexpr int kMissing = std::numeric_limits<int>::min();
 
 // No more blocks than threads, nor so many that their tables would be larger than the items. Results do not depend on
 // how many there are.
@@ -18,9 +22,13 @@ void each_block(const Workers& workers, Index blocks, Index n, Work work) {
   });
 }
 
-}  // namespace
+// The range of keys. `missing`: a key stands for none.
+struct KeyRange {
+  int least = 0, most = -1;
+  bool missing = false, ascending = true;
+};
 
-KeyRange range_of(const int* keys, Index n, int missing, const Workers& workers) {
+KeyRange range_of(const int* keys, Index n, const Workers& workers) {
   std::vector<KeyRange> found(static_cast<std::size_t>(pieces_of(n)));
   each_piece(workers, n, [&](Index piece, Index first, Index last) {
     constexpr int kMost = 2147483647;
@@ -28,8 +36,8 @@ KeyRange range_of(const int* keys, Index n, int missing, const Workers& workers)
     bool none = false, ascending = true;
     for (Index k = first; k < last; ++k) {
       const int key = keys[k];
-      none |= key == missing;
-      least = std::min(least, key == missing ? kMost : key);
+      none |= key == kMissing;
+      least = std::min(least, key == kMissing ? kMost : key);
       most = std::max(most, key);
       ascending &= k == 0 || keys[k - 1] <= key;
     }
@@ -47,34 +55,102 @@ KeyRange range_of(const int* keys, Index n, int missing, const Workers& workers)
   return all;
 }
 
-std::vector<Index> count_keys(const int* keys, Index n, const KeyRange& range, int missing, const Workers& workers) {
+// Counts the items that have each key of a range, and behind them those that have none.
+std::vector<Index> count_keys(const int* keys, Index n, const KeyRange& range, const Workers& workers) {
   const Index wide = static_cast<Index>(range.most) - range.least + 2, blocks = blocks_of(n, wide, workers);
   std::vector<std::vector<Index>> tables(static_cast<std::size_t>(blocks));
   each_block(workers, blocks, n, [&](Index block, Index first, Index last) {
     std::vector<Index>& table = tables[static_cast<std::size_t>(block)];
     table.assign(static_cast<std::size_t>(wide), 0);
     for (Index k = first; k < last; ++k)
-      ++table[static_cast<std::size_t>(keys[k] == missing ? wide - 1 : static_cast<Index>(keys[k]) - range.least)];
+      ++table[static_cast<std::size_t>(keys[k] == kMissing ? wide - 1 : static_cast<Index>(keys[k]) - range.least)];
   });
   for (std::size_t block = 1; block < tables.size(); ++block)
     std::transform(tables[0].begin(), tables[0].end(), tables[block].begin(), tables[0].begin(), std::plus<>());
   return tables[0];
 }
 
-void write_codes(const int* keys, Index n, const KeyRange& range, int missing, const std::vector<int>& code_of,
+// Writes codes of keys, from 1: code_of[key - range.least]; the last code is that of a key that stands for none.
+void write_codes(const int* keys, Index n, const KeyRange& range, const std::vector<int>& code_of,
                  const Workers& workers, int* codes) {
   each_piece(workers, n, [&](Index, Index first, Index last) {
     for (Index k = first; k < last; ++k)
-      codes[k] = keys[k] == missing ? code_of.back()
+      codes[k] = keys[k] == kMissing ? code_of.back()
                                     : code_of[static_cast<std::size_t>(static_cast<Index>(keys[k]) - range.least)];
   });
 }
 
-template <class Place>
-void write_order(const int* codes, Index n, const Whole& offsets, const Workers& workers, Place* order) {
-  const Index groups = offsets.count - 1, blocks = blocks_of(n, groups, workers);
+struct Counted {
+  std::vector<int> keys;      // of each group
+  std::vector<Index> counts;  // its items
+  std::vector<int> code_of;   // of each key that there could be
+};
+
+Counted counted(const std::vector<Index>& counts, const KeyRange& range) {
+  Counted groups;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    if (counts[k] > 0) {
+      groups.counts.push_back(counts[k]);
+      groups.keys.push_back(k + 1 == counts.size() ? kMissing : static_cast<int>(range.least + static_cast<Index>(k)));
+    }
+    groups.code_of.push_back(static_cast<int>(groups.counts.size()));
+  }
+  return groups;
+}
+
+void write_counted(const Column& by, const KeyRange& range, const Workers& workers, Results& made) {
+  const Counted groups = counted(count_keys(by.integers, by.count, range, workers), range);
+  const auto n = static_cast<Index>(groups.keys.size());
+  std::copy(groups.keys.begin(), groups.keys.end(), made.numbers("keys", 0, n).integers);
+  with_room(made.numbers("offsets", by.count, n + 1),
+            [&](auto to, auto) { write_offsets(groups.counts.data(), n, to, Workers()); });
+  if (range.ascending) return;
+  // Codes that the keys are already are not written once more.
+  if (!range.missing && range.least == 1 && range.most == n) return made.given("codes");
+  write_codes(by.integers, by.count, range, groups.code_of, workers,
+              made.numbers("codes", n, by.count).integers);
+}
+
+void write_sorted(const Column& by, const Workers& workers, Results& made) {
+  const Index n = by.count;
+  const Buffer<std::uint8_t> tied(n);
+  const Numbers order = made.numbers("order", n, n);
+  const Keys keys({key_of(by, false)}, n, workers);
+  with_room(order, [&](auto rows, auto) { radix_order(keys, {{}, 0, workers}, rows, tied.get()); });
+  const Index groups = std::count(tied.get(), tied.get() + n, 0);
+  int* const codes = made.numbers("codes", groups, n).integers;
+  const Numbers heads = made.numbers("heads", n, groups), offsets = made.numbers("offsets", n, groups + 1);
+  const Whole rows{order.integers, order.doubles, n};
+  const auto put = [](const Numbers& to, Index k, Index value) {
+    with_room(to, [&](auto* at, auto) { at[k] = static_cast<std::decay_t<decltype(*at)>>(value); });
+  };
+  Index group = 0;
+  for (Index k = 0; k < n; ++k) {
+    if (!tied[k]) {
+      put(heads, group, rows[k]);
+      put(offsets, group++, k);
+    }
+    codes[rows[k] - 1] = static_cast<int>(group);
+  }
+  put(offsets, groups, n);
+}
+
+}  // namespace
+
+// Counting takes memory for every integer that there could be: those that are too far apart are sorted, as doubles are.
+void HostVerbs::groups(const Column& keys, Results& made) const {
+  if (keys.integers) {
+    const KeyRange range = range_of(keys.integers, keys.count, workers_);
+    const double wide = static_cast<double>(range.most) - range.least;
+    if (wide < 2.0 * static_cast<double>(keys.count) + 65536) return write_counted(keys, range, workers_, made);
+  }
+  write_sorted(keys, workers_, made);
+}
+
+void HostVerbs::group_order(const int* codes, Index n, const Whole& offsets, const Numbers& order) const {
+  const Index groups = offsets.count - 1, blocks = blocks_of(n, groups, workers_);
   std::vector<std::vector<Index>> next(static_cast<std::size_t>(blocks));
-  each_block(workers, blocks, n, [&](Index block, Index first, Index last) {
+  each_block(workers_, blocks, n, [&](Index block, Index first, Index last) {
     std::vector<Index>& counts = next[static_cast<std::size_t>(block)];
     counts.assign(static_cast<std::size_t>(groups), 0);
     for (Index k = first; k < last; ++k) ++counts[static_cast<std::size_t>(codes[k]) - 1];
@@ -87,14 +163,13 @@ void write_order(const int* codes, Index n, const Whole& offsets, const Workers&
       at += count;
     }
   }
-  each_block(workers, blocks, n, [&](Index block, Index first, Index last) {
+  each_block(workers_, blocks, n, [&](Index block, Index first, Index last) {
     std::vector<Index>& at = next[static_cast<std::size_t>(block)];
-    for (Index k = first; k < last; ++k)
-      order[at[static_cast<std::size_t>(codes[k]) - 1]++] = static_cast<Place>(k + 1);
+    with_room(order, [&](auto to, auto) {
+      for (Index k = first; k < last; ++k)
+        to[at[static_cast<std::size_t>(codes[k]) - 1]++] = static_cast<std::decay_t<decltype(*to)>>(k + 1);
+    });
   });
 }
-
-template void write_order(const int*, Index, const Whole&, const Workers&, int*);
-template void write_order(const int*, Index, const Whole&, const Workers&, double*);
 
 }  // namespace kernweave::arrays

@@ -1,19 +1,21 @@
 // Three ways, chosen by sizes: each part of the slices goes through the items as they come; through the items of one
 // number after the other; or blocks of items have a copy of the array each. The first two add in the order of items.
-#include "arrays/index_add.hpp"
-
 #include <atomic>
-#include <cmath>
 #include <memory>
-
+#include "arrays/host_verbs.hpp"
 #include "arrays/keys.hpp"
 
 namespace kernweave::arrays {
 namespace {
 
-// Tells whether numbers take 32 bits. For numbers of 64 bits there is only one way.
-template <class Number>
-constexpr bool kShort = std::is_same_v<Number, std::int32_t>;
+// Tells whether 32 bits count slices and items. Else there is only one way: items in the order of their numbers.
+bool is_short(const IndexAdd& task, Index items) { return task.shape.extent <= kMostInt && items <= kMostInt; }
+
+// Items are also taken in the order of their numbers where these are whole and few. Their totals need more room than
+// the array has, which is not made for all of it then.
+bool serves_grouping(const IndexAdd& task, Index items, bool whole) {
+  return !is_short(task, items) || (whole && items < task.shape.extent / 4);
+}
 
 constexpr Index kStrip = 256;        // numbers of a slice whose states are held at a time
 constexpr Index kThin = 64;          // slices of fewer numbers do not keep threads busy
@@ -22,7 +24,7 @@ constexpr Index kLeastBlock = 1 << 13;
 constexpr Index kInCache = 1 << 20;  // numbers of an array that the cache holds
 
 // Blocks of items with a copy of the array each: what copies take, in all, is an eighth of what items take.
-inline Index copies_of(const IndexAdd& task, Index items) {
+Index copies_of(const IndexAdd& task, Index items) {
   if (task.shape.slice() >= kThin || task.shape.extent == 0) return 0;
   const Index most = task.reproducible ? kMostCopies : std::min<Index>(kMostCopies, task.workers.threads);
   return std::min({most, items / (8 * task.shape.extent), items / kLeastBlock});
@@ -102,9 +104,9 @@ class StripOf {
 
 // Items first .. last - 1 as they come, into states in the shape of the array. The strip is a copy, which no state can
 // be part of.
-template <class Op, class Number>
-void take_items(const StripOf<Op> strip, const Number* index, Index first, Index last, typename Op::State* states) {
-  const auto at = [&](Index k) { return states + strip.at(static_cast<Index>(index[k])); };
+template <class Op>
+void take_items(const StripOf<Op> strip, const int* index, Index first, Index last, typename Op::State* states) {
+  const auto at = [&](Index k) { return states + strip.at(index[k]); };
   if (strip.one_wide())
     for (Index k = first; k < last; ++k) strip.take_one(k, at(k));
   else
@@ -113,8 +115,8 @@ void take_items(const StripOf<Op> strip, const Number* index, Index first, Index
 
 // Takes only items whose numbers are from `least` to `most`. They are listed first: a list has no branch that nobody
 // can predict.
-template <class Op, class Number>
-void take_some(const StripOf<Op> strip, const Number* index, Index count, Index least, Index most,
+template <class Op>
+void take_some(const StripOf<Op> strip, const int* index, Index count, Index least, Index most,
                typename Op::State* states) {
   constexpr Index kListed = 2048;
   Index list[kListed];
@@ -122,9 +124,9 @@ void take_some(const StripOf<Op> strip, const Number* index, Index count, Index 
     Index listed = 0;
     for (Index k = start; k < std::min(count, start + kListed); ++k) {
       list[listed] = k;
-      listed += (static_cast<Index>(index[k]) >= least) & (static_cast<Index>(index[k]) <= most);
+      listed += (index[k] >= least) & (index[k] <= most);
     }
-    const auto at = [&](Index j) { return states + strip.at(static_cast<Index>(index[list[j]])); };
+    const auto at = [&](Index j) { return states + strip.at(index[list[j]]); };
     if (strip.one_wide())
       for (Index j = 0; j < listed; ++j) strip.take_one(list[j], at(j));
     else
@@ -132,7 +134,7 @@ void take_some(const StripOf<Op> strip, const Number* index, Index count, Index 
   }
 }
 
-// How the work is cut where any cut gives the same bits: into strips; and where these are few, into ranges of numbers,
+// Cuts the work where any cut gives the same bits: into strips; and where these are few, into ranges of numbers,
 // if what items take is more than what looking for them takes.
 struct DirectCut {
   Index width = 1, ranges = 1;
@@ -148,22 +150,21 @@ struct DirectCut {
   }
 };
 
-template <class Op, class Number>
-void add_directly(const IndexAdd& task, const Indices<Number>& index, const Operands<Op>& on,
-                  typename Op::State* states) {
+template <class Op>
+void add_directly(const IndexAdd& task, const Whole& index, const Operands<Op>& on, typename Op::State* states) {
   const DirectCut cut(task, index.count);
   const Index extent = task.shape.extent;
   each_strip(task, cut.width, cut.ranges, index.count / cut.ranges, [&](Index range, const Strip& strip) {
     const StripOf<Op> reader(task, on, strip);
-    if (cut.ranges == 1) take_items(reader, index.numbers, 0, index.count, states);
-    else take_some(reader, index.numbers, index.count, partition::even_split(extent, cut.ranges, range) + 1,
+    if (cut.ranges == 1) take_items(reader, index.integers, 0, index.count, states);
+    else take_some(reader, index.integers, index.count, partition::even_split(extent, cut.ranges, range) + 1,
                    partition::even_split(extent, cut.ranges, range + 1), states);
   });
 }
 
 // Numbers of the array become states all at once, and numbers again.
-template <class Op, class Number>
-bool add_beside(const IndexAdd& task, const Indices<Number>& index, const Operands<Op>& on) {
+template <class Op>
+bool add_beside(const IndexAdd& task, const Whole& index, const Operands<Op>& on) {
   using State = typename Op::State;
   const Index size = task.shape.extent * task.shape.slice();
   const std::unique_ptr<State[]> states(new State[static_cast<std::size_t>(size)]);
@@ -181,12 +182,12 @@ bool add_beside(const IndexAdd& task, const Indices<Number>& index, const Operan
   return any_overflow;
 }
 
-// States are held for one segment at a time. A piece takes the segments that begin in it.
-template <class Op, class Number>
-bool add_grouped(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>& grouping,
-                 const Operands<Op>& on) {
-  const std::vector<Index>& offsets = grouping.offsets;
-  const Index segments = static_cast<Index>(offsets.size()) - 1, width = std::min(task.shape.before, kStrip);
+// Items in segments of the same number. States are held for one segment at a time. A piece takes the segments that
+// begin in it.
+template <class Op>
+bool add_grouped(const IndexAdd& task, const Whole& index, const Segments& groups, const Operands<Op>& on) {
+  const Whole offsets = groups.offsets, order = groups.order;
+  const Index segments = groups.count(), width = std::min(task.shape.before, kStrip);
   const Index pieces = std::max<Index>(1, pieces_of(index.count * width));
   const auto segment_at = [&](Index piece) {
     return partition::lower_bound(offsets, 0, segments, partition::even_split(index.count, pieces, piece));
@@ -198,16 +199,15 @@ bool add_grouped(const IndexAdd& task, const Indices<Number>& index, const Group
     bool overflow = false;
     const Index last = piece + 1 == pieces ? segments : segment_at(piece + 1);
     for (Index segment = segment_at(piece); segment < last; ++segment) {
-      const Number* const items = grouping.order.data() + offsets[segment];
-      const Index count = offsets[segment + 1] - offsets[segment];
-      if (count == 0) continue;
-      auto* const values = on.array + reader.at(static_cast<Index>(index.numbers[items[0] - 1]));
+      const Index from = offsets[segment], to = offsets[segment + 1];
+      if (from == to) continue;
+      const auto item = [&](Index k) { return order ? order[k] - 1 : k; };
+      auto* const values = on.array + reader.at(index[item(from)]);
       std::transform(values, values + strip.width(), states, Op::open);
-      const auto item = [&](Index k) { return static_cast<Index>(items[k]) - 1; };
       if (reader.one_wide())
-        for (Index k = 0; k < count; ++k) reader.take_one(item(k), states);
+        for (Index k = from; k < to; ++k) reader.take_one(item(k), states);
       else
-        for (Index k = 0; k < count; ++k) reader.take(item(k), states);
+        for (Index k = from; k < to; ++k) reader.take(item(k), states);
       std::transform(states, states + strip.width(), values, [&](auto state) { return Op::close(state, &overflow); });
     }
     if (overflow) any_overflow = true;
@@ -215,8 +215,8 @@ bool add_grouped(const IndexAdd& task, const Indices<Number>& index, const Group
   return any_overflow;
 }
 
-template <class Op, class Number>
-bool add_by_copies(const IndexAdd& task, const Indices<Number>& index, const Operands<Op>& on) {
+template <class Op>
+bool add_by_copies(const IndexAdd& task, const Whole& index, const Operands<Op>& on) {
   using State = typename Op::State;
   const Index copies = copies_of(task, index.count), size = task.shape.extent * task.shape.slice();
   std::vector<State> states(static_cast<std::size_t>(copies * size), Op::kNeutral);
@@ -226,7 +226,7 @@ bool add_by_copies(const IndexAdd& task, const Indices<Number>& index, const Ope
     const Index first = partition::even_split(index.count, copies, copy);
     const Index last = partition::even_split(index.count, copies, copy + 1);
     each_strip(alone, task.shape.before, 1, last - first, [&](Index, const Strip& strip) {
-      take_items(StripOf<Op>(task, on, strip), index.numbers, first, last, states.data() + copy * size);
+      take_items(StripOf<Op>(task, on, strip), index.integers, first, last, states.data() + copy * size);
     });
   });
   std::atomic<bool> any_overflow{false};
@@ -243,27 +243,24 @@ bool add_by_copies(const IndexAdd& task, const Indices<Number>& index, const Ope
   return any_overflow;
 }
 
-template <class Number>
-Grouping<Number> group(const Indices<Number>& index, const Workers& workers) {
-  Grouping<Number> grouping;
-  grouping.order.resize(static_cast<std::size_t>(index.count));
-  KeyColumn column;
-  column.type = kShort<Number> ? KeyType::int32 : KeyType::int64;
-  column.data = index.numbers;
-  OrderTask order;
-  order.workers = workers;
-  std::vector<std::uint8_t> tied(static_cast<std::size_t>(index.count));
-  radix_order(Keys({column}, index.count, workers), order, grouping.order.data(), tied.data());
+Whole whole_of(const std::vector<int>& list) { return {list.data(), nullptr, static_cast<Index>(list.size())}; }
+Whole whole_of(const std::vector<double>& list) { return {nullptr, list.data(), static_cast<Index>(list.size())}; }
+
+template <class Number, class Op>
+bool add_sorted(const IndexAdd& task, const Whole& index, const Operands<Op>& on) {
+  std::vector<Number> order(static_cast<std::size_t>(index.count)), offsets;
+  std::vector<std::uint8_t> tied(order.size());
+  const Keys keys({key_of(Column{index}, false)}, index.count, task.workers);
+  radix_order(keys, {{}, 0, task.workers}, order.data(), tied.data());
   for (Index k = 0; k < index.count; ++k)
-    if (!tied[static_cast<std::size_t>(k)]) grouping.offsets.push_back(k);
-  grouping.offsets.push_back(index.count);
-  return grouping;
+    if (!tied[static_cast<std::size_t>(k)]) offsets.push_back(static_cast<Number>(k));
+  offsets.push_back(static_cast<Number>(index.count));
+  return add_grouped(task, index, {index.count, whole_of(offsets), whole_of(order)}, on);
 }
 
-template <class Op, class Number>
-bool add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping,
-         const Operands<Op>& on) {
-  if constexpr (kShort<Number>) {
+template <class Op>
+bool add(const IndexAdd& task, const Whole& index, const Segments& groups, const Operands<Op>& on) {
+  if (is_short(task, index.count)) {
     if (copies_of(task, index.count) > 1) return add_by_copies(task, index, on);
     if constexpr (std::is_same_v<typename Op::Value, typename Op::State>) {
       add_directly(task, index, on, on.array);
@@ -272,117 +269,82 @@ bool add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Numb
       return add_beside(task, index, on);
     }
   }
-  return add_grouped(task, index, grouping ? *grouping : group(index, task.workers), on);
+  if (groups.offsets) return add_grouped(task, index, groups, on);
+  return index.count > kMostInt ? add_sorted<double>(task, index, on) : add_sorted<int>(task, index, on);
 }
 
-// Lists the numbers that have items, and the number of items of each.
-template <class Number>
-void count_numbers(const Indices<Number>& index, Index extent, double more, std::vector<Number>* numbers,
-                   std::vector<double>* counts) {
-  std::vector<Index> all(static_cast<std::size_t>(extent), 0);
-  for (Index k = 0; k < index.count; ++k) ++all[static_cast<std::size_t>(index.numbers[k]) - 1];
-  for (Index d = 0; d < extent; ++d) {
-    if (all[static_cast<std::size_t>(d)] == 0) continue;
-    numbers->push_back(static_cast<Number>(d + 1));
-    counts->push_back(static_cast<double>(all[static_cast<std::size_t>(d)]) + more);
+// Means of the slices with the same number, and with `include` of what the array has there.
+void add_means(const AddTask& task, const Segments& groups, const Operands<combine::Sum>& on) {
+  const Shape& shape = task.how.shape;
+  std::vector<Index> counts(static_cast<std::size_t>(shape.extent), 0);
+  for (Index k = 0; k < task.index.count; ++k) ++counts[static_cast<std::size_t>(task.index[k]) - 1];
+  const auto change = [&](auto changed) {
+    each_strip(task.how, std::min(shape.before, kStrip), 1, shape.extent, [&](Index, const Strip& strip) {
+      for (Index d = 0; d < shape.extent; ++d) {
+        const Index count = counts[static_cast<std::size_t>(d)];
+        double* const values = on.array + (strip.column * shape.extent + d) * shape.before;
+        if (count > 0) std::transform(values + strip.first, values + strip.last, values + strip.first, changed(count));
+      }
+    });
+  };
+  if (!task.include) change([](Index) { return [](double) { return 0.0; }; });
+  add<combine::Sum>(task.how, task.index, groups, on);
+  change([&](Index count) {
+    const double all = static_cast<double>(count) + (task.include ? 1 : 0);
+    return [all](double sum) { return sum / all; };
+  });
+}
+
+// Refuses a plan with a segment whose items have not all the same number, or none of its own.
+void check_plan(const Segments& plan, const Whole& index, Index extent) {
+  std::vector<bool> seen(static_cast<std::size_t>(extent), false);
+  const auto number = [&](Index k) { return static_cast<std::size_t>(index[plan.order ? plan.order[k] - 1 : k]) - 1; };
+  for (Index segment = 0; segment < plan.count(); ++segment) {
+    const Index from = plan.offsets[segment], to = plan.offsets[segment + 1];
+    if (from == to) continue;
+    const std::size_t own = number(from);
+    bool right = !seen[own];
+    for (Index k = from; k < to && right; ++k) right = number(k) == own;
+    user_check(right, Fault::input, "`plan` must be par_segments(by = index): it is of another index, as its group ",
+               segment + 1, " shows");
+    seen[own] = true;
   }
+}
+
+// Totals of integers are exact. Tells whether one is too large for an int: it is missing then, as what depends on a
+// missing number is.
+bool add_by(const AddTask& task, const Whole& source, const Numbers& array) {
+  Segments groups;
+  if (task.plan && serves_grouping(task.how, task.index.count, array.integers)) {
+    groups = task.plan();
+    check_plan(groups, task.index, task.how.shape.extent);
+  }
+  if (array.integers)
+    return with_integers(task.how.op, [&](auto op) {
+      const auto alpha = static_cast<int>(task.alpha);
+      return add<decltype(op)>(task.how, task.index, groups, {alpha, source.integers, array.integers});
+    });
+  if (task.mean) add_means(task, groups, {task.alpha, source.doubles, array.doubles});
+  else
+    with_doubles(task.how.op, [&](auto op) {
+      add<decltype(op)>(task.how, task.index, groups, {task.alpha, source.doubles, array.doubles});
+    });
+  return false;
 }
 
 }  // namespace
 
-template <class Number>
-Index first_mixed(const Grouping<Number>& grouping, const Indices<Number>& index, Index extent) {
-  std::vector<bool> seen(static_cast<std::size_t>(extent), false);
-  const std::vector<Index>& offsets = grouping.offsets;
-  for (std::size_t segment = 0; segment + 1 < offsets.size(); ++segment) {
-    if (offsets[segment] == offsets[segment + 1]) continue;
-    const Number own = index.numbers[grouping.order[static_cast<std::size_t>(offsets[segment])] - 1];
-    bool right = !seen[static_cast<std::size_t>(own) - 1];
-    for (Index k = offsets[segment]; k < offsets[segment + 1] && right; ++k)
-      right = index.numbers[grouping.order[static_cast<std::size_t>(k)] - 1] == own;
-    if (!right) return static_cast<Index>(segment) + 1;
-    seen[static_cast<std::size_t>(own) - 1] = true;
+// An index that 32 bits hold is made of integers.
+bool HostVerbs::index_add(const AddTask& task, const Whole& source, const Numbers& array) const {
+  if (task.how.shape.slice() == 0) return false;
+  AddTask own = task;
+  own.how.workers = workers_;
+  std::vector<int> numbers;
+  if (task.index.doubles && is_short(task.how, task.index.count)) {
+    numbers.assign(task.index.doubles, task.index.doubles + task.index.count);
+    own.index = whole_of(numbers);
   }
-  return 0;
+  return add_by(own, source, array);
 }
-
-template <class Number>
-void index_add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, double alpha,
-               const double* source, double* array) {
-  switch (task.op) {
-    case Combine::sum: add<combine::Sum>(task, index, grouping, {alpha, source, array}); break;
-    case Combine::prod: add<combine::Prod>(task, index, grouping, {alpha, source, array}); break;
-    case Combine::min: add<combine::Min>(task, index, grouping, {alpha, source, array}); break;
-    case Combine::max: add<combine::Max>(task, index, grouping, {alpha, source, array}); break;
-  }
-}
-
-template <class Number>
-bool index_add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, int alpha,
-               const int* source, int* array) {
-  switch (task.op) {
-    case Combine::sum: return add<combine::IntSum>(task, index, grouping, {alpha, source, array});
-    case Combine::prod: return add<combine::IntProd>(task, index, grouping, {alpha, source, array});
-    case Combine::min: return add<combine::IntMin>(task, index, grouping, {alpha, source, array});
-    case Combine::max: break;
-  }
-  return add<combine::IntMax>(task, index, grouping, {alpha, source, array});
-}
-
-template <class Number>
-void index_mean(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, bool include,
-                double alpha, const double* source, double* array) {
-  std::vector<Number> numbers;
-  std::vector<double> counts;
-  count_numbers(index, task.shape.extent, include ? 1 : 0, &numbers, &counts);
-  const Indices<Number> once{numbers.data(), static_cast<Index>(numbers.size())};
-  IndexAdd one_each = task;
-  one_each.steps = {0, 1, 0};
-  const std::vector<double> zeros(include ? 0 : counts.size(), 0.0);
-  if (!include) add_directly<combine::Assign>(one_each, once, {1.0, zeros.data(), array}, array);
-  add<combine::Sum>(task, index, grouping, {alpha, source, array});
-  add_directly<combine::Divide>(one_each, once, {1.0, counts.data(), array}, array);
-}
-
-bool serves_grouping(const IndexAdd& task, Index items, bool whole) {
-  const bool many = task.shape.extent > std::numeric_limits<std::int32_t>::max();
-  return many || items > std::numeric_limits<std::int32_t>::max() || (whole && items < task.shape.extent / 4);
-}
-
-template <class Given>
-Index first_outside(const Given* numbers, Index count, Index extent, const Workers& workers) {
-  std::vector<Index> found(static_cast<std::size_t>(pieces_of(count)), 0);
-  each_piece(workers, count, [&](Index piece, Index first, Index last) {
-    const auto inside = [extent](Given number) {
-      bool whole = number >= 1 && static_cast<double>(number) <= static_cast<double>(extent);
-      if constexpr (std::is_same_v<Given, double>) whole = whole && number == std::trunc(number);
-      return whole;
-    };
-    const Given* const at = std::find_if_not(numbers + first, numbers + last, inside);
-    if (at != numbers + last) found[static_cast<std::size_t>(piece)] = at - numbers + 1;
-  });
-  const auto at = std::find_if(found.begin(), found.end(), [](Index place) { return place > 0; });
-  return at == found.end() ? 0 : *at;
-}
-
-template Index first_outside(const int*, Index, Index, const Workers&);
-template Index first_outside(const double*, Index, Index, const Workers&);
-
-template Index first_mixed(const Grouping<std::int32_t>&, const Indices<std::int32_t>&, Index);
-template void index_add(const IndexAdd&, const Indices<std::int32_t>&, const Grouping<std::int32_t>*, double,
-                        const double*, double*);
-template bool index_add(const IndexAdd&, const Indices<std::int32_t>&, const Grouping<std::int32_t>*, int,
-                        const int*, int*);
-template void index_mean(const IndexAdd&, const Indices<std::int32_t>&, const Grouping<std::int32_t>*, bool, double,
-                         const double*, double*);
-
-// Numbers of 64 bits, for arrays and sources with more slices than 32 bits count.
-template Index first_mixed(const Grouping<Index>&, const Indices<Index>&, Index);
-template void index_add(const IndexAdd&, const Indices<Index>&, const Grouping<Index>*, double,
-                        const double*, double*);
-template bool index_add(const IndexAdd&, const Indices<Index>&, const Grouping<Index>*, int,
-                        const int*, int*);
-template void index_mean(const IndexAdd&, const Indices<Index>&, const Grouping<Index>*, bool, double,
-                         const double*, double*);
 
 }  // namespace kernweave::arrays

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <vector>
 #include "arrays/pieces.hpp"
 
 namespace kernweave::arrays {
@@ -30,50 +29,8 @@ struct IndexAdd {
   Workers workers;
 };
 
-// A slice's numbers from 1; each is in the array. `Number` holds those of the array and of the source.
-template <class Number>
-struct Indices {
-  const Number* numbers = nullptr;
-  Index count = 0;
-};
-
-// The items in order, and the segments of items with the same number. Numbers without items are left out.
-template <class Number>
-struct Grouping {
-  std::vector<Number> order;  // from 1
-  std::vector<Index> offsets;
-};
-
-// Whether items are taken in the order of their numbers: where 32 bits do not count them, and where the numbers are
-// whole and few. Their totals need more room than the array has, which is not made for all of it then.
-bool serves_grouping(const IndexAdd& task, Index items, bool whole);
-
-// The first item whose number the array does not have, from 1; 0 for none.
-template <class Given>
-Index first_outside(const Given* numbers, Index count, Index extent, const Workers& workers);
-
-// The first segment, from 1, whose items have not all the same number, or none of its own; 0 for none.
-template <class Number>
-Index first_mixed(const Grouping<Number>& grouping, const Indices<Number>& index, Index extent);
-
-// `grouping` may be null: it is made where it serves (serves_grouping()).
-template <class Number>
-void index_add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, double alpha,
-               const double* source, double* array);
-
-// Totals of whole numbers are exact. Tells whether one is too large for an int: it is missing then, as what depends on
-// a missing number is.
-template <class Number>
-bool index_add(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, int alpha,
-               const int* source, int* array);
-
-// Means of the slices with the same number, and with `include` of what the array has there.
-template <class Number>
-void index_mean(const IndexAdd& task, const Indices<Number>& index, const Grouping<Number>* grouping, bool include,
-                double alpha, const double* source, double* array);
-
 // --- combine -------------------------------------------------------------------------------------------------------
-// How two numbers of an array become one, on the CPU and on a device. An operation has
+// Operations make one of two numbers of an array, on the CPU and on a device. An operation has
 //   term(alpha, value)        what an item brings
 //   combine(state, term)      the state after it
 //   kNeutral                  the state before any item
@@ -107,12 +64,6 @@ struct Min : Doubles {
 struct Max : Doubles {
   static constexpr double kNeutral = -std::numeric_limits<double>::infinity();
   KW_FN static double combine(double state, double term) { return term > state || not_a_number(term) ? term : state; }
-};
-struct Divide : Doubles {
-  KW_FN static double combine(double state, double term) { return state / term; }
-};
-struct Assign : Doubles {
-  KW_FN static double combine(double, double term) { return term; }
 };
 
 // Whole numbers, counted in 64 bits. Two states that nothing changes: missing, and once too large.
@@ -171,5 +122,29 @@ struct IntMax : Ints {
   }
 };
 
+// Calls f with an operation of doubles, or of integers.
+template <class Sums, class Products, class Least, class Greatest, class F>
+auto with_one_of(Combine op, F f) {
+  switch (op) {
+    case Combine::sum: return f(Sums());
+    case Combine::prod: return f(Products());
+    case Combine::min: return f(Least());
+    case Combine::max: break;
+  }
+  return f(Greatest());
+}
+template <class F>
+auto with_doubles(Combine op, F f) {
+  return with_one_of<Sum, Prod, Min, Max>(op, f);
+}
+template <class F>
+auto with_integers(Combine op, F f) {
+  return with_one_of<IntSum, IntProd, IntMin, IntMax>(op, f);
+}
+
 }  // namespace combine
+
+using combine::with_doubles;
+using combine::with_integers;
+
 }  // namespace kernweave::arrays

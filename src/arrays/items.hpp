@@ -1,9 +1,11 @@
-// Items of an array, where they lie or by a list of their numbers, and whole numbers of either type of R.
+// Items of an array, where they lie or by a list of their numbers, and numbers of the types of R.
 #pragma once
 #include <cstring>
 #include "arrays/pieces.hpp"
 
 namespace kernweave::arrays {
+
+constexpr Index kMostInt = 2147483647;
 
 // Whole numbers as int or double; none where both are null. A list (kernweave/partition.hpp).
 struct Whole {
@@ -24,6 +26,45 @@ void with_array(const Whole& whole, F f) {
   if (whole.integers) f(whole.integers);
   else f(whole.doubles);
 }
+
+// Items of a type of R, logical ones as integers; `longs` are those of an integer64.
+struct Column : Whole {
+  const std::int64_t* longs = nullptr;
+};
+
+// Calls f with the items as a plain array.
+template <class F>
+auto with_items(const Column& items, F f) {
+  if (items.longs) return f(items.longs);
+  return items.integers ? f(items.integers) : f(items.doubles);
+}
+
+// Room for numbers, integers or doubles, and what R's NA is there.
+struct Numbers {
+  int* integers = nullptr;
+  double* doubles = nullptr;
+  int missing = 0;
+  double not_available = 0;
+
+  KW_FN explicit operator bool() const { return integers || doubles; }
+  Numbers from(Index k) const {
+    return {integers ? integers + k : nullptr, doubles ? doubles + k : nullptr, missing, not_available};
+  }
+};
+
+// Calls f with the room as a plain array, and with NA.
+template <class F>
+auto with_room(const Numbers& to, F f) {
+  if (to.integers) return f(to.integers, to.missing);
+  return f(to.doubles, to.not_available);
+}
+
+// The finds of a search for one list: how many items of the other list come before each item, and whether that list has
+// an equal one; null where nobody asks.
+struct Found {
+  Numbers at;
+  int* matched = nullptr;
+};
 
 constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
 
@@ -51,6 +92,14 @@ struct Items {
   }
   // NaN has two kinds, told apart by their low bits.
   KW_FN bool is_missing(double value) const { return value != value && low_bits(value) == low_bits(not_available); }
+  // The items of a column of a matrix, which begins with that one, by the order.
+  Items column(Index first, const Whole& by) const {
+    Items items = *this;
+    items.order = by;
+    if (doubles) items.doubles += first;
+    else items.integers += first;
+    return items;
+  }
   KW_FN Index place(Index k) const { return order ? order[k] : k + 1; }
   KW_FN double as_double(int value) const { return value == missing ? not_available : value; }
   KW_FN double as_double(double value) const { return value; }

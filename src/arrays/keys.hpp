@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
-#include "arrays/pieces.hpp"
+#include "arrays/items.hpp"
 
 namespace kernweave::arrays {
 
@@ -26,6 +27,8 @@ struct KeyColumn {
   int bits = 0;             // of a code: the number less the least, shifted; missing ones above
   std::uint64_t absent = 0;  // code of NA
 };
+
+KeyColumn key_of(const Column& column, bool decreasing, bool nan_apart = false);
 
 int length_in_bits(std::uint64_t number);
 
@@ -78,21 +81,18 @@ class Keys {
 template <KeyType type>
 struct Reader;
 
-template <>
-struct Reader<KeyType::int32> {
-  const std::int32_t* data;
-  bool missing(std::int64_t row) const { return data[row] == std::numeric_limits<std::int32_t>::min(); }
+template <class Item>
+struct IntegerReader {
+  using Bits = std::make_unsigned_t<Item>;
+  const Item* data;
+  bool missing(std::int64_t row) const { return data[row] == std::numeric_limits<Item>::min(); }
   bool nan(std::int64_t) const { return false; }
-  std::uint64_t up(std::int64_t row) const { return static_cast<std::uint32_t>(data[row]) ^ 0x80000000u; }
+  std::uint64_t up(std::int64_t row) const { return static_cast<Bits>(data[row]) ^ Bits{1} << (8 * sizeof(Bits) - 1); }
 };
-
 template <>
-struct Reader<KeyType::int64> {
-  const std::int64_t* data;
-  bool missing(std::int64_t row) const { return data[row] == std::numeric_limits<std::int64_t>::min(); }
-  bool nan(std::int64_t) const { return false; }
-  std::uint64_t up(std::int64_t row) const { return static_cast<std::uint64_t>(data[row]) ^ (std::uint64_t{1} << 63); }
-};
+struct Reader<KeyType::int32> : IntegerReader<std::int32_t> {};
+template <>
+struct Reader<KeyType::int64> : IntegerReader<std::int64_t> {};
 
 template <>
 struct Reader<KeyType::float64> {
@@ -115,8 +115,8 @@ struct Reader<KeyType::float64> {
 template <class Work>
 auto with_reader(const KeyColumn& column, Work work) {
   switch (column.type) {
-    case KeyType::int32: return work(Reader<KeyType::int32>{static_cast<const std::int32_t*>(column.data)});
-    case KeyType::int64: return work(Reader<KeyType::int64>{static_cast<const std::int64_t*>(column.data)});
+    case KeyType::int32: return work(Reader<KeyType::int32>{{static_cast<const std::int32_t*>(column.data)}});
+    case KeyType::int64: return work(Reader<KeyType::int64>{{static_cast<const std::int64_t*>(column.data)}});
     case KeyType::float64: break;
   }
   return work(Reader<KeyType::float64>{static_cast<const double*>(column.data)});

@@ -1,5 +1,5 @@
 // Moves of items: what is written is cut into even pieces, and a search tells where each piece begins in what is read.
-#include "arrays/move.hpp"
+#include "arrays/host_verbs.hpp"
 #include <cstring>
 #include <numeric>
 
@@ -11,11 +11,6 @@ using partition::Place;
 // A type of as many bytes as an item has.
 struct Sixteen {
   std::uint64_t parts[2];
-};
-
-template <class T>
-struct Kind {
-  using Of = T;
 };
 
 // The source of items: an array, or the items' places.
@@ -32,40 +27,33 @@ struct Array {
 };
 template <class T>
 struct Places {
-  Index before;
-  T operator[](Index k) const { return static_cast<T>(before + k + 1); }
+  T operator[](Index k) const { return static_cast<T>(k + 1); }
   void copy(Index from, Index count, T* to) const {
-    for (Index k = 0; k < count; ++k) to[k] = static_cast<T>(before + from + k + 1);
+    for (Index k = 0; k < count; ++k) to[k] = static_cast<T>(from + k + 1);
   }
 };
 
-// Calls f(source, target), or f(source, other source, target), with what items are.
+// Calls f(source, target) with what items are.
 template <class F>
-void with_types(const Target& out, bool places, F f) {
-  if (places) {
-    if (out.bytes == 4) f(Kind<int>(), std::true_type());
-    else f(Kind<double>(), std::true_type());
+void with_source(const Moved& x, F f) {
+  const auto of = [&](auto* to) {
+    using T = std::remove_pointer_t<decltype(to)>;
+    f(Array<T>{static_cast<const T*>(x.from)}, to);
+  };
+  if (!x.from) {
+    if (x.bytes == 4) f(Places<int>(), static_cast<int*>(x.to));
+    else f(Places<double>(), static_cast<double*>(x.to));
     return;
   }
-  switch (out.bytes) {
-    case 1: return f(Kind<std::uint8_t>(), std::false_type());
-    case 4: return f(Kind<std::uint32_t>(), std::false_type());
-    case 8: return f(Kind<std::uint64_t>(), std::false_type());
-    default: return f(Kind<Sixteen>(), std::false_type());
+  switch (x.bytes) {
+    case 1: return of(static_cast<std::uint8_t*>(x.to));
+    case 4: return of(static_cast<std::uint32_t*>(x.to));
+    case 8: return of(static_cast<std::uint64_t*>(x.to));
+    default: return of(static_cast<Sixteen*>(x.to));
   }
 }
 
-template <class F>
-void with_source(const Source& x, const Target& out, F f) {
-  with_types(out, !x.from, [&](auto kind, auto places) {
-    using T = typename decltype(kind)::Of;
-    T* const to = static_cast<T*>(out.to);
-    if constexpr (decltype(places)::value) f(Places<T>{0}, to);
-    else f(Array<T>{static_cast<const T*>(x.from)}, to);
-  });
-}
-
-// How many items stay before each one that goes: a list that ascends.
+// Counts the items that stay before each one that goes: a list that ascends.
 struct StayBefore {
   const Whole& at;
   Index operator[](Index k) const { return at[k] - 1 - k; }
@@ -100,22 +88,31 @@ void each_run(const Whole& offsets, const Workers& workers, Work work) {
 
 }  // namespace
 
-void remove_items(const Source& x, const Whole& at, const Workers& workers, const Target& out) {
-  with_source(x, out, [&](auto source, auto* to) {
-    const auto keep = [&](Index gone, Index, Index first, Index last) {
-      source.copy(first + gone, last - first, to + first);
-    };
-    each_run(StayBefore{at}, at.count, x.count - at.count, workers, keep);
+void HostVerbs::take(const Moved& x, const Whole& order) const {
+  with_source(x, [&](auto source, auto* to) {
+    with_array(order, [&](auto rows) {
+      each_piece(workers_, order.count, [&](Index, Index first, Index last) {
+        for (Index k = first; k < last; ++k) to[k] = source[static_cast<Index>(rows[k]) - 1];
+      });
+    });
   });
 }
 
-void insert_items(const Source& x, const Source& values, const Whole& after, const Workers& workers,
-                  const Target& out) {
-  const auto run = [&](auto old, auto fresh, auto* to) {
-    const Index all = x.count + values.count;
-    each_piece(workers, all, [&](Index, Index first, Index last) {
-      Index k = partition::merge_path(after, values.count, partition::Counting(), x.count, first);
-      const Index end = partition::merge_path(after, values.count, partition::Counting(), x.count, last);
+void HostVerbs::remove(const Moved& x, const Whole& at) const {
+  with_source(x, [&](auto source, auto* to) {
+    const auto keep = [&](Index gone, Index, Index first, Index last) {
+      source.copy(first + gone, last - first, to + first);
+    };
+    each_run(StayBefore{at}, at.count, x.count - at.count, workers_, keep);
+  });
+}
+
+void HostVerbs::insert(const Moved& x, const void* values, const Whole& after) const {
+  with_source(x, [&](auto old, auto* to) {
+    const auto* const fresh = static_cast<const std::remove_pointer_t<decltype(to)>*>(values);
+    each_piece(workers_, x.count + after.count, [&](Index, Index first, Index last) {
+      Index k = partition::merge_path(after, after.count, partition::Counting(), x.count, first);
+      const Index end = partition::merge_path(after, after.count, partition::Counting(), x.count, last);
       for (Index item = first - k; first < last;) {
         const Index stay = k < end ? after[k] - item : last - first;
         old.copy(item, stay, to + first);
@@ -124,37 +121,50 @@ void insert_items(const Source& x, const Source& values, const Whole& after, con
         if (k < end) to[first++] = fresh[k++];
       }
     });
-  };
-  with_types(out, !x.from, [&](auto kind, auto places) {
-    using T = typename decltype(kind)::Of;
-    T* const to = static_cast<T*>(out.to);
-    if constexpr (decltype(places)::value) run(Places<T>{0}, Places<T>{x.count}, to);
-    else run(Array<T>{static_cast<const T*>(x.from)}, Array<T>{static_cast<const T*>(values.from)}, to);
   });
 }
 
-void expand_items(const Source& x, const Whole& offsets, const Workers& workers, const Target& out) {
-  with_source(x, out, [&](auto source, auto* to) {
-    each_run(offsets, workers,
+void HostVerbs::expand(const Moved& x, const Whole& offsets, Index) const {
+  with_source(x, [&](auto source, auto* to) {
+    each_run(offsets, workers_,
              [&](Index object, Index, Index first, Index last) { std::fill(to + first, to + last, source[object]); });
   });
 }
 
-template <class Place>
-void ranks_of(const Whole& offsets, const Workers& workers, Place* out) {
-  each_run(offsets, workers, [&](Index, Index rank, Index first, Index last) {
-    std::iota(out + first, out + last, static_cast<Place>(rank + 1));
+void HostVerbs::walk(const Whole& offsets, Index total, const Numbers& objects, const Numbers& ranks) const {
+  with_room(objects, [&](auto* to, auto) {
+    expand({nullptr, offsets.count - 1, sizeof *to, to}, offsets, total);
+  });
+  with_room(ranks, [&](auto* to, auto) {
+    each_run(offsets, workers_, [&](Index, Index rank, Index first, Index last) {
+      std::iota(to + first, to + last, static_cast<std::decay_t<decltype(*to)>>(rank + 1));
+    });
   });
 }
-template void ranks_of(const Whole&, const Workers&, int*);
-template void ranks_of(const Whole&, const Workers&, double*);
 
-void move_items(const Source& x, const Intervals& intervals, const Workers& workers, const Target& out) {
+void HostVerbs::move(const Moved& x, const Intervals& intervals, Index) const {
   const Whole &from = intervals.from, &to = intervals.to, &offsets = intervals.offsets;
-  with_source(x, out, [&](auto source, auto* target) {
-    each_run(offsets, workers, [&](Index k, Index rank, Index first, Index last) {
+  with_source(x, [&](auto source, auto* target) {
+    each_run(offsets, workers_, [&](Index k, Index rank, Index first, Index last) {
       source.copy(from ? from[k] - 1 + rank : first, last - first, target + (to ? to[k] - 1 + rank : first));
     });
+  });
+}
+
+// Sets flags, which takes no sorting.
+void HostVerbs::rising(const Whole& at, Index most, Results& made) const {
+  std::vector<std::uint64_t> flags(static_cast<std::size_t>(most + 63) / 64);
+  Index count = 0;
+  for (Index k = 0; k < at.count; ++k) {
+    std::uint64_t& word = flags[static_cast<std::size_t>(at[k] - 1) / 64];
+    const std::uint64_t flag = std::uint64_t{1} << (at[k] - 1) % 64;
+    count += (word & flag) == 0;
+    word |= flag;
+  }
+  with_room(made.numbers(nullptr, most, count), [&](auto to, auto) {
+    for (std::size_t w = 0; w < flags.size(); ++w)
+      for (std::size_t bit = 1, left = flags[w]; left; ++bit, left >>= 1)
+        if (left & 1) *to++ = static_cast<std::decay_t<decltype(*to)>>(64 * w + bit);
   });
 }
 

@@ -44,7 +44,7 @@ void each_piece(const Workers& workers, Index items, Work work) {
 
 // Returns the sum of the counts before each piece, and of all counts.
 template <class Count>
-std::vector<Index> piece_totals(const Count* counts, Index n, const Workers& workers) {
+std::vector<Index> piece_totals(const Count& counts, Index n, const Workers& workers) {
   std::vector<Index> before(static_cast<std::size_t>(pieces_of(n)) + 1, 0);
   each_piece(workers, n, [&](Index piece, Index first, Index last) {
     Index total = 0;
@@ -56,13 +56,13 @@ std::vector<Index> piece_totals(const Count* counts, Index n, const Workers& wor
 }
 
 template <class Count>
-Index total_of(const Count* counts, Index n, const Workers& workers) {
+Index total_of(const Count& counts, Index n, const Workers& workers) {
   return piece_totals(counts, n, workers).back();
 }
 
 // Writes n + 1 numbers: 0, and the totals of the first 1 .. n counts.
 template <class Count, class Offset>
-void write_offsets(const Count* counts, Index n, Offset* to, const Workers& workers) {
+void write_offsets(const Count& counts, Index n, Offset* to, const Workers& workers) {
   const std::vector<Index> before = piece_totals(counts, n, workers);
   to[0] = 0;
   each_piece(workers, n, [&](Index piece, Index first, Index last) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "arrays/host_verbs.hpp"
 #include "arrays/word_sort.hpp"
 #include "base/view.hpp"
 
@@ -310,5 +311,36 @@ void radix_order(const Keys& keys, const OrderTask& task, Number* order, std::ui
 template void radix_order(const Keys&, const OrderTask&, std::int32_t*, std::uint8_t*);
 template void radix_order(const Keys&, const OrderTask&, double*, std::uint8_t*);
 template void radix_order(const Keys&, const OrderTask&, Index*, std::uint8_t*);
+
+KeyColumn key_of(const Column& column, bool decreasing, bool nan_apart) {
+  const KeyType type = column.longs ? KeyType::int64 : column.doubles ? KeyType::float64 : KeyType::int32;
+  return {type, with_items(column, [](auto items) -> const void* { return items; }), decreasing, nan_apart};
+}
+
+void HostVerbs::order(const OrderOf& task, Results& made) const {
+  std::vector<KeyColumn> columns;
+  for (std::size_t c = 0; c < task.columns.size(); ++c) columns.push_back(key_of(task.columns[c], task.decreasing[c]));
+  OrderTask radix{{}, task.nearly, workers_};
+  for (Index k = 0; k < task.offsets.count; ++k) radix.offsets.push_back(task.offsets[k]);
+  const Keys keys(std::move(columns), task.columns[0].count, workers_);
+  with_room(made.numbers(nullptr, keys.rows(), keys.rows()),
+            [&](auto order, auto) { radix_order(keys, radix, order, nullptr); });
+}
+
+void HostVerbs::sort(const OrderOf& task, Results& made) const {
+  const Column& x = task.columns[0];
+  const Keys keys({key_of(x, task.decreasing[0])}, x.count, workers_);
+  const auto sorted = [&](auto rows) {
+    radix_order(keys, {{}, task.nearly, workers_}, rows.get(), nullptr);
+    with_items(x, [&](auto from) {
+      const auto to = static_cast<std::remove_const_t<std::remove_pointer_t<decltype(from)>>*>(made.items(x.count));
+      each_piece(workers_, x.count, [&](Index, Index first, Index last) {
+        for (Index k = first; k < last; ++k) to[k] = from[rows[k] - 1];
+      });
+    });
+  };
+  if (x.count > kMostInt) sorted(Buffer<Index>(x.count));
+  else sorted(Buffer<std::int32_t>(x.count));
+}
 
 }  // namespace kernweave::arrays

@@ -1,11 +1,23 @@
 // Reductions: every piece has as many items and ends of segments as any other, whatever the lengths. It finishes the
 // segments that it has wholly, and hands over what it knows of the two others.
-#include "arrays/reduce.hpp"
+#include "arrays/host_verbs.hpp"
 
 namespace kernweave::arrays {
 namespace {
 
 using partition::Place;
+
+// Calls explain(k) for items that are not available, until it says that there is nothing more to explain.
+template <class Explain>
+void each_missing(const Items& items, Index first, Index end, Explain explain) {
+  double buffer[kTile];
+  for (; first < end; first += kTile) {
+    const Index last = std::min(end, first + kTile);
+    const double* const values = items.load(first, last, buffer);
+    for (Index k = first; k < last; ++k)
+      if (items.is_missing(values[k - first]) && explain(k)) return;
+  }
+}
 
 template <class Operator>
 class Reducer {
@@ -107,21 +119,12 @@ class Reducer {
     for (int k = 0; k < Operator::kResults; ++k) {
       double& to = out_[(column * Operator::kResults + k) * segments_ + segment];
       to = values[k];
-      if (to != to && !skip_) explain_nan(columns_[static_cast<std::size_t>(column)], segment, &to);
-    }
-  }
-
-  void explain_nan(const Items& items, Index segment, double* to) const {
-    double buffer[kTile];
-    const Index end = ends_[segment];
-    for (Index first = begin_of(segment); first < end; first += kTile) {
-      const Index last = std::min(end, first + kTile);
-      const double* const values = items.load(first, last, buffer);
-      for (Index k = 0; k < last - first; ++k) {
-        if (!items.is_missing(values[k])) continue;
-        *to = items.not_available;
-        return;
-      }
+      const Items& items = columns_[static_cast<std::size_t>(column)];
+      const auto explain = [&](Index) {
+        to = items.not_available;
+        return true;
+      };
+      if (to != to && !skip_) each_missing(items, begin_of(segment), ends_[segment], explain);
     }
   }
 
@@ -134,22 +137,9 @@ class Reducer {
   double* const out_;
 };
 
-}  // namespace
-
-void reduce(const Request& request, const std::vector<Items>& columns, const Whole& offsets, const Workers& workers,
-            double* out) {
-  const auto run = [&](auto type) {
-    Reducer<typename decltype(type)::Of>(request, columns, offsets, out).run(workers);
-  };
-  if (request.skip) with_operator<true>(request.op, run);
-  else with_operator<false>(request.op, run);
-}
-
 // --- groups --------------------------------------------------------------------------------------------------------
 // Reductions by group, of items as they come: every block of them has a state for each group, and blocks are merged in
 // order. Spares the items' order, and reads them one after the other.
-
-namespace {
 
 constexpr Index kMostBlocks = 16;
 
@@ -208,18 +198,13 @@ class GroupReducer {
 
   // Explains a result that is NaN though all items count, by an item that is not available, if there is such an item.
   void explain_nan(const Items& items) {
-    double buffer[kTile];
-    for (Index first = 0; first < items_; first += kTile) {
-      const Index last = std::min(items_, first + kTile);
-      const double* const values = items.load(first, last, buffer);
-      for (Index k = first; k < last; ++k) {
-        if (!items.is_missing(values[k - first])) continue;
-        for (int result = 0; result < Operator::kResults; ++result) {
-          double& to = out_[result * groups_ + codes_[k] - 1];
-          if (to != to) to = items.not_available;
-        }
+    each_missing(items, 0, items_, [&](Index k) {
+      for (int result = 0; result < Operator::kResults; ++result) {
+        double& to = out_[result * groups_ + codes_[k] - 1];
+        if (to != to) to = items.not_available;
       }
-    }
+      return false;
+    });
   }
 
   const Request& request_;
@@ -229,13 +214,28 @@ class GroupReducer {
   double* out_;
 };
 
+// The columns of a matrix, or a vector as one.
+std::vector<Items> columns_of(const Items& x, const Segments& segments, Index columns) {
+  std::vector<Items> all;
+  for (Index c = 0; c < columns; ++c) all.push_back(x.column(c * segments.items, segments.order));
+  return all;
+}
+
+template <class Operator>
+void reduce_by(const Request& request, const std::vector<Items>& columns, const Segments& segments,
+               const Workers& workers, double* out) {
+  if (!segments.codes) return Reducer<Operator>(request, columns, segments.offsets, out).run(workers);
+  GroupReducer<Operator> reducer(request, segments.codes, segments.offsets, out);
+  for (const Items& items : columns) reducer.run(workers, items);
+}
+
 }  // namespace
 
-void reduce_groups(const Request& request, const std::vector<Items>& columns, const int* codes, const Whole& offsets,
-                   const Workers& workers, double* out) {
+void HostVerbs::reduce(const Request& request, const Items& items, Index columns, const Segments& segments,
+                       double* out) const {
+  const std::vector<Items> all = columns_of(items, segments, columns);
   const auto run = [&](auto type) {
-    GroupReducer<typename decltype(type)::Of> reducer(request, codes, offsets, out);
-    for (const Items& items : columns) reducer.run(workers, items);
+    reduce_by<typename decltype(type)::Of>(request, all, segments, workers_, out);
   };
   if (request.skip) with_operator<true>(request.op, run);
   else with_operator<false>(request.op, run);

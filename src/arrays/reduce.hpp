@@ -1,4 +1,4 @@
-// Reductions of arrays, as a whole or segment by segment, and scans: the request, and what carries it out.
+// Reductions of arrays and scans: the request, and its operator as a type.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,11 +13,8 @@ enum class Op { sum, whole_sum, prod, min, max, range, mean, any, all, argmin, a
 inline Op operator_named(const std::string& name) {
   constexpr const char* kNames[] = {"sum",  "whole_sum", "prod", "min",    "max",    "range",
                                     "mean", "any",       "all",  "argmin", "argmax", "logsumexp"};
-  int k = 0;
-  for (const char* known : kNames) {
-    if (name == known) return static_cast<Op>(k);
-    ++k;
-  }
+  const auto* const at = std::find(std::begin(kNames), std::end(kNames), name);
+  if (at != std::end(kNames)) return static_cast<Op>(at - kNames);
   fail(Fault::internal, "no operator `", name, "` of arrays");
 }
 
@@ -53,28 +50,5 @@ void with_operator(Op op, F f) {
 }
 
 inline int results_of(Op op) { return op == Op::range ? 2 : 1; }
-
-// Writes, column by column, the operator's results, those of all segments one after the other. `offsets` has a number
-// more than there are segments.
-void reduce(const Request& request, const std::vector<Items>& columns, const Whole& offsets, const Workers& workers,
-            double* out);
-
-// Reduces items that lie in any order: `codes` are the numbers of their segments, from 1.
-void reduce_groups(const Request& request, const std::vector<Items>& columns, const int* codes, const Whole& offsets,
-                   const Workers& workers, double* out);
-
-// --- scan.cpp ------------------------------------------------------------------------------------------------------
-// Running reductions: of each item, what the operator makes of all items of its segment up to it.
-
-// The target of results, as many as items: integers, `missing` for NaN and too large results, or doubles.
-struct Running {
-  int* integers = nullptr;
-  double* doubles = nullptr;
-  int missing = 0;
-};
-
-// Scans segments; with `exclusive`, up to the item before. Each result lies where its item lies. Tells of overflow.
-bool scan(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Workers& workers,
-          const Running& out);
 
 }  // namespace kernweave::arrays

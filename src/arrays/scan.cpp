@@ -1,20 +1,19 @@
 // Scans in three phases: what each piece knows of the segment that it leaves open, what comes before each piece, and
 // then the items of each piece one by one.
-#include "arrays/reduce.hpp"
+#include "arrays/host_verbs.hpp"
 #include <atomic>
-#include <vector>
 
 namespace kernweave::arrays {
 namespace {
 
 using partition::Place;
 
-constexpr double kMostInt = 2147483647;
+constexpr double kLargest = 2147483647;
 
 template <class Operator>
 class Scanner {
  public:
-  Scanner(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Running& out)
+  Scanner(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Numbers& out)
       : exclusive_(exclusive),
         items_(items),
         ends_(offsets.from(1)),
@@ -144,7 +143,7 @@ class Scanner {
         out_.doubles[at] = running;
         continue;
       }
-      const bool fits = running >= -kMostInt && running <= kMostInt;
+      const bool fits = running >= -kLargest && running <= kLargest;
       out_.integers[at] = fits ? static_cast<int>(running) : out_.missing;
       overflow |= !fits && running == running;
     }
@@ -170,16 +169,21 @@ class Scanner {
   std::vector<Operator> open_;
   Operator begin_;
   std::atomic<bool> overflow_{false};
-  const Running out_;
+  const Numbers out_;
 };
 
 }  // namespace
 
-bool scan(const Request& request, bool exclusive, const Items& items, const Whole& offsets, const Workers& workers,
-          const Running& out) {
+bool HostVerbs::scan(const Request& request, bool exclusive, const Items& items, Index columns,
+                     const Segments& segments, const Numbers& out) const {
   bool overflow = false;
   with_operator<false>(request.op, [&](auto type) {
-    overflow = Scanner<typename decltype(type)::Of>(request, exclusive, items, offsets, out).run(workers);
+    using Scan = Scanner<typename decltype(type)::Of>;
+    for (Index c = 0; c < columns; ++c) {
+      const Index first = c * segments.items;
+      const Items column = items.column(first, segments.order);
+      overflow |= Scan(request, exclusive, column, segments.offsets, out.from(first)).run(workers_);
+    }
   });
   return overflow;
 }

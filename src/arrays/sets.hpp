@@ -11,7 +11,7 @@ namespace kernweave::arrays {
 
 enum class SetOp { unite, intersect, subtract, symmetric };
 
-// How often a key is kept that is there so many times.
+// Tells by how often a key is there in both lists how often it is kept.
 inline Index kept(SetOp op, Index in_a, Index in_b) {
   switch (op) {
     case SetOp::unite: return std::max(in_a, in_b);

@@ -46,17 +46,17 @@ bool in_order(Item before, Item item) {
   }
 }
 
-// How many items from the first on are sorted.
-template <class Item>
-Index sorted_up_to(const Item* items, Index length, const Workers& workers) {
+// The place, from 1, of the first item for which the test of its number holds; 0 for none.
+template <class Test>
+Index first_that(Index length, const Workers& workers, Test test) {
   std::atomic<Index> found{length};
-  each_piece(workers, length, [&](Index, Index first, Index last) {
-    Index k = std::max<Index>(first, 1);
-    while (k < last && in_order(items[k - 1], items[k])) ++k;
-    if (k >= last) return;
+  each_piece(workers, length, [&found, test](Index, Index first, Index last) {
+    Index k = first;
+    while (k < last && !test(k)) ++k;
+    if (k == last) return;
     for (Index least = found; k < least && !found.compare_exchange_weak(least, k);) {}
   });
-  return found;
+  return found == length ? 0 : found + 1;
 }
 
 // Cuts two lists into pieces at `cut_at`. Lists that are not sorted have no such pieces.
@@ -91,13 +91,44 @@ std::vector<partition::Cut> merge_cuts(const Sorted<Item>& a, const Sorted<Item>
   });
 }
 
+// --- merge ---------------------------------------------------------------------------------------------------------
+// Two sorted lists as one, with equal items of the first before those of the second.
+
+template <class Item>
+void merge_items(const Sorted<Item>& a, const Sorted<Item>& b, Item* to, const Workers& workers) {
+  each_cut(workers, merge_cuts(a, b), [&](Index, partition::Cut from, partition::Cut end) {
+    std::merge(a.items + from.a, a.items + end.a, b.items + from.b, b.items + end.b, to + from.a + from.b);
+  });
+  std::copy(b.end(), b.items + b.length, std::copy(a.end(), a.items + a.length, to + a.known + b.known));
+}
+
+// The numbers from 1 of the merged items, those of `b` behind those of `a`.
+template <class Item, class Number>
+void merge_rows(const Sorted<Item>& a, const Sorted<Item>& b, Number* to, const Workers& workers) {
+  const auto row_of_a = [](Index k) { return static_cast<Number>(k + 1); };
+  const auto row_of_b = [&](Index k) { return static_cast<Number>(a.length + k + 1); };
+  each_cut(workers, merge_cuts(a, b), [&](Index, partition::Cut from, partition::Cut end) {
+    Number* next = to + from.a + from.b;
+    while (from.a < end.a && from.b < end.b) {
+      const bool from_b = b.items[from.b] < a.items[from.a];
+      *next++ = from_b ? row_of_b(from.b) : row_of_a(from.a);
+      from.a += !from_b;
+      from.b += from_b;
+    }
+    while (from.a < end.a) *next++ = row_of_a(from.a++);
+    while (from.b < end.b) *next++ = row_of_b(from.b++);
+  });
+  Number* next = to + a.known + b.known;
+  for (Index k = a.known; k < a.length; ++k) *next++ = row_of_a(k);
+  for (Index k = b.known; k < b.length; ++k) *next++ = row_of_b(k);
+}
+
 // --- search --------------------------------------------------------------------------------------------------------
 // Finds where items would stand in a sorted list: one way through both lists if both are sorted, else one search each.
 
-// The result of a search for one list: how many items of the other list come before each item, and whether the other
-// list has an equal item.
+// The finds for one list (arrays/items.hpp), by the type of their numbers.
 template <class Number>
-struct Found {
+struct FoundBy {
   Number* at = nullptr;
   int* matched = nullptr;
 };
@@ -105,7 +136,7 @@ struct Found {
 // Takes the items of both lists in order, those of `a` before equal ones of `b`, and tells of each where it stands in
 // the other list. No step depends on a guess of which list comes next.
 template <class Item, class Number>
-void pass_through(const Sorted<Item>& a, const Sorted<Item>& b, Found<Number> of_a, Found<Number> of_b,
+void pass_through(const Sorted<Item>& a, const Sorted<Item>& b, FoundBy<Number> of_a, FoundBy<Number> of_b,
                   const Workers& workers) {
   each_cut(workers, merge_cuts(a, b), [&](Index, partition::Cut from, partition::Cut end) {
     Index i = from.a, j = from.b;

@@ -10,7 +10,7 @@
 
 namespace kernweave::arrays {
 
-// How many of `bits` a split of so many words takes: all that there are, or what leaves parts that fit into the cache.
+// Counts the bits that a split of so many words takes: all `bits`, or what leaves parts that fit into the cache.
 inline int digit_for(std::int64_t count, int bits) {
   constexpr int kMost = 11;
   int digit = bits <= kMost ? bits : 1;

@@ -1,5 +1,5 @@
 // The list of nests and its prices.
-#include "axes/loops.hpp"
+#include "axes/paths.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -16,8 +16,8 @@ namespace {
 // The levels of boxes that are bounded at a time.
 constexpr int kLevelsAtOnce = 4;
 
-// How much nearer, or farther, boxes are taken to be than they are: so much that no rounding, of functions whose last
-// bits go up and down either, puts a pair beyond the bound of its box. It costs a thousandth of the points.
+// The margin by which boxes are taken to be nearer, or farther, than they are: so large that no rounding, of functions
+// whose last bits go up and down either, puts a pair beyond the bound of its box. It costs a thousandth of the points.
 template <class T>
 constexpr T kMargin = sizeof(T) == 4 ? static_cast<T>(0x1p-10) : static_cast<T>(0x1p-20);
 
@@ -57,7 +57,7 @@ void BoxWalk<T>::strip(const T* rows, std::int64_t count, const BoxedPoints<T>& 
   if (!surround(rows, count)) fold(columns_->boxed());
   else if (columns_->boxed().size() > 0) stack_.push_back({-HUGE_VAL, 1, 0});
   while (!stack_.empty() && !(give_up && give_up())) {
-    const Box box = stack_.back();
+    const OpenBox box = stack_.back();
     stack_.pop_back();
     if (!matters(box.rank)) continue;
     if (box.level < leaf_level_) {
@@ -113,7 +113,7 @@ void BoxWalk<T>::bound(std::int64_t first, std::int64_t count) {
 
 // Boxes some levels down that matter, the best on top.
 template <class T>
-void BoxWalk<T>::open(const Box& box) {
+void BoxWalk<T>::open(const OpenBox& box) {
   const std::int64_t wide = job_.bounds->pass->tiling.strip_rows();
   int levels = (leaf_level_ - box.level - 1) % kLevelsAtOnce + 1;
   while ((std::int64_t{1} << levels) > wide) --levels;
@@ -125,7 +125,7 @@ void BoxWalk<T>::open(const Box& box) {
     const double rank = !(value[b] == value[b]) ? -HUGE_VAL : job_.least ? value[b] : -value[b];
     if (matters(rank)) stack_.push_back({rank, first + b, box.level + levels});
   }
-  const auto worse = [](const Box& a, const Box& b) { return a.rank > b.rank; };
+  const auto worse = [](const OpenBox& a, const OpenBox& b) { return a.rank > b.rank; };
   std::sort(stack_.begin() + from, stack_.end(), worse);
 }
 
@@ -146,7 +146,7 @@ void BoxWalk<T>::note_limit() {
 
 // Looks at the points around the first leaf: a list gets its first limit before any term has entered the list.
 template <class T>
-void BoxWalk<T>::look_around(Box box) {
+void BoxWalk<T>::look_around(OpenBox box) {
   const BoxTree<T>& tree = columns_->tree();
   for (; box.level > 0 && tree.points_of(box.level, box.number).size() < looked_at_; --box.level) box.number /= 2;
   const Range columns = tree.points_of(box.level, box.number);

@@ -126,7 +126,7 @@ template <class T>
 void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
   Coordinates<T> columns = read(false, threads), rows = read(true, threads);
   const std::vector<Rectangle> extents = rectangles(restriction);
-  const auto same = [](const Part& part, const Rectangle& r) {
+  const auto same = [](const BoxedRectangle& part, const Rectangle& r) {
     return part.extent.rows == r.rows && part.extent.columns == r.columns;
   };
   if (same_numbers(columns, columns_) && same_numbers(rows, rows_) &&
@@ -166,15 +166,15 @@ void BoxedPass<T>::add_part(const Rectangle& extent, int threads) {
 template <class T>
 void BoxedPass<T>::deal_out() {
   std::vector<Rectangle> all;
-  for (const Part& part : parts_)
+  for (const BoxedRectangle& part : parts_)
     for (const Range& places : {part.rows->boxed(), part.rows->others()})
       all.push_back({{part.first + places.from, part.first + places.to}, part.extent.columns});
   units_ = std::make_unique<Units>(all, rows_of_block(), std::max<std::int64_t>(run_.sweep, 1));
 }
 
 template <class T>
-const typename BoxedPass<T>::Part& BoxedPass<T>::part_with(std::int64_t row) const {
-  const auto later = [](std::int64_t r, const Part& part) { return r < part.first; };
+const typename BoxedPass<T>::BoxedRectangle& BoxedPass<T>::part_with(std::int64_t row) const {
+  const auto later = [](std::int64_t r, const BoxedRectangle& part) { return r < part.first; };
   return *(std::upper_bound(parts_.begin(), parts_.end(), row, later) - 1);
 }
 
@@ -187,7 +187,7 @@ void BoxedPass<T>::begin_spans(const Task& task, int threads, std::int64_t) {
 template <class T>
 void BoxedPass<T>::fold_spans(int worker, const Task&, const Range& rows, const PairSpan*, const PairSpan*,
                               const StatesFrom& states, const Heartbeat& beat) {
-  const Part& part = part_with(rows.from);
+  const BoxedRectangle& part = part_with(rows.from);
   BoxWalk<T>& walk = workers_[worker];
   for (std::int64_t row = rows.from; row < rows.to; row += pass_.tiling.strip_rows()) {
     const StatesFrom here{states.states, states.first + row - rows.from};
@@ -215,7 +215,7 @@ bool BoxedPass<T>::is_faster(const Range& some) {
   const auto since = [](const Clock::time_point& start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  const Part& part = part_with(some.from);
+  const BoxedRectangle& part = part_with(some.from);
   BoxWalk<T>& walk = workers_[0];
   const T* const rows = part.strip(some.from);
   Clock::time_point start = Clock::now();

@@ -15,7 +15,7 @@ namespace kernweave {
 // --- boxed points ---------------------------------------------------------------------------------------------------
 // Holds the values that pairs read of the points of an axis, in the order of a tree of boxes.
 
-// How a panel lies: so many points side by side, of so many components each.
+// The layout of a panel: so many points side by side, of so many components each.
 struct PanelShape {
   std::int64_t wide;
   int components;
@@ -98,16 +98,16 @@ class BoxWalk {
   void all_columns(const T* rows, const BoxedPoints<T>& columns);
 
  private:
-  struct Box {
+  struct OpenBox {
     double rank;  // of the best pair it could have: the less, the better
     std::int64_t number;
     int level;
   };
   bool surround(const T* rows, std::int64_t count);
   void bound(std::int64_t first, std::int64_t count);
-  void open(const Box& box);
+  void open(const OpenBox& box);
   void fold(const Range& columns);
-  void look_around(Box box);
+  void look_around(OpenBox box);
   void note_limit();
   bool matters(double rank) const { return !(limit_ <= rank); }
 
@@ -115,7 +115,7 @@ class BoxWalk {
   TileWorker<T> pairs_, bounds_;
   std::vector<T> gaps_, zeros_;  // panels of what bounds read
   std::vector<T> least_, most_;  // corners of the rows' own box
-  std::vector<Box> stack_;
+  std::vector<OpenBox> stack_;
   const BoxedPoints<T>* columns_ = nullptr;
   int leaf_level_ = 0;
   const T* rows_ = nullptr;
@@ -151,7 +151,7 @@ class BoxedPass : public SpanFolder {
                 const Loops& loops) const;
   std::vector<int> places(const Pass& pass, bool row) const;
   // Rows and columns of which all pairs are there. Its rows are those of units from `first` on.
-  struct Part {
+  struct BoxedRectangle {
     Rectangle extent;
     std::int64_t first;
     std::unique_ptr<BoxedPoints<T>> rows, columns;
@@ -163,7 +163,7 @@ class BoxedPass : public SpanFolder {
   void set_out(const Restriction& restriction, int threads);
   void add_part(const Rectangle& extent, int threads);
   void deal_out();
-  const Part& part_with(std::int64_t row) const;
+  const BoxedRectangle& part_with(std::int64_t row) const;
   bool most_are_faster(const Task& task);
   bool is_faster(const Range& some);
   std::int64_t in_strip(const Range& rows) const { return std::min(pass_.tiling.strip_rows(), rows.size()); }
@@ -181,7 +181,7 @@ class BoxedPass : public SpanFolder {
   PassWorkers<BoxWalk<T>, BoxJob<T>> workers_;
   Sweep sweep_;
   Coordinates<T> rows_, columns_;  // of all points, as they lie
-  std::vector<Part> parts_;
+  std::vector<BoxedRectangle> parts_;
   std::vector<std::int64_t> order_;
   std::unique_ptr<const Units> units_;
   enum class Paid { untried, yes, no } paid_ = Paid::untried;

@@ -266,7 +266,7 @@ class FusedLoops {
   template <class Kind>
   static KW_FN bool add_shortly(Places<typename Kind::Here>* places, typename M::Ready* reduction,
                                 std::int64_t weight_step, std::int64_t strips) {
-    typename Kind::Reduction::Adding adding(reinterpret_cast<typename Kind::Reduction::State*>(reduction->states));
+    typename Kind::Reduction::Adder adding(reinterpret_cast<typename Kind::Reduction::State*>(reduction->states));
     auto way = places->template way<typename Kind::Way>();
     for (; strips > 0; --strips, places->go_on(1), reduction->b.at += weight_step) {
       Strip s;
@@ -281,7 +281,7 @@ class FusedLoops {
     for (int k = 0; k < kSpaces; ++k) some.base[k] = static_cast<T*>(frame.base[k]) + first * frame.advance[k];
     for (Count& count : some.count) count.first += first * M::kColumns * count.by_column;
     some.columns = least(end * M::kColumns, frame.columns) - first * M::kColumns;
-    Steps<T>::run(some);
+    StripSteps<T>::run(some);
   }
   // Validity is checked once per 8 strips, since a check takes as long as half a strip of the shortest terms. After a
   // failure they are redone step by step, and the next check is of one strip alone. Each further failure doubles the
@@ -295,7 +295,7 @@ class FusedLoops {
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     using Kind = FusedLoops::Kind<Fold, Calls, State, kWeight, kSummed>;
     if constexpr (Kind::Here::kLooksUp)
-      if (Places<typename Kind::Here>(frame).table().has_pole()) return Steps<T>::run(frame);
+      if (Places<typename Kind::Here>(frame).table().has_pole()) return StripSteps<T>::run(frame);
     if constexpr (Kind::kShort) {
       const std::int64_t full = frame.columns / M::kColumns;
       Places<typename Kind::Here> places(frame);

@@ -1,7 +1,6 @@
 // The kernels of each instruction set: the language of the strip machine, the machine, and the states of its lanes.
 #pragma once
 #include <cstdint>
-#include "kernweave/chain.hpp"
 #include "kernweave/names.hpp"
 
 namespace kernweave {
@@ -27,9 +26,9 @@ enum class Space : std::uint8_t {
 };
 constexpr int kSpaces = 8;
 
-// How a row meets its operands. `other` is the operand in memory: a vector of lanes, or one number a column,
-// the same in all lanes.
-enum class Shape : std::uint16_t {
+// The shape of a step: the order and the kinds of its operands. `other` is the operand in memory: a vector of lanes, or
+// one number a column, the same in all lanes.
+enum class StepShape : std::uint16_t {
   // One argument
   alone = 0,  // strip = f(strip)
   scaled,     // strip = f(strip * a), a number
@@ -87,9 +86,9 @@ constexpr Codes operation_codes() {
   Codes codes;
   std::uint16_t shapes[static_cast<int>(Op::count)] = {};
 #define KW_SHAPES(Name, number) shapes[static_cast<int>(Op::Name)] = static_cast<std::uint16_t>(number);
-#define UNARY(Name, ...) KW_SHAPES(Name, Shape::of_one)
-#define BINARY(Name, ...) KW_SHAPES(Name, Shape::of_two)
-#define TERNARY(Name, ...) KW_SHAPES(Name, Shape::of_three)
+#define UNARY(Name, ...) KW_SHAPES(Name, StepShape::of_one)
+#define BINARY(Name, ...) KW_SHAPES(Name, StepShape::of_two)
+#define TERNARY(Name, ...) KW_SHAPES(Name, StepShape::of_three)
 #define FOLD1(Name, ...) KW_SHAPES(Name, FoldShape::of_one)
 #define FOLD2(Name, ...) KW_SHAPES(Name, FoldShape::of_two)
 #define LOOP1(Name, ...) KW_SHAPES(Name, 1)
@@ -102,14 +101,13 @@ constexpr Codes operation_codes() {
 }
 constexpr Codes kOperationCodes = operation_codes();
 
-constexpr std::uint16_t code_of(Op op, Shape shape) {
+constexpr std::uint16_t code_of(Op op, StepShape shape) {
   return static_cast<std::uint16_t>(kOperationCodes.first[static_cast<int>(op)] + static_cast<std::uint16_t>(shape));
 }
-constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<Shape>(shape)); }
+constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<StepShape>(shape)); }
 
-// How a term is weighed: not at all; by a vector of lanes; by one number a column, or the same one in all; or by the
-// difference of two points, a vector that all columns share less a number, so that no gradient has to keep its
-// differences.
+// The weight of a term: none; a vector of lanes; one number a column, or the same one in all; or the difference of two
+// points, a vector that all columns share less a number, so that no gradient has to keep its differences.
 enum class Weight : std::uint16_t { none, vector, number, difference, count };
 
 constexpr bool takes_weights(Red red) {
@@ -126,7 +124,7 @@ constexpr bool takes(Red red, Weight weight) {
   return takes_weights(red) && (weight != Weight::difference || red == Red::Sum);
 }
 
-constexpr std::uint16_t kFirstReduction = code_of(Op::count, Shape::alone);
+constexpr std::uint16_t kFirstReduction = code_of(Op::count, StepShape::alone);
 constexpr std::uint16_t code_of(Red red, Weight weight) {
   constexpr std::uint16_t ways = static_cast<std::uint16_t>(Weight::count);
   return static_cast<std::uint16_t>(kFirstReduction + static_cast<std::uint16_t>(red) * ways +
@@ -144,8 +142,8 @@ enum Move : std::uint16_t {
   kStripEnd,
 };
 
-// How a reduction numbers its terms: along the sweep, or by places in the matrix of pairs.
-enum Counted : std::uint8_t { kAlongSweep, kByPlace };
+// The numbering of a reduction's terms: along the sweep, or by places in the matrix of pairs.
+enum Numbering : std::uint8_t { kAlongSweep, kByPlace };
 struct Count {
   std::int64_t first;  // of the first column and lane
   std::int64_t by_column;
@@ -171,7 +169,7 @@ struct Instruction {
   Operand result;                 // of operations with their own loop
   std::int64_t state = 0;         // of reductions: bytes to the states of the first component
   std::int64_t state_stride = 0;  // bytes from component to component
-  Counted counted = kAlongSweep;
+  Numbering counted = kAlongSweep;
   bool starts = false;  // of a fused loop's fold: with the number that the first call adds
   const int* attributes = nullptr;
 };
@@ -186,7 +184,7 @@ struct Frame {
   void* states;                   // of the present strip of lanes
   void* scratch;                  // for operations with their own loop
   void* room;                     // for the program made ready
-  Count count[2];                 // of terms, by Counted
+  Count count[2];                 // of terms, by Numbering
 };
 
 // The values of a tile for a strip of lanes, as the program has kept them, and their weights in the sweep's panel.
@@ -213,7 +211,7 @@ struct StateKernel {
   void (*lane_restart)(void* state);  // of states that add: as if nothing had been added
   void (*lane_look)(void* state);     // begins the sample: terms are not taken in until lane_end_look()
   void (*lane_end_look)(void* state);
-  void (*lane_names)(void* state, const long long* names);  // of states that note places (red/term_order.hpp)
+  void (*lane_names)(void* state, const long long* names);  // of states that note places (red/state.hpp)
   double (*lane_limit)(const void* state);                  // limit() in the lane in which most terms matter; NaN: all
   std::int64_t row_bytes;
   std::int64_t (*row_storage)(int places);

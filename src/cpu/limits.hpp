@@ -25,7 +25,7 @@ inline constexpr long long kLookedAtOfPlace = 12;
 // Tasks that a call is cut into where there are pairs enough: four for each of 16 cores, so that the last to
 // finish wastes little. Fixed, so that results do not depend on the number of threads.
 inline constexpr long long kTasks = 64;
-// How often a column must be met by blocks of rows for its numbers to be computed ahead.
+// The fewest blocks of rows that meet a column whose numbers are computed ahead.
 inline constexpr long long kWorthSharing = 2;
 // Components of squared distances of which |y|^2 / 2 - <x, y> is better told first.
 inline constexpr int kCpuFewestOfScreen = 2;

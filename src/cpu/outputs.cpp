@@ -20,7 +20,7 @@ void RowStates::init(const RowShape& shape, std::int64_t rows) {
   first_.clear();
   storage_.clear();
   std::int64_t bytes = 0;
-  for (const RowShape::Part& part : shape.parts) {
+  for (const RowShape::OutputState& part : shape.parts) {
     const std::int64_t states = rows * part.output->width;
     first_.push_back(bytes);
     storage_.push_back(bytes + states * part.kernel->row_bytes);
@@ -29,7 +29,7 @@ void RowStates::init(const RowShape& shape, std::int64_t rows) {
   memory_.resize(static_cast<std::size_t>(bytes / 8 + 1));
   char* const memory = reinterpret_cast<char*>(memory_.data());
   for (std::size_t p = 0; p < shape.parts.size(); ++p) {
-    const RowShape::Part& part = shape.parts[p];
+    const RowShape::OutputState& part = shape.parts[p];
     part.kernel->row_init(memory + first_[p], rows * part.output->width, memory + storage_[p], part.output->places);
   }
 }

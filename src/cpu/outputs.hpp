@@ -11,7 +11,7 @@ namespace kernweave {
 struct RowShape {
   RowShape(const Pass& pass, const Variant& variant, const TileKernel& kernel);
 
-  struct Part {
+  struct OutputState {
     const StateKernel* kernel;
     const Output* output;
     int number;  // of the output in the plan
@@ -19,7 +19,7 @@ struct RowShape {
     std::int64_t storage;  // bytes of one state's own storage
     bool turned;           // do its values have the other sign?
   };
-  std::vector<Part> parts;  // outputs kept pair by pair have none
+  std::vector<OutputState> parts;  // outputs kept pair by pair have none
 };
 
 // States of some rows: for each part, each component, one row after the other.

@@ -22,9 +22,9 @@ struct Accumulate {
   // Fast path of states that add up: terms are added, strip by strip, to copies of the sums. end() looks at the copies
   // once; where some term was not plain it says no, and nothing has been done.
   template <class State>
-  class Adding {
+  class Adder {
    public:
-    KW_FN explicit Adding(State* states) : states_(states), scale_{{states[0].scale.top, states[1].scale.top}, 0.0} {
+    KW_FN explicit Adder(State* states) : states_(states), scale_{{states[0].scale.top, states[1].scale.top}, 0.0} {
       M::vectors([&](int v) { sums_[v] = states[v].sums; });
     }
     KW_FN void add(const Strip& s, const Strip& weights) {
@@ -47,9 +47,9 @@ struct Accumulate {
   };
   // The fast path of plain sums: every finite term is plain.
   template <class L>
-  class Adding<red::Sum<L>> {
+  class Adder<red::Sum<L>> {
    public:
-    KW_FN explicit Adding(red::Sum<L>* states) : states_(states) {
+    KW_FN explicit Adder(red::Sum<L>* states) : states_(states) {
       M::vectors([&](int v) { sums_[v] = L(0.0); });
     }
     KW_FN void add(const Strip& s, const Strip& weights) {
@@ -125,7 +125,7 @@ struct Accumulate {
   static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights, PackIndex index,
                                std::int64_t by_column) {
     if constexpr (State::kShort && State::kAdds) {
-      Adding<State> adding(states);
+      Adder<State> adding(states);
       adding.add(s, weights);
       return adding.end();
     } else if constexpr (State::kShort) {
@@ -205,7 +205,7 @@ struct StripReduction {
   using Run = typename M::Run;
   using State = Red<P>;
   using Takes = Accumulate<M>;
-  using Adding = typename Takes::template Adding<State>;
+  using Adder = typename Takes::template Adder<State>;
   using Picking = typename Takes::template Picking<State>;
   static constexpr bool kSum = std::is_same_v<State, red::Sum<P>>, kAddsShortly = State::kShort && State::kAdds;
 
@@ -233,7 +233,7 @@ struct StripReduction {
     });
   }
   // Adds a strip, with a single weight, to sums that are looked at later.
-  static KW_FN void add(const Ready& i, const Strip& s, Adding* adding) {
+  static KW_FN void add(const Ready& i, const Strip& s, Adder* adding) {
     Strip weights;
     weights_of(i.a, i.b, &weights);
     adding->add(s, weights);

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "cpu/boxed_pass.hpp"
-#include "cpu/cpu.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/limits.hpp"
 #include "cpu/pass.hpp"
@@ -250,7 +249,7 @@ class Cpu : public Backend {
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     double instructions = work_per_pair(variant);
     // Differences of few components are as fast.
-    if (variant.form == Variant::Form::expanded)
+    if (variant.form == Variant::Algebra::expanded)
       instructions = std::max(instructions, work_per_pair(plan.variants.back()) + 1);
     const double work = sizes.pairs() * instructions * kCpuSecondsPerInstruction;
     const double transfers = home == Home::device ? transfer_seconds(plan, variant, sizes) : 0;

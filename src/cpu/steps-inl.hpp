@@ -9,7 +9,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 
 template <class T>
-class Steps {
+class StripSteps {
   using M = Machine<T>;
   using P = Pack<T>;
   using V = typename P::Vector;
@@ -37,39 +37,39 @@ class Steps {
     }
   };
 
-  template <class Value, Shape kShape>
+  template <class Value, StepShape kShape>
   struct Unary {
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
-      if constexpr (kShape == Shape::scaled) M::map_number(s, i.a, [](P x, P y) { return x * y; });
-      if constexpr (kShape == Shape::shifted) M::map_number(s, i.a, [](P x, P y) { return x + y; });
+      if constexpr (kShape == StepShape::scaled) M::map_number(s, i.a, [](P x, P y) { return x * y; });
+      if constexpr (kShape == StepShape::shifted) M::map_number(s, i.a, [](P x, P y) { return x + y; });
       Value::map(i, s);
     }
   };
 
-  template <class Value, Shape kShape>
+  template <class Value, StepShape kShape>
   struct Binary {
     static KW_FN P value(const Value& f, const Ready& i, int c, int v, P own) {
-      if constexpr (kShape == Shape::with_vector) return f(own, i.a.vector(c, v));
-      if constexpr (kShape == Shape::with_number) return f(own, i.a.number(c));
-      if constexpr (kShape == Shape::vector_with) return f(i.a.vector(c, v), own);
-      if constexpr (kShape == Shape::number_with) return f(i.a.number(c), own);
-      if constexpr (kShape == Shape::vector_number) return f(i.a.vector(c, v), i.b.number(c));
-      if constexpr (kShape == Shape::number_vector) return f(i.a.number(c), i.b.vector(c, v));
-      if constexpr (kShape == Shape::row_number) return f(i.a.vector(0, v), i.b.number(c));
-      if constexpr (kShape == Shape::number_row) return f(i.a.number(c), i.b.vector(0, v));
-      if constexpr (kShape == Shape::vectors) return f(i.a.vector(c, v), i.b.vector(c, v));
-      if constexpr (kShape == Shape::with_shifted) return f(own, i.a.vector(c, v) + i.b.number(c));
-      if constexpr (kShape == Shape::shifted_with) return f(i.a.vector(c, v) + i.b.number(c), own);
-      if constexpr (kShape == Shape::with_scaled) return f(own, i.a.vector(c, v) * i.b.number(c));
-      if constexpr (kShape == Shape::scaled_with) return f(i.a.vector(c, v) * i.b.number(c), own);
-      if constexpr (kShape == Shape::own_shifted) return f(own, own + i.a.number(c));
-      if constexpr (kShape == Shape::shifted_own) return f(own + i.a.number(c), own);
+      if constexpr (kShape == StepShape::with_vector) return f(own, i.a.vector(c, v));
+      if constexpr (kShape == StepShape::with_number) return f(own, i.a.number(c));
+      if constexpr (kShape == StepShape::vector_with) return f(i.a.vector(c, v), own);
+      if constexpr (kShape == StepShape::number_with) return f(i.a.number(c), own);
+      if constexpr (kShape == StepShape::vector_number) return f(i.a.vector(c, v), i.b.number(c));
+      if constexpr (kShape == StepShape::number_vector) return f(i.a.number(c), i.b.vector(c, v));
+      if constexpr (kShape == StepShape::row_number) return f(i.a.vector(0, v), i.b.number(c));
+      if constexpr (kShape == StepShape::number_row) return f(i.a.number(c), i.b.vector(0, v));
+      if constexpr (kShape == StepShape::vectors) return f(i.a.vector(c, v), i.b.vector(c, v));
+      if constexpr (kShape == StepShape::with_shifted) return f(own, i.a.vector(c, v) + i.b.number(c));
+      if constexpr (kShape == StepShape::shifted_with) return f(i.a.vector(c, v) + i.b.number(c), own);
+      if constexpr (kShape == StepShape::with_scaled) return f(own, i.a.vector(c, v) * i.b.number(c));
+      if constexpr (kShape == StepShape::scaled_with) return f(i.a.vector(c, v) * i.b.number(c), own);
+      if constexpr (kShape == StepShape::own_shifted) return f(own, own + i.a.number(c));
+      if constexpr (kShape == StepShape::shifted_own) return f(own + i.a.number(c), own);
     }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
       const Value f(i);
-      if constexpr (kShape == Shape::sum_row_number)
+      if constexpr (kShape == StepShape::sum_row_number)
         sum(s, i.a, i.b, i.width, [=](P total, P x, P y) { return op::Sum::next(total, f(x, y)); });
-      else if constexpr (kShape == Shape::sum_number_row)
+      else if constexpr (kShape == StepShape::sum_number_row)
         sum(s, i.b, i.a, i.width, [=](P total, P y, P x) { return op::Sum::next(total, f(x, y)); });
       else M::each([&](int c, int v) { s->at[c][v] = value(f, i, c, v, s->at[c][v]); });
     }
@@ -79,13 +79,13 @@ class Steps {
     }
   };
 
-  template <class Row, Shape kShape>
+  template <class Row, StepShape kShape>
   struct Ternary {
     static KW_FN P f(P x, P y, P z) { return Row::eval(x, y, z); }
     static KW_FN void work(const Ready& i, Run*, Strip* s) {
-      if constexpr (kShape == Shape::first) M::map_vectors(s, i.a, i.b, [](P x, P y, P z) { return f(x, y, z); });
-      if constexpr (kShape == Shape::second) M::map_vectors(s, i.a, i.b, [](P y, P x, P z) { return f(x, y, z); });
-      if constexpr (kShape == Shape::third) M::map_vectors(s, i.a, i.b, [](P z, P x, P y) { return f(x, y, z); });
+      if constexpr (kShape == StepShape::first) M::map_vectors(s, i.a, i.b, [](P x, P y, P z) { return f(x, y, z); });
+      if constexpr (kShape == StepShape::second) M::map_vectors(s, i.a, i.b, [](P y, P x, P z) { return f(x, y, z); });
+      if constexpr (kShape == StepShape::third) M::map_vectors(s, i.a, i.b, [](P z, P x, P y) { return f(x, y, z); });
     }
   };
 
@@ -213,7 +213,7 @@ class Steps {
     else return call_two<Row>;
   }
 
-  struct Table {
+  struct StepTable {
     typename M::Entry at[kStripEnd + 1] = {};
 
     constexpr void add(std::uint16_t code, typename M::Step step, typename M::Function function = nullptr) {
@@ -222,20 +222,20 @@ class Steps {
     template <Op kOp, class Row, int... K>
     constexpr void add_unary(std::integer_sequence<int, K...>) {
       using Value = std::conditional_t<kIsWritten<Row, P>, Written<Row>, Called>;
-      (add(code_of(kOp, static_cast<Shape>(K)), M::template step<Unary<Value, static_cast<Shape>(K)>>,
+      (add(code_of(kOp, static_cast<StepShape>(K)), M::template step<Unary<Value, static_cast<StepShape>(K)>>,
            function_of_one<Row>()),
        ...);
     }
     template <Op kOp, class Row, int... K>
     constexpr void add_binary(std::integer_sequence<int, K...>) {
       using Value = std::conditional_t<kIsWritten<Row, P, P>, Written<Row>, Called>;
-      (add(code_of(kOp, static_cast<Shape>(K)), M::template step<Binary<Value, static_cast<Shape>(K)>>,
+      (add(code_of(kOp, static_cast<StepShape>(K)), M::template step<Binary<Value, static_cast<StepShape>(K)>>,
            function_of_two<Row>()),
        ...);
     }
     template <Op kOp, class Row, int... K>
     constexpr void add_ternary(std::integer_sequence<int, K...>) {
-      (add(code_of(kOp, static_cast<Shape>(K)), M::template step<Ternary<Row, static_cast<Shape>(K)>>), ...);
+      (add(code_of(kOp, static_cast<StepShape>(K)), M::template step<Ternary<Row, static_cast<StepShape>(K)>>), ...);
     }
     template <Op kOp, template <class, FoldShape> class Work, class Row, int... K>
     constexpr void add_fold(std::integer_sequence<int, K...>) {
@@ -253,16 +253,16 @@ class Steps {
   template <class Shapes, Shapes kCount>
   using Every = std::make_integer_sequence<int, static_cast<int>(kCount)>;
 
-  static constexpr Table table() {
-    Table all;
-#define UNARY(Name, ...) all.template add_unary<Op::Name, op::Name>(Every<Shape, Shape::of_one>());
-#define BINARY(Name, ...) all.template add_binary<Op::Name, op::Name>(Every<Shape, Shape::of_two>());
-#define TERNARY(Name, ...) all.template add_ternary<Op::Name, op::Name>(Every<Shape, Shape::of_three>());
+  static constexpr StepTable table() {
+    StepTable all;
+#define UNARY(Name, ...) all.template add_unary<Op::Name, op::Name>(Every<StepShape, StepShape::of_one>());
+#define BINARY(Name, ...) all.template add_binary<Op::Name, op::Name>(Every<StepShape, StepShape::of_two>());
+#define TERNARY(Name, ...) all.template add_ternary<Op::Name, op::Name>(Every<StepShape, StepShape::of_three>());
 #define FOLD1(Name, ...) all.template add_fold<Op::Name, Fold1, op::Name>(Every<FoldShape, FoldShape::of_one>());
 #define FOLD2(Name, ...) all.template add_fold<Op::Name, Fold2, op::Name>(Every<FoldShape, FoldShape::of_two>());
-#define LOOP1(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<Loop1<op::Name>>);
-#define LOOP2(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<Loop2<op::Name>>);
-#define LOOKUP(Name, ...) all.add(code_of(Op::Name, Shape::alone), M::template step<LookUp>);
+#define LOOP1(Name, ...) all.add(code_of(Op::Name, StepShape::alone), M::template step<Loop1<op::Name>>);
+#define LOOP2(Name, ...) all.add(code_of(Op::Name, StepShape::alone), M::template step<Loop2<op::Name>>);
+#define LOOKUP(Name, ...) all.add(code_of(Op::Name, StepShape::alone), M::template step<LookUp>);
 #include "kernweave/ops.def"
 #define REDUCTION(Name, ...) all.template add_reduction<Red::Name, red::Name>(Every<Weight, Weight::count>());
 #include "kernweave/reductions.def"
@@ -278,7 +278,7 @@ class Steps {
 
  public:
   static void run(const Frame& frame) {
-    static constexpr Table all = table();
+    static constexpr StepTable all = table();
     M::run(frame, all.at);
   }
 };

@@ -214,7 +214,7 @@ const char* take_all(const char* from, const RowShape& shape, std::vector<States
 // In a copy of the memory or in itself, each state's addresses become distances from its own storage here, or back.
 void RowStates::shift_addresses(std::vector<std::int64_t>* memory, std::int64_t sign) const {
   for (std::size_t p = 0; p < shape_->parts.size(); ++p) {
-    const RowShape::Part& part = shape_->parts[p];
+    const RowShape::OutputState& part = shape_->parts[p];
     const std::vector<std::int64_t> addresses = addresses_in(*part.kernel, part.output->places);
     for (std::int64_t s = 0; s < rows_ * part.output->width && !addresses.empty(); ++s) {
       const Word storage = reinterpret_cast<Word>(memory_.data()) + storage_[p] + s * part.storage;

@@ -1,27 +1,10 @@
 // One instruction set's tile evaluator: the machine, products with many weights, and the states. A source for each
-// precision includes it, since a compiler takes gigabytes for one, and names the set: KW_AVX2, KW_AVX512, or none for
-// what every machine of this architecture has.
+// precision includes it, since a compiler takes gigabytes for one, and names the set (lanes/isa.hpp).
 #pragma once
 #include "cpu/kernels.hpp"
 #include "lanes/isa.hpp"
 
-#if defined(KW_AVX512)
-#define KW_ISA avx512
-#define KW_VECTOR_BYTES 64
-KW_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
-#elif defined(KW_AVX2)
-#define KW_ISA avx2
-#define KW_VECTOR_BYTES 32
-KW_TARGET_BEGIN("avx2,fma")
-#else
-#define KW_ISA base
-#define KW_VECTOR_BYTES 16
-#endif
-namespace kernweave {
-inline namespace KW_ISA {
-constexpr int kVectorBytes = KW_VECTOR_BYTES;
-}  // inline namespace KW_ISA
-}  // namespace kernweave
+KW_ISA_BEGIN
 #include "cpu/machine-inl.hpp"
 #include "cpu/steps-inl.hpp"
 #include "cpu/fused-inl.hpp"
@@ -187,7 +170,7 @@ constexpr StateKernel state_kernels[] = {
 template <class T>
 constexpr TileKernel tile_kernel() {
   using M = Machine<T>;
-  using S = Steps<T>;
+  using S = StripSteps<T>;
   return {M::kVectors,
           M::kColumns,
           Pack<T>::kLanes,
@@ -200,6 +183,4 @@ constexpr TileKernel tile_kernel() {
 
 }  // inline namespace KW_ISA
 }  // namespace kernweave
-#if KW_VECTOR_BYTES > 16
-KW_TARGET_END
-#endif
+KW_ISA_END

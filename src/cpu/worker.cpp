@@ -30,7 +30,7 @@ TileWorker<T>::TileWorker(const PassRun& job) : job_(job), pass_(*job.pass) {
     first[s] = bytes;
     bytes += aligned(numbers * static_cast<std::int64_t>(sizeof(T)));
   }
-  for (const RowShape::Part& part : job.shape->parts)
+  for (const RowShape::OutputState& part : job.shape->parts)
     storage += part.kernel->lane_storage(part.output->places) * part.output->width * t.vectors;
   const std::int64_t states = bytes, storages = states + aligned(strips * pass_.lane_state_bytes);
   const std::int64_t scratch = storages + aligned(strips * storage);
@@ -167,7 +167,7 @@ template <class T>
 template <class F>
 void TileWorker<T>::each_state(std::int64_t strips, F f) {
   for (std::int64_t strip = 0; strip < strips; ++strip)
-    for (const RowShape::Part& part : job_.shape->parts) {
+    for (const RowShape::OutputState& part : job_.shape->parts) {
       char* state = lane_states(strip) + part.lane_state;
       for (int k = 0; k < part.output->width * pass_.tiling.vectors; ++k, state += part.kernel->lane_bytes)
         f(part, state);
@@ -177,7 +177,7 @@ void TileWorker<T>::each_state(std::int64_t strips, F f) {
 template <class T>
 void TileWorker<T>::init_states(std::int64_t strips) {
   char* storage = storage_;
-  each_state(strips, [&](const RowShape::Part& part, char* state) {
+  each_state(strips, [&](const RowShape::OutputState& part, char* state) {
     part.kernel->lane_init(state, storage, part.output->places);
     storage += part.kernel->lane_storage(part.output->places);
   });
@@ -186,25 +186,25 @@ void TileWorker<T>::init_states(std::int64_t strips) {
 // Tells whether all states take a sample of their terms first.
 template <class T>
 bool TileWorker<T>::looks() const {
-  const std::vector<RowShape::Part>& parts = job_.shape->parts;
+  const std::vector<RowShape::OutputState>& parts = job_.shape->parts;
   return !parts.empty() && pass_.components[static_cast<int>(Space::pairs)] == 0 &&
-         std::all_of(parts.begin(), parts.end(), [](const RowShape::Part& part) { return part.kernel->looks; });
+         std::all_of(parts.begin(), parts.end(), [](const RowShape::OutputState& part) { return part.kernel->looks; });
 }
 
 // A tile is looked at first where some columns come to each of a list's places.
 template <class T>
 bool TileWorker<T>::looks_first(std::int64_t columns) const {
-  const auto enough = [&](const RowShape::Part& part) { return columns >= kLookedAtOfPlace * part.output->places; };
+  const auto enough = [&](const auto& part) { return columns >= kLookedAtOfPlace * part.output->places; };
   return looks() && std::all_of(job_.shape->parts.begin(), job_.shape->parts.end(), enough);
 }
 
 template <class T>
 void TileWorker<T>::look(std::int64_t strips, std::int64_t first_row, std::int64_t column, std::int64_t columns) {
-  each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_look(state); });
+  each_state(strips, [](const RowShape::OutputState& part, char* state) { part.kernel->lane_look(state); });
   Frame frame = frame_of(columns);
   for (std::int64_t strip = 0; strip < strips; ++strip)
     run_strip(&frame, strip, first_row + strip * pass_.tiling.strip_rows(), column);
-  each_state(strips, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
+  each_state(strips, [](const RowShape::OutputState& part, char* state) { part.kernel->lane_end_look(state); });
 }
 
 // Flushes lane states into row states: states that add after every tile, other states after the last tile.
@@ -212,7 +212,7 @@ template <class T>
 void TileWorker<T>::flush(const StatesFrom& states, std::int64_t rows, bool adding) {
   const Tiling& t = pass_.tiling;
   for (std::size_t p = 0; p < job_.shape->parts.size(); ++p) {
-    const RowShape::Part& part = job_.shape->parts[p];
+    const RowShape::OutputState& part = job_.shape->parts[p];
     if (part.kernel->adds != adding) continue;
     std::int64_t row = 0;
     for (std::int64_t strip = 0; row < rows; ++strip)
@@ -369,20 +369,20 @@ void TileWorker<T>::block(const Range& rows, const PairSpan* first, const PairSp
 template <class T>
 void TileWorker<T>::begin_strip(const Index* names) {
   init_states(1);
-  each_state(1, [&](const RowShape::Part& part, char* state) { part.kernel->lane_names(state, names); });
+  each_state(1, [&](const RowShape::OutputState& part, char* state) { part.kernel->lane_names(state, names); });
 }
 
 template <class T>
 void TileWorker<T>::look_at_strip(const T* rows, const T* columns, std::int64_t count) {
-  each_state(1, [](const RowShape::Part& part, char* state) { part.kernel->lane_look(state); });
+  each_state(1, [](const RowShape::OutputState& part, char* state) { part.kernel->lane_look(state); });
   fold_strip(rows, columns, count, 0);
-  each_state(1, [](const RowShape::Part& part, char* state) { part.kernel->lane_end_look(state); });
+  each_state(1, [](const RowShape::OutputState& part, char* state) { part.kernel->lane_end_look(state); });
 }
 
 // Returns the limit of the first output's states. NaN stays NaN.
 template <class T>
 double TileWorker<T>::limit() const {
-  const RowShape::Part& part = job_.shape->parts[0];
+  const RowShape::OutputState& part = job_.shape->parts[0];
   const char* state = states_ + part.lane_state;
   const bool least = row(part.output->red).matters == red::Matters::least;
   double most = part.kernel->lane_limit(state);

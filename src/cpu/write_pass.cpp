@@ -95,7 +95,7 @@ class PairWriter : public StepWriter {
 
   // Writes a call: its argument of a row, or of no point, first; its argument of a column second.
   void call(const CallRow& call, const Step& step) {
-    Instruction i(code_of(step.op, Shape::alone));
+    Instruction i(code_of(step.op, StepShape::alone));
     for (std::size_t k = 0; k < step.in.size(); ++k) {
       const int argument = k == 0 ? call.x : call.y;
       if (argument == kOfTable) {
@@ -213,9 +213,9 @@ constexpr bool names_all(Name* const (&)[kCount], Last count) {
   return kCount == static_cast<std::size_t>(count);
 }
 static_assert(names_all(kSpaceNames, kSpaces), "a space without a name");
-static_assert(names_all(kShapesOfOne, Shape::of_one), "a shape without a name");
-static_assert(names_all(kShapesOfTwo, Shape::of_two), "a shape without a name");
-static_assert(names_all(kShapesOfThree, Shape::of_three), "a shape without a name");
+static_assert(names_all(kShapesOfOne, StepShape::of_one), "a shape without a name");
+static_assert(names_all(kShapesOfTwo, StepShape::of_two), "a shape without a name");
+static_assert(names_all(kShapesOfThree, StepShape::of_three), "a shape without a name");
 static_assert(names_all(kFoldShapes, FoldShape::of_two), "a shape without a name");
 static_assert(names_all(kWeightNames, Weight::count), "a weight without a name");
 static_assert(names_all(kMoveNames, kStripEnd - kFirstMove + 1), "a move without a name");

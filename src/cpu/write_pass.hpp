@@ -60,7 +60,7 @@ void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, co
 // Tells whether the weights of an output are not all 1.
 bool is_weighed(const Variant& variant, const Output& output);
 
-// How often each slot will be read, by steps that outputs' folds have taken over, too.
+// Counts the reads of each slot, those by steps that outputs' folds have taken over, too.
 std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const Pass& pass);
 
 // --- show -----------------------------------------------------------------------------------------------------------

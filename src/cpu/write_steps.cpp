@@ -70,12 +70,12 @@ void StepWriter::element(const Step& step) {
 }
 
 void StepWriter::unary(const Step& step) {
-  Instruction i(code_of(step.op, Shape::alone));
+  Instruction i(code_of(step.op, StepShape::alone));
   if (waiting(step.in[0])) {
     const Step& late = no_longer_waiting(step.in[0]);
     const int vector = vector_of(late);
     take(late.in[vector]);
-    i.code = code_of(step.op, late.op == Op::Add ? Shape::shifted : Shape::scaled);
+    i.code = code_of(step.op, late.op == Op::Add ? StepShape::shifted : StepShape::scaled);
     i.a = from_memory(late.in[!vector]);
   } else {
     take(step.in[0]);
@@ -105,8 +105,8 @@ void StepWriter::binary_of_late(const Step& step, const Step& late, bool strip_f
   else i.a = from_memory(late.in[vector]);
   (own ? i.a : i.b) = from_memory(late.in[!vector]);
   settle();
-  const Shape first_shape = own ? Shape::own_shifted : scaled ? Shape::with_scaled : Shape::with_shifted;
-  const Shape second_shape = own ? Shape::shifted_own : scaled ? Shape::scaled_with : Shape::shifted_with;
+  const auto first_shape = own ? StepShape::own_shifted : scaled ? StepShape::with_scaled : StepShape::with_shifted;
+  const auto second_shape = own ? StepShape::shifted_own : scaled ? StepShape::scaled_with : StepShape::shifted_with;
   i.code = code_of(step.op, strip_first || row(step.op).commutes ? first_shape : second_shape);
   out_.push_back(i);
 }
@@ -119,8 +119,8 @@ void StepWriter::binary_in_strip(const Step& step) {
   used(in_strip);
   i.a = from_memory(other);
   settle();
-  const Shape first_shape = i.a.vector ? Shape::with_vector : Shape::with_number;
-  const Shape second_shape = i.a.vector ? Shape::vector_with : Shape::number_with;
+  const StepShape first_shape = i.a.vector ? StepShape::with_vector : StepShape::with_number;
+  const StepShape second_shape = i.a.vector ? StepShape::vector_with : StepShape::number_with;
   i.code = code_of(step.op, second && !row(step.op).commutes ? second_shape : first_shape);
   out_.push_back(i);
 }
@@ -131,9 +131,9 @@ void StepWriter::binary_in_memory(const Step& step) {
   i.b = from_memory(step.in[1]);
   free_strip();
   const bool shared = (i.a.vector ? i.a : i.b).column == 0;
-  const Shape vector_first = shared ? Shape::row_number : Shape::vector_number;
-  const Shape number_first = shared ? Shape::number_row : Shape::number_vector;
-  const Shape same = i.a.vector ? Shape::vectors : Shape::with_number;
+  const StepShape vector_first = shared ? StepShape::row_number : StepShape::vector_number;
+  const StepShape number_first = shared ? StepShape::number_row : StepShape::number_vector;
+  const StepShape same = i.a.vector ? StepShape::vectors : StepShape::with_number;
   i.code = code_of(step.op, i.a.vector == i.b.vector ? same : i.a.vector ? vector_first : number_first);
   if (!i.a.vector && !i.b.vector) {
     load(i.a);
@@ -157,7 +157,7 @@ void StepWriter::ternary(const Step& step) {
   Instruction i;
   i.a = in[in_strip == 0 ? 1 : 0];
   i.b = in[in_strip == 2 ? 1 : 2];
-  i.code = code_of(step.op, in_strip == 0 ? Shape::first : in_strip == 1 ? Shape::second : Shape::third);
+  i.code = code_of(step.op, in_strip == 0 ? StepShape::first : in_strip == 1 ? StepShape::second : StepShape::third);
   out_.push_back(i);
 }
 
@@ -236,7 +236,7 @@ void StepWriter::sum_of(const Step& step, const Step& fold) {
   i.a = from_memory(step.in[0]);
   i.b = from_memory(step.in[1]);
   free_strip();
-  i.code = code_of(step.op, i.a.vector ? Shape::sum_row_number : Shape::sum_number_row);
+  i.code = code_of(step.op, i.a.vector ? StepShape::sum_row_number : StepShape::sum_number_row);
   i.width = fold_width(fold);
   out_.push_back(i);
   holds(fold.out);
@@ -269,7 +269,7 @@ void StepWriter::fold_by_component(const Step& step) {
 }
 
 void StepWriter::own_loop(const Step& step) {
-  Instruction i(code_of(step.op, Shape::alone));
+  Instruction i(code_of(step.op, StepShape::alone));
   i.a = from_memory(step.in[0]);
   if (step.in.size() == 2) i.b = from_memory(step.in[1]);
   free_strip();
@@ -281,7 +281,7 @@ void StepWriter::own_loop(const Step& step) {
 }
 
 void StepWriter::look_up(const Step& step) {
-  Instruction i(code_of(step.op, Shape::alone));
+  Instruction i(code_of(step.op, StepShape::alone));
   take(step.in[0]);
   i.a = layout_.table(step.in[1]);
   i.width = i.a.width;

@@ -1,3 +1,3 @@
-// The interpreter in float32, compiled at installation.
-using Number = float;
-#include "ahead_kernels.hpp"
+// The interpreter's kernels in float32.
+#define KW_NUMBER float
+#include "ahead_interpret64.cu"

@@ -52,12 +52,12 @@ inline constexpr int kGpuMostOnce = 16;
 // that it may ask for: all devices from capability 8.0 on have that.
 inline constexpr int kGpuFewestThreads = 8;
 inline constexpr int kGpuMostShared = 98304;
-// How much longer the interpreter takes than code that was written for a formula, to keep its launches short: 13 times
-// for a Gaussian of three components in float32, 3 of fifty, 7 for a long chain; 7, 4 and 7 in float64 (H100,
+// The time of the interpreter over that of code that was written for a formula, to keep its launches short: 13 for a
+// Gaussian of three components in float32, 3 of fifty, 7 for a long chain; 7, 4 and 7 in float64 (H100,
 // bench/notes/18-gpu-3.md).
 inline constexpr double kGpuInterpreted = 8;
-// How much longer a fused kernel, of a common kind, takes: 1.1 to 1.7 times for three components, 1.5 to 5 for fifty
-// (H100, design/010-interpreter.md).
+// The time of a fused kernel, of a common kind, over that of such code: 1.1 to 1.7 for three components, 1.5 to 5 for
+// fifty (H100, design/010-interpreter.md).
 inline constexpr double kGpuFused = 4;
 // Components of an inner product that is worth the way through tensor cores: their steps have sixteen.
 inline constexpr int kGpuFewestOfProduct = 8;

@@ -33,7 +33,7 @@ Product across(const Step& fold, const Pass& pass) {
 // and sums that do not mind the order of their terms.
 Product product_of(const Pass& pass) {
   Product product;
-  if (!pass.float32 || pass.variant->form != Variant::Form::contracted) return product;
+  if (!pass.float32 || pass.variant->form != Variant::Algebra::contracted) return product;
   for (int number : pass.group.outputs)
     if (pass.pairwise(number) || row(pass.variant->outputs[number].red).results != Results::value) return product;
   const Program& program = pass.program();

@@ -60,7 +60,7 @@ PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, co
       inputs_(pass_, task, &device_, &staging_),
       outputs_(pass_, task, cut_, &device_, runs) {}
 
-// How many points of either side fit the memory of the device at once.
+// Finds the numbers of points of both sides that fit the memory of the device at once.
 void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
   device_.enter();
   poll_ = &poll;

@@ -14,7 +14,7 @@ namespace cuda {
 // Memory that a pass may plan with: what is expected to be free, or what the driver says.
 enum class MemoryRoom { expected, known };
 
-// How a pass is carried out: its source, or where it is interpreted, its script.
+// The code of a pass: its source, or its script if it is interpreted.
 struct Code {
   std::string source;
   Interpretation interpretation;

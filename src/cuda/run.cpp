@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
 #include "cuda/limits.hpp"
 #include "cuda/pass_run.hpp"
@@ -54,7 +53,7 @@ double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& size
 // Computes the seconds for points that pairs read twice, scaled and as they are.
 double rereading_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, const GpuMachine& machine) {
   const int more = column_numbers(plan, variant) - column_numbers(plan, plan.variants.back());
-  if (variant.form != Variant::Form::scaled || more <= 0) return 0;
+  if (variant.form != Variant::Algebra::scaled || more <= 0) return 0;
   return sizes.pairs() * kGpuInstructionsOfNumber * more / machine.rate(in_float32(plan));
 }
 
@@ -324,7 +323,7 @@ class Gpu : public Backend {
     return make_ready(std::move(written), std::move(devices), decision.loops.split, seconds);
   }
 
-  // How much longer than what is written out.
+  // Returns the time of an interpreted pass over that of code written for it.
   static double slower(const Interpretation& found) {
     return found.fused() ? kGpuFused * found.weight_blocks() : kGpuInterpreted;
   }
@@ -335,7 +334,7 @@ class Gpu : public Backend {
     return std::count_if(steps.begin(), steps.end(),
                          [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
   }
-  // Why the interpreter does not take a variant; empty if it does.
+  // Tells why the interpreter does not take a variant; empty if it does.
   static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {
     for (const OutputGroup& group : output_groups(variant)) {
       const PassExtents n = extents_of(group, sizes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <ostream>
 #include <sstream>
 #include <type_traits>
@@ -24,7 +25,7 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-using gpu::From;
+using gpu::ReadFrom;
 using gpu::Instruction;
 using gpu::Kind;
 using gpu::Operand;
@@ -152,8 +153,9 @@ bool fit_fused(const Pass& pass, gpu::Outcome* o, Layout* layout) {
 void apply(const Layout& layout, Interpretation* script) {
   for (Instruction& i : script->pairs) {
     for (Operand& o : i.in) {
-      if (o.from == From::tile && !layout.staged) o.from = layout.strip == 1 ? From::one_column : From::column;
-      if (o.from == From::own && layout.strip == 1) o.from = From::one_own;
+      if (o.from == ReadFrom::tile && !layout.staged)
+        o.from = layout.strip == 1 ? ReadFrom::one_column : ReadFrom::column;
+      if (o.from == ReadFrom::own && layout.strip == 1) o.from = ReadFrom::one_own;
     }
     if (i.kind != Kind::term) continue;
     const gpu::Outcome& o = script->outcomes[static_cast<std::size_t>(i.output)];
@@ -282,7 +284,7 @@ const char* const kPlaces[] = {"none",   "literal",    "strip",     "once",    "
                                "point",  "datum",      "parameter", "counter", "number"};
 const char* const kUses[] = {"none", "stored", "folded", "counted_over_pairs", "kept"};
 static_assert(sizeof kKinds / sizeof *kKinds == static_cast<std::size_t>(Kind::term) + 1, "a kind without a name");
-static_assert(sizeof kPlaces / sizeof *kPlaces == static_cast<std::size_t>(From::number) + 1, "a place without a name");
+static_assert(std::size(kPlaces) == static_cast<std::size_t>(ReadFrom::number) + 1, "a place without a name");
 static_assert(sizeof kUses / sizeof *kUses == static_cast<std::size_t>(gpu::Use::kept) + 1, "a use without a name");
 
 std::string code_name(const Instruction& i) {
@@ -299,7 +301,7 @@ void show_program(const char* name, const std::vector<Instruction>& program, std
   for (const Instruction& i : program) {
     *out << name << ' ' << kKinds[static_cast<int>(i.kind)] << ' ' << code_name(i) << ' ' << i.width;
     for (const gpu::Operand& o : i.in)
-      if (o.from != From::none) *out << ' ' << kPlaces[static_cast<int>(o.from)] << '@' << o.at << '+' << o.step;
+      if (o.from != ReadFrom::none) *out << ' ' << kPlaces[static_cast<int>(o.from)] << '@' << o.at << '+' << o.step;
     *out << " to " << i.out << ' ' << kUses[static_cast<int>(i.use)] << " list " << i.list << " output " << i.output
          << '\n';
   }

@@ -11,7 +11,7 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-using gpu::From;
+using gpu::ReadFrom;
 using gpu::Instruction;
 using gpu::Kind;
 using gpu::Operand;
@@ -74,7 +74,7 @@ class ScriptWriter {
                                                                Region::component);
     return single ? 0 : 1;
   }
-  Operand literal(double number) const { return {literal_bits(number), From::literal, 0}; }
+  Operand literal(double number) const { return {literal_bits(number), ReadFrom::literal, 0}; }
 
   const Pass& pass_;
   const Program& program_;
@@ -102,7 +102,7 @@ class ScriptWriter {
     Instruction& i = say(Kind::fold, static_cast<int>(step.op), width);
     i.in[0] = begin;
     // The interpreter is quick where the first runs along rows.
-    const bool turned = in[0].from == From::tile && in[1].from == From::row && row(step.op).commutes;
+    const bool turned = in[0].from == ReadFrom::tile && in[1].from == ReadFrom::row && row(step.op).commutes;
     i.in[1] = in[turned];
     i.in[2] = in[!turned];
     goes_to(step.out, 1);
@@ -141,7 +141,7 @@ class ScriptWriter {
     const int list = static_cast<int>(lists_.size());
     list_rows(step.in[1]);
     Instruction& i = say(Kind::gather, 0, step.width);
-    i.in[0] = {step.in[0].index, From::datum, 1};
+    i.in[0] = {step.in[0].index, ReadFrom::datum, 1};
     i.list = list;
     goes_to(step.out, step.width);
   }
@@ -155,10 +155,10 @@ class ScriptWriter {
     }
     const Variable& v = pass_.plan->variables[static_cast<std::size_t>(ref.index)];
     const bool along_lanes = (v.axis == Axis::i) == pass_.group.along_i;
-    const From from = v.source == Source::counter ? From::counter
+    const ReadFrom from = v.source == Source::counter ? ReadFrom::counter
                       : pairwise(v)               ? matrix(v)
-                      : v.axis == Axis::param     ? From::parameter
-                                                  : From::datum;
+                      : v.axis == Axis::param     ? ReadFrom::parameter
+                                                  : ReadFrom::datum;
     lists_.insert(lists_.end(),
                   {static_cast<int>(from), along_lanes ? 1 : 0, ref.index, static_cast<int>(lookups.size())});
     lists_.insert(lists_.end(), lookups.begin(), lookups.end());
@@ -166,8 +166,8 @@ class ScriptWriter {
 
  protected:
   static bool pairwise(const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; }
-  From matrix(const Variable& v) const {
-    return (v.axis == Axis::pair) == pass_.group.along_i ? From::matrix : From::matrix_turned;
+  ReadFrom matrix(const Variable& v) const {
+    return (v.axis == Axis::pair) == pass_.group.along_i ? ReadFrom::matrix : ReadFrom::matrix_turned;
   }
 
  private:
@@ -192,25 +192,27 @@ class PointWriter : public ScriptWriter {
 
  private:
   Operand operand(const Ref& ref) override {
-    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
-    if (is_slot(ref)) return {place(ref.index), From::point, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return {e->at, ReadFrom::once, step_of(ref)};
+    if (is_slot(ref)) return {place(ref.index), ReadFrom::point, step_of(ref)};
     return source(ref);
   }
   // An operation with its own loop sees data of the user's in the panel, too.
   Operand in_memory(const Ref& ref) override {
     const Panel::PanelEntry* e = panel_.find(ref);
-    return e && !is_slot(ref) && &panel_ != &pass_.once ? Operand{e->at, From::point, step_of(ref)} : operand(ref);
+    return e && !is_slot(ref) && &panel_ != &pass_.once ? Operand{e->at, ReadFrom::point, step_of(ref)} : operand(ref);
   }
-  Operand total(int slot) const override { return {place(slot), &panel_ == &pass_.once ? From::once : From::point, 0}; }
+  Operand total(int slot) const override {
+    return {place(slot), &panel_ == &pass_.once ? ReadFrom::once : ReadFrom::point, 0};
+  }
   int place(int slot) const override { return panel_.find({Ref::From::slot, slot, 1})->at; }
   void made(int, int) override {}
 
   Operand source(const Ref& ref) const {
-    if (ref.from == Ref::From::number) return {ref.index, From::number, 0};
+    if (ref.from == Ref::From::number) return {ref.index, ReadFrom::number, 0};
     const Variable& v = pass_.plan->variables[static_cast<std::size_t>(ref.index)];
-    const From from = v.source == Source::counter ? From::counter
-                      : v.axis == Axis::param     ? From::parameter
-                                                  : From::datum;
+    const ReadFrom from = v.source == Source::counter ? ReadFrom::counter
+                      : v.axis == Axis::param     ? ReadFrom::parameter
+                                                  : ReadFrom::datum;
     return {ref.index, from, step_of(ref)};
   }
 
@@ -237,27 +239,27 @@ class PairWriter : public ScriptWriter {
   Operand operand(const Ref& ref) override {
     if (is_slot(ref) && ref.index == in_strip_) {
       if (--reads_[static_cast<std::size_t>(in_strip_)] == 0 && maker_ != kNobody) out_[maker_].use = Use::none;
-      return {0, From::strip, 0};
+      return {0, ReadFrom::strip, 0};
     }
     return placed(ref);
   }
 
   Operand placed(const Ref& ref) const {
-    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return {e->at, From::once, step_of(ref)};
-    if (const Panel::PanelEntry* e = pass_.lanes.find(ref)) return {e->at, From::row, step_of(ref)};
-    if (const Panel::PanelEntry* e = pass_.sweep.find(ref)) return {e->at, From::tile, step_of(ref)};
-    if (is_slot(ref)) return {place(ref.index), From::own, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.once.find(ref)) return {e->at, ReadFrom::once, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.lanes.find(ref)) return {e->at, ReadFrom::row, step_of(ref)};
+    if (const Panel::PanelEntry* e = pass_.sweep.find(ref)) return {e->at, ReadFrom::tile, step_of(ref)};
+    if (is_slot(ref)) return {place(ref.index), ReadFrom::own, step_of(ref)};
     return {ref.index, matrix(pass_.plan->variables[static_cast<std::size_t>(ref.index)]), 0};
   }
   // Data of pairs get a place.
   Operand in_memory(const Ref& ref) override {
     const Operand found = placed(ref);
-    if (found.from != From::matrix && found.from != From::matrix_turned) return found;
+    if (found.from != ReadFrom::matrix && found.from != ReadFrom::matrix_turned) return found;
     forget();
     move(found, spare_, 1);
-    return {spare_++, From::own, 0};
+    return {spare_++, ReadFrom::own, 0};
   }
-  Operand total(int slot) const override { return {place(slot), From::own, 0}; }
+  Operand total(int slot) const override { return {place(slot), ReadFrom::own, 0}; }
   int numbers_of(Region region) const { return static_cast<int>(program_.memory[static_cast<std::size_t>(region)]); }
   int place(int slot) const override {
     const Slot& s = program_.slots[static_cast<std::size_t>(slot)];
@@ -316,11 +318,11 @@ At fold_of(At first, At end) {
 
 bool can_read(const PairChain& chain, const std::vector<Instruction>& pairs) {
   const Instruction &fold = *fold_of(pairs.begin(), pairs.end()), &term = pairs[1 + chain.calls.size()];
-  const From weight = term.in[1].from;
+  const ReadFrom weight = term.in[1].from;
   const bool runs = chain.width == 1 || (fold.in[1].step == 1 && fold.in[2].step == 1);
-  const bool in_place = runs && fold.in[1].from == From::row && fold.in[2].from == From::tile;
+  const bool in_place = runs && fold.in[1].from == ReadFrom::row && fold.in[2].from == ReadFrom::tile;
   return in_place && term.width <= (chain.width <= kFewComponents ? kMostWeights : kMostOfWide) &&
-         (weight == From::tile || weight == From::once || weight == From::literal);
+         (weight == ReadFrom::tile || weight == ReadFrom::once || weight == ReadFrom::literal);
 }
 
 }  // namespace

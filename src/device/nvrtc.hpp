@@ -29,7 +29,7 @@ void finish_compiling();
 
 // --- images --------------------------------------------------------------------------------------------------------
 // Kernels compiled at installation. configure makes the bytes kernweave_ahead_<name> of each src/*/ahead_<name>.cu,
-// with code for several architectures; where no nvcc was found, src/*/ahead_none.cpp has zeros in their place.
+// with code for several architectures; where no nvcc was found, cuda/ahead_none.cpp has zeros in their place.
 
 // Returns the bytes if they are kernels, else null.
 const unsigned char* image_in(const unsigned char* bytes);

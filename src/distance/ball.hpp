@@ -6,7 +6,7 @@
 #include <complex>
 #include <limits>
 
-#include "kernweave/names.hpp"
+#include "expr/table.hpp"
 
 namespace kernweave {
 namespace distance {
@@ -56,7 +56,7 @@ struct Ball {
 
   // A choice whose test is unknown on an interval spans all numbers from the least to the largest of both values.
   using L = Ball;
-#include "expr/outline-inl.hpp"
+  KW_PROVES_ROWS(L);
 };
 
 Ball inverse(const Ball& a);

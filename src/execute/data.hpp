@@ -19,7 +19,7 @@ struct OperandData {
   std::vector<std::int64_t> outer{};
 };
 
-// How many i and j there are as far as the formula says; -1 where it does not.
+// The numbers of i and j as far as the formula tells them; -1 where it does not.
 struct Known {
   std::int64_t i = -1, j = -1;
   ExistingPairs pairs{};

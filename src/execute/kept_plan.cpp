@@ -5,9 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "cpu/cpu.hpp"
-#include "cuda/cuda.hpp"
-#include "reference/reference.hpp"
+#include "schedule/backend.hpp"
 
 namespace kernweave {
 
@@ -30,7 +28,7 @@ struct CachedPlan {
 std::shared_ptr<Executable> KeptPlan::executable(const Plan& step, Decision decision) {
   decision.centres.clear();
   const auto found = std::find_if(made_.begin(), made_.end(),
-                                  [&](const Made& m) { return m.step == &step && m.decision == decision; });
+                                  [&](const KeptExecutable& m) { return m.step == &step && m.decision == decision; });
   if (found != made_.end()) made_.splice(made_.begin(), made_, found);
   else made_.push_front({&step, decision, backend_named(decision.backend).prepare(step, decision)});
   if (made_.size() > kExecutables) made_.pop_back();

@@ -22,12 +22,12 @@ class KeptPlan {
   const Plan plan;
 
  private:
-  struct Made {
+  struct KeptExecutable {
     const Plan* step;
     Decision decision;  // without centres: any will do
     std::shared_ptr<Executable> executable;
   };
-  std::list<Made> made_;  // the latest first
+  std::list<KeptExecutable> made_;  // the latest first
 };
 
 // A formula that was reduced a while ago is not planned again, whatever its data.

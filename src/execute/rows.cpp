@@ -34,7 +34,7 @@ void Execution::settle_boxes() {
   if (after_.empty()) settle(first_.get(), pairs_);
 }
 
-// Why a call that has rows is not dealt out; empty if it is.
+// Tells why a call that has rows is not dealt out; empty if it is.
 std::string Execution::why_whole() {
   if (sizes_.runs() == 0) return "there is nothing to compute";
   if (!after_.empty() && kept_->plan.stages->separable) return "separable: the sums are the same for all rows";

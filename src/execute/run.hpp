@@ -50,7 +50,7 @@ class Execution {
 
  private:
   // Sums on their way from the first step to the second.
-  struct Sum {
+  struct StepSum {
     std::vector<double> memory;
     Kept kept;
   };
@@ -96,7 +96,7 @@ class Execution {
   std::unique_ptr<PlanRun> partial_;
   std::unique_ptr<Ordered> ordered_;
   std::vector<std::unique_ptr<PlanRun>> after_;  // of each output, where there are two steps
-  std::vector<Sum> sums_;
+  std::vector<StepSum> sums_;
 };
 
 }  // namespace kernweave

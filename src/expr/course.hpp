@@ -33,7 +33,7 @@ struct Course {
   Course(const Interval& value, const Interval& slope, Parity parity);
 
   using L = Course;
-#include "expr/outline-inl.hpp"
+  KW_PROVES_ROWS(L);
 
   friend L floor(const L& a), ceiling(const L& a), trunc(const L& a), lgamma(const L& a), gamma(const L& a),
       digamma(const L& a), trigamma(const L& a);
@@ -41,9 +41,9 @@ struct Course {
 };
 
 // --- trends --------------------------------------------------------------------------------------------------------
-// How the value of an operation changes as one argument grows: proved by the slopes of its row.
 
-// `uneven`: now this, now that, or not known. `flat`: not at all.
+// The trend of an operation's value as one argument grows, proved by the slopes of its row. `uneven`: now this, now
+// that, or not known. `flat`: no change.
 enum class Trend { uneven, flat, grows, falls };
 
 Trend opposite(Trend trend);

@@ -3,11 +3,11 @@
 #pragma once
 #include <cmath>
 
-#include "kernweave/names.hpp"
+#include "expr/table.hpp"
 
 namespace kernweave {
 
-// How far a computed value may lie from the exact one, as a share of it, in float64 and in float32.
+// The largest relative error of a computed value, in float64 and in float32.
 constexpr double kOffDouble = 0x1p-48, kOffSingle = 0x1p-20;
 
 // All numbers from `least` to `most`. An end that is infinite stands for numbers however large.
@@ -63,7 +63,7 @@ struct Interval {
 
   // Comparisons with NaN are false.
   using L = Interval;
-#include "expr/outline-inl.hpp"
+  KW_PROVES_ROWS(L);
 
   friend L floor(const L& a), ceiling(const L& a), trunc(const L& a), lgamma(const L& a), gamma(const L& a),
       digamma(const L& a), trigamma(const L& a);

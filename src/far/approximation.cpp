@@ -156,7 +156,7 @@ class Approximated : public Approximation {
     distance::check_points(form_.columns, "j", workers);
   }
 
-  // How many sums each column of weights has: one for each component of the difference.
+  // Counts the sums of each column of weights: one for each component of the difference.
   std::int64_t found() const { return form_.power > 0 ? D : 1; }
 
   // LevelLists weights times factors of columns; none where there are no factors.

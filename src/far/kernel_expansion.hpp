@@ -11,7 +11,7 @@ namespace far {
 // --- Chebyshev products ---------------------------------------------------------------------------------------------
 // Chebyshev polynomials of a difference, T_m((u - v) / 2), as sums of products T_a(u) T_b(v): a table for all formulas.
 
-// How what is dropped adds up: sizes, or squares.
+// The sum of the coefficients that are dropped: of their sizes, or of their squares.
 enum class ErrorSum { sizes, squares };
 inline double counted(double number, ErrorSum count) {
   return count == ErrorSum::squares ? number * number : std::abs(number);

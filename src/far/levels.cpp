@@ -73,7 +73,7 @@ class Planner {
  private:
   // The sources of each target with which it is split: children of both are candidates of the next level.
   using Split = InteractionLists<int>;
-  // How many pairs of points there are at an offset: of all its pairs of boxes, and of the largest one.
+  // The number of pairs of points at an offset: of all its pairs of boxes, and of the largest one.
   struct PairCounts {
     double pairs = 0, most_pairs = 0;
 
@@ -281,7 +281,7 @@ class Planner {
     if (!noted.load(std::memory_order_relaxed)) noted.store(true, std::memory_order_relaxed);
   }
 
-  // How many pairs have the expansion of each class.
+  // Counts the pairs that have the expansion of each class.
   static std::vector<double> pairs_of_classes(const std::vector<std::vector<Interaction>>& far, std::size_t classes) {
     std::vector<double> out(classes, 0.0);
     for (const std::vector<Interaction>& pairs : far)

@@ -1,4 +1,10 @@
-// One instruction set's loops: points lie side by side in the lanes of vectors, and so do pairs of boxes.
+// One instruction set's loops: points lie side by side in the lanes of vectors, and so do pairs of boxes. A source for
+// each set includes it, and names the set (lanes/isa.hpp).
+#pragma once
+#include "far/loops.hpp"
+#include "lanes/isa.hpp"
+
+KW_ISA_BEGIN
 #include "kernweave/lane.hpp"
 
 namespace kernweave {
@@ -177,3 +183,4 @@ constexpr far::ExpansionLoops kLoops = {kLanes,      transform,   multiply,    m
 }  // namespace far_loops
 }  // inline namespace KW_ISA
 }  // namespace kernweave
+KW_ISA_END

@@ -1,14 +1,6 @@
 // The loops in what every machine of this build has, and the choice among instruction sets, the same as for tiles of
 // pairs.
-#include "far/loops.hpp"
-#include "lanes/isa.hpp"
-
-#define KW_ISA base
-namespace kernweave {
-inline namespace KW_ISA {
-constexpr int kVectorBytes = 16;
-}  // inline namespace KW_ISA
-}  // namespace kernweave
+#define KW_BASE
 #include "far/loops-inl.hpp"
 
 const kernweave::far::ExpansionLoops kernweave::far::loops_base = kernweave::base::far_loops::kLoops;

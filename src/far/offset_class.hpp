@@ -64,8 +64,8 @@ CanonicalOffset<D> canonical(const Offset<D>& offset) {
   return found;
 }
 
-// How errors add up in a bound: in a proof by their sizes, which no error exceeds; for an audit by their squares, as
-// signs cancel.
+// The grade of an error bound: a proof adds the sizes of errors, which no error exceeds; an audit adds their squares,
+// as signs cancel.
 enum class Grade { proof, audit };
 
 struct Demands {
@@ -91,7 +91,7 @@ struct OffsetClass {
 template <int D>
 constexpr int kMostDegreesOf = D == 1 ? 40 : D == 2 ? 24 : 14;
 
-// How far points of two boxes can be apart along an axis.
+// Returns the largest distance of points of two boxes along an axis.
 double reach_along(int offset, double half);
 
 // The class of an offset, of boxes whose sides are twice `half` long. Pairs have no use for an expansion of more than

@@ -1,5 +1,6 @@
-// Instruction sets: those of this build that this machine has, by name; the pair of macros around code for one, after
-// the headers that must not be compiled for one only.
+// Instruction sets: those of this build that this machine has, by name; the one that a source is compiled for, which
+// names it by KW_AVX512, KW_AVX2 or KW_BASE, and the pair of macros around its code, after the headers that must not be
+// compiled for one only.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +25,30 @@
 #define KW_TARGET_END KW_PRAGMA(GCC pop_options)
 #endif
 
+#if defined(KW_AVX512)
+#define KW_ISA avx512
+#define KW_VECTOR_BYTES 64
+#define KW_ISA_BEGIN KW_TARGET_BEGIN("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
+#define KW_ISA_END KW_TARGET_END
+#elif defined(KW_AVX2)
+#define KW_ISA avx2
+#define KW_VECTOR_BYTES 32
+#define KW_ISA_BEGIN KW_TARGET_BEGIN("avx2,fma")
+#define KW_ISA_END KW_TARGET_END
+#elif defined(KW_BASE)  // what every machine of this architecture has
+#define KW_ISA base
+#define KW_VECTOR_BYTES 16
+#define KW_ISA_BEGIN
+#define KW_ISA_END
+#endif
+
 namespace kernweave {
+
+#if defined(KW_VECTOR_BYTES)
+inline namespace KW_ISA {
+constexpr int kVectorBytes = KW_VECTOR_BYTES;
+}  // inline namespace KW_ISA
+#endif
 
 // Best first; never empty.
 const std::vector<std::string>& instruction_sets();

@@ -128,7 +128,7 @@ void note_coefficients(std::vector<OutputFormula>* outputs) {
 
 // One way to compute the outputs, still as formulas.
 struct Draft {
-  Variant::Form form;
+  Variant::Algebra form;
   std::vector<OutputFormula> outputs;
   std::vector<ConditionGuard> guards;
 
@@ -143,16 +143,16 @@ struct Draft {
 // Forms that are less work where the facts allow them, the best first.
 std::vector<Draft> guarded(const std::vector<OutputFormula>& outputs, const Precision& precision, Trace* trace) {
   std::vector<Draft> forms;
-  const auto add = [&](Variant::Form name, const char* pass, auto make) {
+  const auto add = [&](Variant::Algebra name, const char* pass, auto make) {
     Draft form{name, outputs, {}};
     if (!make(precision, &form.outputs, &form.guards)) return;
     traced(
         trace, pass, [&] { return formulas_of(form.outputs); }, show_with_numbers_folded);
     forms.push_back(form);
   };
-  add(Variant::Form::contracted, "contract", contract);
-  add(Variant::Form::expanded, "expand", expand);
-  add(Variant::Form::scaled, "scale", scale_points);
+  add(Variant::Algebra::contracted, "contract", contract);
+  add(Variant::Algebra::expanded, "expand", expand);
+  add(Variant::Algebra::scaled, "scale", scale_points);
   return forms;
 }
 
@@ -216,7 +216,7 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
     note_coefficients(&wanted);
     drafts = guarded(wanted, job.precision, trace);
   }
-  drafts.push_back({Variant::Form::direct, wanted, {}});
+  drafts.push_back({Variant::Algebra::direct, wanted, {}});
   if (job.rewrite && job.precision.load == Format::float32) centre(&drafts);
   if (job.checks)
     for (const Draft& draft : drafts) check_normalised(formulas_of(draft.outputs));

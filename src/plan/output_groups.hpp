@@ -2,7 +2,7 @@
 // whether they are a chain of calls.
 #pragma once
 #include <vector>
-#include "kernweave/chain.hpp"
+#include "kernweave/names.hpp"
 #include "plan/plan.hpp"
 
 namespace kernweave {

@@ -80,12 +80,12 @@ const char* region_name(Region region) {
   return "";
 }
 
-const char* form_name(Variant::Form form) {
+const char* form_name(Variant::Algebra form) {
   switch (form) {
-    case Variant::Form::contracted: return "contracted";
-    case Variant::Form::expanded: return "expanded";
-    case Variant::Form::scaled: return "scaled";
-    case Variant::Form::direct: return "direct";
+    case Variant::Algebra::contracted: return "contracted";
+    case Variant::Algebra::expanded: return "expanded";
+    case Variant::Algebra::scaled: return "scaled";
+    case Variant::Algebra::direct: return "direct";
   }
   return "";
 }
@@ -259,7 +259,7 @@ void check_places(const Variant& variant) {
 }  // namespace
 
 void check_plan(const Plan& plan) {
-  internal_check(!plan.variants.empty() && plan.variants.back().form == Variant::Form::direct,
+  internal_check(!plan.variants.empty() && plan.variants.back().form == Variant::Algebra::direct,
                  "a plan without its direct variant");
   internal_check(plan.variants.back().condition.empty(), "a direct variant under a condition");
   for (const Variant& variant : plan.variants) {

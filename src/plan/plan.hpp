@@ -144,9 +144,9 @@ struct Requirement {
 // All of these, for a variant to be chosen. Empty: always.
 using Condition = std::vector<Requirement>;
 
-// A form in which the outputs are computed. `direct` is always there and comes last.
+// The algebra by which the outputs are computed. `direct` is always there and comes last.
 struct Variant {
-  enum class Form { contracted, expanded, scaled, direct } form;
+  enum class Algebra { contracted, expanded, scaled, direct } form;
   Condition condition;
   Program program;
   std::vector<Output> outputs;
@@ -188,7 +188,7 @@ int fold_width(const Step& fold);
 Region home(const Program& program, const Step& step);
 
 const char* region_name(Region region);
-const char* form_name(Variant::Form form);
+const char* form_name(Variant::Algebra form);
 
 // Structure, shapes, kinds, precision and pairs: the only key under which a compiled plan may be kept. The
 // values of numbers are not in it: they travel with the program.

@@ -319,7 +319,7 @@ class Reference : public Backend {
     if (sizes.folded > 0) return Verdict::no("it folds no more than two axes");
     const auto moved = [](const Variable& v) { return v.centre != Variable::kAsItIs; };
     const bool as_it_is = std::none_of(plan.variables.begin(), plan.variables.end(), moved);
-    if (variant.form != Variant::Form::direct || !as_it_is) return Verdict::no("it runs formulas as they stand");
+    if (variant.form != Variant::Algebra::direct || !as_it_is) return Verdict::no("it runs formulas as they stand");
     return {};
   }
 

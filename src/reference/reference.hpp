@@ -1,4 +1,4 @@
-// The back end that is right before all else: float64, two plain loops, never optimised; the steps for one pair.
+// The steps of a program for one pair, written for correctness alone.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -7,9 +7,6 @@
 #include "plan/plan.hpp"
 
 namespace kernweave {
-
-class Backend;
-const Backend& reference_backend();
 
 // Runs the steps of a program for one pair.
 class Evaluator {

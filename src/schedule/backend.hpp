@@ -7,7 +7,7 @@
 #include <vector>
 #include "base/error.hpp"
 #include "base/view.hpp"
-#include "kernweave/row_numbers.hpp"
+#include "kernweave/red/state.hpp"
 #include "pairs/pair_map.hpp"
 #include "schedule/schedule.hpp"
 
@@ -141,5 +141,9 @@ class Backend {
   // `plan` outlives what is made of it.
   virtual std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const = 0;
 };
+
+// The back ends: two plain loops, for correctness alone; tiles of pairs on threads; kernels on NVIDIA GPUs. `devices`:
+// "gpu", which is the first; "all"; or numbers, as "1" or "0,2".
+const Backend &reference_backend(), &cpu_backend(), &cuda_backend(const std::string& devices);
 
 }  // namespace kernweave

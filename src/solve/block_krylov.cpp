@@ -143,7 +143,7 @@ class BlockKrylov {
 
   Index found() const { return std::min(limits_.wanted, used_); }
 
-  // How far the worst residual is from where it shall be.
+  // Returns the largest ratio of a residual to its goal; 0 if all have reached it.
   double worst() const {
     double ratio = 0.0;
     for (Index k = 0; k < found(); ++k) {

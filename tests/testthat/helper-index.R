@@ -14,7 +14,7 @@ index_places <- function(e) {
 
 index_dim <- function(x) if (is.null(dim(x))) length(x) else dim(x)
 
-# How long an axis is that stands only in a window: as long as it stays inside at all corners.
+# Returns the length of an axis that stands only in a window: the largest for which all corners are inside.
 index_window <- function(place, size, axis, extents) {
   others <- setdiff(all.vars(place), axis)
   if (!all(others %in% names(extents))) return(NULL)

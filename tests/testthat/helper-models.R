@@ -34,7 +34,7 @@ moments3 <- function(x) {
   c(mean = mean(x), variance = v, skewness = mean((x - mean(x))^3) / v^1.5)
 }
 
-# How often a test of level 5 % rejects may differ from 5 % by chance, over so many data sets.
+# Expects that the share of data sets which a test of level 5 % rejects differs from 5 % by chance alone.
 expect_level <- function(p, label = "level") {
   n <- length(p)
   testthat::expect_lt(abs(mean(p <= 0.05) - 0.05), 3.3 * sqrt(0.05 * 0.95 / n), label = label)

@@ -1,4 +1,4 @@
-# How a call is dealt out by rows or by columns, and put together again.
+# Calls that are dealt out by rows or by columns, and put together again.
 
 devices_of_rows <- c(if (!under_driver()) "cpu", if (gpu_is_ready()) "gpu")
 
@@ -87,7 +87,7 @@ values_of <- function(F, keep) {
 }
 reduced <- function(F, op = "sum", ...) reduction(F, op, call = FALSE, ...)
 
-# How many cases had an operand of which blocks read their rows only.
+# The number of cases that had an operand of which blocks read their rows only.
 rows_only <- new.env()
 rows_only$cases <- 0
 

@@ -1,4 +1,4 @@
-# How much is tried, by the environment variable KERNWEAVE_TESTS: "cran" is a minute of one processor, for R CMD check;
+# Tiers of the tests, by the environment variable KERNWEAVE_TESTS: "cran" is a minute of one processor, for R CMD check;
 # "quick" answers a plain change; "usual" is for continuous integration, "all" for the night. Each tier tries every row;
 # what differs is how many of the combinations of rows, shapes, sizes and instruction sets.
 

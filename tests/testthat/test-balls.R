@@ -66,7 +66,8 @@ points_of <- function(centre, radius, real, count) {
   centre + radius * sqrt(sample(c(1, stats::runif(1)), count, TRUE)) * exp(2i * pi * stats::runif(count))
 }
 
-# How far values of the operation lie outside of its ball, in digits that are lost; NULL where the ball says nothing.
+# Measures how far values of the operation lie outside of its ball, relative to the ball's numbers; NULL where the ball
+# is infinite.
 outside_ball <- function(op, complex) {
   arity <- elementwise$arity[elementwise$name == op]
   balls <- random_balls(arity, complex)

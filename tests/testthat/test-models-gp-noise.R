@@ -12,7 +12,7 @@ fitted_to <- function(data, nu = 2.5, ..., n = Inf, by = NULL) {
   control <- fit_control(dense_n = if (is.finite(n)) n else length(data$y), approximate = by)
   suppressMessages(gp_fit(data$x, data$y, kernel = kernel_of(nu), control = control, ...))
 }
-# How far estimates are from those of another fit, in its standard errors.
+# Returns the largest difference of estimates from those of another fit, in its standard errors.
 errors_apart <- function(fit, other) {
   V <- vcov(other, "covariance")
   names <- setdiff(colnames(V), "nugget")

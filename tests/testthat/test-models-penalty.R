@@ -1,4 +1,4 @@
-# How fits choose their penalty, and what of data and settings leaves them as they are.
+# The penalty that fits choose, and changes of data and settings that leave fits as they are.
 
 skip_if_not_installed("MASS")
 

@@ -48,7 +48,7 @@ Rcpp::List power(SEXP plan, Rcpp::List data, Rcpp::NumericVector extents, int ve
                             Rcpp::_["asked"] = host.asked, Rcpp::_["made"] = plan_behind(plan)->executables());
 }
 
-// How many schedules a plan is ready for.
+// Counts the schedules that a plan is ready for.
 int executables(SEXP plan) { return plan_behind(plan)->executables(); }
 
 // The executable of a plan on data, as a test deals its blocks out.
@@ -130,8 +130,9 @@ Rcpp::List decision(Rcpp::RawVector bytes, Rcpp::RawVector other) {
                             Rcpp::_["equal"] = one == decision_from_r(other));
 }
 
-// How the CPU deals restricted pairs out with tiles of so many rows and columns, `grouped` where they may come in any
-// order: a rectangle for each span of a unit, with the task that has it, and the rows that the unit is of.
+// Lists the units in which the CPU deals restricted pairs out, with tiles of so many rows and columns, `grouped` where
+// they may come in any order: a rectangle for each span of a unit, with the task that has it, and the rows that the
+// unit is of.
 Rcpp::NumericMatrix units(SEXP pairs, bool along_i, int rows, int columns, bool grouped) {
   const ExistingPairs existing = pairs_from_r(pairs);
   constexpr std::int64_t kRowStep = 8, kColumnStep = 4, kMostTasks = 64, kOfTask = 8;

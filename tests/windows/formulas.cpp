@@ -24,7 +24,7 @@ Rcpp::List facts(Rcpp::NumericMatrix data) {
                             Rcpp::_["reach"] = f.reach);
 }
 
-// How the value of an operation changes with each argument, these being from `least` to `most`.
+// Returns the trends of an operation's value in each argument, these being from `least` to `most`.
 std::vector<std::string> trend(std::string op, std::vector<double> least, std::vector<double> most) {
   Op found{};
   internal_check(find_op(op, &found), "no operation ", op);

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "cpu/cpu.hpp"
 #include "cpu/pass.hpp"
 #include "cpu/write_pass.hpp"
-#include "cuda/cuda.hpp"
 #include "cuda/cut.hpp"
 #include "cuda/limits.hpp"
 #include "cuda/script_layout.hpp"

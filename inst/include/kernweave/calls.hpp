@@ -1,6 +1,6 @@
-// Carries out the calls of a chain (chain.hpp) in any lane.
+// Carries out the calls of a chain (names.hpp) in any lane.
 #pragma once
-#include "chain.hpp"
+#include "names.hpp"
 #include "ops.hpp"
 
 namespace kernweave {
@@ -34,7 +34,7 @@ struct Called;
   };
 #include "ops.def"
 
-// How a call is carried out: as its row has it. Engines have other ways, with faster functions for some rows.
+// The way of a call that its row writes. Engines have other ways, with faster functions for some rows.
 struct AsWritten {
   template <Op kOp, class L>
   KW_FN L call(L x, L y) {

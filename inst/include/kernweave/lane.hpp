@@ -19,9 +19,6 @@
 #ifndef __CUDACC_RTC__
 #include <math.h>
 #endif
-#ifdef __CUDA_ARCH__
-#include "gpu/primitive.hpp"
-#endif
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -48,7 +45,35 @@ KW_FN float abs(float x) { return ::fabsf(x); }
 KW_FN double abs(double x) { return ::fabs(x); }
 KW_FN float pow(float x, float y) { return ::powf(x, y); }
 KW_FN double pow(double x, double y) { return ::pow(x, y); }
-#ifndef __CUDA_ARCH__
+#ifdef __CUDA_ARCH__
+// A device computes float functions in its own way, by hardware estimates of at most 2 units in the last place. Numbers
+// below 1.2e-38 count as 0 there, divisors beyond 8.5e37 as infinite.
+__device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000); }
+__device__ __forceinline__ float exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float sqrt(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float inverse_sqrt(float x) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float divide(float x, float y) {
+  float z;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(z) : "f"(y));
+  return x * z;
+}
+__device__ __forceinline__ float lesser(float x, float y) { return fminf(x, y); }
+__device__ __forceinline__ float greater(float x, float y) { return fmaxf(x, y); }
+__device__ __forceinline__ double lesser(double x, double y) { return x < y ? x : y; }
+__device__ __forceinline__ double greater(double x, double y) { return y < x ? x : y; }
+#else
 KW_FN double infinity() { return HUGE_VAL; }
 KW_FN float exp2(float x) { return ::exp2f(x); }
 KW_FN float sqrt(float x) { return ::sqrtf(x); }

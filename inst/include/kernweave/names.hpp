@@ -1,5 +1,5 @@
-// The names of all operations and reductions, for the engine and for kernels. Knows nothing of what they do, and no
-// lane.
+// The names of all operations and reductions, for the engine and for kernels, and chains of calls by name. Knows
+// nothing of what they do, and no lane.
 #pragma once
 
 namespace kernweave {
@@ -32,6 +32,37 @@ enum class Red : unsigned char {
 #define REDUCTION(Name, ...) Name,
 #include "reductions.def"
   count
+};
+
+// --- chains ---------------------------------------------------------------------------------------------------------
+// A chain is a pair that is one fold of a row and a column, then calls with one result each, then one reduction. The
+// common chains (fused.def) are compiled ahead, since all but the number of components is known then.
+
+// Argument of a call: the value of an earlier call by its number (from 1 on; 0 is the fold), or one of these.
+enum Argument { kNoArgument = -1, kOnce = -2, kOfRow = -3, kOfColumn = -4, kOfTable = -5 };
+
+struct CallRow {
+  Op op;
+  int x, y;
+};
+
+template <Op kOpOf, int kFirst, int kSecond = kNoArgument>
+struct Of {
+  static constexpr Op kOp = kOpOf;
+  static constexpr int kX = kFirst, kY = kSecond;
+  template <Argument kArgument>
+  static constexpr bool kTakes = kX == kArgument || kY == kArgument;
+};
+template <int kFirst>
+using Times = Of<Op::Mult, kFirst, kOnce>;
+template <int kFirst>
+using Plus = Of<Op::Add, kFirst, kOnce>;
+
+template <class... Calls>
+struct Chain {
+  static constexpr int kLength = static_cast<int>(sizeof...(Calls));
+  static constexpr CallRow kRows[kLength + 1] = {{Calls::kOp, Calls::kX, Calls::kY}...,
+                                                 {Op::count, kNoArgument, kNoArgument}};
 };
 
 }  // namespace kernweave

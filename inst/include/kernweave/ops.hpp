@@ -5,7 +5,9 @@
 #include "lane.hpp"
 #include "read.hpp"
 #include "special.hpp"
-#include "op/loops-gen.hpp"
+#include "op/matrices.hpp"
+#include "op/places.hpp"
+#include "op/radial_table.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

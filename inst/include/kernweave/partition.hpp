@@ -28,7 +28,7 @@ KW_FN constexpr Index even_split(Index items, Index parts, Index part) {
   return part * (items / parts) + (part < more ? part : more);
 }
 
-// How many items of a sorted list, of those at `first` .. `last` - 1 and before, come before the key.
+// Counts the items of a sorted list, of those at `first` .. `last` - 1 and before, that come before the key.
 template <class List, class Key, class Before = Less>
 KW_FN constexpr Index lower_bound(const List& list, Index first, Index last, const Key& key, Before before = {}) {
   while (first < last) {
@@ -50,7 +50,7 @@ KW_FN constexpr Index upper_bound(const List& list, Index first, Index last, con
   return first;
 }
 
-// How many of the first `diagonal` items of two merged lists come from `a`. Equal items of `a` come before those of
+// Counts the items of `a` among the first `diagonal` items of two merged lists. Equal items of `a` come before those of
 // `b`.
 template <class A, class B, class Before = Less>
 KW_FN constexpr Index merge_path(const A& a, Index a_count, const B& b, Index b_count, Index diagonal,
@@ -98,7 +98,7 @@ struct Cut {
   Index a, b;
 };
 
-// How many items from `first` on are not greater than the key, counted up to `most`.
+// Counts the items from `first` on that are not greater than the key, up to `most`.
 template <class List, class Key, class Before>
 KW_FN constexpr Index run_length(const List& list, Index first, Index count, const Key& key, Index most,
                                  Before before) {

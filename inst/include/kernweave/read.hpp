@@ -1,4 +1,4 @@
-// How an operation with its own loop sees its arguments and its result: components at a fixed stride, wherever they
+// Views of the arguments and the result of an operation with its own loop: components at a fixed stride, wherever they
 // lie; and a product that several share. Its loop() is a template over the result's type: a pointer, or a Write.
 #pragma once
 #include "lane.hpp"
@@ -21,7 +21,7 @@ struct Write {
   KW_FN L& operator[](int k) const { return at[k * stride]; }
 };
 
-// How the numbers of a matrix lie: rows `down` apart, columns `across`.
+// The layout of a matrix: rows `down` apart, columns `across`.
 struct MatrixShape {
   int rows, columns, down, across;
 };

@@ -35,7 +35,7 @@
 //   kMatters    not all terms matter (red/state.hpp). Then it has
 //     limit()                          of the least: values of at least this change nothing; of those that are not 0:
 //                                      values up to this, where all are 0 or more
-//               and, if it notes where terms stood, `names`, by which they may come in any order (red/term_order.hpp)
+//               and, if it notes where terms stood, `names`, by which they may come in any order (red/state.hpp)
 //   kLooks      a bound from a sample of the terms spares it many others (red/list_bound.hpp). Then the terms between
 //               look() and end_look(), all of them plain, go to look_at(value) and come again later
 #pragma once

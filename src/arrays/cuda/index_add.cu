@@ -27,15 +27,21 @@ struct NeutralOf<Mean<kInclude>> {
   KW_FN static Counted state() { return {-0.0, 0}; }
 };
 
-void add_doubles(Device& gpu, const AddTask& task, const double* source, double* array) {
-  const auto add = [&](auto op) { add_by<decltype(op)>(gpu, task, source, array, nullptr); };
-  if (task.mean) return task.include ? add(Mean<true>()) : add(Mean<false>());
-  switch (task.op) {
-    case Combine::sum: return add(combine::Sum());
-    case Combine::prod: return add(combine::Prod());
-    case Combine::min: return add(combine::Min());
-    case Combine::max: return add(combine::Max());
+bool CudaVerbs::index_add(const AddTask& task, const Whole& source, const Numbers& array) const {
+  if (task.index.doubles) {
+    const Index count = task.index.count;
+    const Block numbers = room_for<int>(gpu, count);
+    AddTask whole = task;
+    whole.index = {pointer<int>(numbers), nullptr, count};
+    to_integers(task.index.doubles, count, {pointer<int>(numbers), nullptr, 0, 0});
+    return index_add(whole, source, array);
   }
+  if (array.integers) return add_integers(task, source, array);
+  const auto add = [&](auto op) { add_by<decltype(op)>(gpu, task, source.doubles, array.doubles, nullptr); };
+  if (!task.mean) with_doubles(task.how.op, add);
+  else if (task.include) add(Mean<true>());
+  else add(Mean<false>());
+  return false;
 }
 
 }  // namespace kernweave::arrays::cuda

@@ -54,6 +54,13 @@ struct SortedItems {
   const int *numbers, *order;
 };
 
+// Numbers of an index by an order.
+struct Gather {
+  const int *index, *order;
+  int* to;
+  __device__ void operator()(Index k) const { to[k] = index[order[k] - 1]; }
+};
+
 // Threads of a block: lanes along x, places of sorted items along y. A thread goes on if no item of the same number
 // comes before its own.
 template <class Op>
@@ -174,7 +181,7 @@ inline dim3 lanes_of_block(Index slice) {
   return dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(kAddThreads / lanes));
 }
 
-// How many pieces a level is cut into: by sizes alone.
+// Counts the pieces that a level is cut into: by sizes alone.
 inline Index level_pieces(Index slice, Index items, dim3 threads) {
   if (items <= kLeastAddPiece) return 1;
   const Index most = std::max<Index>(1, kMostAddBlocks * threads.y / blocks_for(slice, threads.x));
@@ -204,25 +211,36 @@ void add_sorted(Device& gpu, const Adding<Op>& a, Level<Op> level) {
   }
 }
 
+// An index sorted, and the items by it (order.cu).
+void sort_index(Device& gpu, const int* index, Index count, Index extent, int* keys, int* order);
+
+// Many items are sorted by their numbers, unless a plan knows the order: the index is the plan's own.
 template <class Op>
 void add_by(Device& gpu, const AddTask& task, const typename Op::Value* source, typename Op::Value* array,
             int* overflow) {
-  const Adding<Op> a{task.shape, task.steps, static_cast<FactorOf<Op>>(task.alpha), source, array, overflow};
-  const Index slice = task.shape.slice();
-  if (slice == 0 || task.count == 0) return;
-  Block numbers, order;
-  SortedItems sorted{task.sorted_keys, task.order};
-  if (!sorted.numbers && task.count > kFewItems) {
-    numbers = room_for<int>(gpu, task.count);
-    order = room_for<int>(gpu, task.count);
-    sorted = {pointer<int>(numbers), pointer<int>(order)};
-    sort_index(gpu, task.index, task.count, task.shape.extent, pointer<int>(numbers), pointer<int>(order));
+  const Adding<Op> a{task.how.shape, task.how.steps, static_cast<FactorOf<Op>>(task.alpha), source, array, overflow};
+  const Index slice = task.how.shape.slice(), count = task.index.count;
+  if (slice == 0 || count == 0) return;
+  const int* const index = task.index.integers;
+  Block numbers, rows;
+  SortedItems sorted{nullptr, nullptr};
+  if (count > kFewItems) {
+    numbers = room_for<int>(gpu, count);
+    int* const keys = pointer<int>(numbers);
+    sorted = {keys, task.plan && task.plan_alone ? task.plan().order.integers : nullptr};
+    if (const int* const order = sorted.order) {
+      for_each_number(gpu, count, Gather{index, order, keys});
+    } else {
+      rows = room_for<int>(gpu, count);
+      sorted.order = pointer<int>(rows);
+      sort_index(gpu, index, count, task.how.shape.extent, keys, pointer<int>(rows));
+    }
   }
-  if (task.count > kRankedItems)
-    return add_sorted(gpu, a, Level<Op>{sorted.numbers, sorted.order, nullptr, task.count, 0, nullptr, nullptr});
+  if (count > kRankedItems)
+    return add_sorted(gpu, a, Level<Op>{sorted.numbers, sorted.order, nullptr, count, 0, nullptr, nullptr});
   const dim3 threads = lanes_of_block(slice);
-  launch(gpu, add_few<Op>, dim3(blocks_for(slice, threads.x), blocks_for(task.count, threads.y)), threads, a,
-         task.index, sorted, static_cast<int>(task.count));
+  launch(gpu, add_few<Op>, dim3(blocks_for(slice, threads.x), blocks_for(count, threads.y)), threads, a, index, sorted,
+         static_cast<int>(count));
 }
 
 }  // namespace kernweave::arrays::cuda

@@ -3,16 +3,12 @@
 
 namespace kernweave::arrays::cuda {
 
-bool add_integers(Device& gpu, const AddTask& task, const int* source, int* array) {
+bool CudaVerbs::add_integers(const AddTask& task, const Whole& source, const Numbers& array) const {
   const Block large = room_for<int>(gpu, 1);
   clear(gpu, large, sizeof(int));
-  const auto add = [&](auto op) { add_by<decltype(op)>(gpu, task, source, array, pointer<int>(large)); };
-  switch (task.op) {
-    case Combine::sum: add(combine::IntSum()); break;
-    case Combine::prod: add(combine::IntProd()); break;
-    case Combine::min: add(combine::IntMin()); break;
-    case Combine::max: add(combine::IntMax()); break;
-  }
+  with_integers(task.how.op, [&](auto op) {
+    add_by<decltype(op)>(gpu, task, source.integers, array.integers, pointer<int>(large));
+  });
   return fetched(gpu, pointer<int>(large)) != 0;
 }
 

@@ -1,7 +1,5 @@
 // Joins on a device: both tables sorted, one way through them that counts partners, running totals of these, and a walk
 // along the totals.
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include "arrays/cuda/counts.cuh"
 #include "arrays/cuda/radix.cuh"
@@ -11,6 +9,7 @@
 namespace kernweave::arrays::cuda {
 namespace {
 
+constexpr int kNone = std::numeric_limits<int>::min();
 constexpr int kAlone = -1;  // first partner of a row that has none
 
 // The partners of a row of x: how many there are, and the first of them among the sorted rows of y.
@@ -43,7 +42,7 @@ struct FindPartners {
   }
 
  private:
-  // How many rows of y have the key, looked for in ever larger steps: most keys have few.
+  // Counts the rows of y that have the key, in ever larger steps: most keys have few.
   __device__ Index run_at(Index place, Key key) const {
     constexpr Index kFirst = 4, kGrowth = 16;
     Index run = 0;
@@ -66,18 +65,6 @@ struct WritePair : ItemsAlone {
   }
 };
 
-// Rows that are flagged, in their order.
-Made flagged_rows(Device& gpu, const std::uint8_t* flag, Index count) {
-  const Block number = room_for<Index>(gpu, 1);
-  Made made{room_for<int>(gpu, count), 0};
-  with_scratch(gpu, "rows without a partner", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceSelect::Flagged(scratch, bytes, thrust::make_counting_iterator(1), flag,
-                                      pointer<int>(made.block), pointer<Index>(number), count, stream_of(gpu));
-  });
-  made.count = fetched(gpu, pointer<Index>(number));
-  return made;
-}
-
 template <class Item>
 Sorting<KeyOf<Item>> sorted_rows(Device& gpu, const Item* items, Index count, const JoinOf& task) {
   Sorting<KeyOf<Item>> sorting(gpu, count);
@@ -88,9 +75,10 @@ Sorting<KeyOf<Item>> sorted_rows(Device& gpu, const Item* items, Index count, co
 }
 
 template <class Item>
-Pairs pairs_of(Device& gpu, const Item* x_items, const Item* y_items, const JoinOf& task, int none) {
+void join_by(Device& gpu, const Item* x_items, const Item* y_items, const JoinOf& task, Results& made) {
   using Key = KeyOf<Item>;
-  const auto x = sorted_rows(gpu, x_items, task.x.count, task), y = sorted_rows(gpu, y_items, task.y.count, task);
+  const auto x = sorted_rows(gpu, x_items, task.x[0].count, task);
+  const auto y = sorted_rows(gpu, y_items, task.y[0].count, task);
   const Block partners = room_for<Partners>(gpu, x.count), offsets = room_for<Index>(gpu, x.count + 1);
   Block flags;
   if (task.keep_y) flags = room_for<std::uint8_t>(gpu, y.count);
@@ -103,25 +91,26 @@ Pairs pairs_of(Device& gpu, const Item* x_items, const Item* y_items, const Join
   const auto counts = thrust::make_transform_iterator(static_cast<const Partners*>(of_rows),
                                                       CountOf{task.keep_x ? 1 : 0});
   const Index pairs = running_totals(gpu, counts, x.count, pointer<Index>(offsets));
-  const Made alone = flag ? flagged_rows(gpu, flag, y.count) : Made();
-  Pairs made{room_for<int>(gpu, pairs + alone.count, "pairs"), room_for<int>(gpu, pairs + alone.count, "pairs"),
-             pairs + alone.count};
-  int *const to_x = pointer<int>(made.x), *const to_y = pointer<int>(made.y);
+  const Made alone = flag ? flagged_numbers(gpu, flag, y.count, y.count) : Made();
+  const Index all = pairs + alone.count;
+  Block rows_x = room_for<int>(gpu, all, "pairs"), rows_y = room_for<int>(gpu, all, "pairs");
+  int *const to_x = pointer<int>(rows_x), *const to_y = pointer<int>(rows_y);
   walk_all(gpu, Objects<const Index*>{pointer<Index>(offsets) + 1, x.count, pairs},
-           WritePair{{}, of_rows, y_rows, to_x, to_y, none});
+           WritePair{{}, of_rows, y_rows, to_x, to_y, kNone});
   const int* const rows = pointer<int>(alone.block);
   for_each_number(gpu, alone.count, [=] __device__(Index k) {
-    to_x[pairs + k] = none;
+    to_x[pairs + k] = kNone;
     to_y[pairs + k] = rows[k];
   });
-  return made;
+  made.adopt("x", std::move(rows_x), all, Results::Kind::integers);
+  made.adopt("y", std::move(rows_y), all, Results::Kind::integers);
 }
 
 }  // namespace
 
-Pairs join(Device& gpu, const JoinOf& task, int none) {
-  if (task.x.integers) return pairs_of(gpu, task.x.integers, task.y.integers, task, none);
-  return pairs_of(gpu, task.x.doubles, task.y.doubles, task, none);
+void CudaVerbs::join(const JoinOf& task, Results& made) const {
+  if (task.x.size() > 1) throw Declined();
+  with_lists(task.x[0], task.y[0], [&](auto* x, auto* y) { join_by(gpu, x, y, task, made); });
 }
 
 }  // namespace kernweave::arrays::cuda

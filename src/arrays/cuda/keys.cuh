@@ -51,4 +51,11 @@ struct KeyLess {
   }
 };
 
+// Calls f with two lists of one type.
+template <class F>
+void with_lists(const Column& a, const Column& b, F f) {
+  if (a.integers) f(a.integers, b.integers);
+  else f(a.doubles, b.doubles);
+}
+
 }  // namespace kernweave::arrays::cuda

@@ -5,7 +5,7 @@
 namespace kernweave::arrays::cuda {
 namespace {
 
-// How many items stay before each one that goes.
+// Counts the items that stay before each one that goes.
 struct StayBefore {
   Whole at;
   KW_FN Index operator[](Index k) const { return at[k] - 1 - k; }
@@ -53,7 +53,7 @@ struct Transfer : ItemsAlone {
 
 // Calls f with items of as many bytes.
 template <class F>
-void with_items(const Moved& x, F f) {
+void with_bytes(const Moved& x, F f) {
   if (x.bytes == 4) f(static_cast<const std::uint32_t*>(x.from), static_cast<std::uint32_t*>(x.to));
   else f(static_cast<const std::uint64_t*>(x.from), static_cast<std::uint64_t*>(x.to));
 }
@@ -62,35 +62,35 @@ Objects<Whole> objects_of(const Whole& offsets, Index total) { return {offsets.f
 
 }  // namespace
 
-void remove_items(Device& gpu, const Moved& x, const Whole& at) {
-  with_items(x, [&](auto* from, auto* to) {
+void CudaVerbs::remove(const Moved& x, const Whole& at) const {
+  with_bytes(x, [&](auto* from, auto* to) {
     using T = std::decay_t<decltype(*to)>;
     walk_all(gpu, Objects<StayBefore>{{at}, at.count, x.count - at.count}, Keep<T>{{}, from, to});
   });
 }
 
-void insert_items(Device& gpu, const Moved& x, const void* values, const Whole& after) {
-  with_items(x, [&](auto* from, auto* to) {
+void CudaVerbs::insert(const Moved& x, const void* values, const Whole& after) const {
+  with_bytes(x, [&](auto* from, auto* to) {
     using T = std::decay_t<decltype(*to)>;
     walk_all(gpu, Objects<Whole>{after, after.count, x.count}, Insert<T>{from, static_cast<const T*>(values), to});
   });
 }
 
-void expand_items(Device& gpu, const Moved& x, const Whole& offsets, Index total) {
-  with_items(x, [&](auto* from, auto* to) {
+void CudaVerbs::expand(const Moved& x, const Whole& offsets, Index total) const {
+  with_bytes(x, [&](auto* from, auto* to) {
     using T = std::decay_t<decltype(*to)>;
     walk_all(gpu, objects_of(offsets, total), Repeat<T>{{}, from, to});
   });
 }
 
-void objects_and_ranks(Device& gpu, const Whole& offsets, Index total, int* objects, int* ranks) {
-  walk_all(gpu, objects_of(offsets, total), Number{{}, objects, ranks});
+void CudaVerbs::walk(const Whole& offsets, Index total, const Numbers& objects, const Numbers& ranks) const {
+  walk_all(gpu, objects_of(offsets, total), Number{{}, objects.integers, ranks.integers});
 }
 
-void move_items(Device& gpu, const Moved& x, const Whole& from, const Whole& to, const Whole& offsets, Index total) {
-  with_items(x, [&](auto* items, auto* out) {
+void CudaVerbs::move(const Moved& x, const Intervals& intervals, Index total) const {
+  with_bytes(x, [&](auto* items, auto* out) {
     using T = std::decay_t<decltype(*out)>;
-    walk_all(gpu, objects_of(offsets, total), Transfer<T>{{}, items, from, to, out});
+    walk_all(gpu, objects_of(intervals.offsets, total), Transfer<T>{{}, items, intervals.from, intervals.to, out});
   });
 }
 

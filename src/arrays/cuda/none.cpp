@@ -3,6 +3,6 @@
 
 namespace kernweave::arrays::cuda {
 
-const Verbs* compiled_verbs() { return nullptr; }
+std::unique_ptr<Verbs> verbs_on(Device&) { return nullptr; }
 
 }  // namespace kernweave::arrays::cuda

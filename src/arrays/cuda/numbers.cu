@@ -1,6 +1,4 @@
 // Looks at numbers on a device before anything is done with them, and changes of their type.
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include "arrays/cuda/counts.cuh"
 #include "arrays/cuda/keys.cuh"
@@ -34,9 +32,9 @@ Index first_unsorted_of(Device& gpu, const Item* items, Index count, bool strict
   });
 }
 
-template <class Item>
-void take_of(Device& gpu, const Item* items, const int* order, Index count, Item* to) {
-  for_each_number(gpu, count, [=] __device__(Index k) { to[k] = items[order[k] - 1]; });
+template <class Item, class Row>
+void take_of(Device& gpu, const Item* items, const Row* order, Index count, Item* to) {
+  for_each_number(gpu, count, [=] __device__(Index k) { to[k] = items[static_cast<Index>(order[k]) - 1]; });
 }
 
 struct AsIndex {
@@ -46,7 +44,7 @@ struct AsIndex {
 
 }  // namespace
 
-Index first_not_whole(Device& gpu, const Whole& numbers, double least, double most) {
+Index CudaVerbs::first_not_whole(const Whole& numbers, double least, double most) const {
   return first_that(gpu, numbers.count, [=] __device__(Index k) {
     constexpr double kLargest = 0x1p53;
     const double number = numbers.integers ? numbers.integers[k] : numbers.doubles[k];
@@ -54,13 +52,15 @@ Index first_not_whole(Device& gpu, const Whole& numbers, double least, double mo
   });
 }
 
-Index first_unsorted(Device& gpu, const Column& items, bool strictly) {
+Index CudaVerbs::first_unsorted(const Column& items, bool strictly) const {
   Index found = 0;
   with_array(items, [&](auto* from) { found = first_unsorted_of(gpu, from, items.count, strictly); });
   return found;
 }
 
-bool to_integers(Device& gpu, const double* from, Index count, int missing, int* to) {
+bool CudaVerbs::to_integers(const double* from, Index count, const Numbers& out) const {
+  int* const to = out.integers;
+  const int missing = out.missing;
   const Block large = room_for<int>(gpu, 1);
   clear(gpu, large, sizeof(int));
   int* const flag = pointer<int>(large);
@@ -74,39 +74,47 @@ bool to_integers(Device& gpu, const double* from, Index count, int missing, int*
   return fetched(gpu, flag);
 }
 
-void to_doubles(Device& gpu, const int* from, Index count, int missing, double not_available, double* to) {
-  for_each_number(gpu, count, [=] __device__(Index k) { to[k] = from[k] == missing ? not_available : from[k]; });
+void CudaVerbs::to_doubles(const int* from, Index count, const Numbers& to) const {
+  for_each_number(gpu, count, [=] __device__(Index k) {
+    to.doubles[k] = from[k] == to.missing ? to.not_available : from[k];
+  });
 }
 
-void copy_numbers(Device& gpu, const void* from, std::size_t bytes, void* to) { copy(gpu, to, from, bytes); }
+void CudaVerbs::copy(const void* from, Index bytes, void* to) const {
+  cuda::copy(gpu, to, from, static_cast<std::size_t>(bytes));
+}
 
-Index offsets_of(Device& gpu, const Whole& counts, Index* offsets) {
+Index CudaVerbs::offsets(const Whole& counts, Results& made) const {
   const auto numbers = thrust::make_transform_iterator(thrust::make_counting_iterator(Index{0}), AsIndex{counts});
-  return running_totals(gpu, numbers, counts.count, offsets);
+  const Block longs = room_for<Index>(gpu, counts.count + 1);
+  const Index* const from = pointer<Index>(longs);
+  const Index total = running_totals(gpu, numbers, counts.count, pointer<Index>(longs));
+  user_check(total <= kMostInt, Fault::unsupported, "`counts` add up to ", total,
+             ", which is more than the verbs on a GPU count");
+  int* const to = made.numbers("offsets", total, counts.count + 1).integers;
+  for_each_number(gpu, counts.count + 1, [=] __device__(Index k) { to[k] = static_cast<int>(from[k]); });
+  return total;
 }
 
-void narrow(Device& gpu, const Index* from, Index count, int* to) {
-  for_each_number(gpu, count, [=] __device__(Index k) { to[k] = static_cast<int>(from[k]); });
+bool CudaVerbs::ends_missing(const Column& items) const {
+  if (items.count == 0) return false;
+  return with_items(items, [&](auto from) { return is_missing(fetched(gpu, from + items.count - 1)); });
 }
 
-void take_items(Device& gpu, const Column& from, const int* order, Index count, void* to) {
-  if (from.integers) take_of(gpu, from.integers, order, count, static_cast<int*>(to));
-  else take_of(gpu, from.doubles, order, count, static_cast<double*>(to));
+void CudaVerbs::take(const Moved& x, const Whole& order) const {
+  with_array(order, [&](auto rows) {
+    if (x.bytes == 4) take_of(gpu, static_cast<const int*>(x.from), rows, order.count, static_cast<int*>(x.to));
+    else take_of(gpu, static_cast<const double*>(x.from), rows, order.count, static_cast<double*>(x.to));
+  });
 }
 
-Made rising_places(Device& gpu, const Whole& at, Index most) {
+void CudaVerbs::rising(const Whole& at, Index most, Results& made) const {
   const Block flags = room_for<std::uint8_t>(gpu, most);
   clear(gpu, flags, static_cast<std::size_t>(most));
   auto* const flag = pointer<std::uint8_t>(flags);
   for_each_number(gpu, at.count, [=] __device__(Index k) { flag[at[k] - 1] = 1; });
-  const Block count = room_for<Index>(gpu, 1);
-  Made made{room_for<int>(gpu, std::min(at.count, most)), 0};
-  with_scratch(gpu, "places", [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceSelect::Flagged(scratch, bytes, thrust::make_counting_iterator(1), flag,
-                                      pointer<int>(made.block), pointer<Index>(count), most, stream_of(gpu));
-  });
-  made.count = fetched(gpu, pointer<Index>(count));
-  return made;
+  Made places = flagged_numbers(gpu, flag, most, std::min(at.count, most));
+  made.adopt(nullptr, std::move(places.block), places.count, Results::Kind::integers);
 }
 
 }  // namespace kernweave::arrays::cuda

@@ -57,7 +57,7 @@ Index longest_of(Device& gpu, const Whole& offsets) {
   return fetched(gpu, pointer<Index>(most));
 }
 
-// How many bits tell so many things apart.
+// Counts the bits that tell so many things apart.
 int bits_for(Index things) {
   int bits = 0;
   while ((things - 1) >> bits > 0) ++bits;
@@ -139,23 +139,20 @@ Made find_heads(Device& gpu, const Key* keys, Index count) {
 }
 
 template <class Item>
-Grouped grouped_by(Device& gpu, const Item* items, Index count) {
+void group_by(Device& gpu, const Item* items, Index count, Results& made) {
   Sorting<KeyOf<Item>> sorting(gpu, count);
   sorting.number(gpu);
   sorting.fill(gpu, KeysOf<Item>{items, nullptr, false});
   sorting.sort(gpu);
-  Grouped grouped;
-  grouped.offsets = find_heads(gpu, pointer<KeyOf<Item>>(sorting.keys[0]), count);
-  grouped.order = std::move(sorting.rows[0]);
-  const int *const order = pointer<int>(grouped.order), *const offsets = pointer<int>(grouped.offsets.block);
-  const Index groups = grouped.offsets.count - 1;
-  grouped.codes = room_for<int>(gpu, count);
-  const Whole ends{offsets + 1, nullptr, groups};
-  walk_all(gpu, Objects<Whole>{ends, groups, count}, WriteCode{{}, order, pointer<int>(grouped.codes)});
-  grouped.heads = Made{room_for<int>(gpu, groups), groups};
-  int* const heads = pointer<int>(grouped.heads.block);
+  Made ends = find_heads(gpu, pointer<KeyOf<Item>>(sorting.keys[0]), count);
+  const Index groups = ends.count - 1;
+  const int *const order = pointer<int>(sorting.rows[0]), *const offsets = pointer<int>(ends.block);
+  int *const codes = made.numbers("codes", groups, count).integers,
+             *const heads = made.numbers("heads", count, groups).integers;
+  walk_all(gpu, Objects<Whole>{{offsets + 1, nullptr, groups}, groups, count}, WriteCode{{}, order, codes});
   for_each_number(gpu, groups, [=] __device__(Index g) { heads[g] = order[offsets[g]]; });
-  return grouped;
+  made.adopt("offsets", std::move(ends.block), ends.count, Results::Kind::integers);
+  made.adopt("order", std::move(sorting.rows[0]), count, Results::Kind::integers);
 }
 
 template <class Item>
@@ -171,8 +168,6 @@ std::optional<Block> sorted_of(Device& gpu, const Item* items, Index count, bool
                   [=] __device__(Index k) { to[k] = item_of(decreasing ? turned(keys[k]) : keys[k]); });
   return std::move(sorting.keys[1]);
 }
-
-}  // namespace
 
 Block order_of(Device& gpu, const OrderOf& task) {
   Block rows;
@@ -195,16 +190,25 @@ Block order_of(Device& gpu, const OrderOf& task) {
   return rows;
 }
 
-std::optional<Block> sorted_items(Device& gpu, const Column& items, bool decreasing) {
-  std::optional<Block> sorted;
-  with_array(items, [&](auto* from) { sorted = sorted_of(gpu, from, items.count, decreasing); });
-  return sorted;
+}  // namespace
+
+void CudaVerbs::order(const OrderOf& task, Results& made) const {
+  made.adopt(nullptr, order_of(gpu, task), task.columns[0].count, Results::Kind::integers);
 }
 
-Grouped groups_of(Device& gpu, const Column& keys) {
-  Grouped grouped;
-  with_array(keys, [&](auto* items) { grouped = grouped_by(gpu, items, keys.count); });
-  return grouped;
+// Sorts without an order of items, unless NaN or -0 are among them.
+void CudaVerbs::sort(const OrderOf& task, Results& made) const {
+  const Column& x = task.columns[0];
+  std::optional<Block> sorted;
+  with_array(x, [&](auto* from) { sorted = sorted_of(gpu, from, x.count, task.decreasing[0]); });
+  if (sorted) return made.adopt(nullptr, std::move(*sorted), x.count, Results::Kind::items);
+  const Block rows = order_of(gpu, task);
+  const Whole order{pointer<int>(rows), nullptr, x.count};
+  with_items(x, [&](auto* from) { take({from, x.count, sizeof *from, made.items(x.count)}, order); });
+}
+
+void CudaVerbs::groups(const Column& keys, Results& made) const {
+  with_array(keys, [&](auto* items) { group_by(gpu, items, keys.count, made); });
 }
 
 void sort_index(Device& gpu, const int* index, Index count, Index extent, int* keys, int* order) {

@@ -5,7 +5,7 @@
 #include <cub/util_ptx.cuh>
 #include "arrays/cuda/runtime.cuh"
 #include "arrays/cuda/tuning.hpp"
-#include "arrays/reduce.hpp"
+#include "arrays/verbs.hpp"
 
 namespace kernweave::arrays::cuda {
 
@@ -215,13 +215,13 @@ __device__ void carry_on(const Pieces<State>& p, Use use) {
 }
 
 template <class State>
-Pieces<State> cut_into_pieces(const Request& request, const Items& items, Index rows, const Whole& offsets) {
+Pieces<State> cut_into_pieces(const Request& request, const Items& items, const Segments& segments) {
   Pieces<State> p;
-  p.items = items;
-  p.rows = rows;
-  p.ends = offsets.from(1);
-  p.segments = offsets.count - 1;
-  p.count = rows;
+  p.items = items.column(0, segments.order);
+  p.rows = segments.items;
+  p.ends = segments.offsets.from(1);
+  p.segments = segments.count();
+  p.count = segments.items;
   p.pieces = pieces_for(p.count + p.segments);
   p.begin.init();
   p.begin.anew = true;

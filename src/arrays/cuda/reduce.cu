@@ -4,10 +4,11 @@
 
 namespace kernweave::arrays::cuda {
 
-void reduce_all(Device& gpu, const Request& request, const Items& items, Index rows, Index columns,
-                const Whole& offsets, double* out) {
+void CudaVerbs::reduce(const Request& request, const Items& items, Index columns, const Segments& segments,
+                       double* out) const {
+  if (request.skip) return reduce_known(request, items, columns, segments, out);
   with_operator<false>(request.op, [&](auto type) {
-    reduce_by<typename decltype(type)::Of, true>(gpu, request, items, rows, columns, offsets, out);
+    reduce_by<typename decltype(type)::Of, true>(gpu, request, items, columns, segments, out);
   });
 }
 

@@ -167,10 +167,10 @@ __global__ void __launch_bounds__(kCarryThreads) close_open(const __grid_constan
 }
 
 template <class Operator, bool kNotes>
-void reduce_by(Device& gpu, const Request& request, const Items& items, Index rows, Index columns,
-               const Whole& offsets, double* out) {
+void reduce_by(Device& gpu, const Request& request, const Items& items, Index columns,
+               const Segments& segments, double* out) {
   using State = Noting<Operator, kNotes>;
-  Reduction<State> r{cut_into_pieces<State>(request, items, rows, offsets), out};
+  Reduction<State> r{cut_into_pieces<State>(request, items, segments), out};
   const Block open = room_for<Open<State>>(gpu, r.pieces.pieces * columns);
   r.pieces.open = pointer<Open<State>>(open);
   with_numbers(items, [&](auto type) {

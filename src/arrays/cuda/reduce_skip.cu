@@ -4,10 +4,10 @@
 
 namespace kernweave::arrays::cuda {
 
-void reduce_known(Device& gpu, const Request& request, const Items& items, Index rows, Index columns,
-                  const Whole& offsets, double* out) {
+void CudaVerbs::reduce_known(const Request& request, const Items& items, Index columns, const Segments& segments,
+                             double* out) const {
   with_operator<true>(request.op, [&](auto type) {
-    reduce_by<typename decltype(type)::Of, false>(gpu, request, items, rows, columns, offsets, out);
+    reduce_by<typename decltype(type)::Of, false>(gpu, request, items, columns, segments, out);
   });
 }
 

@@ -12,6 +12,12 @@ using device::address;
 using device::Block;
 using device::Device;
 
+// Numbers of which there are as many as turn out.
+struct Made {
+  Block block;
+  Index count = 0;
+};
+
 inline cudaStream_t stream_of(const Device& gpu) { return reinterpret_cast<cudaStream_t>(gpu.stream()); }
 
 // Fails with Fault::memory for lack of memory, else with what was being done.

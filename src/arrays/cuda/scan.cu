@@ -237,10 +237,10 @@ __global__ void __launch_bounds__(kPieceThreads) scan_pieces(const __grid_consta
 }
 
 template <class Operator>
-void scan_by(Device& gpu, const Request& request, bool exclusive, const Items& items, Index rows, Index columns,
-             const Whole& offsets, const RunningTo& to) {
+void scan_by(Device& gpu, const Request& request, bool exclusive, const Items& items, Index columns,
+             const Segments& segments, const RunningTo& to) {
   using State = Noting<Operator, true>;
-  Scanned<State> s{cut_into_pieces<State>(request, items, rows, offsets), to, exclusive};
+  Scanned<State> s{cut_into_pieces<State>(request, items, segments), to, exclusive};
   const Block open = room_for<Open<State>>(gpu, s.pieces.pieces * columns);
   s.pieces.open = pointer<Open<State>>(open);
   const dim3 blocks = s.pieces.blocks(columns);
@@ -252,44 +252,19 @@ void scan_by(Device& gpu, const Request& request, bool exclusive, const Items& i
   });
 }
 
-namespace {
-
-// The last item, or missing where any has been.
-struct Spoiled : operators::OperatorDefaults {
-  double last;
-  bool any, spoiled;
-
-  KW_FN void init() { any = spoiled = false; }
-  KW_FN void take(double value, Index) {
-    last = value;
-    any = true;
-    spoiled |= value != value;
-  }
-  KW_FN void merge(const Spoiled& later) {
-    if (later.any) last = later.last;
-    any |= later.any;
-    spoiled |= later.spoiled;
-  }
-  KW_FN void finish(double* values) const { values[0] = spoiled ? nan<operators::Lane>().v : last; }
-};
-
-}  // namespace
-
-bool scan_all(Device& gpu, const Request& request, bool exclusive, const Items& items, Index rows, Index columns,
-              const Whole& offsets, const Running& out) {
+bool CudaVerbs::scan(const Request& request, bool exclusive, const Items& items, Index columns,
+                     const Segments& segments, const Numbers& out) const {
   const Block overflow = room_for<int>(gpu, 1);
   clear(gpu, overflow, sizeof(int));
   const RunningTo to{out.doubles, out.integers, pointer<int>(overflow)};
   with_operator<false>(request.op, [&](auto type) {
     using Operator = typename decltype(type)::Of;
     if constexpr (Operator::kResults == 1)
-      scan_by<Operator>(gpu, request, exclusive, items, rows, columns, offsets, to);
+      scan_by<Operator>(gpu, request, exclusive, items, columns, segments, to);
   });
-  if (!out.integers || !fetched(gpu, to.overflow)) return false;
-  // Nothing is known of what comes after a number that was too large.
-  const Items found{out.integers, nullptr, items.order, items.missing, items.not_available};
-  scan_by<Spoiled>(gpu, Request{request.op, false, false, 0}, false, found, rows, columns, offsets, to);
-  return true;
+  // The CPU knows what comes after an integer that is too large.
+  if (out.integers && fetched(gpu, to.overflow)) throw Declined();
+  return false;
 }
 
 }  // namespace kernweave::arrays::cuda

@@ -6,7 +6,7 @@ namespace {
 
 // Items that are missing have no place.
 struct WritePlaces {
-  Places to_a, to_b;
+  Found to_a, to_b;
   int none;
 
   template <class Key>
@@ -19,19 +19,11 @@ struct WritePlaces {
   }
 
  private:
-  __device__ void write(const Places& to, Index k, bool known, Index place, bool equal) const {
-    if (to.at) to.at[k] = known ? static_cast<int>(place) : none;
+  __device__ void write(const Found& to, Index k, bool known, Index place, bool equal) const {
+    if (to.at) to.at.integers[k] = known ? static_cast<int>(place) : none;
     if (to.matched) to.matched[k] = known && equal;
   }
 };
-
-template <class Item>
-void pass(Device& gpu, const Item* needles, Index count, const Item* list, Index length, bool equal_too, int none,
-          const Places& of_needles, const Places& of_list) {
-  if (equal_too)
-    pass_through(gpu, TwoLists<Item>{list, needles, length, count}, WritePlaces{of_list, of_needles, none});
-  else pass_through(gpu, TwoLists<Item>{needles, list, count, length}, WritePlaces{of_needles, of_list, none});
-}
 
 template <class Item>
 void look_up(Device& gpu, const Item* needles, Index count, const Item* list, Index length, bool equal_too, int none,
@@ -46,18 +38,21 @@ void look_up(Device& gpu, const Item* needles, Index count, const Item* list, In
 
 }  // namespace
 
-void search_sorted(Device& gpu, const Column& needles, const Column& list, bool equal_too, int none,
-                   const Places& of_needles, const Places& of_list) {
-  if (needles.integers)
-    pass(gpu, needles.integers, needles.count, list.integers, list.count, equal_too, none, of_needles, of_list);
-  else
-    pass(gpu, needles.doubles, needles.count, list.doubles, list.count, equal_too, none, of_needles, of_list);
+void CudaVerbs::search_both(const Search& task, const Found& of_needles, const Found& of_list) const {
+  with_lists(task.needles, task.list, [&](auto* needles, auto* list) {
+    using Lists = TwoLists<std::remove_const_t<std::remove_pointer_t<decltype(list)>>>;
+    const Index a = task.needles.count, b = task.list.count;
+    const int none = of_needles.at.missing;
+    if (task.equal_too) pass_through(gpu, Lists{list, needles, b, a}, WritePlaces{of_list, of_needles, none});
+    else pass_through(gpu, Lists{needles, list, a, b}, WritePlaces{of_needles, of_list, none});
+  });
 }
 
-void search_each(Device& gpu, const Column& needles, const Column& list, bool equal_too, int none, int* at) {
-  if (needles.integers)
-    look_up(gpu, needles.integers, needles.count, list.integers, list.count, equal_too, none, at);
-  else look_up(gpu, needles.doubles, needles.count, list.doubles, list.count, equal_too, none, at);
+void CudaVerbs::search(const Search& task, const Numbers& at) const {
+  if (task.sorted) return search_both(task, {at, nullptr}, {});
+  with_lists(task.needles, task.list, [&](auto* needles, auto* list) {
+    look_up(gpu, needles, task.needles.count, list, task.list.count, task.equal_too, at.missing, at.integers);
+  });
 }
 
 }  // namespace kernweave::arrays::cuda

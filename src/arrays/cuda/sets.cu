@@ -77,30 +77,25 @@ Made set_by(Device& gpu, SetOp op, bool multiset, const Item* a, Index a_count, 
 
 }  // namespace
 
-Made set_of(Device& gpu, SetOp op, bool multiset, const Column& a, const Column& b) {
+// The CPU alone knows what becomes of missing items.
+void CudaVerbs::set(const SetOf& task, Results& made) const {
+  const Column &a = task.a, &b = task.b;
+  if (ends_missing(a) || ends_missing(b)) throw Declined();
+  Made found;
   try {
-    if (a.integers) return set_by(gpu, op, multiset, a.integers, a.count, b.integers, b.count);
-    return set_by(gpu, op, multiset, a.doubles, a.count, b.doubles, b.count);
+    with_lists(a, b, [&](auto* x, auto* y) {
+      found = set_by(gpu, task.op, task.multiset, x, a.count, y, b.count);
+    });
   } catch (const thrust::system_error& error) {
     internal_check(false, "the GPU failed at a set: ", error.what());
-    throw;
   }
+  made.adopt(nullptr, std::move(found.block), found.count, Results::Kind::items);
 }
 
 // --- merges ---------------------------------------------------------------------------------------------------------
 // Missing items come last, of the first list first.
 
-namespace {
-
-template <class F>
-void with_lists(const Column& a, const Column& b, F f) {
-  if (a.integers) f(a.integers, b.integers);
-  else f(a.doubles, b.doubles);
-}
-
-}  // namespace
-
-void merge_items(Device& gpu, const Column& a, const Column& b, void* to) {
+void CudaVerbs::merge(const Column& a, const Column& b, void* to) const {
   with_lists(a, b, [&](auto* x, auto* y) {
     auto* const out = static_cast<std::remove_const_t<std::remove_pointer_t<decltype(x)>>*>(to);
     with_scratch(gpu, "merging", [&](void* scratch, std::size_t& bytes) {
@@ -110,13 +105,13 @@ void merge_items(Device& gpu, const Column& a, const Column& b, void* to) {
   });
 }
 
-void merge_rows(Device& gpu, const Column& a, const Column& b, int* to) {
+void CudaVerbs::merge_rows(const Column& a, const Column& b, const Numbers& to) const {
   with_lists(a, b, [&](auto* x, auto* y) {
     const auto rows = thrust::make_counting_iterator(1);
     with_scratch(gpu, "merging", [&](void* scratch, std::size_t& bytes) {
       return cub::DeviceMerge::MergePairs(scratch, bytes, x, rows, static_cast<int>(a.count), y,
                                           rows + static_cast<int>(a.count), static_cast<int>(b.count),
-                                          thrust::make_discard_iterator(), to, KeyLess(), stream_of(gpu));
+                                          thrust::make_discard_iterator(), to.integers, KeyLess(), stream_of(gpu));
     });
   });
 }

@@ -1,4 +1,4 @@
-// How work is shared out on a GPU: threads that work together, and items of a thread, of every kernel of the verbs for
+// Shares of work on a GPU: threads that work together, and items of a thread, of every kernel of the verbs for
 // arrays. Odd numbers of items a thread keep the threads of a warp in different banks of shared memory, as they read
 // items that lie that far apart. tools/array_tiles.R prints this table.
 #pragma once

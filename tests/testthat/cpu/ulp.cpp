@@ -1,5 +1,5 @@
-// How far the mathematics of lanes/math-inl.hpp is from the truth, in units of the last place. Fails where a bound
-// is exceeded or a special value is wrong. Needs -DKW_TEST_BYTES=16, 32 or 64 and the flags to go with it.
+// Measures errors of the mathematics of lanes/math-inl.hpp, in units of the last place. Fails where a bound is exceeded
+// or a special value is wrong. Needs -DKW_TEST_BYTES=16, 32 or 64 and the flags to go with it.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -6,12 +6,9 @@
 //   finish(values)       writes kResults numbers
 // and says how many of it, in turn, fold a long run (kWide). Knows no engine.
 #pragma once
-#include "../red/any.hpp"
+#include "../red/aggregates.hpp"
 #include "../red/logsumexp.hpp"
-#include "../red/min.hpp"
 #include "../red/min_argmin.hpp"
-#include "../red/prod.hpp"
-#include "../red/sum.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

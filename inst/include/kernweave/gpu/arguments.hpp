@@ -1,6 +1,6 @@
 // Arguments of the kernels of a pass. The host's compiler and the device's read the same text.
 #pragma once
-#include "../row_numbers.hpp"
+#include "../red/state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

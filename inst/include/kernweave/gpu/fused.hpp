@@ -79,8 +79,8 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
     }
     read_arguments<0, Calls...>();
     Operand weight = a.pairs[1 + kCalls].in[1];
-    if (weight.from != From::literal) weight.at += weight_number() * weight.step;
-    weight_at_ = weight.from == From::tile ? weight.at : -1;
+    if (weight.from != ReadFrom::literal) weight.at += weight_number() * weight.step;
+    weight_at_ = weight.from == ReadFrom::tile ? weight.at : -1;
     weight_ = weight_at_ < 0 ? number(weight) : L(1.0);
   }
 
@@ -123,11 +123,11 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
   __device__ static int weight_number() { return static_cast<int>(blockIdx.z); }
   __device__ long long row(int k) const { return first_ + k * static_cast<long long>(blockDim.x); }
   __device__ L number(Operand o) const {
-    return o.from == From::literal ? L(static_cast<double>(__int_as_float(o.at)))
+    return o.from == ReadFrom::literal ? L(static_cast<double>(__int_as_float(o.at)))
                                    : static_cast<const L*>(a_.head.once)[o.at];
   }
   // Returns the argument of a call that lies in `from`. The planner may have turned the call's two arguments.
-  __device__ Operand argument(int call, From from) const {
+  __device__ Operand argument(int call, ReadFrom from) const {
     const Instruction& i = a_.pairs[1 + call];
     return i.in[i.in[0].from == from ? 0 : 1];
   }
@@ -136,15 +136,15 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
   __device__ void read_arguments() {
     if constexpr (Call::template kTakes<kOnce>) {
       const Instruction& i = a_.pairs[1 + kCall];
-      const bool first = i.in[0].from == From::once || i.in[0].from == From::literal;
+      const bool first = i.in[0].from == ReadFrom::once || i.in[0].from == ReadFrom::literal;
       taken_[kCall].once = number(i.in[first ? 0 : 1]);
     }
     if constexpr (Call::template kTakes<kOfRow>) {
-      const long long at = argument(kCall, From::row).at * a_.head.rows_held;
+      const long long at = argument(kCall, ReadFrom::row).at * a_.head.rows_held;
 #pragma unroll
       for (int k = 0; k < kRows; ++k) taken_[kCall].rows[k] = points_[at + rows_[k]];
     }
-    if constexpr (Call::template kTakes<kOfColumn>) places_[kCall] = argument(kCall, From::tile).at;
+    if constexpr (Call::template kTakes<kOfColumn>) places_[kCall] = argument(kCall, ReadFrom::tile).at;
     if constexpr (sizeof...(Rest) > 0) read_arguments<kCall + 1, Rest...>();
   }
   template <int kCall>

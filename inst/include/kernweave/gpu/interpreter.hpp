@@ -226,11 +226,11 @@ class Interpreter {
 __device__ inline long long row_of_list(const Data* data, const int* list, long long lane, long long sweep) {
   const Data& first = data[list[kVariable]];
   long long at = list[kAlongLanes] ? lane : sweep;
-  switch (static_cast<From>(list[kFrom])) {
-    case From::counter: break;
-    case From::parameter: at = row_number(first, 0); break;
-    case From::matrix: at = row_number(first, lane + sweep * first.rows); break;
-    case From::matrix_turned: at = row_number(first, sweep + lane * first.rows); break;
+  switch (static_cast<ReadFrom>(list[kFrom])) {
+    case ReadFrom::counter: break;
+    case ReadFrom::parameter: at = row_number(first, 0); break;
+    case ReadFrom::matrix: at = row_number(first, lane + sweep * first.rows); break;
+    case ReadFrom::matrix_turned: at = row_number(first, sweep + lane * first.rows); break;
     default: at = row_number(first, at);
   }
   for (int k = 0; k < list[kLookups]; ++k) at = row_number(data[list[kFirstLookup + k]], at);
@@ -255,13 +255,13 @@ class PointScope {
   __device__ void fetch(Operand o, int d, const S&, S* to) const {
     const long long n = o.at + static_cast<long long>(d) * o.step;
     switch (o.from) {
-      case From::literal: return to->fill(L(static_cast<double>(__int_as_float(o.at))));
-      case From::once: return to->fill(static_cast<const L*>(a_.head.once)[n]);
-      case From::point: return to->fill(memory_[n * stride_]);
-      case From::datum: return to->fill(read<L>(a_.data[o.at], point_, d * o.step));
-      case From::parameter: return to->fill(read<L>(a_.data[o.at], 0, d * o.step));
-      case From::counter: return to->fill(L(static_cast<double>(point_ + 1)));
-      case From::number: return to->fill(L(a_.head.numbers[n]));
+      case ReadFrom::literal: return to->fill(L(static_cast<double>(__int_as_float(o.at))));
+      case ReadFrom::once: return to->fill(static_cast<const L*>(a_.head.once)[n]);
+      case ReadFrom::point: return to->fill(memory_[n * stride_]);
+      case ReadFrom::datum: return to->fill(read<L>(a_.data[o.at], point_, d * o.step));
+      case ReadFrom::parameter: return to->fill(read<L>(a_.data[o.at], 0, d * o.step));
+      case ReadFrom::counter: return to->fill(L(static_cast<double>(point_ + 1)));
+      case ReadFrom::number: return to->fill(L(a_.head.numbers[n]));
       default: return;
     }
   }
@@ -271,7 +271,7 @@ class PointScope {
   __device__ void store(int place, const S& value) const { memory_[place * stride_] = value.at[0]; }
 
   __device__ Read<L> reader(Operand o, int width, int) const {
-    if (o.from == From::once) return {static_cast<const L*>(a_.head.once) + o.at, 1, width};
+    if (o.from == ReadFrom::once) return {static_cast<const L*>(a_.head.once) + o.at, 1, width};
     return {memory_ + o.at * stride_, stride_, width};
   }
   __device__ Write<L> writer(int place, int) const { return {memory_ + place * stride_, stride_}; }

@@ -114,25 +114,25 @@ class PairScope {
 
   // The commonest places come first.
   __device__ __forceinline__ void fetch(Operand o, int d, const S& last, S* to) const {
-    if (o.from == From::none) return;
-    if (o.from == From::tile) return fetch_tile(o, d, to);
-    if (o.from == From::strip) {
+    if (o.from == ReadFrom::none) return;
+    if (o.from == ReadFrom::tile) return fetch_tile(o, d, to);
+    if (o.from == ReadFrom::strip) {
       *to = last;
       return;
     }
     const int n = o.at + d * o.step;
     switch (o.from) {
-      case From::literal: return to->fill(L(static_cast<double>(__int_as_float(o.at))));
-      case From::once: return to->fill(static_cast<const L*>(a_.head.once)[n]);
-      case From::row: return fetch_row(o, d, to);
-      case From::column: *to = S::at_place(columns_ + n * a_.column_stride); return;
-      case From::one_column: return to->fill(columns_[n * a_.column_stride]);
-      case From::own: *to = S::at_place(values() + n * kColumns); return;
-      case From::one_own: return to->fill(values()[n]);
+      case ReadFrom::literal: return to->fill(L(static_cast<double>(__int_as_float(o.at))));
+      case ReadFrom::once: return to->fill(static_cast<const L*>(a_.head.once)[n]);
+      case ReadFrom::row: return fetch_row(o, d, to);
+      case ReadFrom::column: *to = S::at_place(columns_ + n * a_.column_stride); return;
+      case ReadFrom::one_column: return to->fill(columns_[n * a_.column_stride]);
+      case ReadFrom::own: *to = S::at_place(values() + n * kColumns); return;
+      case ReadFrom::one_own: return to->fill(values()[n]);
       default: return fetch_pairs(o, to);
     }
   }
-  __device__ bool across(Operand x, Operand y) const { return x.from == From::row && y.from == From::tile; }
+  __device__ bool across(Operand x, Operand y) const { return x.from == ReadFrom::row && y.from == ReadFrom::tile; }
   __device__ __forceinline__ void fetch_row(Operand o, int d, S* to) const {
     to->fill(rows_[(o.at + d * o.step) * a_.head.rows_held]);
   }
@@ -147,12 +147,12 @@ class PairScope {
 
   __device__ Read<L> reader(Operand o, int width, int c) const {
     switch (o.from) {
-      case From::once: return {static_cast<const L*>(a_.head.once) + o.at, 1, width};
-      case From::row: return {rows_ + o.at * a_.head.rows_held, a_.head.rows_held, width};
-      case From::tile: return {tile_ + o.at * a_.tile + c, a_.tile, width};
-      case From::column: return {columns_ + o.at * a_.column_stride + c, a_.column_stride, width};
-      case From::one_column: return {columns_ + o.at * a_.column_stride, a_.column_stride, width};
-      case From::one_own: return {values() + o.at, 1, width};
+      case ReadFrom::once: return {static_cast<const L*>(a_.head.once) + o.at, 1, width};
+      case ReadFrom::row: return {rows_ + o.at * a_.head.rows_held, a_.head.rows_held, width};
+      case ReadFrom::tile: return {tile_ + o.at * a_.tile + c, a_.tile, width};
+      case ReadFrom::column: return {columns_ + o.at * a_.column_stride + c, a_.column_stride, width};
+      case ReadFrom::one_column: return {columns_ + o.at * a_.column_stride, a_.column_stride, width};
+      case ReadFrom::one_own: return {values() + o.at, 1, width};
       default: return {values() + o.at * kColumns + c, kColumns, width};
     }
   }
@@ -228,7 +228,7 @@ class PairScope {
 #pragma unroll 1
     for (int c = 0; c < kColumns; ++c)
       found.at[c] =
-          read<L>(from, o.from == From::matrix ? row_ + column(c) * from.rows : column(c) + row_ * from.rows, 0);
+          read<L>(from, o.from == ReadFrom::matrix ? row_ + column(c) * from.rows : column(c) + row_ * from.rows, 0);
     *to = found;
   }
 

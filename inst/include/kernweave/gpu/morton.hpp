@@ -32,7 +32,7 @@ __device__ inline int morton_digit(const MortonTask& t, int at) {
   return static_cast<int>(t.keys[at] >> t.shift) & (kMortonDigits - 1);
 }
 
-// How many keys of a tile have each digit.
+// Counts the keys of a tile that have each digit.
 __device__ inline void morton_count(const MortonTask& t) {
   __shared__ int count[kMortonDigits];
   count[threadIdx.x] = 0;

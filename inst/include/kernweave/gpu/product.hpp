@@ -1,8 +1,7 @@
 // Inner products of rows with columns for all pairs of a tile, by tensor cores in float32's precision. Each number is
 // two halves, scaled by a power of two for each point.
 #pragma once
-#include "distance_bound.hpp"
-#include "sweep.hpp"
+#include "screen.hpp"
 #include "tensor.hpp"
 
 namespace kernweave {

@@ -21,7 +21,7 @@ enum class Kind : int {
 };
 
 // The place that a number is read from.
-enum class From : int {
+enum class ReadFrom : int {
   none,
   literal,  // `at` itself, the bits of a float
   strip,    // what the instruction before has found: of one component
@@ -45,7 +45,7 @@ enum class From : int {
 
 struct Operand {
   int at = 0;  // of the first component
-  From from = From::none;
+  ReadFrom from = ReadFrom::none;
   int step = 0;  // to the next one: 0 where one serves all
 };
 

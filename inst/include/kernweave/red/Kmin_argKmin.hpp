@@ -122,7 +122,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
   }
   // Places in front of the first row number: how many terms there are of long lists, what short ones may read.
   KW_FN static constexpr int ahead(int k) { return is_long(k) || L::kLanes > 1 ? L::kLanes : 0; }
-  // How many terms each lane of a long list has, in front of the row numbers.
+  // Returns where each lane's number of terms of a long list is, in front of the row numbers.
   KW_FN Place* filled() const {
     if constexpr (kPlaces > 0) return nullptr;
     else return where.at - L::kLanes;

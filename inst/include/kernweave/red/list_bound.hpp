@@ -1,7 +1,7 @@
 // Bound from a sample, for lists: a number that at least K of a lane's terms are below, so that few others enter. The
 // sampled terms are dealt out to three groups a place; the K-th smallest of the groups' least terms is that number.
 #pragma once
-#include "term_order.hpp"
+#include "state.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {

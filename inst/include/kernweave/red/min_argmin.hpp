@@ -1,7 +1,6 @@
 // MinArgMin: the smallest value so far and where it stood. NaN never wins.
 #pragma once
 #include "state.hpp"
-#include "term_order.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
