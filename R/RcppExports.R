@@ -57,8 +57,8 @@ r_rows_of_whole <- function(whole, count, from, rows) {
     .Call(`_kernweave_r_rows_of_whole`, whole, count, from, rows)
 }
 
-r_explain <- function(job, call, cuda) {
-    .Call(`_kernweave_r_explain`, job, call, cuda)
+r_explain <- function(job, call, shown) {
+    .Call(`_kernweave_r_explain`, job, call, shown)
 }
 
 r_fellow <- function(operand, data) {

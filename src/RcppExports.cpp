@@ -176,14 +176,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_explain
-List r_explain(List job, List call, bool cuda);
-RcppExport SEXP _kernweave_r_explain(SEXP jobSEXP, SEXP callSEXP, SEXP cudaSEXP) {
+List r_explain(List job, List call, bool shown);
+RcppExport SEXP _kernweave_r_explain(SEXP jobSEXP, SEXP callSEXP, SEXP shownSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< List >::type job(jobSEXP);
     Rcpp::traits::input_parameter< List >::type call(callSEXP);
-    Rcpp::traits::input_parameter< bool >::type cuda(cudaSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_explain(job, call, cuda));
+    Rcpp::traits::input_parameter< bool >::type shown(shownSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_explain(job, call, shown));
     return rcpp_result_gen;
 END_RCPP
 }

@@ -193,10 +193,10 @@ SEXP r_rows_of_whole(SEXP whole, double count, double from, SEXP rows) {
   return place;
 }
 
-// The call is NULL for a formula with placeholders: then there is no schedule yet. With `cuda`, what a GPU is
+// The call is NULL for a formula with placeholders: then there is no schedule yet. With `shown`, what a GPU is
 // given for the variant that is scheduled.
 // [[Rcpp::export(rng = false)]]
-List r_explain(List job, List call, bool cuda) {
+List r_explain(List job, List call, bool shown) {
   Formulas formulas;
   Trace trace;
   const auto kept = std::make_shared<KeptPlan>(lower(job_from_r(job, &formulas), &trace));
@@ -205,7 +205,7 @@ List r_explain(List job, List call, bool cuda) {
   Decision decision;
   decision.variant = static_cast<int>(ran->variants.size()) - 1;
   decision.sizes = {kMany, kMany, {}};
-  RObject schedule, sources;
+  RObject schedule, cuda;
   std::unique_ptr<RCall> of;
   if (call.size()) {
     of = std::make_unique<RCall>(kept, call, formulas.operands());
@@ -218,14 +218,14 @@ List r_explain(List job, List call, bool cuda) {
                             _["N"] = static_cast<double>(execution.sizes().j), _["seconds"] = s.seconds,
                             _["bytes"] = execution.working_bytes());
   }
-  if (cuda) sources = wrap(backend_named("gpu").sources(*ran, decision));
+  if (shown) cuda = wrap(backend_named("gpu").sources(*ran, decision));
   using Pass = Trace::TimedPass;
   const DataFrame passes(TABLE(trace.entries, &Pass::pass, &Pass::microseconds, &Pass::outcome));
   const DataFrame steps = steps_to_r(*ran, ran->variants[static_cast<std::size_t>(decision.variant)].program);
   char text[20];  // 64 bits of the plan key, enough to tell plans apart at a glance
   std::snprintf(text, sizeof text, "%016zx", std::hash<std::string>()(plan_key(kept->plan)));
   const std::string key = text;
-  return LISTED(passes, steps, key, schedule, sources);
+  return LISTED(passes, steps, key, schedule, cuda);
 }
 
 }  // namespace kernweave
