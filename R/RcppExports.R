@@ -25,48 +25,40 @@ r_scan <- function(x, columns, op, segments, exclusive, init, type, threads) {
     .Call(`_kernweave_r_scan`, x, columns, op, segments, exclusive, init, type, threads)
 }
 
-r_nests <- function(places, extents, kept, inside, allowed, operations, product) {
-    .Call(`_kernweave_r_nests`, places, extents, kept, inside, allowed, operations, product)
+r_prepare <- function(job) {
+    .Call(`_kernweave_r_prepare`, job)
 }
 
-r_path <- function(factors, kept, extents, seconds) {
-    .Call(`_kernweave_r_path`, factors, kept, extents, seconds)
+r_structure <- function(job) {
+    .Call(`_kernweave_r_structure`, job)
 }
 
-r_prepare <- function(outputs, extents, options) {
-    .Call(`_kernweave_r_prepare`, outputs, extents, options)
+r_run <- function(call) {
+    .Call(`_kernweave_r_run`, call)
 }
 
-r_structure <- function(outputs, extents, options) {
-    .Call(`_kernweave_r_structure`, outputs, extents, options)
+r_expect <- function(call) {
+    invisible(.Call(`_kernweave_r_expect`, call))
 }
 
-r_run <- function(plan, data, operands, extents, settings, pairs) {
-    .Call(`_kernweave_r_run`, plan, data, operands, extents, settings, pairs)
+r_decide <- function(call) {
+    .Call(`_kernweave_r_decide`, call)
 }
 
-r_expect <- function(plan, data, operands, extents, settings) {
-    invisible(.Call(`_kernweave_r_expect`, plan, data, operands, extents, settings))
+r_run_rows <- function(call, rows, plainly, columns = NULL) {
+    .Call(`_kernweave_r_run_rows`, call, rows, plainly, columns)
 }
 
-r_decide <- function(plan, data, operands, extents, settings, pairs) {
-    .Call(`_kernweave_r_decide`, plan, data, operands, extents, settings, pairs)
-}
-
-r_run_rows <- function(plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns = NULL) {
-    .Call(`_kernweave_r_run_rows`, plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns)
-}
-
-r_merge_states <- function(plan, data, operands, extents, settings, pairs, decision, states) {
-    .Call(`_kernweave_r_merge_states`, plan, data, operands, extents, settings, pairs, decision, states)
+r_merge_states <- function(call, states) {
+    .Call(`_kernweave_r_merge_states`, call, states)
 }
 
 r_rows_of_whole <- function(whole, count, from, rows) {
     .Call(`_kernweave_r_rows_of_whole`, whole, count, from, rows)
 }
 
-r_explain <- function(outputs, extents, options, data, sizes, settings, cuda, pairs) {
-    .Call(`_kernweave_r_explain`, outputs, extents, options, data, sizes, settings, cuda, pairs)
+r_explain <- function(job, call, shown) {
+    .Call(`_kernweave_r_explain`, job, call, shown)
 }
 
 r_fellow <- function(operand, data) {
@@ -129,6 +121,42 @@ r_dismiss_threads <- function() {
     invisible(.Call(`_kernweave_r_dismiss_threads`))
 }
 
+r_nearest <- function(typed, known) {
+    .Call(`_kernweave_r_nearest`, typed, known)
+}
+
+r_operations <- function() {
+    .Call(`_kernweave_r_operations`)
+}
+
+r_reductions <- function() {
+    .Call(`_kernweave_r_reductions`)
+}
+
+r_rules <- function() {
+    .Call(`_kernweave_r_rules`)
+}
+
+r_matern_table <- function(nu, most) {
+    .Call(`_kernweave_r_matern_table`, nu, most)
+}
+
+r_matern_slope_table <- function(nu) {
+    .Call(`_kernweave_r_matern_slope_table`, nu)
+}
+
+r_table_nodes <- function(first, end) {
+    .Call(`_kernweave_r_table_nodes`, first, end)
+}
+
+r_values_table <- function(values, at_zero, first, most, is_mixture) {
+    .Call(`_kernweave_r_values_table`, values, at_zero, first, most, is_mixture)
+}
+
+r_look_up <- function(table, order, squares) {
+    .Call(`_kernweave_r_look_up`, table, order, squares)
+}
+
 r_whole_power <- function(formula, exponent) {
     .Call(`_kernweave_r_whole_power`, formula, exponent)
 }
@@ -143,10 +171,6 @@ r_show <- function(formula, budget) {
 
 r_operands <- function(formulas) {
     .Call(`_kernweave_r_operands`, formulas)
-}
-
-r_restate <- function(formulas, operands, others) {
-    .Call(`_kernweave_r_restate`, formulas, operands, others)
 }
 
 r_with_operands <- function(formulas, operands, others) {
@@ -185,20 +209,28 @@ r_push_forward <- function(reduction, wrt, tangents) {
     .Call(`_kernweave_r_push_forward`, reduction, wrt, tangents)
 }
 
-r_far_plan <- function(plan, data, operands, extents, tol, proof, prices, threads, device) {
-    .Call(`_kernweave_r_far_plan`, plan, data, operands, extents, tol, proof, prices, threads, device)
+r_nests <- function(places, extents, kept, allowed, operations, product) {
+    .Call(`_kernweave_r_nests`, places, extents, kept, allowed, operations, product)
+}
+
+r_path <- function(factors, kept, extents, seconds) {
+    .Call(`_kernweave_r_path`, factors, kept, extents, seconds)
+}
+
+r_far_plan <- function(written, extent, tol, proof, prices, threads, device) {
+    .Call(`_kernweave_r_far_plan`, written, extent, tol, proof, prices, threads, device)
 }
 
 r_far_orders <- function(pointer) {
     .Call(`_kernweave_r_far_orders`, pointer)
 }
 
-r_far_points <- function(plan, data, operands, n) {
-    .Call(`_kernweave_r_far_points`, plan, data, operands, n)
+r_far_points <- function(written, extent) {
+    .Call(`_kernweave_r_far_points`, written, extent)
 }
 
-r_far_truncated <- function(plan, data, operands, extents, tol, relative, threads) {
-    .Call(`_kernweave_r_far_truncated`, plan, data, operands, extents, tol, relative, threads)
+r_far_truncated <- function(written, extent, tol, relative, threads) {
+    .Call(`_kernweave_r_far_truncated`, written, extent, tol, relative, threads)
 }
 
 r_far_near <- function(pointer) {
@@ -297,20 +329,16 @@ r_compare_slices <- function(points, directions, groups, sizes, bytes, shares, f
     .Call(`_kernweave_r_compare_slices`, points, directions, groups, sizes, bytes, shares, factor, threads)
 }
 
-r_expect_products <- function(description) {
-    invisible(.Call(`_kernweave_r_expect_products`, description))
+r_expect_products <- function(matrix) {
+    invisible(.Call(`_kernweave_r_expect_products`, matrix))
 }
 
 r_operator_product <- function(description, x, stay = FALSE, by = NULL) {
     .Call(`_kernweave_r_operator_product`, description, x, stay, by)
 }
 
-r_preconditioner <- function(description) {
-    .Call(`_kernweave_r_preconditioner`, description)
-}
-
-r_take_place <- function(empty, made) {
-    invisible(.Call(`_kernweave_r_take_place`, empty, made))
+r_preconditioner <- function(description, empty = NULL) {
+    .Call(`_kernweave_r_preconditioner`, description, empty)
 }
 
 r_trim_heap <- function() {
@@ -369,12 +397,12 @@ r_sketched_factor <- function(matrix, most, tolerance, trace, seed) {
     .Call(`_kernweave_r_sketched_factor`, matrix, most, tolerance, trace, seed)
 }
 
-r_precondition <- function(preconditioner, x) {
-    .Call(`_kernweave_r_precondition`, preconditioner, x)
+r_precondition <- function(p, x) {
+    .Call(`_kernweave_r_precondition`, p, x)
 }
 
-r_conjugate_gradients <- function(matrix, preconditioner, b, start, tol, most, together) {
-    .Call(`_kernweave_r_conjugate_gradients`, matrix, preconditioner, b, start, tol, most, together)
+r_conjugate_gradients <- function(matrix, p, b, start, tol, most, together) {
+    .Call(`_kernweave_r_conjugate_gradients`, matrix, p, b, start, tol, most, together)
 }
 
 r_uniforms <- function(n, seed) {
@@ -393,40 +421,40 @@ r_largest_eigenpairs <- function(matrix, wanted, block, tol, rounding, most, bas
     .Call(`_kernweave_r_largest_eigenpairs`, matrix, wanted, block, tol, rounding, most, basis, seed, start)
 }
 
-r_square_root <- function(matrix, preconditioner, x, tol, most, together) {
-    .Call(`_kernweave_r_square_root`, matrix, preconditioner, x, tol, most, together)
+r_square_root <- function(matrix, p, x, tol, most, together) {
+    .Call(`_kernweave_r_square_root`, matrix, p, x, tol, most, together)
 }
 
-r_inverse_forms <- function(matrix, quick, preconditioner, b, whole, smallest, tol, most) {
-    .Call(`_kernweave_r_inverse_forms`, matrix, quick, preconditioner, b, whole, smallest, tol, most)
+r_inverse_forms <- function(matrix, quick, p, b, whole, smallest, tol, most) {
+    .Call(`_kernweave_r_inverse_forms`, matrix, quick, p, b, whole, smallest, tol, most)
 }
 
 r_spectral_rules <- function(matrix, b, ridge, tol, most) {
     .Call(`_kernweave_r_spectral_rules`, matrix, b, ridge, tol, most)
 }
 
-r_log_forms <- function(matrix, preconditioner, first, probes, seed, tol, most, vectors) {
-    .Call(`_kernweave_r_log_forms`, matrix, preconditioner, first, probes, seed, tol, most, vectors)
+r_log_forms <- function(matrix, p, first, probes, seed, tol, most, vectors) {
+    .Call(`_kernweave_r_log_forms`, matrix, p, first, probes, seed, tol, most, vectors)
 }
 
-r_inverse_weights <- function(preconditioner, first, count) {
-    .Call(`_kernweave_r_inverse_weights`, preconditioner, first, count)
+r_inverse_weights <- function(p, first, count) {
+    .Call(`_kernweave_r_inverse_weights`, p, first, count)
 }
 
-r_weighted_pairs <- function(preconditioner, from, count) {
-    .Call(`_kernweave_r_weighted_pairs`, preconditioner, from, count)
+r_weighted_pairs <- function(p, from, count) {
+    .Call(`_kernweave_r_weighted_pairs`, p, from, count)
 }
 
-r_sums_of_pairs <- function(preconditioner, matrices) {
-    .Call(`_kernweave_r_sums_of_pairs`, preconditioner, matrices)
+r_sums_of_pairs <- function(p, matrices) {
+    .Call(`_kernweave_r_sums_of_pairs`, p, matrices)
 }
 
-r_low_rank_weights <- function(preconditioner, v) {
-    .Call(`_kernweave_r_low_rank_weights`, preconditioner, v)
+r_low_rank_weights <- function(p, v) {
+    .Call(`_kernweave_r_low_rank_weights`, p, v)
 }
 
-r_low_rank_inverse_trace <- function(preconditioner) {
-    .Call(`_kernweave_r_low_rank_inverse_trace`, preconditioner)
+r_low_rank_inverse_trace <- function(p) {
+    .Call(`_kernweave_r_low_rank_inverse_trace`, p)
 }
 
 r_first_unsorted <- function(x, threads) {
@@ -455,41 +483,5 @@ r_set <- function(x, y, op, multiset, threads) {
 
 r_join <- function(columns, keep_x, keep_y, missing_match, most_mb, threads) {
     .Call(`_kernweave_r_join`, columns, keep_x, keep_y, missing_match, most_mb, threads)
-}
-
-r_nearest <- function(typed, known) {
-    .Call(`_kernweave_r_nearest`, typed, known)
-}
-
-r_operations <- function() {
-    .Call(`_kernweave_r_operations`)
-}
-
-r_reductions <- function() {
-    .Call(`_kernweave_r_reductions`)
-}
-
-r_rules <- function() {
-    .Call(`_kernweave_r_rules`)
-}
-
-r_matern_table <- function(nu, most) {
-    .Call(`_kernweave_r_matern_table`, nu, most)
-}
-
-r_matern_slope_table <- function(nu) {
-    .Call(`_kernweave_r_matern_slope_table`, nu)
-}
-
-r_table_nodes <- function(first, end) {
-    .Call(`_kernweave_r_table_nodes`, first, end)
-}
-
-r_values_table <- function(values, at_zero, first, most, is_mixture) {
-    .Call(`_kernweave_r_values_table`, values, at_zero, first, most, is_mixture)
-}
-
-r_look_up <- function(table, order, squares) {
-    .Call(`_kernweave_r_look_up`, table, order, squares)
 }
 

@@ -52,7 +52,7 @@ formula_in_order <- function(state, plan, gpu) {
                else r_far_in_order_gpu(plan$pointer, gpu, threads_of(K), side == 1, operand$data, NCOL(operand$data))
     new_operand(operand$name, operand$axis, operand$width, operand$kind, numbers)
   }, operands, sides_of_operands(state))
-  formula <- home_bound(r_restate(list(K$formula), operands, sorted)[[1]])
+  formula <- home_bound(r_with_operands(list(K$formula), operands, sorted)[[1]])
   new_lazy(formula, K$extent, K$settings)
 }
 

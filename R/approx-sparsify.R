@@ -54,9 +54,7 @@ sparsify <- function(F, tol = 1e-6, relative = TRUE) {
           format_value(tol))
   }
   plain <- without_pairs(plain_tensor(F))
-  written <- plan_as_written(plain)
-  found <- r_far_truncated(written$plan, written$data, written$operands, as.numeric(F$extent[1:2]), tol, relative,
-                           threads_of(F))
+  found <- r_far_truncated(plan_as_written(plain), as.numeric(F$extent[1:2]), tol, relative, threads_of(F))
   check_is_of_distance(found, "F")
   ranges <- ranges_in_order(found$near, found[c("i", "j")], F$extent)
   ranges$truncated <- list(formula = F$formula, kept = found$kept, left_out = found$left_out)

@@ -206,9 +206,8 @@ plan_of_formula <- function(state) {
   made_once(K, list(state$used, proof, prices, gpu), sort = "far", most = 2, make = function() {
     begin_work("approximate()", quicker = quicker_approximation(state))
     on.exit(end_work("approximate()"))
-    written <- written_plan(state)
-    r_far_plan(written$plan, written$data, written$operands, as.numeric(K$extent[1:2]), state$used, proof, prices,
-               options$threads %or% 0L, gpu %or% -1L)
+    r_far_plan(written_plan(state), as.numeric(K$extent[1:2]), state$used, proof, prices, options$threads %or% 0L,
+               gpu %or% -1L)
   })
 }
 

@@ -31,8 +31,17 @@ nests_of_form <- function(form, whole) {
   pairs <- is.null(whole$weight) && row$fn %in% c("sum", "mean") && width(form$F) == 1
   operations <- if (is.null(form$inside)) r_size(form$F$formula) else work_of(form$F$formula)
   product <- all(vapply(factors_of(form$F$formula), function(factor) factor$op == "Var", NA))
-  r_nests(form$places, form$left, whole$kept, form$inside,
-          c(row$results == "value", alone && is_by_number(form$F), pairs), operations, product)
+  number <- function(axes) match(axes, names(form$left), 0L) - 1L
+  places <- lapply(form$places, function(place) {
+    by_axis <- Filter(function(spec) spec$kind == "axis", place$specs)
+    list(axes = number(place$axes), dimensions = number(vapply(by_axis, `[[`, "", "axes")),
+         has_components = any(components_of(place)), width = width_of_place(place), numbers = prod(place$dim))
+  })
+  found <- r_nests(places, form$left, number(whole$kept),
+                   c(row$results == "value", alone && is_by_number(form$F), pairs), operations, product)
+  name <- function(axis) if (axis >= 0) names(form$left)[axis + 1]
+  nest <- function(..., seconds) do.call(new_nest, c(lapply(list(...), name), list(inside = form$inside)))
+  list(nests = .mapply(nest, found, NULL), seconds = found$seconds)
 }
 
 nest_text <- function(nest, extents) {

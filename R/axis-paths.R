@@ -11,7 +11,8 @@ along_path <- function(whole, seconds, ...) {
   if (!sums || type_of(F)[1] != 1 || prod(whole$extents) < fewest_of_path) return(NULL)
   tensors <- lapply(factors_of(F$formula), new_lazy, extent = c(NA_real_, NA_real_), settings = F$settings)
   axes <- lapply(tensors, function(factor) axes_of_places(places_of_tensor(factor)))
-  tree <- r_path(axes, whole$kept, whole$extents, seconds)
+  number <- function(axes) match(axes, names(whole$extents), 0L) - 1L
+  tree <- r_path(lapply(axes, number), number(whole$kept), whole$extents, seconds)
   if (is.null(tree)) return(NULL)
   found <- walk_path(tree, tensors, axes, whole$kept, ..., known = whole$extents)
   if (whole$row$fn == "mean") found <- found / prod(whole$extents[setdiff(names(whole$extents), whole$kept)])

@@ -78,7 +78,7 @@ of_batch <- function(F, k, batches) {
     said$where <- of_batch(said$where, k, batches)
     pairs <- new_pairs(said, pairs$swapped)
   }
-  new_lazy(home_bound(r_restate(list(F$formula), from, to)[[1]]), F$extent[1:2], F$settings, pairs)
+  new_lazy(home_bound(r_with_operands(list(F$formula), from, to)[[1]]), F$extent[1:2], F$settings, pairs)
 }
 
 refuse_batches_of <- function(x, what) {

@@ -297,15 +297,13 @@ explain.lazy_reduction <- function(x, cuda = FALSE, code = FALSE, order = NULL, 
   if (!is.null(order) || !is.null(block)) abort("input", "`order` and `block` are those of the loops of code = TRUE")
   refuse_batches_of(x, "explain()")
   chosen <- call_options(x$settings)
-  options <- plan_options(x, chosen)
-  waits <- length(free_operands(x)) > 0
-  data <- if (!waits) operand_data(prepared(x))
-  extent <- if (!waits && !is.null(x$pairs)) extent_of_call(x, data, prepared(x)$operands)
-  pairs <- if (!waits) pair_argument(x$pairs, extent, options$precision)
-  plan <- r_explain(x$outputs, x$extents, options, data, x$extent, chosen, isTRUE(cuda), pairs)
+  job <- job_of(x, chosen)
+  call <- if (!length(free_operands(x))) engine_call(x, prepared(x), operand_data(prepared(x)), chosen)
+  plan <- r_explain(job, call, isTRUE(cuda))
+  extent <- if (!is.null(call$pairs)) extent_of_call(x, call$data, call$operands)
   written <- c(format(x, digits = 15), if (!is.null(x$axes)) roles_text(x$axes))
-  more <- list(written = written, precision = options$precision, threads = chosen$threads %or% 0L,
-               rewrite = options$rewrite, pairs = explained_pairs(x$pairs, extent, options$precision))
+  more <- list(written = written, precision = job$precision, threads = chosen$threads %or% 0L,
+               rewrite = job$rewrite, pairs = explained_pairs(x$pairs, extent, job$precision))
   structure(c(plan, more), class = "kernweave_explanation")
 }
 

@@ -27,7 +27,7 @@ prepared <- function(R, options = call_options(R$settings)) {
   cache <- R$cache
   ready <- cache$ready
   if (identical(ready$options, options) && !is_dead(ready$plan)) return(ready)
-  ready <- r_prepare(R$outputs, R$extents, plan_options(R, options))
+  ready <- r_prepare(job_of(R, options))
   refuse_named_axes(ready$operands)
   ready$bearing <- any(vapply(ready$operands, is_bearing, NA))
   ready$data <- lapply(ready$operands, `[[`, "data")
@@ -37,9 +37,16 @@ prepared <- function(R, options = call_options(R$settings)) {
   ready
 }
 
-plan_options <- function(R, options) {
-  list(precision = options$precision, rewrite = options$device != "reference", checks = isTRUE(options$check),
-       pairs = !is.null(R$pairs), allowed = allowed_formula(R$pairs))
+# Returns all that a plan depends on; data are not among it.
+job_of <- function(R, options) {
+  list(outputs = R$outputs, extents = R$extents, precision = options$precision, rewrite = options$device != "reference",
+       checks = isTRUE(options$check), pairs = !is.null(R$pairs), allowed = allowed_formula(R$pairs))
+}
+
+# A call of the engine. What is kept with data is kept with their `owners`.
+engine_call <- function(R, ready, data, options, owners = ready$operands) {
+  pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
+  list(plan = ready$plan, data = data, operands = owners, extent = R$extent, settings = options, pairs = pairs)
 }
 
 # A reduction whose kernels a GPU compiles from now on, beside what comes before it.
@@ -47,7 +54,7 @@ expect_run <- function(R) {
   options <- call_options(R$settings)
   if (!is.null(R$pairs) || !may_be_compiled(options)) return(invisible())
   ready <- prepared(R, options)
-  r_expect(ready$plan, operand_data(ready), ready$operands, R$extent, options)
+  r_expect(engine_call(R, ready, operand_data(ready), options))
 }
 
 # Reduces data of all operands, or `given` data of some operands, by default of those that wait for data, and the other
@@ -64,13 +71,11 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
     if (ready$bearing && !length(given)) return(as_results(R, lapply(members_of(R), reduction_node)))
     data <- operand_data(ready, given_for, given, known)
   }
-  pairs <- R$pairs
-  if (!is.null(pairs)) pairs <- pair_argument(pairs, extent_of_call(R, data, ready$operands), options$precision)
-  owners <- owners %or% ready$operands
+  call <- engine_call(R, ready, data, options, owners %or% ready$operands)
   run <- function() {
     w <- present_workers(options)
-    found <- if (!is.null(w)) run_spread(w, R, ready, data, owners, options, pairs)
-    found %or% r_run(ready$plan, data, owners, R$extent, options, pairs)
+    found <- if (!is.null(w)) run_spread(w, R, ready$operands, call)
+    found %or% r_run(call)
   }
   finish_results(R, if (interactive()) timed(run, options, R = R) else run(), data, ready$operands)
 }

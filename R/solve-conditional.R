@@ -174,7 +174,7 @@ among_points <- function(K, at) {
     data <- if (is.matrix(o$data)) o$data[at, , drop = FALSE] else o$data[at]
     new_operand(o$name, o$axis, o$width, o$kind, data)
   })
-  new_lazy(r_restate(list(K$formula), operands, some)[[1]], rep(as.numeric(length(at)), 2), K$settings)
+  new_lazy(r_with_operands(list(K$formula), operands, some)[[1]], rep(as.numeric(length(at)), 2), K$settings)
 }
 
 # The data as they are solved for, and the regressors: orthonormal at places seen, and the same at new ones.

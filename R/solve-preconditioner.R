@@ -135,9 +135,7 @@ solve.kernweave_preconditioner <- function(a, b, ...) {
 # longest to find. All copies of P share the pointer.
 live_pointer <- function(P) {
   if (is.null(P)) return(NULL)
-  if (is_dead(P$pointer)) {
-    r_take_place(P$pointer, r_preconditioner(native_support(P$K, rep_len(P$ridge, P$n), P$support)))
-  }
+  if (is_dead(P$pointer)) r_preconditioner(native_support(P$K, rep_len(P$ridge, P$n), P$support), P$pointer)
   P$pointer
 }
 
@@ -268,8 +266,7 @@ most_axes_of_boxes <- 5
 # Returns the points of a formula that falls with one distance of points to themselves. NULL for other formulas.
 points_of_distance <- function(K) {
   if (!is.null(K$pairs)) return(NULL)
-  written <- plan_as_written(K)
-  r_far_points(written$plan, written$data, written$operands, as.numeric(K$extent[1]))
+  r_far_points(plan_as_written(K), rep(as.numeric(K$extent[1]), 2))
 }
 
 # Some millions of pairs, which are looked at in no time; with less there are more prefixes.

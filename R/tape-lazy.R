@@ -123,7 +123,7 @@ lowered_formula <- function(F, level) {
     bearing(new_operand(operand$name, operand$axis, operand$width, operand$kind, operand$data),
             value_of(operand$traced))
   })
-  F$formula <- home_bound(r_restate(list(F$formula), operands, lower)[[1]])
+  F$formula <- home_bound(r_with_operands(list(F$formula), operands, lower)[[1]])
   list(F = F, operands = lapply(lower, lazy_operand))
 }
 

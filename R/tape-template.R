@@ -42,7 +42,7 @@ structure_of <- function(R) {
   k <- 0
   while (k < length(parts)) {
     part <- parts[[k <- k + 1]]
-    read <- r_structure(part$outputs, part$extents, plan_options(part, call_options(part$settings)))
+    read <- r_structure(job_of(part, call_options(part$settings)))
     operands <- c(operands, read$operands[is.na(match_operands(read$operands, operands))])
     for (operand in read$operands) {
       if (is.null(operand$from) || !is.na(place_among(operand$from$reduction, parts))) next
@@ -77,7 +77,7 @@ restated <- function(R, names) {
     names$from <- c(names$from, list(operand))
     names$to <- c(names$to, list(twin))
   }
-  over <- function(formulas) r_restate(formulas, names$from, names$to)
+  over <- function(formulas) r_with_operands(formulas, names$from, names$to)
   R$outputs <- lapply(R$outputs, function(output) {
     formulas <- Filter(Negate(is.null), output[c("value", "weight", "rows")])
     output[names(formulas)] <- over(formulas)

@@ -84,7 +84,5 @@ rows_of_whole <- function(R, task) {
   if (!is.null(task$pairs)) R$pairs <- list(rule = held[[task$pairs$serial]]$value, swapped = task$pairs$swapped)
   ready <- prepared(R, options)
   data <- lapply(task$data, function(one) if (is.null(one$serial)) one$value else held[[one$serial]]$value)
-  pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
-  r_run_rows(ready$plan, data, ready$operands, R$extent, options, pairs, task$decision, task$rows, task$plainly,
-             task$columns)
+  run_rows(c(engine_call(R, ready, data, options), task["decision"]), task$rows, task$plainly, task$columns)
 }

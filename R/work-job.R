@@ -28,7 +28,7 @@
 kernweave_job <- function(R, folder, workers = NULL) {
   if (!is_word(folder)) abort("input", "`folder` must be the name of a folder, not ", format_value(folder))
   whole <- whole_by_rows(R)
-  w <- if (is.null(workers)) present_workers(whole$options) else check_workers(workers, whole$options$device)
+  w <- if (is.null(workers)) present_workers(whole$settings) else check_workers(workers, whole$settings$device)
   unlock <- lock_folder(folder)
   on.exit(unlock())
   out <- finish_results(R, run_job(whole, folder, w), whole$data, whole$operands)
@@ -42,20 +42,23 @@ whole_by_rows <- function(R) {
   if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; here it has all its data")
   options <- call_options(R$settings)
   ready <- prepared(R, options)
-  data <- operand_data(ready)
-  pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
-  decided <- r_decide(ready$plan, data, ready$operands, R$extent, options, pairs)
+  call <- engine_call(R, ready, operand_data(ready), options)
+  decided <- r_decide(call)
   if (decided$grain == 0 || decided$folded) {
     abort("unsupported", "this reduction cannot be dealt out by rows", if (nzchar(decided$why %or% "")) ": ",
           decided$why)
   }
-  c(list(R = R, plan = ready$plan, operands = ready$operands, data = data, options = options, pairs = pairs), decided)
+  c(list(R = R), call, decided)
 }
 
 # Rows from a first to a last one, as decided for the whole.
-rows_decided <- function(whole, rows, decision = whole$decision) {
-  told_by_rows(r_run_rows(whole$plan, whole$data, whole$operands, whole$R$extent, whole$options, whole$pairs, decision,
-                          as.numeric(rows), FALSE))
+rows_decided <- function(whole, rows) told_by_rows(run_rows(whole, as.numeric(rows), FALSE))
+
+# Rows of a call that has been decided: of results nothing else is filled in.
+run_rows <- function(call, rows, plainly, columns = NULL) {
+  found <- r_run_rows(call, rows, plainly, columns)
+  cut <- Map(function(x, rows) rows_among(x, numbers_of_rows(rows)), found$results, found$rows)
+  replace(found, "results", list(cut))
 }
 
 told_by_rows <- function(found) {
@@ -64,16 +67,17 @@ told_by_rows <- function(found) {
 }
 
 run_job <- function(whole, folder, w) {
-  job <- known_job(folder, stamp_of_job(whole$R, whole$operands, whole$data, whole$options), whole)
+  job <- known_job(folder, stamp_of_job(whole$R, whole$operands, whole$data, whole$settings), whole)
   # A block's name has the sum of its bytes: what is cut or damaged has another.
   files <- list.files(folder, "^block-[0-9]{6}-[0-9a-f]{32}[.]rds$", full.names = TRUE)
   whole_ones <- tools::md5sum(files) == sub(".*-([0-9a-f]{32})[.]rds$", "\\1", files)
   unlink(files[!whole_ones])
   left <- setdiff(seq_along(job$blocks), as.integer(sub(".*block-([0-9]{6})-.*", "\\1", files[whole_ones])))
+  decided <- replace(whole, "decision", list(job$decision))
   if (length(left) && is.null(w)) {
-    for (k in left) write_block(folder, k, rows_decided(whole, job$blocks[[k]], job$decision))
+    for (k in left) write_block(folder, k, rows_decided(decided, job$blocks[[k]]))
   } else if (length(left)) {
-    task <- task_of(whole$R, whole$operands, whole$data, replace(whole, "decision", list(job$decision)), whole$options)
+    task <- task_of(whole$R, whole$operands, whole$data, decided, whole$settings)
     store <- store_of_job(whole$R, whole$operands, whole$data, task)
     run_blocks(w, task, job$blocks[left], store, whole$seconds,
                function(k, value) write_block(folder, left[k], told_by_rows(value)))
@@ -89,7 +93,7 @@ run_job <- function(whole, folder, w) {
 stamp_of_job <- function(R, operands, data, options) {
   options$check <- FALSE  # changes no number
   list(version = as.character(utils::packageVersion("kernweave")),
-       structure = r_structure(R$outputs, R$extents, plan_options(R, options))$key, extent = R$extent,
+       structure = r_structure(job_of(R, options))$key, extent = R$extent,
        dim = lapply(data, extents_of), sums = vapply(data, sum_of_data, ""),
        pairs = if (!is.null(R$pairs)) stamp_of_pairs(R$pairs, extent_of_call(R, data, operands)))
 }

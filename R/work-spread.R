@@ -2,22 +2,22 @@
 # together.
 
 # The results by workers, as r_run() has them; NULL where they are better computed here.
-run_spread <- function(w, R, ready, data, owners, options, pairs) {
-  whole <- r_decide(ready$plan, data, owners, R$extent, options, pairs)
-  if (whole$grain == 0 || whole$rows == 0 || !(w$always || pays(w, whole, data, options))) return(NULL)
+run_spread <- function(w, R, operands, call) {
+  whole <- r_decide(call)
+  if (whole$grain == 0 || whole$rows == 0 || !(w$always || pays(w, whole, call$data, call$settings))) return(NULL)
   # Columns are dealt out if blocks of rows are too few to busy all workers, and those of columns are more.
   rows <- units_of(dealt_side(whole, "rows"))
   flat <- !whole$folded && rows < 2 * length(shares_of(w)) && units_of(dealt_side(whole, "columns")) > rows
   dealt <- if (flat) "columns" else "rows"
-  task <- task_of(R, ready$operands, data, whole, options, dealt)
-  store <- store_of_job(R, ready$operands, data, task)
+  task <- task_of(R, operands, call$data, whole, call$settings, dealt)
+  store <- store_of_job(R, operands, call$data, task)
   blocks <- blocks_of(w, whole, dealt)
   found <- run_blocks(w, task, blocks, store, whole$seconds)
   if (any(vapply(found, `[[`, NA, "plainly"))) {
     found <- run_blocks(w, replace(task, "plainly", TRUE), blocks, store, whole$seconds)
   }
   if (!whole$folded && dealt == "rows") return(bind_blocks(found))
-  r_merge_states(ready$plan, data, owners, R$extent, options, pairs, whole$decision, lapply(found, `[[`, "states"))
+  r_merge_states(c(call, whole["decision"]), lapply(found, `[[`, "states"))
 }
 
 # Describes the rows or the columns: `count`, how many there are; `grain`, the number of which borders are multiples;

@@ -89,135 +89,76 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_nests
-List r_nests(List places, NumericVector extents, SEXP kept, SEXP inside, LogicalVector allowed, double operations, bool product);
-RcppExport SEXP _kernweave_r_nests(SEXP placesSEXP, SEXP extentsSEXP, SEXP keptSEXP, SEXP insideSEXP, SEXP allowedSEXP, SEXP operationsSEXP, SEXP productSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< List >::type places(placesSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type kept(keptSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type inside(insideSEXP);
-    Rcpp::traits::input_parameter< LogicalVector >::type allowed(allowedSEXP);
-    Rcpp::traits::input_parameter< double >::type operations(operationsSEXP);
-    Rcpp::traits::input_parameter< bool >::type product(productSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_nests(places, extents, kept, inside, allowed, operations, product));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_path
-RObject r_path(List factors, SEXP kept, NumericVector extents, double seconds);
-RcppExport SEXP _kernweave_r_path(SEXP factorsSEXP, SEXP keptSEXP, SEXP extentsSEXP, SEXP secondsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< List >::type factors(factorsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type kept(keptSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< double >::type seconds(secondsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_path(factors, kept, extents, seconds));
-    return rcpp_result_gen;
-END_RCPP
-}
 // r_prepare
-List r_prepare(List outputs, List extents, List options);
-RcppExport SEXP _kernweave_r_prepare(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
+List r_prepare(List job);
+RcppExport SEXP _kernweave_r_prepare(SEXP jobSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type options(optionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_prepare(outputs, extents, options));
+    Rcpp::traits::input_parameter< List >::type job(jobSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_prepare(job));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_structure
-List r_structure(List outputs, List extents, List options);
-RcppExport SEXP _kernweave_r_structure(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP) {
+List r_structure(List job);
+RcppExport SEXP _kernweave_r_structure(SEXP jobSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type options(optionsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_structure(outputs, extents, options));
+    Rcpp::traits::input_parameter< List >::type job(jobSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_structure(job));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_run
-List r_run(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs);
-RcppExport SEXP _kernweave_r_run(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
+List r_run(List call);
+RcppExport SEXP _kernweave_r_run(SEXP callSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run(plan, data, operands, extents, settings, pairs));
+    Rcpp::traits::input_parameter< List >::type call(callSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_run(call));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_expect
-void r_expect(SEXP plan, List data, List operands, NumericVector extents, List settings);
-RcppExport SEXP _kernweave_r_expect(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP) {
+void r_expect(List call);
+RcppExport SEXP _kernweave_r_expect(SEXP callSEXP) {
 BEGIN_RCPP
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
-    r_expect(plan, data, operands, extents, settings);
+    Rcpp::traits::input_parameter< List >::type call(callSEXP);
+    r_expect(call);
     return R_NilValue;
 END_RCPP
 }
 // r_decide
-List r_decide(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs);
-RcppExport SEXP _kernweave_r_decide(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP) {
+List r_decide(List call);
+RcppExport SEXP _kernweave_r_decide(SEXP callSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_decide(plan, data, operands, extents, settings, pairs));
+    Rcpp::traits::input_parameter< List >::type call(callSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_decide(call));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_run_rows
-List r_run_rows(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs, SEXP decision, NumericVector rows, bool plainly, SEXP columns);
-RcppExport SEXP _kernweave_r_run_rows(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP rowsSEXP, SEXP plainlySEXP, SEXP columnsSEXP) {
+List r_run_rows(List call, NumericVector rows, bool plainly, SEXP columns);
+RcppExport SEXP _kernweave_r_run_rows(SEXP callSEXP, SEXP rowsSEXP, SEXP plainlySEXP, SEXP columnsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
+    Rcpp::traits::input_parameter< List >::type call(callSEXP);
     Rcpp::traits::input_parameter< NumericVector >::type rows(rowsSEXP);
     Rcpp::traits::input_parameter< bool >::type plainly(plainlySEXP);
     Rcpp::traits::input_parameter< SEXP >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_run_rows(plan, data, operands, extents, settings, pairs, decision, rows, plainly, columns));
+    rcpp_result_gen = Rcpp::wrap(r_run_rows(call, rows, plainly, columns));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_merge_states
-List r_merge_states(SEXP plan, List data, List operands, NumericVector extents, List settings, SEXP pairs, SEXP decision, List states);
-RcppExport SEXP _kernweave_r_merge_states(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP settingsSEXP, SEXP pairsSEXP, SEXP decisionSEXP, SEXP statesSEXP) {
+List r_merge_states(List call, List states);
+RcppExport SEXP _kernweave_r_merge_states(SEXP callSEXP, SEXP statesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type decision(decisionSEXP);
+    Rcpp::traits::input_parameter< List >::type call(callSEXP);
     Rcpp::traits::input_parameter< List >::type states(statesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_merge_states(plan, data, operands, extents, settings, pairs, decision, states));
+    rcpp_result_gen = Rcpp::wrap(r_merge_states(call, states));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -235,19 +176,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_explain
-List r_explain(List outputs, List extents, List options, SEXP data, NumericVector sizes, List settings, bool cuda, SEXP pairs);
-RcppExport SEXP _kernweave_r_explain(SEXP outputsSEXP, SEXP extentsSEXP, SEXP optionsSEXP, SEXP dataSEXP, SEXP sizesSEXP, SEXP settingsSEXP, SEXP cudaSEXP, SEXP pairsSEXP) {
+List r_explain(List job, List call, bool shown);
+RcppExport SEXP _kernweave_r_explain(SEXP jobSEXP, SEXP callSEXP, SEXP shownSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< List >::type outputs(outputsSEXP);
-    Rcpp::traits::input_parameter< List >::type extents(extentsSEXP);
-    Rcpp::traits::input_parameter< List >::type options(optionsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type sizes(sizesSEXP);
-    Rcpp::traits::input_parameter< List >::type settings(settingsSEXP);
-    Rcpp::traits::input_parameter< bool >::type cuda(cudaSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type pairs(pairsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_explain(outputs, extents, options, data, sizes, settings, cuda, pairs));
+    Rcpp::traits::input_parameter< List >::type job(jobSEXP);
+    Rcpp::traits::input_parameter< List >::type call(callSEXP);
+    Rcpp::traits::input_parameter< bool >::type shown(shownSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_explain(job, call, shown));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -397,6 +333,102 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
+// r_nearest
+std::string r_nearest(std::string typed, std::vector<std::string> known);
+RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type typed(typedSEXP);
+    Rcpp::traits::input_parameter< std::vector<std::string> >::type known(knownSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_nearest(typed, known));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_operations
+DataFrame r_operations();
+RcppExport SEXP _kernweave_r_operations() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_operations());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_reductions
+DataFrame r_reductions();
+RcppExport SEXP _kernweave_r_reductions() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_reductions());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_rules
+DataFrame r_rules();
+RcppExport SEXP _kernweave_r_rules() {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    rcpp_result_gen = Rcpp::wrap(r_rules());
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_matern_table
+std::vector<double> r_matern_table(double nu, int most);
+RcppExport SEXP _kernweave_r_matern_table(SEXP nuSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_matern_table(nu, most));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_matern_slope_table
+std::vector<double> r_matern_slope_table(double nu);
+RcppExport SEXP _kernweave_r_matern_slope_table(SEXP nuSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_matern_slope_table(nu));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_table_nodes
+std::vector<double> r_table_nodes(int first, int end);
+RcppExport SEXP _kernweave_r_table_nodes(SEXP firstSEXP, SEXP endSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type end(endSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_table_nodes(first, end));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_values_table
+List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture);
+RcppExport SEXP _kernweave_r_values_table(SEXP valuesSEXP, SEXP at_zeroSEXP, SEXP firstSEXP, SEXP mostSEXP, SEXP is_mixtureSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type at_zero(at_zeroSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    Rcpp::traits::input_parameter< bool >::type is_mixture(is_mixtureSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_values_table(values, at_zero, first, most, is_mixture));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_look_up
+std::vector<double> r_look_up(std::vector<double> table, int order, std::vector<double> squares);
+RcppExport SEXP _kernweave_r_look_up(SEXP tableSEXP, SEXP orderSEXP, SEXP squaresSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type table(tableSEXP);
+    Rcpp::traits::input_parameter< int >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type squares(squaresSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_look_up(table, order, squares));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_whole_power
 SEXP r_whole_power(SEXP formula, int exponent);
 RcppExport SEXP _kernweave_r_whole_power(SEXP formulaSEXP, SEXP exponentSEXP) {
@@ -437,18 +469,6 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< List >::type formulas(formulasSEXP);
     rcpp_result_gen = Rcpp::wrap(r_operands(formulas));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_restate
-List r_restate(List formulas, List operands, List others);
-RcppExport SEXP _kernweave_r_restate(SEXP formulasSEXP, SEXP operandsSEXP, SEXP othersSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< List >::type formulas(formulasSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< List >::type others(othersSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_restate(formulas, operands, others));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -555,21 +575,47 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_far_plan
-SEXP r_far_plan(SEXP plan, List data, List operands, NumericVector extents, double tol, bool proof, NumericVector prices, int threads, int device);
-RcppExport SEXP _kernweave_r_far_plan(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP pricesSEXP, SEXP threadsSEXP, SEXP deviceSEXP) {
+// r_nests
+List r_nests(List places, std::vector<double> extents, std::vector<int> kept, LogicalVector allowed, double operations, bool product);
+RcppExport SEXP _kernweave_r_nests(SEXP placesSEXP, SEXP extentsSEXP, SEXP keptSEXP, SEXP allowedSEXP, SEXP operationsSEXP, SEXP productSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type kept(keptSEXP);
+    Rcpp::traits::input_parameter< LogicalVector >::type allowed(allowedSEXP);
+    Rcpp::traits::input_parameter< double >::type operations(operationsSEXP);
+    Rcpp::traits::input_parameter< bool >::type product(productSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_nests(places, extents, kept, allowed, operations, product));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_path
+RObject r_path(List factors, std::vector<int> kept, std::vector<double> extents, double seconds);
+RcppExport SEXP _kernweave_r_path(SEXP factorsSEXP, SEXP keptSEXP, SEXP extentsSEXP, SEXP secondsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< List >::type factors(factorsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type kept(keptSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< double >::type seconds(secondsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_path(factors, kept, extents, seconds));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_far_plan
+SEXP r_far_plan(List written, NumericVector extent, double tol, bool proof, NumericVector prices, int threads, int device);
+RcppExport SEXP _kernweave_r_far_plan(SEXP writtenSEXP, SEXP extentSEXP, SEXP tolSEXP, SEXP proofSEXP, SEXP pricesSEXP, SEXP threadsSEXP, SEXP deviceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< List >::type written(writtenSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extent(extentSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< bool >::type proof(proofSEXP);
     Rcpp::traits::input_parameter< NumericVector >::type prices(pricesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< int >::type device(deviceSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_plan(plan, data, operands, extents, tol, proof, prices, threads, device));
+    rcpp_result_gen = Rcpp::wrap(r_far_plan(written, extent, tol, proof, prices, threads, device));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -584,31 +630,27 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_far_points
-SEXP r_far_points(SEXP plan, List data, List operands, double n);
-RcppExport SEXP _kernweave_r_far_points(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP nSEXP) {
+SEXP r_far_points(List written, NumericVector extent);
+RcppExport SEXP _kernweave_r_far_points(SEXP writtenSEXP, SEXP extentSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< double >::type n(nSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_points(plan, data, operands, n));
+    Rcpp::traits::input_parameter< List >::type written(writtenSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extent(extentSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_far_points(written, extent));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_far_truncated
-SEXP r_far_truncated(SEXP plan, List data, List operands, NumericVector extents, double tol, bool relative, int threads);
-RcppExport SEXP _kernweave_r_far_truncated(SEXP planSEXP, SEXP dataSEXP, SEXP operandsSEXP, SEXP extentsSEXP, SEXP tolSEXP, SEXP relativeSEXP, SEXP threadsSEXP) {
+SEXP r_far_truncated(List written, NumericVector extent, double tol, bool relative, int threads);
+RcppExport SEXP _kernweave_r_far_truncated(SEXP writtenSEXP, SEXP extentSEXP, SEXP tolSEXP, SEXP relativeSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type plan(planSEXP);
-    Rcpp::traits::input_parameter< List >::type data(dataSEXP);
-    Rcpp::traits::input_parameter< List >::type operands(operandsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type extents(extentsSEXP);
+    Rcpp::traits::input_parameter< List >::type written(writtenSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type extent(extentSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< bool >::type relative(relativeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_far_truncated(plan, data, operands, extents, tol, relative, threads));
+    rcpp_result_gen = Rcpp::wrap(r_far_truncated(written, extent, tol, relative, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -917,11 +959,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_expect_products
-void r_expect_products(List description);
-RcppExport SEXP _kernweave_r_expect_products(SEXP descriptionSEXP) {
+void r_expect_products(ROperator matrix);
+RcppExport SEXP _kernweave_r_expect_products(SEXP matrixSEXP) {
 BEGIN_RCPP
-    Rcpp::traits::input_parameter< List >::type description(descriptionSEXP);
-    r_expect_products(description);
+    Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
+    r_expect_products(matrix);
     return R_NilValue;
 END_RCPP
 }
@@ -939,23 +981,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_preconditioner
-SEXP r_preconditioner(List description);
-RcppExport SEXP _kernweave_r_preconditioner(SEXP descriptionSEXP) {
+SEXP r_preconditioner(List description, SEXP empty);
+RcppExport SEXP _kernweave_r_preconditioner(SEXP descriptionSEXP, SEXP emptySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< List >::type description(descriptionSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_preconditioner(description));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_take_place
-void r_take_place(SEXP empty, SEXP made);
-RcppExport SEXP _kernweave_r_take_place(SEXP emptySEXP, SEXP madeSEXP) {
-BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type empty(emptySEXP);
-    Rcpp::traits::input_parameter< SEXP >::type made(madeSEXP);
-    r_take_place(empty, made);
-    return R_NilValue;
+    rcpp_result_gen = Rcpp::wrap(r_preconditioner(description, empty));
+    return rcpp_result_gen;
 END_RCPP
 }
 // r_trim_heap
@@ -1085,7 +1118,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_landmarks
-List r_landmarks(solve::Entries entries, RowIndices among, Vector diagonal, int most, double seed);
+List r_landmarks(solve::Entries entries, RowIndices among, Vector diagonal, int most, std::uint64_t seed);
 RcppExport SEXP _kernweave_r_landmarks(SEXP entriesSEXP, SEXP amongSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1093,13 +1126,13 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< RowIndices >::type among(amongSEXP);
     Rcpp::traits::input_parameter< Vector >::type diagonal(diagonalSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::uint64_t >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_landmarks(entries, among, diagonal, most, seed));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_landmark_factor
-List r_landmark_factor(solve::Entries entries, Vector diagonal, int most, double tolerance, double seed);
+List r_landmark_factor(solve::Entries entries, Vector diagonal, int most, double tolerance, std::uint64_t seed);
 RcppExport SEXP _kernweave_r_landmark_factor(SEXP entriesSEXP, SEXP diagonalSEXP, SEXP mostSEXP, SEXP toleranceSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1107,13 +1140,13 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Vector >::type diagonal(diagonalSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::uint64_t >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_landmark_factor(entries, diagonal, most, tolerance, seed));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_sketched_factor
-List r_sketched_factor(ROperator matrix, int most, double tolerance, double trace, double seed);
+List r_sketched_factor(ROperator matrix, int most, double tolerance, double trace, std::uint64_t seed);
 RcppExport SEXP _kernweave_r_sketched_factor(SEXP matrixSEXP, SEXP mostSEXP, SEXP toleranceSEXP, SEXP traceSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1121,45 +1154,45 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
     Rcpp::traits::input_parameter< double >::type trace(traceSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::uint64_t >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_sketched_factor(matrix, most, tolerance, trace, seed));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_precondition
-Block r_precondition(SEXP preconditioner, Block x);
-RcppExport SEXP _kernweave_r_precondition(SEXP preconditionerSEXP, SEXP xSEXP) {
+Block r_precondition(RPreconditioner p, Block x);
+RcppExport SEXP _kernweave_r_precondition(SEXP pSEXP, SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< Block >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_precondition(preconditioner, x));
+    rcpp_result_gen = Rcpp::wrap(r_precondition(p, x));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_conjugate_gradients
-List r_conjugate_gradients(ROperator matrix, SEXP preconditioner, Block b, Block start, double tol, int most, bool together);
-RcppExport SEXP _kernweave_r_conjugate_gradients(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
+List r_conjugate_gradients(ROperator matrix, RPreconditioner p, Block b, Block start, double tol, int most, bool together);
+RcppExport SEXP _kernweave_r_conjugate_gradients(SEXP matrixSEXP, SEXP pSEXP, SEXP bSEXP, SEXP startSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< Block >::type b(bSEXP);
     Rcpp::traits::input_parameter< Block >::type start(startSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< bool >::type together(togetherSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_conjugate_gradients(matrix, preconditioner, b, start, tol, most, together));
+    rcpp_result_gen = Rcpp::wrap(r_conjugate_gradients(matrix, p, b, start, tol, most, together));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_uniforms
-NumericVector r_uniforms(double n, double seed);
+NumericVector r_uniforms(double n, std::uint64_t seed);
 RcppExport SEXP _kernweave_r_uniforms(SEXP nSEXP, SEXP seedSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< double >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::uint64_t >::type seed(seedSEXP);
     rcpp_result_gen = Rcpp::wrap(r_uniforms(n, seed));
     return rcpp_result_gen;
 END_RCPP
@@ -1194,7 +1227,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_largest_eigenpairs
-List r_largest_eigenpairs(ROperator matrix, int wanted, int block, double tol, double rounding, int most, double basis, double seed, Block start);
+List r_largest_eigenpairs(ROperator matrix, int wanted, int block, double tol, double rounding, int most, solve::Index basis, std::uint64_t seed, Block start);
 RcppExport SEXP _kernweave_r_largest_eigenpairs(SEXP matrixSEXP, SEXP wantedSEXP, SEXP blockSEXP, SEXP tolSEXP, SEXP roundingSEXP, SEXP mostSEXP, SEXP basisSEXP, SEXP seedSEXP, SEXP startSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -1204,42 +1237,42 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< double >::type rounding(roundingSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    Rcpp::traits::input_parameter< double >::type basis(basisSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< solve::Index >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< std::uint64_t >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< Block >::type start(startSEXP);
     rcpp_result_gen = Rcpp::wrap(r_largest_eigenpairs(matrix, wanted, block, tol, rounding, most, basis, seed, start));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_square_root
-List r_square_root(ROperator matrix, SEXP preconditioner, Block x, double tol, int most, int together);
-RcppExport SEXP _kernweave_r_square_root(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP xSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
+List r_square_root(ROperator matrix, RPreconditioner p, Block x, double tol, int most, int together);
+RcppExport SEXP _kernweave_r_square_root(SEXP matrixSEXP, SEXP pSEXP, SEXP xSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP togetherSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< Block >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< int >::type together(togetherSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_square_root(matrix, preconditioner, x, tol, most, together));
+    rcpp_result_gen = Rcpp::wrap(r_square_root(matrix, p, x, tol, most, together));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_inverse_forms
-List r_inverse_forms(ROperator matrix, SEXP quick, SEXP preconditioner, Block b, Vector whole, double smallest, double tol, int most);
-RcppExport SEXP _kernweave_r_inverse_forms(SEXP matrixSEXP, SEXP quickSEXP, SEXP preconditionerSEXP, SEXP bSEXP, SEXP wholeSEXP, SEXP smallestSEXP, SEXP tolSEXP, SEXP mostSEXP) {
+List r_inverse_forms(ROperator matrix, ROperator quick, RPreconditioner p, Block b, Vector whole, double smallest, double tol, int most);
+RcppExport SEXP _kernweave_r_inverse_forms(SEXP matrixSEXP, SEXP quickSEXP, SEXP pSEXP, SEXP bSEXP, SEXP wholeSEXP, SEXP smallestSEXP, SEXP tolSEXP, SEXP mostSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type quick(quickSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< ROperator >::type quick(quickSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< Block >::type b(bSEXP);
     Rcpp::traits::input_parameter< Vector >::type whole(wholeSEXP);
     Rcpp::traits::input_parameter< double >::type smallest(smallestSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_inverse_forms(matrix, quick, preconditioner, b, whole, smallest, tol, most));
+    rcpp_result_gen = Rcpp::wrap(r_inverse_forms(matrix, quick, p, b, whole, smallest, tol, most));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1258,75 +1291,75 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_log_forms
-List r_log_forms(ROperator matrix, SEXP preconditioner, int first, int probes, double seed, double tol, int most, bool vectors);
-RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP preconditionerSEXP, SEXP firstSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
+List r_log_forms(ROperator matrix, RPreconditioner p, int first, int probes, std::uint64_t seed, double tol, int most, bool vectors);
+RcppExport SEXP _kernweave_r_log_forms(SEXP matrixSEXP, SEXP pSEXP, SEXP firstSEXP, SEXP probesSEXP, SEXP seedSEXP, SEXP tolSEXP, SEXP mostSEXP, SEXP vectorsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< ROperator >::type matrix(matrixSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< int >::type first(firstSEXP);
     Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< std::uint64_t >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< double >::type tol(tolSEXP);
     Rcpp::traits::input_parameter< int >::type most(mostSEXP);
     Rcpp::traits::input_parameter< bool >::type vectors(vectorsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, preconditioner, first, probes, seed, tol, most, vectors));
+    rcpp_result_gen = Rcpp::wrap(r_log_forms(matrix, p, first, probes, seed, tol, most, vectors));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_inverse_weights
-List r_inverse_weights(SEXP preconditioner, int first, int count);
-RcppExport SEXP _kernweave_r_inverse_weights(SEXP preconditionerSEXP, SEXP firstSEXP, SEXP countSEXP) {
+List r_inverse_weights(RPreconditioner p, int first, int count);
+RcppExport SEXP _kernweave_r_inverse_weights(SEXP pSEXP, SEXP firstSEXP, SEXP countSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< int >::type first(firstSEXP);
     Rcpp::traits::input_parameter< int >::type count(countSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(preconditioner, first, count));
+    rcpp_result_gen = Rcpp::wrap(r_inverse_weights(p, first, count));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_weighted_pairs
-List r_weighted_pairs(SEXP preconditioner, double from, double count);
-RcppExport SEXP _kernweave_r_weighted_pairs(SEXP preconditionerSEXP, SEXP fromSEXP, SEXP countSEXP) {
+List r_weighted_pairs(RPreconditioner p, solve::Index from, solve::Index count);
+RcppExport SEXP _kernweave_r_weighted_pairs(SEXP pSEXP, SEXP fromSEXP, SEXP countSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< double >::type count(countSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_weighted_pairs(preconditioner, from, count));
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
+    Rcpp::traits::input_parameter< solve::Index >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< solve::Index >::type count(countSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_weighted_pairs(p, from, count));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_sums_of_pairs
-NumericVector r_sums_of_pairs(SEXP preconditioner, List matrices);
-RcppExport SEXP _kernweave_r_sums_of_pairs(SEXP preconditionerSEXP, SEXP matricesSEXP) {
+NumericVector r_sums_of_pairs(RPreconditioner p, List matrices);
+RcppExport SEXP _kernweave_r_sums_of_pairs(SEXP pSEXP, SEXP matricesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< List >::type matrices(matricesSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_sums_of_pairs(preconditioner, matrices));
+    rcpp_result_gen = Rcpp::wrap(r_sums_of_pairs(p, matrices));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_low_rank_weights
-List r_low_rank_weights(SEXP preconditioner, Block v);
-RcppExport SEXP _kernweave_r_low_rank_weights(SEXP preconditionerSEXP, SEXP vSEXP) {
+List r_low_rank_weights(RPreconditioner p, Block v);
+RcppExport SEXP _kernweave_r_low_rank_weights(SEXP pSEXP, SEXP vSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
     Rcpp::traits::input_parameter< Block >::type v(vSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_low_rank_weights(preconditioner, v));
+    rcpp_result_gen = Rcpp::wrap(r_low_rank_weights(p, v));
     return rcpp_result_gen;
 END_RCPP
 }
 // r_low_rank_inverse_trace
-double r_low_rank_inverse_trace(SEXP preconditioner);
-RcppExport SEXP _kernweave_r_low_rank_inverse_trace(SEXP preconditionerSEXP) {
+double r_low_rank_inverse_trace(RPreconditioner p);
+RcppExport SEXP _kernweave_r_low_rank_inverse_trace(SEXP pSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type preconditioner(preconditionerSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_low_rank_inverse_trace(preconditioner));
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_low_rank_inverse_trace(p));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1420,102 +1453,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// r_nearest
-std::string r_nearest(std::string typed, std::vector<std::string> known);
-RcppExport SEXP _kernweave_r_nearest(SEXP typedSEXP, SEXP knownSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::string >::type typed(typedSEXP);
-    Rcpp::traits::input_parameter< std::vector<std::string> >::type known(knownSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_nearest(typed, known));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_operations
-DataFrame r_operations();
-RcppExport SEXP _kernweave_r_operations() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_operations());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_reductions
-DataFrame r_reductions();
-RcppExport SEXP _kernweave_r_reductions() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_reductions());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_rules
-DataFrame r_rules();
-RcppExport SEXP _kernweave_r_rules() {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    rcpp_result_gen = Rcpp::wrap(r_rules());
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_matern_table
-std::vector<double> r_matern_table(double nu, int most);
-RcppExport SEXP _kernweave_r_matern_table(SEXP nuSEXP, SEXP mostSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
-    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_matern_table(nu, most));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_matern_slope_table
-std::vector<double> r_matern_slope_table(double nu);
-RcppExport SEXP _kernweave_r_matern_slope_table(SEXP nuSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type nu(nuSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_matern_slope_table(nu));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_table_nodes
-std::vector<double> r_table_nodes(int first, int end);
-RcppExport SEXP _kernweave_r_table_nodes(SEXP firstSEXP, SEXP endSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
-    Rcpp::traits::input_parameter< int >::type end(endSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_table_nodes(first, end));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_values_table
-List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture);
-RcppExport SEXP _kernweave_r_values_table(SEXP valuesSEXP, SEXP at_zeroSEXP, SEXP firstSEXP, SEXP mostSEXP, SEXP is_mixtureSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< double >::type at_zero(at_zeroSEXP);
-    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
-    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
-    Rcpp::traits::input_parameter< bool >::type is_mixture(is_mixtureSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_values_table(values, at_zero, first, most, is_mixture));
-    return rcpp_result_gen;
-END_RCPP
-}
-// r_look_up
-std::vector<double> r_look_up(std::vector<double> table, int order, std::vector<double> squares);
-RcppExport SEXP _kernweave_r_look_up(SEXP tableSEXP, SEXP orderSEXP, SEXP squaresSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type table(tableSEXP);
-    Rcpp::traits::input_parameter< int >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type squares(squaresSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_look_up(table, order, squares));
-    return rcpp_result_gen;
-END_RCPP
-}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
@@ -1524,17 +1461,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_as_integers", (DL_FUNC) &_kernweave_r_as_integers, 1},
     {"_kernweave_r_reduce", (DL_FUNC) &_kernweave_r_reduce, 8},
     {"_kernweave_r_scan", (DL_FUNC) &_kernweave_r_scan, 8},
-    {"_kernweave_r_nests", (DL_FUNC) &_kernweave_r_nests, 7},
-    {"_kernweave_r_path", (DL_FUNC) &_kernweave_r_path, 4},
-    {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 3},
-    {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 3},
-    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 6},
-    {"_kernweave_r_expect", (DL_FUNC) &_kernweave_r_expect, 5},
-    {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 6},
-    {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 10},
-    {"_kernweave_r_merge_states", (DL_FUNC) &_kernweave_r_merge_states, 8},
+    {"_kernweave_r_prepare", (DL_FUNC) &_kernweave_r_prepare, 1},
+    {"_kernweave_r_structure", (DL_FUNC) &_kernweave_r_structure, 1},
+    {"_kernweave_r_run", (DL_FUNC) &_kernweave_r_run, 1},
+    {"_kernweave_r_expect", (DL_FUNC) &_kernweave_r_expect, 1},
+    {"_kernweave_r_decide", (DL_FUNC) &_kernweave_r_decide, 1},
+    {"_kernweave_r_run_rows", (DL_FUNC) &_kernweave_r_run_rows, 4},
+    {"_kernweave_r_merge_states", (DL_FUNC) &_kernweave_r_merge_states, 2},
     {"_kernweave_r_rows_of_whole", (DL_FUNC) &_kernweave_r_rows_of_whole, 4},
-    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 8},
+    {"_kernweave_r_explain", (DL_FUNC) &_kernweave_r_explain, 3},
     {"_kernweave_r_fellow", (DL_FUNC) &_kernweave_r_fellow, 2},
     {"_kernweave_r_pair_map", (DL_FUNC) &_kernweave_r_pair_map, 4},
     {"_kernweave_r_pair_counts", (DL_FUNC) &_kernweave_r_pair_counts, 1},
@@ -1550,11 +1485,19 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_use_instructions", (DL_FUNC) &_kernweave_r_use_instructions, 1},
     {"_kernweave_r_raw_options", (DL_FUNC) &_kernweave_r_raw_options, 2},
     {"_kernweave_r_dismiss_threads", (DL_FUNC) &_kernweave_r_dismiss_threads, 0},
+    {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
+    {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
+    {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
+    {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
+    {"_kernweave_r_matern_table", (DL_FUNC) &_kernweave_r_matern_table, 2},
+    {"_kernweave_r_matern_slope_table", (DL_FUNC) &_kernweave_r_matern_slope_table, 1},
+    {"_kernweave_r_table_nodes", (DL_FUNC) &_kernweave_r_table_nodes, 2},
+    {"_kernweave_r_values_table", (DL_FUNC) &_kernweave_r_values_table, 5},
+    {"_kernweave_r_look_up", (DL_FUNC) &_kernweave_r_look_up, 3},
     {"_kernweave_r_whole_power", (DL_FUNC) &_kernweave_r_whole_power, 2},
     {"_kernweave_r_bar", (DL_FUNC) &_kernweave_r_bar, 2},
     {"_kernweave_r_show", (DL_FUNC) &_kernweave_r_show, 2},
     {"_kernweave_r_operands", (DL_FUNC) &_kernweave_r_operands, 1},
-    {"_kernweave_r_restate", (DL_FUNC) &_kernweave_r_restate, 3},
     {"_kernweave_r_with_operands", (DL_FUNC) &_kernweave_r_with_operands, 3},
     {"_kernweave_r_match", (DL_FUNC) &_kernweave_r_match, 2},
     {"_kernweave_r_read_along", (DL_FUNC) &_kernweave_r_read_along, 1},
@@ -1564,10 +1507,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_pull_back", (DL_FUNC) &_kernweave_r_pull_back, 3},
     {"_kernweave_r_derive", (DL_FUNC) &_kernweave_r_derive, 4},
     {"_kernweave_r_push_forward", (DL_FUNC) &_kernweave_r_push_forward, 3},
-    {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 9},
+    {"_kernweave_r_nests", (DL_FUNC) &_kernweave_r_nests, 6},
+    {"_kernweave_r_path", (DL_FUNC) &_kernweave_r_path, 4},
+    {"_kernweave_r_far_plan", (DL_FUNC) &_kernweave_r_far_plan, 7},
     {"_kernweave_r_far_orders", (DL_FUNC) &_kernweave_r_far_orders, 1},
-    {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 4},
-    {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 7},
+    {"_kernweave_r_far_points", (DL_FUNC) &_kernweave_r_far_points, 2},
+    {"_kernweave_r_far_truncated", (DL_FUNC) &_kernweave_r_far_truncated, 5},
     {"_kernweave_r_far_near", (DL_FUNC) &_kernweave_r_far_near, 1},
     {"_kernweave_r_far_from_themselves", (DL_FUNC) &_kernweave_r_far_from_themselves, 1},
     {"_kernweave_r_far_bounds", (DL_FUNC) &_kernweave_r_far_bounds, 3},
@@ -1594,8 +1539,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_compare_slices", (DL_FUNC) &_kernweave_r_compare_slices, 8},
     {"_kernweave_r_expect_products", (DL_FUNC) &_kernweave_r_expect_products, 1},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 4},
-    {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 1},
-    {"_kernweave_r_take_place", (DL_FUNC) &_kernweave_r_take_place, 2},
+    {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 2},
     {"_kernweave_r_trim_heap", (DL_FUNC) &_kernweave_r_trim_heap, 0},
     {"_kernweave_r_empty_preconditioner", (DL_FUNC) &_kernweave_r_empty_preconditioner, 1},
     {"_kernweave_r_first_neighbours", (DL_FUNC) &_kernweave_r_first_neighbours, 4},
@@ -1632,15 +1576,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_search_both", (DL_FUNC) &_kernweave_r_search_both, 4},
     {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
-    {"_kernweave_r_nearest", (DL_FUNC) &_kernweave_r_nearest, 2},
-    {"_kernweave_r_operations", (DL_FUNC) &_kernweave_r_operations, 0},
-    {"_kernweave_r_reductions", (DL_FUNC) &_kernweave_r_reductions, 0},
-    {"_kernweave_r_rules", (DL_FUNC) &_kernweave_r_rules, 0},
-    {"_kernweave_r_matern_table", (DL_FUNC) &_kernweave_r_matern_table, 2},
-    {"_kernweave_r_matern_slope_table", (DL_FUNC) &_kernweave_r_matern_slope_table, 1},
-    {"_kernweave_r_table_nodes", (DL_FUNC) &_kernweave_r_table_nodes, 2},
-    {"_kernweave_r_values_table", (DL_FUNC) &_kernweave_r_values_table, 5},
-    {"_kernweave_r_look_up", (DL_FUNC) &_kernweave_r_look_up, 3},
     {NULL, NULL, 0}
 };
 

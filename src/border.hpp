@@ -3,43 +3,27 @@
 #include <Rcpp/Lightest>  // no sugar, no modules: they take half of the compiler's time
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
 #include "base/error.hpp"
 #include "base/view.hpp"
 
 namespace kernweave {
 
-using Rcpp::_;
-using Rcpp::as;
-using Rcpp::CharacterVector;
-using Rcpp::DataFrame;
-using Rcpp::Environment;
-using Rcpp::Function;
-using Rcpp::IntegerMatrix;
-using Rcpp::IntegerVector;
-using Rcpp::List;
-using Rcpp::LogicalVector;
-using Rcpp::no_init;
-using Rcpp::NumericMatrix;
-using Rcpp::NumericVector;
-using Rcpp::RawVector;
-using Rcpp::RObject;
-using Rcpp::Shield;
-using Rcpp::wrap;
-using Rcpp::XPtr;
+using Rcpp::_, Rcpp::as, Rcpp::CharacterVector, Rcpp::DataFrame, Rcpp::Environment, Rcpp::Function,
+    Rcpp::IntegerMatrix, Rcpp::IntegerVector, Rcpp::List, Rcpp::LogicalVector, Rcpp::no_init, Rcpp::NumericMatrix,
+    Rcpp::NumericVector, Rcpp::RawVector, Rcpp::RObject, Rcpp::Shield, Rcpp::wrap, Rcpp::XPtr;
 
 // A function of the package's R code.
 inline Function own_function(const char* name) { return Environment::namespace_env("kernweave")[name]; }
-
-// Calls kernweave:::engine_failure(), which signals the condition. It leaves through Rcpp's unwinding,
-// so every C++ destructor runs.
-[[noreturn]] inline void signal_failure(const char* kind, const std::string& message) {
-  own_function("engine_failure")(kind, message);
-  Rcpp::stop("kernweave: a failure was not signalled");
-}
 
 // A failure on its way to R where R's own code has called us and no exception may pass: nothing in it wants destroying.
 struct Signal {
@@ -63,28 +47,28 @@ inline void signal_now(const Signal& signal) {
   UNPROTECT(5);
 }
 
-template <class Work>
-auto at_border(Work work) -> decltype(work()) {
-  try {
-    return work();
-  } catch (const Failure& failure) {
-    signal_failure(fault_name(failure.fault), failure.message);
-  } catch (const Interrupted&) {
-    throw Rcpp::internal::InterruptedException();
-  } catch (const std::bad_alloc&) {
-    signal_failure(fault_name(Fault::memory), "not enough memory for the workspace of this call");
-  } catch (const std::length_error&) {
-    signal_failure(fault_name(Fault::memory), "the workspace of this call is larger than any memory");
-  } catch (const std::exception& failure) {
-    signal_failure(fault_name(Fault::internal), failure.what());
-  }
-}
-
-// Carries out what R has called. Rcpp's wrappers of all doors go this way (rooms/border.cpp).
+// Carries out what R has called. Rcpp's wrappers of all doors go this way (rooms/border.cpp). A failure becomes the
+// condition of kernweave:::engine_failure(), which leaves through Rcpp's unwinding, so every C++ destructor runs.
 template <class Work>
 SEXP called_from_r(Work work) {
   BEGIN_RCPP
-  return at_border(work);
+  const auto signal = [](Fault fault, const std::string& message) {
+    own_function("engine_failure")(fault_name(fault), message);
+    Rcpp::stop("kernweave: a failure was not signalled");
+  };
+  try {
+    return work();
+  } catch (const Failure& failure) {
+    signal(failure.fault, failure.message);
+  } catch (const Interrupted&) {
+    throw Rcpp::internal::InterruptedException();
+  } catch (const std::bad_alloc&) {
+    signal(Fault::memory, "not enough memory for the workspace of this call");
+  } catch (const std::length_error&) {
+    signal(Fault::memory, "the workspace of this call is larger than any memory");
+  } catch (const std::exception& failure) {
+    signal(Fault::internal, failure.what());
+  }
   END_RCPP
 }
 
@@ -127,13 +111,23 @@ inline void poll_interrupt() {
 
 // --- values of R and values of the engine --------------------------------------------------------------------------
 
-// The object behind a pointer of R with this tag. Other pointers, and those of another session, which are empty, are
-// refused.
+// The object behind a pointer of R with this tag. Other pointers, and empty ones of another session, are refused.
 template <class Object>
 Object& object_behind(SEXP pointer, const char* tag, const char* what) {
   const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == Rf_install(tag);
   internal_check(ours && R_ExternalPtrAddr(pointer), "this is no ", what, " of this session");
   return *static_cast<Object*>(R_ExternalPtrAddr(pointer));
+}
+
+// Lets a pointer hold a value that is not saved with it, while `key` lives: pointer -> weak reference, which is in no
+// file -> pointer, since R_MakeWeakRef duplicates a shared value -> value.
+inline void hold(SEXP pointer, SEXP value, SEXP key) {
+  const Shield<SEXP> holder(R_MakeExternalPtr(nullptr, R_NilValue, value));
+  R_SetExternalPtrProtected(pointer, R_MakeWeakRef(key, holder, R_NilValue, FALSE));
+}
+inline SEXP held_by(SEXP pointer) {
+  const SEXP holder = R_WeakRefValue(R_ExternalPtrProtected(pointer));
+  return TYPEOF(holder) == EXTPTRSXP ? R_ExternalPtrProtected(holder) : R_NilValue;
 }
 
 // Ends the object behind a pointer of R, when the pointer is collected or before.
@@ -143,13 +137,15 @@ void forget(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
-// The value of an enumeration that has a name.
+// The names of reductions' results, in the order of their values.
+constexpr std::initializer_list<const char*> kResults = {"value", "index", "value_index"};
+
+// The value of an enumeration that has this one of its names.
 template <class Value>
-Value named(const char* what, const std::string& name, std::initializer_list<std::pair<const char*, Value>> values) {
-  for (const auto& [known, value] : values)
-    if (name == known) return value;
-  internal_check(false, "no ", what, " named ", name);
-  return {};
+Value named(const char* what, const std::string& name, std::initializer_list<const char*> names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  internal_check(found != names.end(), "no ", what, " named ", name);
+  return static_cast<Value>(found - names.begin());
 }
 
 inline void make_matrix(SEXP vector, std::int64_t rows, std::int64_t columns) {
@@ -164,6 +160,32 @@ auto column(const Rows& rows, Get get) {
   Rcpp::Vector<Rcpp::traits::r_sexptype_traits<Value>::rtype> made(static_cast<R_xlen_t>(rows.size()));
   std::transform(rows.begin(), rows.end(), made.begin(), [&](const auto& row) { return Value(std::invoke(get, row)); });
   return made;
+}
+
+// Makes a list of values under the last words of their expressions: of `plan, found.value, a.bytes()` the names are
+// plan, value and bytes. The text of an expression has no other commas.
+#define LISTED(...) listed(#__VA_ARGS__, __VA_ARGS__)
+template <class... Values>
+List listed(std::string text, const Values&... values) {
+  List made(sizeof...(values));
+  CharacterVector names(sizeof...(values));
+  R_xlen_t at = 0;
+  ((made[at++] = wrap(values)), ...);
+  for (R_xlen_t k = 0; k < at; ++k) {
+    const std::string word = text.substr(0, text.find(','));
+    const std::size_t end = word.find_last_not_of("()") + 1, begin = word.find_last_of(".>: ", end - 1) + 1;
+    names[k] = word.substr(begin, end - begin);
+    text.erase(0, word.size() + 2);
+  }
+  made.names() = names;
+  return made;
+}
+
+// Makes a list of columns, `get` of each row under its name.
+#define TABLE(rows, ...) table(#__VA_ARGS__, rows, __VA_ARGS__)
+template <class Rows, class... Gets>
+List table(const char* text, const Rows& rows, Gets... gets) {
+  return listed(text, column(rows, gets)...);
 }
 
 // --- vectors whose numbers lie on a device, and come to R when somebody looks at them (r_resident.cpp) --------------

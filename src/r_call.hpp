@@ -1,10 +1,5 @@
 // A call as R hands it over: formulas, jobs, plans, data, pairs, approximations; and R as its host.
 #pragma once
-#include <chrono>
-#include <memory>
-#include <string>
-#include <unordered_map>
-#include <vector>
 #include "border.hpp"
 #include "execute/host.hpp"
 #include "execute/kept_plan.hpp"
@@ -57,10 +52,9 @@ class Formulas {
 
 // --- jobs and plans -------------------------------------------------------------------------------------------------
 
-// outputs: a list of list(value, weight, op, keep, K); options: list(precision, rewrite, checks, pairs)
-Job job_from_r(const List& outputs, const List& extents, const List& options, Formulas* formulas);
+// A list of outputs, each list(value, weight, op, keep, K), extents, precision, rewrite, checks, pairs, allowed.
+Job job_from_r(const List& from, Formulas* formulas);
 
-SEXP plan_to_r(std::shared_ptr<KeptPlan> plan);
 // Returns the plan behind a pointer of this session. Other pointers, and empty pointers, are refused.
 const std::shared_ptr<KeptPlan>& plan_behind(SEXP pointer);
 
@@ -71,15 +65,14 @@ ExistingPairs pairs_from_r(SEXP pairs);
 
 // --- data and sizes, none of which is copied ------------------------------------------------------------------------
 
-// The inputs of a call: data in the order of the plan's operands, and the operands, which keep copies of their own
-// data.
+// The inputs of a call: data in the order of the plan's operands, and the operands, which keep copies of their own.
 struct Given {
   List data, operands;
 };
 std::vector<OperandData> operands_of(const Given& given);
 
 // Points along i and along j, NA where the formula does not know; which pairs there are, NULL for all.
-Known known_from_r(const NumericVector& extents, SEXP pairs);
+Known known_from_r(const NumericVector& extent, SEXP pairs);
 
 // The options of a call, as R has checked them: device, threads, gpu_mb.
 Settings settings_from_r(const List& options);
@@ -106,8 +99,6 @@ class RHost : public Host {
   Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool stays) override;
 
   List results();
-  // Returns the results of some rows alone.
-  List results(const ResultRows& block);
 
  private:
   using Clock = std::chrono::steady_clock;

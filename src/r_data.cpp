@@ -1,6 +1,4 @@
 // Conversion of R's matrices to operands, with the names of their points, and of R's rules to maps of pairs.
-#include <algorithm>
-
 #include "base/view.hpp"
 #include "expr/rewrite.hpp"
 #include "pairs/pair_bounds.hpp"
@@ -12,22 +10,15 @@ namespace {
 // The entries of a sparse matrix, with what R's Matrix package calls p, i and Dim. Saved data may be damaged: no number
 // is believed that would lead out of them.
 OperandData sparse_operand(SEXP entries, SEXP pattern) {
-  OperandData damaged;
-  damaged.state = OperandData::State::damaged;
-  const auto part = [&](R_xlen_t k) { return VECTOR_ELT(pattern, k); };
+  const OperandData damaged{OperandData::State::damaged};
   if (TYPEOF(pattern) != VECSXP || Rf_xlength(pattern) < 3) return damaged;
-  for (R_xlen_t k = 0; k < 3; ++k)
-    if (TYPEOF(part(k)) != INTSXP) return damaged;
-  const SEXP starts = part(0), places = part(1), extent = part(2);
+  const SEXP starts = VECTOR_ELT(pattern, 0), places = VECTOR_ELT(pattern, 1), extent = VECTOR_ELT(pattern, 2);
+  if (TYPEOF(starts) != INTSXP || TYPEOF(places) != INTSXP || TYPEOF(extent) != INTSXP) return damaged;
   if (Rf_xlength(extent) != 2 || Rf_xlength(places) != Rf_xlength(entries)) return damaged;
-  OperandData operand;
-  View& view = operand.view;
-  view.data = REAL_RO(entries);
-  view.rows = INTEGER_RO(extent)[0];
-  view.columns = INTEGER_RO(extent)[1];
-  view.starts = INTEGER_RO(starts);
-  view.places = INTEGER_RO(places);
-  return Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places)) ? operand : damaged;
+  const int* const dim = INTEGER_RO(extent);
+  const View view{REAL_RO(entries), dim[0], dim[1], nullptr, INTEGER_RO(starts), INTEGER_RO(places)};
+  const bool sound = Rf_xlength(starts) == view.columns + 1 && is_sound(view, Rf_xlength(places));
+  return sound ? OperandData{OperandData::State::there, view} : damaged;
 }
 
 // The vector of an operand, NULL of a placeholder.
@@ -36,27 +27,19 @@ SEXP own_data(SEXP operand) {
   return own_variable(operand, own);
 }
 
-// Copies are kept only of data that are the operand's own, and long enough to be worth it. The external pointer knows
-// the vector that it was made for: once the operand has another vector, its copy is stale. The way there is weak
-// reference -> pointer -> vector. A weak reference, because it is not saved with the operand, so the numbers are not
-// saved twice; a pointer between, because R_MakeWeakRef duplicates a shared value, so the vector cannot be its value
-// itself. An external pointer that was saved and loaded is empty.
-bool was_made_for(SEXP pointer, SEXP data) {
-  const SEXP holder = R_WeakRefValue(R_ExternalPtrProtected(pointer));
-  return TYPEOF(holder) == EXTPTRSXP && R_ExternalPtrProtected(holder) == data;
-}
-
+// Copies are kept only of data that are the operand's own, and long enough to be worth it. The external pointer holds
+// the vector that it was made for: once the operand has another vector, its copy is stale. An external pointer that was
+// saved and loaded is empty.
 Kept* kept_by(SEXP operand, SEXP data) {
   constexpr R_xlen_t kWorthKeeping = 4096;
   static const SEXP kept = Rf_install("kept");
   if (TYPEOF(operand) != ENVSXP || Rf_xlength(data) < kWorthKeeping || own_data(operand) != data) return nullptr;
   const SEXP found = own_variable(operand, kept);
-  if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && was_made_for(found, data))
+  if (TYPEOF(found) == EXTPTRSXP && R_ExternalPtrAddr(found) && held_by(found) == data)
     return static_cast<Kept*>(R_ExternalPtrAddr(found));
-  const Shield<SEXP> holder(R_MakeExternalPtr(nullptr, kept, data));
-  const Shield<SEXP> made_for(R_MakeWeakRef(operand, holder, R_NilValue, FALSE));
-  const Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, made_for));
+  const Shield<SEXP> pointer(R_MakeExternalPtr(new Kept, kept, R_NilValue));
   R_RegisterCFinalizer(pointer, forget<Kept>);
+  hold(pointer, data, operand);
   Rf_defineVar(kept, pointer, operand);
   return static_cast<Kept*>(R_ExternalPtrAddr(pointer));
 }
@@ -80,9 +63,8 @@ OperandData operand_of(SEXP data, SEXP owner) {
   if (const SEXP window = Rf_getAttrib(data, Rf_install("window")); TYPEOF(window) == REALSXP) {
     const std::int64_t numbers = operand.view.rows;
     internal_check(Rf_length(window) == 3, "a damaged window");
-    operand.view.rows = static_cast<std::int64_t>(REAL_RO(window)[0]);
-    operand.view.columns = static_cast<std::int64_t>(REAL_RO(window)[1]);
-    operand.view.apart = static_cast<std::int64_t>(REAL_RO(window)[2]);
+    const auto whole = [&](int k) { return static_cast<std::int64_t>(REAL_RO(window)[k]); };
+    operand.view.rows = whole(0), operand.view.columns = whole(1), operand.view.apart = whole(2);
     internal_check(operand.view.numbers() <= numbers && operand.view.rows >= 1 && operand.view.columns >= 1,
                    "a window that reaches over its vector");
   }
@@ -101,6 +83,58 @@ SEXP names_along(SEXP data, int side) {
   return Rf_length(names) > side ? VECTOR_ELT(names, side) : R_NilValue;
 }
 
+using SharedMap = std::shared_ptr<const PairMap>;
+
+constexpr const char* kMapTag = "kernweave_pairs";
+
+SEXP map_to_r(SharedMap map) { return XPtr<SharedMap>(new SharedMap(std::move(map)), true, Rf_install(kMapTag)); }
+const SharedMap& map_behind(SEXP pointer) { return object_behind<SharedMap>(pointer, kMapTag, "map of pairs"); }
+
+// A list of their ends, or the approximation whose near pairs they are.
+std::vector<Rectangle> rectangles_from_r(SEXP rectangles) {
+  if (TYPEOF(rectangles) == EXTPTRSXP) return approximation_behind(rectangles).near();
+  const List from(rectangles);
+  const NumericVector rows = from["i_from"], row_ends = from["i_to"], columns = from["j_from"], ends = from["j_to"];
+  std::vector<Rectangle> out;
+  const auto place = [](double number) { return static_cast<std::int64_t>(number); };
+  for (R_xlen_t k = 0; k < rows.size(); ++k)
+    out.push_back({{place(rows[k]) - 1, place(row_ends[k])}, {place(columns[k]) - 1, place(ends[k])}});
+  return out;
+}
+
+Order order_from_r(SEXP order) {
+  Order out;
+  if (Rf_isNull(order)) return out;
+  for (const double place : NumericVector(order)) out.push_back(static_cast<std::int64_t>(place) - 1);
+  return out;
+}
+
+// Entries of a pattern are anywhere: some rows are looked at together, and a few empty columns are not worth an end.
+PairSpans spans_of_pattern(const View& pattern) {
+  constexpr std::int64_t rows_at_once = 16, gap = 8;
+  std::vector<std::vector<PairSpan>> found(static_cast<std::size_t>((pattern.rows + rows_at_once - 1) / rows_at_once));
+  const auto end_of = [&](std::int64_t block) { return std::min((block + 1) * rows_at_once, pattern.rows); };
+  for (std::int64_t c = 0; c < pattern.columns; ++c)
+    for (int k = pattern.starts[c], next; k < pattern.starts[c + 1]; k = next) {
+      const std::int64_t block = pattern.places[k] / rows_at_once;
+      for (next = k; next < pattern.starts[c + 1] && pattern.places[next] < end_of(block);) ++next;
+      const bool partial = next - k < end_of(block) - block * rows_at_once;
+      std::vector<PairSpan>& here = found[static_cast<std::size_t>(block)];
+      const bool near = partial && !here.empty() && here.back().partial && c - here.back().columns.to < gap;
+      if (near) here.back().columns.to = c + 1;
+      else here.push_back({{c, c + 1}, partial});
+    }
+  PairSpans spans(pattern.rows, pattern.columns);
+  for (std::size_t b = 0; b < found.size(); ++b) spans.add_block(end_of(static_cast<std::int64_t>(b)), found[b]);
+  return spans;
+}
+
+View view_of_pattern(const RObject& pattern) {
+  const OperandData data = operands_of({List::create(pattern), {}})[0];
+  internal_check(data.state == OperandData::State::there && data.view.sparse(), "a damaged pattern");
+  return data.view;
+}
+
 }  // namespace
 
 std::vector<OperandData> operands_of(const Given& given) {
@@ -110,10 +144,10 @@ std::vector<OperandData> operands_of(const Given& given) {
   return operands;
 }
 
-Known known_from_r(const NumericVector& extents, SEXP pairs) {
-  internal_check(extents.size() >= 2, "a damaged extent");
-  const auto extent = [&](R_xlen_t k) { return ISNAN(extents[k]) ? -1 : static_cast<std::int64_t>(extents[k]); };
-  return {extent(0), extent(1), pairs_from_r(pairs)};
+Known known_from_r(const NumericVector& extent, SEXP pairs) {
+  internal_check(extent.size() >= 2, "a damaged extent");
+  const auto points = [&](R_xlen_t k) { return ISNAN(extent[k]) ? -1 : static_cast<std::int64_t>(extent[k]); };
+  return {points(0), points(1), pairs_from_r(pairs)};
 }
 
 Settings settings_from_r(const List& options) {
@@ -173,79 +207,6 @@ SEXP r_fellow(SEXP operand, SEXP data) {
   return R_NilValue;
 }
 
-// --- maps of pairs: rectangles, a pattern and a formula, each of which restricts the pairs further ------------------
-
-namespace {
-
-using SharedMap = std::shared_ptr<const PairMap>;
-
-constexpr const char* kMapTag = "kernweave_pairs";
-
-SEXP map_to_r(SharedMap map) { return XPtr<SharedMap>(new SharedMap(std::move(map)), true, Rf_install(kMapTag)); }
-const SharedMap& map_behind(SEXP pointer) { return object_behind<SharedMap>(pointer, kMapTag, "map of pairs"); }
-
-// A list of their ends, or the approximation whose near pairs they are.
-std::vector<Rectangle> rectangles_from_r(SEXP rectangles) {
-  if (TYPEOF(rectangles) == EXTPTRSXP) return approximation_behind(rectangles).near();
-  const List from(rectangles);
-  const NumericVector columns[] = {from["i_from"], from["i_to"], from["j_from"], from["j_to"]};
-  std::vector<Rectangle> out(static_cast<std::size_t>(columns[0].size()));
-  const auto range = [&](int side, R_xlen_t k) {
-    return Range{static_cast<std::int64_t>(columns[side][k]) - 1, static_cast<std::int64_t>(columns[side + 1][k])};
-  };
-  for (std::size_t k = 0; k < out.size(); ++k)
-    out[k] = {range(0, static_cast<R_xlen_t>(k)), range(2, static_cast<R_xlen_t>(k))};
-  return out;
-}
-
-Order order_from_r(SEXP order) {
-  Order out;
-  if (Rf_isNull(order)) return out;
-  for (const double place : NumericVector(order)) out.push_back(static_cast<std::int64_t>(place) - 1);
-  return out;
-}
-
-// Rows that are looked at together, since entries of a pattern are anywhere; columns without entries that are not worth
-// a span's end.
-constexpr std::int64_t kPatternRows = 16, kPatternGap = 8;
-
-PairSpans spans_of_pattern(const View& pattern) {
-  struct PatternColumn {
-    std::int64_t number, entries;
-  };
-  std::vector<std::vector<PatternColumn>> found(
-      static_cast<std::size_t>((pattern.rows + kPatternRows - 1) / kPatternRows));
-  for (std::int64_t c = 0; c < pattern.columns; ++c)
-    for (int k = pattern.starts[c]; k < pattern.starts[c + 1]; ++k) {
-      std::vector<PatternColumn>& here = found[static_cast<std::size_t>(pattern.places[k] / kPatternRows)];
-      if (here.empty() || here.back().number != c) here.push_back({c, 0});
-      ++here.back().entries;
-    }
-  PairSpans spans(pattern.rows, pattern.columns);
-  for (std::size_t b = 0; b < found.size(); ++b) {
-    const std::int64_t end = std::min(static_cast<std::int64_t>(b + 1) * kPatternRows, pattern.rows),
-                       rows = end - static_cast<std::int64_t>(b) * kPatternRows;
-    std::vector<PairSpan> of_block;
-    for (const PatternColumn& column : found[b]) {
-      const bool partial = column.entries < rows;
-      const bool near =
-          !of_block.empty() && of_block.back().partial && column.number - of_block.back().columns.to < kPatternGap;
-      if (partial && near) of_block.back().columns.to = column.number + 1;
-      else of_block.push_back({{column.number, column.number + 1}, partial});
-    }
-    spans.add_block(end, of_block);
-  }
-  return spans;
-}
-
-View view_of_pattern(const RObject& pattern) {
-  const OperandData data = operands_of({List::create(pattern), {}})[0];
-  internal_check(data.state == OperandData::State::there && data.view.sparse(), "a damaged pattern");
-  return data.view;
-}
-
-}  // namespace
-
 ExistingPairs pairs_from_r(SEXP pairs) {
   if (Rf_isNull(pairs)) return {};
   const List from(pairs);
@@ -267,8 +228,8 @@ SEXP r_pair_map(List rule, double i, double j, bool single) {
   Formulas formulas;
   const Expr allowed = normalised({formulas.read(where)})[0];
   const List operands = formulas.operands();
-  List data(operands.size());
-  for (R_xlen_t k = 0; k < operands.size(); ++k) data[k] = Environment(operands[k])["data"];
+  List data;
+  for (const SEXP operand : operands) data.push_back(own_data(operand));
   std::vector<View> views;
   // If an operand has outer axes, bounds of one run do not hold for the others.
   for (const OperandData& operand : operands_of({data, operands})) {
@@ -277,8 +238,8 @@ SEXP r_pair_map(List rule, double i, double j, bool single) {
   }
   PairBounds bounds(allowed, single, views, rows, columns, order_i, order_j);
   PairSpans left = refined(spans, &bounds);
-  const SharedMap whole =
-      Rf_isNull(pattern) ? std::make_shared<PairMap>(std::move(spans), Order(), Order(), nullptr) : nullptr;
+  SharedMap whole;
+  if (Rf_isNull(pattern)) whole = std::make_shared<PairMap>(std::move(spans), Order(), Order(), nullptr);
   return map_to_r(std::make_shared<PairMap>(std::move(left), std::move(order_i), std::move(order_j), whole));
 }
 

@@ -1,12 +1,13 @@
-// Tells R about this installation, this machine and this process, and sets what calls use of them.
-#include <cstdlib>
-
+// Tells R about this installation, this machine, this process and the tables of the engine, and sets what calls use.
 #include "base/system.hpp"
 #include "base/threads.hpp"
 #include "border.hpp"
 #include "device/driver.hpp"
 #include "device/nvrtc.hpp"
+#include "distance/radial_table.hpp"
 #include "execute/kept_plan.hpp"
+#include "expr/rewrite.hpp"
+#include "expr/table.hpp"
 #include "lanes/isa.hpp"
 
 void register_windows(DllInfo* dll);  // tests/windows/
@@ -26,12 +27,10 @@ CharacterVector r_devices() {
 // [[Rcpp::export(rng = false)]]
 List r_gpu_report() {
   const device::Report report = device::report();
-  return List::create(_["driver"] = report.driver, _["compiler"] = report.compiler, _["ahead"] = report.ahead,
-                      _["devices"] = report.devices, _["problem"] = report.problem);
+  return LISTED(report.driver, report.compiler, report.ahead, report.devices, report.problem);
 }
 
-// Said once, when the package is loaded: what this process is a worker of, "" for none, and the folder of the headers
-// that kernels include.
+// Said once, at loading: what this process is a worker of, "" for none, and the folder of headers of kernels.
 // [[Rcpp::export(rng = false)]]
 void r_begin(std::string worker, std::string headers) {
   note_process(worker);
@@ -52,16 +51,15 @@ void r_finish_compiling() { device::finish_compiling(); }
 // [[Rcpp::export(rng = false)]]
 List r_cache_report() {
   const device::CacheReport report = device::cache_report();
-  return List::create(_["folder"] = report.folder, _["files"] = report.files, _["bytes"] = report.bytes,
-                      _["writable"] = report.writable);
+  return LISTED(report.folder, report.files, report.bytes, report.writable);
 }
 
-// Returns the number of threads of a call that asks for so many, 0 for none in particular, with the reason; and the
-// cores that this process may use.
+// Returns the threads of a call that asks for so many, or for 0, with the reason; and the cores of this process.
 // [[Rcpp::export(rng = false)]]
 List r_allowance(int asked) {
   const TeamSize had = team_size(asked);
-  return List::create(_["threads"] = had.threads, _["why"] = had.why, _["cores"] = cores_given().count);
+  const int cores = cores_given().count;
+  return LISTED(had.threads, had.why, cores);
 }
 
 // Notes the value of R's option `mc.cores` from now on, negative for none.
@@ -106,5 +104,69 @@ void r_dismiss_threads() { crew::dismiss(); }
 
 // [[Rcpp::init]]
 void open_windows(DllInfo* dll) { register_windows(dll); }
+
+// --- tables: of operations, reductions and rules, and of radial functions -------------------------------------------
+// [[Rcpp::export(rng = false)]]
+std::string r_nearest(std::string typed, std::vector<std::string> known) { return nearest_name(typed, known); }
+
+// [[Rcpp::export(rng = false)]]
+DataFrame r_operations() {
+  constexpr const char* forms[] = {"structural", "elementwise", "fold", "loop", "alias"};
+  std::vector<OpRow> rows;
+  for (const OpRow& row : op_rows())
+    if (row.form != Form::structural) rows.push_back(row);
+  const auto form = [&](const OpRow& row) { return forms[static_cast<int>(row.form)]; };
+  const auto attributes = [](const OpRow& row) { return row.attribute_names; };
+  return DataFrame(TABLE(rows, &OpRow::name, &OpRow::fn, form, &OpRow::arity, attributes, &OpRow::commutes));
+}
+
+// [[Rcpp::export(rng = false)]]
+DataFrame r_reductions() {
+  constexpr const char *inputs[] = {"value", "value_weight", "value_k"}, *results[] = {"value", "index", "value_index"},
+                       *saves[] = {"nothing", "result",  "winner",  "nan_or_winner",
+                                   "winners", "softmax", "cofactor"};
+  struct Shown {
+    const char *name, *fn, *inputs, *results, *saves, *of;
+  };
+  std::vector<Shown> all;
+  const auto show = [&](const auto& r, Inputs inputs_of, const RedRow& of) {
+    all.push_back({r.name, r.fn, inputs[static_cast<int>(inputs_of)], results[static_cast<int>(r.results)],
+                   saves[static_cast<int>(of.saves)], of.name});
+  };
+  for (const RedRow& r : red_rows()) show(r, r.inputs, r);
+  for (const DerivedRow& r : derived_rows())
+    show(r, row(r.of).inputs == Inputs::value_k ? Inputs::value_k : Inputs::value, row(r.of));
+  return DataFrame(
+      TABLE(all, &Shown::name, &Shown::fn, &Shown::inputs, &Shown::results, &Shown::saves, &Shown::of));
+}
+
+// [[Rcpp::export(rng = false)]]
+DataFrame r_rules() {
+  return DataFrame(TABLE(rules(), &Rule::name, &Rule::from, &Rule::to, &Rule::exactness, &Rule::when));
+}
+
+// --- the smoothness of a Matern kernel, or the values of a function, to numbers -------------------------------------
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_matern_table(double nu, int most) { return distance::matern_table(nu, most); }
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_matern_slope_table(double nu) { return distance::matern_slope_table(nu); }
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_table_nodes(int first, int end) { return distance::table_nodes(first, end); }
+
+// `worst` is the squared distance at which polynomials are off most.
+// [[Rcpp::export(rng = false)]]
+List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture) {
+  const auto table = distance::values_table(values, at_zero, first, most, is_mixture);
+  return LISTED(table.numbers, table.error, table.worst);
+}
+
+// [[Rcpp::export(rng = false)]]
+std::vector<double> r_look_up(std::vector<double> table, int order, std::vector<double> squares) {
+  for (double& s : squares) s = distance::look_up(table, order, s);
+  return squares;
+}
 
 }  // namespace kernweave

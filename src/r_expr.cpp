@@ -1,6 +1,7 @@
-// R's way to formulas: making nodes, text both ways, gradients.
+// R's way to formulas: making nodes, text both ways, gradients, loops of index formulas.
 #include <set>
 
+#include "axes/paths.hpp"
 #include "expr/build.hpp"
 #include "expr/grad.hpp"
 #include "expr/parse.hpp"
@@ -44,6 +45,17 @@ List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
                       _["transposed"] = leaf->op == Op::Var && variable(leaf).axis == Axis::pair_swapped);
 }
 
+axes::AxisSet set_from_r(const std::vector<int>& numbers) {
+  axes::AxisSet set = 0;
+  for (const int axis : numbers) set |= axes::set_of(axis);
+  return set;
+}
+
+RObject path_to_r(const axes::Path& path) {
+  if (!path.left) return wrap(path.factor + 1);
+  return List::create(path_to_r(*path.left), path_to_r(*path.right));
+}
+
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
@@ -72,24 +84,15 @@ List r_operands(List formulas) {
   return read.operands();
 }
 
-// Formulas over other operands in place of their own.
-// [[Rcpp::export(rng = false)]]
-List r_restate(List formulas, List operands, List others) {
-  Formulas read;
-  const std::vector<Expr> exprs = read.read_all(formulas);
-  for (R_xlen_t k = 0; k < operands.size(); ++k) read.replace_operand(operands[k], others[k]);
-  List out(formulas.size());
-  for (R_xlen_t k = 0; k < out.size(); ++k) out[k] = read.write(exprs[static_cast<std::size_t>(k)]);
-  return out;
-}
-
-// Formulas with other formulas in the places of operands.
+// Formulas with others in the places of operands: other operands, or formulas.
 // [[Rcpp::export(rng = false)]]
 List r_with_operands(List formulas, List operands, List others) {
   Formulas read;
   const std::vector<Expr> before = read.read_all(formulas);
   std::unordered_map<int, Expr> instead;
-  for (R_xlen_t k = 0; k < operands.size(); ++k) instead[read.operand_number(operands[k])] = read.read(others[k]);
+  for (R_xlen_t k = 0; k < operands.size(); ++k)
+    if (TYPEOF(others[k]) == ENVSXP) read.replace_operand(operands[k], others[k]);
+    else instead[read.operand_number(operands[k])] = read.read(others[k]);
   const auto remake = [&](Expr f, const std::vector<Expr>& args) {
     const auto found = f->op == Op::Var ? instead.find(variable(f).operand) : instead.end();
     return found == instead.end() ? remade(f, args) : found->second;
@@ -134,7 +137,7 @@ List r_read_along(SEXP formula) {
     operands.push_back(all[operand]);
     axes.push_back(axis);
   }
-  return List::create(_["operands"] = operands, _["axes"] = axes);
+  return LISTED(operands, axes);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -155,8 +158,8 @@ List r_parse(std::string text, CharacterVector names, List values, bool keops = 
 // [[Rcpp::export(rng = false)]]
 List r_parse_declaration(std::string text) {
   const Declaration d = parse_declaration(text);
-  return List::create(_["name"] = d.name, _["axis"] = static_cast<int>(d.axis), _["width"] = d.width,
-                      _["place"] = d.place);
+  const int axis = static_cast<int>(d.axis);
+  return LISTED(d.name, axis, d.width, d.place);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -171,20 +174,19 @@ List r_pull_back(List reduction, SEXP cotangent, List wrt) {
   Formulas formulas;
   const ReducedFormula reduced = reduced_from_r(reduction, &formulas);
   const Expr g = formulas.read(cotangent);
-  List out(wrt.size());
-  for (R_xlen_t k = 0; k < wrt.size(); ++k) {
-    const auto leaves = leaves_of_operand(roots_of(reduced), formulas.operand_number(wrt[k]));
+  List out;
+  for (const RObject operand : wrt) {
+    const auto leaves = leaves_of_operand(roots_of(reduced), formulas.operand_number(operand));
     const auto terms = pull_back(reduced, g, leaves);
     List found;
     for (std::size_t t = 0; t < terms.size(); ++t)
       if (terms[t]) found.push_back(gradient_term(leaves[t], terms[t], &formulas));
-    out[k] = found;
+    out.push_back(found);
   }
   return out;
 }
 
-// A derivative of a formula at each pair, by its name in texts; the variable is a formula itself, and so is what some
-// are taken along.
+// A derivative of a formula at each pair, by its name in texts; the variable is a formula, and so is a direction.
 // [[Rcpp::export(rng = false)]]
 SEXP r_derive(std::string name, SEXP formula, SEXP variable, SEXP along) {
   Formulas formulas;
@@ -215,6 +217,34 @@ SEXP r_push_forward(List reduction, List wrt, List tangents) {
   }
   const Expr term = push_forward(reduced, leaves, along);
   return term ? formulas.write(term) : R_NilValue;
+}
+
+// --- loops of index formulas: axes by number from 0, or -1 where they lie inside ------------------------------------
+
+// The nests of a formula with places, each list(axes, dimensions, has_components, width, numbers): columns of axes, and
+// the seconds expected of each. `allowed`: the fold needs no order, an axis may become components, two kept axes may be
+// lane and columns.
+// [[Rcpp::export(rng = false)]]
+List r_nests(List places, std::vector<double> extents, std::vector<int> kept, LogicalVector allowed, double operations,
+             bool product) {
+  axes::IndexFormula formula{extents, kept, {}, allowed[0] == TRUE, allowed[1] == TRUE, allowed[2] == TRUE, operations,
+                             product};
+  for (const List place : places)
+    formula.places.push_back({set_from_r(place["axes"]), place["dimensions"], place["has_components"], place["width"],
+                              place["numbers"]});
+  const std::vector<axes::Nest> nests = axes::nests_of(formula);
+  using Nest = axes::Nest;
+  return TABLE(nests, &Nest::lane, &Nest::sweep, &Nest::components, &Nest::columns, &Nest::seconds);
+}
+
+// The cheapest path of factors with these axes, as pairs within pairs; NULL if one pass, which takes so many seconds,
+// is as good.
+// [[Rcpp::export(rng = false)]]
+RObject r_path(List factors, std::vector<int> kept, std::vector<double> extents, double seconds) {
+  std::vector<axes::AxisSet> sets;
+  for (const RObject factor : factors) sets.push_back(set_from_r(as<std::vector<int>>(factor)));
+  const auto path = axes::cheapest_path(sets, set_from_r(kept), extents, seconds);
+  return path ? path_to_r(*path) : RObject();
 }
 
 }  // namespace kernweave

@@ -15,15 +15,17 @@ using far::Approximation;
 
 constexpr const char* kApproximationTag = "kernweave_approximation";
 
-Verdict radial_form_of(SEXP plan, const Given& given, double rows, double columns, int threads,
+// `written`: the plan of a formula as it is written, with data and operands.
+Verdict radial_form_of(const List& written, const NumericVector& extent, const Workers& workers,
                        distance::RadialForm* form) {
-  const Plan& written = plan_behind(plan)->plan;
+  const Plan& plan = plan_behind(written["plan"])->plan;
+  const Given given{written["data"], written["operands"]};
   const std::vector<OperandData> operands = operands_of(given);
   RHost host(given, {});
-  Data data(written, operands, &host);
+  Data data(plan, operands, &host);
   data.all_on_host();
-  return distance::recognise_radial(written, data.views(), static_cast<std::int64_t>(rows),
-                                    static_cast<std::int64_t>(columns), workers_from_r(threads), form);
+  return distance::recognise_radial(plan, data.views(), static_cast<std::int64_t>(extent[0]),
+                                    static_cast<std::int64_t>(extent[1]), workers, form);
 }
 
 // Places from 1.
@@ -33,23 +35,11 @@ IntegerVector order_to_r(const Numbers& order) {
 }
 
 List near_to_r(const std::vector<Rectangle>& near) {
-  const auto ends = [&](auto end) {
-    return column(near, [&](const Rectangle& r) { return static_cast<double>(end(r)); });
-  };
-  return List::create(_["i_from"] = ends([](const Rectangle& r) { return r.rows.from + 1; }),
-                      _["i_to"] = ends([](const Rectangle& r) { return r.rows.to; }),
-                      _["j_from"] = ends([](const Rectangle& r) { return r.columns.from + 1; }),
-                      _["j_to"] = ends([](const Rectangle& r) { return r.columns.to; }));
-}
-
-DataFrame levels_to_r(const std::vector<far::LevelReport>& levels) {
-  using Level = far::LevelReport;
-  return DataFrame::create(_["half"] = column(levels, &Level::half), _["degrees"] = column(levels, &Level::degrees),
-                           _["terms"] = column(levels, &Level::terms), _["far"] = column(levels, &Level::far),
-                           _["skipped"] = column(levels, &Level::skipped), _["split"] = column(levels, &Level::split),
-                           _["far_pairs"] = column(levels, &Level::pairs_far),
-                           _["skipped_pairs"] = column(levels, &Level::pairs_skipped),
-                           _["work"] = column(levels, &Level::work));
+  const auto i_from = [](const Rectangle& r) { return static_cast<double>(r.rows.from + 1); };
+  const auto i_to = [](const Rectangle& r) { return static_cast<double>(r.rows.to); };
+  const auto j_from = [](const Rectangle& r) { return static_cast<double>(r.columns.from + 1); };
+  const auto j_to = [](const Rectangle& r) { return static_cast<double>(r.columns.to); };
+  return TABLE(near, i_from, i_to, j_from, j_to);
 }
 
 }  // namespace
@@ -58,27 +48,28 @@ far::Approximation& approximation_behind(SEXP pointer) {
   return object_behind<Approximation>(pointer, kApproximationTag, "approximation");
 }
 
-// Approximates the plan of a formula as it is written, for a GPU by its number, or for the CPU (-1). Returns a text
-// with the reason if it is no formula of a distance.
+// Approximates a formula for a GPU by its number, or for the CPU (-1); a text says why it is none of a distance.
 // [[Rcpp::export(rng = false)]]
-SEXP r_far_plan(SEXP plan, List data, List operands, NumericVector extents, double tol, bool proof,
-                NumericVector prices, int threads, int device) {
+SEXP r_far_plan(List written, NumericVector extent, double tol, bool proof, NumericVector prices, int threads,
+                int device) {
   distance::RadialForm form;
-  const Verdict verdict = radial_form_of(plan, {data, operands}, extents[0], extents[1], threads, &form);
+  const Verdict verdict = radial_form_of(written, extent, workers_from_r(threads), &form);
   if (!verdict.yes) return wrap(verdict.why);
   if (form.width > 3) return wrap(form.width);
   const far::ApproximationRequest request{tol,
                                           proof ? far::Grade::proof : far::Grade::audit,
                                           {prices[0], prices[1]},
                                           device < 0 ? nullptr : &device::open(device)};
-  const Workers workers{allowed_threads(threads), poll_r};
-  auto made = Approximation::make(std::move(form), request, workers);
+  auto made = Approximation::make(std::move(form), request, {allowed_threads(threads), poll_r});
   const Approximation& a = *made;
   const XPtr<Approximation> pointer(made.release(), true, Rf_install(kApproximationTag));
-  return List::create(_["pointer"] = pointer, _["levels"] = levels_to_r(a.levels()), _["scale"] = a.scale,
-                      _["same"] = a.same, _["near_pairs"] = a.near_pairs(), _["bytes"] = a.bytes(),
-                      _["outliers"] = a.outliers(), _["rough"] = a.rough, _["formula"] = a.formula(),
-                      _["factors"] = a.factors(), _["no_series"] = a.why_no_series());
+  using Level = far::LevelReport;
+  const auto far_pairs = std::mem_fn(&Level::pairs_far), skipped_pairs = std::mem_fn(&Level::pairs_skipped);
+  const DataFrame levels(TABLE(a.levels(), &Level::half, &Level::degrees, &Level::terms, &Level::far, &Level::skipped,
+                               &Level::split, far_pairs, skipped_pairs, &Level::work));
+  const std::string no_series = a.why_no_series();
+  return LISTED(pointer, levels, a.scale, a.same, a.near_pairs(), a.bytes(), a.outliers(), a.rough, a.formula(),
+                a.factors(), no_series);
 }
 
 // The numbers of points in the order of boxes, of rows and of columns.
@@ -87,33 +78,35 @@ List r_far_orders(SEXP pointer) {
   const Approximation& a = approximation_behind(pointer);
   const bool one = &a.order_of_rows() == &a.order_of_columns();
   const IntegerVector i = order_to_r(a.order_of_rows()), j = one ? i : order_to_r(a.order_of_columns());
-  return List::create(_["i"] = i, _["j"] = j);
+  return LISTED(i, j);
 }
 
 // The points, scaled so that their distance is a plain one, of a formula that falls with the distance of points to
 // themselves; NULL where it is another.
 // [[Rcpp::export(rng = false)]]
-SEXP r_far_points(SEXP plan, List data, List operands, double n) {
+SEXP r_far_points(List written, NumericVector extent) {
   distance::RadialForm form;
-  const Verdict verdict = radial_form_of(plan, {data, operands}, n, n, 0, &form);
-  if (!verdict.yes || !distance::falls_between_same(form, workers_from_r(0))) return R_NilValue;
-  NumericMatrix points(static_cast<int>(n), form.width);
+  const Workers workers = workers_from_r(0);
+  const Verdict verdict = radial_form_of(written, extent, workers, &form);
+  if (!verdict.yes || !distance::falls_between_same(form, workers)) return R_NilValue;
+  NumericMatrix points(static_cast<int>(extent[0]), form.width);
   std::copy(form.rows.points->begin(), form.rows.points->end(), points.begin());
   return points;
 }
 
-// Finds the pairs that are left of a formula as it is written without small values; else a text, as above.
+// Finds the pairs that are left of a formula without small values; else a text, as above.
 // [[Rcpp::export(rng = false)]]
-SEXP r_far_truncated(SEXP plan, List data, List operands, NumericVector extents, double tol, bool relative,
-                     int threads) {
+SEXP r_far_truncated(List written, NumericVector extent, double tol, bool relative, int threads) {
   distance::RadialForm form;
-  const Verdict verdict = radial_form_of(plan, {data, operands}, extents[0], extents[1], threads, &form);
+  const Workers workers = workers_from_r(threads);
+  const Verdict verdict = radial_form_of(written, extent, workers, &form);
   if (!verdict.yes) return wrap(verdict.why);
   if (form.power > 0 || form.components > 1) return wrap("a difference or a vector multiplies it");
-  const auto found = far::truncated(form, {tol, relative}, workers_from_r(threads));
-  return List::create(_["i"] = order_to_r(found.rows), _["j"] = order_to_r(found.columns),
-                      _["near"] = near_to_r(found.kept), _["kept"] = found.kept_pairs,
-                      _["left_out"] = found.largest_left_out, _["scale"] = found.scale);
+  const auto found = far::truncated(form, {tol, relative}, workers);
+  const IntegerVector i = order_to_r(found.rows), j = order_to_r(found.columns);
+  const List near = near_to_r(found.kept);
+  const double kept = found.kept_pairs, left_out = found.largest_left_out;
+  return LISTED(i, j, near, kept, left_out, found.scale);
 }
 
 // The near pairs of an approximation, in the order of its boxes, for another process: ends of rectangles.
@@ -126,8 +119,7 @@ IntegerVector r_far_from_themselves(SEXP pointer) {
   return order_to_r(approximation_behind(pointer).far_from_themselves());
 }
 
-// Bounds the errors of products: a matrix with a column for each column of weights and each
-// component of the formula.
+// Bounds the errors of products: a column for each column of weights and each component of the formula.
 // [[Rcpp::export(rng = false)]]
 NumericMatrix r_far_bounds(SEXP pointer, NumericMatrix weights, int threads) {
   const Approximation& a = approximation_behind(pointer);
@@ -154,8 +146,7 @@ int r_far_device(std::string device) {
   return device::probe(number).yes && device::compiler().found ? number : -1;
 }
 
-// Along which axes the plan of a formula has each of so many operands: 1 for i, 2 for j, 3 for both, and for
-// points that are read by row numbers.
+// The axes along which a plan has each of so many operands: 1 for i, 2 for j, 3 for both, or where rows are gathered.
 // [[Rcpp::export(rng = false)]]
 IntegerVector r_far_sides(SEXP plan, int operands) {
   const Plan& written = plan_behind(plan)->plan;

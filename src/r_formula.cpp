@@ -1,17 +1,17 @@
 // R formulas to graphs and back, without recursion: a formula may be as deep as memory allows; and lazy tensors.
-#include <algorithm>
-#include <cmath>
-
 #include "expr/parse.hpp"
 #include "expr/node.hpp"
 #include "r_call.hpp"
 
 namespace kernweave {
+
+SEXP r_lazy(SEXP formula, SEXP extent, SEXP settings, SEXP pairs);
+
 namespace {
 
-SEXP part(SEXP formula, int k) {
-  internal_check(TYPEOF(formula) == VECSXP && Rf_length(formula) == 4, "a damaged formula");
-  return VECTOR_ELT(formula, k);
+SEXP part(SEXP list, int k, int count = 4, const char* damaged = "a damaged formula") {
+  internal_check(TYPEOF(list) == VECSXP && Rf_length(list) == count, damaged);
+  return VECTOR_ELT(list, k);
 }
 
 Op op_named(SEXP name) {
@@ -75,6 +75,62 @@ SEXP formula_to_r(const char* op, SEXP args, SEXP attributes, const Type& type) 
 SEXP applied(SEXP name, const List& args, SEXP attributes) {
   const Op op = op_named(name);
   return formula_to_r(row(op).name, args, attributes, checked_type(op, args, whole_numbers(attributes)));
+}
+
+// --- lazy tensors: (formula, extent, settings, pairs, kept), and how several meet in one operation ------------------
+// In C++ because every operator a user types comes through here.
+
+enum LazyField { kFormula, kExtent, kSettings, kPairs, kKept };
+
+SEXP part_of(SEXP lazy, LazyField field) { return part(lazy, field, 5, "a damaged lazy tensor"); }
+
+std::string shown(SEXP lazy) {
+  Formulas formulas;
+  return show_short(formulas.read(part_of(lazy, kFormula)));
+}
+
+double extent_of(SEXP lazy, R_xlen_t axis) {
+  const SEXP extent = part_of(lazy, kExtent);
+  internal_check(TYPEOF(extent) == REALSXP && Rf_xlength(extent) >= 2, "a damaged extent");
+  return axis < Rf_xlength(extent) ? REAL(extent)[axis] : NA_REAL;
+}
+
+// The points along an axis, from the arguments that know them, else NA. Along a batch axis 1 goes with any number.
+double met_extent(const List& args, R_xlen_t axis) {
+  R_xlen_t knows = -1;
+  double met = NA_REAL;
+  for (R_xlen_t k = 0; k < args.size(); ++k) {
+    const double here = extent_of(args[k], axis);
+    if (std::isnan(here) || (axis > 1 && here == 1 && knows >= 0)) continue;
+    if (knows >= 0 && here != met && !(axis > 1 && met == 1)) {
+      const std::string along = axis == 0 ? "i" : axis == 1 ? "j" : sentence("batch axis ", axis - 1);
+      fail(Fault::shape, "`", shown(args[knows]), "` has ", met, " points along ", along, ", but `", shown(args[k]),
+           "` has ", here);
+    }
+    knows = k;
+    met = here;
+  }
+  return met;
+}
+
+// Merges a field of all arguments. A field that a single argument has set holds for all; if two have, R decides.
+SEXP met_list(const List& args, LazyField field, const char* decider) {
+  RObject met;
+  for (const SEXP lazy : args) {
+    const SEXP here = part_of(lazy, field);
+    if (Rf_isNull(here) || here == static_cast<SEXP>(met)) continue;
+    met = met.isNULL() ? here : static_cast<SEXP>(own_function(decider)(met, here));
+  }
+  return met;
+}
+
+SEXP met_lazy(SEXP formula, const List& args) {
+  R_xlen_t axes = 2;  // i, j, and as many batch axes as any argument has
+  for (const SEXP lazy : args) axes = std::max(axes, Rf_xlength(part_of(lazy, kExtent)));
+  NumericVector extent(axes);
+  for (R_xlen_t axis = 0; axis < axes; ++axis) extent[axis] = met_extent(args, axis);
+  const RObject settings = met_list(args, kSettings, "merge_settings"), pairs = met_list(args, kPairs, "merge_pairs");
+  return r_lazy(formula, extent, settings, pairs);
 }
 
 }  // namespace
@@ -154,7 +210,7 @@ Expr Formulas::read(SEXP formula) {
 
 std::vector<Expr> Formulas::read_all(const List& formulas) {
   std::vector<Expr> out;
-  for (R_xlen_t k = 0; k < formulas.size(); ++k) out.push_back(read(formulas[k]));
+  for (const SEXP formula : formulas) out.push_back(read(formula));
   return out;
 }
 
@@ -182,65 +238,7 @@ SEXP Formulas::write(Expr f) {
   return written_.at(f.get());
 }
 
-// --- lazy tensors: (formula, extent, settings, pairs, kept), and how several meet in one operation ------------------
-// In C++ because every operator a user types comes through here.
-
-namespace {
-
-enum LazyField { kFormula, kExtent, kSettings, kPairs, kKept };
-
-SEXP part_of(SEXP lazy, LazyField part) {
-  internal_check(TYPEOF(lazy) == VECSXP && Rf_length(lazy) == 5, "a damaged lazy tensor");
-  return VECTOR_ELT(lazy, part);
-}
-
-std::string shown(SEXP lazy) {
-  Formulas formulas;
-  return show_short(formulas.read(part_of(lazy, kFormula)));
-}
-
-double extent_of(SEXP lazy, R_xlen_t axis) {
-  const SEXP extent = part_of(lazy, kExtent);
-  internal_check(TYPEOF(extent) == REALSXP && Rf_xlength(extent) >= 2, "a damaged extent");
-  return axis < Rf_xlength(extent) ? REAL(extent)[axis] : NA_REAL;
-}
-
-[[noreturn]] void extents_differ(SEXP a, SEXP b, R_xlen_t axis) {
-  const std::string along = axis == 0 ? "i" : axis == 1 ? "j" : sentence("batch axis ", axis - 1);
-  fail(Fault::shape, "`", shown(a), "` has ", extent_of(a, axis), " points along ", along, ", but `", shown(b),
-       "` has ", extent_of(b, axis));
-}
-
-// The number of points along an axis, from the arguments that know it; NA if none does. Along a batch axis
-// 1 goes with any number.
-double met_extent(const List& args, R_xlen_t axis) {
-  R_xlen_t knows = -1;
-  for (R_xlen_t k = 0; k < args.size(); ++k) {
-    const double here = extent_of(args[k], axis);
-    if (std::isnan(here) || (axis > 1 && here == 1 && knows >= 0)) continue;
-    const double known = knows < 0 ? here : extent_of(args[knows], axis);
-    if (here != known && !(axis > 1 && known == 1)) extents_differ(args[knows], args[k], axis);
-    knows = k;
-  }
-  return knows < 0 ? NA_REAL : extent_of(args[knows], axis);
-}
-
-// Merges a field of all arguments. A field that a single argument has set holds for all; if two have, R decides.
-SEXP met_list(const List& args, LazyField part, const char* decider) {
-  RObject met = R_NilValue;
-  for (R_xlen_t k = 0; k < args.size(); ++k) {
-    const SEXP here = part_of(args[k], part);
-    if (Rf_isNull(here) || here == static_cast<SEXP>(met)) continue;
-    if (met.isNULL()) {
-      met = here;
-      continue;
-    }
-    met = own_function(decider)(met, here);
-  }
-  return met;
-}
-
-}  // namespace
+// --- doors ----------------------------------------------------------------------------------------------------------
 
 // Makes a lazy tensor, with a place for what is made once, see r_kept().
 // [[Rcpp::export(rng = false)]]
@@ -255,20 +253,6 @@ SEXP r_lazy(SEXP formula, SEXP extent, SEXP settings, SEXP pairs) {
   Rf_setAttrib(lazy, R_ClassSymbol, Rf_mkString("lazy_tensor"));
   return Rf_asS4(lazy, TRUE, FALSE);
 }
-
-namespace {
-
-SEXP met_lazy(SEXP formula, const List& args) {
-  R_xlen_t axes = 2;  // i, j, and as many batch axes as any argument has
-  for (R_xlen_t k = 0; k < args.size(); ++k) axes = std::max(axes, Rf_xlength(part_of(args[k], kExtent)));
-  NumericVector extent(axes);
-  for (R_xlen_t axis = 0; axis < extent.size(); ++axis) extent[axis] = met_extent(args, axis);
-  const RObject settings = met_list(args, kSettings, "merge_settings");
-  const RObject pairs = met_list(args, kPairs, "merge_pairs");
-  return r_lazy(formula, extent, settings, pairs);
-}
-
-}  // namespace
 
 // The environment of what was made of a lazy tensor once. The tensor holds a pointer, and this a weak reference, which
 // is not saved: what a tensor weighs in a file does not depend on what has been done with it, and in a new session
@@ -296,8 +280,7 @@ SEXP r_lazy_call(SEXP op, List args, SEXP attributes) {
   return met_lazy(formula, args);
 }
 
-// Several lazy tensors that meet without an operation: the first one's formula, everybody's extent,
-// settings and pairs.
+// Several lazy tensors that meet without an operation: the first one's formula, everybody's extent, settings, pairs.
 // [[Rcpp::export(rng = false)]]
 SEXP r_meet(List args) { return met_lazy(part_of(args[0], kFormula), args); }
 

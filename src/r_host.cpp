@@ -1,7 +1,4 @@
 // Allocates results in R, gives them their shape, their type and their NA, and hears the user while they are computed.
-#include <cmath>
-#include <limits>
-
 #include "r_call.hpp"
 
 namespace kernweave {
@@ -38,30 +35,16 @@ IntegerVector result_dim(const Output& o, const Sizes& sizes) {
   return IntegerVector(dim.begin(), dim.end());
 }
 
-// Copies some rows of all columns.
-template <class Number>
-void copy_rows(const Number* from, std::int64_t rows, const ResultRows::OfOutput& some, double columns, Number* to) {
-  for (double c = 0; c < columns; ++c, from += rows)
-    if (some.ordered)
-      for (const std::int64_t row : some.order) *to++ = from[row];
-    else to = std::copy(from + some.range.from, from + some.range.to, to);
-}
+// R's progress, told of a call that has come so far in so many seconds, or NA of both. Was anything shown of it?
+bool progress_polled(double share, double seconds) { return as<bool>(own_function("progress_polled")(share, seconds)); }
 
-SEXP rows_of(const RObject& all, std::int64_t rows, const ResultRows::OfOutput& some, std::int64_t count) {
-  if (all.isNULL()) return all;
-  const double columns = rows > 0 ? static_cast<double>(Rf_xlength(all)) / static_cast<double>(rows) : 0;
-  const Shield<SEXP> here(allocate(TYPEOF(all), columns * static_cast<double>(count)));
-  switch (TYPEOF(here)) {
-    case INTSXP: copy_rows(INTEGER(all), rows, some, columns, INTEGER(here)); break;
-    case REALSXP: copy_rows(REAL(all), rows, some, columns, REAL(here)); break;
-    case STRSXP:
-      for (std::int64_t k = 0; k < count; ++k)
-        SET_STRING_ELT(here, k,
-                       STRING_ELT(all, some.ordered ? some.order[static_cast<std::size_t>(k)] : some.range.from + k));
-      break;
-    default: internal_check(false, "rows of a result of type ", TYPEOF(here));
-  }
-  return here;
+// R does not see how much memory of a device its vectors hold.
+bool time_to_collect(double bytes) {
+  static double since = 0;
+  since += bytes;
+  if (since < kBytesBetweenCollections) return false;
+  since = bytes;
+  return true;
 }
 
 }  // namespace
@@ -69,11 +52,9 @@ SEXP rows_of(const RObject& all, std::int64_t rows, const ResultRows::OfOutput& 
 // One output, as an array of R or a list of value and index.
 class OutputBuffer {
  public:
-  // `stays`: shall numbers be left on the device that finds them?
-  OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, bool stays)
+  // `stays`: shall the n numbers be left on the device that finds them?
+  OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, double n, bool stays)
       : output_(o), sizes_(sizes), names_(names) {
-    const double n =
-        static_cast<double>(kept_rows(o.keep, sizes)) * o.width * o.places * static_cast<double>(sizes.kept_runs());
     const Results results = o.finish.results;
     const auto room = [&](SEXPTYPE type, bool may_stay) {
       return stays && may_stay && n > 0 ? resident_vector(type, static_cast<R_xlen_t>(n)) : allocate(type, n);
@@ -92,19 +73,7 @@ class OutputBuffer {
     return r;
   }
 
-  // Keeps these rows alone.
-  void keep_rows(const ResultRows::OfOutput& rows) {
-    const bool along_i = output_.keep != Keep::j;
-    std::int64_t& extent = along_i ? sizes_.i : sizes_.j;
-    const std::int64_t count = rows.ordered ? static_cast<std::int64_t>(rows.order.size()) : rows.range.size();
-    values_ = rows_of(values_, extent, rows, count);
-    numbers_ = rows_of(numbers_, extent, rows, count);
-    RObject& names = along_i ? names_.i : names_.j;
-    if (TYPEOF(names) == STRSXP) names = rows_of(names, extent, rows, count);
-    extent = count;
-  }
-
-  SEXP to_r() {
+  SEXP to_r() const {
     const Results results = output_.finish.results;
     if (results == Results::value) return values_to_r();
     if (results == Results::index) return shaped(numbers_);
@@ -116,14 +85,10 @@ class OutputBuffer {
     const IntegerVector dim = result_dim(output_, sizes_);
     array.attr("dim") = dim;
     const Keep keep = output_.keep;
-    RObject rows, columns;
-    if (keep != Keep::none) rows = keep == Keep::j ? names_.j : names_.i;
-    if (keep == Keep::both) columns = names_.j;
-    if (rows.isNULL() && columns.isNULL()) return array;
     List names(dim.size());
-    names[0] = rows;
-    if (dim.size() > 1) names[1] = columns;
-    array.attr("dimnames") = names;
+    if (keep != Keep::none) names[0] = keep == Keep::j ? names_.j : names_.i;
+    if (keep == Keep::both) names[1] = names_.j;
+    if (!Rf_isNull(names[0]) || (names.size() > 1 && !Rf_isNull(names[1]))) array.attr("dimnames") = names;
     return array;
   }
 
@@ -143,36 +108,16 @@ class OutputBuffer {
   }
 
   const Output& output_;
-  Sizes sizes_;
-  PointNames names_;
+  const Sizes sizes_;
+  const PointNames names_;
   RObject values_;
   RObject numbers_;  // of rows
 };
 
-// --- while it is computed -------------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr int kProgressWidth = 78;
-
-// R's progress, told of a call that has come so far in so many seconds, or NA of both. Was anything shown of it?
-bool progress_polled(double share, double seconds) { return as<bool>(own_function("progress_polled")(share, seconds)); }
-
-// R does not see how much memory of a device its vectors hold.
-bool time_to_collect(double bytes) {
-  static double since = 0;
-  since += bytes;
-  if (since < kBytesBetweenCollections) return false;
-  since = bytes;
-  return true;
-}
-
-}  // namespace
-
 RHost::RHost(const Given& given, PointNames names)
     : given_(given), names_(std::move(names)), start_(Clock::now()), next_(start_ + std::chrono::seconds(2)) {}
 
-RHost::~RHost() { if (shown_) REprintf("\r%*s\r", kProgressWidth, ""); }
+RHost::~RHost() { if (shown_) REprintf("\r%*s\r", 78, ""); }
 
 // Looks for the user's interrupt, and has R say how far a long call has come.
 void RHost::poll(double share) {
@@ -209,19 +154,14 @@ Result RHost::allocate(std::size_t, const Output& output, const Sizes& sizes, bo
                          static_cast<double>(sizes.kept_runs());
   // For memory of the device that calls have left and nobody uses, a collection of young objects is enough.
   if (stays && time_to_collect(numbers * sizeof(double))) Function("gc")(_["full"] = false);
-  buffers_.emplace_back(output, sizes, names_, stays);
+  buffers_.emplace_back(output, sizes, names_, numbers, stays);
   return buffers_.back().result();
 }
 
 List RHost::results() {
-  List out(static_cast<R_xlen_t>(buffers_.size()));
-  for (std::size_t k = 0; k < buffers_.size(); ++k) out[static_cast<R_xlen_t>(k)] = buffers_[k].to_r();
+  List out;
+  for (const OutputBuffer& buffer : buffers_) out.push_back(buffer.to_r());
   return out;
-}
-
-List RHost::results(const ResultRows& block) {
-  for (std::size_t k = 0; k < buffers_.size(); ++k) buffers_[k].keep_rows(block.found[k]);
-  return results();
 }
 
 }  // namespace kernweave

@@ -2,10 +2,6 @@
 #include "border.hpp"
 
 #include <R_ext/Altrep.h>
-#include <cmath>
-#include <limits>
-#include <memory>
-
 #include "base/map.hpp"
 #include "base/system.hpp"
 
@@ -15,8 +11,7 @@ namespace {
 using CheckedAt = std::chrono::steady_clock;
 
 // Behind the external pointer in data1. What was loaded is looked for when its numbers are: a workspace loads where one
-// file is missing. Data2 holds the numbers for somebody who may write, where the system has no memory for that; else
-// NULL.
+// file is missing. Data2: the numbers of somebody who may write, where the system has no memory for that; else NULL.
 struct Mapped {
   std::string path, host;  // host: where it was mapped
   std::int64_t offset = 0;
@@ -26,6 +21,7 @@ struct Mapped {
   CheckedAt::time_point checked;
 };
 
+constexpr const char* kFileTag = "kernweave_file";
 R_altrep_class_t mapped_class;
 
 Mapped& mapped(SEXP x) { return *static_cast<Mapped*>(R_ExternalPtrAddr(R_altrep_data1(x))); }
@@ -55,6 +51,7 @@ bool is_same(const FileStamp& now, const Mapped& m, const std::string& host) {
 
 // The file is what it was, and mapped.
 void check_file(Mapped* m) {
+  m->checked = {};
   const std::string host = this_host();
   const std::string file = "the file `" + m->path + "`" + (host == m->host ? "" : ", mapped on " + m->host + ",");
   FileStamp now;
@@ -85,18 +82,13 @@ Signal checked(SEXP x) {
   return {};
 }
 
-const double* numbers(SEXP x) {
-  signal_now(checked(x));
-  const SEXP own = R_altrep_data2(x);
-  return Rf_isNull(own) ? static_cast<const double*>(mapped(x).file.data()) : REAL_RO(own);
-}
-
-// For single numbers, of which R takes many in a row: a file is looked at a thousand times a second at most.
-const double* numbers_often(SEXP x) {
+// `often`: for single numbers, of which R takes many in a row, a file is looked at a thousand times a second at most.
+const double* numbers(SEXP x, bool often = false) {
   const Mapped& m = mapped(x);
-  const bool late = !m.file.data() || CheckedAt::now() - m.checked > std::chrono::milliseconds(1);
-  if (late || !Rf_isNull(R_altrep_data2(x))) return numbers(x);
-  return static_cast<const double*>(m.file.data());
+  const bool late = !often || !m.file.data() || CheckedAt::now() - m.checked > std::chrono::milliseconds(1);
+  if (late) signal_now(checked(x));
+  const SEXP own = R_altrep_data2(x);
+  return Rf_isNull(own) ? static_cast<const double*>(m.file.data()) : REAL_RO(own);
 }
 
 // --- the class ------------------------------------------------------------------------------------------------------
@@ -125,13 +117,7 @@ void* mapped_pointer(SEXP x, Rboolean writes) {
 
 const void* mapped_pointer_if_sound(SEXP x) { return checked(x).kind ? nullptr : numbers(x); }
 
-double mapped_at(SEXP x, R_xlen_t k) { return numbers_often(x)[k]; }
-
-R_xlen_t mapped_region(SEXP x, R_xlen_t first, R_xlen_t count, double* to) {
-  const R_xlen_t some = std::min(count, mapped(x).length - first);
-  std::memcpy(to, numbers(x) + first, static_cast<std::size_t>(some) * sizeof(double));
-  return some;
-}
+double mapped_at(SEXP x, R_xlen_t k) { return numbers(x, true)[k]; }
 
 SEXP make_mapped(std::unique_ptr<Mapped> m) {
   const SEXP pointer = PROTECT(pointer_behind(std::move(m), "kernweave_map"));
@@ -148,13 +134,10 @@ SEXP mapped_state(SEXP x) {
   SET_VECTOR_ELT(state, 0, words);
   SET_STRING_ELT(words, 0, path_to_r(m.path));
   SET_STRING_ELT(words, 1, Rf_mkChar(m.host.c_str()));
-  const double figures[] = {static_cast<double>(m.offset),
-                            static_cast<double>(m.length),
-                            static_cast<double>(m.stamp.bytes),
-                            static_cast<double>(m.stamp.number >> 32),
-                            static_cast<double>(m.stamp.number & 0xffffffffu),
-                            static_cast<double>(m.stamp.seconds),
-                            static_cast<double>(m.stamp.nanoseconds)};
+  const auto figure = [](auto number) { return static_cast<double>(number); };
+  const double figures[] = {figure(m.offset), figure(m.length), figure(m.stamp.bytes), figure(m.stamp.number >> 32),
+                            figure(m.stamp.number & 0xffffffffu), figure(m.stamp.seconds),
+                            figure(m.stamp.nanoseconds)};
   SET_VECTOR_ELT(state, 1, Rf_allocVector(REALSXP, 7));
   std::copy(figures, figures + 7, REAL(VECTOR_ELT(state, 1)));
   UNPROTECT(1);
@@ -206,12 +189,7 @@ std::int64_t rows_in(const FileStamp& stamp, std::int64_t width, std::int64_t of
   return rows;
 }
 
-NewFile& new_file_behind(SEXP pointer) {
-  const bool sound = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == Rf_install("kernweave_file") &&
-                     R_ExternalPtrAddr(pointer);
-  internal_check(sound, "a file that is not being written");
-  return *static_cast<NewFile*>(R_ExternalPtrAddr(pointer));
-}
+NewFile& new_file_behind(SEXP pointer) { return object_behind<NewFile>(pointer, kFileTag, "file being written"); }
 
 }  // namespace
 
@@ -225,7 +203,6 @@ void register_mapped_vectors(DllInfo* dll) {
   R_set_altvec_Dataptr_method(mapped_class, mapped_pointer);
   R_set_altvec_Dataptr_or_null_method(mapped_class, mapped_pointer_if_sound);
   R_set_altreal_Elt_method(mapped_class, mapped_at);
-  R_set_altreal_Get_region_method(mapped_class, mapped_region);
 }
 
 // A matrix of the numbers of a file. `rows`: NA for all there are.
@@ -264,7 +241,7 @@ SEXP r_new_file(SEXP part, SEXP path, double bytes) {
   user_check(bytes < 0x1p62, Fault::disk, "a file of ", bytes, " bytes cannot be written");
   auto file = std::make_unique<NewFile>(path_from_r(STRING_ELT(part, 0)), path_from_r(STRING_ELT(path, 0)),
                                         static_cast<std::int64_t>(bytes));
-  return pointer_behind(std::move(file), "kernweave_file");
+  return pointer_behind(std::move(file), kFileTag);
 }
 
 // Some rows of a file of n rows, from row `first`, counted from 1.

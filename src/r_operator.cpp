@@ -14,18 +14,34 @@
 namespace kernweave {
 namespace {
 
-using solve::OperatorPointer;
-using solve::Parts;
-using solve::Poll;
+using solve::OperatorPointer, solve::Parts, solve::Poll;
 
-OperatorPointer engine_from_r(const List& from, const Poll& poll) {
+// Reads a description, and notes the most threads of its lazy tensors.
+struct OperatorReader {
+  Poll poll;
+  int threads = 1;
+
+  OperatorPointer read(const List& from);
+  OperatorPointer engine(const List& from);
+  OperatorPointer far(const List& from);
+  Parts parts(const List& from) {
+    Parts found;
+    for (const RObject part : from) found.push_back(part.isNULL() ? nullptr : read(List(part)));
+    return found;
+  }
+  void note(int asked) { threads = std::max(threads, allowed_threads(asked)); }
+};
+
+OperatorPointer OperatorReader::engine(const List& from) {
   std::vector<solve::ProductPlan> plans;
   for (const List plan : List(from["plans"]))
     plans.push_back({as<int>(plan["width"]), as<int>(plan["components"]), plan_behind(plan["plan"]),
                      operands_of({plan["data"], plan["operands"]}), as<int>(plan["vector"])});
   const NumericVector dim = from["dim"];
+  const Settings settings = settings_from_r(from["settings"]);
+  note(settings.threads);
   return solve::engine_operator(static_cast<Index>(dim[0]), static_cast<Index>(dim[1]), std::move(plans),
-                                known_from_r(from["extent"], from["pairs"]), settings_from_r(from["settings"]), poll);
+                                known_from_r(from["extent"], from["pairs"]), settings, poll);
 }
 
 // A function of a matrix, and so many rows of what it must return.
@@ -43,50 +59,26 @@ OperatorPointer function_from_r(const List& from) {
   return solve::function_operator(rows, static_cast<solve::Index>(dim[1]), multiply);
 }
 
-OperatorPointer far_from_r(const List& from, const Poll& poll) {
-  solve::FarParts parts{&approximation_behind(from["pointer"]), nullptr};
+OperatorPointer OperatorReader::far(const List& from) {
+  solve::FarParts parts{&approximation_behind(from["pointer"])};
   const double of_near = as<double>(from["near_share"]);
-  const auto near_poll = [poll, of_near](double share) { poll(of_near * share); };
-  if (!Rf_isNull(from["near"])) parts.near = operator_from_r(from["near"], near_poll);
+  const Poll whole = poll;
+  if (!Rf_isNull(from["near"])) {
+    OperatorReader near{[whole, of_near](double share) { whole(of_near * share); }};
+    parts.near = near.read(from["near"]);
+  }
   parts.near_in_order = as<bool>(from["in_order"]);
   if (!Rf_isNull(from["diagonal"])) parts.diagonal = as<Block>(from["diagonal"]);
-  const int device = as<int>(from["device"]);
+  const int device = as<int>(from["device"]), asked = as<int>(from["threads"]);
+  note(asked);
   if (device >= 0) parts.device = &device::open(device);
-  const auto far_poll = [poll, of_near](double share) { poll(of_near + (1 - of_near) * share); };
-  parts.workers = {allowed_threads(as<int>(from["threads"])), far_poll};
+  parts.workers = {allowed_threads(asked), [whole, of_near](double share) { whole(of_near + (1 - of_near) * share); }};
   return solve::far_operator(std::move(parts));
 }
 
-Parts parts_from_r(const List& from, const Poll& poll) {
-  Parts parts;
-  for (R_xlen_t k = 0; k < from.size(); ++k)
-    parts.push_back(Rf_isNull(from[k]) ? nullptr : operator_from_r(from[k], poll));
-  return parts;
-}
-
-// The most threads of a description's lazy tensors.
-int threads_of(const List& from) {
+OperatorPointer OperatorReader::read(const List& from) {
   const std::string kind = from["kind"];
-  if (kind == "engine") return allowed_threads(settings_from_r(from["settings"]).threads);
-  if (kind == "far") return allowed_threads(as<int>(from["threads"]));
-  int most = 1;
-  if (!from.containsElementNamed("parts")) return most;
-  const auto look = [&](const List& parts) {
-    for (const RObject part : parts)
-      if (!part.isNULL()) most = std::max(most, threads_of(List(part)));
-  };
-  const List parts = from["parts"];
-  if (kind != "block") look(parts);
-  else
-    for (const List row : parts) look(row);
-  return most;
-}
-
-}  // namespace
-
-OperatorPointer operator_from_r(const List& from, const Poll& poll) {
-  const std::string kind = from["kind"];
-  if (kind == "engine") return engine_from_r(from, poll);
+  if (kind == "engine") return engine(from);
   if (kind == "diagonal") return solve::diagonal_operator(as<Vector>(from["values"]));
   if (kind == "dense") return solve::dense_operator(as<Block>(from["matrix"]));
   if (kind == "lowrank") {
@@ -94,48 +86,21 @@ OperatorPointer operator_from_r(const List& from, const Poll& poll) {
     return solve::gram_operator({factor.begin(), factor.nrow(), factor.ncol()});
   }
   if (kind == "function") return function_from_r(from);
-  if (kind == "far") return far_from_r(from, poll);
+  if (kind == "far") return far(from);
   const List given = from["parts"];
   if (kind == "block") {
     std::vector<Parts> rows;
-    for (const List row : given) rows.push_back(parts_from_r(row, poll));
+    for (const List row : given) rows.push_back(parts(row));
     return solve::block_operator(std::move(rows));
   }
-  Parts parts = parts_from_r(given, poll);
-  if (kind == "sum") return solve::sum_operator(std::move(parts), as<std::vector<double>>(from["coefficients"]));
-  if (kind == "product") return solve::product_operator(std::move(parts));
-  internal_check(kind == "kronecker" && parts.size() == 2, "no operator of kind ", kind);
-  return solve::kronecker_operator(std::move(parts[0]), std::move(parts[1]));
+  Parts read = parts(given);
+  if (kind == "sum") return solve::sum_operator(std::move(read), as<std::vector<double>>(from["coefficients"]));
+  if (kind == "product") return solve::product_operator(std::move(read));
+  internal_check(kind == "kronecker" && read.size() == 2, "no operator of kind ", kind);
+  return solve::kronecker_operator(std::move(read[0]), std::move(read[1]));
 }
 
-Columns columns_from_r(SEXP matrix, device::Device* home) {
-  const View view{nullptr, Rf_nrows(matrix), Rf_ncols(matrix), resident(matrix)};
-  if (home && view.kept && has_copy(view, *home))
-    return {home, device::address<double>(kept_copy(view, home)), view.rows, view.columns};
-  const Columns here(as<Block>(matrix));
-  return home ? here.sent_to(home) : here;
-}
-
-RObject columns_to_r(Columns columns) {
-  if (!columns.device()) return wrap(columns.block());
-  const RObject made = resident_vector(REALSXP, columns.size());
-  make_matrix(made, columns.rows(), columns.cols());
-  const int number = columns.device()->number();  // asked first: what is given away has no device any more
-  resident(made)->copies[number] = columns.given_away();
-  return made;
-}
-
-// Begins to compile what products will need, where they are a GPU's.
-// [[Rcpp::export(rng = false)]]
-void r_expect_products(List description) {
-  const auto op = operator_from_r(description, [](double) { poll_interrupt(); });
-  if (device::Device* const home = op->home()) home->expect(solve::column_kernels());
-}
-
-namespace {
-
-// Products side by side, as many of each column as of any other, times numbers of the rows that each column has, added
-// up over columns.
+// Products side by side, as many of each column, times the column's numbers of rows, added up over columns.
 Columns added_by_rows(const Columns& products, const Block& numbers, int threads) {
   user_check(numbers.allFinite(), Fault::value, "the numbers of rows that products are multiplied by must be finite");
   const solve::Index each = numbers.cols() ? products.cols() / numbers.cols() : 0;
@@ -147,31 +112,14 @@ Columns added_by_rows(const Columns& products, const Block& numbers, int threads
   return sums;
 }
 
-}  // namespace
-
-// The product of an operator with a matrix. With `stay` it is left on the device that the operator is at home on; with
-// `by`, numbers of rows for each column, it is the sum over columns of products times these.
-// [[Rcpp::export(rng = false)]]
-RObject r_operator_product(List description, SEXP x, bool stay = false, SEXP by = R_NilValue) {
-  const auto product = [&]() -> RObject {
-    const Given nothing;
-    RHost host(nothing, {});
-    const auto op = operator_from_r(description, [&](double share) { host.poll(share); });
-    device::Device* const home = stay ? op->home() : nullptr;
-    const Columns columns = columns_from_r(x, home);
-    internal_check(op->columns == columns.rows(), "an operator of ", op->columns, " columns times ", columns.rows(),
-                   " rows");
-    Columns y;
-    op->multiply(columns, &y);
-    if (Rf_isNull(by)) return columns_to_r(std::move(y));
-    return columns_to_r(added_by_rows(y, as<Block>(by), threads_of(description)));
-  };
-  return with_second_try(product);
+// The numbers of a matrix on a device, where they may lie already; null: on the host.
+Columns columns_from_r(SEXP matrix, device::Device* home) {
+  const View view{nullptr, Rf_nrows(matrix), Rf_ncols(matrix), resident(matrix)};
+  if (home && view.kept && has_copy(view, *home))
+    return {home, device::address<double>(kept_copy(view, home)), view.rows, view.columns};
+  const Columns here(as<Block>(matrix));
+  return home ? here.sent_to(home) : here;
 }
-
-// --- preconditioners ------------------------------------------------------------------------------------------------
-
-namespace {
 
 solve::EntriesPlan entries_plan(const List& from) {
   return {plan_behind(from["plan"]), operands_of({from["data"], from["operands"]}), as<int>(from["rows"]),
@@ -180,10 +128,53 @@ solve::EntriesPlan entries_plan(const List& from) {
 
 solve::Thin thin_from_r(const List& description) {
   if (landmarks_from_r(description).empty()) return {};
-  return {operator_from_r(description["from"], poll_r), operator_from_r(description["to"], poll_r)};
+  return {operator_from_r(description["from"], poll_r).op, operator_from_r(description["to"], poll_r).op};
 }
 
 }  // namespace
+
+ROperator operator_from_r(const List& description, const Poll& poll) {
+  OperatorReader reader{poll};
+  OperatorPointer op = reader.read(description);
+  return {std::move(op), reader.threads};
+}
+
+RObject columns_to_r(Columns columns) {
+  if (!columns.device()) return wrap(columns.block());
+  const RObject made = resident_vector(REALSXP, columns.size());
+  make_matrix(made, columns.rows(), columns.cols());
+  const int number = columns.device()->number();  // asked first: what is given away has no device any more
+  resident(made)->range = columns.kept()->range;
+  resident(made)->copies[number] = columns.given_away();
+  return made;
+}
+
+// Begins to compile what products will need, where they are a GPU's.
+// [[Rcpp::export(rng = false)]]
+void r_expect_products(ROperator matrix) {
+  if (device::Device* const home = matrix.op->home()) home->expect(solve::column_kernels());
+}
+
+// The product of an operator with a matrix. With `stay` it is left on the device that the operator is at home on; with
+// `by`, numbers of rows for each column, it is the sum over columns of products times these.
+// [[Rcpp::export(rng = false)]]
+RObject r_operator_product(List description, SEXP x, bool stay = false, SEXP by = R_NilValue) {
+  const auto product = [&]() -> RObject {
+    const Given nothing;
+    RHost host(nothing, {});
+    const ROperator matrix = operator_from_r(description, [&](double share) { host.poll(share); });
+    const Columns columns = columns_from_r(x, stay ? matrix.op->home() : nullptr);
+    internal_check(matrix.op->columns == columns.rows(), "an operator of ", matrix.op->columns, " columns times ",
+                   columns.rows(), " rows");
+    Columns y;
+    matrix.op->multiply(columns, &y);
+    if (!Rf_isNull(by)) y = added_by_rows(y, as<Block>(by), matrix.threads);
+    return columns_to_r(std::move(y));
+  };
+  return with_second_try(product);
+}
+
+// --- preconditioners ------------------------------------------------------------------------------------------------
 
 RowIndices landmarks_from_r(const List& description) { return as<RowIndices>(description["landmarks"]); }
 
@@ -192,28 +183,25 @@ solve::ConditioningSets neighbours_from_r(const List& description) {
   solve::ConditioningSets neighbours{as<RowIndices>(description["order"]), {}, {}};
   for (const double place : as<RowIndices>(description["sequence"]))
     neighbours.sequence.push_back(static_cast<int>(place) - 1);
-  neighbours.at.resize(at.nrow(), at.ncol());
-  for (R_xlen_t k = 0; k < at.size(); ++k) neighbours.at.data()[k] = at[k] == NA_INTEGER ? -1 : at[k] - 1;
+  const auto place = [](int number) { return number == NA_INTEGER ? -1 : number - 1; };
+  neighbours.at = Eigen::Map<const solve::Slots>(at.begin(), at.nrow(), at.ncol()).unaryExpr(place);
   return neighbours;
 }
 
-solve::Preconditioner* preconditioner_behind(SEXP pointer) {
-  if (Rf_isNull(pointer)) return nullptr;
+List description_behind(SEXP pointer) { return List(held_by(pointer)); }
+
+RPreconditioner::RPreconditioner(SEXP pointer) {
+  if (Rf_isNull(pointer)) return;
   internal_check(TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrAddr(pointer), "a preconditioner of another session");
-  auto* const found = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
-  found->bind(thin_from_r(description_behind(pointer)));
-  return found;
+  description = description_behind(pointer);
+  object = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(pointer));
+  object->bind(thin_from_r(description));
 }
 
-List description_behind(SEXP pointer) {
-  return List(R_ExternalPtrProtected(R_WeakRefValue(R_ExternalPtrProtected(pointer))));
-}
-
-// Puts a preconditioner behind a pointer: low rank and a diagonal where there is a `shift`, else landmarks and
-// neighbours. Its description goes with the pointer, but into no file: pointer -> weak reference, which is not saved ->
-// pointer, since R_MakeWeakRef duplicates a shared value -> description.
+// Puts a preconditioner behind a pointer, a new one or one that was saved and loaded: low rank and a diagonal where
+// there is a `shift`, else landmarks and neighbours. Its description goes with the pointer, but into no file.
 // [[Rcpp::export(rng = false)]]
-SEXP r_preconditioner(List description) {
+SEXP r_preconditioner(List description, SEXP empty = R_NilValue) {
   auto entries = as<solve::Entries>(description["entries"]);
   const auto ridge = as<Vector>(description["ridge"]);
   const RowIndices landmarks = landmarks_from_r(description);
@@ -227,21 +215,11 @@ SEXP r_preconditioner(List description) {
     made = solve::landmark_vecchia_preconditioner(&entries, landmarks, neighbours_from_r(description), ridge,
                                                   thin.to ? thin.to->home() : nullptr, threads, poll_r);
   }
-  const XPtr<solve::Preconditioner> pointer(made.release(), true);
-  const Shield<SEXP> holder(R_MakeExternalPtr(nullptr, R_NilValue, description));
-  R_SetExternalPtrProtected(pointer, R_MakeWeakRef(pointer, holder, R_NilValue, FALSE));
+  const Shield<SEXP> pointer(Rf_isNull(empty) ? R_MakeExternalPtr(nullptr, R_NilValue, R_NilValue) : empty);
+  hold(pointer, description, pointer);
+  R_SetExternalPtrAddr(pointer, made.release());
+  R_RegisterCFinalizer(pointer, forget<solve::Preconditioner>);
   return pointer;
-}
-
-// A pointer that was saved and loaded has what another one had that was made in its place.
-// [[Rcpp::export(rng = false)]]
-void r_take_place(SEXP empty, SEXP made) {
-  const XPtr<solve::Preconditioner> filled(made);
-  const Shield<SEXP> holder(R_WeakRefValue(R_ExternalPtrProtected(made)));
-  R_SetExternalPtrAddr(empty, filled.get());
-  R_ClearExternalPtr(made);
-  R_SetExternalPtrProtected(empty, R_MakeWeakRef(empty, holder, R_NilValue, FALSE));
-  XPtr<solve::Preconditioner>(empty).setDeleteFinalizer();
 }
 
 // Gives pages of the heap back that hold nothing, where the C library can.
@@ -308,7 +286,8 @@ namespace Rcpp {
 
 template <>
 kernweave::ROperator as(SEXP description) {
-  return {kernweave::operator_from_r(description, kernweave::poll_r), kernweave::threads_of(description)};
+  if (Rf_isNull(description)) return {};
+  return kernweave::operator_from_r(List(description), kernweave::poll_r);
 }
 
 template <>
@@ -316,30 +295,6 @@ kernweave::solve::Entries as(SEXP description) {
   const List from(description);
   return {kernweave::entries_plan(from["block"]), kernweave::entries_plan(from["pairs"]),
           kernweave::settings_from_r(from["settings"]), kernweave::poll_r};
-}
-
-template <>
-kernweave::Block as(SEXP matrix) {
-  const NumericMatrix numbers(matrix);
-  return Eigen::Map<const kernweave::Block>(numbers.begin(), numbers.nrow(), numbers.ncol());
-}
-
-template <>
-SEXP wrap(const kernweave::Block& block) {
-  NumericMatrix matrix(static_cast<int>(block.rows()), static_cast<int>(block.cols()));
-  std::copy(block.data(), block.data() + block.size(), matrix.begin());
-  return matrix;
-}
-
-template <>
-kernweave::Vector as(SEXP numbers) {
-  const NumericVector vector(numbers);
-  return Eigen::Map<const kernweave::Vector>(vector.begin(), vector.size());
-}
-
-template <>
-SEXP wrap(const kernweave::Vector& vector) {
-  return NumericVector(vector.data(), vector.data() + vector.size());
 }
 
 }  // namespace Rcpp

@@ -1,5 +1,4 @@
-// An ALTREP class for each type: the numbers are fetched once, and forgotten on the device when somebody may write
-// here.
+// An ALTREP class for each type: numbers are fetched once, and forgotten on the device when somebody may write here.
 #include "border.hpp"
 
 #include <R_ext/Altrep.h>

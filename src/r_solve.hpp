@@ -7,26 +7,21 @@
 
 namespace kernweave {
 
-using solve::Block;
-using solve::Columns;
-using solve::RowIndices;
-using solve::Vector;
+using solve::Block, solve::Columns, solve::RowIndices, solve::Vector;
 
-// Makes the operator of a description: nested lists of (kind, ...), plain data but for the plans of lazy tensors. The
-// data of the description must outlive the operator.
-solve::OperatorPointer operator_from_r(const List& description, const solve::Poll& poll);
-
-// An operator as an argument of a door; the most threads of its lazy tensors.
+// An operator as an argument of a door, null for R's NULL; the most threads of its lazy tensors.
 struct ROperator {
-  solve::OperatorPointer op;
-  int threads;
+  solve::OperatorPointer op{};
+  int threads = 1;
 
   solve::Operator* get() const { return op.get(); }
   solve::Limits limits(double tol, int most) const { return {tol, most, threads}; }
 };
 
-// The numbers of a matrix on a device, where they may lie already; null: on the host.
-Columns columns_from_r(SEXP matrix, device::Device* home);
+// Makes the operator of a description: nested lists of (kind, ...), plain data but for the plans of lazy tensors. The
+// data of the description must outlive the operator.
+ROperator operator_from_r(const List& description, const solve::Poll& poll);
+
 // A matrix whose numbers stay where they are, be it on a device.
 RObject columns_to_r(Columns columns);
 
@@ -34,8 +29,18 @@ RowIndices landmarks_from_r(const List& description);
 solve::ConditioningSets neighbours_from_r(const List& description);
 
 List description_behind(SEXP preconditioner);
-// Ready for a call: its products read the data as they lie now. Null for R's NULL.
-solve::Preconditioner* preconditioner_behind(SEXP pointer);
+
+// A preconditioner ready for a call: its products read the data as they lie now. Null for R's NULL.
+struct RPreconditioner {
+  RPreconditioner(SEXP pointer);
+
+  solve::Preconditioner* object = nullptr;
+  List description{};
+
+  solve::Preconditioner* get() const { return object; }
+  solve::Preconditioner* operator->() const { return object; }
+  explicit operator bool() const { return object != nullptr; }
+};
 
 }  // namespace kernweave
 
@@ -45,13 +50,24 @@ template <>
 kernweave::ROperator as(SEXP description);
 template <>
 kernweave::solve::Entries as(SEXP description);
+
 template <>
-kernweave::Block as(SEXP matrix);
+inline kernweave::Block as(SEXP matrix) {
+  const NumericMatrix numbers(matrix);
+  return Eigen::Map<const kernweave::Block>(numbers.begin(), numbers.nrow(), numbers.ncol());
+}
 template <>
-SEXP wrap(const kernweave::Block& block);
+inline SEXP wrap(const kernweave::Block& block) {
+  return NumericMatrix(static_cast<int>(block.rows()), static_cast<int>(block.cols()), block.data());
+}
 template <>
-kernweave::Vector as(SEXP numbers);
+inline kernweave::Vector as(SEXP numbers) {
+  const NumericVector vector(numbers);
+  return Eigen::Map<const kernweave::Vector>(vector.begin(), vector.size());
+}
 template <>
-SEXP wrap(const kernweave::Vector& vector);
+inline SEXP wrap(const kernweave::Vector& vector) {
+  return NumericVector(vector.data(), vector.data() + vector.size());
+}
 
 }  // namespace Rcpp

@@ -1,6 +1,5 @@
 // The border to R, compiled as one: what its files include takes the compiler longer than what they say.
 #include "r_arrays.cpp"
-#include "r_axes.cpp"
 #include "r_call.cpp"
 #include "r_data.cpp"
 #include "r_device.cpp"
@@ -16,7 +15,6 @@
 #include "r_resident.cpp"
 #include "r_solve.cpp"
 #include "r_sorted.cpp"
-#include "r_tables.cpp"
 
 // Rcpp's wrappers are compiled in the doors' own namespace, and hand the failures of a door to R. RcppEigen's header
 // counts as read: it takes the compiler long, and no wrapper asks for it.

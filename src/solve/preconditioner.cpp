@@ -180,6 +180,8 @@ class LandmarkVecchia : public Preconditioner {
   WeightedPairs pairs(Index from, Index count, device::Device* home) const {
     WeightedPairs found;
     pairs_.list_weighed(pairs_.starts(from, count), home, &found.rows, &found.columns, &found.weights);
+    const ValueRange points{1, static_cast<double>(rank() + factor_.points())};
+    if (home) found.rows.kept()->range = found.columns.kept()->range = points;
     return found;
   }
 

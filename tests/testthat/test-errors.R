@@ -280,7 +280,7 @@ test_that("damaged objects are internal failures, not crashes", {
   wrong_axis$formula$attributes <- 3L
   class(wrong_axis) <- "lazy_tensor"
   expect_error(as.matrix(asS4(wrong_axis)), class = "kernweave_error_internal")
-  expect_error(kernweave:::r_run(new("externalptr"), list(), list(), c(1, 1), list(), NULL),
+  expect_error(kernweave:::r_run(list(plan = new("externalptr"))),
                class = "kernweave_error_internal")
   expect_error(kernweave:::scatter_rows(matrix(1, 2, 1), c(1, 9), 2), class = "kernweave_error_index")
 })

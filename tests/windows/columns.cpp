@@ -67,9 +67,9 @@ Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp
   namespace solve = solve;
   const solve::Poll poll = [](double) {};
   device::Device* const home = device_of(number);
-  Lodger op(operator_from_r(matrix, poll), home);
+  Lodger op(operator_from_r(matrix, poll).op, home);
   auto* const p = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(preconditioner));
-  p->bind({operator_from_r(thin["from"], poll), operator_from_r(thin["to"], poll)});
+  p->bind({operator_from_r(thin["from"], poll).op, operator_from_r(thin["to"], poll).op});
   const solve::Block sides = Rcpp::as<Block>(b), from = Rcpp::as<Block>(start);
   const auto solution = solve::conjugate_gradients(&op, p, sides, from, {1e-9, 500, 2}, poll);
   const auto split = solve::split_operator(&op, p);

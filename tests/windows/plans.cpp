@@ -72,7 +72,8 @@ std::string for_all_variants(const Plan& plan, const Sizes& sizes, Text text) {
 // Shows a reduction's plan, and the form that each engine gives the plan at n x n points, as text: for tools/replay.R.
 Rcpp::CharacterVector replay(Rcpp::List outputs, Rcpp::List extents, Rcpp::List options, double n) {
   Formulas formulas;
-  const Plan whole = lower(job_from_r(outputs, extents, options, &formulas), nullptr);
+  options["outputs"] = outputs, options["extents"] = extents, options["allowed"] = R_NilValue;
+  const Plan whole = lower(job_from_r(options, &formulas), nullptr);
   const std::int64_t points = static_cast<std::int64_t>(n);
   const Sizes sizes{points, points, {}};
   std::string cpu, cuda, script, price;

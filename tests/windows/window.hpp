@@ -28,24 +28,22 @@ struct Call<function> {
   static constexpr int count = sizeof...(Args);
 
   static SEXP from_r(SEXP given) {
-    BEGIN_RCPP
-    SEXP numbered[sizeof...(Args) + 1];
-    for (SEXP* at = numbered; given = CDR(given), given != R_NilValue;) *at++ = CAR(given);
-    return on(numbered, std::index_sequence_for<Args...>());
-    END_RCPP
+    return called_from_r([&] {
+      SEXP numbered[sizeof...(Args) + 1];
+      for (SEXP* at = numbered; given = CDR(given), given != R_NilValue;) *at++ = CAR(given);
+      return on(numbered, std::index_sequence_for<Args...>());
+    });
   }
 
  private:
   template <std::size_t... k>
   static SEXP on(const SEXP* args, std::index_sequence<k...>) {
-    return at_border([&]() -> SEXP {
-      if constexpr (std::is_void_v<Value>) {
-        function(Rcpp::as<Args>(args[k])...);
-        return R_NilValue;
-      } else {
-        return Rcpp::Shield<SEXP>(Rcpp::wrap(function(Rcpp::as<Args>(args[k])...)));
-      }
-    });
+    if constexpr (std::is_void_v<Value>) {
+      function(Rcpp::as<Args>(args[k])...);
+      return R_NilValue;
+    } else {
+      return Rcpp::Shield<SEXP>(Rcpp::wrap(function(Rcpp::as<Args>(args[k])...)));
+    }
   }
 };
 
