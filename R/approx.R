@@ -233,7 +233,7 @@ check_is_of_distance <- function(plan, argument) {
 plan_as_written <- function(K) {
   R <- reduction(lazy_set(K, device = "reference", precision = "float64"), "sum", index = "j", call = FALSE)
   ready <- prepared(R)
-  list(plan = ready$plan, data = operand_data(ready), operands = ready$operands)
+  list(plan = ready$plan, data = operand_data(ready$operands), operands = ready$operands)
 }
 
 threads_of <- function(K) call_options(K$settings)$threads %or% 0L

@@ -62,8 +62,9 @@ may_be_compiled <- function(options) options$device != "cpu" && "gpu" %in% r_dev
 product_plan <- function(K, width) {
   by <- if (width(K) > 1 && width > 1) "TensorProd" else "Mult"
   ready <- prepared(waiting_product(K, as.integer(width), by = by))
-  list(width = as.integer(width), components = width(K), plan = ready$plan, operands = ready$operands,
-       data = replace(ready$data, ready$waits, 0), vector = ready$waits - 1L)
+  data <- operand_data(ready$operands, given = list(0))
+  list(width = as.integer(width), components = width(K), plan = ready$plan, operands = ready$operands, data = data,
+       vector = waiting_places(ready$operands) - 1L)
 }
 
 operator_product <- function(op, v) {

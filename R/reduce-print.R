@@ -298,7 +298,7 @@ explain.lazy_reduction <- function(x, cuda = FALSE, code = FALSE, order = NULL, 
   refuse_batches_of(x, "explain()")
   chosen <- call_options(x$settings)
   job <- job_of(x, chosen)
-  call <- if (!length(free_operands(x))) engine_call(x, prepared(x), operand_data(prepared(x)), chosen)
+  call <- if (!length(free_operands(x))) engine_call(x, prepared(x), operand_data(prepared(x)$operands), chosen)
   plan <- r_explain(job, call, isTRUE(cuda))
   extent <- if (!is.null(call$pairs)) extent_of_call(x, call$data, call$operands)
   written <- c(format(x, digits = 15), if (!is.null(x$axes)) roles_text(x$axes))

@@ -20,9 +20,8 @@ formulas_of <- function(outputs) {
   found[!vapply(found, is.null, NA)]
 }
 
-# The plan, its operands in order, whether one of them has a history, their data, and the places of those that wait for
-# data. Made again where an option has changed: options that have not are the same object, and the engine knows its
-# plans.
+# The plan, its operands in order, and whether one of them has a history. Made again where an option has changed:
+# options that have not are the same object, and the engine knows its plans.
 prepared <- function(R, options = call_options(R$settings)) {
   cache <- R$cache
   ready <- cache$ready
@@ -30,8 +29,6 @@ prepared <- function(R, options = call_options(R$settings)) {
   ready <- r_prepare(job_of(R, options))
   refuse_named_axes(ready$operands)
   ready$bearing <- any(vapply(ready$operands, is_bearing, NA))
-  ready$data <- lapply(ready$operands, `[[`, "data")
-  ready$waits <- which(vapply(ready$operands, function(operand) is.null(operand$data) && is.null(operand$from), NA))
   ready$options <- options
   cache$ready <- ready
   ready
@@ -54,7 +51,7 @@ expect_run <- function(R) {
   options <- call_options(R$settings)
   if (!is.null(R$pairs) || !may_be_compiled(options)) return(invisible())
   ready <- prepared(R, options)
-  r_expect(engine_call(R, ready, operand_data(ready), options))
+  r_expect(engine_call(R, ready, operand_data(ready$operands), options))
 }
 
 # Reduces data of all operands, or `given` data of some operands, by default of those that wait for data, and the other
@@ -69,7 +66,7 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
   ready <- prepared(R, options)
   if (is.null(data)) {
     if (ready$bearing && !length(given)) return(as_results(R, lapply(members_of(R), reduction_node)))
-    data <- operand_data(ready, given_for, given, known)
+    data <- operand_data(ready$operands, given_for, given, known)
   }
   call <- engine_call(R, ready, data, options, owners %or% ready$operands)
   run <- function() {
@@ -108,21 +105,26 @@ without_column <- function(result, at = length(dim(result))) {
 
 # Data of each operand: its own, or what is given for it, or what a reduction computes for it. `known` keeps what has
 # been computed: several may read it.
-operand_data <- function(ready, given_for = list(), given = list(), known = NULL) {
-  data <- ready$data
+operand_data <- function(operands, given_for = list(), given = list(), known = NULL) {
+  data <- lapply(operands, `[[`, "data")
   if (length(given_for)) {
-    places <- match_operands(ready$operands, given_for)
+    places <- match_operands(operands, given_for)
     here <- !is.na(places)
     data[here] <- given[places[here]]
-  } else if (length(given)) data[ready$waits] <- given
+  } else if (length(given)) data[waiting_places(operands)] <- given
   for (k in seq_along(data)) {
     if (!is.null(data[[k]])) next
-    operand <- ready$operands[[k]]
+    operand <- operands[[k]]
     if (is.null(operand$from)) abort("no_data", "`", operand$name, "` is a placeholder and has no data")
     known <- known %or% new.env(parent = emptyenv())
     data[[k]] <- saved_value(operand$from, given_for, given, known)
   }
   data
+}
+
+# The places of operands that wait for data.
+waiting_places <- function(operands) {
+  which(vapply(operands, function(operand) is.null(operand$data) && is.null(operand$from), NA))
 }
 
 # A part of the result of a forward pass, kept for its gradient.

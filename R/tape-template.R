@@ -102,6 +102,6 @@ plain_run <- function(template, values, owners) {
     if (!is.double(x)) storage.mode(x) <- "double"
     x
   })
-  data <- operand_data(ready, template$inputs, values)
+  data <- operand_data(ready$operands, template$inputs, values)
   run_reduction(template$reduction, data = data, owners = owners[match_operands(ready$operands, template$inputs)])
 }

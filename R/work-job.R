@@ -42,7 +42,7 @@ whole_by_rows <- function(R) {
   if (length(free)) abort("no_data", "the reduction waits for `", free[[1]]$name, "`; here it has all its data")
   options <- call_options(R$settings)
   ready <- prepared(R, options)
-  call <- engine_call(R, ready, operand_data(ready), options)
+  call <- engine_call(R, ready, operand_data(ready$operands), options)
   decided <- r_decide(call)
   if (decided$grain == 0 || decided$folded) {
     abort("unsupported", "this reduction cannot be dealt out by rows", if (nzchar(decided$why %or% "")) ": ",

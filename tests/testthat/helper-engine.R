@@ -14,7 +14,7 @@ through <- function(name, ...) {
 # The plan and the operands that a reduction is run with, and the data of the operands.
 prepared_for <- function(R) kernweave:::prepared(R)
 plan_behind <- function(R) prepared_for(R)$plan
-data_for <- function(ready) kernweave:::operand_data(ready)
+data_for <- function(ready) kernweave:::operand_data(ready$operands)
 
 devices_here <- function() kernweave:::r_devices()
 gpu_report <- function() kernweave:::r_gpu_report()
