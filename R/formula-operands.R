@@ -21,17 +21,16 @@ new_operand <- function(name, axis, width, kind, data = NULL, from = NULL, liter
 # across, but an environment once. Their `data` ask that environment. Short vectors are not worth it.
 share_data <- function(operand, fellow) {
   if (is.null(fellow)) return(invisible())
+  ask_for_data <- function(operand, ask) {
+    rm("data", envir = operand)
+    makeActiveBinding("data", ask, operand)
+  }
   if (!bindingIsActive("data", fellow)) {
     common <- new.env(hash = FALSE, parent = emptyenv())
     common$data <- fellow$data
     ask_for_data(fellow, as.function(list(quote(data)), common))
   }
   ask_for_data(operand, activeBindingFunction("data", fellow))
-}
-
-ask_for_data <- function(operand, ask) {
-  rm("data", envir = operand)
-  makeActiveBinding("data", ask, operand)
 }
 
 # An operand with the value that its data were read off.
@@ -215,10 +214,10 @@ check_numbers <- function(x, argument) {
   if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; see lazy_complex() for what is defined")
   numbers <- (is.numeric(x) || is.logical(x)) && !is.factor(x) && !inherits(x, c("integer64", "dist"))
   if (!numbers) abort("input", "`", argument, "` must be numeric, not ", describe(x), numbers_instead(x, argument))
-  if (is.double(x)) return(list(values = unclass_keep_dim(x), kind = "real"))
+  values <- if (is.object(x)) array_or_vector(unclass(x)) else x  # a table and its like are their numbers
+  if (is.double(x)) return(list(values = values, kind = "real"))
   kind <- if (is.logical(x)) "logical" else "integer"
   if (kind == "logical" && anyNA(x)) kind <- "integer"  # a logical formula knows no NA
-  values <- unclass_keep_dim(x)
   storage.mode(values) <- "double"
   list(values = values, kind = kind)
 }
@@ -240,8 +239,7 @@ numbers_instead <- function(x, argument) {
   sprintf(remedies, if (make.names(argument) == argument) argument else "x")
 }
 
-# A table and its like are their numbers; an unclassed array is not copied.
-unclass_keep_dim <- function(x) if (is.object(x)) array_or_vector(unclass(x)) else x
+# An unclassed array is not copied.
 array_or_vector <- function(x) {
   attributes(x) <- attributes(x)[intersect(c("dim", "dimnames", "names"), names(attributes(x)))]
   x

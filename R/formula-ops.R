@@ -264,20 +264,17 @@ summary_arguments <- function(fn, args) {
     settings$index <- others[[1]]
   } else if (length(others)) {
     other <- if (is.numeric(others[[1]]) && length(others[[1]]) == 1) format(others[[1]]) else "G"
-    abort("input", fn, "() reduces a single formula: ", pairs_instead(fn, written_name(), other))
+    one <- written_name()
+    two <- paste0("(", one, ", ", other, ")")
+    abort("input", fn, "() reduces a single formula: ", switch(fn,
+      sum = "add the sum of each", prod = "multiply the product of each", range = "take the range of each",
+      min = paste0("min2", two, " is the smaller of two at each pair"),
+      max = paste0("max2", two, " is the larger of two at each pair"),
+      any = paste0("`", one, " | ", other, "` joins two tests at each pair"),
+      all = paste0("`", one, " & ", other, "` joins two tests at each pair")
+    ))
   }
   list(F = args[[1]], settings = settings)
-}
-
-pairs_instead <- function(fn, one, other) {
-  two <- paste0("(", one, ", ", other, ")")
-  switch(fn,
-    sum = "add the sum of each", prod = "multiply the product of each", range = "take the range of each",
-    min = paste0("min2", two, " is the smaller of two at each pair"),
-    max = paste0("max2", two, " is the larger of two at each pair"),
-    any = paste0("`", one, " | ", other, "` joins two tests at each pair"),
-    all = paste0("`", one, " & ", other, "` joins two tests at each pair")
-  )
 }
 
 # Refuses settings without an index: nothing is reduced, and nothing can be set.

@@ -120,9 +120,6 @@ told_labels <- function(labels) {
   names <- c(scale.mean = "scale", turn.a = "ratio", turn.b = "angle")
   unname(ifelse(labels %in% names(names), names[labels], labels))
 }
-told_bounds <- function(labels) {
-  unique(c(told_labels(labels), if (any(grepl("^turn[.]", labels))) c("scale", "ratio", "angle")))
-}
 
 # Covariances of the logarithms of scale and ratio and of the angle, in degrees, by the delta method.
 told_covariances <- function(V, values) {

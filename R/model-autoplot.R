@@ -18,22 +18,6 @@
 #' ggplot2::autoplot(fit) + ggplot2::theme_minimal()
 NULL
 
-autoplot_picture <- function(object, ...) {
-  picture <- plot_data(object, ...)
-  drawn <- ggplot2::ggplot()
-  for (kind in names(picture$layers)) drawn <- drawn + geoms[[kind]](picture$layers[[kind]])
-  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = picture$glab,
-                                fill = picture$zlab %or% picture$glab)
-  for (axis in c("x", "y")) {
-    scale <- getExportedValue("ggplot2", paste0("scale_", axis, "_continuous"))
-    texts <- picture$ticks[[axis]]
-    at <- which(nzchar(texts))
-    if (length(at)) drawn <- drawn + scale(breaks = at, labels = texts[at])
-    if (grepl(axis, picture$log)) drawn <- drawn + scale(trans = "log10")
-  }
-  drawn
-}
-
 # Columns of a layer under the names ggplot2 has for them, and others that are said.
 drawn_by <- function(d, ...) {
   columns <- intersect(c("x", "y", "xmin", "xmax", "ymin", "ymax", "xend", "yend"), names(d))
@@ -78,42 +62,32 @@ geoms <- list(
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
-autoplot.kernweave_fit <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.kernweave_test <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.kernweave_nn <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.marginal_effects <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.kmeans_fit <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.dbscan_fit <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.silhouette_widths <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.permanova <- function(object, ...) autoplot_picture(object, ...)
-
-#' @rdname autoplot-fits
-#' @exportS3Method ggplot2::autoplot
-autoplot.sinkhorn <- function(object, ...) autoplot_picture(object, ...)
+#' @rawNamespace S3method(ggplot2::autoplot, kernweave_test, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, kernweave_nn, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, marginal_effects, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, kmeans_fit, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, dbscan_fit, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, silhouette_widths, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, permanova, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, sinkhorn, autoplot.kernweave_fit)
+autoplot.kernweave_fit <- function(object, ...) {
+  picture <- plot_data(object, ...)
+  drawn <- ggplot2::ggplot()
+  for (kind in names(picture$layers)) drawn <- drawn + geoms[[kind]](picture$layers[[kind]])
+  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = picture$glab,
+                                fill = picture$zlab %or% picture$glab)
+  for (axis in c("x", "y")) {
+    scale <- getExportedValue("ggplot2", paste0("scale_", axis, "_continuous"))
+    texts <- picture$ticks[[axis]]
+    at <- which(nzchar(texts))
+    if (length(at)) drawn <- drawn + scale(breaks = at, labels = texts[at])
+    if (grepl(axis, picture$log)) drawn <- drawn + scale(trans = "log10")
+  }
+  drawn
+}
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
 autoplot.kernweave_variogram <- function(object, ...) {
-  autoplot_picture(object, ...) + ggplot2::labs(size = "pairs", colour = "direction")
+  autoplot.kernweave_fit(object, ...) + ggplot2::labs(size = "pairs", colour = "direction")
 }

@@ -133,7 +133,12 @@ kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
   weights <- check_mass(weights, nrow(x))
   if (missing(centers)) abort("input", "`centers` is not given: a number of clusters, or a matrix of centres")
   number <- length(centers) == 1 && !is.data.frame(centers)
-  centers <- if (number) as.vector(centers) else check_centers(centers, x, inputs)
+  if (number) centers <- as.vector(centers)
+  else {
+    centers <- strip_term(check_complete(points_like(centers, inputs, "centers"), "centers"))
+    match_width(centers, ncol(x), "`x` has", argument = "centers")
+    if (anyDuplicated(centers)) abort("data", "`centers`: row ", anyDuplicated(centers), " is there already")
+  }
   if (all(weights > 0)) found <- kmeans_of(x, centers, iter.max, nstart, weights)
   else {
     # Points of weight 0 take no part, and are put into the clusters of the others.
@@ -161,25 +166,6 @@ kmeans_of <- function(x, centers, iter.max, nstart, weights) {
   found[[which.min(vapply(found, `[[`, 0, "tot.withinss"))]]
 }
 
-check_mass <- function(weights, n) {
-  if (is.null(weights)) return(NULL)
-  if (!is.numeric(weights) || length(weights) != n) {
-    abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights))
-  }
-  if (!all(is.finite(weights) & weights >= 0)) abort("value", "`weights` must be finite and not negative")
-  if (!any(weights > 0)) abort("value", "all `weights` are 0")
-  as.numeric(weights)
-}
-
-check_centers <- function(centers, x, like) {
-  centers <- strip_term(check_complete(points_like(centers, like, "centers"), "centers"))
-  if (ncol(centers) != ncol(x)) {
-    abort("shape", "`centers` has ", counted(ncol(centers), "column"), ", and `x` has ", ncol(x))
-  }
-  if (anyDuplicated(centers)) abort("data", "`centers`: row ", anyDuplicated(centers), " is there already")
-  centers
-}
-
 # k-means++: a point is the next centre with a probability like its squared distance from those chosen.
 spread_centers <- function(x, k, weights) {
   mass <- weights %or% rep(1, nrow(x))
@@ -198,15 +184,16 @@ weighted <- function(x, weights) if (is.null(weights)) x else weights * x
 lloyd <- function(work, centers, iter.max) {
   k <- nrow(centers)
   last <- nrow(work$massed)
+  sums_by <- function(cluster) index_add(matrix(0, last, k), cluster, work$massed, dim = 2)
   before <- 0L
   begin_work("kmeans_fit()", steps = iter.max)
   on.exit(end_work("kmeans_fit()"))
   for (iter in seq_len(iter.max)) {
     cluster <- as.vector(work$nearest(unname(centers)))
-    sums <- sums_by(work$massed, cluster, k)
+    sums <- sums_by(cluster)
     if (any(sums[last, ] == 0)) {
       cluster <- refill(cluster, rowSums((work$x - centers[cluster, , drop = FALSE])^2), k)
-      sums <- sums_by(work$massed, cluster, k)
+      sums <- sums_by(cluster)
     }
     step_work("kmeans_fit()")
     settled <- identical(cluster, before)
@@ -221,7 +208,6 @@ lloyd <- function(work, centers, iter.max) {
 }
 
 nearest_center <- function(x, centers) as.vector(argmin(sqdist(Vi(strip_term(x)), Vj(unname(centers)))))
-sums_by <- function(values, cluster, k) index_add(matrix(0, nrow(values), k), cluster, values, dim = 2)
 
 # A cluster without points takes the one that is farthest from its centre.
 refill <- function(cluster, far, k) {
@@ -259,10 +245,7 @@ predict.kmeans_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   x <- points_beside(newdata, object, "newdata")
-  if (ncol(x) != ncol(object$centers)) {
-    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the centres have ", ncol(object$centers),
-          row_hint(newdata, ncol(object$centers)))
-  }
+  match_width(x, ncol(object$centers), "the centres have", newdata)
   known <- rowSums(is.na(x)) == 0
   out <- rep(NA_integer_, nrow(x))
   if (any(known)) {
@@ -283,27 +266,29 @@ plot.kmeans_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 # Two columns as they are; of more, the first two principal components of the points, or of the centres alone.
 #' @export
 plot_data.kmeans_fit <- function(object, points = NULL, ...) {
-  centers <- unname(object$centers)
-  k <- nrow(centers)
-  at <- centers
-  if (!is.null(points)) at <- unname(strip_term(check_complete(points_beside(points, object, "y"), "y")))
-  group <- if (is.null(points)) seq_len(k) else unname(object$cluster)
-  if (nrow(at) != length(group) || ncol(at) != ncol(centers)) {
+  at <- if (is.null(points)) object$centers else check_complete(points_beside(points, object, "y"), "y")
+  group <- if (is.null(points)) seq_len(nrow(at)) else unname(object$cluster)
+  clusters_picture(at, group, object$centers, unname(object$centers))
+}
+
+# Draws points that have the columns of `like`, and centres if there are any.
+clusters_picture <- function(at, group, like, centers = matrix(0, 0, ncol(like))) {
+  at <- unname(strip_term(at))
+  if (nrow(at) != length(group) || ncol(at) != ncol(like)) {
     abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),
-          " and ", counted(ncol(centers), "column"))
+          " and ", counted(ncol(like), "column"))
   }
-  names <- colnames(object$centers) %or% paste0("x", seq_len(ncol(centers)))
-  if (ncol(at) > 2) {
-    main <- stats::prcomp(at)
-    centers <- stats::predict(main, centers)
-    names <- c("PC1", "PC2")
-    at <- cbind(main$x, 0)  # of one point there is one component
-    centers <- cbind(centers, 0)
-  } else if (ncol(at) == 1) {
+  names <- colnames(like) %or% paste0("x", seq_len(ncol(like)))
+  if (ncol(at) == 1) {
     at <- cbind(at, group)
-    centers <- cbind(centers, seq_len(k))
+    centers <- cbind(centers, seq_len(nrow(centers)))
     names <- c(names, "cluster")
+  } else if (ncol(at) > 2 && nrow(rbind(at, centers)) > 1) {
+    main <- stats::prcomp(at)
+    centers <- cbind(stats::predict(main, centers), numeric(nrow(centers)))
+    at <- cbind(main$x, 0)  # of one point there is one component
+    names <- c("PC1", "PC2")
   }
   picture(names[1], names[2], points = data.frame(x = at[, 1], y = at[, 2], group = factor(group)),
-          centres = data.frame(x = centers[, 1], y = centers[, 2]), glab = "cluster")
+          centres = if (nrow(centers)) data.frame(x = centers[, 1], y = centers[, 2]), glab = "cluster")
 }

@@ -150,12 +150,6 @@ by_likelihood <- function(object, what) {
 # Returns the environment where a fit's call finds its variables, as add1() of other fits does.
 fit_frame <- function(object, frame) if (is.null(object$formula)) frame else environment(object$formula)
 
-changed_trend <- function(object, change) {
-  change <- stats::as.formula(change)
-  if (length(change) == 2) change <- stats::as.formula(call("~", quote(.), change[[2]]))
-  stats::update.formula(object$trend$formula, change[-2])
-}
-
 call_of_trend <- function(object, change) {
   call <- kept_call(object)
   call$trend <- changed_trend(object, change)

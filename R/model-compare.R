@@ -203,9 +203,10 @@ likelihood_by_probes <- function(model, landmarks) {
 
 # A p-value where theory has one: list(p, note).
 by_theory <- function(small, large, found, df, seed) {
+  none <- function(...) list(p = NA_real_, note = paste0("no p-value, as ", ...))
   if (is_of_some(small) || is_of_some(large)) {
-    return(list(p = NA_real_, note = paste0("no p-value, as parameters were estimated on some of the rows, where the ",
-                                            "likelihood of all is not largest; estimate_on = Inf takes all")))
+    return(none("parameters were estimated on some of the rows, where the likelihood of all is not largest; ",
+                "estimate_on = Inf takes all"))
   }
   relation <- nesting(small, large)
   if (relation$kind == "exact") {
@@ -213,10 +214,9 @@ by_theory <- function(small, large, found, df, seed) {
     return(list(p = share_as_large(drawn, found$ratio),
                 note = "p-value from 10,000 draws of the exact null distribution"))
   }
-  if (relation$kind != "inside") return(list(p = NA_real_, note = paste0("no p-value, as ", relation$why)))
+  if (relation$kind != "inside") return(none(relation$why))
   if (isTRUE(found$se >= 0.5)) {
-    return(list(p = NA_real_, note = paste0("no p-value, as the standard error of L.Ratio is 0.5 or more; more ",
-                                            "`probes` of fit_control() would reduce it")))
+    return(none("the standard error of L.Ratio is 0.5 or more; more `probes` of fit_control() would reduce it"))
   }
   list(p = stats::pchisq(max(found$ratio, 0), df, lower.tail = FALSE))
 }

@@ -76,9 +76,6 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
             scored = c(list(observed = observed), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
 }
 
-# Returns the response of a fit: a factor, or a matrix of numbers.
-response_of <- function(fit) UseMethod("response_of")
-
 #' @export
 response_of.kernweave_fit <- function(fit) as.matrix(fit$fitted.values + fit$residuals)
 
@@ -173,22 +170,6 @@ predicted_rows.kernweave_fit <- function(part, fit, out) {
   found <- suppressMessages(predict(part, se.fit = TRUE))
   w <- (fit$weights %or% rep(1, nrow(fit$x)))[out]
   cbind(as.vector(found$fit), sqrt(as.vector(found$se.fit)^2 + part$sigma[1]^2 / w))
-}
-
-inputs_of_rows <- function(fit, rows, constant = NULL) {
-  x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
-  if (is.null(constant)) return(structure(x, term = attr(fit$x, "term")))
-  term <- attr(fit$x, "term")[!constant]
-  structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
-}
-
-# Fits the same model to some rows, as a model of points rather than of a formula, with what was chosen or, `again`,
-# with a new choice.
-refit_to <- function(fit, rows, again) UseMethod("refit_to")
-
-some_rows <- function(fit, rows) {
-  list(inputs = list(x = inputs_of_rows(fit, rows), names = fit$names), y = response_of(fit)[rows, , drop = FALSE],
-       weights = fit$weights[rows])
 }
 
 # --- print ----------------------------------------------------------------------------------------------------

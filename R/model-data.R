@@ -26,7 +26,14 @@ inputs_of_frame <- function(x, argument, levels = NULL) {
 
 # The columns of one variable.
 variable_columns <- function(v, name, levels = NULL) {
-  if (is.factor(v) || is.character(v)) return(level_columns(v, name, levels))
+  if (is.character(v)) v <- factor(v)
+  if (is.factor(v)) {
+    known <- levels %or% base::levels(v)
+    unseen <- setdiff(unique(as.character(v[!is.na(v)])), known)
+    if (length(unseen)) abort("data", "`", name, "` has the new level `", unseen[1], "`")
+    columns <- outer(match(as.character(v), known), seq_along(known), "==") / sqrt(2)
+    return(structure(columns, dimnames = list(names(v), paste0(name, known))))
+  }
   if (methods::is(v, "Matrix")) {
     if (length(v) > 1e6) message("`", name, "` becomes a dense matrix of ", count_text(length(v), "number"))
     v <- as.matrix(v)
@@ -42,17 +49,6 @@ variable_columns <- function(v, name, levels = NULL) {
   names <- colnames(columns) %or% paste0(name, seq_len(ncol(columns)))
   attributes(columns) <- list(dim = dim(columns), dimnames = list(rownames(columns), names))
   storage.mode(columns) <- "double"
-  columns
-}
-
-level_columns <- function(v, name, levels = NULL) {
-  if (is.character(v)) v <- factor(v)
-  known <- levels %or% base::levels(v)
-  unseen <- setdiff(unique(as.character(v[!is.na(v)])), known)
-  if (length(unseen)) abort("data", "`", name, "` has the new level `", unseen[1], "`")
-  codes <- match(as.character(v), known)
-  columns <- outer(codes, seq_along(known), "==") / sqrt(2)
-  dimnames(columns) <- list(names(v), paste0(name, known))
   columns
 }
 
@@ -241,7 +237,7 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
   right <- without_idle(sides$right, sides$terms)
   list(inputs = list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(right),
                      na.action = sides$dropped, names = names(right), weights = sides$weights,
-                     variables = sides$variables),
+                     variables = sides$variables, formula = formula),
        left = sides$left, beside = sides$beside)
 }
 
@@ -253,7 +249,13 @@ kept_frame <- function(sides, formula) {
     response <- formula[[2]]
     if (identical(response, quote(.))) response <- as.call(c(quote(cbind), lapply(names(sides$left), as.name)))
     values <- if (is.data.frame(sides$left)) as.matrix(sides$left) else sides$left
-    terms <- with_response(terms, response, values)
+    both <- stats::formula(terms)
+    both[2:3] <- list(response, both[[2]])
+    both <- stats::terms(both)
+    attr(both, "predvars") <- as.call(append(as.list(attr(terms, "predvars")), response, 1))
+    class <- stats::setNames(stats::.MFclass(values), deparse1(response))
+    attr(both, "dataClasses") <- c(class, attr(terms, "dataClasses"))
+    terms <- both
     stats::setNames(list(values), deparse1(response))
   }
   beside <- sides$beside[setdiff(names(sides$beside), c(names(left), names(sides$right)))]
@@ -263,20 +265,18 @@ kept_frame <- function(sides, formula) {
             terms = terms, na.action = sides$dropped)
 }
 
-# Terms of a right side, as they are of both.
-with_response <- function(terms, response, values) {
-  both <- stats::formula(terms)
-  both[2:3] <- list(response, both[[2]])
-  out <- stats::terms(both)
-  attr(out, "predvars") <- as.call(append(as.list(attr(terms, "predvars")), response, 1))
-  class <- stats::setNames(stats::.MFclass(values), deparse1(response))
-  attr(out, "dataClasses") <- c(class, attr(terms, "dataClasses"))
-  out
-}
-
 levels_of <- function(variables) {
   found <- lapply(variables, function(v) if (is.factor(v)) levels(v) else if (is.character(v)) sort(unique(v)))
   found[!vapply(found, is.null, NA)]
+}
+
+# Returns the record by which other points are recognised: `columns`, the names that the user gave or NULL; `names`,
+# given or made, one for each variable; `xlevels`.
+kept_of_points <- function(x) {
+  columns <- colnames(x)
+  names <- if (length(dim(x)) == 2 && ncol(x) > 1) paste0("x", seq_len(ncol(x))) else "x"
+  levels <- levels_of(if (is.data.frame(x)) x else list(x = x))
+  list(columns = columns, names = columns %or% names, xlevels = levels)
 }
 
 fit_matrix <- function(x, y = NULL) {
@@ -293,6 +293,64 @@ refuse_one_text <- function(x) {
   if (!is.character(x) || length(x) != 1) return(invisible())
   abort("input", "`x` is the text \"", x, "\", and ", if (grepl("~", x)) "a formula has no quotation marks"
         else "points are wanted: a matrix, a data frame or a vector")
+}
+
+check_mass <- function(weights, n) {
+  if (is.null(weights)) return(NULL)
+  if (!is.numeric(weights) || length(weights) != n) {
+    abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights))
+  }
+  if (!all(is.finite(weights) & weights >= 0)) abort("value", "`weights` must be finite and not negative")
+  if (!any(weights > 0)) abort("value", "all `weights` are 0")
+  as.numeric(weights)
+}
+
+# The weights of a fit, one for each row; rows of weight 0 take no part.
+fit_weights <- function(weights, n) {
+  if (is.null(weights)) return(NULL)
+  if (length(weights) == 1) weights <- rep(weights, n)
+  check_mass(weights, n)
+}
+
+# `families`: are there others than gaussian()?
+check_response <- function(y, n, families = FALSE) {
+  if (is.factor(y) || is.character(y)) {
+    classes <- length(unique(y[!is.na(y)]))
+    abort("input", "the response must be numbers, not ", describe(y), ": this is regression only",
+          if (families) "; family = binomial is for two classes",
+          if (families && classes != 2) paste0(", not ", classes, ", and knn_fit() for more"))
+  }
+  if (is.data.frame(y)) y <- as.matrix(y)
+  if (!is.numeric(y) && !is.logical(y)) {
+    abort("input", "the response must be numbers, not ", describe(y),
+          if (inherits(y, "formula")) "; a formula goes first, then the data")
+  }
+  if (NROW(y) != n) abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
+  y <- if (is.matrix(y)) y else matrix(y, ncol = 1)
+  storage.mode(y) <- "double"
+  check_complete(y, "response")
+}
+
+# Returns a function of some columns of what was found at places x: a vector where the response is one.
+of_responses <- function(found, x, names) {
+  function(columns) {
+    part <- found[, columns, drop = FALSE]
+    if (length(columns) == 1) part[, 1] else structure(part, dimnames = list(rownames(x), names))
+  }
+}
+
+# A vector where the response is one, with the names of the rows.
+as_response <- function(values, y, x) {
+  if (ncol(y) == 1) return(stats::setNames(as.vector(values), rownames(x)))
+  dimnames(values) <- list(rownames(x), colnames(y))
+  values
+}
+
+# "(37 rows with missing values left out)", of what na.action dropped; nothing where it dropped none.
+left_out_text <- function(dropped) {
+  if (length(dropped)) {
+    paste0("(", counted(format(length(dropped), big.mark = ","), "row"), " with missing values left out)\n")
+  }
 }
 
 # Constant columns say nothing: they are left out, by name, with a warning.

@@ -66,10 +66,6 @@ dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = 
             class = c("dbscan_fit", "dbscan_fast", "dbscan"))
 }
 
-# Squares are compared, without roots.
-squared <- function(metric) if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
-squared_eps <- function(metric, eps) if (metric$name == "euclidean") eps^2 else eps
-
 # The connected parts of what is within eps of each other, numbered by their first points. A label is the number of
 # some point of the same part, and never larger than one's own. A round gives each label the least label that its
 # points see, and follows these links to their ends; so parts grow together in pairs or more.
@@ -127,11 +123,7 @@ predict.dbscan_fit <- function(object, newdata = NULL, ...) {
   if (is.null(newdata)) return(object$cluster)
   like <- attr(object, "like")
   at <- points_like(place_numbers(newdata, like$places, "newdata"), like, "newdata")
-  wanted <- ncol(object$points)
-  if (ncol(at) != wanted) {
-    abort("shape", "`newdata` has ", counted(ncol(at), "column"), ", and the points ", wanted,
-          row_hint(newdata, wanted))
-  }
+  match_width(at, ncol(object$points), "the points", newdata)
   check_finite(at, "newdata")
   of_cores <- unname(object$cluster)[object$core]
   found <- at_complete(at, function(at) {
@@ -166,26 +158,9 @@ plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 # Two columns as they are; of more, the first two principal components.
 #' @export
 plot_data.dbscan_fit <- function(object, points = NULL, ...) {
-  at <- object$points
-  group <- unname(object$cluster)[object$core]
-  if (!is.null(points)) {
-    at <- check_complete(points_like(points, attr(object, "like"), "y"), "y")
-    group <- unname(object$cluster)
-  }
-  at <- unname(strip_term(at))
-  if (nrow(at) != length(group) || ncol(at) != ncol(object$points)) {
-    abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),
-          " and ", counted(ncol(object$points), "column"))
-  }
-  names <- colnames(object$points) %or% paste0("x", seq_len(ncol(at)))
-  if (ncol(at) == 1) {
-    at <- cbind(at, group)
-    names <- c(names, "cluster")
-  } else if (ncol(at) > 2 && nrow(at) > 1) {
-    at <- stats::prcomp(at)$x
-    names <- c("PC1", "PC2")
-  }
-  picture(names[1], names[2], points = data.frame(x = at[, 1], y = at[, 2], group = factor(group)), glab = "cluster")
+  at <- if (is.null(points)) object$points
+        else check_complete(points_like(points, attr(object, "like"), "y"), "y")
+  clusters_picture(at, unname(object$cluster)[if (is.null(points)) object$core else TRUE], object$points)
 }
 
 #' Local outlier factors

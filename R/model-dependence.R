@@ -61,7 +61,6 @@ hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, null
                               R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  null <- choice_of(null[1], c("moments", "permutation"), "null")
   hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, null, R, name)
 }
 
@@ -71,7 +70,6 @@ hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = ke
                               null = c("moments", "permutation"), R = 999, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  null <- choice_of(null[1], c("moments", "permutation"), "null")
   with_left_out(hsic_of(sets, kernel, kernel_y, null, R, deparse1(x)), sets$dropped)
 }
 
@@ -84,7 +82,7 @@ dcor_test <- function(x, ...) UseMethod("dcor_test")
 dcor_test.default <- function(x, y, exponent = 1, null = c("moments", "permutation"), R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  dcor_of(both_sets(x, if (!missing(y)) y), exponent, choice_of(null[1], c("moments", "permutation"), "null"), R, name)
+  dcor_of(both_sets(x, if (!missing(y)) y), exponent, null, R, name)
 }
 
 #' @rdname independence
@@ -93,7 +91,6 @@ dcor_test.formula <- function(x, data = NULL, exponent = 1, null = c("moments", 
                               subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  null <- choice_of(null[1], c("moments", "permutation"), "null")
   with_left_out(dcor_of(sets, exponent, null, R, deparse1(x)), sets$dropped)
 }
 
@@ -119,6 +116,7 @@ check_sets <- function(x, y, names = c("x", "y")) {
 }
 
 hsic_of <- function(sets, kernel, kernel_y, null, R, name) {
+  null <- choice_of(null[1], c("moments", "permutation"), "null")
   k <- test_kernel(kernel, sets$x)
   l <- test_kernel(kernel_y, sets$y)
   if (ignores_place(k)) sets$x <- near_origin(sets$x)
@@ -132,6 +130,7 @@ hsic_of <- function(sets, kernel, kernel_y, null, R, name) {
 }
 
 dcor_of <- function(sets, exponent, null, R, name) {
+  null <- choice_of(null[1], c("moments", "permutation"), "null")
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- lapply(sets[c("x", "y")], unit_points)
   found <- dependence(list(x = points$x$x, y = points$y$x), k, k, null, R)
@@ -165,19 +164,14 @@ dependence <- function(sets, k, l, null, R) {
     moved$plan$count <- check_replicates(R)
   }
   found <- if (discrete && max(unlist(codes)) <= most_labels) {
-    null_by_tables(numbers_of_labels(A, codes$x), numbers_of_labels(B, codes$y), codes$x, codes$y, moved$plan$count,
-                   unit / n)
+    firsts <- lapply(codes, function(labels) match(seq_len(max(labels)), labels))
+    null_by_tables(unname(as.matrix(A[firsts$x, firsts$x])), unname(as.matrix(B[firsts$y, firsts$y])), codes$x,
+                   codes$y, moved$plan$count, unit / n)
   } else if (asked && !discrete) {
     invariants <- lapply(centred, kernel_invariants)
     moments_null(sums[1], invariants[[1]], invariants[[2]], n, unit / n)
   } else in_unit(pair_permutations(sums[1] / n, list(A, B)[[moved$beside]], moved), unit)
   list(n = n, unit = unit, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
-}
-
-# Takes the rows and columns of the first point of each label from a matrix over points.
-numbers_of_labels <- function(A, labels) {
-  first <- match(seq_len(max(labels)), labels)
-  unname(as.matrix(A[first, first]))
 }
 
 # Chooses the side that is put in other orders: y, or x if only x has few orders, since many of its rows are alike.

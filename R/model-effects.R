@@ -159,19 +159,16 @@ contrast_effect <- function(fit, places, wanted, k, scale = NULL) {
 
 # Returns the rows with one level, or value, of a contrast (`high`) and with the other (`low`).
 contrast_ends <- function(fit, raw, row) {
+  high <- low <- raw
   if (row$high == "value") {
-    two <- range(fit$x[, row$column])
-    return(list(high = replace_column(raw, row$column, two[2]), low = replace_column(raw, row$column, two[1])))
+    low[, row$column] <- min(fit$x[, row$column])
+    high[, row$column] <- max(fit$x[, row$column])
+  } else {
+    term <- attr(fit$x, "term")
+    high[, term == term[row$column]] <- low[, term == term[row$column]] <- 0
+    high[, row$column] <- low[, row$base] <- 1 / sqrt(2)
   }
-  term <- attr(fit$x, "term")
-  none <- raw
-  none[, term == term[row$column]] <- 0
-  list(high = replace_column(none, row$column, 1 / sqrt(2)), low = replace_column(none, row$base, 1 / sqrt(2)))
-}
-
-replace_column <- function(x, column, value) {
-  x[, column] <- value
-  x
+  list(high = high, low = low)
 }
 
 with_tests <- function(out, fit, w, level, intercept) {

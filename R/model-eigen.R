@@ -49,9 +49,7 @@ kpca_fit.formula <- function(x, data = NULL, k = 2, kernel = "gaussian", center 
                               na.action = NULL, ...) {
   refuse_more(...)
   inputs <- formula_inputs(x, data, na.action, subset = substitute(subset), one_sided = TRUE)$inputs
-  fit <- kpca_of(inputs, k, kernel_spec(kernel), center, match.call())
-  fit$formula <- x
-  fit
+  kpca_of(inputs, k, kernel_spec(kernel), center, match.call())
 }
 
 kpca_of <- function(inputs, k, kernel, center, call) {

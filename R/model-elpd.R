@@ -43,16 +43,26 @@ elpd <- function(object, ...) UseMethod("elpd")
 
 #' @rdname elpd
 #' @export
+#' @rawNamespace S3method(elpd, kernel_ridge, elpd.gp_fit)
 elpd.gp_fit <- function(object, ...) {
   if (!...length()) return(one_elpd(object))
   fits <- checked_fits(list(object, ...), fit_texts(substitute(list(object, ...))), c("gp_fit", "kernel_ridge"),
                        "elpd() compares fits of gp_fit() and kernel_ridge()")
-  elpd_differences(lapply(fits, one_elpd))
+  each <- lapply(fits, one_elpd)
+  terms <- vapply(each, `[[`, each[[1]]$pointwise, "pointwise")
+  table <- data.frame(elpd = vapply(each, `[[`, 0, "elpd"), se = vapply(each, `[[`, 0, "se"), row.names = names(each))
+  best <- which.max(table$elpd)
+  # Audits leave an error in a difference. Fits with the same seed are audited at the same rows.
+  b <- each[[best]]
+  se <- function(one) one$local$correction[["se"]] %or% 0
+  noise <- vapply(each, function(a) {
+    if (is.null(a$local) || !identical(a$audit$rows, b$audit$rows)) return(sqrt(se(a)^2 + se(b)^2))
+    scaled_up(a$audit$off - b$audit$off, list(own = a$pointwise))[["se"]]
+  }, 0)
+  table <- cbind(elpd_diff = table$elpd - table$elpd[best],
+                 se_diff = sqrt(apply(terms - terms[, best], 2, error_of_sum)^2 + noise^2), table)
+  structure(table[order(-table$elpd), ], pointwise = terms, class = c("elpd_differences", "data.frame"))
 }
-
-#' @rdname elpd
-#' @export
-elpd.kernel_ridge <- elpd.gp_fit
 
 one_elpd <- function(fit) {
   rows <- fit$data$rows %or% heavy_of(fit)
@@ -77,22 +87,6 @@ one_elpd <- function(fit) {
 }
 
 error_of_sum <- function(terms) sqrt(length(terms)) * stats::sd(terms)
-
-elpd_differences <- function(each) {
-  terms <- vapply(each, `[[`, each[[1]]$pointwise, "pointwise")
-  table <- data.frame(elpd = vapply(each, `[[`, 0, "elpd"), se = vapply(each, `[[`, 0, "se"), row.names = names(each))
-  best <- which.max(table$elpd)
-  # Audits leave an error in a difference. Fits with the same seed are audited at the same rows.
-  b <- each[[best]]
-  se <- function(one) one$local$correction[["se"]] %or% 0
-  noise <- vapply(each, function(a) {
-    if (is.null(a$local) || !identical(a$audit$rows, b$audit$rows)) return(sqrt(se(a)^2 + se(b)^2))
-    scaled_up(a$audit$off - b$audit$off, list(own = a$pointwise))[["se"]]
-  }, 0)
-  table <- cbind(elpd_diff = table$elpd - table$elpd[best],
-                 se_diff = sqrt(apply(terms - terms[, best], 2, error_of_sum)^2 + noise^2), table)
-  structure(table[order(-table$elpd), ], pointwise = terms, class = c("elpd_differences", "data.frame"))
-}
 
 #' @rdname elpd
 #' @param x an object returned by `elpd()`

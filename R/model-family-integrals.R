@@ -6,6 +6,11 @@
 
 widest_step <- 0.35
 
+# The largest linear predictor whose exponentials are numbers.
+most_predictor <- 700
+
+bounded_predictor <- function(e) pmin(pmax(e, -most_predictor), most_predictor)
+
 # Makes nodes z and weights of a step for each of the rows: matrices, with the rows of `centre` and `width`.
 spread_nodes <- function(centre, width, step, reach) {
   end <- step * ceiling(2 * asinh(reach / 2) / step)

@@ -128,6 +128,28 @@ family_rows <- list(
 
 new_family <- function(row, value, given) structure(c(row, list(value = value, given = given)), class = "gp_family")
 
+# The family of a response that is the process with noise.
+gaussian_family <- structure(list(title = "gaussian", link = "identity"), class = c("gp_gaussian", "gp_family"))
+
+# Returns the family of a model or of settings, which do not say so where it is gaussian().
+family_of <- function(model) model$family %or% gaussian_family
+
+# Returns what a Gaussian process asks of its family: is there a `nugget`? The logarithm of the `most_variance`, of that
+# of the response's spread; the `ratios` of variance to spread with which a search begins; the weights `around(w)` a
+# covariance in systems by products.
+asked_of <- function(model) UseMethod("asked_of", family_of(model))
+
+#' @export
+asked_of.gp_gaussian <- function(model) {
+  list(nugget = TRUE, most_variance = function(spread) spread + log(1e8), ratios = NA,
+       around = function(w) rep(1, length(w)))
+}
+
+#' @export
+asked_of.gp_family <- function(model) {
+  list(nugget = FALSE, most_variance = function(spread) log(1e4), ratios = c(0.1, 0.3, 1), around = function(w) w)
+}
+
 log_choose <- function(a, y) lgamma(a + 1) - lgamma(a * y + 1) - lgamma(a * (1 - y) + 1)
 
 # Makes the negative binomial family of a known size, as MASS does.
@@ -146,7 +168,7 @@ negative_binomial <- function(size) {
 
 # --- what users give ------------------------------------------------------------------------------------------
 
-# A row of the table, with `value`, the further parameter, and whether it is `given`; NULL for gaussian().
+# A row of the table, with `value`, the further parameter, and whether it is `given`.
 as_family <- function(family) {
   if (is.function(family)) family <- tryCatch(family(), error = function(e) {
     abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
@@ -164,7 +186,7 @@ as_family <- function(family) {
   if (name == "Negative Binomial" && family$link == "log") {
     return(new_family(family_rows$negbin, get(".Theta", environment(family$variance)), TRUE))
   }
-  if (name == "gaussian" && family$link == "identity") return(NULL)
+  if (name == "gaussian" && family$link == "identity") return(gaussian_family)
   row <- Find(function(row) row$title == name && row$link == family$link, family_rows)
   if (is.null(row)) refuse_family(paste0(family$family, "(\"", family$link, "\")"))
   new_family(row, if (!is.null(row$phi)) 1, is.null(row$phi))

@@ -95,8 +95,15 @@ new_fit <- function(class, call, inputs, ...) {
   call[[1]] <- as.name(class)
   fit <- list(call = call, terms = inputs$terms, model = inputs$model, xlevels = inputs$xlevels,
               na.action = inputs$na.action, x = inputs$x, names = inputs$names, constant = inputs$constant,
-              columns = inputs$columns, variables = inputs$variables, places = inputs$places)
+              columns = inputs$columns, variables = inputs$variables, places = inputs$places, formula = inputs$formula)
   structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
+}
+
+# Device, precision and threads that hold for the call.
+engine_used <- function() {
+  table <- kernweave_options()
+  values <- stats::setNames(table$value, sub("kernweave.", "", table$option, fixed = TRUE))
+  values[c("device", "precision", "threads")]
 }
 
 #' Methods for fits
@@ -154,7 +161,6 @@ fitted.kernweave_fit <- function(object, ...) stats::napredict(object$na.action,
 #' @export
 residuals.kernweave_fit <- function(object, type = "response", ...) {
   refuse_more(...)
-  if (!is.null(object$family)) return(family_residuals(object, type))
   choice_of(type, "response", "type")
   stats::naresid(object$na.action, object[["residuals"]])
 }
@@ -252,6 +258,13 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   if (evaluate) evaluated_fit(call, parent.frame()) else call
 }
 
+# A fit's call, in which the kernel that was chosen is named.
+kept_call <- function(fit) {
+  call <- fit$call
+  if (!is.null(fit$chosen)) call$kernel <- fit$chosen$kernel[which.min(fit$chosen$worse)]
+  call
+}
+
 evaluated_fit <- function(call, frame) {
   for (argument in intersect(c("x", "y", "data"), names(call))) {
     given <- call[[argument]]
@@ -303,16 +316,37 @@ deviance.kernweave_fit <- function(object, ...) {
 #' @export
 family.kernweave_fit <- function(object, ...) object$family %or% stats::gaussian()
 
-# The weights of a fit, one for each row; rows of weight 0 take no part.
-fit_weights <- function(weights, n) {
-  if (is.null(weights)) return(NULL)
-  if (length(weights) == 1) weights <- rep(weights, n)
-  check_mass(weights, n)
+with_interval <- function(fit, se, object, interval, level) {
+  check_level(level)
+  if (interval == "prediction") se <- sqrt(se^2 + object$sigma^2)
+  freedom <- if (is.na(object$df.residual)) Inf else object$df.residual
+  half <- stats::qt((1 + level) / 2, freedom) * se
+  cbind(fit = fit, lwr = fit - half, upr = fit + half)
 }
 
-# "(37 rows with missing values left out)", of what na.action dropped; nothing where it dropped none.
-left_out_text <- function(dropped) {
-  if (length(dropped)) {
-    paste0("(", counted(format(length(dropped), big.mark = ","), "row"), " with missing values left out)\n")
-  }
+heavy_of <- function(fit) if (is.null(fit$weights)) seq_len(nrow(fit$x)) else which(fit$weights > 0)
+
+# Finds the rows of a fit that weigh something, and the rows that it dropped.
+places_of_rows <- function(fit) {
+  total <- nrow(fit$x) + length(fit$na.action)
+  list(at = setdiff(seq_len(total), fit$na.action)[heavy_of(fit)], total = total, dropped = fit$na.action)
+}
+
+# Returns the response of a fit: a factor, or a matrix of numbers.
+response_of <- function(fit) UseMethod("response_of")
+
+# Fits the same model to some rows, as a model of points rather than of a formula, with what was chosen or, `again`,
+# with a new choice.
+refit_to <- function(fit, rows, again) UseMethod("refit_to")
+
+some_rows <- function(fit, rows) {
+  list(inputs = list(x = inputs_of_rows(fit, rows), names = fit$names), y = response_of(fit)[rows, , drop = FALSE],
+       weights = fit$weights[rows])
+}
+
+inputs_of_rows <- function(fit, rows, constant = NULL) {
+  x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
+  if (is.null(constant)) return(structure(x, term = attr(fit$x, "term")))
+  term <- attr(fit$x, "term")[!constant]
+  structure(x[, !constant, drop = FALSE], term = match(term, unique(term)))
 }

@@ -5,8 +5,6 @@
 # Kernels among which data choose, from the rough to the smooth.
 kernels_to_choose <- c("matern12", "matern32", "matern52")
 
-is_open <- function(kernel) isTRUE(kernel_parts(kernel)$undecided)
-
 # Returns a kernel, for "auto" one that stands for the choice until that is made.
 gp_kernel <- function(kernel) {
   if (!identical(kernel, "auto")) return(kernel_spec(kernel))
@@ -93,22 +91,16 @@ choice_text <- function(chosen) {
   paste0("smoothness ", short(chosen$kernel[best]), " chosen by likelihood: ", each)
 }
 
-# A fit's call, in which the kernel that was chosen is named.
-kept_call <- function(fit) {
-  call <- fit$call
-  if (!is.null(fit$chosen)) call$kernel <- fit$chosen$kernel[which.min(fit$chosen$worse)]
-  call
-}
-
 # --- the start ----------------------------------------------------------------------------------------------
 
 # A model with its kernel chosen, `begun`, the parameters by few rows from which estimates start, and with products made
 # as its settings say or, where these leave it open, as is quicker.
 begun_model <- function(model, rows) {
   estimated <- nrow(model$layout) && model$values$variance > 0
-  if (estimated && (is_open(model$kernel) || !model$dense)) {
+  open <- isTRUE(kernel_parts(model$kernel)$undecided)
+  if (estimated && (open || !model$dense)) {
     part <- model_rows(model, rows)
-    if (is_open(model$kernel)) {
+    if (open) {
       model$begun <- chosen_kernel(part)
       model$chosen <- model$begun$table
       model <- with_kernel(model, model$begun$kernel)
@@ -117,7 +109,7 @@ begun_model <- function(model, rows) {
       model$begun <- list(state = list(theta = gp_start(few, gp_bounds(few))), rows = nrow(few$x))
     }
   }
-  if (is_open(model$kernel)) model <- with_kernel(model, kernel_parts(model$kernel)$name)
+  if (open && !estimated) model <- with_kernel(model, kernel_parts(model$kernel)$name)
   with_products_settled(model)
 }
 
@@ -130,14 +122,6 @@ begun_values <- function(model) {
 
 # Rows from which series are quicker than all pairs, in one, two and three dimensions.
 rows_for_series <- c(5000, 5000, 20000)
-
-is_auto <- function(control) identical(control$approximate, "auto")
-
-# Settings where series are not wanted unless they were asked for.
-without_auto <- function(control) {
-  if (is_auto(control)) control["approximate"] <- list(NULL)
-  control
-}
 
 with_products_settled <- function(model) {
   if (is_auto(model$control)) model$control["approximate"] <- list(if (pays_series(model)) TRUE)
@@ -152,7 +136,7 @@ pays_series <- function(model) {
   few <- few_of_model(model, 100)
   K <- gp_pairs(few, gp_numbers(few, values))
   # A nugget that is estimated stays above what series bear.
-  bears <- any(model$layout$part == "nugget") || !is.null(model$family) ||
+  bears <- any(model$layout$part == "nugget") || !asked_of(model)$nugget ||
     tolerance_for(values$nugget / model$w, values$variance * max(diag(K)), n) >= tolerances[["least"]]
   bears && takes_series(K)
 }

@@ -28,37 +28,6 @@ with_floor <- function(bounds, model, floor, spread) {
   bounds
 }
 
-# A nugget is no less than a share of the variance.
-lower_bounds <- function(theta, model, bounds) {
-  layout <- model$layout
-  v <- which(layout$part == "variance")
-  g <- which(layout$part == "nugget")
-  lower <- bounds$lower
-  if (length(g)) {
-    variance <- if (length(v)) theta[[v]] else log(model$values$variance)
-    lower[g] <- max(lower[g], variance + bounds$floor)
-  }
-  lower
-}
-
-within_bounds <- function(theta, model, bounds) {
-  theta <- pmin(theta, bounds$upper)
-  pmax(theta, lower_bounds(theta, model, bounds))
-}
-
-# Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
-# nugget at its least share moves with the variance.
-free_directions <- function(at, model, bounds) {
-  lower <- lower_bounds(at$theta, model, bounds)
-  low <- at$theta <= lower + 1e-9 & at$score < 0
-  stuck <- low | at$theta >= bounds$upper - 1e-9 & at$score > 0
-  Z <- diag(1, length(stuck))
-  v <- which(model$layout$part == "variance")
-  g <- which(model$layout$part == "nugget" & low & lower > bounds$lower)
-  if (length(v) && length(g)) Z[g, v] <- 1
-  Z[, !stuck, drop = FALSE]
-}
-
 # --- a nugget at its bound ----------------------------------------------------------------------------------
 
 # The move of another estimate, in standard errors, that does not count.
@@ -180,8 +149,12 @@ moves_text <- function(moves) {
 meaning_of_bound <- function(row, high, below, model) {
   if (row$part == "nugget" && !high && below) {
     "the scale is shorter than the distance of any two points, so that the kernel acts as the noise"
-  } else if (row$part == "phi" || !is.null(model$family) && row$part == "variance" && high) {
-    meaning_of_family_bound(row, high, model$family)
+  } else if (row$part == "variance" && high && !asked_of(model)$nugget) {
+    if (model$family$title == "binomial") "places decide the response: probabilities are 0 or 1"
+    else "the data do not determine it; give `variance`"
+  } else if (row$part == "phi" && high) {
+    if (row$name == "size") "counts are no more spread than Poisson's; family = poisson() has no `size`"
+    else "the process explains all of the response"
   } else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
   else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
     if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"

@@ -22,9 +22,15 @@ gp_estimate <- function(model, rows) {
   found <- c(below_floor(found, part, bounds), list(model = part))
   warn_of_bounds(found)
   if (length(found$state$theta)) warn_of_vanishing(found)
-  if (!is.null(model$family)) found$state$information <- observed_information(part, found$state)
+  found$state$information <- last_information(part, found$state)
   found
 }
+
+# Returns the information of estimates, which tells their errors.
+last_information <- function(model, at) UseMethod("last_information", family_of(model))
+
+#' @export
+last_information.gp_gaussian <- function(model, at) at$information
 
 # Climbs by products. Few probes and a looser tolerance come within three standard errors of the maximum. All probes go
 # on, or twice as many if all would leave the score with too much noise.
@@ -106,9 +112,6 @@ rows_for_estimate <- function(x, most, seed) {
 
 # --- bounds and starts --------------------------------------------------------------------------------------
 
-# The largest variance of a linear predictor: a standard deviation of 100.
-most_variance <- 1e4
-
 # Scales between a tenth of the shortest distance and ten times the diameter; variances by the spread of the response.
 # `all`: the model that is fitted with these estimates, which may be of more rows and bear less.
 gp_bounds <- function(model, all = model) {
@@ -120,7 +123,7 @@ gp_bounds <- function(model, all = model) {
   alone <- layout$part %in% c("kernel", "phi")
   far <- log(ifelse(layout$link == "log", 1e3, 100))  # of turns a ratio
   lower <- ifelse(alone, start - far, spread + log(1e-6))
-  upper <- ifelse(alone, start + far, if (is.null(model$family)) spread + log(1e8) else log(most_variance))
+  upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread))
   scales <- which(is_one_of(layout$name, "scale"))
   apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
   if (length(scales)) {
@@ -130,18 +133,13 @@ gp_bounds <- function(model, all = model) {
     upper[scales] <- log(ends$far)
   }
   smooth <- of_smoothness(model$layout$name, model$kernel)
-  lower[smooth] <- bounds_of_nu[1]
-  upper[smooth] <- bounds_of_nu[2]
+  lower[smooth] <- log(0.1)  # of tables, beyond which nothing tells the kernel from its limits
+  upper[smooth] <- log(5)
   bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,
                        pmax(nugget_floor(model), nugget_floor(all)), spread)
   given <- given_bounds(model$control, layout)
   bounds$given <- given$lower > bounds$lower | given$upper < upper
   replace(bounds, c("lower", "upper"), list(pmax(bounds$lower, given$lower), pmin(upper, given$upper)))
-}
-
-spread_of <- function(model) {
-  left <- model$y - model$Q %*% crossprod(model$Q, model$y)
-  sum(left^2) / max(1, length(left) - ncol(model$Q))
 }
 
 # Bounds of fit_control(): by name of the parameter, or of scales where they have no names.
@@ -203,8 +201,7 @@ gp_grid <- function(model, theta, bounds) {
   begun <- parts$free[!vapply(parts$parameters[parts$free], is.null, NA)]  # estimated from a value of their own
   scales <- which(is_one_of(layout$name, "scale") & !layout$name %in% begun)
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
-  ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1)
-            else if (is.null(model$family)) NA else c(0.1, 0.3, 1)
+  ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1) else asked_of(model)$ratios
   turns <- which(layout$name == "turn")
   places <- expand.grid(by = by, ratio = ratios, turn = if (length(turns)) seq_len(nrow(turns_to_try)) else 1)
   starts <- lapply(seq_len(nrow(places)), function(k) {
@@ -218,30 +215,29 @@ gp_grid <- function(model, theta, bounds) {
 }
 
 # The variance at which the likelihood is largest for a ratio of nugget to variance, where both are free.
-profiled <- function(model, theta, ratio, bounds) {
+profiled <- function(model, point, ratio, bounds) UseMethod("profiled", family_of(model))
+
+#' @export
+profiled.gp_gaussian <- function(model, point, ratio, bounds) {
   layout <- model$layout
   v <- which(layout$part == "variance")
   g <- which(layout$part == "nugget")
   spread <- spread_of(model)
-  if (length(v)) theta[v] <- log(spread)
-  if (length(g)) theta[g] <- log(ratio * if (length(v)) spread else model$values$variance)
-  if (!is.null(model$family)) {
-    theta[v] <- theta[v] + log(ratio)
-    return(gp_state(model, within_bounds(theta, model, bounds))[c("theta", "value")])
-  }
+  if (length(v)) point[v] <- log(spread)
+  if (length(g)) point[g] <- log(ratio * if (length(v)) spread else model$values$variance)
   both <- length(v) && (length(g) || model$values$nugget == 0)
-  values <- gp_values(model$values, layout, theta)
+  values <- gp_values(model$values, layout, point)
   system <- gp_system(model, values)
   weights <- if (!is.null(system)) gp_weights(model, system)
-  if (is.null(weights)) return(list(theta = theta, value = -Inf))
+  if (is.null(weights)) return(list(theta = point, value = -Inf))
   value <- gp_log_likelihood(model, system_logdet(system), weights)
   if (both) {
     n <- gp_rows(model)
     by <- max(weights$form / n, 1e-300)
-    theta[c(v, g)] <- theta[c(v, g)] + log(by)
+    point[c(v, g)] <- point[c(v, g)] + log(by)
     value <- value + (weights$form - n - n * log(by)) / 2
   }
-  list(theta = within_bounds(theta, model, bounds), value = value)
+  list(theta = within_bounds(point, model, bounds), value = value)
 }
 
 # --- steps --------------------------------------------------------------------------------------------------

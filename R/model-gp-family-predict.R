@@ -85,8 +85,8 @@ dense_mode <- function(model) {
 
 # Settings of another fit by the same family; its further parameter is estimated if it is among the `free` ones.
 with_family_of <- function(settings, fit, free) {
+  if (is.null(fit$family)) return(settings)
   family <- fit$data$family
-  if (is.null(family)) return(settings)
   family$given <- !"phi" %in% free
   c(settings[names(settings) != "nugget"], list(nugget = 1, family = family))
 }
@@ -119,5 +119,5 @@ loo_of <- function(at) {
 
 family_text <- function(fit) {
   family <- fit$data$family
-  if (!is.null(family)) paste0(family$title, " (", family$link, "), ")
+  if (!is.null(fit$family)) paste0(family$title, " (", family$link, "), ")
 }

@@ -7,7 +7,7 @@
 # `e` is the linear predictor; `joint` is the log-density less half of g' f, f the process.
 
 family_model <- function(inputs, response, trend, settings) {
-  family <- settings$family
+  family <- family_of(settings)
   model <- gp_model(inputs, family$start(response$y, response$a), trend, settings, response$a)
   model$y <- model$y + as.vector(model$Q %*% model$b)
   model$b <- 0 * model$b
@@ -20,12 +20,8 @@ family_model <- function(inputs, response, trend, settings) {
   model
 }
 
-with_phi <- function(layout, family) {
-  rbind(layout, data.frame(label = family$phi, part = "phi", name = family$phi, index = 1, link = "log"))
-}
-
-# Fits a process with a family, as gp_of() fits other processes. `placed`: the inputs as the kernel takes them.
-gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
+#' @export
+gp_of_family.gp_family <- function(inputs, placed, y, trend, settings, weights, call) {
   response <- family_response(settings$family, y, weights, nrow(inputs$x), rownames(inputs$x))
   model <- family_model(placed, response, trend, settings)
   check_gp_data(model, settings, inputs)
@@ -60,8 +56,8 @@ on_response_scale <- function(fit, response, offset) {
   fit
 }
 
-# The mode of all rows, if estimates are not on these.
-mode_of_all <- function(model, state) {
+#' @export
+gp_state_of_all.gp_family <- function(model, state) {
   if (is.null(state)) state <- unless_indefinite_gp(laplace_mode(model, model$values))
   if (is.null(state)) {
     abort("singular", "the system of the mode is not positive definite: another kernel, or a smaller `variance`, ",
@@ -71,22 +67,7 @@ mode_of_all <- function(model, state) {
   state
 }
 
-meaning_of_family_bound <- function(row, high, family) {
-  if (row$part == "variance") {
-    return(if (family$title == "binomial") "places decide the response: probabilities are 0 or 1"
-           else "the data do not determine it; give `variance`")
-  }
-  if (!high) return("the data do not determine it")
-  if (row$name == "size") "counts are no more spread than Poisson's; family = poisson() has no `size`"
-  else "the process explains all of the response"
-}
-
 # --- the mode -------------------------------------------------------------------------------------------------
-
-# The largest linear predictor whose exponentials are numbers.
-most_predictor <- 700
-
-bounded_predictor <- function(e) pmin(pmax(e, -most_predictor), most_predictor)
 
 # The Gaussian model at a linear predictor, as wide as that may be.
 working_model <- function(model, values, e) {
@@ -200,20 +181,21 @@ predictor_variance <- function(at, slopes) {
 
 # --- value and score --------------------------------------------------------------------------------------------
 
-laplace_likelihood <- function(model, logdet, weights) {
+#' @export
+gp_log_likelihood.gp_family <- function(model, logdet, weights) {
   of_trend <- if (is_reml(model)) weights$logdet_trend - ncol(model$Q) * log(2 * pi) else 0
   model$joint - (as.numeric(logdet) + of_trend) / 2
 }
 
-# Computes the state of Laplace's approximation at theta, as gp_state() does.
-laplace_state <- function(model, theta, near = NULL) {
-  values <- gp_values(model$values, model$layout, theta)
-  none <- list(theta = theta, values = values, value = -Inf)
+#' @export
+gp_state.gp_family <- function(model, point, near = NULL) {
+  values <- gp_values(model$values, model$layout, point)
+  none <- list(theta = point, values = values, value = -Inf)
   at <- unless_indefinite_gp(laplace_mode(model, values, near))
   slopes <- if (!is.null(at)) unless_indefinite_gp(system_slopes(at$system))
   if (is.null(slopes)) return(none)
   logdet <- slopes$logdet
-  c(list(theta = theta, value = laplace_likelihood(at$model, logdet, at$weights), se = (attr(logdet, "se") %or% 0) / 2),
+  c(list(theta = point, value = gp_log_likelihood(at$model, logdet, at$weights), se = (attr(logdet, "se") %or% 0) / 2),
     at[c("values", "weights", "preconditioner", "e", "model", "control")],
     laplace_score(model$layout, at, slopes))
 }
@@ -253,10 +235,18 @@ laplace_score <- function(layout, at, slopes) {
        moves = moves)
 }
 
+# Starts from a ratio of the variance to the response's spread.
+#' @export
+profiled.gp_family <- function(model, point, ratio, bounds) {
+  point[model$layout$part == "variance"] <- log(spread_of(model)) + log(ratio)
+  gp_state(model, within_bounds(point, model, bounds))[c("theta", "value")]
+}
+
 # Computes the fall of the score as each parameter moves, if that matrix is positive definite. Otherwise returns the
 # information of the steps, which does not see that curvature moves with the mode, nor what the further parameter shares
 # with the others.
-observed_information <- function(model, at) {
+#' @export
+last_information.gp_family <- function(model, at) {
   own <- sqrt(diag(at$information))
   by <- ifelse(own > 0, (if (model$dense) 1e-3 else 0.2) / own, 0)
   found <- vapply(seq_along(by), function(k) {

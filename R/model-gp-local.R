@@ -8,11 +8,19 @@ errors_by_neighbours <- function(object, method, neighbours) {
   n <- length(model$y)
   if (!is_approximated(c(n, n), object$control) && (model$dense || n <= many_points)) return(NULL)
   key <- as.character(neighbours %or% "auto")
-  if (is.null(object$kept$audits[[key]])) {
-    object$kept$audits[[key]] <- audited_neighbours(object, neighbours)
-    tell_of_audit(object$kept$audits[[key]])
+  if (!is.null(object$kept$audits[[key]])) return(object$kept$audits[[key]])
+  audit <- object$kept$audits[[key]] <- audited_neighbours(object, neighbours)
+  largest <- audit$ratio[["largest"]]
+  if (largest > most_ratio) {
+    warn("approximate", "standard errors by the ", audit$neighbours, " nearest observations are up to ",
+         format(largest, digits = 3), " times the exact ones, at ", audit_places, " places; more `neighbours`, ",
+         "method = \"exact\", or apply(simulate(fit, 100, newdata = ), 1, sd) would give smaller ones")
+  } else {
+    message("kernweave: standard errors are by the ", audit$neighbours, " nearest observations of each place, at most ",
+            format(largest, digits = 4), " times the exact ones at ", audit_places, " places; method = \"exact\" uses ",
+            "all. (Said once.)")
   }
-  object$kept$audits[[key]]
+  audit
 }
 
 # The most rows for which a place takes a second or so by all pairs.
@@ -62,8 +70,7 @@ first_numbers <- function(parts, numbers) {
 local_process <- function(object, x, m, y = NULL, trend = NULL) {
   model <- object$data
   n <- length(model$y)
-  blocks <- split(seq_len(nrow(x)), (seq_len(nrow(x)) - 1) %/% places_at_once)
-  do.call(rbind, lapply(unname(blocks), function(rows) {
+  do.call(rbind, in_row_blocks(nrow(x), size = places_at_once, function(rows) {
     at <- x[rows, , drop = FALSE]
     near <- nearest_observations(object, at, min(m, n))
     both <- rbind(model$x, at)
@@ -142,17 +149,4 @@ some_places <- function(x, seed) {
             sample.int(n, audit_places - length(half), replace = TRUE))
     from + 0.38 * (x[to, , drop = FALSE] - from)  # on a grid that is no point of it
   })
-}
-
-tell_of_audit <- function(audit) {
-  largest <- audit$ratio[["largest"]]
-  if (largest > most_ratio) {
-    warn("approximate", "standard errors by the ", audit$neighbours, " nearest observations are up to ",
-         format(largest, digits = 3), " times the exact ones, at ", audit_places, " places; more `neighbours`, ",
-         "method = \"exact\", or apply(simulate(fit, 100, newdata = ), 1, sd) would give smaller ones")
-  } else {
-    message("kernweave: standard errors are by the ", audit$neighbours, " nearest observations of each place, at most ",
-            format(largest, digits = 4), " times the exact ones at ", audit_places, " places; method = \"exact\" uses ",
-            "all. (Said once.)")
-  }
 }

@@ -107,17 +107,6 @@ coef.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
   if (which == "trend") object$coefficients else covariance_parameters(object)
 }
 
-# All of them, those that were given, too.
-covariance_parameters <- function(fit) {
-  family <- fit$data$family
-  values <- fit$data$values
-  values$kernel <- told_kernel(values$kernel)
-  kernel <- if (fit$variance > 0) names(values$kernel)
-  layout <- gp_layout(values, c("variance", kernel, if (is.null(family)) "nugget"), term_labels(fit))
-  if (!is.null(family$phi)) layout <- with_phi(layout, family)
-  gp_estimates(values, layout)
-}
-
 #' @rdname gp_fit-methods
 #' @export
 vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
@@ -192,7 +181,9 @@ logLik.gp_fit <- function(object, se_tol = NULL, ...) {
 
 #' @export
 print.gp_logLik <- function(x, digits = getOption("digits"), ...) {
-  print_gp_likelihood(x, digits)
+  se <- attr(x, "std.error")
+  cat("logLik ", format(as.numeric(x), nsmall = 1, digits = digits),
+      if (se > 0) paste0(" (se ", format(se, digits = 2), ")"), " on ", attr(x, "df"), " df\n", sep = "")
   invisible(x)
 }
 
@@ -215,7 +206,7 @@ extractAIC.gp_fit <- function(fit, scale = 0, k = 2, ...) {
 #' @export
 residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...) {
   refuse_more(...)
-  if (!is.null(object$data$family)) return(family_residuals(object, type))
+  if (!is.null(object$family)) return(family_residuals(object, type))
   type <- choice_of(type[1], c("response", "pearson", "loo"), "type")
   left <- object$residuals
   if (type == "pearson") {
@@ -239,7 +230,7 @@ print.gp_fit <- function(x, digits = 4, ...) {
                    vapply(sqrt(diag(x$vcov)), format, "", digits = digits), ")")
     cat("trend:", paste0(each, rep(c(",", ""), c(length(each) - 1, 1))), fill = getOption("width"))
   }
-  if (!is.null(x$log_likelihood)) print_gp_likelihood(logLik(x), digits)
+  if (!is.null(x$log_likelihood)) print.gp_logLik(logLik(x), digits)
   invisible(x)
 }
 
@@ -266,17 +257,12 @@ parameter_table <- function(x, digits) {
   table[, 1] <- vapply(found, format, "", digits = digits)
   free <- intersect(names(found), told_labels(colnames(x$information)))
   table[setdiff(names(found), free), 2] <- "given"
-  table[intersect(free, told_bounds(x$at_bound)), 2] <- "at its bound"
-  inner <- setdiff(free, told_bounds(x$at_bound))
+  bounded <- c(told_labels(x$at_bound), if (any(grepl("^turn[.]", x$at_bound))) c("scale", "ratio", "angle"))
+  table[intersect(free, bounded), 2] <- "at its bound"
+  inner <- setdiff(free, bounded)
   ends <- confint(x)[inner, , drop = FALSE]
   for (row in inner) table[row, 2:3] <- vapply(ends[row, ], format, "", digits = digits - 1)
   table
-}
-
-print_gp_likelihood <- function(value, digits) {
-  se <- attr(value, "std.error")
-  cat("logLik ", format(as.numeric(value), nsmall = 1, digits = digits),
-      if (se > 0) paste0(" (se ", format(se, digits = 2), ")"), " on ", attr(value, "df"), " df\n", sep = "")
 }
 
 #' @rdname gp_fit-methods
@@ -305,7 +291,7 @@ print.summary.gp_fit <- function(x, digits = 4, ...) {
   cat("\nResiduals:\n")
   print(stats::setNames(x$residuals, c("Min", "1Q", "Median", "3Q", "Max")), digits = digits)
   cat("\n")
-  print_gp_likelihood(x$logLik, digits)
+  print.gp_logLik(x$logLik, digits)
   cat("AIC ", format(x$AIC, digits = digits + 2), ", BIC ", format(x$BIC, digits = digits + 2), "; ",
       counted(fit$convergence$iterations, "step"), " in ", format(fit$convergence$seconds, digits = 2), " s\n",
       sep = "")

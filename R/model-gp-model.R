@@ -36,11 +36,6 @@ model_alpha <- function(fit) {
   if (is.null(rows) || !is.unsorted(rows)) fit$alpha else fit$alpha[order(order(rows))]
 }
 
-term_labels <- function(inputs) {
-  if (length(inputs$names) == max(attr(inputs$x, "term"))) return(inputs$names)
-  colnames(inputs$x) %or% seq_len(ncol(inputs$x))
-}
-
 # The kernel's parameters, those that are open at a start: scales at the median distance, of each variable for `ard`.
 gp_start_numbers <- function(settings, model, spread) {
   parts <- kernel_parts(settings$kernel)
@@ -74,6 +69,17 @@ linear_scales <- function(parts, free, multiplied) {
     keys <- parts$keys[[k]]
     names(keys)[match(linear_scales(kernel_parts(parts$of[[k]]), inner[[k]], by_other), keys)]
   }))
+}
+
+# Tells whether parameters of the parts of a sum or product multiply the whole.
+scaled_by_parts <- function(parts, free, top = TRUE) {
+  if (!top && "variance" %in% free) return(TRUE)
+  if (is.null(parts$op)) return(FALSE)
+  inner <- vapply(1:2, function(k) {
+    keys <- parts$keys[[k]]
+    scaled_by_parts(kernel_parts(parts$of[[k]]), unname(keys[names(keys) %in% free]), top = FALSE)
+  }, NA)
+  if (parts$op == "+") all(inner) else any(inner)
 }
 
 # Tells linear kernels and polynomials which columns are levels of factors.
@@ -137,6 +143,11 @@ check_gp_data <- function(model, settings, inputs) {
     message("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
             ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
   }
+}
+
+spread_of <- function(model) {
+  left <- model$y - model$Q %*% crossprod(model$Q, model$y)
+  sum(left^2) / max(1, length(left) - ncol(model$Q))
 }
 
 # Rows that leave no degree of freedom beside what is estimated.

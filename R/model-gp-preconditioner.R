@@ -39,11 +39,6 @@ built_preconditioner <- function(K, noise, control, strength, instead) {
                  instead = instead)
 }
 
-may_be_stronger <- function(kept, K, control) {
-  kept$strength < length(strengths_of_gp$rank) && !is_approximated(dim(K), control) &&
-    nrow(K) > 4 * strengths_of_gp$neighbours[kept$strength + 1]
-}
-
 # Tells whether numbers are more than a factor of two apart, or a turn more than log 2.
 are_apart <- function(a, b) {
   turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)

@@ -18,7 +18,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   if (!is.null(block)) {
     return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
   }
-  if (!is.null(object$data$family)) {
+  if (!is.null(object$family)) {
     if (type %in% c("response", "mean")) {
       link <- function(errors) {
         predict.gp_fit(object, newdata, errors, type = "link", method = method, neighbours = neighbours)
@@ -125,7 +125,7 @@ lazy_gp_variance <- function(object, x) {
   model <- object$data
   both <- rbind(model$x, x)
   seen <- seq_along(model$y)
-  W <- if (is.null(model$family)) rep(1, length(seen)) else model$w  # the system is that of B
+  W <- asked_of(model)$around(model$w)
   quietly_solved(conditional(
     weighed_pairs(gp_cross(object, both, both), c(W, rep(1, nrow(x)))), NULL, seen = seen,
     ridge = model$values$nugget * W / model$w, tol = min(100 * object$control$tol, 1e-2), solver = "cg",
@@ -147,16 +147,10 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
     weights <- if (is.null(newdata)) object$weights
     draws <- if (conditional) draws_after(object, x, F, offset, nsim)
              else as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
-    if (!is.null(object$data$family)) return(family_draws(object, draws, noise, weights))
+    if (!is.null(object$family)) return(family_draws(object, draws, noise, weights))
     if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
   }))
   draws_frame(drawn$value, rownames(drawn$value), drawn$mark)
-}
-
-# Draws as stats::simulate() returns them.
-draws_frame <- function(draws, names, seed) {
-  dimnames(draws) <- list(names, paste0("sim_", seq_len(ncol(draws))))
-  structure(as.data.frame(draws), seed = seed)
 }
 
 # Draws after the data: a draw z before them, at the observations with their noise and at the places, and from it by how
@@ -181,16 +175,6 @@ gp_draws <- function(object, x, noise, nsim) {
   K <- if (nrow(x)) fit_products(gp_cross(object, x, x), object$control)
   draws <- if (nrow(x)) simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
   matrix(as.vector(draws), nrow(x), nsim)
-}
-
-# Evaluates draws after a seed, or from the generator's state, with the mark that stats::simulate() keeps.
-with_state <- function(seed, drawn) {
-  if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
-  before <- get(".Random.seed", globalenv(), inherits = FALSE)
-  if (is.null(seed)) return(list(value = drawn, mark = before))
-  on.exit(assign(".Random.seed", before, envir = globalenv()))
-  set.seed(seed)
-  list(value = drawn, mark = structure(seed, kind = as.list(RNGkind())))
 }
 
 # --- other rows, and the response ---------------------------------------------------------------------------

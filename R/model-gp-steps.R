@@ -3,6 +3,37 @@
 # A step goes no further than this along any parameter: by a factor of e^2.
 longest_step <- 2
 
+# A nugget is no less than a share of the variance.
+lower_bounds <- function(theta, model, bounds) {
+  layout <- model$layout
+  v <- which(layout$part == "variance")
+  g <- which(layout$part == "nugget")
+  lower <- bounds$lower
+  if (length(g)) {
+    variance <- if (length(v)) theta[[v]] else log(model$values$variance)
+    lower[g] <- max(lower[g], variance + bounds$floor)
+  }
+  lower
+}
+
+within_bounds <- function(theta, model, bounds) {
+  theta <- pmin(theta, bounds$upper)
+  pmax(theta, lower_bounds(theta, model, bounds))
+}
+
+# Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
+# nugget at its least share moves with the variance.
+free_directions <- function(at, model, bounds) {
+  lower <- lower_bounds(at$theta, model, bounds)
+  low <- at$theta <= lower + 1e-9 & at$score < 0
+  stuck <- low | at$theta >= bounds$upper - 1e-9 & at$score > 0
+  Z <- diag(1, length(stuck))
+  v <- which(model$layout$part == "variance")
+  g <- which(model$layout$part == "nugget" & low & lower > bounds$lower)
+  if (length(v) && length(g)) Z[g, v] <- 1
+  Z[, !stuck, drop = FALSE]
+}
+
 next_theta <- function(at, model, bounds) {
   within_bounds(at$theta + limited_step(at$information, at$score, free_directions(at, model, bounds), 0), model, bounds)
 }
@@ -30,7 +61,11 @@ limited_step <- function(H, score, Z, mu, most = longest_step) {
     open <- is.na(z)
     if (!any(open)) break
     pushed <- slope[open] - as.vector(B[open, !open, drop = FALSE] %*% z[!open])
-    found <- replace(z, open, damped_solution(B[open, open, drop = FALSE], pushed, mu))
+    inner <- B[open, open, drop = FALSE]
+    unit <- sqrt(pmax(diag(inner), 1e-10 * max(diag(inner), 1e-10)))
+    e <- eigen(inner / outer(unit, unit), symmetric = TRUE)
+    along <- crossprod(e$vectors, pushed / unit) / (pmax(e$values, 1e-8) + mu)
+    found <- replace(z, open, as.vector((e$vectors %*% along) / unit))
     far <- which.max(abs(found))
     if (!isTRUE(abs(found[far]) > most)) {
       z <- found
@@ -39,11 +74,4 @@ limited_step <- function(H, score, Z, mu, most = longest_step) {
     z[far] <- most * sign(found[far])
   }
   as.vector(Z %*% z)
-}
-
-damped_solution <- function(B, slope, mu) {
-  unit <- sqrt(pmax(diag(B), 1e-10 * max(diag(B), 1e-10)))
-  e <- eigen(B / outer(unit, unit), symmetric = TRUE)
-  along <- crossprod(e$vectors, slope / unit) / (pmax(e$values, 1e-8) + mu)
-  as.vector((e$vectors %*% along) / unit)
 }

@@ -3,12 +3,32 @@
 # (`gp_series`), or the system of a working response (`gp_weighed`), which is around one by products.
 
 # Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may serve.
-gp_system <- function(model, values, near = NULL) {
+gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_of(model))
+
+#' @export
+gp_system.gp_gaussian <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
   if (values$variance == 0) new_system("gp_linear", model, values, noise, logdet = sum(log(noise)))
   else if (model$dense) dense_gp_system(model, values, noise)
-  else if (is.null(model$family)) lazy_gp_system(model, values, near, noise)
-  else weighed_gp_system(model, values, near, noise)
+  else lazy_gp_system(model, values, near, noise)
+}
+
+# Builds the system with B, whose ridge is 1 however small W is, and whose determinant counts.
+#' @export
+gp_system.gp_family <- function(model, values, near = NULL) {
+  noise <- values$nugget / model$w
+  if (model$dense) {
+    found <- dense_gp_system(model, values, noise)
+    return(if (!is.null(found)) replace(found, "logdet", found$logdet + sum(log(model$w))))
+  }
+  root <- sqrt(model$w)
+  changed <- near$preconditioner$W
+  if (!is.null(changed) && mean(abs(log(changed / model$w))) > 0.2) near$values <- NULL
+  inner <- replace(model, c("root", "w"), list(root, rep(1, length(root))))
+  of <- lazy_gp_system(inner, values, near, values$nugget / inner$w)
+  if (is.null(of$preconditioner$W) || is.null(near$values)) of$preconditioner$W <- model$w
+  new_system("gp_weighed", model, values, noise, of = of, root = root, control = model$control,
+             preconditioner = of$preconditioner, products = of$products)
 }
 
 new_system <- function(class, model, values, noise, ...) {
@@ -25,15 +45,12 @@ dense_gp_covariance <- function(model, values) {
   values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
 }
 
-# Factors the matrix. The determinant with a family is that of B.
 dense_gp_system <- function(model, values, noise) {
   A <- model$K %or% dense_gp_covariance(model, values)
   diag(A) <- diag(A) + noise
   root <- tryCatch(chol.default(A), error = function(e) NULL)
   if (is.null(root) || any(!is.finite(root))) return(NULL)
-  logdet <- 2 * sum(log(diag(root)))
-  if (!is.null(model$family)) logdet <- logdet + sum(log(model$w))
-  new_system("gp_dense", model, values, noise, root = root, logdet = logdet)
+  new_system("gp_dense", model, values, noise, root = root, logdet = 2 * sum(log(diag(root))))
 }
 
 # One preconditioner serves all that is asked of the matrix.
@@ -44,18 +61,6 @@ lazy_gp_system <- function(model, values, near, noise) {
   products <- system_products(K, control)
   new_system(c(if (products$approximated) "gp_series", "gp_products"), model, values, noise, control = control,
              preconditioner = kept, products = products)
-}
-
-# Builds the system with B, whose ridge is 1 however small W is.
-weighed_gp_system <- function(model, values, near, noise) {
-  root <- sqrt(model$w)
-  changed <- near$preconditioner$W
-  if (!is.null(changed) && mean(abs(log(changed / model$w))) > 0.2) near$values <- NULL
-  inner <- replace(model, c("root", "w"), list(root, rep(1, length(root))))
-  of <- lazy_gp_system(inner, values, near, values$nugget / inner$w)
-  if (is.null(of$preconditioner$W) || is.null(near$values)) of$preconditioner$W <- model$w
-  new_system("gp_weighed", model, values, noise, of = of, root = root, control = model$control,
-             preconditioner = of$preconditioner, products = of$products)
 }
 
 # Settings with the tolerance that a covariance bears. No nugget is too small for it: products of a rough kernel are
@@ -78,8 +83,11 @@ solve.gp_dense <- function(a, b, ...) backsolve(a$root, backsolve(a$root, b, tra
 solve.gp_products <- function(a, b, tol = a$control$tol, start = NULL, ...) {
   kept <- a$preconditioner
   control <- a$control
+  K <- a$products$K
   repeat {
-    most <- if (may_be_stronger(kept, a$products$K, control)) patience[kept$strength] else control$max_iter
+    stronger <- kept$strength < length(strengths_of_gp$rank) && !is_approximated(dim(K), control) &&
+      nrow(K) > 4 * strengths_of_gp$neighbours[kept$strength + 1]
+    most <- if (stronger) patience[kept$strength] else control$max_iter
     x <- quietly_solved(on_definite(a$products, a$noise, function(A) {
       solve(A, b, ridge = a$noise, tol = tol, method = "cg", max_iter = min(most, control$max_iter),
             precondition = kept$P, start = start, report = TRUE)
@@ -91,7 +99,7 @@ solve.gp_products <- function(a, b, tol = a$control$tol, start = NULL, ...) {
     if (report$converged || most >= control$max_iter) break
     kept$strength <- kept$strength + 1
     kept$smallest <- Inf
-    kept$P <- built_preconditioner(a$products$K, a$noise, control, kept$strength, kept$P)
+    kept$P <- built_preconditioner(K, a$noise, control, kept$strength, kept$P)
   }
   structure(start, residual = max(report$residual), converged = report$converged)
 }
@@ -229,6 +237,12 @@ error_of_form <- function(system, alpha) UseMethod("error_of_form")
 
 #' @export
 error_of_form.gp_system <- function(system, alpha) c(sum = 0, se = 0)
+
+# The sum over all rows of what is known at those of an audit, with its standard error.
+scaled_up <- function(values, found) {
+  n <- length(found$own)
+  c(sum = n * mean(values), se = n * stats::sd(values) / sqrt(length(values)) * sqrt(1 - length(values) / n))
+}
 
 # Rows whose products with all others are computed exactly: up to a second of work.
 rows_of_form <- function(n) max(256, min(2048, floor(4e8 / n)))

@@ -98,3 +98,9 @@ orthonormal_trend <- function(F, y) {
   R[1, ] <- R[1, ] + R[1, 1] * middle
   list(Q = unname(qr.Q(q)), R = R, log_R = sum(log(abs(diag(R)))), b = qr.qty(q, y)[seq_len(p)], left = qr.resid(q, y))
 }
+
+changed_trend <- function(object, change) {
+  change <- stats::as.formula(change)
+  if (length(change) == 2) change <- stats::as.formula(call("~", quote(.), change[[2]]))
+  stats::update.formula(object$trend$formula, change[-2])
+}

@@ -182,17 +182,14 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   placed <- sf_formula(x, data)
   x <- placed$formula
-  data <- placed$data
-  trend <- trend_variables(trend, framed(data), if (length(x) == 3) all.vars(x[[2]]))
-  found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset), beside = trend$frame)
+  trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]))
+  found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame)
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
-  fit <- gp_of(inputs, found$left, columns, settings, inputs$weights, match.call())
-  fit$formula <- x
-  fit
+  gp_of(inputs, found$left, columns, settings, inputs$weights, match.call())
 }
 
-gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family = NULL) {
+gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family) {
   check_control(control, series = TRUE)
   check_order(kernel, 0, "Gaussian processes")
   check_amount <- function(v, argument) {
@@ -202,15 +199,16 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, 
   check_amount(variance, "variance")
   check_amount(nugget, "nugget")
   none <- identical(as.numeric(variance), 0)
+  noisy <- asked_of(list(family = family))$nugget
   if (none && identical(as.numeric(nugget), 0)) {
     abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
-  if (none && !is.null(family)) abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
-  if (!is.null(family) && !is.null(nugget) && nugget != 0) {
+  if (none && !noisy) abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
+  if (!noisy && !is.null(nugget) && nugget != 0) {
     abort("unsupported", "`nugget` is for gaussian() alone: other families are the noise; overdispersed counts take ",
           "family = \"negbin\"")
   }
-  if (!is.null(family)) nugget <- 1
+  if (!noisy) nugget <- 1
   if (!identical(estimate_on, Inf)) estimate_on <- check_count(estimate_on, "estimate_on", least = 3)
   c(gp_variance(kernel, variance), list(nugget = nugget, estimate_on = estimate_on, control = control, family = family,
     method = choice_of(method[1], c("REML", "ML"), "method")))
@@ -228,27 +226,25 @@ gp_variance <- function(kernel, variance) {
   list(kernel = update(kernel, variance = 1), variance = variance)
 }
 
-# Tells whether parameters of the parts of a sum or product multiply the whole.
-scaled_by_parts <- function(parts, free, top = TRUE) {
-  if (!top && "variance" %in% free) return(TRUE)
-  if (is.null(parts$op)) return(FALSE)
-  inner <- vapply(1:2, function(k) {
-    keys <- parts$keys[[k]]
-    scaled_by_parts(kernel_parts(parts$of[[k]]), unname(keys[names(keys) %in% free]), top = FALSE)
-  }, NA)
-  if (parts$op == "+") all(inner) else any(inner)
-}
-
 gp_of <- function(inputs, y, trend, settings, weights, call) {
   placed <- placed_inputs(settings$kernel, inputs)
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   settings$kernel <- with_levels(settings$kernel, inputs, placed$rule)
-  if (!is.null(settings$family)) return(gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call))
+  gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call)
+}
+
+# Fits the response. `placed`: the inputs as the kernel takes them.
+gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
+  UseMethod("gp_of_family", family_of(settings))
+}
+
+#' @export
+gp_of_family.gp_gaussian <- function(inputs, placed, y, trend, settings, weights, call) {
   y <- check_response(y, nrow(inputs$x), families = TRUE)
   if (ncol(y) > 1) abort("unsupported", "a Gaussian process has one response, not ", ncol(y))
   weights <- fit_weights(weights, nrow(inputs$x))
-  model <- gp_model(placed$inputs, as.vector(y), trend, settings, weights)
+  model <- gp_model(placed, as.vector(y), trend, settings, weights)
   check_gp_data(model, settings, inputs)
   found <- gp_fitted(model, settings)
   gp_object(found, inputs, y, trend, settings, weights, call)
@@ -270,12 +266,8 @@ gp_fitted <- function(model, settings) {
   if (!is.null(estimate)) model$values <- estimate$state$values
   model["begun"] <- NULL
   given <- model$control$approximate
-  at <- if (length(rows) == length(model$y)) estimate$state
-  if (!is.null(model$family)) {
-    at <- mode_of_all(model, at)
-    model <- at$model
-  }
-  if (is.null(at)) at <- gp_state_given(model)
+  at <- gp_state_of_all(model, if (length(rows) == length(model$y)) estimate$state)
+  model <- at$model %or% model
   weights <- at$weights
   if (!model$dense) model$control["approximate"] <- list(at$control$approximate)
   tell_of_tolerance(given, model$control, length(model$y))
@@ -289,8 +281,13 @@ gp_fitted <- function(model, settings) {
                           tolerance = if (!model$dense && !is.null(given)) model$control$approximate))
 }
 
-# Computes the state at given numbers. Without a dense factor, the likelihood is found when it is asked for.
-gp_state_given <- function(model) {
+# Computes the state of all rows, if estimates are not on these. Without a dense factor, the likelihood is found when it
+# is asked for.
+gp_state_of_all <- function(model, state) UseMethod("gp_state_of_all", family_of(model))
+
+#' @export
+gp_state_of_all.gp_gaussian <- function(model, state) {
+  if (!is.null(state)) return(state)
   system <- unless_indefinite_gp(gp_system(model, model$values))
   weights <- if (!is.null(system)) unless_indefinite_gp(gp_weights(model, system))
   if (is.null(weights)) {
@@ -314,7 +311,7 @@ expected_of_gp <- function(model, rows) {
 
 warn_of_residual <- function(model, weights) {
   residual <- weights$residual
-  if (!is.null(model$family)) {
+  if (!asked_of(model)$nugget) {
     return(warn("convergence", "the system of the mode was solved to a residual of ", format(residual, digits = 2),
                 ", not ", format(model$control$tol), ": raise `rank` or `max_iter` of fit_control()"))
   }

@@ -37,8 +37,7 @@ variance_after_sums <- function(process, sums, m, rows, by = 1) {
   R <- chol((G + t(G)) / 2)
   W <- t(backsolve(R, t(AB), transpose = TRUE))
   of_noise <- t(backsolve(R, t(sums$B[rows, , drop = FALSE] * noise[rows]), transpose = TRUE))
-  blocks <- split(seq_along(rows), (seq_along(rows) - 1) %/% places_at_once)
-  unlist(lapply(unname(blocks), function(k) {
+  unlist(in_row_blocks(length(rows), size = places_at_once, function(k) {
     at <- model$x[rows[k], , drop = FALSE]
     near <- nearest_observations(process, at, min(m, n))$nn.index
     both <- rbind(model$x, at)

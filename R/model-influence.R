@@ -57,6 +57,7 @@ NULL
 #' @rdname fit-influence
 #' @importFrom stats hatvalues
 #' @export
+#' @rawNamespace S3method(hatvalues, kernel_ridge, hatvalues.gp_fit)
 hatvalues.gp_fit <- function(model, ...) {
   refuse_more(...)
   found <- influence_of(model, closely = TRUE)
@@ -71,12 +72,9 @@ hatvalues.gp_fit <- function(model, ...) {
 }
 
 #' @rdname fit-influence
-#' @export
-hatvalues.kernel_ridge <- hatvalues.gp_fit
-
-#' @rdname fit-influence
 #' @importFrom stats rstandard
 #' @export
+#' @rawNamespace S3method(rstandard, kernel_ridge, rstandard.gp_fit)
 rstandard.gp_fit <- function(model, ...) {
   refuse_more(...)
   found <- influence_of(model)
@@ -84,12 +82,9 @@ rstandard.gp_fit <- function(model, ...) {
 }
 
 #' @rdname fit-influence
-#' @export
-rstandard.kernel_ridge <- rstandard.gp_fit
-
-#' @rdname fit-influence
 #' @importFrom stats cooks.distance
 #' @export
+#' @rawNamespace S3method(cooks.distance, kernel_ridge, cooks.distance.gp_fit)
 cooks.distance.gp_fit <- function(model, ...) {
   refuse_more(...)
   found <- influence_of(model, squares = TRUE, closely = TRUE)
@@ -114,10 +109,6 @@ moved_by_one <- function(found, parts) {
   w <- if (is.null(parts$rows)) found$w else found$w[parts$rows]
   pmax(w - 2 * found$ridge * parts$own + found$ridge^2 * parts$square, 0)
 }
-
-#' @rdname fit-influence
-#' @export
-cooks.distance.kernel_ridge <- cooks.distance.gp_fit
 
 #' @rdname fit-influence
 #' @export
@@ -147,8 +138,6 @@ on_all_rows <- function(fit, values, light, local, one = FALSE) {
   out
 }
 
-heavy_of <- function(fit) if (is.null(fit$weights)) seq_len(nrow(fit$x)) else which(fit$weights > 0)
-
 # Computes for each row of positive weight, with A = K + ridge / w, P = A^-1 - U U' and alpha = P y: `own` P_ii,
 # `square` (P W^-1 P)_ii, the leverage, the residual alpha_i / P_ii with the row left out, and the residual's deviation.
 # A process has the variance 1 / P_ii there, a ridge regression the variance of a sum of noises.
@@ -167,12 +156,6 @@ left_out_of <- function(fit, alpha, parts) {
 
 leverage_of <- function(found, parts) {
   1 - found$ridge * parts$own / if (is.null(parts$rows)) found$w else found$w[parts$rows]
-}
-
-# The sum over all rows of what is known at those of an audit, with its standard error.
-scaled_up <- function(values, found) {
-  n <- length(found$own)
-  c(sum = n * mean(values), se = n * stats::sd(values) / sqrt(length(values)) * sqrt(1 - length(values) / n))
 }
 
 # Returns a fit as a process: a ridge regression as that whose mean it is, of variance 1 and noise lambda / w, in units
@@ -257,8 +240,8 @@ local_inverse_parts <- function(process, system, squares, closely) {
 variance_left_out <- function(process, m, rows = seq_along(process$data$y)) {
   model <- process$data
   n <- length(model$y)
-  blocks <- split(rows, (seq_along(rows) - 1) %/% places_at_once)
-  unlist(lapply(unname(blocks), function(rows) {
+  unlist(in_row_blocks(length(rows), size = places_at_once, function(k) {
+    rows <- rows[k]
     at <- model$x[rows, , drop = FALSE]
     near <- without_self(nearest_observations(process, at, min(m + 1, n))$nn.index, rows)
     both <- rbind(model$x, at)

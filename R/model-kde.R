@@ -47,9 +47,7 @@ kde_fit.formula <- function(x, data = NULL, bandwidth = c("nrd", "ml", "ucv"), w
   refuse_more(...)
   check_control(control)
   inputs <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset), one_sided = TRUE)$inputs
-  fit <- kde_of(inputs, bandwidth, fit_weights(inputs$weights, nrow(inputs$x)), control, match.call())
-  fit$formula <- x
-  fit
+  kde_of(inputs, bandwidth, fit_weights(inputs$weights, nrow(inputs$x)), control, match.call())
 }
 
 kde_of <- function(inputs, bandwidth, weights, control, call) {
@@ -124,21 +122,18 @@ searched_bandwidth <- function(x, mass, method, control) {
   }
   # Least cross-validation has several minima, the likelihood hardly ever.
   found <- lapply(if (method == "ml") 1 else c(1, 0.4, 2), from)
-  found <- lowest(found, x, if (is.null(control$lower)) 1.001e-3 * spread)
+  if (is.null(control$lower)) found <- Filter(function(one) all(exp(one$par) >= 1.001e-3 * spread), found)
+  if (!length(found)) {  # all ended at 0, which repeated points pull to
+    twins <- sum(duplicated(x))
+    abort("data", "the bandwidth goes to 0, since ", counted(twins, "row"), " of `x` ", if (twins == 1) "repeats" else
+          "repeat", " another; bandwidth = \"nrd\" does not mind")
+  }
+  found <- found[[which.min(vapply(found, `[[`, 0, "value"))]]
   if (found$convergence != 0) {
     warn("convergence", "the search for a bandwidth ended early (", found$message, "); raise `max_iter` in `control`")
   }
   sds <- exp(unname(found$par))
   list(H = diag(sds^2, length(sds)), method = method, criterion = found$value * if (method == "ml") -1 else 1)
-}
-
-# The best of those that did not end at 0, which repeated points pull to; `limit`: where that begins.
-lowest <- function(found, x, limit) {
-  inside <- Filter(function(one) is.null(limit) || all(exp(one$par) >= limit), found)
-  if (length(inside)) return(inside[[which.min(vapply(inside, `[[`, 0, "value"))]])
-  twins <- sum(duplicated(x))
-  abort("data", "the bandwidth goes to 0, since ", counted(twins, "row"), " of `x` ", if (twins == 1) "repeats" else
-        "repeat", " another; bandwidth = \"nrd\" does not mind")
 }
 
 # Minus the mean logarithm of each point's density from the others.

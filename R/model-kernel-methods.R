@@ -50,16 +50,14 @@ constrained <- function(parts, unconstrained) {
 #' @rdname kernel_spec
 #' @export
 print.kernel_spec <- function(x, ...) {
-  cat(kernel_text(x), "\n", sep = "")
+  cat(format(x), "\n", sep = "")
   invisible(x)
 }
 
 #' @rdname kernel_spec
 #' @export
-format.kernel_spec <- function(x, ...) kernel_text(x)
-
-kernel_text <- function(k) {
-  parts <- kernel_parts(k)
+format.kernel_spec <- function(x, ...) {
+  parts <- kernel_parts(x)
   variance <- parts$parameters$variance
   times <- if (is.null(variance)) "variance x " else if (!identical(variance, 1)) paste0(shown(variance), " x ")
   if (is.null(parts$op)) {
@@ -77,7 +75,7 @@ kernel_text <- function(k) {
     inner <- kernel_parts(parts$of[[k]])
     inner$parameters[keys] <- parts$parameters[names(keys)]
     inner$free <- unname(keys[names(keys) %in% parts$free])
-    kernel_text(new_kernel(inner))
+    format(new_kernel(inner))
   })
   paste0(times, "(", filled[[1]], ") ", c("+" = "+", "*" = "x")[[parts$op]], " (", filled[[2]], ")")
 }

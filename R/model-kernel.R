@@ -194,7 +194,13 @@ kernel_value <- function(parts, x, y, given) {
   check_parameter_names(names(given) %or% rep("", length(given)), known, parts$title)
   parameters <- replace(parts$parameters, names(given), given)
   if ("axes" %in% names(given) && is_aniso(parts)) parameters[c("scale", "ratio", "angle")] <- 1
-  if (!is.null(parts$op)) return(composite_value(parts, parameters, x, y))
+  times_variance <- function(value) if (identical(parameters$variance, 1)) value else parameters$variance * value
+  if (!is.null(parts$op)) {
+    values <- lapply(1:2, function(k) {
+      do.call(parts$of[[k]], c(list(x, y), stats::setNames(parameters[names(parts$keys[[k]])], parts$keys[[k]])))
+    })
+    return(times_variance(if (parts$op == "+") values[[1]] + values[[2]] else values[[1]] * values[[2]]))
+  }
   waiting <- names(parameters)[vapply(parameters, is.null, NA)]
   if (length(waiting)) {
     abort("no_data", "`", waiting[1], "` of the kernel has no number yet; update(k, ", waiting[1], " = ) sets one")
@@ -212,7 +218,7 @@ kernel_value <- function(parts, x, y, given) {
            else if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
            else own_value(parts$fun, x, y, others)
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
-  if (identical(parameters$variance, 1)) value else parameters$variance * value
+  times_variance(value)
 }
 
 # Levels of factors have columns of 1 / sqrt(2), for distances. An inner product of a level with itself is to be 1.
@@ -275,14 +281,6 @@ scale_of_columns <- function(scale, x) {
   term <- attr(x, "term")
   if (is_lazy(scale) || length(scale) == 1 || is.null(term) || length(scale) != max(term)) return(scale)
   scale[term]
-}
-
-composite_value <- function(parts, parameters, x, y) {
-  values <- lapply(1:2, function(k) {
-    do.call(parts$of[[k]], c(list(x, y), stats::setNames(parameters[names(parts$keys[[k]])], parts$keys[[k]])))
-  })
-  value <- if (parts$op == "+") values[[1]] + values[[2]] else values[[1]] * values[[2]]
-  if (identical(parameters$variance, 1)) value else parameters$variance * value
 }
 
 #' @rdname kernel_spec

@@ -57,9 +57,7 @@ local_reg.formula <- function(x, data = NULL, degree = 1, bandwidth = c("cv", "a
   check_control(control)
   found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset))
   inputs <- found$inputs
-  fit <- local_of(inputs, found$left, degree, bandwidth, inputs$weights, control, match.call())
-  fit$formula <- x
-  fit
+  local_of(inputs, found$left, degree, bandwidth, inputs$weights, control, match.call())
 }
 
 local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
@@ -83,32 +81,6 @@ local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
                  residuals = y - all$fit, leverage = own$leverage, limits = chosen$limits)
   fit[c("fitted.values", "residuals")] <- lapply(fit[c("fitted.values", "residuals")], as_response, y, inputs$x)
   fit
-}
-
-# `families`: are there others than gaussian()?
-check_response <- function(y, n, families = FALSE) {
-  if (is.factor(y) || is.character(y)) {
-    classes <- length(unique(y[!is.na(y)]))
-    abort("input", "the response must be numbers, not ", describe(y), ": this is regression only",
-          if (families) "; family = binomial is for two classes",
-          if (families && classes != 2) paste0(", not ", classes, ", and knn_fit() for more"))
-  }
-  if (is.data.frame(y)) y <- as.matrix(y)
-  if (!is.numeric(y) && !is.logical(y)) {
-    abort("input", "the response must be numbers, not ", describe(y),
-          if (inherits(y, "formula")) "; a formula goes first, then the data")
-  }
-  if (NROW(y) != n) abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
-  y <- if (is.matrix(y)) y else matrix(y, ncol = 1)
-  storage.mode(y) <- "double"
-  check_complete(y, "response")
-}
-
-# A vector where the response is one, with the names of the rows.
-as_response <- function(values, y, x) {
-  if (ncol(y) == 1) return(stats::setNames(as.vector(values), rownames(x)))
-  dimnames(values) <- list(rownames(x), colnames(y))
-  values
 }
 
 # --- methods ------------------------------------------------------------------------------------------------
@@ -137,14 +109,6 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
   if (interval != "none") fit <- with_interval(fit, se, object, interval, level)
   if (!se.fit) return(fit)
   list(fit = fit, se.fit = se, df = object$df.residual, residual.scale = object$sigma, n_eff = found[, q + 2])
-}
-
-with_interval <- function(fit, se, object, interval, level) {
-  check_level(level)
-  if (interval == "prediction") se <- sqrt(se^2 + object$sigma^2)
-  freedom <- if (is.na(object$df.residual)) Inf else object$df.residual
-  half <- stats::qt((1 + level) / 2, freedom) * se
-  cbind(fit = fit, lwr = fit - half, upr = fit + half)
 }
 
 #' @rdname local_reg

@@ -31,6 +31,10 @@ as_metric <- function(metric, argument = "metric") {
   list(name = name, of = metric_rows[[name]])
 }
 
+# Squares are compared, without roots.
+squared <- function(metric) if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
+squared_eps <- function(metric, eps) if (metric$name == "euclidean") eps^2 else eps
+
 # Lazy distances of points of plain numbers, refused where a row has none.
 metric_pairs <- function(metric, x, y = x) {
   if (metric$name %in% c("braycurtis", "hellinger")) {
@@ -54,4 +58,29 @@ metric_pairs <- function(metric, x, y = x) {
 strip_term <- function(x) {
   attr(x, "term") <- NULL
   x
+}
+
+# Longitudes and latitudes in degrees as points in space: of numbers a matrix, of a lazy tensor another.
+on_sphere <- function(x, radius) {
+  n <- if (is_lazy(x)) width(x) else NCOL(x)
+  if (n != 2) refuse_sphere(n)
+  if (is_lazy(x)) {
+    angle <- x * (pi / 180)
+    long <- angle[, , 1]
+    lat <- angle[, , 2]
+    return(c(cos(lat) * cos(long), cos(lat) * sin(long), sin(lat)) * radius)
+  }
+  x <- matrix(as.numeric(as.matrix(x)), ncol = 2, dimnames = list(rownames(x), NULL))
+  beyond <- which(abs(x[, 2]) > 90)
+  if (length(beyond)) {
+    abort("data", "the second column must be latitudes, from -90 to 90, and row ", first_few(beyond), " has ",
+          format(x[beyond[1], 2]), "; the first are longitudes")
+  }
+  angle <- x * (pi / 180)
+  radius * cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
+}
+
+refuse_sphere <- function(n) {
+  abort("shape", "places on a sphere have two columns, longitude and latitude, not ", n, "; kernel_spec(of = ) names ",
+        "them among others")
 }

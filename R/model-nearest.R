@@ -58,8 +58,7 @@ knn_fit.formula <- function(x, data = NULL, k = 5, weights = c("equal", "inverse
                             standardize = TRUE, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   placed <- sf_formula(x, data)
-  x <- placed$formula
-  found <- formula_inputs(x, placed$data, na.action, NULL, substitute(subset))
+  found <- formula_inputs(placed$formula, placed$data, na.action, NULL, substitute(subset))
   inputs <- c(found$inputs, list(places = placed$places))
   if (!is.null(placed$places) && missing(standardize)) standardize <- FALSE
   if (isFALSE(standardize)) tell_of_mixture(inputs$names, placed$places)
@@ -67,9 +66,7 @@ knn_fit.formula <- function(x, data = NULL, k = 5, weights = c("equal", "inverse
     metric <- "chordal"
     tell_of_chords(earth_radius)
   }
-  fit <- nearest_of(inputs, found$left, k, weights, metric, standardize, match.call())
-  fit$formula <- x
-  fit
+  nearest_of(inputs, found$left, k, weights, metric, standardize, match.call())
 }
 
 nearest_of <- function(inputs, y, k, weights, metric, standardize, call) {
@@ -231,10 +228,7 @@ predict.knn_fit <- function(object, newdata = NULL, type = NULL, se.fit = FALSE,
   }
   if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
   if (type == "prob") return(found)
-  shaped <- function(columns) {
-    part <- found[, columns, drop = FALSE]
-    if (q == 1) part[, 1] else structure(part, dimnames = list(rownames(x), colnames(object$y)))
-  }
+  shaped <- of_responses(found, x, colnames(object$y))
   if (se.fit) list(fit = shaped(seq_len(q)), se.fit = shaped(q + seq_len(q))) else shaped(seq_len(q))
 }
 
@@ -287,6 +281,7 @@ glance.knn_fit <- function(x, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
+#' @rawNamespace S3method(generics::augment, rbf_interpolate, augment.knn_fit)
 augment.knn_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
   out <- augmented_rows(x, data, newdata)

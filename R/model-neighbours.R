@@ -111,7 +111,7 @@ neighbour_points <- function(x, query, exclude_self) {
 
 # Squared distances have the same order, and are quicker: values are still to be rooted().
 nearest <- function(points, metric, K) {
-  quicker <- if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
+  quicker <- squared(metric)
   if (metric$name == "chordal") quicker$of <- metric_rows$sqeuclidean
   Kmin_argKmin(metric_pairs(quicker, points$query, points$x), K = K)
 }
@@ -155,9 +155,7 @@ radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_sel
   given <- sf_neighbours(x, query, metric, !missing(metric))
   points <- neighbour_points(given$x, given$query, exclude_self)
   metric <- as_metric(given$metric)
-  euclidean <- metric$name == "euclidean"
-  D <- metric_pairs(if (euclidean) as_metric("sqeuclidean") else metric, points$query, points$x)
-  within <- D <= if (euclidean) radius^2 else radius
+  within <- metric_pairs(squared(metric), points$query, points$x) <= squared_eps(metric, radius)
   counts <- reduction(within, "count", drop = TRUE)
   if (exclude_self) {
     self <- as.vector(diag(within))

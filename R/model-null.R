@@ -192,20 +192,6 @@ third_trace <- function(A, exact_n = 2000, columns = 32) {
   list(value = sum(each[seq_len(columns)]) + mean(beside), se = stats::sd(beside) / sqrt(columns))
 }
 
-# Random signs that leave the stream of random numbers where it was.
-private_signs <- function(n, columns, seed = 1) {
-  privately(seed, matrix(sample(c(-1, 1), n * columns, replace = TRUE), n))
-}
-
-# Evaluates draws after a seed, and puts the generator's state back.
-privately <- function(seed, drawn) {
-  before <- get0(".Random.seed", globalenv(), inherits = FALSE)
-  on.exit(if (is.null(before)) rm(".Random.seed", envir = globalenv())
-          else assign(".Random.seed", before, envir = globalenv()))
-  set.seed(seed, kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
-  drawn
-}
-
 # Computes the invariants of a matrix that is constant on blocks of labels: b its entries, n the rows of each label.
 block_invariants <- function(b, n) {
   bn <- t(t(b) * n)
@@ -240,7 +226,8 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
     abort("data", "the statistic is the same for every permutation: one side is constant, or all its pairs of points ",
           "are alike to the kernel or the distance")
   }
-  third <- sum(third_terms(a) * (third_weights(n) %*% third_terms(b))) / prod(n - 0:5)
+  terms <- function(m) c(m$t1^3, m$t1 * m$t2, m$t3, m$t1 * m$s2, m$s3, m$u, m$r, m$b)
+  third <- sum(terms(a) * (third_weights(n) %*% terms(b))) / prod(n - 0:5)
   skewness <- (third - 3 * mean * variance - mean^3) / variance^1.5
   c(mean = mean * unit, variance = variance * unit^2, skewness = skewness)
 }
@@ -258,7 +245,6 @@ in_units <- function(m) {
   unit <- unit_of(m)
   Map(function(value, power) value / unit^power, m[names(powers)], powers)
 }
-third_terms <- function(m) c(m$t1^3, m$t1 * m$t2, m$t3, m$t1 * m$s2, m$s3, m$u, m$r, m$b)
 
 third_weights <- function(n) {
   upper <- list(

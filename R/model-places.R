@@ -25,26 +25,6 @@ kernel_places <- function(known, metric, radius, of) {
 
 is_spherical <- function(parts) !is.null(parts$metric) && parts$metric != "euclidean"
 
-# Longitudes and latitudes in degrees as points in space: of numbers a matrix, of a lazy tensor another.
-on_sphere <- function(x, radius) {
-  n <- if (is_lazy(x)) width(x) else NCOL(x)
-  if (n != 2) refuse_sphere(n)
-  if (is_lazy(x)) {
-    angle <- x * (pi / 180)
-    long <- angle[, , 1]
-    lat <- angle[, , 2]
-    return(c(cos(lat) * cos(long), cos(lat) * sin(long), sin(lat)) * radius)
-  }
-  x <- matrix(as.numeric(as.matrix(x)), ncol = 2, dimnames = list(rownames(x), NULL))
-  beyond <- which(abs(x[, 2]) > 90)
-  if (length(beyond)) {
-    abort("data", "the second column must be latitudes, from -90 to 90, and row ", first_few(beyond), " has ",
-          format(x[beyond[1], 2]), "; the first are longitudes")
-  }
-  angle <- x * (pi / 180)
-  radius * cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
-}
-
 # The points that a kernel is of, among all: by name, by number among model points, which have no names, and on the
 # sphere.
 kernel_points <- function(parts, x) {
@@ -72,6 +52,11 @@ known_inputs <- function(wanted, known) {
     abort("input", "a kernel is `of` the input `", unknown[1], "`, which is not there", near_hint(unknown[1], known))
   }
   match(wanted, known)
+}
+
+term_labels <- function(inputs) {
+  if (length(inputs$names) == max(attr(inputs$x, "term"))) return(inputs$names)
+  colnames(inputs$x) %or% seq_len(ncol(inputs$x))
 }
 
 # exp(-d / scale) of the great-circle distance d, which is a function of the chord, and has a series where nothing is
@@ -144,6 +129,26 @@ model_points <- function(rule, x) {
   if (length(rule$pair)) cbind(on_sphere(x[, rule$pair, drop = FALSE], rule$radius), rest) else rest
 }
 
+# Computes centres and widths of columns, or, with a rule, of the model points that the rule makes of inputs.
+column_units <- function(x, w, standardize, rule = NULL) {
+  if (!is.null(rule)) {
+    to <- column_units(model_points(rule, x), w, standardize)
+    to$centre[rule$fixed] <- 0
+    to$width[rule$fixed] <- 1
+    return(c(to, list(rule = rule)))
+  }
+  if (!standardize) return(list(centre = rep(0, ncol(x)), width = rep(1, ncol(x))))
+  n <- nrow(x)
+  centre <- colSums(w * x) / sum(w)
+  width <- sqrt(colSums(w * t(t(x) - centre)^2) / sum(w) * n / (n - 1))
+  same <- is_constant(x)  # whose mean may be off by a rounding
+  list(centre = ifelse(same, x[1, ], centre), width = ifelse(same | width == 0, 1, width))
+}
+
+is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
+
+scaled_columns <- function(x, to) t((t(model_points(to$rule, x)) - to$centre) / to$width)
+
 # The kernels that a sum or product is made of.
 leaf_parts <- function(kernel) {
   parts <- kernel_parts(kernel)
@@ -194,11 +199,6 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
           "kernel_spec(of = \"", place[1], "\") * kernel_spec(of = \"", names[beside[1]], "\") has one for each, ",
           "and so has kernel_spec(ard = TRUE)")
   }
-}
-
-refuse_sphere <- function(n) {
-  abort("shape", "places on a sphere have two columns, longitude and latitude, not ", n, "; kernel_spec(of = ) names ",
-        "them among others")
 }
 
 # --- points of sf -----------------------------------------------------------------------------------------------

@@ -1,14 +1,5 @@
 # The match of new data to a fit, and of a second set of points to a first: both have the same variables.
 
-# Returns the record by which other points are recognised: `columns`, the names that the user gave or NULL; `names`,
-# given or made, one for each variable; `xlevels`.
-kept_of_points <- function(x) {
-  columns <- colnames(x)
-  names <- if (length(dim(x)) == 2 && ncol(x) > 1) paste0("x", seq_len(ncol(x))) else "x"
-  levels <- levels_of(if (is.data.frame(x)) x else list(x = x))
-  list(columns = columns, names = columns %or% names, xlevels = levels)
-}
-
 # Points beside others, of which `like` is kept: the same variables, their levels the same.
 points_like <- function(x, like, argument) {
   x <- columns_like(x, like, argument)
@@ -62,9 +53,7 @@ new_points <- function(object, newdata) {
   }
   all <- length(object$constant)
   wanted <- if (all) all else ncol(object$x)
-  if (ncol(x) != wanted) {
-    abort("shape", "`newdata` has ", counted(ncol(x), "column"), ", and the fit ", wanted, row_hint(newdata, wanted))
-  }
+  match_width(x, wanted, "the fit", newdata)
   if (all) x <- x[, !object$constant, drop = FALSE]
   check_finite(x, "newdata")
 }
@@ -89,6 +78,12 @@ check_kinds <- function(frame, levels, argument) {
   }
 }
 
+match_width <- function(x, wanted, whose, given = NULL, argument = "newdata") {
+  if (ncol(x) == wanted) return(invisible())
+  abort("shape", "`", argument, "` has ", counted(ncol(x), "column"), ", and ", whose, " ", wanted,
+        row_hint(given, wanted))
+}
+
 # The hint for one place that is given as a vector.
 row_hint <- function(points, wanted) {
   if (is.null(dim(points)) && length(points) == wanted) ": one place is a row, as in rbind(c(1, 2))"
@@ -102,4 +97,11 @@ at_complete <- function(x, f) {
   out <- matrix(NA_real_, nrow(x), NCOL(value), dimnames = list(rownames(x), colnames(value)))
   out[known, ] <- value
   if (is.null(dim(value))) stats::setNames(out[, 1], rownames(x)) else out
+}
+
+# Two rows that are the same, the first such.
+coincident_rows <- function(x) {
+  o <- do.call(order, lapply(seq_len(ncol(x)), function(d) x[, d]))
+  same <- rowSums(x[o[-1], , drop = FALSE] != x[o[-length(o)], , drop = FALSE]) == 0
+  if (any(same)) sort(o[which(same)[1] + 0:1])
 }

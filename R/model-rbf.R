@@ -64,9 +64,7 @@ rbf_interpolate.formula <- function(x, data = NULL, kernel = "thin_plate", degre
   refuse_more(...)
   found <- formula_inputs(x, data, na.action, substitute(weights), substitute(subset))
   inputs <- found$inputs
-  fit <- rbf_of(inputs, found$left, kernel_spec(kernel), degree, lambda, inputs$weights, control, match.call())
-  fit$formula <- x
-  fit
+  rbf_of(inputs, found$left, kernel_spec(kernel), degree, lambda, inputs$weights, control, match.call())
 }
 
 rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
@@ -183,13 +181,6 @@ check_unisolvent <- function(used, degree, lambda) {
     abort("data", "points ", twins[1], " and ", twins[2], " coincide, and `lambda` is 0: nothing interpolates both; ",
           "lambda > 0 smooths")
   }
-}
-
-# Two rows that are the same, the first such.
-coincident_rows <- function(x) {
-  o <- do.call(order, lapply(seq_len(ncol(x)), function(d) x[, d]))
-  same <- rowSums(x[o[-1], , drop = FALSE] != x[o[-length(o)], , drop = FALSE]) == 0
-  if (any(same)) sort(o[which(same)[1] + 0:1])
 }
 
 # The polynomial takes what it can of the response before anything is solved, so that levels far from 0 cost no digits.

@@ -56,10 +56,7 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
     cbind(ridge_values(object, at), if (errors && nrow(at)) do.call(rbind, in_row_blocks(nrow(at), se)))
   })
   if (is.null(newdata)) found <- stats::napredict(object$na.action, found)
-  shaped <- function(columns) {
-    part <- found[, columns, drop = FALSE]
-    if (q == 1) part[, 1] else structure(part, dimnames = list(rownames(x), colnames(object$fitted.values)))
-  }
+  shaped <- of_responses(found, x, colnames(object$fitted.values))
   fit <- shaped(seq_len(q))
   if (!errors) return(fit)
   se <- shaped(q + seq_len(q))
@@ -133,12 +130,4 @@ simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
   noise <- object$sigma / sqrt(stats::naresid(object$na.action, object$weights %or% rep(1, nrow(object$x))))
   drawn <- with_state(seed, matrix(mean + noise * stats::rnorm(n * nsim), n))
   draws_frame(drawn$value, names(mean), drawn$mark)
-}
-
-#' @export
-refit_to.kernel_ridge <- function(fit, rows, again) {
-  lambda <- switch(if (again) fit$method else "given", given = fit$lambda, `the best given` = fit$gcv$lambda,
-                   `leave-one-out cross-validation` = "loo", NULL)
-  part <- some_rows(fit, rows)
-  ridge_of(part$inputs, part$y, fit$kernel, lambda, fit$standardize, part$weights, fit$control, fit$call)
 }

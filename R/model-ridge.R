@@ -96,16 +96,13 @@ kernel_ridge.formula <- function(x, data = NULL, kernel = "gaussian", lambda = N
                                  subset = NULL, na.action = NULL, control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
   placed <- sf_formula(x, data)
-  x <- placed$formula
-  found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset))
+  found <- formula_inputs(placed$formula, placed$data, na.action, substitute(weights), substitute(subset))
   inputs <- c(found$inputs, list(places = placed$places))
-  fit <- ridge_of(inputs, found$left, kernel_spec(kernel), lambda, standardize, inputs$weights, control,
-                  match.call(), as_family(family))
-  fit$formula <- x
-  fit
+  ridge_of(inputs, found$left, kernel_spec(kernel), lambda, standardize, inputs$weights, control, match.call(),
+           as_family(family))
 }
 
-ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, call, family = NULL) {
+ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, call, family = gaussian_family) {
   check_control(control, series = TRUE)
   control <- without_auto(control)
   check_flag(standardize, "standardize")
@@ -119,7 +116,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   kernel <- placed$kernel
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   terms <- inputs$names[unique(if (is.null(inputs$constant)) terms else terms[!inputs$constant])]
-  if (!is.null(family)) {
+  if (!inherits(family, "gp_gaussian")) {
     return(ridge_of_family(inputs, placed, y, terms, lambda, standardize, weights, control, call, family))
   }
   y <- check_response(y, nrow(inputs$x), families = TRUE)
@@ -172,27 +169,15 @@ with_residuals <- function(fit, y, used) {
   fit
 }
 
-# --- units, kernels, penalties ------------------------------------------------------------------------------
-
-# Computes centres and widths of columns, or, with a rule, of the model points that the rule makes of inputs.
-column_units <- function(x, w, standardize, rule = NULL) {
-  if (!is.null(rule)) {
-    to <- column_units(model_points(rule, x), w, standardize)
-    to$centre[rule$fixed] <- 0
-    to$width[rule$fixed] <- 1
-    return(c(to, list(rule = rule)))
-  }
-  if (!standardize) return(list(centre = rep(0, ncol(x)), width = rep(1, ncol(x))))
-  n <- nrow(x)
-  centre <- colSums(w * x) / sum(w)
-  width <- sqrt(colSums(w * t(t(x) - centre)^2) / sum(w) * n / (n - 1))
-  same <- is_constant(x)  # whose mean may be off by a rounding
-  list(centre = ifelse(same, x[1, ], centre), width = ifelse(same | width == 0, 1, width))
+#' @export
+refit_to.kernel_ridge <- function(fit, rows, again) {
+  lambda <- switch(if (again) fit$method else "given", given = fit$lambda, `the best given` = fit$gcv$lambda,
+                   `leave-one-out cross-validation` = "loo", NULL)
+  part <- some_rows(fit, rows)
+  ridge_of(part$inputs, part$y, fit$kernel, lambda, fit$standardize, part$weights, fit$control, fit$call)
 }
 
-is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
-
-scaled_columns <- function(x, to) t((t(model_points(to$rule, x)) - to$centre) / to$width)
+# --- units, kernels, penalties ------------------------------------------------------------------------------
 
 # Scales that are open: products of points need none, others have one at which the kernel varies most.
 ridge_kernel <- function(k, x) {
@@ -201,20 +186,17 @@ ridge_kernel <- function(k, x) {
   if (open && parts$name %in% c("linear", "polynomial")) k <- update(k, scale = 1)
   else if (open && !parts$ard) k <- update(k, scale = maxvar_scale(some_points(x, 2000), k))
   k <- settled_kernel(k, x)
-  warn_of_flat(k, some_points(strip_term(x), 500))
-  k
-}
-
-# A kernel that tells no two points apart, or all of them.
-warn_of_flat <- function(k, x) {
-  K <- as.matrix(kernel_pairs(k, x))
+  K <- as.matrix(kernel_pairs(k, some_points(strip_term(x), 500)))
   own <- diag(K)
-  if (nrow(x) < 3 || max(own) - min(own) > 1e-8 * max(abs(own))) return(invisible())
-  share <- (sum(K) - sum(own)) / (nrow(x) - 1) / sum(own)
-  if (share >= 1e-6 && share <= 1 - 1e-6) return(invisible())
-  warn("boundary", "the kernel of two points, relative to that of a point with itself, is ", format(share, digits = 3),
-       " in the mean, ", if (share < 0.5) "so that points say nothing about each other: a longer `scale`"
-       else "so that points do not differ: a shorter `scale`", ", or `standardize = TRUE`, would help")
+  share <- (sum(K) - sum(own)) / (nrow(K) - 1) / sum(own)  # of a kernel that tells no two points apart, or all of them
+  even <- nrow(K) >= 3 && max(own) - min(own) <= 1e-8 * max(abs(own))
+  if (even && (share < 1e-6 || share > 1 - 1e-6)) {
+    warn("boundary", "the kernel of two points, relative to that of a point with itself, is ",
+         format(share, digits = 3), " in the mean, ",
+         if (share < 0.5) "so that points say nothing about each other: a longer `scale`"
+         else "so that points do not differ: a shorter `scale`", ", or `standardize = TRUE`, would help")
+  }
+  k
 }
 
 ridge_penalty <- function(kernel, part, lambda, control) {

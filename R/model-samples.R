@@ -89,7 +89,6 @@ mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", nu
                              R = 999, strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  null <- choice_of(null[1], c("permutation", "moments"), "null")
   mmd_of(pooled(x, y, groups), kernel, null, R, strata, slices, name)
 }
 
@@ -99,7 +98,6 @@ mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", null = c("perm
                              strata = NULL, slices = NULL, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
-  null <- choice_of(null[1], c("permutation", "moments"), "null")
   with_left_out(mmd_of(sample, kernel, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
 }
 
@@ -113,7 +111,6 @@ energy_test.default <- function(x, y = NULL, groups = NULL, exponent = 1, null =
                                 strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  null <- choice_of(null[1], c("permutation", "moments"), "null")
   energy_of(pooled(x, y, groups), exponent, null, R, strata, slices, name)
 }
 
@@ -123,7 +120,6 @@ energy_test.formula <- function(x, data = NULL, exponent = 1, null = c("permutat
                                 strata = NULL, slices = NULL, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
-  null <- choice_of(null[1], c("permutation", "moments"), "null")
   with_left_out(energy_of(sample, exponent, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
 }
 
@@ -232,6 +228,7 @@ strata_of <- function(strata, data, where, subset, dropped) {
 # --- the statistics -----------------------------------------------------------------------------------------
 
 mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
+  null <- choice_of(null[1], c("permutation", "moments"), "null")
   k <- test_kernel(kernel, sample$x)
   if (ignores_place(k)) sample$x <- near_origin(sample$x)
   found <- compared(sample, k, null, R, strata, slices)
@@ -246,6 +243,7 @@ mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
 }
 
 energy_of <- function(sample, exponent, null, R, strata, slices, name) {
+  null <- choice_of(null[1], c("permutation", "moments"), "null")
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- unit_points(sample$x)
   sample$x <- points$x
@@ -274,13 +272,6 @@ samples_test <- function(statistic, found, estimate, method, name, ...) {
           engine = engine, slices = found$slices, stderr = found$stderr, ...)
 }
 
-# Device, precision and threads that hold for the call.
-engine_used <- function() {
-  table <- kernweave_options()
-  values <- stats::setNames(table$value, sub("kernweave.", "", table$option, fixed = TRUE))
-  values[c("device", "precision", "threads")]
-}
-
 compared <- function(sample, k, null, R, strata, slices) {
   if (!is.null(slices)) return(compared_by_slices(sample, k, R, strata, check_slices(slices, k, null)))
   check_distinct(sample$x)
@@ -291,7 +282,8 @@ compared <- function(sample, k, null, R, strata, slices) {
   strata <- check_strata(strata, n, null)
   sums <- finite_row_sums(K)
   S <- unname(block_sums(K, matrix(sample$codes), sums, g)[, , 1])
-  statistic <- groups_statistic(S, sizes)
+  statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
+  statistic <- statistic_of(S)
   plan <- relabellings(sample$codes, most_relabellings(null, R), strata, sizes)
   asked <- null == "moments" && !plan$exhaustive
   discrete <- asked && has_atoms(row_codes(sample$x), sample$codes)
@@ -304,18 +296,12 @@ compared <- function(sample, k, null, R, strata, slices) {
     labels <- block_invariants(label_weights(sizes), sizes)
     moments_null(statistic / centred$unit, kernel_invariants(centred), labels, n, centred$unit)
   } else {
-    statistics <- function(at) apply(block_sums(K, plan$codes(at), sums, g), 3, groups_statistic, sizes)
+    statistics <- function(at) apply(block_sums(K, plan$codes(at), sums, g), 3, statistic_of)
     replicates <- in_blocks(plan$count, n, g - 1, statistics, if (is.null(strata)) "null = \"moments\"")
     from_replicates(statistic, replicates, plan$exhaustive)
   }
   list(statistic = statistic, null = found, S = S, n = n, g = g, sizes = stats::setNames(sizes, sample$labels),
        pairwise = discrepancies(S, sizes, sample$labels), own = as.vector(rowsum(as.vector(diag(K)), sample$codes)))
-}
-
-check_distinct <- function(x, argument = NULL) {
-  if (nrow(x) > 1 && any(apply(x, 2, function(v) any(v != v[1])))) return(invisible())
-  abort("data", if (!is.null(argument)) paste0("`", argument, "`: "), "all ", nrow(x),
-        " points are alike; there is nothing to compare")
 }
 
 # The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.
@@ -325,10 +311,6 @@ discrepancies <- function(S, sizes, labels = NULL) {
   diag(out) <- 0
   dimnames(out) <- if (!is.null(labels)) list(labels, labels)
   out
-}
-
-groups_statistic <- function(S, sizes) {
-  sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
 }
 
 # Returns the factors of the kernel's entries, by their rows' groups, that make the statistic a sum over pairs.

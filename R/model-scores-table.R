@@ -152,12 +152,6 @@ tidy.predictive_scores <- function(x, ...) {
 
 #' @rdname predictive_scores
 #' @exportS3Method generics::accuracy
+#' @rawNamespace S3method(generics::accuracy, kernel_ridge, accuracy.gp_fit)
+#' @rawNamespace S3method(generics::accuracy, cross_validate, accuracy.gp_fit)
 accuracy.gp_fit <- function(object, newdata = NULL, ...) as.data.frame(predictive_scores(object, newdata, ...))
-
-#' @rdname predictive_scores
-#' @exportS3Method generics::accuracy
-accuracy.kernel_ridge <- accuracy.gp_fit
-
-#' @rdname predictive_scores
-#' @exportS3Method generics::accuracy
-accuracy.cross_validate <- accuracy.gp_fit

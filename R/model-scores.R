@@ -73,7 +73,15 @@ predictive_scores <- function(object, newdata = NULL, level = 0.9, by = NULL, y 
     refuse_more(...)
   }
   several <- is.list(object) && !is.object(object)
-  fits <- if (several) named_fits(object, substitute(object)) else list(object)
+  fits <- if (several) object else list(object)
+  if (several) {
+    if (!length(fits)) abort("input", "`object` is a list of no fits")
+    call <- substitute(object)
+    listed <- is.call(call) && identical(call[[1]], quote(list)) && length(call) == length(fits) + 1
+    texts <- if (listed) fit_texts(call) else paste("model", seq_along(fits))
+    given <- names(fits) %or% rep("", length(fits))
+    names(fits) <- make.unique(ifelse(nzchar(given), given, texts))
+  }
   level <- level_of_tables(fits, level, missing(level))
   each <- lapply(fits, function(fit) scored_rows(fit, newdata, level, y, weights, ...))
   if (several) return(compared_scores(each, level, by))
@@ -91,14 +99,6 @@ new_scores <- function(table, each, level, ...) {
   rows <- lapply(each, function(one) data.frame(one$rows, row_scores(one$rows, level)))
   structure(table, ..., level = level, rows = if (length(rows) == 1) rows[[1]] else rows,
             dropped = each[[1]]$dropped, class = c("predictive_scores", "data.frame"))
-}
-
-named_fits <- function(fits, call) {
-  if (!length(fits)) abort("input", "`object` is a list of no fits")
-  texts <- if (is.call(call) && identical(call[[1]], quote(list)) && length(call) == length(fits) + 1) fit_texts(call)
-           else paste("model", seq_along(fits))
-  given <- names(fits) %or% rep("", length(fits))
-  stats::setNames(fits, make.unique(ifelse(nzchar(given), given, texts)))
 }
 
 level_of_tables <- function(fits, level, by_default) {
@@ -151,24 +151,17 @@ scored_table <- function(table, newdata) {
 
 scored_left_out <- function(fit, level) {
   at <- heavy_of(fit)
-  family <- fit$data$family
-  rows <- if (is.null(family)) {
+  rows <- if (is.null(fit$family)) {
     found <- influence_of(fit)
     y <- response_of(fit)[at, 1]
     normal_outcomes(y, y - found$loo[, 1], found$sd[, 1], level)
   } else {
     link <- loo_predictor(fit)
     y <- fit$data$response
-    family_outcomes(family, y[, "y"], y[, "a"], link$mean, link$variance, level)
+    family_outcomes(fit$data$family, y[, "y"], y[, "a"], link$mean, link$variance, level)
   }
   row.names(rows) <- make.unique(case.names(fit))
   c(list(rows = rows, how = paste(rows_in_words(rows), "left out one by one")), places_of_rows(fit))
-}
-
-# Finds the rows of a fit that weigh something, and the rows that it dropped.
-places_of_rows <- function(fit) {
-  total <- nrow(fit$x) + length(fit$na.action)
-  list(at = setdiff(seq_len(total), fit$na.action)[heavy_of(fit)], total = total, dropped = fit$na.action)
 }
 
 rows_in_words <- function(rows) counted(format(nrow(rows), big.mark = ","), "row")
@@ -178,7 +171,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
   given <- !is.null(y)
   if (!given) y <- response_in(fit, newdata)
   family <- fit$data$family
-  link <- if (is.null(family)) predict(fit, newdata, se.fit = TRUE, ...)
+  link <- if (is.null(fit$family)) predict(fit, newdata, se.fit = TRUE, ...)
           else predict(fit, newdata, se.fit = TRUE, type = "link", ...)
   n <- length(link$fit)
   if (NROW(y) != n) {
@@ -194,7 +187,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
   a <- response$a[heavy]
   mean <- unname(link$fit[at])
   se <- unname(link$se.fit[at])
-  rows <- if (is.null(family)) normal_outcomes(y, mean, sqrt(se^2 + fit$sigma[1]^2 / a), level)
+  rows <- if (is.null(fit$family)) normal_outcomes(y, mean, sqrt(se^2 + fit$sigma[1]^2 / a), level)
           else family_outcomes(family, y, a, mean, se^2, level)
   row.names(rows) <- make.unique(as.character(names(link$fit) %or% seq_len(n))[at])
   list(rows = rows, at = at, total = n, dropped = which(!known),
@@ -247,7 +240,7 @@ new_response <- function(fit, y, a) {
     if (ncol(y) > 1) abort("shape", "the response has ", ncol(y), " columns, and the fit is of one")
     y <- as.vector(y)
     positive <- identical(family$phi, "shape")
-    wrong <- which(if (is.null(family)) FALSE else if (positive) y <= 0 else y < 0 | y != round(y))
+    wrong <- which(if (is.null(fit$family)) FALSE else if (positive) y <= 0 else y < 0 | y != round(y))
     if (length(wrong)) {
       abort("data", "the response of ", family$title, " must be ", if (positive) "more than 0" else "whole numbers",
             ": row ", wrong[1], " of those without missing values is ", format(y[wrong[1]]))

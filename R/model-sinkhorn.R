@@ -77,7 +77,7 @@ two_clouds <- function(x, y, a, b) {
   inputs <- fit_matrix(x)
   y <- check_complete(points_like(matched_columns(x, y)$y, inputs, "y"), "y")
   x <- inputs$x
-  if (ncol(x) != ncol(y)) abort("shape", "`x` has ", counted(ncol(x), "column"), ", and `y` has ", ncol(y))
+  match_width(x, ncol(y), "`y` has", argument = "x")
   masses <- list(a = check_masses(a, nrow(x), "a"), b = check_masses(b, nrow(y), "b"))
   sums <- vapply(masses, sum, 0)
   if (!is.null(a) && !is.null(b) && abs(sums[1] - sums[2]) > 1e-8 * max(sums)) {
@@ -255,11 +255,17 @@ transport_plan <- function(object) {
 predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
   refuse_more(...)
   check_flag(gradient, "gradient")
-  if (gradient) return(cloud_gradient(object, newdata))
-  at <- if (is.null(newdata)) object$x else points_like(newdata, object, "newdata")
-  if (ncol(at) != ncol(object$x)) {
-    abort("shape", "`newdata` has ", counted(ncol(at), "column"), ", and the clouds ", ncol(object$x))
+  if (gradient) {  # potentials are stationary, so that squared distances alone have a derivative in the points
+    if (!is.null(newdata)) abort("input", "the gradient is by the points of `x`; `newdata` has no place there")
+    if (object$p != 2) abort("unsupported", "the gradient is known for p = 2, not for p = ", format(object$p))
+    x <- object$kept
+    own <- if (is.null(object$own)) x$at else mean_target(x$at, x, object$own$x, object)
+    out <- 0 * object$x
+    out[x$heavy, ] <- 2 * x$mass * (own - mean_target(x$at, object$target, object$g, object))
+    return(out)
   }
+  at <- if (is.null(newdata)) object$x else points_like(newdata, object, "newdata")
+  match_width(at, ncol(object$x), "the clouds")
   map <- function(at) mean_target(unname(at), object$target, object$g, object)
   found <- at_complete(check_finite(at, "newdata"), map)
   colnames(found) <- colnames(object$x)
@@ -272,17 +278,6 @@ mean_target <- function(at, cloud, potential, how) {
   shares <- exp(Vi(f / how$epsilon) + Vj(potential / how$epsilon + cloud$log) -
                   pair_cost(at, cloud$at, how$p) / how$epsilon)
   unname(shares %*% cloud$at)
-}
-
-# Potentials are stationary, so that squared distances alone have a derivative in the points.
-cloud_gradient <- function(object, newdata) {
-  if (!is.null(newdata)) abort("input", "the gradient is by the points of `x`; `newdata` has no place there")
-  if (object$p != 2) abort("unsupported", "the gradient is known for p = 2, not for p = ", format(object$p))
-  x <- object$kept
-  own <- if (is.null(object$own)) x$at else mean_target(x$at, x, object$own$x, object)
-  out <- 0 * object$x
-  out[x$heavy, ] <- 2 * x$mass * (own - mean_target(x$at, object$target, object$g, object))
-  out
 }
 
 #' @rdname sinkhorn

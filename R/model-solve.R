@@ -11,6 +11,14 @@ settled_kernel <- function(k, x) {
 # lazy tensors alone.
 kernel_pairs <- function(k, x, y = x) k(if (is_lazy(x)) x else Vi(x), Vj(y))
 
+is_auto <- function(control) identical(control$approximate, "auto")
+
+# Settings where series are not wanted unless they were asked for.
+without_auto <- function(control) {
+  if (is_auto(control)) control["approximate"] <- list(NULL)
+  control
+}
+
 # Returns the products of a fit: all pairs of the kernel, or series for far pairs if the control says so and no matrix
 # is made.
 fit_products <- function(K, control) {
@@ -70,7 +78,7 @@ fit_solve <- function(K, b, ridge, control, ...) {
 }
 
 # f() of some rows at a time, where a block of the matrix is made for them: a list.
-in_row_blocks <- function(n, f) lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% 256)), f)
+in_row_blocks <- function(n, f, size = 256) lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% size)), f)
 
 # One product tells what so many will take; for the first a kernel may be compiled, or a plan made.
 expected_seconds <- function(products, y, count) {

@@ -58,6 +58,12 @@ check_strata <- function(strata, n, null) {
   as.integer(factor(strata))
 }
 
+check_distinct <- function(x, argument = NULL) {
+  if (nrow(x) > 1 && any(apply(x, 2, function(v) any(v != v[1])))) return(invisible())
+  abort("data", if (!is.null(argument)) paste0("`", argument, "`: "), "all ", nrow(x),
+        " points are alike; there is nothing to compare")
+}
+
 #' Methods for tests
 #'
 #' Print and plot the tests of this package. The tests have class `htest`, like those of the stats package, so functions

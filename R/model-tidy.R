@@ -66,6 +66,8 @@ augment.kde_fit <- function(x, data = NULL, newdata = NULL, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
+#' @rawNamespace S3method(generics::augment, kernel_ridge, augment.local_reg)
+#' @rawNamespace S3method(generics::augment, gp_fit, augment.local_reg)
 augment.local_reg <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
                               interval = c("none", "confidence", "prediction"), conf.level = 0.95, ...) {
   refuse_more(...)
@@ -155,10 +157,6 @@ glance.rbf_interpolate <- function(x, ...) {
 }
 
 #' @rdname tidy-fits
-#' @exportS3Method generics::augment
-augment.rbf_interpolate <- augment.knn_fit
-
-#' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.kernel_ridge <- function(x, conf.level = 0.95, ...) {
   tidy.marginal_effects(marginal_effects(x, level = conf.level))
@@ -179,10 +177,6 @@ glance.kernel_ridge <- function(x, ...) {
              gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], deviance = sum(stats::deviance(x)),
              null.deviance = x$null.deviance %or% NA_real_, df.residual = x$df.residual)
 }
-
-#' @rdname tidy-fits
-#' @exportS3Method generics::augment
-augment.kernel_ridge <- augment.local_reg
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
@@ -211,10 +205,6 @@ glance.gp_fit <- function(x, ...) {
 }
 
 #' @rdname tidy-fits
-#' @exportS3Method generics::augment
-augment.gp_fit <- augment.local_reg
-
-#' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.sinkhorn <- function(x, ...) {
   data.frame(epsilon = x$epsilon, value = x$value, cost = x$cost, divergence = x$divergence %or% NA_real_,
@@ -231,6 +221,7 @@ glance.sinkhorn <- function(x, ...) {
 # Tabulates a test as the broom package tabulates other tests.
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
+#' @rawNamespace S3method(generics::glance, kernweave_test, tidy.kernweave_test)
 tidy.kernweave_test <- function(x, ...) {
   refuse_more(...)
   estimates <- as.list(unname(x$estimate))
@@ -239,7 +230,3 @@ tidy.kernweave_test <- function(x, ...) {
                 alternative = x$alternative)
   data.frame(c(estimates, about[lengths(about) > 0]), row.names = NULL)
 }
-
-#' @rdname tidy-fits
-#' @exportS3Method generics::glance
-glance.kernweave_test <- function(x, ...) tidy.kernweave_test(x, ...)

@@ -55,8 +55,8 @@ test_that("log-densities are concave and finite wherever linear predictors may g
 
 test_that("families are known by what R calls them, and others are refused by name", {
   found <- kernweave:::as_family
-  expect_null(found(gaussian()))
-  expect_null(found("gaussian"))
+  expect_s3_class(found(gaussian()), "gp_gaussian")
+  expect_s3_class(found("gaussian"), "gp_gaussian")
   for (one in list(binomial, binomial(), "binomial")) expect_identical(found(one)$link, "logit")
   expect_identical(found(binomial("probit"))$link, "probit")
   expect_identical(found(Gamma("log"))$phi, "shape")

@@ -1,0 +1,31 @@
+# Random draws: after a seed or from the state of the generator, and as stats::simulate() returns them.
+
+# Evaluates draws after a seed, and puts the generator's state back.
+privately <- function(seed, drawn) {
+  before <- get0(".Random.seed", globalenv(), inherits = FALSE)
+  on.exit(if (is.null(before)) rm(".Random.seed", envir = globalenv())
+          else assign(".Random.seed", before, envir = globalenv()))
+  set.seed(seed, kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
+  drawn
+}
+
+# Random signs that leave the stream of random numbers where it was.
+private_signs <- function(n, columns, seed = 1) {
+  privately(seed, matrix(sample(c(-1, 1), n * columns, replace = TRUE), n))
+}
+
+# Evaluates draws after a seed, or from the generator's state, with the mark that stats::simulate() keeps.
+with_state <- function(seed, drawn) {
+  if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
+  before <- get(".Random.seed", globalenv(), inherits = FALSE)
+  if (is.null(seed)) return(list(value = drawn, mark = before))
+  on.exit(assign(".Random.seed", before, envir = globalenv()))
+  set.seed(seed)
+  list(value = drawn, mark = structure(seed, kind = as.list(RNGkind())))
+}
+
+# Draws as stats::simulate() returns them.
+draws_frame <- function(draws, names, seed) {
+  dimnames(draws) <- list(names, paste0("sim_", seq_len(ncol(draws))))
+  structure(as.data.frame(draws), seed = seed)
+}

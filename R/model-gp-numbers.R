@@ -1,0 +1,120 @@
+# Kernels of Gaussian processes with their numbers: pairs, and derivatives by what is estimated.
+
+# A scale for each term is one for each of its columns.
+column_of_parameter <- function(model, name, n) {
+  each <- name == "scale" && kernel_parts(model$kernel)$ard && !is.null(model$term) && n == max(model$term)
+  if (each) model$term else seq_len(n)
+}
+
+has_nu <- function(kernel) any(vapply(leaf_parts(kernel), function(part) identical(part$name, "matern"), NA))
+
+# Tells which parameters of a kernel are a smoothness.
+of_smoothness <- function(names, kernel) grepl("(^|[.])nu(_[0-9]+)?$", names) & has_nu(kernel)
+
+# `root`: of weights by which the matrix is multiplied on both sides.
+gp_pairs <- function(model, numbers) {
+  K <- do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers))
+  if (is.null(model$root)) K else Vi(model$root) * K * Vj(model$root)
+}
+
+gp_numbers <- function(model, values) {
+  numbers <- values$kernel
+  if (is_turning(values)) {
+    axes <- axes_of_turn(numbers$scale, numbers$turn)$value
+    return(c(list(axes = axes), numbers[setdiff(names(numbers), c("scale", "turn"))]))
+  }
+  for (name in names(numbers)) {
+    numbers[[name]] <- numbers[[name]][column_of_parameter(model, name, length(numbers[[name]]))]
+  }
+  numbers
+}
+
+# Makes operands p1, p2, ... of the numbers, so that formulas are the same for all numbers.
+named_parameters <- function(numbers) {
+  Map(function(number, k) Pm(number, name = paste0("p", k)), numbers, seq_along(numbers))
+}
+
+# The derivatives of A by the kernel's free parameters in their links: of each row of the layout that is one, a lazy
+# tensor in `of`, which the number in `by` multiplies.
+gp_slopes <- function(model, values) {
+  layout <- model$layout
+  mine <- layout$part == "kernel"
+  free <- unique(layout$name[mine])
+  if (!length(free)) return(list(of = list(), by = numeric()))
+  numbers <- gp_numbers(model, values)
+  turning <- if (is_turning(values)) c("scale", "turn")
+  operands <- named_parameters(numbers[c(setdiff(free, turning), if (length(turning)) "axes")])
+  # A smoothness is an operand of its own slope alone, since a kernel with one to be differentiated reads two tables.
+  rough <- names(operands)[of_smoothness(names(operands), model$kernel)]
+  others <- setdiff(names(operands), rough)
+  with_operands <- function(names) gp_pairs(model, replace(numbers, names, operands[names]))
+  K <- with_operands(others)
+  by_axes <- if (length(turning)) lazy_gradient(K, operands$axes)
+  of <- lapply(free, function(name) {
+    index <- layout$index[mine & layout$name == name]
+    if (name %in% turning) {
+      moves <- axes_of_turn(values$kernel$scale, values$kernel$turn)$slopes[[name]][index]
+      return(lapply(moves, function(by) sum(by_axes * Pm(by, name = "by"))))
+    }
+    slope <- lazy_gradient(if (name %in% rough) with_operands(name) else K, operands[[name]])
+    columns <- column_of_parameter(model, name, length(values$kernel[[name]]))
+    lapply(index, function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
+  })
+  of_logs <- ifelse(layout$name[mine] %in% turning, 1, gp_estimates(values, layout)[mine])
+  list(of = do.call(c, of), by = values$variance * of_logs)
+}
+
+gp_layout <- function(values, free, term_labels) {
+  rows <- lapply(intersect(names(values$kernel), free), function(name) {
+    n <- length(values$kernel[[name]])
+    more <- if (name == "scale" && is_turning(values)) ".mean" else if (n == 1) ""
+            else if (name == "scale" && n == length(term_labels)) paste0(".", term_labels)
+            else paste0(".", names(values$kernel[[name]]) %or% seq_len(n))
+    data.frame(label = paste0(name, more), part = "kernel", name = name, index = seq_len(n),
+               link = if (name == "turn") "identity" else "log")
+  })
+  one <- function(part) if (part %in% free) {
+    data.frame(label = part, part = part, name = part, index = 1, link = "log")
+  }
+  out <- do.call(rbind, c(list(one("variance")), rows, list(one("nugget"))))
+  out %or% data.frame(label = character(), part = character(), name = character(), index = integer(),
+                    link = character())
+}
+
+with_phi <- function(layout, family) {
+  rbind(layout, data.frame(label = family$phi, part = "phi", name = family$phi, index = 1, link = "log"))
+}
+
+in_link <- function(x, layout) replace(x, layout$link == "log", log(x[layout$link == "log"]))
+out_of_link <- function(theta, layout) replace(theta, layout$link == "log", exp(theta[layout$link == "log"]))
+
+gp_theta <- function(values, layout) in_link(gp_estimates(values, layout), layout)
+
+gp_estimates <- function(values, layout) {
+  found <- vapply(seq_len(nrow(layout)), function(k) {
+    part <- values[[layout$part[k]]]
+    if (layout$part[k] == "kernel") part[[layout$name[k]]][layout$index[k]] else part
+  }, 0)
+  stats::setNames(found, layout$label)
+}
+
+# Returns all covariance parameters of a fit, those that were given, too.
+covariance_parameters <- function(fit) {
+  family <- family_of(fit$data)
+  values <- fit$data$values
+  values$kernel <- told_kernel(values$kernel)
+  kernel <- if (fit$variance > 0) names(values$kernel)
+  layout <- gp_layout(values, c("variance", kernel, if (asked_of(fit$data)$nugget) "nugget"), term_labels(fit))
+  if (!is.null(family$phi)) layout <- with_phi(layout, family)
+  gp_estimates(values, layout)
+}
+
+gp_values <- function(values, layout, theta) {
+  estimates <- out_of_link(theta, layout)
+  for (k in seq_len(nrow(layout))) {
+    number <- estimates[[k]]
+    if (layout$part[k] == "kernel") values$kernel[[layout$name[k]]][layout$index[k]] <- number
+    else values[[layout$part[k]]] <- number
+  }
+  values
+}
