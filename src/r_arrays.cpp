@@ -164,6 +164,7 @@ Whole Call::part(SEXP plan, const char* name, SEXP x) {
   return there_ ? there_->whole(lent(plan, name, x)) : column_at(x, DATAPTR_RO(x));
 }
 
+// Makes a vector that is written to from end to end.
 RObject Call::fresh(SEXPTYPE type, Index count, void** at) const {
   if (there_) {
     device::Block block = there_->gpu().allocate(static_cast<std::size_t>(count) * (type == REALSXP ? 8 : 4),
@@ -173,6 +174,7 @@ RObject Call::fresh(SEXPTYPE type, Index count, void** at) const {
   }
   const RObject made = Rf_allocVector(type, static_cast<R_xlen_t>(count));
   *at = kernweave::numbers_of(made);
+  arrays::want_large_pages(*at, static_cast<std::size_t>(count) * bytes_of_item(made));
   return made;
 }
 
@@ -195,12 +197,7 @@ Numbers Call::numbers(const char* name, Index most, Index count) {
   return numbers_of(name, most <= kMostInt ? INTSXP : REALSXP, count);
 }
 
-// Room that is written to from end to end.
-void* Call::items(Index count) {
-  void* const to = room(nullptr, type_, count);
-  if (!there_) arrays::want_large_pages(to, static_cast<std::size_t>(count) * bytes_of_item(made_.back().second));
-  return to;
-}
+void* Call::items(Index count) { return room(nullptr, type_, count); }
 
 void Call::adopt(const char* name, device::Block block, Index count, Kind kind) {
   tell(name, there_->vector(kind == Kind::items ? type_ : INTSXP, std::move(block), count));
