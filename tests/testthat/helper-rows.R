@@ -2,18 +2,20 @@
 
 devices_of_rows <- c(if (!under_driver()) "cpu", if (gpu_is_ready()) "gpu")
 
-# Plan, operands and all else that the engine's doors for rows take, of a reduction.
+# The call of a reduction, which the engine's doors for rows take.
 row_call <- function(R, precision, device = "cpu", ...) {
   R <- lazy_set(R, device = device, precision = precision)
   options <- kernweave:::call_options(R$settings)
   ready <- kernweave:::prepared(R, options)
   data <- kernweave:::operand_data(ready$operands, list(), list())
-  extent <- if (is.null(R$pairs)) R$extent else kernweave:::extent_of_call(R, data, ready$operands)
-  list(ready$plan, data, ready$operands, extent, utils::modifyList(options, list(...), keep.null = TRUE),
-       if (!is.null(R$pairs)) kernweave:::pair_argument(R$pairs, extent, precision))
+  kernweave:::engine_call(R, ready, data, utils::modifyList(options, list(...), keep.null = TRUE))
 }
-decide <- function(call) do.call(kernweave:::r_decide, call)
-run_plainly <- function(call) do.call(kernweave:::r_run, call)
+decide <- function(call) kernweave:::r_decide(call)
+run_plainly <- function(call) kernweave:::r_run(call)
+run_rows <- function(call, decided, rows, plainly = FALSE, columns = NULL) {
+  kernweave:::run_rows(c(call, decided["decision"]), rows, plainly, columns)
+}
+merge_states <- function(call, decided, states) kernweave:::r_merge_states(c(call, decided["decision"]), states)
 
 # Borders of so many blocks, multiples of a grain: even ones, or no rows, one grain and the rest.
 borders <- function(decided, blocks) {
@@ -26,14 +28,11 @@ borders <- function(decided, blocks) {
 in_rows <- function(call, decided, at, order, plainly = FALSE) {
   parts <- vector("list", length(order))
   for (k in order) {
-    rows <- list(decided$decision, c(at[k] + 1, at[k + 1]), plainly)
-    parts[[k]] <- do.call(kernweave:::r_run_rows, c(with_rows_only(call, decided$by_rows, rows[[2]]), rows))
+    rows <- c(at[k] + 1, at[k + 1])
+    parts[[k]] <- run_rows(with_rows_only(call, decided$by_rows, rows), decided, rows, plainly)
     if (parts[[k]]$plainly) return(in_rows(call, decided, at, order, TRUE))
   }
-  if (decided$folded) {
-    states <- lapply(parts, `[[`, "states")
-    return(do.call(kernweave:::r_merge_states, c(call, list(decided$decision, states))))
-  }
+  if (decided$folded) return(merge_states(call, decided, lapply(parts, `[[`, "states")))
   lapply(seq_along(parts[[1]]$results), function(output) {
     rows <- lapply(parts, function(part) numbers_of(part$rows[[output]]))
     together(lapply(parts, function(part) part$results[[output]]), unlist(rows))
@@ -42,8 +41,8 @@ in_rows <- function(call, decided, at, order, plainly = FALSE) {
 # NaN stands in all points that a block is said not to read.
 with_rows_only <- function(call, apart, rows) {
   others <- function(x) setdiff(seq_len(NROW(x)), seq_len(rows[2] - rows[1] + 1) + rows[1] - 1)
-  mine <- apart & vapply(call[[2]], is.double, NA)
-  call[[2]][mine] <- lapply(call[[2]][mine], function(x) {
+  mine <- apart & vapply(call$data, is.double, NA)
+  call$data[mine] <- lapply(call$data[mine], function(x) {
     if (is.matrix(x)) x[others(x), ] <- NaN else x[others(x)] <- NaN
     x
   })
@@ -99,8 +98,8 @@ in_columns <- function(call, decided, blocks) {
   at <- unique(pmin(round(seq(0, units, length.out = blocks + 1)) * grain, decided$columns[1]))
   states <- lapply(seq_len(length(at) - 1), function(k) {
     columns <- c(at[k] + 1, at[k + 1])
-    do.call(kernweave:::r_run_rows, c(with_rows_only(call, decided$by_columns, columns),
-                                      list(decided$decision, c(1, decided$rows), FALSE, columns)))$states
+    apart <- with_rows_only(call, decided$by_columns, columns)
+    run_rows(apart, decided, c(1, decided$rows), FALSE, columns)$states
   })
-  do.call(kernweave:::r_merge_states, c(call, list(decided$decision, states)))
+  merge_states(call, decided, states)
 }

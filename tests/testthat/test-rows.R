@@ -190,12 +190,12 @@ test_that("rows that are none, and damaged states, are refused", {
   d <- sqdist(Vi(cloud(2000, 2)), Vj(cloud(1000, 2)))
   call <- row_call(reduced(d), "float64")
   decided <- decide(call)
-  rows <- function(first, last) do.call(kernweave:::r_run_rows, c(call, list(decided$decision, c(first, last), FALSE)))
+  rows <- function(first, last) run_rows(call, decided, c(first, last))
   for (wrong in list(c(2, 2000), c(1, 2001), c(1, 5), c(2001, 1))) expect_error(rows(wrong[1], wrong[2]), "rows from")
   call <- row_call(reduced(d, index = "ij"), "float64")
   decided <- decide(call)
   states <- rows(1, 2000)$states
-  merge <- function(states) do.call(kernweave:::r_merge_states, c(call, list(decided$decision, states)))
+  merge <- function(states) merge_states(call, decided, states)
   expect_identical(merge(list(states)), run_plainly(call))
   expect_error(merge(list(list(states[[1]][-9]))), "damaged", class = "kernweave_error_input")
   expect_error(merge(list(list())), class = "kernweave_error_input")
@@ -210,11 +210,12 @@ test_that("another process that is told what was decided computes rows with the 
   at <- borders(decided, 2)
   files <- replicate(2, tempfile(fileext = ".rds"))
   saveRDS(R, files[1])
-  saveRDS(list(decided$decision, at), files[2])
+  saveRDS(list(decided["decision"], c(at[2] + 1, at[3])), files[2])
   lines <- c("library(kernweave)", sprintf("row_call <- %s", deparse1(row_call, "\n")),
+             sprintf("run_rows <- %s", deparse1(run_rows, "\n")),
              sprintf("call <- row_call(readRDS(%s), \"float32\")", deparse(files[1])),
              sprintf("told <- readRDS(%s)", deparse(files[2])),
-             "do.call(kernweave:::r_run_rows, c(call, list(told[[1]], c(told[[2]][2] + 1, told[[2]][3]), FALSE)))")
+             "run_rows(call, told[[1]], told[[2]])")
   elsewhere <- in_new_process(lines)
   expect_identical(elsewhere$results[[1]], run_plainly(call)[[1]][(at[2] + 1):at[3], , drop = FALSE])
 })
