@@ -45,7 +45,7 @@ density_centre <- function(family, y, a, m, s) {
     f <- s * at$g - z
     low <- ifelse(f > 0, z, low)
     high <- ifelse(f > 0, high, z)
-    width <- 1 / sqrt(1 + s^2 * at$W)
+    width <- 1 / sqrt(1 + s^2 * pmax(at$W, 0))
     by <- f * width^2
     done <- abs(by) <= 0.01 * width
     if (all(done, na.rm = TRUE)) break
@@ -81,7 +81,10 @@ mixture_density <- function(family, y, a, m, v) {
 }
 
 # The mean and standard deviation of the inverse link of N(m, v): a mean of probabilities is that of a success.
-mean_over_link <- function(family, m, v) {
+mean_over_link <- function(family, m, v) UseMethod("mean_over_link")
+
+#' @export
+mean_over_link.default <- function(family, m, v) {
   if (family$link == "log") {
     mean <- exp(m + v / 2)
     return(list(mean = mean, sd = mean * sqrt(expm1(v))))
@@ -140,7 +143,10 @@ mixture_below <- function(family, u, m, s, a) {
 
 # The quantiles of observations of weight a whose linear predictor is N(m, v); whole numbers of counts. Between counts
 # the distribution function is that of the gamma or beta distribution that it is at these.
-mixture_quantile <- function(family, p, m, v, a = 1) {
+mixture_quantile <- function(family, p, m, v, a = 1) UseMethod("mixture_quantile")
+
+#' @export
+mixture_quantile.default <- function(family, p, m, v, a = 1) {
   s <- sqrt(pmax(v, 0))
   counts <- isTRUE(family$copies)
   a <- if (counts) rep(1, length(m)) else rep_len(a, length(m))

@@ -28,7 +28,8 @@ of_trials <- function(link, log_density, slopes, ...) {
   )
 }
 
-of_counts <- list(copies = TRUE, dispersion = function(k) k %or% 1, start = function(y, a) log(y + 0.1),
+of_counts <- list(copies = TRUE, wanted = list(function(y) y >= 0 & y == round(y), "whole numbers, 0 or more"),
+                  dispersion = function(k) k %or% 1, start = function(y, a) log(y + 0.1),
                   as_given = function(y, a) round(y))
 
 family_rows <- list(
@@ -71,7 +72,8 @@ family_rows <- list(
     }
   )),
   Gamma = list(
-    title = "Gamma", link = "log", phi = "shape", base = function(k) stats::Gamma("log"),
+    title = "Gamma", link = "log", phi = "shape", wanted = list(function(y) y > 0, "more than 0"),
+    base = function(k) stats::Gamma("log"),
     dispersion = function(k) 1 / k, start = function(y, a) log(y), as_given = function(y, a) y,
     log_density = function(y, e, k, a) {
       k <- a * k
@@ -175,11 +177,14 @@ as_family <- function(family) {
           "\"negbin\", by which it is estimated (", conditionMessage(e), ")")
   })
   if (identical(family, "negbin")) return(new_family(family_rows$negbin, 1, FALSE))
+  if (is.character(family) && length(family) == 1 && family %in% names(likelihood_rows)) family <- gp_family(family)
+  if (inherits(family, "gp_likelihood")) return(family)
   if (identical(family, "gaussian") || identical(family, "binomial") || identical(family, "poisson")) {
     family <- get(family, asNamespace("stats"))()
   }
   if (is.character(family) && length(family) == 1) {
-    refuse_family(paste0("\"", family, "\""), near_hint(family, c("gaussian", "binomial", "poisson", "negbin")))
+    known <- c("gaussian", "binomial", "poisson", "negbin", names(likelihood_rows))
+    refuse_family(paste0("\"", family, "\""), near_hint(family, known))
   }
   if (!inherits(family, "family")) refuse_family(describe(family))
   name <- sub("\\(.*", "", family$family)
@@ -194,7 +199,7 @@ as_family <- function(family) {
 
 refuse_family <- function(what, hint = NULL) {
   abort("unsupported", "`family` must be gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
-        "Gamma(\"log\"), \"negbin\", or negative.binomial(size) of MASS, not ", what, hint)
+        "Gamma(\"log\"), \"negbin\", negative.binomial(size) of MASS, or of gp_family(), not ", what, hint)
 }
 
 # --- responses ------------------------------------------------------------------------------------------------
@@ -215,10 +220,9 @@ family_response <- function(family, y, weights, n, names = NULL) {
             " is ", format(y[bad][1]), if (sum(bad) > 1) paste0(", one of ", sum(bad), " such rows"))
     }
   }
-  if (family$title == "Gamma") refuse_rows(y <= 0, "more than 0")
-  else {
-    refuse_rows(y < 0 | y != round(y), "whole numbers, 0 or more")
-    if (all(y == 0)) abort("data", "all counts are 0, in rows 1 to ", n, ": there is nothing to estimate")
+  if (!is.null(family$wanted)) refuse_rows(!family$wanted[[1]](y), family$wanted[[2]])
+  if (isTRUE(family$copies) && all(y == 0)) {
+    abort("data", "all counts are 0, in rows 1 to ", n, ": there is nothing to estimate")
   }
   list(y = y, a = fit_weights(weights, n) %or% rep(1, n))
 }

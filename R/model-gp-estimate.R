@@ -135,6 +135,10 @@ gp_bounds <- function(model, all = model) {
   smooth <- of_smoothness(model$layout$name, model$kernel)
   lower[smooth] <- log(0.1)  # of tables, beyond which nothing tells the kernel from its limits
   upper[smooth] <- log(5)
+  of_family <- which(layout$part == "phi")
+  ends <- parameter_ends(family_of(model), layout$index[of_family])
+  lower[of_family] <- pmax(lower[of_family], ends$lower)
+  upper[of_family] <- pmin(upper[of_family], ends$upper)
   bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,
                        pmax(nugget_floor(model), nugget_floor(all)), spread)
   given <- given_bounds(model$control, layout)

@@ -44,10 +44,10 @@ family_interval <- function(object, fit, link, se, interval, level) {
 # Observations, or their means, of drawn linear predictors.
 family_draws <- function(object, draws, noise, weights) {
   family <- object$data$family
-  mean <- object$family$linkinv(pmin(draws, most_predictor))
-  if (!noise) return(matrix(mean, nrow(draws)))
+  eta <- pmin(draws, most_predictor)
+  if (!noise) return(matrix(object$family$linkinv(eta), nrow(draws)))
   a <- rep(weights %or% rep(1, nrow(draws)), ncol(draws))
-  matrix(family$draw(length(draws), as.vector(mean), family$value, a), nrow(draws))
+  matrix(observations_at(family, as.vector(eta), a), nrow(draws))
 }
 
 # Computes residuals as glm() does. Leaving a row out keeps the covariance, and is one Newton step back from the mode.
@@ -61,6 +61,14 @@ family_residuals <- function(object, type) {
                  working = (y - mean) / object$family$mu.eta(object$linear.predictors),
                  loo = y - object$family$linkinv(object$left_out %or% left_out_predictor(object)))
   stats::naresid(object$na.action, stats::setNames(left, names(mean)))
+}
+
+# Draws an observation at each linear predictor.
+observations_at <- function(family, eta, a) UseMethod("observations_at")
+
+#' @export
+observations_at.default <- function(family, eta, a) {
+  family$draw(length(eta), family$base(family$value)$linkinv(eta), family$value, a)
 }
 
 left_out_predictor <- function(object) {
@@ -87,7 +95,7 @@ dense_mode <- function(model) {
 with_family_of <- function(settings, fit, free) {
   if (is.null(fit$family)) return(settings)
   family <- fit$data$family
-  family$given <- !"phi" %in% free
+  family$given <- rep(!"phi" %in% free, max(1, length(family$phi)))
   c(settings[names(settings) != "nugget"], list(nugget = 1, family = family))
 }
 

@@ -13,18 +13,45 @@ family_model <- function(inputs, response, trend, settings) {
   model$b <- 0 * model$b
   model$family <- family
   model$response <- cbind(y = response$y, a = response$a, offset = trend$offset)[model$rows, , drop = FALSE]
-  if (is.null(family$phi)) return(model)
-  weight <- if (family$phi == "shape") mean(model$response[, "a"]) else 1  # a shape is that of weight 1
-  model$values$phi <- if (family$given) family$value else min(max(2 / spread_of(model), 0.5), 50) / weight
-  if (!family$given) model$layout <- with_phi(model$layout, family)
+  if (!length(family$phi)) return(model)
+  model$values$phi <- ifelse(family$given, family$value, first_parameters(family, model$response, spread_of(model)))
+  names(model$values$phi) <- names(family$value)
+  model$layout <- with_phi(model$layout, family)
   model
+}
+
+# Checks what a user has written of a family.
+check_density <- function(family, response, value) UseMethod("check_density")
+
+#' @export
+check_density.gp_family <- function(family, response, value) invisible()
+
+# Returns the parameters of a family that a search begins with.
+first_parameters <- function(family, response, spread) UseMethod("first_parameters")
+
+#' @export
+first_parameters.gp_family <- function(family, response, spread) {
+  weight <- if (family$phi == "shape") mean(response[, "a"]) else 1  # a shape is that of weight 1
+  min(max(2 / spread, 0.5), 50) / weight
+}
+
+# Returns the bounds of some parameters of a family in their links.
+parameter_ends <- function(family, index) {
+  if (is.null(family$lower)) return(list(lower = rep(-Inf, length(index)), upper = rep(Inf, length(index))))
+  layout <- data.frame(link = family$links[index])
+  lower <- pmax(family$lower[index], ifelse(layout$link == "identity", -Inf, 0))
+  list(lower = in_link(lower, layout), upper = in_link(pmin(family$upper[index],
+                                                            ifelse(layout$link == "logit", 1, Inf)), layout))
 }
 
 #' @export
 gp_of_family.gp_family <- function(inputs, placed, y, trend, settings, weights, call) {
   response <- family_response(settings$family, y, weights, nrow(inputs$x), rownames(inputs$x))
+  # The determinant of an indefinite system is known by its matrix alone.
+  if (!is_concave(settings$family)) settings$estimate_on <- min(settings$estimate_on, settings$control$dense_n)
   model <- family_model(placed, response, trend, settings)
   check_gp_data(model, settings, inputs)
+  check_density(model$family, model$response, model$values$phi)
   found <- gp_fitted(model, settings)
   if (any(abs(found$model$e) >= most_predictor)) {
     warn("boundary", "linear predictors are beyond ", most_predictor, ": an offset may be on the wrong scale, that of ",
@@ -48,6 +75,7 @@ on_response_scale <- function(fit, response, offset) {
   mean <- stats::setNames(fit$family$linkinv(as.vector(fit$linear.predictors)), names(fit$linear.predictors))
   fit[c("fitted.values", "residuals")] <- list(mean, response$y - mean)
   fit["weights"] <- list(if (any(response$a != 1)) response$a)
+  if (is.null(fit$family$dev.resids)) return(fit)
   fit$deviance <- sum(fit$family$dev.resids(response$y, mean, response$a))
   heavy <- response$a > 0
   mean_alone <- suppressWarnings(stats::glm.fit(rep(1, sum(heavy)), response$y[heavy], response$a[heavy],
@@ -69,12 +97,16 @@ gp_state_of_all.gp_family <- function(model, state) {
 
 # --- the mode -------------------------------------------------------------------------------------------------
 
-# The Gaussian model at a linear predictor, as wide as that may be.
-working_model <- function(model, values, e) {
+# The Gaussian model at a linear predictor, as wide as that may be. A family whose log-density is not concave may have
+# negative curvature in some rows. Steps take a little of the largest curvature for it; with `signed` it stays as it is.
+working_model <- function(model, values, e, signed = FALSE) {
   model$family$value <- values$phi %or% model$family$value
   e <- bounded_predictor(e)
-  found <- model$family$slopes(model$response[, "y"], e, model$family$value, model$response[, "a"])
-  model$w <- pmax(found$W, 1e-300)
+  curvature <- model$family$curvature %or% model$family$slopes
+  found <- curvature(model$response[, "y"], e, model$family$value, model$response[, "a"])
+  model$w <- if (is_concave(model$family)) pmax(found$W, 1e-300)
+             else if (signed) ifelse(found$W < 0, -1, 1) * pmax(abs(found$W), 1e-7 * max(abs(found$W)))
+             else pmax(found$W, 1e-3 * max(abs(found$W)))
   model$y <- e - model$response[, "offset"] + found$g / model$w
   model$e <- e
   model$values <- values
@@ -83,14 +115,18 @@ working_model <- function(model, values, e) {
 
 # Returns the point where Newton's steps begin: at the mean, with no process.
 mode_start <- function(model) {
-  link <- model$family$base(model$family$value)
   y <- model$response[, "y"]
   a <- model$response[, "a"]
-  offset <- model$response[, "offset"]
-  level <- link$linkfun(sum(a * y) / sum(a)) - sum(a * offset) / sum(a)
+  level <- mean_predictor(model$family, y, a) - sum(a * model$response[, "offset"]) / sum(a)
   trend <- as.vector(model$Q %*% crossprod(model$Q, rep(level, length(y))))
   mode_point(model, alpha = 0 * y, trend = trend, f = 0 * y)
 }
+
+# Returns the linear predictor of a response that is the same everywhere.
+mean_predictor <- function(family, y, a) UseMethod("mean_predictor")
+
+#' @export
+mean_predictor.gp_family <- function(family, y, a) family$base(family$value)$linkfun(sum(a * y) / sum(a))
 
 # A point: solution, trend and process, and what is to be made largest.
 mode_point <- function(model, alpha, trend, f) {
@@ -132,9 +168,10 @@ laplace_mode <- function(model, values, near = NULL) {
     warn("convergence", "the mode of the linear predictor was not reached in ", counted(step, "step"),
          ": fewer rows, or a given `scale` or `variance`, would help")
   }
-  if (change > 1e-8 || !model$dense) {
+  signed <- model$dense && !is_concave(model$family)
+  if (change > 1e-8 || !model$dense || signed) {
     near$values <- NULL  # the preconditioner is that of this curvature
-    found <- laplace_system(model, values, at$e, near, solved)
+    found <- laplace_system(model, values, at$e, near, solved, signed)
   }
   if (is.null(found)) return(NULL)
   found$model$joint <- at$joint
@@ -143,8 +180,10 @@ laplace_mode <- function(model, values, near = NULL) {
                 control = found$system$products$control))
 }
 
-laplace_system <- function(model, values, e, near, solved) {
-  model <- working_model(model, values, e)
+is_concave <- function(family) family$concave %or% TRUE
+
+laplace_system <- function(model, values, e, near, solved, signed = FALSE) {
+  model <- working_model(model, values, e, signed)
   system <- gp_system(model, values, near)
   weights <- if (!is.null(system)) gp_weights(model, system, solved)
   if (!is.null(weights)) list(model = model, system = system, weights = weights)
@@ -224,12 +263,14 @@ laplace_score <- function(layout, at, slopes) {
   moved <- as.vector(covariance_times(at$system, u))
   if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
   by_phi <- model$family$of_phi(y, model$e, model$family$value, a)
-  of_phi <- sum(by_phi$l) - sum(V * by_phi$W + moved * by_phi$g) / 2
+  by_phi <- lapply(by_phi, function(one) as.matrix(one)[, layout$index[layout$part == "phi"], drop = FALSE])
+  of_phi <- colSums(by_phi$l) - colSums(V * by_phi$W + moved * by_phi$g) / 2
   information <- noise <- diag(0, nrow(layout))
   known <- seq_len(nrow(model$layout))
   if (length(known)) information[known, known] <- found$information
   if (length(known)) noise[known, known] <- found$score_noise
-  information[nrow(layout), nrow(layout)] <- sum(by_phi$l^2)
+  further <- layout$part == "phi"
+  information[further, further] <- crossprod(by_phi$l)
   dimnames(information) <- list(layout$label, layout$label)
   list(score = stats::setNames(c(score, of_phi), layout$label), information = information, score_noise = noise,
        moves = moves)

@@ -81,19 +81,29 @@ gp_layout <- function(values, free, term_labels) {
                     link = character())
 }
 
-with_phi <- function(layout, family) {
-  rbind(layout, data.frame(label = family$phi, part = "phi", name = family$phi, index = 1, link = "log"))
+# Adds rows for the parameters of a family, those that are not given.
+with_phi <- function(layout, family, open = which(!family$given)) {
+  if (!length(open)) return(layout)
+  name <- family$phi[open]
+  rbind(layout, data.frame(label = name, part = "phi", name = name, index = open,
+                           link = unname(family$links[open]) %or% "log"))
 }
 
-in_link <- function(x, layout) replace(x, layout$link == "log", log(x[layout$link == "log"]))
-out_of_link <- function(theta, layout) replace(theta, layout$link == "log", exp(theta[layout$link == "log"]))
+in_link <- function(x, layout) by_link(x, layout$link, log, stats::qlogis)
+out_of_link <- function(theta, layout) by_link(theta, layout$link, exp, stats::plogis)
+
+by_link <- function(x, link, log, logit) {
+  x[link == "log"] <- log(x[link == "log"])
+  x[link == "logit"] <- logit(x[link == "logit"])
+  x
+}
 
 gp_theta <- function(values, layout) in_link(gp_estimates(values, layout), layout)
 
 gp_estimates <- function(values, layout) {
   found <- vapply(seq_len(nrow(layout)), function(k) {
     part <- values[[layout$part[k]]]
-    if (layout$part[k] == "kernel") part[[layout$name[k]]][layout$index[k]] else part
+    if (layout$part[k] == "kernel") part[[layout$name[k]]][layout$index[k]] else part[[layout$index[k]]]
   }, 0)
   stats::setNames(found, layout$label)
 }
@@ -105,7 +115,7 @@ covariance_parameters <- function(fit) {
   values$kernel <- told_kernel(values$kernel)
   kernel <- if (fit$variance > 0) names(values$kernel)
   layout <- gp_layout(values, c("variance", kernel, if (asked_of(fit$data)$nugget) "nugget"), term_labels(fit))
-  if (!is.null(family$phi)) layout <- with_phi(layout, family)
+  layout <- with_phi(layout, family, seq_along(family$phi))
   gp_estimates(values, layout)
 }
 
@@ -114,7 +124,7 @@ gp_values <- function(values, layout, theta) {
   for (k in seq_len(nrow(layout))) {
     number <- estimates[[k]]
     if (layout$part[k] == "kernel") values$kernel[[layout$name[k]]][layout$index[k]] <- number
-    else values[[layout$part[k]]] <- number
+    else values[[layout$part[k]]][[layout$index[k]]] <- number
   }
   values
 }

@@ -108,10 +108,10 @@ dense_gp_variance <- function(object, x) {
   model <- object$data
   kept <- object$kept
   if (object$variance == 0) return(numeric(nrow(x)))
-  if (is.null(kept$root)) kept$root <- gp_system(model, model$values)$root
+  if (is.null(kept$system)) kept$system <- gp_system(model, model$values)
   explained <- in_row_blocks(nrow(x), function(rows) {
     k <- unname(as.matrix(gp_cross(object, model$x, x[rows, , drop = FALSE])))
-    colSums(backsolve(kept$root, k, transpose = TRUE)^2)
+    inverse_forms(kept$system, k)
   })
   pmax(diag(gp_cross(object, x, x)) - unlist(explained), 0)
 }
@@ -158,6 +158,7 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
 # K* (A^-1 z - U U'z) + R* C^-1 U'z.
 draws_after <- function(object, x, F, offset, nsim) {
   model <- object$data
+  if (any(model$w < 0)) return(draws_by_covariance(object, x, F, offset, nsim))
   seen <- seq_along(model$y)
   both <- rbind(model$x, x)
   noise <- c(model$values$nugget / model$w, numeric(nrow(x)))
@@ -168,6 +169,20 @@ draws_after <- function(object, x, F, offset, nsim) {
   kriged <- gp_products(object, x, cbind(model_alpha(object), weights))
   own <- new_regressors(model, F) %*% inverse_root(object$C) %*% of_trend
   as.vector(F %*% coef(object)) + offset + kriged[, 1] + before[-seen, , drop = FALSE] - kriged[, -1] - own
+}
+
+# Draws of the process with its trend at places, given the data, by a root of their covariance: no noise has a negative
+# variance, so draws cannot begin before the data.
+draws_by_covariance <- function(object, x, F, offset, nsim) {
+  model <- object$data
+  k <- unname(as.matrix(gp_cross(object, model$x, x)))
+  of_trend <- new_regressors(model, F) %*% inverse_root(object$C) - crossprod(k, object$U)
+  covariance <- unname(as.matrix(gp_cross(object, x, x))) - crossprod(k, kept_system(object)$inverse %*% k) +
+    tcrossprod(of_trend)
+  found <- eigen(covariance, symmetric = TRUE)
+  root <- found$vectors * rep(sqrt(pmax(found$values, 0)), each = nrow(x))
+  as.vector(F %*% coef(object)) + offset + as.vector(crossprod(k, model_alpha(object))) +
+    root %*% matrix(stats::rnorm(nrow(x) * nsim), nrow(x))
 }
 
 # Draws of the process before the data, with noise of these variances, by the fit's products.

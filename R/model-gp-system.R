@@ -1,6 +1,7 @@
 # Systems A = variance K + nugget / w of Gaussian processes: a constructor, and for each kind of system what is asked of
 # it. A kind is the noise alone (`gp_linear`), a factor (`gp_dense`), products (`gp_products`), products by series
-# (`gp_series`), or the system of a working response (`gp_weighed`), which is around one by products.
+# (`gp_series`), the system of a working response (`gp_weighed`), which is around one by products, or a dense system of
+# a working response with negative curvature (`gp_signed`, in a file of its own).
 
 # Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_of(model))
@@ -17,6 +18,7 @@ gp_system.gp_gaussian <- function(model, values, near = NULL) {
 #' @export
 gp_system.gp_family <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
+  if (any(model$w < 0)) return(signed_gp_system(model, values, noise))
   if (model$dense) {
     found <- dense_gp_system(model, values, noise)
     return(if (!is.null(found)) replace(found, "logdet", found$logdet + sum(log(model$w))))
@@ -186,8 +188,9 @@ system_slopes.gp_linear <- function(system) {
 }
 
 #' @export
-system_slopes.gp_dense <- function(system) {
-  inverse <- chol2inv(system$root)
+system_slopes.gp_dense <- function(system) slopes_by_inverse(system, chol2inv(system$root))
+
+slopes_by_inverse <- function(system, inverse) {
   slopes <- gp_slopes(system$model, system$values)
   slopes <- Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
   of_noise <- sum(diag(inverse) * system$noise)
@@ -230,7 +233,16 @@ system_inverse.gp_linear <- function(system) diag(1 / system$noise, length(syste
 #' @export
 system_inverse.gp_dense <- function(system) chol2inv(system$root)
 
-inverse_diagonal <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
+inverse_diagonal <- function(system) UseMethod("inverse_diagonal")
+
+#' @export
+inverse_diagonal.gp_dense <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
+
+# Returns the forms k' A^-1 k of columns.
+inverse_forms <- function(system, k) UseMethod("inverse_forms")
+
+#' @export
+inverse_forms.gp_dense <- function(system, k) colSums(backsolve(system$root, k, transpose = TRUE)^2)
 
 # Computes by how much y' P y is too large where products are approximated.
 error_of_form <- function(system, alpha) UseMethod("error_of_form")

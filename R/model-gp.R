@@ -125,7 +125,8 @@
 #' @param control settings from [fit_control()]
 #' @param family the distribution of the response: `gaussian()`, `binomial()` with link `"logit"` or `"probit"`,
 #'   `poisson()`, `Gamma("log")`, or negative binomial, `"negbin"` with an estimated size or
-#'   `MASS::negative.binomial(size)` with a given one
+#'   `MASS::negative.binomial(size)` with a given one; or a family of [gp_family()] or its name: `"student"`, `"beta"`,
+#'   `"tweedie"`, `"nbinom1"`, `"lognormal"`, `"weibull"`, `"exponential"`, or your own log-density
 #' @param ... not used
 #' @return A list of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
 #'   `alpha` (the solution of the linear system for the response minus the trend), and `information` (the average

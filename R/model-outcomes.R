@@ -18,7 +18,10 @@ normal_crps <- function(error, sd) {
 
 # Scores outcomes of a family with the linear predictor N(m, v). `y` is a count, a positive number, or a share of `a`
 # trials. Two classes have Brier's score. They have no interval, which would be one class, or both.
-family_outcomes <- function(family, y, a, m, v, level) {
+family_outcomes <- function(family, y, a, m, v, level) UseMethod("family_outcomes")
+
+#' @export
+family_outcomes.default <- function(family, y, a, m, v, level) {
   mean <- mean_over_link(family, m, v)
   ranked <- matrix(NA_real_, length(y), 3)
   trials <- isTRUE(family$trials)

@@ -5,6 +5,9 @@ ridge_of_family <- function(inputs, placed, y, terms, lambda, standardize, weigh
   if (identical(lambda, "gcv")) {
     abort("unsupported", "lambda = \"gcv\" is for gaussian(); NULL, \"loo\" and numbers are for all families")
   }
+  if (inherits(family, "gp_likelihood")) {
+    abort("unsupported", "kernel_ridge() has the families of glm(); gp_fit(family = ) has the family ", family$title)
+  }
   if (identical(family$phi, "size") && !family$given) {
     abort("unsupported", "the size of a negative binomial is to be given, as in MASS::negative.binomial(size); ",
           "gp_fit(family = \"negbin\") estimates it")

@@ -239,11 +239,10 @@ new_response <- function(fit, y, a) {
     y <- check_response(y, n)
     if (ncol(y) > 1) abort("shape", "the response has ", ncol(y), " columns, and the fit is of one")
     y <- as.vector(y)
-    positive <- identical(family$phi, "shape")
-    wrong <- which(if (is.null(fit$family)) FALSE else if (positive) y <= 0 else y < 0 | y != round(y))
+    wrong <- if (!is.null(family$wanted)) which(!family$wanted[[1]](y))
     if (length(wrong)) {
-      abort("data", "the response of ", family$title, " must be ", if (positive) "more than 0" else "whole numbers",
-            ": row ", wrong[1], " of those without missing values is ", format(y[wrong[1]]))
+      abort("data", "the response of ", family$title, " must be ", family$wanted[[2]], ": row ", wrong[1],
+            " of those without missing values is ", format(y[wrong[1]]))
     }
     return(list(y = y, a = a))
   }

@@ -13,7 +13,7 @@ test_that("mistakes are errors that name what would help", {
     expect_error(fit, because, class = paste0("kernweave_error_", class))
   }
   refused(gp_fit(stations ~ long + lat, q, family = Gamma()), "unsupported", "Gamma\\(\"log\"\\)")
-  refused(gp_fit(stations ~ long + lat, q, family = "tweedie"), "unsupported", "binomial")
+  refused(gp_fit(stations ~ long + lat, q, family = "cauchy"), "unsupported", "binomial")
   refused(counts(nugget = 1), "unsupported", "negbin")
   refused(variogram(counts(variance = 1)), "unsupported", "linear predictor")
   refused(gp_fit(I(stations - 20) ~ long + lat, q, family = poisson), "data", "row [0-9]+ is -")

@@ -1,0 +1,162 @@
+# Ready families of one function, by name.
+
+# A row has the log-density `f`, starting values of its `parameters`, their links where these are not logarithms, their
+# bounds, `label`, the link of the mean, and `wanted`, a test of the response with its words. `spread`: the parameter
+# that is of the size of the response. `concave`: the log-density is concave in eta. `slopes` and `of_phi`: derivatives
+# in closed form.
+likelihood_rows <- list(
+  student = list(
+    f = function(y, eta, sigma, df) stats::dt((y - eta) / sigma, df, log = TRUE) - log(sigma),
+    slopes = function(y, e, k, a) {
+      sigma <- k[["sigma"]]
+      df <- k[["df"]]
+      z <- (y - e) / sigma
+      u <- df + z^2
+      list(g = a * (df + 1) * z / (sigma * u), W = a * (df + 1) * (df - z^2) / (sigma * u)^2,
+           W_e = 2 * a * (df + 1) * z * (3 * df - z^2) / (sigma * u)^3)
+    },
+    parameters = c(sigma = 1, df = 5), spread = "sigma", lower = c(df = 2.01), upper = c(df = 200),
+    draw = function(n, eta, sigma, df) eta + sigma * stats::rt(n, df),
+    below = function(q, eta, sigma, df) stats::pt((q - eta) / sigma, df),
+    variance = function(eta, sigma, df) sigma^2 * df / (df - 2) + 0 * eta
+  ),
+  beta = list(
+    f = function(y, eta, precision) {
+      stats::dbeta(y, precision * stats::plogis(eta), precision * stats::plogis(-eta), log = TRUE)
+    },
+    # The mean m has the derivative m_e = m (1 - m); g = k m_e (logit(y) - digamma(k m) + digamma(k - k m)).
+    slopes = function(y, e, k, a) {
+      k <- k[["precision"]]
+      m <- pmin(pmax(stats::plogis(e), 1e-300), 1 - 1e-16)
+      first <- stats::qlogis(y) - digamma(k * m) + digamma(k - k * m)
+      second <- trigamma(k * m) + trigamma(k - k * m)
+      third <- psigamma(k * m, 2) - psigamma(k - k * m, 2)
+      m_e <- m * (1 - m)
+      turn <- 1 - 2 * m
+      list(g = a * k * m_e * first, W = a * k * m_e * (k * m_e * second - turn * first),
+           W_e = a * k * m_e * ((2 * m_e - turn^2) * first + 3 * k * m_e * turn * second + (k * m_e)^2 * third))
+    },
+    parameters = c(precision = 10), label = "logit", wanted = list(function(y) y > 0 & y < 1, "between 0 and 1"),
+    start = stats::qlogis, mean = function(eta, precision) stats::plogis(eta),
+    draw = function(n, eta, precision) stats::rbeta(n, precision * stats::plogis(eta), precision * stats::plogis(-eta)),
+    below = function(q, eta, precision) {
+      stats::pbeta(q, precision * stats::plogis(eta), precision * stats::plogis(-eta))
+    },
+    variance = function(eta, precision) stats::plogis(eta) * stats::plogis(-eta) / (1 + precision)
+  ),
+  nbinom1 = list(
+    f = function(y, eta, phi) stats::dnbinom(y, size = exp(eta) / phi, mu = exp(eta), log = TRUE),
+    parameters = c(phi = 1), label = "log", whole = TRUE,
+    wanted = list(function(y) y >= 0 & y == round(y), "whole numbers, 0 or more"),
+    start = function(y) log(y + 0.1), mean = function(eta, phi) exp(eta),
+    draw = function(n, eta, phi) stats::rnbinom(n, size = exp(eta) / phi, mu = exp(eta)),
+    below = function(q, eta, phi) stats::pnbinom(floor(q), size = exp(eta) / phi, mu = exp(eta)),
+    variance = function(eta, phi) exp(eta) * (1 + phi)
+  ),
+  lognormal = list(
+    f = function(y, eta, sigma) stats::dlnorm(y, eta, sigma, log = TRUE),
+    parameters = c(sigma = 1), spread = "sigma", concave = TRUE, wanted = list(function(y) y > 0, "more than 0"),
+    start = log,
+    mean = function(eta, sigma) exp(eta + sigma^2 / 2),
+    draw = function(n, eta, sigma) stats::rlnorm(n, eta, sigma),
+    below = function(q, eta, sigma) stats::plnorm(q, eta, sigma),
+    variance = function(eta, sigma) expm1(sigma^2) * exp(2 * eta + sigma^2)
+  ),
+  weibull = list(
+    f = function(y, eta, shape) log(shape) - log(y) + shape * (log(y) - eta) - exp(shape * (log(y) - eta)),
+    parameters = c(shape = 1), label = "log", concave = TRUE, wanted = list(function(y) y > 0, "more than 0"),
+    start = log, mean = function(eta, shape) exp(eta) * gamma(1 + 1 / shape),
+    draw = function(n, eta, shape) stats::rweibull(n, shape, exp(eta)),
+    below = function(q, eta, shape) stats::pweibull(q, shape, exp(eta)),
+    variance = function(eta, shape) exp(2 * eta) * (gamma(1 + 2 / shape) - gamma(1 + 1 / shape)^2)
+  ),
+  exponential = list(
+    f = function(y, eta) -eta - y * exp(-eta),
+    parameters = numeric(), label = "log", concave = TRUE, wanted = list(function(y) y >= 0, "0 or more"),
+    start = function(y) log(y + mean(y) / 10), mean = function(eta) exp(eta),
+    draw = function(n, eta) stats::rexp(n, exp(-eta)), below = function(q, eta) stats::pexp(q, exp(-eta)),
+    variance = function(eta) exp(2 * eta)
+  ),
+  tweedie = list(
+    f = function(y, eta, phi, p) tweedie_density(y, eta, phi, p), parameters = c(phi = 1, p = 1.5),
+    link = c(p = "identity"), lower = c(p = 1.01), upper = c(p = 1.99), label = "log", concave = TRUE,
+    wanted = list(function(y) y >= 0, "0 or more"), start = function(y) log(y + mean(y) / 10),
+    mean = function(eta, phi, p) exp(eta), draw = function(n, eta, phi, p) {
+      parts <- tweedie_parts(eta, phi, p)
+      count <- stats::rpois(n, parts$lambda)
+      stats::rgamma(n, shape = count * parts$shape, scale = parts$scale)
+    },
+    below = function(q, eta, phi, p) {
+      parts <- tweedie_parts(eta, phi, p)
+      out <- exp(-parts$lambda)
+      for (j in seq_len(max(1, stats::qpois(1e-13, max(parts$lambda), lower.tail = FALSE)))) {
+        out <- out + stats::dpois(j, parts$lambda) * stats::pgamma(q, j * parts$shape, scale = parts$scale)
+      }
+      ifelse(q < 0, 0, out)
+    },
+    variance = function(eta, phi, p) phi * exp(p * eta),
+    slopes = function(y, e, k, a) tweedie_slopes(y, e, k, a),
+    # The series has no derivative in closed form: differences by log(phi) and p stand for it.
+    of_phi = function(y, e, k, a) {
+      phi <- k[["phi"]]
+      p <- k[["p"]]
+      at <- function(phi, p) a * tweedie_density(y, e, phi, p)
+      by <- 1e-5
+      found <- tweedie_slopes(y, e, k, a)
+      of_y <- y * exp((1 - p) * e) * a / phi
+      of_mean <- exp((2 - p) * e) * a / phi
+      of_phi <- (at(phi * exp(by), p) - at(phi * exp(-by), p)) / (2 * by)
+      list(l = cbind(phi = of_phi, p = (at(phi, p + by) - at(phi, p - by)) / (2 * by)),
+           g = cbind(phi = -found$g, p = -e * found$g),
+           W = cbind(phi = -found$W, p = of_y * (1 - (p - 1) * e) - of_mean * (1 + (2 - p) * e)))
+    }
+  )
+)
+
+# --- Tweedie's distribution: a Poisson number of gamma variables ---------------------------------------------------
+
+# lambda, the mean number, and the gamma variables' shape and scale.
+tweedie_parts <- function(eta, phi, p) {
+  list(lambda = exp((2 - p) * eta) / (phi * (2 - p)), shape = (2 - p) / (p - 1),
+       scale = phi * (p - 1) * exp((p - 1) * eta))
+}
+
+# Computes (y mu^(1 - p) / (1 - p) - mu^(2 - p) / (2 - p)) / phi + log a(y, phi, p).
+tweedie_density <- function(y, eta, phi, p) {
+  of_eta <- (y * exp((1 - p) * eta) / (1 - p) - exp((2 - p) * eta) / (2 - p)) / phi
+  of_eta + tweedie_constant(y, phi, p)
+}
+
+# Computes log a(y, phi, p) by the series over the number j of gamma variables, about its largest term: terms that are
+# e^-37 of it are left out (Dunn and Smyth 2005).
+tweedie_constant <- function(y, phi, p) {
+  out <- numeric(length(y))
+  phi <- rep_len(phi, length(y))
+  p <- rep_len(p, length(y))
+  positive <- which(y > 0)
+  if (!length(positive)) return(out)
+  y <- y[positive]
+  p <- p[positive]
+  phi <- phi[positive]
+  alpha <- (2 - p) / (p - 1)
+  log_z <- alpha * log(y / (p - 1)) - (1 + alpha) * log(phi) - log(2 - p)
+  centre <- pmax(1, y^(2 - p) / (phi * (2 - p)))
+  reach <- ceiling(9 * sqrt(centre * (1 + 1 / alpha)) + 20)
+  first <- pmax(1, floor(centre - reach))
+  count <- ceiling(centre + reach) - first + 1
+  out[positive] <- vapply(seq_along(y), function(i) {
+    j <- first[i] + seq_len(count[i]) - 1
+    term <- j * log_z[i] - lgamma(j + 1) - lgamma(alpha[i] * j)
+    most <- max(term)
+    most + log(sum(exp(term - most)))
+  }, 0) - log(y)
+  out
+}
+
+tweedie_slopes <- function(y, e, k, a) {
+  of_y <- y * exp((1 - k[["p"]]) * e) * a / k[["phi"]]
+  of_mean <- exp((2 - k[["p"]]) * e) * a / k[["phi"]]
+  p <- k[["p"]]
+  list(g = of_y - of_mean, W = (p - 1) * of_y + (2 - p) * of_mean, W_e = (2 - p)^2 * of_mean - (p - 1)^2 * of_y)
+}
+

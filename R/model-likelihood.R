@@ -1,0 +1,314 @@
+# Families that are one function, the log-density of an observation: the package's own derivatives make of it what a
+# row of the table of families has.
+
+#' Response distributions of Gaussian processes
+#'
+#' `gp_family()` makes a family for [gp_fit()] from the log-density of an observation, written in R. Use it for a
+#' response that the ready families do not describe. All derivatives come from the package ([gradient()]); you write no
+#' derivative.
+#'
+#' @section Log-density:
+#' `f(y, eta, ...)` returns the log-densities of `length(eta)` observations, with all constants. The log-density of
+#' observation i depends on `y[i]` and `eta[i]` alone. `eta` is the linear predictor: trend plus process. The other
+#' arguments are the parameters, by name, as in `function(y, eta, sigma) dnorm(y, eta, sigma, log = TRUE)`; each is a
+#' number, or a vector as long as `eta`. Parameters are estimated with the covariance.
+#'
+#' Arithmetic, the mathematical functions of base R, `lgamma()`, `digamma()`, `ifelse()` and the usual densities and
+#' distribution functions have derivatives, see [gradient()]. Before a fit, the derivative is compared with a difference
+#' in a few rows.
+#'
+#' @section Ready families:
+#' The first argument may be a name, and `gp_fit(family = "student")` is short for `gp_family("student")`. Log-densities
+#' need not be concave in `eta`: Laplace's approximation takes the observed curvature, as in mgcv and glmmTMB. For a
+#' family that is not concave (student, beta, nbinom1, your own) parameters are estimated on at most `dense_n` rows, see
+#' [fit_control()]; all rows then determine the process.
+#'
+#' | name | response | linear predictor | parameters |
+#' | --- | --- | --- | --- |
+#' | `"student"` | numbers with outliers | location | `sigma`, `df` (more than 2) |
+#' | `"beta"` | shares between 0 and 1 | logit of the mean | `precision` |
+#' | `"tweedie"` | 0 and positive numbers | log of the mean | `phi`, `p` (1.01 to 1.99) |
+#' | `"nbinom1"` | counts, variance `(1 + phi)` times the mean | log of the mean | `phi` |
+#' | `"lognormal"` | positive numbers | mean of the logarithm | `sigma` |
+#' | `"weibull"` | positive numbers | log of the scale | `shape` |
+#' | `"exponential"` | positive numbers | log of the mean | |
+#'
+#' @param f the log-density, a function, or the name of a ready family
+#' @param parameters starting values of the parameters of `f`, a named vector; not used for a ready family
+#' @param ... numbers of parameters that are not estimated, by name: `gp_family("student", df = 4)`
+#' @param link how parameters are transformed when estimated, by name: `"log"` for positive parameters, the default,
+#'   `"logit"` for parameters between 0 and 1, `"identity"` for others
+#' @param lower,upper bounds of parameters, by name
+#' @param start a function of `y`: linear predictors that follow the response; by default `y` itself
+#' @param mean a function of `eta` and the parameters: the mean of an observation; by default `eta`
+#' @param draw a function of a number n, `eta` and the parameters: n random observations
+#' @param below a function of `q`, `eta` and the parameters: the probability of at most `q`
+#' @param title the name of the family when printed
+#' @return An object of class `gp_family`.
+#' @seealso [gp_fit()], [predictive_scores()]
+#' @concept likelihood
+#' @concept generalized linear mixed model
+#' @export
+#' @examples
+#' # a response with a few wild values
+#' wild <- replace(quakes$depth[1:200] / 100, c(7, 50, 120), c(15, -3, 20))
+#' places <- cbind(quakes[1:200, c("long", "lat")], depth = wild)
+#' gp_fit(depth ~ long + lat, places, family = "student")
+#'
+#' # the same family, written by hand
+#' student <- gp_family(function(y, eta, sigma, df) dt((y - eta) / sigma, df, log = TRUE) - log(sigma),
+#'                      parameters = c(sigma = 1, df = 5), lower = c(df = 2.01))
+#' gp_fit(depth ~ long + lat, places, family = student)
+gp_family <- function(f, parameters = NULL, ..., link = NULL, lower = NULL, upper = NULL, start = NULL, mean = NULL,
+                      draw = NULL, below = NULL, title = "user's") {
+  fixed <- fixed_parameters(list(...))
+  if (is.character(f)) {
+    if (!is_word(f) || !f %in% names(likelihood_rows)) {
+      abort("unsupported", "there is no family ", format_value(f), near_hint(f, names(likelihood_rows)))
+    }
+    row <- c(likelihood_rows[[f]], list(title = f))
+  } else {
+    if (!is.function(f)) {
+      abort("input", "`f` must be a function of y and eta, or the name of a family, not ", describe(f))
+    }
+    row <- list(title = title, f = f, parameters = check_parameters(parameters, f), link = link, lower = lower,
+                upper = upper, start = start, mean = mean, draw = draw, below = below)
+  }
+  unknown <- setdiff(names(fixed), names(row$parameters))
+  if (length(unknown)) {
+    abort("input", "the family ", row$title, " has no parameter `", unknown[1], "`",
+          near_hint(unknown[1], names(row$parameters)))
+  }
+  likelihood_family(row, fixed)
+}
+
+fixed_parameters <- function(given) {
+  for (name in names(given) %or% rep("", length(given))) {
+    if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)")
+    number <- given[[name]]
+    if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
+      abort("input", "the parameter `", name, "` must be a number, not ", format_value(number))
+    }
+  }
+  unlist(given)
+}
+
+# Checks that starting values are there for all arguments of f beside y and eta.
+check_parameters <- function(parameters, f) {
+  wanted <- setdiff(names(formals(f))[-(1:2)], "...")
+  if (length(formals(f)) < 2) abort("input", "`f` must be a function of `y`, `eta` and its parameters")
+  if (!is.null(parameters) && (!is.numeric(parameters) || any(!is.finite(parameters)))) {
+    abort("input", "`parameters` must be a named vector of finite numbers, not ", format_value(parameters))
+  }
+  missing <- setdiff(wanted, names(parameters))
+  if (length(missing)) {
+    abort("input", "`parameters` has no starting value of `", missing[1], "`, an argument of `f`: write ",
+          "parameters = c(", missing[1], " = 1)")
+  }
+  other <- setdiff(names(parameters), wanted)
+  if (length(other)) abort("input", "`f` has no argument `", other[1], "`, which `parameters` has")
+  parameters[wanted]
+}
+
+# Makes of a log-density what a row of the table of families has. A ready family may have closed forms of derivatives.
+likelihood_family <- function(row, fixed = NULL) {
+  value <- replace(row$parameters, names(fixed), fixed)
+  link <- by_name(row$link, names(value), "log")
+  mean <- row$mean %or% function(eta, ...) eta
+  structure(list(
+    title = row$title, link = row$label %or% "identity", phi = names(value), links = link,
+    lower = by_name(row$lower, names(value), -Inf), upper = by_name(row$upper, names(value), Inf),
+    concave = isTRUE(row$concave), wanted = row$wanted, value = value, given = names(value) %in% names(fixed),
+    f = row$f, log_density = density_by(row$f),
+    slopes = row$slopes %or% function(y, e, k, a) tape_slopes(density_by(enclose(row$f)), y, e, k, a),
+    curvature = row$slopes %or% function(y, e, k, a) tape_slopes(density_by(enclose(row$f)), y, e, k, a, FALSE),
+    of_phi = row$of_phi %or% function(y, e, k, a) tape_of_phi(density_by(enclose(row$f)), y, e, k, a, link),
+    start = function(y, a) (row$start %or% identity)(y), as_given = function(y, a) y, dispersion = function(k) 1,
+    base = function(k) likelihood_base(row, mean, k), draw = row$draw, below = row$below, spread = row$spread,
+    variance = row$variance, whole = isTRUE(row$whole)
+  ), class = c("gp_likelihood", "gp_family"))
+}
+
+# The log-density as rows of the table have it: of an observation of weight a, and of a matrix of linear predictors.
+density_by <- function(f) {
+  function(y, e, k, a) {
+    found <- rep_len(a, length(e)) * do.call(f, c(list(rep_len(y, length(e)), e), as.list(k)))
+    if (is.null(dim(e))) found else array(found, dim(e))
+  }
+}
+
+# Values by name, `default` for names that have none.
+by_name <- function(given, names, default) {
+  replace(stats::setNames(rep(default, length(names)), names), names(given), unlist(given))
+}
+
+# The family as R has it: the mean of an observation is the inverse link of its linear predictor.
+likelihood_base <- function(row, mean, k) {
+  at <- function(eta) do.call(mean, c(list(eta), as.list(k)))
+  numbers <- paste0(names(k), " = ", vapply(k, format, "", digits = 4), collapse = ", ")
+  if (length(k)) numbers <- paste0("(", numbers, ")") else numbers <- NULL
+  structure(list(family = paste0(row$title, numbers), link = row$label %or% "identity", linkinv = at,
+                 mu.eta = function(eta) {
+                   at <- enclose(mean)
+                   slope_of(function(e) sum(do.call(at, c(list(e), as.list(k)))), eta)
+                 }), class = "family")
+}
+
+# --- derivatives ----------------------------------------------------------------------------------------------
+
+# The gradient of a sum by its argument. The term of weight 0 makes it depend on the argument, up to third derivatives.
+slope_of <- function(sum_at, at) gradient(function(x) sum_at(x) + 0 * sum(x^4))(at)[[1]]
+
+# Returns g, W = -g' and W' of each observation, which depends on its own linear predictor alone: the gradient of a sum
+# of derivatives has them.
+tape_slopes <- function(density, y, e, k, a, third = TRUE) {
+  g <- function(e) slope_of(function(e) sum(density(y, e, k, a)), e)
+  W <- function(e) -slope_of(function(e) sum(g(e)), e)
+  list(g = g(e), W = W(e), W_e = if (third) slope_of(function(e) sum(W(e)), e))
+}
+
+# Returns the derivatives of the log-density, of g and of W by each parameter in its link: a column for each. A
+# parameter is a vector here, of one number for each observation.
+tape_of_phi <- function(density, y, e, k, a, link) {
+  theta <- rep(by_link(k, link, log, stats::qlogis), each = length(e))
+  theta <- matrix(theta, length(e), dimnames = list(NULL, names(k)))
+  at <- function(e, theta) {
+    each <- lapply(seq_along(k), function(j) unlink_parameter(theta[, j], link[[j]]))
+    sum(density(y, e, stats::setNames(each, names(k)), a))
+  }
+  g <- function(e, theta) slope_of(function(e) at(e, theta), e)
+  list(l = slope_of(function(theta) at(e, theta), theta), g = slope_of(function(theta) sum(g(e, theta)), theta),
+       W = -slope_of(function(theta) sum(slope_of(function(e) sum(g(e, theta)), e)), theta))
+}
+
+unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = stats::plogis(theta), theta)
+
+# --- what a Gaussian process asks of a family ----------------------------------------------------------------------
+
+# Parameters of the size of the response begin with half of its spread.
+#' @export
+first_parameters.gp_likelihood <- function(family, response, spread) {
+  value <- family$value
+  if (!is.null(family$spread)) value[[family$spread]] <- sqrt(spread) / 2
+  value
+}
+
+#' @export
+mean_predictor.gp_likelihood <- function(family, y, a) stats::median(family$start(y, a)[a > 0])
+
+# Checks the log-density in a few rows: its length, that it is finite, and its derivative against a difference.
+#' @export
+check_density.gp_likelihood <- function(family, response, value) {
+  at <- unique(round(seq(1, nrow(response), length.out = 5)))
+  y <- response[at, "y"]
+  e <- family$start(response[, "y"], response[, "a"])[at]
+  found <- do.call(family$f, c(list(y, e), as.list(value)))
+  if (!is.numeric(found) || length(found) != length(y)) {
+    abort("value", "the log-density of the family ", family$title, " returned ", counted(length(found), "number"),
+          " for ", counted(length(y), "observation"))
+  }
+  wrong <- which(!is.finite(found))
+  if (length(wrong)) {
+    abort("value", "the log-density of the family ", family$title, " is ", format(found[wrong[1]]), " in row ",
+          at[wrong[1]], ", where y is ", format(y[wrong[1]]), " and eta ", format(e[wrong[1]]), ": give `start`")
+  }
+  by <- 1e-4 * (1 + abs(e))
+  density <- function(e) family$log_density(y, e, value, 1)
+  off <- abs(family$slopes(y, e, value, 1)$g - (density(e + by) - density(e - by)) / (2 * by))
+  wrong <- which(!(off <= 1e-3 * (1 + abs(density(e)))))
+  if (length(wrong)) {
+    abort("value", "the derivative of the log-density of the family ", family$title, " is not that of its values in ",
+          "row ", at[wrong[1]], ": observation i must depend on y[i] and eta[i] alone")
+  }
+}
+
+# Calls a function of a family, such as `below`, with its parameters; an error names one that is not there.
+of_family <- function(family, what, ...) {
+  if (is.null(family[[what]])) {
+    abort("unsupported", "the family ", family$title, " has no `", what, "`, which this needs: give it to gp_family()")
+  }
+  do.call(family[[what]], c(list(...), as.list(family$value)))
+}
+
+#' @export
+observations_at.gp_likelihood <- function(family, eta, a) of_family(family, "draw", length(eta), eta)
+
+# --- mixtures over a normal linear predictor ------------------------------------------------------------------------
+
+# The linear predictors of a grid: a row for each observation.
+predictor_grid <- function(m, v) bounded_predictor(m + outer(sqrt(pmax(v, 0)), normal_grid))
+
+# Integrates numbers at the linear predictors of a grid.
+over_predictors <- function(each, eta) as.vector(matrix(each, nrow(eta)) %*% normal_weights)
+
+#' @export
+mean_over_link.gp_likelihood <- function(family, m, v) {
+  eta <- predictor_grid(m, v)
+  means <- family$base(family$value)$linkinv(as.vector(eta))
+  mean <- over_predictors(means, eta)
+  list(mean = mean, sd = sqrt(pmax(over_predictors(means^2, eta) - mean^2, 0)))
+}
+
+likelihood_below <- function(family, q, eta) {
+  over_predictors(of_family(family, "below", rep_len(q, length(eta)), as.vector(eta)), eta)
+}
+
+# Quantiles by halving, between ends that are moved outwards until they hold them.
+#' @export
+mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
+  eta <- predictor_grid(m, v)
+  below <- function(q) likelihood_below(family, q, eta)
+  centre <- family$base(family$value)$linkinv(bounded_predictor(m))
+  step <- pmax(sqrt(pmax(v, 0)), abs(centre), 1e-3)
+  low <- high <- centre
+  for (k in 1:60) {
+    down <- below(low) >= p
+    up <- below(high) < p
+    if (!any(down | up, na.rm = TRUE)) break
+    low <- ifelse(down, low - step, low)
+    high <- ifelse(up, high + step, high)
+    step <- 2 * step
+  }
+  for (k in 1:60) {
+    middle <- (low + high) / 2
+    over <- below(middle) >= p
+    low <- ifelse(over, low, middle)
+    high <- ifelse(over, middle, high)
+    if (all(high - low <= 1e-9 * (abs(high) + 1e-9), na.rm = TRUE)) break
+  }
+  if (family$whole) ceiling(high - 1e-6) else if (identical(family$link, "identity")) high else pmax(high, 0)
+}
+
+# Scores as those of other families. The CRPS is the integral of (F(x) - 1{x >= y})^2 by Gauss and Legendre's nodes in
+# panels on both sides of y, or a sum over counts.
+#' @export
+family_outcomes.gp_likelihood <- function(family, y, a, m, v, level) {
+  eta <- predictor_grid(m, v)
+  mean <- mean_over_link(family, m, v)
+  variance <- mean$sd^2 + if (is.null(family$variance)) NA
+                          else over_predictors(of_family(family, "variance", as.vector(eta)), eta)
+  tails <- c(1 - level, 1 + level) / 2
+  quantile <- function(p) mixture_quantile(family, p, m, v)
+  data.frame(observed = y, fitted = mean$mean, se = sqrt(variance), logs = -mixture_density(family, y, a, m, v),
+             crps = likelihood_crps(family, y, eta, quantile), lower = quantile(tails[1]), upper = quantile(tails[2]))
+}
+
+likelihood_crps <- function(family, y, eta, quantile) {
+  low <- pmin(quantile(1e-6), y)
+  high <- pmax(quantile(1 - 1e-6), y)
+  score <- numeric(length(y))
+  if (family$whole) {
+    for (k in seq(min(low), max(high))) score <- score + (likelihood_below(family, k, eta) - (k >= y))^2
+    return(score)
+  }
+  nodes <- legendre_nodes(10)
+  for (side in 1:2) {
+    from <- if (side == 1) low else y
+    width <- ((if (side == 1) y else high) - from) / 6
+    for (panel in 0:5) for (node in seq_along(nodes$x)) {
+      F <- likelihood_below(family, from + width * (panel + nodes$x[node]), eta)
+      score <- score + nodes$w[node] * width * (F - (side == 2))^2
+    }
+  }
+  score
+}
