@@ -95,7 +95,7 @@
 #' | how good predictions are, and their intervals | `predictive_scores(gp_fit(x, z))` |
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |
 #' | counts, or classes, instead of numbers | `gp_fit(x, round(z), family = poisson)`; `?gp_fit` |
-#' | outliers; shares; zeros and positive numbers | `gp_fit(x, z, family = "student")`; [gp_family()] |
+#' | outliers; shares; zeros and positive numbers | `gp_fit(x, z, family = "student")`; `?gp_family` |
 #' | a density; a regression curve with intervals | `kde_fit(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
 #'
