@@ -108,7 +108,7 @@ dense_gp_variance <- function(object, x) {
   model <- object$data
   kept <- object$kept
   if (object$variance == 0) return(numeric(nrow(x)))
-  if (is.null(kept$system)) kept$system <- gp_system(model, model$values)
+  if (is.null(kept$system)) kept$system <- replace(kept_system(object), "model", list(NULL))
   explained <- in_row_blocks(nrow(x), function(rows) {
     k <- unname(as.matrix(gp_cross(object, model$x, x[rows, , drop = FALSE])))
     inverse_forms(kept$system, k)

@@ -128,29 +128,22 @@ tweedie_density <- function(y, eta, phi, p) {
 }
 
 # Computes log a(y, phi, p) by the series over the number j of gamma variables, about its largest term: terms that are
-# e^-37 of it are left out (Dunn and Smyth 2005).
+# e^-37 of it are left out (Dunn and Smyth 2005). The constant has no eta, so equal responses have one.
 tweedie_constant <- function(y, phi, p) {
-  out <- numeric(length(y))
-  phi <- rep_len(phi, length(y))
-  p <- rep_len(p, length(y))
-  positive <- which(y > 0)
-  if (!length(positive)) return(out)
-  y <- y[positive]
-  p <- p[positive]
-  phi <- phi[positive]
+  each <- unique(y[y > 0])
   alpha <- (2 - p) / (p - 1)
-  log_z <- alpha * log(y / (p - 1)) - (1 + alpha) * log(phi) - log(2 - p)
-  centre <- pmax(1, y^(2 - p) / (phi * (2 - p)))
+  log_z <- alpha * log(each / (p - 1)) - (1 + alpha) * log(phi) - log(2 - p)
+  centre <- pmax(1, each^(2 - p) / (phi * (2 - p)))
   reach <- ceiling(9 * sqrt(centre * (1 + 1 / alpha)) + 20)
   first <- pmax(1, floor(centre - reach))
-  count <- ceiling(centre + reach) - first + 1
-  out[positive] <- vapply(seq_along(y), function(i) {
-    j <- first[i] + seq_len(count[i]) - 1
-    term <- j * log_z[i] - lgamma(j + 1) - lgamma(alpha[i] * j)
+  last <- ceiling(centre + reach)
+  found <- vapply(seq_along(each), function(i) {
+    j <- first[i]:last[i]
+    term <- j * log_z[i] - lgamma(j + 1) - lgamma(alpha * j)
     most <- max(term)
     most + log(sum(exp(term - most)))
-  }, 0) - log(y)
-  out
+  }, 0) - log(each)
+  c(0, found)[match(y, each, nomatch = 0L) + 1]
 }
 
 tweedie_slopes <- function(y, e, k, a) {

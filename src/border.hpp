@@ -162,30 +162,22 @@ auto column(const Rows& rows, Get get) {
   return made;
 }
 
-// Makes a list of values under the last words of their expressions: of `plan, found.value, a.bytes()` the names are
-// plan, value and bytes. The text of an expression has no other commas.
-#define LISTED(...) listed(#__VA_ARGS__, __VA_ARGS__)
+using Names = std::initializer_list<const char*>;
+
+// Makes a list of values with these names.
 template <class... Values>
-List listed(std::string text, const Values&... values) {
+List listed(Names names, const Values&... values) {
   List made(sizeof...(values));
-  CharacterVector names(sizeof...(values));
   R_xlen_t at = 0;
   ((made[at++] = wrap(values)), ...);
-  for (R_xlen_t k = 0; k < at; ++k) {
-    const std::string word = text.substr(0, text.find(','));
-    const std::size_t end = word.find_last_not_of("()") + 1, begin = word.find_last_of(".>: ", end - 1) + 1;
-    names[k] = word.substr(begin, end - begin);
-    text.erase(0, word.size() + 2);
-  }
-  made.names() = names;
+  made.names() = CharacterVector(names.begin(), names.end());
   return made;
 }
 
-// Makes a list of columns, `get` of each row under its name.
-#define TABLE(rows, ...) table(#__VA_ARGS__, rows, __VA_ARGS__)
+// Makes a list of columns, each `get` of the rows, with these names.
 template <class Rows, class... Gets>
-List table(const char* text, const Rows& rows, Gets... gets) {
-  return listed(text, column(rows, gets)...);
+List table(const Rows& rows, Names names, Gets... gets) {
+  return listed(names, column(rows, gets)...);
 }
 
 // --- vectors whose numbers lie on a device, and come to R when somebody looks at them (r_resident.cpp) --------------

@@ -73,7 +73,7 @@ DataFrame steps_to_r(const Plan& plan, const Program& program) {
     for (int a : s.attributes) call += sentence(", ", a);
     return call + ")";
   };
-  return DataFrame(TABLE(program.steps, when, slot, step, &Step::width));
+  return DataFrame(table(program.steps, {"when", "slot", "step", "width"}, when, slot, step, &Step::width));
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ const SharedPlan& plan_behind(SEXP pointer) { return object_behind<SharedPlan>(p
 List r_prepare(List job) {
   Formulas formulas;
   const XPtr<SharedPlan> plan(new SharedPlan(kept_plan(job_from_r(job, &formulas))), true, Rf_install(kPlanTag));
-  return LISTED(plan, formulas.operands());
+  return listed({"plan", "operands"}, plan, formulas.operands());
 }
 
 // Returns a text that all reductions with the same plan share, and the reduction's own operands in order.
@@ -112,7 +112,7 @@ List r_structure(List job) {
   std::string key;  // two letters for each byte, since R's texts have no byte 0
   for (const unsigned char byte : job_key(job_from_r(job, &formulas)))
     key.append({static_cast<char>('a' + (byte >> 4)), static_cast<char>('a' + (byte & 15))});
-  return LISTED(key, formulas.operands());
+  return listed({"key", "operands"}, key, formulas.operands());
 }
 
 // One array, or list of value and index, for each output.
@@ -220,12 +220,12 @@ List r_explain(List job, List call, bool shown) {
   }
   if (shown) cuda = wrap(backend_named("gpu").sources(*ran, decision));
   using Pass = Trace::TimedPass;
-  const DataFrame passes(TABLE(trace.entries, &Pass::pass, &Pass::microseconds, &Pass::outcome));
+  const DataFrame passes(table(trace.entries, {"pass", "microseconds", "outcome"}, &Pass::pass, &Pass::microseconds,
+                               &Pass::outcome));
   const DataFrame steps = steps_to_r(*ran, ran->variants[static_cast<std::size_t>(decision.variant)].program);
   char text[20];  // 64 bits of the plan key, enough to tell plans apart at a glance
   std::snprintf(text, sizeof text, "%016zx", std::hash<std::string>()(plan_key(kept->plan)));
-  const std::string key = text;
-  return LISTED(passes, steps, key, schedule, cuda);
+  return listed({"passes", "steps", "key", "schedule", "cuda"}, passes, steps, std::string(text), schedule, cuda);
 }
 
 }  // namespace kernweave

@@ -27,7 +27,8 @@ CharacterVector r_devices() {
 // [[Rcpp::export(rng = false)]]
 List r_gpu_report() {
   const device::Report report = device::report();
-  return LISTED(report.driver, report.compiler, report.ahead, report.devices, report.problem);
+  return listed({"driver", "compiler", "ahead", "devices", "problem"}, report.driver, report.compiler, report.ahead,
+                report.devices, report.problem);
 }
 
 // Said once, at loading: what this process is a worker of, "" for none, and the folder of headers of kernels.
@@ -51,15 +52,14 @@ void r_finish_compiling() { device::finish_compiling(); }
 // [[Rcpp::export(rng = false)]]
 List r_cache_report() {
   const device::CacheReport report = device::cache_report();
-  return LISTED(report.folder, report.files, report.bytes, report.writable);
+  return listed({"folder", "files", "bytes", "writable"}, report.folder, report.files, report.bytes, report.writable);
 }
 
 // Returns the threads of a call that asks for so many, or for 0, with the reason; and the cores of this process.
 // [[Rcpp::export(rng = false)]]
 List r_allowance(int asked) {
   const TeamSize had = team_size(asked);
-  const int cores = cores_given().count;
-  return LISTED(had.threads, had.why, cores);
+  return listed({"threads", "why", "cores"}, had.threads, had.why, cores_given().count);
 }
 
 // Notes the value of R's option `mc.cores` from now on, negative for none.
@@ -117,7 +117,8 @@ DataFrame r_operations() {
     if (row.form != Form::structural) rows.push_back(row);
   const auto form = [&](const OpRow& row) { return forms[static_cast<int>(row.form)]; };
   const auto attributes = [](const OpRow& row) { return row.attribute_names; };
-  return DataFrame(TABLE(rows, &OpRow::name, &OpRow::fn, form, &OpRow::arity, attributes, &OpRow::commutes));
+  return DataFrame(table(rows, {"name", "fn", "form", "arity", "attributes", "commutes"}, &OpRow::name, &OpRow::fn,
+                         form, &OpRow::arity, attributes, &OpRow::commutes));
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -137,12 +138,14 @@ DataFrame r_reductions() {
   for (const DerivedRow& r : derived_rows())
     show(r, row(r.of).inputs == Inputs::value_k ? Inputs::value_k : Inputs::value, row(r.of));
   return DataFrame(
-      TABLE(all, &Shown::name, &Shown::fn, &Shown::inputs, &Shown::results, &Shown::saves, &Shown::of));
+      table(all, {"name", "fn", "inputs", "results", "saves", "of"}, &Shown::name, &Shown::fn, &Shown::inputs,
+            &Shown::results, &Shown::saves, &Shown::of));
 }
 
 // [[Rcpp::export(rng = false)]]
 DataFrame r_rules() {
-  return DataFrame(TABLE(rules(), &Rule::name, &Rule::from, &Rule::to, &Rule::exactness, &Rule::when));
+  return DataFrame(table(rules(), {"name", "from", "to", "exactness", "when"}, &Rule::name, &Rule::from, &Rule::to,
+                         &Rule::exactness, &Rule::when));
 }
 
 // --- the smoothness of a Matern kernel, or the values of a function, to numbers -------------------------------------
@@ -160,7 +163,7 @@ std::vector<double> r_table_nodes(int first, int end) { return distance::table_n
 // [[Rcpp::export(rng = false)]]
 List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture) {
   const auto table = distance::values_table(values, at_zero, first, most, is_mixture);
-  return LISTED(table.numbers, table.error, table.worst);
+  return listed({"numbers", "error", "worst"}, table.numbers, table.error, table.worst);
 }
 
 // [[Rcpp::export(rng = false)]]

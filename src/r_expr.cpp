@@ -137,7 +137,7 @@ List r_read_along(SEXP formula) {
     operands.push_back(all[operand]);
     axes.push_back(axis);
   }
-  return LISTED(operands, axes);
+  return listed({"operands", "axes"}, operands, axes);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -158,8 +158,7 @@ List r_parse(std::string text, CharacterVector names, List values, bool keops = 
 // [[Rcpp::export(rng = false)]]
 List r_parse_declaration(std::string text) {
   const Declaration d = parse_declaration(text);
-  const int axis = static_cast<int>(d.axis);
-  return LISTED(d.name, axis, d.width, d.place);
+  return listed({"name", "axis", "width", "place"}, d.name, static_cast<int>(d.axis), d.width, d.place);
 }
 
 // [[Rcpp::export(rng = false)]]
@@ -234,7 +233,8 @@ List r_nests(List places, std::vector<double> extents, std::vector<int> kept, Lo
                               place["numbers"]});
   const std::vector<axes::Nest> nests = axes::nests_of(formula);
   using Nest = axes::Nest;
-  return TABLE(nests, &Nest::lane, &Nest::sweep, &Nest::components, &Nest::columns, &Nest::seconds);
+  return table(nests, {"lane", "sweep", "components", "columns", "seconds"}, &Nest::lane, &Nest::sweep,
+               &Nest::components, &Nest::columns, &Nest::seconds);
 }
 
 // The cheapest path of factors with these axes, as pairs within pairs; NULL if one pass, which takes so many seconds,

@@ -39,7 +39,7 @@ List near_to_r(const std::vector<Rectangle>& near) {
   const auto i_to = [](const Rectangle& r) { return static_cast<double>(r.rows.to); };
   const auto j_from = [](const Rectangle& r) { return static_cast<double>(r.columns.from + 1); };
   const auto j_to = [](const Rectangle& r) { return static_cast<double>(r.columns.to); };
-  return TABLE(near, i_from, i_to, j_from, j_to);
+  return table(near, {"i_from", "i_to", "j_from", "j_to"}, i_from, i_to, j_from, j_to);
 }
 
 }  // namespace
@@ -64,12 +64,12 @@ SEXP r_far_plan(List written, NumericVector extent, double tol, bool proof, Nume
   const Approximation& a = *made;
   const XPtr<Approximation> pointer(made.release(), true, Rf_install(kApproximationTag));
   using Level = far::LevelReport;
-  const auto far_pairs = std::mem_fn(&Level::pairs_far), skipped_pairs = std::mem_fn(&Level::pairs_skipped);
-  const DataFrame levels(TABLE(a.levels(), &Level::half, &Level::degrees, &Level::terms, &Level::far, &Level::skipped,
-                               &Level::split, far_pairs, skipped_pairs, &Level::work));
-  const std::string no_series = a.why_no_series();
-  return LISTED(pointer, levels, a.scale, a.same, a.near_pairs(), a.bytes(), a.outliers(), a.rough, a.formula(),
-                a.factors(), no_series);
+  const Names columns = {"half", "degrees", "terms", "far", "skipped", "split", "far_pairs", "skipped_pairs", "work"};
+  const DataFrame levels(table(a.levels(), columns, &Level::half, &Level::degrees, &Level::terms, &Level::far,
+                               &Level::skipped, &Level::split, &Level::pairs_far, &Level::pairs_skipped, &Level::work));
+  return listed({"pointer", "levels", "scale", "same", "near_pairs", "bytes", "outliers", "rough", "formula", "factors",
+                "no_series"}, pointer, levels, a.scale, a.same, a.near_pairs(), a.bytes(), a.outliers(), a.rough,
+                a.formula(), a.factors(), a.why_no_series());
 }
 
 // The numbers of points in the order of boxes, of rows and of columns.
@@ -78,7 +78,7 @@ List r_far_orders(SEXP pointer) {
   const Approximation& a = approximation_behind(pointer);
   const bool one = &a.order_of_rows() == &a.order_of_columns();
   const IntegerVector i = order_to_r(a.order_of_rows()), j = one ? i : order_to_r(a.order_of_columns());
-  return LISTED(i, j);
+  return listed({"i", "j"}, i, j);
 }
 
 // The points, scaled so that their distance is a plain one, of a formula that falls with the distance of points to
@@ -104,9 +104,8 @@ SEXP r_far_truncated(List written, NumericVector extent, double tol, bool relati
   if (form.power > 0 || form.components > 1) return wrap("a difference or a vector multiplies it");
   const auto found = far::truncated(form, {tol, relative}, workers);
   const IntegerVector i = order_to_r(found.rows), j = order_to_r(found.columns);
-  const List near = near_to_r(found.kept);
-  const double kept = found.kept_pairs, left_out = found.largest_left_out;
-  return LISTED(i, j, near, kept, left_out, found.scale);
+  return listed({"i", "j", "near", "kept", "left_out", "scale"}, i, j, near_to_r(found.kept), found.kept_pairs,
+                found.largest_left_out, found.scale);
 }
 
 // The near pairs of an approximation, in the order of its boxes, for another process: ends of rectangles.

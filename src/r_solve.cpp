@@ -24,8 +24,8 @@ List solution_to_r(const solve::Solution& solution) {
   const std::string end = solution.end == Ending::cap        ? "cap"
                           : solution.end == Ending::stagnant ? "stagnant"
                                                              : "converged";
-  const Block x = solution.x.to_host();
-  return LISTED(x, solution.iterations, solution.residual, solution.history, solution.products, end);
+  return listed({"x", "iterations", "residual", "history", "products", "end"}, solution.x.to_host(),
+                solution.iterations, solution.residual, solution.history, solution.products, end);
 }
 
 // Residuals of solutions that derivatives read. Matern kernels of 3000 points in two and three dimensions, 10 probes:
@@ -38,7 +38,7 @@ constexpr double kResidualOfVectors = 0.01, kResidualOfCorrected = 0.03;
 // [[Rcpp::export(rng = false)]]
 List r_landmarks(solve::Entries entries, RowIndices among, Vector diagonal, int most, std::uint64_t seed) {
   const auto found = solve::choose_landmarks(&entries, among, diagonal, {most}, seed);
-  return LISTED(found.chosen, found.residual);
+  return listed({"chosen", "residual"}, found.chosen, found.residual);
 }
 
 // F of F F', from the landmarks of all points; `residual` is what they leave of the trace.
@@ -48,17 +48,17 @@ List r_landmark_factor(solve::Entries entries, Vector diagonal, int most, double
   const auto found = solve::choose_landmarks(&entries, places, diagonal, {most, tolerance}, seed);
   Block own;
   entries.block(found.chosen, found.chosen, &own);
-  const RowIndices& landmarks = found.chosen;
   const double residual = found.residual * static_cast<double>(diagonal.size()) / diagonal.sum();
   const double asymmetry = own.size() ? (own - own.transpose()).cwiseAbs().maxCoeff() : 0.0;
-  return LISTED(found.factor, landmarks, residual, found.lowest, asymmetry);
+  return listed({"factor", "landmarks", "residual", "lowest", "asymmetry"}, found.factor, found.chosen, residual,
+                found.lowest, asymmetry);
 }
 
 // F of F F', from products with random columns.
 // [[Rcpp::export(rng = false)]]
 List r_sketched_factor(ROperator matrix, int most, double tolerance, double trace, std::uint64_t seed) {
   const auto found = solve::sketched(matrix.get(), {most, tolerance}, trace, seed, poll_r);
-  return LISTED(found.factor, found.residual);
+  return listed({"factor", "residual"}, found.factor, found.residual);
 }
 
 // The inverse of a preconditioner times a matrix.
@@ -109,7 +109,8 @@ List r_largest_eigenpairs(ROperator matrix, int wanted, int block, double tol, d
                           solve::Index basis, std::uint64_t seed, Block start) {
   const solve::EigenLimits limits{wanted, block, tol, rounding, most, basis, seed};
   const auto found = solve::largest_eigenpairs(matrix.get(), start, limits, poll_r);
-  return LISTED(found.values, found.vectors, found.residuals, found.passes, found.converged);
+  return listed({"values", "vectors", "residuals", "passes", "converged"}, found.values, found.vectors, found.residuals,
+                found.passes, found.converged);
 }
 
 // y of y y' = A in the mean where x x' is 1 in the mean: G'^-1 (G'AG)^1/2 x, `together` columns at once.
@@ -120,7 +121,8 @@ List r_square_root(ROperator matrix, RPreconditioner p, Block x, double tol, int
   auto found = solve::square_root_times(split ? split.get() : matrix.get(), x, limits, poll_r);
   Block y = found.y;
   if (p) p->back(found.y, &y);
-  return LISTED(y, found.steps, found.change, found.products, found.converged);
+  return listed({"y", "steps", "change", "products", "converged"}, y, found.steps, found.change, found.products,
+                found.converged);
 }
 
 // b'A^-1 b of each column; a number of `whole` is what it will be taken from, or 0. `quick`: or NULL.
@@ -129,7 +131,8 @@ List r_inverse_forms(ROperator matrix, ROperator quick, RPreconditioner p, Block
                      double tol, int most) {
   const auto found = solve::inverse_forms(matrix.get(), quick.get(), p.get(), b, whole, smallest,
                                           matrix.limits(tol, most), poll_r);
-  return LISTED(found.value, found.left, found.iterations, found.products, found.converged);
+  return listed({"value", "left", "iterations", "products", "converged"}, found.value, found.left, found.iterations,
+                found.products, found.converged);
 }
 
 // Computes nodes and weights for each column: of a Gauss rule, and of a Radau rule, which bounds from the other side.
@@ -140,12 +143,12 @@ List r_spectral_rules(ROperator matrix, Block b, double ridge, double tol, int m
     List all;
     for (const solve::QuadratureRule& rule : rules) {
       const Vector nodes = rule.nodes, weights = rule.weights;
-      all.push_back(LISTED(nodes, weights));
+      all.push_back(listed({"nodes", "weights"}, nodes, weights));
     }
     return all;
   };
   const List gauss = to_r(found.gauss), radau = to_r(found.radau);
-  return LISTED(gauss, radau, found.steps, found.products);
+  return listed({"gauss", "radau", "steps", "products"}, gauss, radau, found.steps, found.products);
 }
 
 // Returns for each probe, from number `first` on: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and the number of
@@ -190,7 +193,7 @@ List r_log_forms(ROperator matrix, RPreconditioner p, int first, int probes, std
 List r_inverse_weights(RPreconditioner p, int first, int count) {
   solve::InverseWeights found = solve::inverse_weights(p.get(), {first, first + count}, p->home());
   const RObject cross = columns_to_r(std::move(found.cross));
-  return LISTED(found.own, cross, found.diagonal);
+  return listed({"own", "cross", "diagonal"}, found.own, cross, found.diagonal);
 }
 
 // Returns the pairs of neighbours and their weights, for `count` points of the order from number `from` on.
@@ -199,7 +202,7 @@ List r_weighted_pairs(RPreconditioner p, solve::Index from, solve::Index count) 
   auto pairs = solve::weighted_pairs(*p.get(), from, count, p->home());
   const RObject rows = columns_to_r(std::move(pairs.rows)), columns = columns_to_r(std::move(pairs.columns));
   const RObject weights = columns_to_r(std::move(pairs.weights));
-  return LISTED(rows, columns, weights);
+  return listed({"rows", "columns", "weights"}, rows, columns, weights);
 }
 
 // Sums of the entries of matrices over all pairs of neighbours, weighed so: pairs of some points at a time.
@@ -230,7 +233,7 @@ NumericVector r_sums_of_pairs(RPreconditioner p, List matrices) {
 List r_low_rank_weights(RPreconditioner p, Block v) {
   auto entries = as<solve::Entries>(p.description["entries"]);
   const auto found = solve::low_rank_weights(&entries, *p.get(), landmarks_from_r(p.description), v);
-  return LISTED(found.own, found.cross, found.diagonal);
+  return listed({"own", "cross", "diagonal"}, found.own, found.cross, found.diagonal);
 }
 
 // The trace of the inverse of a preconditioner of low rank.

@@ -33,7 +33,7 @@ struct Course {
   Course(const Interval& value, const Interval& slope, Parity parity);
 
   using L = Course;
-  KW_PROVES_ROWS(L);
+#include "expr/outline-inl.hpp"
 
   friend L floor(const L& a), ceiling(const L& a), trunc(const L& a), lgamma(const L& a), gamma(const L& a),
       digamma(const L& a), trigamma(const L& a);

@@ -63,7 +63,7 @@ struct Interval {
 
   // Comparisons with NaN are false.
   using L = Interval;
-  KW_PROVES_ROWS(L);
+#include "expr/outline-inl.hpp"
 
   friend L floor(const L& a), ceiling(const L& a), trunc(const L& a), lgamma(const L& a), gamma(const L& a),
       digamma(const L& a), trigamma(const L& a);
