@@ -105,11 +105,40 @@ kernel_rows <- list(
   polynomial = list(title = "Polynomial", more = list(degree = 2, offset = 1), order = 0,
                     of_points = function(p, scale, degree, offset) (sum(p$x * p$y / scale^2) + offset)^degree),
   periodic = list(title = "Periodic", more = list(period = 1), order = 0,
-                  of_points = function(p, scale, period) exp(-2 * sum((sinpi((p$x - p$y) / period) / scale)^2)))
+                  of_points = function(p, scale, period) exp(-2 * sum((sinpi((p$x - p$y) / period) / scale)^2))),
+  same = list(title = "Same", scaled = FALSE, order = 0,
+              of_points = function(p, scale) lazy_if(manhattan(p$x, p$y) == 0, 1, 0)),
+  gneiting = list(title = "Gneiting", more = list(nu = 1 / 2, time.scale = NULL, alpha = NULL, beta = NULL), order = 0,
+                  of_points = function(p, ...) gneiting_of_points(p, ...), check = function(...) check_gneiting(...))
 )
 
+# A Matern kernel of places whose scale grows with the lag in time, the last component. D / 2 is the least exponent of
+# psi with which the kernel is positive definite for every `beta`.
+gneiting_of_points <- function(p, scale, nu, time.scale, alpha, beta) {
+  D <- width(p$x) - 1
+  if (!D) abort("shape", "the Gneiting kernel is of places and, last, of time: of two inputs or more, not 1")
+  check_gneiting(nu, alpha, beta)
+  places <- lapply(p, function(x) x[, , seq_len(D)])
+  psi <- 1 + (((p$x[, , D + 1] - p$y[, , D + 1]) / time.scale)^2)^alpha
+  kernel_rows[[matern_name(nu)]]$of_square(scaled_sqdist(places, scale) / psi^beta) / psi^max(1, D / 2)
+}
+
+check_gneiting <- function(nu, alpha, beta, estimate = NULL) {
+  if (!is.numeric(nu) || !nu %in% c(1 / 2, 3 / 2, 5 / 2) || "nu" %in% estimate) {
+    abort("value", "`nu` of the Gneiting kernel is given, as 1/2, 3/2 or 5/2",
+          if (is.numeric(nu) && !"nu" %in% estimate) paste(", not as", format(nu)))
+  }
+  for (name in c("alpha", "beta")) {
+    number <- get(name)
+    inside <- !is.numeric(number) || number <= 1 && (number > 0 || number == 0 && name == "beta")
+    if (inside && !(name %in% estimate && is.numeric(number) && number %in% 0:1)) next
+    abort("value", "`", name, "` of the Gneiting kernel is at most 1 and ", if (name == "alpha") "above 0"
+          else "not below 0", if (name %in% estimate) ", and inside if it is estimated", ", not ", format(number))
+  }
+}
+
 # The one road from a row to a formula. `...`: what else the kernel depends on, by name.
-ready_kernel <- function(name, x, y, scale, ...) {
+ready_kernel <- function(name, x, y, scale = 1, ...) {
   row <- kernel_rows[[name]]
   more <- list(...)
   for (one in names(more)) {

@@ -24,7 +24,8 @@ with_floor <- function(bounds, model, floor, spread) {
   own <- if (any(g)) log(model$values$nugget) else Inf
   bounds$lower[g] <- min(own, spread + log(floor[["least"]]))
   by_parts <- !any(model$layout$part == "variance") && any(grepl("variance", model$layout$name))
-  bounds$floor <- if (by_parts) -Inf else min(own - log(model$values$variance), log(floor[["ratio"]]))
+  least <- log(floor[["ratio"]] / process_spread(model, 1))
+  bounds$floor <- if (by_parts) -Inf else min(own - log(model$values$variance), least)
   bounds
 }
 

@@ -121,9 +121,10 @@ gp_bounds <- function(model, all = model) {
   spread <- log(spread_of(model))
   start <- gp_theta(model$values, layout)
   alone <- layout$part %in% c("kernel", "phi")
-  far <- log(ifelse(layout$link == "log", 1e3, 100))  # of turns a ratio
-  lower <- ifelse(alone, start - far, spread + log(1e-6))
-  upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread))
+  far <- log(ifelse(layout$link == "log" | layout$part == "kernel" & layout$link == "logit", 1e3, 100))  # of turns a ratio
+  size <- ifelse(layout$part == "variance", log(process_spread(model, 1)), 0)
+  lower <- ifelse(alone, start - far, spread + log(1e-6) + size)
+  upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread) + size)
   scales <- which(is_one_of(layout$name, "scale"))
   apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
   if (length(scales)) {
@@ -227,7 +228,7 @@ profiled.gp_gaussian <- function(model, point, ratio, bounds) {
   v <- which(layout$part == "variance")
   g <- which(layout$part == "nugget")
   spread <- spread_of(model)
-  if (length(v)) point[v] <- log(spread)
+  if (length(v)) point[v] <- log(process_spread(model, spread))
   if (length(g)) point[g] <- log(ratio * if (length(v)) spread else model$values$variance)
   both <- length(v) && (length(g) || model$values$nugget == 0)
   values <- gp_values(model$values, layout, point)

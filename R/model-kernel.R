@@ -95,10 +95,10 @@
 #' as.matrix(kernel_spec("matern32", scale = 500, metric = "chordal")(places))
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
                         estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
-                        of = NULL) {
+                        of = NULL, times = NULL) {
   if (is_kernel(kernel)) return(kernel)
   check_flag(ard, "ard")
-  given <- list(...)
+  given <- if (identical(kernel, "gneiting")) with_time(list(...), ard) else list(...)
   if (identical(kernel, "matern")) {
     kernel <- matern_name(given$nu)
     if (kernel != "matern") given$nu <- NULL
@@ -108,7 +108,7 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
     name <- one_of(kernel, c(names(kernel_rows), names(kernel_aliases)), "kernel")
     if (name %in% names(kernel_aliases)) name <- kernel_aliases[[name]]
     row <- kernel_rows[[name]]
-    known <- list(name = name, title = row$title, more = row$more %or% list(), scaled = TRUE)
+    known <- list(name = name, title = row$title, more = row$more %or% list(), scaled = row$scaled %or% TRUE)
   }
   axes <- aniso_parameters(aniso, known, ard, if (!missing(metric)) metric)
   check_parameter_names(names(given) %or% rep("", length(given)), c(names(known$more), "scale", "variance"),
@@ -116,10 +116,12 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
   parameters <- c(if (known$scaled) list(scale = scale), axes, known$more, list(variance = variance))
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
+  free <- free_parameters(parameters, if (!missing(estimate)) estimate)
+  if (has_time(known)) kernel_rows$gneiting$check(parameters$nu, parameters$alpha, parameters$beta, free)
+  metric <- if (!missing(metric)) metric else if (!is.null(axes) || has_time(known)) "euclidean"
   new_kernel(c(known[c("name", "title", "fun")],
-               list(parameters = parameters, free = free_parameters(parameters, if (!missing(estimate)) estimate),
-                    ard = ard, aniso = !is.null(axes)),
-               kernel_places(known, if (!missing(metric)) metric else if (!is.null(axes)) "euclidean", radius, of)))
+               list(parameters = parameters, free = free, ard = ard, aniso = !is.null(axes)),
+               kernel_places(known, metric, radius, of, times)))
 }
 
 kernel_aliases <- c(exponential = "matern12", laplacian = "matern12")
@@ -161,7 +163,7 @@ check_parameter <- function(value, name) {
   if (is.null(value) || is_lazy(value)) return(invisible())
   if (!is.numeric(value) || !length(value)) abort("input", "`", name, "` must be numbers, not ", describe(value))
   if (!all(is.finite(value))) abort("value", "`", name, "` must be finite, not ", format(value[!is.finite(value)][1]))
-  if (name %in% c("scale", "variance") && any(value <= 0)) {
+  if (name %in% c("scale", "time.scale", "variance") && any(value <= 0)) {
     abort("value", "`", name, "` must be positive, not ", format(value[value <= 0][1]))
   }
 }
@@ -205,6 +207,8 @@ kernel_value <- function(parts, x, y, given) {
   if (length(waiting)) {
     abort("no_data", "`", waiting[1], "` of the kernel has no number yet; update(k, ", waiting[1], " = ) sets one")
   }
+  factors <- kernel_factors(parts, x, y)
+  if (has_time(parts)) parameters$time.scale <- parameters$time.scale * time_unit(parts, x)
   if (!is.null(y)) y <- kernel_points(parts, y)
   x <- kernel_points(parts, x)
   if (any(parts$levels)) {
@@ -218,7 +222,7 @@ kernel_value <- function(parts, x, y, given) {
            else if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
            else own_value(parts$fun, x, y, others)
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
-  times_variance(value)
+  times_variance(if (is.null(factors)) value else value * factors)
 }
 
 # Levels of factors have columns of 1 / sqrt(2), for distances. An inner product of a level with itself is to be 1.
@@ -273,7 +277,7 @@ check_span <- function(x, most) {
 ignores_place <- function(k) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) return(parts$op == "+" && all(vapply(parts$of, ignores_place, NA)))
-  is.null(parts$fun) && parts$name != "polynomial" && !is_spherical(parts)
+  is.null(parts$fun) && parts$name != "polynomial" && !is_spherical(parts) && is.null(parts$times)
 }
 
 # One scale for each term of the points becomes one for each of its columns.

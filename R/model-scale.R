@@ -89,11 +89,14 @@ with_scale <- function(k, x) {
     waiting <- vapply(parts$parameters, is.null, NA)
     open <- grep("scale", names(parts$parameters)[waiting], value = TRUE)
     if (!length(open)) return(k)
-    each <- lapply(open, function(name) median_scale(kernel_points(part_of_parameter(parts, name), x)))
+    each <- lapply(open, function(name) median_scale(points_of_scale(parts, name, x)))
     return(do.call(update, c(list(k), stats::setNames(each, open))))
   }
-  x <- kernel_points(parts, x)
+  if (has_time(parts) && is.null(parts$parameters$time.scale)) {
+    k <- update(k, time.scale = median_scale(points_of_scale(parts, "time.scale", x)))
+  }
   if (!is.null(parts$parameters$scale) || !"scale" %in% names(parts$parameters)) return(k)
+  x <- points_of_scale(parts, "scale", x)
   term <- attr(x, "term") %or% seq_len(ncol(x))
   if (!parts$ard) return(update(k, scale = median_scale(x)))
   update(k, scale = vapply(seq_len(max(term)), function(one) median_scale(x[, term == one, drop = FALSE]), 0))
