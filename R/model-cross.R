@@ -161,7 +161,10 @@ predicted_rows <- function(part, fit, out) UseMethod("predicted_rows")
 #' @export
 predicted_rows.kernweave_fit <- function(part, fit, out) {
   trend <- fit$regressors
-  if (!is.null(trend)) part$regressors <- list(F = trend$F[out, , drop = FALSE], offset = trend$offset[out])
+  if (!is.null(trend)) {
+    part$regressors <- list(F = trend$F[out, , drop = FALSE], offset = trend$offset[out],
+                            z = trend$z[out, , drop = FALSE])
+  }
   part$x <- inputs_of_rows(fit, out, part$constant)
   if (!is.null(fit$family)) {
     found <- suppressMessages(predict(part, se.fit = TRUE, type = "link"))

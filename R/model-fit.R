@@ -218,7 +218,7 @@ model.matrix.kernweave_fit <- function(object, data = model.frame(object), ...) 
 #' @export
 model.matrix.gp_fit <- function(object, data = NULL, ...) {
   refuse_more(...)
-  F <- if (is.null(data)) object$regressors$F else new_trend(object, data, NROW(data))$F
+  F <- if (is.null(data)) object$regressors$F else new_trend(object, data, NROW(data), re.form = NA)$F
   rows <- if (is.null(data)) case.names(object, full = TRUE) else rownames(data)
   out <- structure(F, dimnames = list(rows, colnames(F)), assign = object$trend$assign)
   if (length(object$trend$contrasts)) attr(out, "contrasts") <- object$trend$contrasts

@@ -71,7 +71,7 @@ climbs_of <- function(few, starts, goal = 0.1) {
 
 # Some rows of a model, by their factor, or by few products where that takes too long.
 few_of_model <- function(model, rows) {
-  few <- model_rows(model, rows_for_estimate(model$x, rows, model$control$seed))
+  few <- some_of_model(model, rows)
   if (rows > few_rows) return(climbing(with_products_settled(few)))
   few$dense <- TRUE
   few$control["approximate"] <- list(NULL)

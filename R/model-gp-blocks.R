@@ -40,7 +40,7 @@ block_values <- function(object, nodes, errors, type, local, m) {
 block_variances <- function(object, nodes) {
   kernel <- object$data$kernel
   of_distance <- vapply(leaf_parts(kernel), function(p) is.null(p$fun) && !is.null(kernel_rows[[p$name]]$of_square), NA)
-  alike <- nodes$alike && all(of_distance) && is.null(object$data$rule)
+  alike <- nodes$alike && all(of_distance) && is.null(object$data$rule) && !length(object$data$groups)
   rows <- split(seq_along(nodes$group), nodes$group)
   one <- function(rows) {
     at <- nodes$x[rows, , drop = FALSE]
@@ -58,7 +58,7 @@ exact_block_variance <- function(object, nodes) {
   explained <- lapply(split(groups, (seq_along(groups) - 1) %/% 64), function(some) {
     rows <- which(nodes$group %in% some)
     weights <- outer(nodes$group[rows], some, "==") * nodes$weight[rows]
-    k <- unname(gp_cross(object, model$x, nodes$x[rows, , drop = FALSE]) %*% weights)
+    k <- unname(gp_cross(object, model_places(model), nodes$x[rows, , drop = FALSE]) %*% weights)
     solved <- solve(system, k, tol = min(100 * object$control$tol, 1e-2))
     diag(solved_forms(system, k, solved)$value)
   })
@@ -76,7 +76,7 @@ local_blocks <- function(object, nodes, F, offset, m) {
   at <- if (!is.null(F)) new_regressors(model, F)
   found <- vapply(seq_along(rows), function(block) {
     S <- near[block, ]
-    x <- model$x[S, , drop = FALSE]
+    x <- model_places(model)[S, , drop = FALSE]
     A <- unname(as.matrix(gp_cross(object, x, x))) + diag(model$values$nugget / model$w[S], length(S))
     k <- unname(as.matrix(gp_cross(object, x, nodes$x[rows[[block]], , drop = FALSE]))) %*% nodes$weight[rows[[block]]]
     after_neighbours(A, as.vector(k), own[block], model$y[S], model$Q[S, , drop = FALSE], if (!is.null(F)) at[block, ])
@@ -227,10 +227,11 @@ nodes_within <- function(polygon) {
 # Returns model points and regressors of the nodes. Blocks that are not `known` have missing values.
 complete_nodes <- function(object, nodes) {
   x <- new_points(object, nodes$data)
-  trend <- new_trend(object, nodes$data, nrow(x))
-  lost <- nodes$group[!stats::complete.cases(strip_term(x), trend$F, trend$offset)]
+  trend <- new_trend(object, nodes$data, nrow(x), object$re.form, isTRUE(object$allow.new.levels))
+  lost <- nodes$group[!stats::complete.cases(cbind(strip_term(x), trend$F, trend$offset, trend$z))]
   kept <- !nodes$group %in% lost
   list(known = setdiff(seq_len(nodes$count), lost), count = nodes$count, names = nodes$names, alike = nodes$alike,
        group = nodes$group[kept], weight = nodes$weight[kept], F = unname(trend$F)[kept, , drop = FALSE],
-       x = model_points(object$data$rule, unname(strip_term(x))[kept, , drop = FALSE]), offset = trend$offset[kept])
+       x = cbind(model_points(object$data$rule, unname(strip_term(x))), trend$z)[kept, , drop = FALSE],
+       offset = trend$offset[kept])
 }

@@ -23,7 +23,8 @@ with_floor <- function(bounds, model, floor, spread) {
   g <- model$layout$part == "nugget"
   own <- if (any(g)) log(model$values$nugget) else Inf
   bounds$lower[g] <- min(own, spread + log(floor[["least"]]))
-  by_parts <- !any(model$layout$part == "variance") && any(grepl("variance", model$layout$name))
+  by_parts <- !any(model$layout$part == "variance") &&
+    any(grepl("variance", model$layout$name[model$layout$part == "kernel"]))
   least <- log(floor[["ratio"]] / process_spread(model, 1))
   bounds$floor <- if (by_parts) -Inf else min(own - log(model$values$variance), least)
   bounds
@@ -59,13 +60,16 @@ below_floor <- function(found, model, bounds) {
 
 without_nugget <- function(theta, model) replace(theta, model$layout$part == "nugget", -Inf)
 
-# A nugget so small that the likelihood does not see it goes to its bound, from wherever the climb had left it.
+# A nugget or a group's variance so small that the likelihood does not see it goes to its bound, from wherever the climb
+# had left it.
 without_unseen <- function(found, model, bounds) {
   at <- found$state
-  g <- which(model$layout$part == "nugget")
-  if (!length(g) || !is.finite(at$value) || bounds$given[g]) return(found)
-  theta <- within_bounds(without_nugget(at$theta, model), model, bounds)
-  if (at$theta[g] < theta[g] + 1e-6 || max(abs(at$score[g]), at$information[g, g]) > 0.01) return(found)
+  layout <- model$layout
+  small <- (layout$part == "nugget" | layout$part == "groups" & layout$link == "log") & !bounds$given
+  if (!any(small) || !is.finite(at$value)) return(found)
+  unseen <- small & abs(at$score) < 0.01 & diag(at$information) < 0.01
+  theta <- within_bounds(replace(at$theta, unseen, -Inf), model, bounds)
+  if (all(at$theta < theta + 1e-6 | !unseen)) return(found)
   moved <- gp_state(model, theta, if (!model$dense) at)
   if (is.finite(moved$value)) replace(found, "state", list(moved)) else found
 }
@@ -156,6 +160,10 @@ meaning_of_bound <- function(row, high, below, model) {
   } else if (row$part == "phi" && high) {
     if (row$name == "size") "counts are no more spread than Poisson's; family = poisson() has no `size`"
     else "the process explains all of the response"
+  } else if (row$part == "groups") {
+    if (row$link != "log") "the effects of a level are a line"
+    else if (high) "the data do not determine it"
+    else "levels differ by no more than the rest of the model explains"
   } else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
   else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
     if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"

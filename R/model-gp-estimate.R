@@ -90,6 +90,7 @@ model_rows <- function(model, rows) {
     abort("data", "the trend's columns are not independent on the ", length(rows), " rows of `estimate_on`; take more")
   }
   model$x <- model$x[rows, , drop = FALSE]
+  model$z <- model$z[rows, , drop = FALSE]
   model$y <- model$y[rows]
   model$w <- model$w[rows]
   model$response <- model$response[rows, , drop = FALSE]
@@ -100,14 +101,22 @@ model_rows <- function(model, rows) {
   model
 }
 
-# Half of the rows at random, and half their nearest neighbours, so that short distances are among them.
-rows_for_estimate <- function(x, most, seed) {
+some_of_model <- function(model, most) {
+  model_rows(model, rows_for_estimate(model$x, most, model$control$seed, finest_level(model)))
+}
+
+# Half of the rows at random, and half their nearest neighbours, so that short distances are among them. With the
+# numbers of a `level` of each row, up to half of the rows are whole levels before that.
+rows_for_estimate <- function(x, most, seed, level = NULL) {
   n <- nrow(x)
   if (n <= most) return(seq_len(n))
   order <- privately(seed, sample.int(n))
-  first <- order[seq_len(ceiling(most / 2))]
+  levels <- if (!is.null(level)) split(order, factor(level[order], unique(level[order])))
+  whole <- unlist(levels[cumsum(lengths(levels)) <= most / 2], use.names = FALSE)
+  order <- setdiff(order, whole)
+  first <- order[seq_len(ceiling((most - length(whole)) / 2))]
   near <- as.vector(knn(x, x[first, , drop = FALSE], k = 2, exclude_self = FALSE)$nn.index)
-  sort(utils::head(unique(c(first, near, order)), most))
+  sort(utils::head(unique(c(whole, first, near, order)), most))
 }
 
 # --- bounds and starts --------------------------------------------------------------------------------------
@@ -121,7 +130,9 @@ gp_bounds <- function(model, all = model) {
   spread <- log(spread_of(model))
   start <- gp_theta(model$values, layout)
   alone <- layout$part %in% c("kernel", "phi")
-  far <- log(ifelse(layout$link == "log" | layout$part == "kernel" & layout$link == "logit", 1e3, 100))  # of turns a ratio
+  groups <- layout$part == "groups"
+  share <- layout$part == "kernel" & layout$link == "logit"
+  far <- log(ifelse(layout$link == "log" | share, 1e3, 100))  # of turns a ratio
   size <- ifelse(layout$part == "variance", log(process_spread(model, 1)), 0)
   lower <- ifelse(alone, start - far, spread + log(1e-6) + size)
   upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread) + size)
@@ -136,6 +147,9 @@ gp_bounds <- function(model, all = model) {
   smooth <- of_smoothness(model$layout$name, model$kernel)
   lower[smooth] <- log(0.1)  # of tables, beyond which nothing tells the kernel from its limits
   upper[smooth] <- log(5)
+  ends <- group_ends(model, spread, asked_of(model)$most_variance(spread))
+  lower[groups] <- ends$lower[layout$index[groups]]
+  upper[groups] <- ends$upper[layout$index[groups]]
   of_family <- which(layout$part == "phi")
   ends <- parameter_ends(family_of(model), layout$index[of_family])
   lower[of_family] <- pmax(lower[of_family], ends$lower)
@@ -176,7 +190,7 @@ gp_start <- function(model, bounds) {
     return(within_bounds(model$begun$state$theta, model, bounds))
   }
   if (!searched || n <= rows_of_start) return(gp_ends(model, bounds)[[1]])
-  few <- model_rows(model, rows_for_estimate(model$x, max(rows_of_start, ceiling(n / 8)), model$control$seed))
+  few <- some_of_model(model, max(rows_of_start, ceiling(n / 8)))
   if (n > 8 * rows_of_start) return(gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
   gp_ends(few, bounds)[[1]]
 }
@@ -208,15 +222,25 @@ gp_grid <- function(model, theta, bounds) {
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
   ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1) else asked_of(model)$ratios
   turns <- which(layout$name == "turn")
-  places <- expand.grid(by = by, ratio = ratios, turn = if (length(turns)) seq_len(nrow(turns_to_try)) else 1)
+  places <- expand.grid(by = by, ratio = ratios, turn = if (length(turns)) seq_len(nrow(turns_to_try)) else 1,
+                        share = if (any(layout$part == "groups")) shares_of_groups else NA)
   starts <- lapply(seq_len(nrow(places)), function(k) {
-    at <- theta
+    at <- with_group_share(model, theta, places$share[k])
     at[scales] <- at[scales] + places$by[k]
     if (length(turns)) at[turns] <- turns_to_try[places$turn[k], ]
     profiled(model, within_bounds(at, model, bounds), places$ratio[k], bounds)
   })
   values <- vapply(starts, `[[`, 0, "value")
   lapply(starts[order(-values)][is.finite(sort(-values))], `[[`, "theta")
+}
+
+# Shares of the response's spread with which a search for the variances of groups begins.
+shares_of_groups <- c(0.03, 0.5)
+
+with_group_share <- function(model, theta, share) {
+  mine <- model$layout$part == "groups" & model$layout$link == "log"
+  start <- group_start(model$groups, model$z, share * spread_of(model))
+  replace(theta, mine, log(as.numeric(start[model$layout$index[mine]])))
 }
 
 # The variance at which the likelihood is largest for a ratio of nugget to variance, where both are free.
@@ -230,7 +254,9 @@ profiled.gp_gaussian <- function(model, point, ratio, bounds) {
   spread <- spread_of(model)
   if (length(v)) point[v] <- log(process_spread(model, spread))
   if (length(g)) point[g] <- log(ratio * if (length(v)) spread else model$values$variance)
-  both <- length(v) && (length(g) || model$values$nugget == 0)
+  variances <- which(layout$part == "groups" & layout$link == "log")
+  all <- sum(layout$part == "groups") == length(model$values$groups)
+  both <- length(v) && all && (length(g) || model$values$nugget == 0)
   values <- gp_values(model$values, layout, point)
   system <- gp_system(model, values)
   weights <- if (!is.null(system)) gp_weights(model, system)
@@ -239,7 +265,7 @@ profiled.gp_gaussian <- function(model, point, ratio, bounds) {
   if (both) {
     n <- gp_rows(model)
     by <- max(weights$form / n, 1e-300)
-    point[c(v, g)] <- point[c(v, g)] + log(by)
+    point[c(v, g, variances)] <- point[c(v, g, variances)] + log(by)
     value <- value + (weights$form - n - n * log(by)) / 2
   }
   list(theta = within_bounds(point, model, bounds), value = value)

@@ -4,7 +4,7 @@
 # `log_R`, the logarithm of the determinant of what was divided out of it; a kernel of variance 1, `method`, `control`,
 # and `layout`, a data frame of what is estimated: `label`, `part` ("variance", "kernel", "nugget"), `name` and `index`
 # of the parameter, and its `link`, "log" of what is positive, else "identity". Values are list(variance, kernel,
-# nugget); theta are parameters in their links.
+# groups, nugget); theta are parameters in their links.
 
 # Generalised least squares, and what the likelihood is made of: b the coefficients of Q, alpha = P y, U with
 # P = A^-1 - U U', `form` = y' P y, C the root of Q' A^-1 Q. Solutions by products are improved until coefficients are
@@ -92,7 +92,7 @@ unless_indefinite_gp <- function(value) {
 tol_of_information <- 5e-3
 
 # Products of the derivatives with alpha and U give the forms of the score, and with one more system the information:
-# those of the variance are A less the noise, of which A alpha and A U are known.
+# those of the variance are A less the noise and the groups, of which A alpha and A U are known.
 gp_score <- function(model, values, system, weights, slopes) {
   layout <- model$layout
   n <- length(model$y)
@@ -100,12 +100,13 @@ gp_score <- function(model, values, system, weights, slopes) {
   p <- ncol(model$Q)
   of_noise <- system$noise * u
   A_u <- cbind(model$y - model$Q %*% weights$b, if (p) model$Q %*% backsolve(weights$C, diag(p)))
-  of_kernel <- slopes$applied(u)
+  applied <- slopes$applied(u)
+  inner <- cumsum(layout$part %in% c("kernel", "groups"))
   products <- lapply(seq_len(nrow(layout)), function(k) {
-    switch(layout$part[k], variance = A_u - of_noise, nugget = of_noise,
-           of_kernel[[sum(layout$part[seq_len(k)] == "kernel")]])
+    switch(layout$part[k], variance = A_u - of_noise - groups_times(group_parts(model, values), u), nugget = of_noise,
+           applied[[inner[k]]])
   })
-  of <- 1 + cumsum(layout$part == "kernel")
+  of <- 1 + inner
   of <- ifelse(layout$part == "variance", 1, ifelse(layout$part == "nugget", length(slopes$traces), of))
   noise <- stats::cov(slopes$each[, of, drop = FALSE]) / (4 * nrow(slopes$each))
   forms <- vapply(products, function(B) colSums(u * B), numeric(1 + p))

@@ -45,12 +45,12 @@ nearest_observations <- function(object, x, m) {
   model <- object$data
   numbers <- first_numbers(kernel_parts(model$kernel), gp_numbers(model, model$values))
   part <- first_part(kernel_parts(model$kernel))
-  columns <- part$columns %or% seq_len(ncol(x))
+  columns <- part$columns %or% seq_len(ncol(model$x))
   scale <- numbers$scale
   each <- is.numeric(scale) && length(scale) == length(columns)
   root <- if (is_aniso(part)) t(matrix(numbers$axes %or% axes_of_angle(numbers), 2))
   in_scales <- function(x) {
-    x <- x[, columns, drop = FALSE]
+    x <- x[, columns, drop = FALSE]  # without those of groups
     if (is.null(root)) x / if (each) rep(scale, each = nrow(x)) else 1 else x %*% root
   }
   by_boxes <- function(x, y) lazy_set(sqdist(x, y), device = "cpu")
@@ -73,7 +73,7 @@ local_process <- function(object, x, m, y = NULL, trend = NULL) {
   do.call(rbind, in_row_blocks(nrow(x), size = places_at_once, function(rows) {
     at <- x[rows, , drop = FALSE]
     near <- nearest_observations(object, at, min(m, n))
-    both <- rbind(model$x, at)
+    both <- rbind(model_places(model), at)
     found <- conditional(gp_cross(object, both, both), y, seen = seq_len(n), ridge = model$values$nugget / model$w,
                          trend = if (!is.null(trend)) rbind(model$Q, trend[rows, , drop = FALSE]),
                          neighbours = near$nn.index)
@@ -108,13 +108,13 @@ audited_neighbours <- function(object, given) {
 
 exact_at_some <- function(object) {
   model <- object$data
-  x <- some_places(model$x, object$control$seed %or% 1)
+  x <- some_places(model_places(model), object$control$seed %or% 1, ncol(model$x))
   begin_work("predict()", quicker = "method = \"local\"")
   on.exit(end_work("predict()"))
   step_work("predict()", paste("an audit of standard errors at", nrow(x), "places"))
   system <- kept_system(object)
   k <- vapply(seq_len(nrow(x)), function(row) {
-    as.vector(as.matrix(gp_cross(object, model$x, x[row, , drop = FALSE])))
+    as.vector(as.matrix(gp_cross(object, model_places(model), x[row, , drop = FALSE])))
   }, numeric(nrow(model$x)))
   solved <- solve(system, k, tol = tol_of_audit, start = local_weights(object, x, k))
   list(x = x, variance = diag(gp_cross(object, x, x)) - diag(solved_forms(system, k, solved)$value))
@@ -129,7 +129,7 @@ local_weights <- function(object, x, k) {
   near <- nearest_observations(object, x, min(60, nrow(k)))$nn.index
   for (place in seq_len(ncol(k))) {
     S <- near[place, ]
-    own <- model$x[S, , drop = FALSE]
+    own <- model_places(model)[S, , drop = FALSE]
     A <- unname(as.matrix(gp_cross(object, own, own)))
     weights <- solve(A + diag(model$values$nugget / model$w[S] + 1e-8 * diag(A), length(S)), k[S, place])
     k[, place] <- replace(numeric(nrow(k)), S, weights)
@@ -137,16 +137,18 @@ local_weights <- function(object, x, k) {
   k
 }
 
-# Places such as those that are asked for: half of them between an observation and one near it, half between any two.
+# Places such as those that are asked for: half of them between an observation and one near it, half between any two,
+# all with the groups of the first. The first D columns are the kernel's.
 # They are a function of the fit alone, so that its errors do not depend on what was asked for first.
-some_places <- function(x, seed) {
+some_places <- function(x, seed, D) {
   n <- nrow(x)
   privately(seed, {
     from <- x[sample.int(n, audit_places, replace = TRUE), , drop = FALSE]
-    near <- knn(x, from, k = min(9, n))$nn.index
+    near <- knn(x[, seq_len(D), drop = FALSE], from[, seq_len(D), drop = FALSE], k = min(9, n))$nn.index
     half <- seq_len(audit_places / 2)
     to <- c(near[cbind(half, 1 + sample.int(ncol(near) - 1, length(half), replace = TRUE))],
             sample.int(n, audit_places - length(half), replace = TRUE))
-    from + 0.38 * (x[to, , drop = FALSE] - from)  # on a grid that is no point of it
+    kernel <- col(from) <= D
+    from + 0.38 * kernel * (x[to, , drop = FALSE] - from)  # on a grid that is no point of it
   })
 }

@@ -66,6 +66,10 @@
 #' @param se_tol for `logLik()` beyond `dense_n` rows: probes are doubled until the standard error is below `se_tol`
 #' @param block lengths of the sides of blocks: one for each input, matched by name if they have names, or one for all;
 #'   or a matrix of offsets; or `list(polygons = )`, of the sf package and without `newdata`
+#' @param re.form for fits with grouped effects: `NULL` (the default) for all of them, `NA` or `~ 0` for none, or a
+#'   formula of those that predictions include, such as `~ (1 | site)`
+#' @param allow.new.levels may `newdata` have levels of grouping factors that the data do not have? The effects of a new
+#'   level have mean 0, and their variance is part of the standard error
 #' @param nsim,seed as in [stats::simulate()]
 #' @param conditional draw from the posterior (given the data), or from the prior?
 #' @param noise draw observations, with noise, or the process without noise? By default `!conditional`
@@ -146,9 +150,9 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   half <- z * sqrt(diag(V))
   beta <- object$coefficients
   wide <- z * sqrt(diag(object$vcov))
-  of_logs <- !is_angle(names(estimates), kernel_parts(object$kernel))
-  inner <- cbind(ifelse(of_logs, estimates * exp(-half), estimates - half),
-                 ifelse(of_logs, estimates * exp(half), estimates + half))
+  links <- told_links(object)
+  inner <- cbind(out_of_link(in_link(estimates, links) - half, links),
+                 out_of_link(in_link(estimates, links) + half, links))
   short <- is_turning(object$data$values) & names(estimates) == "ratio"
   inner[short, 2] <- pmin(inner[short, 2], 1)
   out <- rbind(inner, cbind(beta - wide, beta + wide))
@@ -239,7 +243,8 @@ print_gp_title <- function(x) {
   n <- length(model$y)
   parts <- kernel_parts(x$kernel)
   kernel <- if (is.null(parts$op)) paste0(parts$title, places_text(parts)) else format(x$kernel)
-  title <- if (x$variance > 0) paste0("Gaussian process, ", kernel) else "Linear model"
+  title <- if (x$variance > 0) paste0("Gaussian process, ", kernel)
+           else paste0("Linear ", if (length(model$groups)) "mixed ", "model")
   cat(title, ", ", family_text(x), x$method, ", ", count_text(n, "point"), ", ",
       how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x),
@@ -248,7 +253,7 @@ print_gp_title <- function(x) {
     cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
   }
   if (!is.null(x$chosen)) cat("  ", choice_text(x$chosen), "\n", sep = "")
-  cat(left_out_text(x$na.action))
+  cat(groups_text(model$groups), left_out_text(x$na.action), sep = "")
 }
 
 parameter_table <- function(x, digits) {

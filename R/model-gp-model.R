@@ -6,7 +6,8 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   if (length(heavy) > few) {
     # An order of rows that is the same however they came: by products landmarks, random signs and samples of rows
     # follow it, and estimates with them. Coincident rows go by all else that is known of them.
-    keys <- cbind(unname(strip_term(inputs$x)), y - trend$offset, weights, unname(trend$F))[heavy, , drop = FALSE]
+    keys <- cbind(unname(strip_term(inputs$x)), y - trend$offset, weights, unname(trend$F), trend$z)
+    keys <- keys[heavy, , drop = FALSE]
     heavy <- heavy[do.call(order, c(lapply(seq_len(ncol(keys)), function(k) keys[, k]), method = "radix"))]
   }
   y <- unname(y - trend$offset)[heavy]
@@ -15,20 +16,29 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   model <- list(x = x, y = basis$left, size = sum(y^2), w = weights[heavy] %or% rep(1, nrow(x)), Q = basis$Q,
                 R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
-                 rows = heavy, rule = settings$rule)
+                rows = heavy, rule = settings$rule, groups = trend$groups, z = trend$z[heavy, , drop = FALSE])
   none <- identical(as.numeric(settings$variance), 0)
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
   spread <- max(spread_of(model), 1e-300)
   numbers <- gp_start_numbers(settings, model, spread)
   # The estimate where there is no process is that of a linear model.
-  linear <- function() gp_weights(model, gp_system(model, list(variance = 0, nugget = 1)))$form / gp_rows(model)
+  linear <- function() {
+    alone <- replace(model, "groups", list(NULL))
+    gp_weights(model, gp_system(alone, list(variance = 0, nugget = 1)))$form / gp_rows(model)
+  }
   model$values <- list(variance = settings$variance %or% process_spread(model, spread), kernel = numbers$values,
                        nugget = settings$nugget %or% if (none) max(linear(), 1e-300) else spread / 10)
-  free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free,
+  if (length(model$groups)) {
+    model$values$groups <- stats::setNames(group_start(model$groups, model$z, spread / 5), group_labels(model$groups))
+  }
+  free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free, if (length(model$groups)) "groups",
             if (is.null(settings$nugget)) "nugget")
   model$layout <- with_share_links(gp_layout(model$values, free, term_labels(inputs)), settings$kernel)
   model
 }
+
+# The points of a model with their groups, as places of predictions have them.
+model_places <- function(model) cbind(model$x, model$z)
 
 # The solution, which fits show for the rows as they came, in the order of the model's.
 model_alpha <- function(fit) {
@@ -131,6 +141,11 @@ check_gp_data <- function(model, settings, inputs) {
   if (length(twins)) {
     abort("data", "rows ", model$rows[twins[1]], " and ", model$rows[twins[2]], " coincide, and the nugget is 0; ",
           "estimate the nugget (`nugget = NULL`)")
+  }
+  check_grouped(model)
+  if (length(model$groups) && !model$dense) {
+    abort("unsupported", "grouped effects of more than ", model$control$dense_n, " rows are not built yet; ",
+          "fit_control(dense_n = ) raises that number")
   }
   check_estimate_on(model, settings$estimate_on)
   scales <- sum(model$layout$name == "scale")

@@ -77,7 +77,8 @@ gp_layout <- function(values, free, term_labels) {
   one <- function(part) if (part %in% free) {
     data.frame(label = part, part = part, name = part, index = 1, link = "log")
   }
-  out <- do.call(rbind, c(list(one("variance")), rows, list(one("nugget"))))
+  groups <- if ("groups" %in% free) group_layout(values$groups)
+  out <- do.call(rbind, c(list(one("variance")), rows, list(groups, one("nugget"))))
   out %or% data.frame(label = character(), part = character(), name = character(), index = integer(),
                     link = character())
 }
@@ -90,12 +91,11 @@ with_phi <- function(layout, family, open = which(!family$given)) {
                            link = unname(family$links[open]) %or% "log"))
 }
 
-in_link <- function(x, layout) by_link(x, layout$link, log, stats::qlogis)
-out_of_link <- function(theta, layout) by_link(theta, layout$link, exp, stats::plogis)
+in_link <- function(x, layout) by_link(x, layout$link, list(log = log, logit = stats::qlogis, atanh = atanh))
+out_of_link <- function(theta, layout) by_link(theta, layout$link, list(log = exp, logit = stats::plogis, atanh = tanh))
 
-by_link <- function(x, link, log, logit) {
-  x[link == "log"] <- log(x[link == "log"])
-  x[link == "logit"] <- logit(x[link == "logit"])
+by_link <- function(x, link, of) {
+  for (name in names(of)) x[link == name] <- of[[name]](x[link == name])
   x
 }
 
@@ -115,9 +115,18 @@ covariance_parameters <- function(fit) {
   values <- fit$data$values
   values$kernel <- told_kernel(values$kernel)
   kernel <- if (fit$variance > 0) names(values$kernel)
-  layout <- gp_layout(values, c("variance", kernel, if (asked_of(fit$data)$nugget) "nugget"), term_labels(fit))
+  nugget <- if (asked_of(fit$data)$nugget) "nugget"
+  layout <- gp_layout(values, c("variance", kernel, "groups", nugget), term_labels(fit))
   layout <- with_phi(layout, family, seq_along(family$phi))
   gp_estimates(values, layout)
+}
+
+# Returns the links of the estimated parameters as users have them.
+told_links <- function(fit) {
+  labels <- told_labels(fit$data$layout$label)
+  link <- ifelse(is_angle(labels, kernel_parts(fit$kernel)), "identity",
+                 ifelse(fit$data$layout$name == "turn", "log", fit$data$layout$link))
+  data.frame(label = labels, link = link)
 }
 
 gp_values <- function(values, layout, theta) {

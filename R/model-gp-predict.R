@@ -4,7 +4,8 @@
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
                            level = 0.95, type = c("response", "link", "mean", "trend"),
-                           method = c("auto", "exact", "local"), neighbours = NULL, block = NULL, ...) {
+                           method = c("auto", "exact", "local"), neighbours = NULL, block = NULL, re.form = NULL,
+                           allow.new.levels = FALSE, ...) {
   refuse_more(...)
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "link", "mean", "trend"), "type")
@@ -15,13 +16,16 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
     abort("input", "the trend has a confidence interval; a prediction is that of type = \"response\"")
   }
   check_flag(se.fit, "se.fit")
+  check_flag(allow.new.levels, "allow.new.levels")
+  object <- with_groups_of(object, re.form, allow.new.levels)
   if (!is.null(block)) {
     return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
   }
   if (!is.null(object$family)) {
     if (type %in% c("response", "mean")) {
       link <- function(errors) {
-        predict.gp_fit(object, newdata, errors, type = "link", method = method, neighbours = neighbours)
+        predict.gp_fit(object, newdata, errors, type = "link", method = method, neighbours = neighbours,
+                       re.form = re.form, allow.new.levels = allow.new.levels)
       }
       return(family_prediction(object, link, se.fit, interval, level, type))
     }
@@ -30,7 +34,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   if (type %in% c("link", "mean")) type <- "response"
   errors <- se.fit || interval != "none"
   local <- method == "local" && type == "response"
-  if (is.null(newdata) && !errors && type == "response" && !local) {
+  if (is.null(newdata) && !errors && type == "response" && !local && is.null(re.form)) {
     return(stats::napredict(object$na.action, object$linear.predictors %or% object$fitted.values))
   }
   by <- if (errors && type == "response" && !local) errors_by_neighbours(object, method, neighbours)
@@ -58,20 +62,34 @@ as_prediction <- function(object, found, se.fit, interval, level, by) {
   structure(list(fit = fit, se.fit = found[, 2], df = Inf, residual.scale = object$sigma), local = by)
 }
 
-# f(inputs, regressors, offset) of places that are complete; NA elsewhere.
+# Takes grouped effects into a fit's predictions as predict() is asked to.
+with_groups_of <- function(object, re.form, allow.new.levels) {
+  object$re.form <- re.form
+  object$allow.new.levels <- allow.new.levels
+  if (!is.null(re.form)) {
+    lost <- !kept_groups(object$trend$groups, re.form)
+    out <- unlist(lapply(object$trend$groups[lost], `[[`, "at"))
+    object$regressors$z[, out] <- 0
+  }
+  object
+}
+
+# f(inputs, regressors, offset) of places that are complete; NA elsewhere. Inputs are those of the kernel and, after
+# them, those of grouped effects.
 at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
   own <- is.null(newdata)
   trend_alone <- trend_alone && !is.null(object$terms) && is.data.frame(newdata)
   x <- if (own) object$x else if (trend_alone) no_places(newdata) else new_points(object, newdata)
-  trend <- if (own) object$regressors else new_trend(object, newdata, nrow(x))
+  trend <- if (own) object$regressors else new_trend(object, newdata, nrow(x), object$re.form,
+                                                             isTRUE(object$allow.new.levels))
   D <- ncol(x)
   p <- ncol(trend$F)
-  all <- cbind(strip_term(x), trend$F, trend$offset)
+  all <- cbind(strip_term(x), trend$F, trend$offset, trend$z)
   rownames(all) <- rownames(x)
   found <- at_complete(all, function(at) {
     at <- unname(at)
     x <- at[, seq_len(D), drop = FALSE]
-    if (!trend_alone) x <- model_points(object$data$rule, x)
+    if (!trend_alone) x <- cbind(model_points(object$data$rule, x), at[, -seq_len(D + p + 1), drop = FALSE])
     f(x, at[, D + seq_len(p), drop = FALSE], at[, D + p + 1])
   })
   if (own) stats::napredict(object$na.action, found) else found
@@ -94,7 +112,7 @@ gp_se <- function(object, x, F, of_trend, m) {
   }
   if (is_approximated(rep(nrow(model$x), 2), object$control)) {
     # Products of the errors are not approximated: 64 columns take six times what one takes, a system some twenty.
-    one <- system.time(gp_cross(object, model$x) %*% object$alpha)[["elapsed"]]
+    one <- system.time(process_cross(object, model$x) %*% object$alpha)[["elapsed"]]
     message("Exact standard errors of approximated fits are from all pairs: about ",
             format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
             "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
@@ -107,10 +125,10 @@ gp_se <- function(object, x, F, of_trend, m) {
 dense_gp_variance <- function(object, x) {
   model <- object$data
   kept <- object$kept
-  if (object$variance == 0) return(numeric(nrow(x)))
+  if (object$variance == 0 && !length(model$groups)) return(numeric(nrow(x)))
   if (is.null(kept$system)) kept$system <- replace(kept_system(object), "model", list(NULL))
   explained <- in_row_blocks(nrow(x), function(rows) {
-    k <- unname(as.matrix(gp_cross(object, model$x, x[rows, , drop = FALSE])))
+    k <- unname(as.matrix(gp_cross(object, model_places(model), x[rows, , drop = FALSE])))
     inverse_forms(kept$system, k)
   })
   pmax(diag(gp_cross(object, x, x)) - unlist(explained), 0)
@@ -123,7 +141,7 @@ new_regressors <- function(model, F) F %*% inverse_root(model$R)
 # to half of that.
 lazy_gp_variance <- function(object, x) {
   model <- object$data
-  both <- rbind(model$x, x)
+  both <- rbind(model_places(model), x)
   seen <- seq_along(model$y)
   W <- asked_of(model)$around(model$w)
   quietly_solved(conditional(
@@ -137,12 +155,14 @@ lazy_gp_variance <- function(object, x) {
 #' @rdname gp_fit-methods
 #' @export
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
-                            n, ...) {
+                            re.form = NULL, allow.new.levels = FALSE, n, ...) {
   refuse_more(...)
   if (!missing(n)) abort("input", "there is no argument `n`; the number of draws is `nsim`, as in stats::simulate()")
   nsim <- check_count(nsim, "nsim")
   check_flag(conditional, "conditional")
   check_flag(noise, "noise")
+  check_flag(allow.new.levels, "allow.new.levels")
+  object <- with_groups_of(object, re.form, allow.new.levels)
   drawn <- with_state(seed, at_gp_places(object, newdata, function(x, F, offset) {
     weights <- if (is.null(newdata)) object$weights
     draws <- if (conditional) draws_after(object, x, F, offset, nsim)
@@ -160,7 +180,7 @@ draws_after <- function(object, x, F, offset, nsim) {
   model <- object$data
   if (any(model$w < 0)) return(draws_by_covariance(object, x, F, offset, nsim))
   seen <- seq_along(model$y)
-  both <- rbind(model$x, x)
+  both <- rbind(model_places(model), x)
   noise <- c(model$values$nugget / model$w, numeric(nrow(x)))
   before <- gp_draws(object, both, noise, nsim)
   z <- before[seen, , drop = FALSE]
@@ -175,7 +195,7 @@ draws_after <- function(object, x, F, offset, nsim) {
 # variance, so draws cannot begin before the data.
 draws_by_covariance <- function(object, x, F, offset, nsim) {
   model <- object$data
-  k <- unname(as.matrix(gp_cross(object, model$x, x)))
+  k <- unname(as.matrix(gp_cross(object, model_places(model), x)))
   of_trend <- new_regressors(model, F) %*% inverse_root(object$C) - crossprod(k, object$U)
   covariance <- unname(as.matrix(gp_cross(object, x, x))) - crossprod(k, kept_system(object)$inverse %*% k) +
     tcrossprod(of_trend)
@@ -185,11 +205,12 @@ draws_by_covariance <- function(object, x, F, offset, nsim) {
     root %*% matrix(stats::rnorm(nrow(x) * nsim), nrow(x))
 }
 
-# Draws of the process before the data, with noise of these variances, by the fit's products.
+# Draws of the process and of grouped effects before the data, with noise of these variances, by the fit's products.
 gp_draws <- function(object, x, noise, nsim) {
-  K <- if (nrow(x)) fit_products(gp_cross(object, x, x), object$control)
+  K <- if (nrow(x)) fit_products(process_cross(object, x, x), object$control)
   draws <- if (nrow(x)) simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
-  matrix(as.vector(draws), nrow(x), nsim)
+  parts <- group_parts(object$data, object$data$values, x[, -seq_len(ncol(object$data$x)), drop = FALSE])
+  matrix(as.vector(draws), nrow(x), nsim) + group_draws(parts, nrow(x), nsim)
 }
 
 # --- other rows, and the response ---------------------------------------------------------------------------
@@ -204,6 +225,7 @@ refit_to.gp_fit <- function(fit, rows, again) {
   trend <- fit$trend
   trend$F <- fit$regressors$F[rows, , drop = FALSE]
   trend$offset <- fit$regressors$offset[rows]
+  trend$z <- fit$regressors$z[rows, , drop = FALSE]
   part <- some_rows(fit, rows)
   gp_of(part$inputs, part$y, trend, with_family_of(settings, fit, free), part$weights, fit$call)
 }
@@ -237,8 +259,10 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) return(observed_picture(object$fitted.values, observed, response))
   seen <- unname(strip_term(object$x))[object$data$rows, , drop = FALSE]
-  if (D == 2 && which == "fit") return(surface_picture(axes, predict(object, places), seen, labels, response))
-  found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level)
+  if (D == 2 && which == "fit") {
+    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response))
+  }
+  found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
   if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error"))
   if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
   curve_picture(axes[[1]], found$fit[, 1], object$x, observed, labels, response, found$fit[, 2:3])
@@ -247,7 +271,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
 # Places of a grid as new data, where numbers of the inputs tell the trend, too.
 grid_places <- function(fit, axes) {
   variables <- if (is.null(fit$terms)) fit$names else input_variables(fit)
-  needed <- all.vars(fit$trend$terms)
+  needed <- all.vars(fit$trend$terms)  # without grouped effects, which pictures leave out
   if (identical(variables, fit$places$name) && !length(needed)) {
     grid <- data.frame(row.names = seq_len(prod(lengths(axes))))
     grid[[variables]] <- unname(as.matrix(expand.grid(axes)))

@@ -9,7 +9,9 @@ gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_
 #' @export
 gp_system.gp_gaussian <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
-  if (values$variance == 0) new_system("gp_linear", model, values, noise, logdet = sum(log(noise)))
+  if (values$variance == 0 && !length(model$groups)) {
+    new_system("gp_linear", model, values, noise, logdet = sum(log(noise)))
+  }
   else if (model$dense) dense_gp_system(model, values, noise)
   else lazy_gp_system(model, values, near, noise)
 }
@@ -44,7 +46,9 @@ kept_system <- function(fit) {
 }
 
 dense_gp_covariance <- function(model, values) {
-  values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
+  process <- if (values$variance == 0) matrix(0, length(model$y), length(model$y))
+             else values$variance * unname(as.matrix(gp_pairs(model, gp_numbers(model, values))))
+  process + groups_matrix(group_parts(model, values))
 }
 
 dense_gp_system <- function(model, values, noise) {
@@ -176,9 +180,9 @@ system_logdet.gp_products <- function(system, se_tol = NULL, ...) {
 #' @export
 system_logdet.gp_weighed <- function(system, se_tol = NULL, ...) system_logdet(system$of, se_tol, ...)
 
-# Returns what the score is made of: the `traces` of A^-1 A_k of the variance, the kernel's parameters and the nugget,
-# by `each` probe, too, and `applied(u)`, the products A_k u of the kernel's parameters. tr(A^-1 A_k) is the derivative
-# of the log-determinant.
+# Returns what the score is made of: the `traces` of A^-1 A_k of the variance, the parameters of the kernel and of
+# groups, and the nugget, by `each` probe, too, and `applied(u)`, the products A_k u of the parameters of kernel and
+# groups. tr(A^-1 A_k) is the derivative of the log-determinant.
 system_slopes <- function(system) UseMethod("system_slopes")
 
 #' @export
@@ -194,9 +198,14 @@ slopes_by_inverse <- function(system, inverse) {
   slopes <- gp_slopes(system$model, system$values)
   slopes <- Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
   of_noise <- sum(diag(inverse) * system$noise)
-  traces <- c(length(system$noise) - of_noise, vapply(slopes, function(B) sum(inverse * B), 0), of_noise)
+  parts <- group_parts(system$model, system$values)
+  of_groups <- group_slopes(parts)
+  rest <- length(system$noise) - of_noise - sum(vapply(parts, trace_with, 0, inverse))
+  of_kernel <- vapply(slopes, function(B) sum(inverse * B), 0)
+  traces <- c(rest, of_kernel, vapply(of_groups, trace_with, 0, inverse), of_noise)
   list(logdet = system$logdet, traces = traces, each = rbind(traces, traces), diagonal = diag(inverse),
-       applied = function(u) lapply(slopes, function(B) B %*% u))
+       applied = function(u) c(lapply(slopes, function(B) B %*% u),
+                               lapply(of_groups, function(part) groups_times(list(part), u))))
 }
 
 # Traces by probes, that of the variance as well, though it is n less that of the noise: errors of variance and scale

@@ -1,6 +1,7 @@
-# Trends of Gaussian processes: formulas of regressors, on the data and at new places.
+# Trends of Gaussian processes: formulas of regressors and of grouped effects, on the data and at new places.
 
-# The variables of a trend, as they are in the data: terms, and a frame of them or NULL where there is none.
+# The variables of a trend, as they are in the data: the `terms` of its regressors, its `groups`, the terms `all` of the
+# variables of both, and a frame of them or NULL where there is none.
 trend_variables <- function(trend, data, response = NULL) {
   if (!inherits(trend, "formula")) {
     abort("input", "`trend` must be a formula, such as ~ 1, ~ long + lat or ~ 0, not ", describe(trend))
@@ -10,24 +11,29 @@ trend_variables <- function(trend, data, response = NULL) {
   }
   refuse_other_terms(trend)
   known <- if (is.data.frame(data)) data[setdiff(names(data), response)]
-  terms <- if (is.null(known)) stats::terms(trend) else stats::terms(trend, data = known)
-  if (length(attr(terms, "variables")) == 1) return(list(terms = terms, formula = trend))
-  made <- function() stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
+  as_terms <- function(formula) if (is.null(known)) stats::terms(formula) else stats::terms(formula, data = known)
+  parts <- parted_trend(trend)
+  all <- as_terms(parts$all)
+  if (length(attr(all, "variables")) == 1) return(list(terms = all, all = all, formula = trend))
+  made <- function() stats::model.frame(all, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
   frame <- found_variables(made(), data, "the trend")
-  list(terms = attr(frame, "terms"), formula = trend, frame = frame,
-       variables = columns_of_data(terms, data, nrow(frame)))
+  all <- attr(frame, "terms")
+  list(terms = if (length(parts$groups)) as_found_in(as_terms(parts$fixed), all) else all, all = all,
+       groups = parts$groups, formula = trend, frame = frame, variables = columns_of_data(all, data, nrow(frame)))
 }
 
-# Random effects of lme4 and smooths of mgcv are kernels here.
+# Terms with what others keep of their variables, such as the knots of a spline.
+as_found_in <- function(terms, all) {
+  own <- match(as.list(attr(terms, "variables"))[-1], as.list(attr(all, "variables"))[-1])
+  attr(terms, "predvars") <- as.call(c(quote(list), as.list(attr(all, "predvars"))[-1][own]))
+  terms
+}
+
+# Smooth terms of mgcv are kernels here.
 refuse_other_terms <- function(trend) {
   for (one in as.list(attr(stats::terms(trend, allowDotAsName = TRUE), "variables"))[-1]) {
-    while (is.call(one) && identical(one[[1]], quote(`(`))) one <- one[[2]]
+    one <- without_brackets(one)
     name <- if (is.call(one) && is.name(one[[1]])) as.character(one[[1]]) else ""
-    if (name %in% c("|", "||")) {
-      abort("unsupported", "`(", deparse1(one), ")` in the trend: random effects are kernels here; that of a factor ",
-            "`g` is kernel_spec(\"linear\", of = \"g\", variance = NULL), added to other kernels, with `g` on the ",
-            "right side of the formula")
-    }
     if (!name %in% c("s", "te", "ti", "t2")) next
     known <- get0(name, environment(trend) %or% globalenv(), mode = "function")
     if (is.null(known) || environmentName(environment(known)) == "mgcv") {
@@ -37,12 +43,16 @@ refuse_other_terms <- function(trend) {
   }
 }
 
-# Returns the matrix of regressors and the offset at the used rows, and the terms that make both again at new places.
+# Returns the matrix of regressors, the offset and the matrix of grouped effects at the used rows, and the terms that
+# make all three again at new places.
 trend_columns <- function(trend, frame, n) {
-  if (is.null(frame)) return(c(constant_trend(trend, n), trend[c("terms", "formula")]))
+  if (is.null(frame)) return(c(constant_trend(trend, n), trend[c("terms", "all", "formula")]))
+  groups <- grouped_terms(trend$groups, frame)
   found <- frame_columns(trend$terms, frame)
-  check_complete(cbind(found$F, found$offset), "trend")
-  c(found, trend[c("terms", "formula", "variables")], list(xlevels = stats::.getXlevels(trend$terms, frame)))
+  found$z <- group_places(groups, frame)
+  check_complete(cbind(found$F, found$offset, found$z), "trend")
+  c(found, trend[c("terms", "all", "formula", "variables")],
+    list(groups = groups, xlevels = stats::.getXlevels(trend$terms, frame)))
 }
 
 constant_trend <- function(trend, n) {
@@ -52,6 +62,7 @@ constant_trend <- function(trend, n) {
 }
 
 frame_columns <- function(terms, frame, contrasts = NULL) {
+  frame <- frame[vapply(as.list(attr(terms, "variables"))[-1], deparse1, "")]
   attr(frame, "terms") <- terms
   F <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
   offset <- stats::model.offset(frame) %or% numeric(nrow(F))
@@ -59,16 +70,21 @@ frame_columns <- function(terms, frame, contrasts = NULL) {
        contrasts = attr(F, "contrasts"))
 }
 
-# Returns the regressors and the offset at n new places.
-new_trend <- function(object, newdata, n) {
+# Returns the regressors, the offset and the matrix of grouped effects at n new places. `re.form` and
+# `allow.new.levels` are those of predict(). Without grouped effects their variables are not asked for.
+new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FALSE) {
   trend <- object$trend
-  if (length(attr(trend$terms, "variables")) == 1) return(constant_trend(trend, n))
+  kept <- kept_groups(trend$groups, re.form)
+  if (!any(kept)) trend[c("all", "variables")] <- list(trend$terms, intersect(trend$variables, all.vars(trend$terms)))
+  z <- if (length(kept) && !any(kept)) no_group_places(trend$groups, n)
+  if (length(attr(trend$all, "variables")) == 1) return(c(constant_trend(trend, n), list(z = z)))
   if (is.null(object$terms)) newdata <- trend_data(columns_like(newdata, object, "newdata"), object$names)
   else if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
   refuse_absent(trend$variables, newdata)
-  made <- function() stats::model.frame(trend$terms, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
+  made <- function() stats::model.frame(trend$all, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
-  frame_columns(trend$terms, frame, trend$contrasts)
+  c(frame_columns(trend$terms, frame, trend$contrasts),
+    list(z = z %or% group_places(trend$groups, frame, allow.new.levels, kept)))
 }
 
 # Points as a data frame for formulas: columns by their names, or x1, x2, ...

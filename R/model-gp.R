@@ -58,6 +58,20 @@
 #' moves by more than 0.1 standard errors, the bound is lowered further while the covariance matrix stays positive
 #' definite. A message reports the effect of the last reduction; the warning comes only if other estimates depend on it.
 #'
+#' @section Grouped effects:
+#' The `trend` may have grouped (random) effects as in lme4: `trend = ~ x + (1 | site)` adds an effect of each site,
+#' normal with mean 0 and a variance that is estimated, independent between sites. `(x | site)` is an intercept and a
+#' slope for each site, which are correlated; `(x || site)` are the same without correlation, `(0 + x | site)` is the
+#' slope alone. `a:b` is the interaction of two factors, and `(1 | a/b)` is `(1 | a) + (1 | a:b)`. With `variance = 0`
+#' the model is that of `lme4::lmer()` or, with a `family`, of `lme4::glmer()`.
+#'
+#' The variances and correlations are estimated with the other covariance parameters, and `coef(fit, "covariance")`
+#' includes them, as `variance.site` and `correlation.site.x`. `nlme::ranef()` predicts the effects and
+#' `nlme::VarCorr()` tabulates their variances, see [gp_fit-groups]. Predictions include the effects; `re.form = NA` of
+#' `predict()` leaves them out, and `allow.new.levels = TRUE` allows levels that the data do not have. Bounds and
+#' starting values of [fit_control()] have the same names: `lower = c(variance.site = 0.1)`. A variance that ends at its
+#' lower bound, 1e-8 times that of the response, is as good as 0, and there is a warning.
+#'
 #' @section Many rows:
 #' With up to `control$dense_n` rows the covariance matrix is factored. With more rows the matrix is never formed: the
 #' same quantities come from matrix-vector products, and the log-determinant has a standard error.
@@ -112,7 +126,8 @@
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` is a formula, whose right
 #'   side names the inputs of the kernel. For points of the sf package the right side may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
-#' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend
+#' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend. Terms
+#'   such as `(1 | site)` are grouped effects, see below
 #' @param kernel a positive definite kernel, as in [kernel_spec()]; the default `"auto"` is a Matern kernel whose
 #'   smoothness is chosen by likelihood
 #' @param variance,nugget variance of the process and of the noise: a number, or `NULL` (the default) to estimate it
@@ -133,8 +148,8 @@
 #'   information matrix of the log parameters). With a family other than `gaussian()`, `information` is the observed
 #'   information, and there are also `linear.predictors`, `dispersion`, `deviance` and `null.deviance`.
 #' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
-#' @seealso [predict.gp_fit()] for its methods; [kernel_ridge()] to choose a penalty by cross-validation,
-#'   [conditional()] for a known covariance
+#' @seealso [predict.gp_fit()] for its methods; [gp_fit-groups] for grouped effects; [kernel_ridge()] to choose a
+#'   penalty by cross-validation, [conditional()] for a known covariance
 #' @concept kriging
 #' @concept Gaussian process regression
 #' @concept spatial interpolation
@@ -144,6 +159,7 @@
 #' @concept spatial generalised linear mixed model
 #' @concept Gaussian process classification
 #' @concept counts, logistic and Poisson kriging
+#' @concept mixed model, random effects, lmer and glmer
 #' @export
 #' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- gp_fit(accel ~ times, MASS::mcycle, method = "ML")
@@ -204,7 +220,6 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, 
   if (none && identical(as.numeric(nugget), 0)) {
     abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
-  if (none && !noisy) abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
   if (!noisy && !is.null(nugget) && nugget != 0) {
     abort("unsupported", "`nugget` is for gaussian() alone: other families are the noise; overdispersed counts take ",
           "family = \"negbin\"")
@@ -228,6 +243,9 @@ gp_variance <- function(kernel, variance) {
 }
 
 gp_of <- function(inputs, y, trend, settings, weights, call) {
+  if (identical(as.numeric(settings$variance), 0) && !length(trend$groups) && !asked_of(settings)$nugget) {
+    abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
+  }
   placed <- placed_inputs(settings$kernel, inputs)
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
@@ -258,7 +276,7 @@ gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
   begin_work("gp_fit()")
   on.exit(end_work("gp_fit()"))
-  rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed)
+  rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed, finest_level(model))
   model <- begun_model(model, rows)
   n <- length(model$y)
   fewer <- nrow(model$layout) && settings$estimate_on >= n && n > 3000
@@ -333,8 +351,8 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   beta <- if (p) backsolve(model$R, model$b + found$weights$b) else numeric()
   fit <- new_fit("gp_fit", call, inputs, kernel = do.call(update, c(list(model$kernel), told_kernel(values$kernel))),
                  variance = values$variance, nugget = values$nugget, sigma = sqrt(values$nugget),
-                 method = model$method, weights = weights, trend = trend[setdiff(names(trend), c("F", "offset"))],
-                 regressors = trend[c("F", "offset")], data = model,
+                 method = model$method, weights = weights, trend = trend[setdiff(names(trend), c("F", "offset", "z"))],
+                 regressors = trend[c("F", "offset", "z")], data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
                  vcov = structure(tcrossprod(root), dimnames = list(names, names)),
                  alpha = alpha[order(model$rows)], U = found$weights$U, C = found$weights$C,
@@ -347,7 +365,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * alpha
   all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
-  at <- unname(model_points(model$rule, strip_term(inputs$x)))[light, , drop = FALSE]
+  at <- cbind(unname(model_points(model$rule, strip_term(inputs$x))), trend$z)[light, , drop = FALSE]
   if (length(light)) all[light] <- all[light] + as.vector(gp_products(fit, at, alpha))
   fit[c("fitted.values", "residuals")] <- lapply(list(all, as.vector(y) - all), as_response, y, inputs$x)
   fit
@@ -363,10 +381,20 @@ bounded_labels <- function(estimate) {
 
 # Products of the covariances of places and data with columns.
 gp_products <- function(fit, at, x) {
-  if (fit$variance == 0) return(matrix(0, nrow(at), NCOL(x)))
-  fit_products(gp_cross(fit, at), fit$control) %*% x
+  process <- if (fit$variance == 0) matrix(0, nrow(at), NCOL(x))
+             else as.matrix(fit_products(process_cross(fit, at), fit$control) %*% x)
+  groups <- function(places) group_parts(fit$data, fit$data$values, places[, -seq_len(ncol(fit$data$x)), drop = FALSE])
+  process + groups_times(groups(model_places(fit$data)), x, groups(at))
 }
 
-gp_cross <- function(fit, at, to = fit$data$x) {
-  fit$variance * do.call(fit$data$kernel, c(list(Vi(at), Vj(to)), gp_numbers(fit$data, fit$data$values)))
+# Covariances of the process and of grouped effects at pairs of places.
+gp_cross <- function(fit, at, to = model_places(fit$data)) {
+  z <- function(places) places[, -seq_len(ncol(fit$data$x)), drop = FALSE]
+  Reduce(`+`, group_pairs(fit$data, fit$data$values, z(at), z(to)), process_cross(fit, at, to))
+}
+
+process_cross <- function(fit, at, to = fit$data$x) {
+  own <- seq_len(ncol(fit$data$x))
+  pairs <- list(Vi(at[, own, drop = FALSE]), Vj(to[, own, drop = FALSE]))
+  fit$variance * do.call(fit$data$kernel, c(pairs, gp_numbers(fit$data, fit$data$values)))
 }

@@ -19,7 +19,7 @@ sums_of_all <- function(process, system) {
   root <- sqrt(system$noise)
   landmarks <- system$preconditioner$P$landmarks
   some <- utils::head(landmarks, max(1, min(most_sums, most_numbers_of_sums %/% n)))
-  M <- unname(as.matrix(gp_cross(process, model$x, model$x[some, , drop = FALSE]))) / root
+  M <- unname(as.matrix(gp_cross(process, model_places(model), model_places(model)[some, , drop = FALSE]))) / root
   e <- eigen(crossprod(M), symmetric = TRUE)
   keep <- e$values > 1e-10 * e$values[1]
   B <- M %*% (e$vectors[, keep, drop = FALSE] / rep(sqrt(e$values[keep]), each = ncol(M))) / root
@@ -38,9 +38,9 @@ variance_after_sums <- function(process, sums, m, rows, by = 1) {
   W <- t(backsolve(R, t(AB), transpose = TRUE))
   of_noise <- t(backsolve(R, t(sums$B[rows, , drop = FALSE] * noise[rows]), transpose = TRUE))
   unlist(in_row_blocks(length(rows), size = places_at_once, function(k) {
-    at <- model$x[rows[k], , drop = FALSE]
+    at <- model_places(model)[rows[k], , drop = FALSE]
     near <- nearest_observations(process, at, min(m, n))$nn.index
-    both <- rbind(model$x, at)
+    both <- rbind(model_places(model), at)
     told <- rbind(W, W[rows[k], , drop = FALSE] - of_noise[k, , drop = FALSE])
     K <- gp_cross(process, both, both) - (Vi(told) | Vj(told))
     unname(conditional(K, NULL, seen = seq_len(n), ridge = noise, neighbours = near)$variance)

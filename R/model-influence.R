@@ -188,7 +188,7 @@ inverse_parts <- function(process, squares, closely) {
   on.exit(end_work("leaving one out"))
   model <- process$data
   system <- kept_system(process)
-  if (process$variance == 0) {
+  if (inherits(system, "gp_linear")) {
     found <- list(own = 1 / system$noise, square = 1 / (system$noise * process$nugget))
   } else if (model$dense) {
     inverse <- chol2inv(system$root)
@@ -242,9 +242,9 @@ variance_left_out <- function(process, m, rows = seq_along(process$data$y)) {
   n <- length(model$y)
   unlist(in_row_blocks(length(rows), size = places_at_once, function(k) {
     rows <- rows[k]
-    at <- model$x[rows, , drop = FALSE]
+    at <- model_places(model)[rows, , drop = FALSE]
     near <- without_self(nearest_observations(process, at, min(m + 1, n))$nn.index, rows)
-    both <- rbind(model$x, at)
+    both <- rbind(model_places(model), at)
     noise <- process$nugget / model$w
     found <- conditional(gp_cross(process, both, both), NULL, seen = seq_len(n), ridge = noise, neighbours = near)
     unname(found$variance) + noise[rows]

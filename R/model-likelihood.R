@@ -170,7 +170,7 @@ tape_slopes <- function(density, y, e, k, a, third = TRUE) {
 # Returns the derivatives of the log-density, of g and of W by each parameter in its link: a column for each. A
 # parameter is a vector here, of one number for each observation.
 tape_of_phi <- function(density, y, e, k, a, link) {
-  theta <- rep(by_link(k, link, log, stats::qlogis), each = length(e))
+  theta <- rep(in_link(k, data.frame(link = link)), each = length(e))
   theta <- matrix(theta, length(e), dimnames = list(NULL, names(k)))
   at <- function(e, theta) {
     each <- lapply(seq_along(k), function(j) unlink_parameter(theta[, j], link[[j]]))

@@ -20,12 +20,13 @@ fit_curves <- function(fit, most, directions, n) {
   # A covariance that depends on places would differ between these two corners.
   covariances <- lapply(list(apply(fit$data$x, 2, min), apply(fit$data$x, 2, max)), function(corner) {
     vapply(seq_len(nrow(units)), function(k) {
-      as.vector(as.matrix(gp_cross(fit, outer(h, units[k, ]) + rep(corner, each = n), t(corner))))
+      as.vector(as.matrix(process_cross(fit, outer(h, units[k, ]) + rep(corner, each = n), t(corner))))
     }, h)
   })
   unit <- max(abs(covariances[[1]]))
   if (!isTRUE(max(abs(covariances[[1]] - covariances[[2]])) <= 1e-6 * unit)) return(NULL)
-  gamma <- fit$nugget + rep(covariances[[1]][1, ], each = n) - covariances[[1]]
+  beside <- fit$nugget + group_spread(fit$data)  # of pairs that share no level
+  gamma <- beside + rep(covariances[[1]][1, ], each = n) - covariances[[1]]
   if (max(abs(gamma - gamma[, 1])) <= 1e-8 * unit) return(data.frame(x = h, y = gamma[, 1]))
   data.frame(x = rep(h, ncol(gamma)), y = as.vector(gamma), group = factor(rep(labels, each = n), unique(labels)))
 }

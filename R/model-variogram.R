@@ -88,6 +88,10 @@ variogram.formula <- function(x, data = NULL, trend = ~ 1, subset = NULL, na.act
   refuse_gstat(x, data, names(list(...)))
   refuse_more(...)
   trend <- trend_variables(trend, framed(data), if (length(x) == 3) all.vars(x[[2]]))
+  if (length(trend$groups)) {
+    abort("unsupported", "a variogram has no grouped effects: variogram(gp_fit(..., trend = ", deparse1(trend$formula),
+          ")) has the curve of a fit with them")
+  }
   found <- formula_inputs(x, data, na.action, NULL, substitute(subset), beside = trend$frame)
   inputs <- without_constants(found$inputs)
   points <- unname(strip_term(inputs$x))

@@ -24,7 +24,7 @@ test_that("derivatives by the linear predictor and by each parameter are limits 
     expect_equal(-found$W, slope(function(e) family$slopes(y, e, k, a)$g), tolerance = 1e-7, label = name)
     expect_equal(found$W_e, slope(function(e) family$slopes(y, e, k, a)$W), tolerance = 1e-7, label = name)
     of_phi <- if (length(k)) family$of_phi(y, e, k, a)
-    theta <- kernweave:::by_link(k, family$links, log, qlogis)
+    theta <- kernweave:::in_link(k, data.frame(link = family$links))
     for (j in seq_along(k)) {
       moved <- function(f) {
         at <- function(by) f(with_parameters(k, replace(theta, j, theta[j] + by), family))

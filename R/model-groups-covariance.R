@@ -1,0 +1,172 @@
+# Covariances of grouped effects: Z G Z' of each term, Z a sparse matrix of the regressors by levels, and slopes of G.
+#
+# Parameters of a term of r regressors are r variances and r (r - 1) / 2 partial correlations of the effects of a level.
+# With their root L of rows of length 1, L L' = C, G = S C S, S the standard deviations: row i of L has
+# p_ik sqrt(prod(1 - p_im^2, m < k)) at k < i. Partial correlations with the first regressor are plain ones.
+
+# Returns the names of the parameters of terms, in the order of `values$groups`.
+group_labels <- function(groups) {
+  factors <- vapply(groups, `[[`, "", "factor")
+  unlist(Map(function(term, alone) {
+    plain <- alone && identical(term$columns, "(Intercept)")
+    of <- paste0(".", term$factor, if (!plain) paste0(".", term$columns))
+    c(paste0("variance", of), vapply(partial_places(length(of)), function(p) {
+      paste0(if (p[2] == 1) "correlation." else "partial.", term$factor, ".", term$columns[p[1]],
+             if (p[2] > 1 || length(of) > 2) paste0(".", term$columns[p[2]]))
+    }, ""))
+  }, groups, !factors %in% factors[duplicated(factors)]))
+}
+
+# The places (i, k), k < i, of the partial correlations of r regressors.
+partial_places <- function(r) {
+  at <- which(lower.tri(diag(r)), arr.ind = TRUE)
+  lapply(seq_len(nrow(at)), function(k) unname(at[k, ]))
+}
+
+# Positions of each term's parameters among those of all.
+group_index <- function(groups) {
+  count <- vapply(groups, function(term) choose(length(term$columns) + 1, 2), 0)
+  split(seq_len(sum(count)), rep(factor(seq_along(groups)), count))
+}
+
+# The rows of a layout for the parameters of all terms.
+group_layout <- function(numbers) {
+  if (!length(numbers)) return(NULL)
+  data.frame(label = names(numbers), part = "groups", name = names(numbers), index = seq_along(numbers),
+             link = ifelse(is_group_variance(names(numbers)), "log", "atanh"))
+}
+
+is_group_variance <- function(labels) startsWith(labels, "variance.")
+
+# Variances to begin with: the same share of the response's spread for each regressor.
+group_start <- function(groups, z, total) {
+  unlist(lapply(groups, function(term) {
+    r <- length(term$columns)
+    c(total / pmax(colMeans(z[, term$at, drop = FALSE]^2), 1e-300), numeric(choose(r, 2)))
+  }))
+}
+
+# Bounds of the parameters in their links. A variance of 1e-8 of the spread is as good as none.
+group_ends <- function(model, spread, most) {
+  ends <- lapply(model$groups, function(term) {
+    by <- log(pmax(colMeans(model$z[, term$at, drop = FALSE]^2), 1e-300))
+    beside <- rep(most_atanh, choose(length(by), 2))
+    list(lower = c(spread + log(1e-8) - by, -beside), upper = c(most - by, beside))
+  })
+  list(lower = unlist(lapply(ends, `[[`, "lower")), upper = unlist(lapply(ends, `[[`, "upper")))
+}
+
+# Correlations stay below 1 - 1e-6.
+most_atanh <- atanh(1 - 1e-6)
+
+# The level of each row, of the factor of most levels; NULL without groups.
+finest_level <- function(model) {
+  if (!length(model$groups)) return(NULL)
+  count <- vapply(model$groups, function(term) length(term$levels), 0)
+  model$z[, model$groups[[which.max(count)]]$code]
+}
+
+# The correlations C of partial ones, and the slopes of C by each.
+partial_correlations <- function(r, partial) {
+  P <- matrix(0, r, r)
+  at <- do.call(rbind, partial_places(r))
+  P[at] <- partial
+  left <- t(apply(sqrt(1 - P^2), 1, function(row) cumprod(c(1, row))[seq_len(r)]))
+  L <- (P + diag(r)) * matrix(left, r)
+  slopes <- lapply(seq_along(partial), function(n) {
+    i <- at[n, 1]
+    k <- at[n, 2]
+    dL <- 0 * L
+    later <- seq_len(r) > k
+    dL[i, later] <- -P[i, k] / (1 - P[i, k]^2) * L[i, later]
+    dL[i, k] <- left[i, k]
+    tcrossprod(dL, L) + tcrossprod(L, dL)
+  })
+  list(value = tcrossprod(L), slopes = slopes)
+}
+
+# Returns G of a term, and its slopes by the parameters in their links.
+group_covariance <- function(term, numbers) {
+  r <- length(term$columns)
+  sd <- sqrt(numbers[seq_len(r)])
+  partial <- unname(numbers[-seq_len(r)])
+  C <- if (r > 1) partial_correlations(r, partial) else list(value = diag(1))
+  in_units <- function(C) sd * t(sd * C)
+  G <- in_units(C$value)
+  by_sd <- lapply(seq_len(r), function(k) outer(seq_len(r), seq_len(r), function(i, j) ((i == k) + (j == k)) / 2) * G)
+  list(value = G, slopes = c(by_sd, Map(function(slope, p) (1 - p^2) * in_units(slope), C$slopes, partial)))
+}
+
+# Z of a term at places z: a column for each regressor of each level, sparse.
+group_columns <- function(term, z) {
+  r <- length(term$columns)
+  code <- z[, term$code]
+  Matrix::sparseMatrix(rep(seq_len(nrow(z)), r), rep((code - 1) * r, r) + rep(seq_len(r), each = nrow(z)),
+                       x = as.vector(z[, term$at]), dims = c(nrow(z), r * max(length(term$levels), code)))
+}
+
+# I (x) G for as many columns as Z has.
+for_levels <- function(G, Z) Matrix::kronecker(Matrix::Diagonal(ncol(Z) / nrow(G)), G)
+
+# A list of Z and G of each term, with the slopes of G: no terms, no list.
+group_parts <- function(model, values, z = model$z) {
+  Map(function(term, index) {
+    c(list(Z = group_columns(term, z)), group_covariance(term, values$groups[index]))
+  }, model$groups, group_index(model$groups))
+}
+
+# Z G Z' u, or Z_2 G Z' u with the columns `to` of other places.
+groups_times <- function(parts, u, to = parts) {
+  Reduce(`+`, Map(function(part, other) {
+    inner <- as.matrix(for_levels(part$value, part$Z) %*% crossprod(part$Z, u))
+    both <- seq_len(min(ncol(part$Z), ncol(other$Z)))  # levels of one side alone have no covariance with the other
+    as.matrix(other$Z[, both, drop = FALSE] %*% inner[both, , drop = FALSE])
+  }, parts, to), 0)
+}
+
+groups_matrix <- function(parts) {
+  Reduce(`+`, lapply(parts, function(part) as.matrix(part$Z %*% tcrossprod(for_levels(part$value, part$Z), part$Z))), 0)
+}
+
+# The mean variance of all grouped effects at the places of a model.
+group_spread <- function(model) {
+  of <- function(term, index) {
+    z <- model$z[, term$at, drop = FALSE]
+    mean(rowSums((z %*% group_covariance(term, model$values$groups[index])$value) * z))
+  }
+  sum(unlist(Map(of, model$groups, group_index(model$groups))))
+}
+
+# Slopes of Z G Z': products with columns, and tr(B Z dG Z') of a matrix B.
+group_slopes <- function(parts) {
+  each <- lapply(parts, function(part) lapply(part$slopes, function(slope) replace(part, "value", list(slope))))
+  unlist(each, recursive = FALSE)
+}
+
+trace_with <- function(part, inverse) {
+  sum(as.matrix(part$Z %*% for_levels(part$value, part$Z)) * (inverse %*% part$Z))
+}
+
+# Draws effects of all levels at places, and what these add.
+group_draws <- function(parts, n, nsim) {
+  Reduce(`+`, lapply(parts, function(part) {
+    r <- nrow(part$value)
+    effects <- matrix(stats::rnorm(ncol(part$Z) * nsim), r)
+    as.matrix(part$Z %*% matrix(crossprod(root_of_covariance(part$value), effects), ncol(part$Z)))
+  }), matrix(0, n, nsim))
+}
+
+# A root R with R'R = G, which may be singular.
+root_of_covariance <- function(G) {
+  found <- eigen(G, symmetric = TRUE)
+  sqrt(pmax(found$values, 0)) * t(found$vectors)
+}
+
+# The covariances of grouped effects at pairs of places, as a formula.
+group_pairs <- function(model, values, at, to) {
+  Map(function(term, index) {
+    G <- group_covariance(term, values$groups[index])$value
+    weight <- sum(Vi(at[, term$at, drop = FALSE]) * Vj(to[, term$at, drop = FALSE] %*% G))
+    lazy_if(Vi(at[, term$code]) == Vj(to[, term$code]), weight, 0)
+  }, model$groups, group_index(model$groups))
+}

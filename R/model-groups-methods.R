@@ -1,0 +1,168 @@
+# Methods for grouped effects: predicted effects, their variances, and the trend's coefficients, as lme4 has them.
+
+#' Grouped effects of Gaussian process fits
+#'
+#' Methods for fits by [gp_fit()] whose trend has grouped effects, such as `trend = ~ x + (1 | site)`: `ranef()`
+#' predicts the effects, `VarCorr()` returns their variances and correlations, and `fixef()` the coefficients of the
+#' trend. The generics are those of the nlme and lme4 packages.
+#'
+#' The effects of a level are predicted by their means given the data (best linear unbiased predictions), with the
+#' covariance parameters at their estimates. As in lme4, their conditional variances take the trend coefficients as
+#' known.
+#'
+#' @param object,x a fit by [gp_fit()], or what `ranef()` or `VarCorr()` returned
+#' @param condVar return conditional variances of the effects, too?
+#' @param sigma not used
+#' @param digits significant digits
+#' @param row.names,optional not used
+#' @param ... not used
+#' @return `ranef()`: a list with a data frame for each factor, with a row for each level. With `condVar` each data
+#'   frame has an attribute `postVar`: an array with the covariance matrix of the effects of each level, or a list of
+#'   arrays if the factor has several terms. `as.data.frame()` returns one row for each effect: `grpvar`, `term`, `grp`,
+#'   `condval` and `condsd`.
+#'
+#'   `VarCorr()`: a list with a covariance matrix for each term, with attributes `stddev` and `correlation`.
+#'   `as.data.frame()` returns `grp`, `var1`, `var2`, `vcov` and `sdcor`, with rows for the process and the nugget
+#'   (`Residual`).
+#' @seealso [gp_fit()], [predict.gp_fit()] for `re.form`
+#' @concept random effects
+#' @concept mixed model
+#' @concept variance components
+#' @name gp_fit-groups
+#' @examplesIf requireNamespace("nlme", quietly = TRUE)
+#' # ten sites, each visited at eight places, with an effect of the site beside the process
+#' set.seed(1)
+#' visits <- data.frame(site = gl(10, 8), x = runif(80), y = runif(80))
+#' visits$z <- sin(6 * visits$x) + rnorm(10)[visits$site] + rnorm(80, sd = 0.3)
+#' fit <- gp_fit(z ~ x + y, visits, trend = ~ (1 | site))
+#' fit
+#' nlme::VarCorr(fit)
+#' nlme::ranef(fit)
+#' predict(fit, visits[1:2, ], re.form = NA)
+NULL
+
+groups_of <- function(fit) {
+  fit$trend$groups %or% abort("unsupported", "the fit has no grouped effects; gp_fit(trend = ~ (1 | site)) has those ",
+                              "of `site`")
+}
+
+#' @rdname gp_fit-groups
+#' @exportS3Method nlme::ranef
+ranef.gp_fit <- function(object, condVar = TRUE, ...) {
+  refuse_more(...)
+  check_flag(condVar, "condVar")
+  groups <- groups_of(object)
+  model <- object$data
+  parts <- group_parts(model, model$values)
+  alpha <- model_alpha(object)
+  effects <- Map(function(term, part) {
+    r <- length(term$columns)
+    values <- as.vector(for_levels(part$value, part$Z) %*% crossprod(part$Z, alpha))
+    list(values = matrix(values, ncol = r, byrow = TRUE, dimnames = list(term$levels, term$columns)),
+         variances = if (condVar) effect_variances(object, part, r))
+  }, groups, parts)
+  factors <- vapply(groups, `[[`, "", "factor")
+  out <- lapply(split(effects, factor(factors, unique(factors))), function(of) {
+    table <- as.data.frame(do.call(cbind, lapply(of, `[[`, "values")), optional = TRUE)
+    variances <- lapply(of, `[[`, "variances")
+    if (condVar) attr(table, "postVar") <- if (length(of) == 1) variances[[1]] else unname(variances)
+    table
+  })
+  structure(out, class = "ranef.gp_fit")
+}
+
+# The covariances of the effects of each level given the data and the trend, G - G Z' A^-1 Z G, an r x r matrix each.
+effect_variances <- function(fit, part, r) {
+  q <- ncol(part$Z) / r
+  V <- as.matrix(part$Z %*% for_levels(part$value, part$Z))
+  solved <- matrix(as.vector(solve(kept_system(fit), V)), nrow(V))
+  columns <- function(k) seq(k, by = r, length.out = q)
+  explained <- vapply(seq_len(r^2) - 1, function(k) {
+    colSums(V[, columns(k %% r + 1), drop = FALSE] * solved[, columns(k %/% r + 1), drop = FALSE])
+  }, numeric(q))
+  array(as.vector(part$value) - t(explained), c(r, r, q))
+}
+
+#' @rdname gp_fit-groups
+#' @export
+as.data.frame.ranef.gp_fit <- function(x, row.names = NULL, optional = FALSE, ...) {
+  refuse_more(...)
+  do.call(rbind, c(lapply(names(x), function(name) {
+    table <- x[[name]]
+    variances <- attr(table, "postVar")
+    each <- if (is.list(variances)) variances else list(variances)
+    sd <- lapply(each, function(V) t(matrix(sqrt(apply(V, 3, function(v) diag(as.matrix(v)))), ncol = nrow(table))))
+    data.frame(grpvar = name, term = rep(names(table), each = nrow(table)), grp = rep(rownames(table), ncol(table)),
+               condval = unlist(table, use.names = FALSE), condsd = if (is.null(variances)) NA_real_ else unlist(sd))
+  }), make.row.names = FALSE))
+}
+
+#' @rdname gp_fit-groups
+#' @export
+print.ranef.gp_fit <- function(x, digits = 4, ...) {
+  for (name in names(x)) {
+    cat("$", name, "\n", sep = "")
+    print(x[[name]], digits = digits, ...)
+    cat("\n")
+  }
+  invisible(x)
+}
+
+#' @rdname gp_fit-groups
+#' @exportS3Method nlme::fixef
+fixef.gp_fit <- function(object, ...) coef(object)
+
+#' @rdname gp_fit-groups
+#' @exportS3Method nlme::VarCorr
+VarCorr.gp_fit <- function(x, sigma = 1, ...) {
+  refuse_more(...)
+  groups <- groups_of(x)
+  values <- x$data$values
+  out <- Map(function(term, index) {
+    G <- group_covariance(term, values$groups[index])$value
+    names <- list(term$columns, term$columns)
+    sd <- stats::setNames(sqrt(diag(G)), term$columns)
+    structure(G, dimnames = names, stddev = sd, correlation = structure(G / outer(sd, sd), dimnames = names))
+  }, groups, group_index(groups))
+  names(out) <- make.unique(vapply(groups, `[[`, "", "factor"))
+  structure(out, process = if (x$variance > 0) x$variance, sc = if (is.null(x$family)) x$sigma,
+            class = "VarCorr.gp_fit")
+}
+
+#' @rdname gp_fit-groups
+#' @export
+as.data.frame.VarCorr.gp_fit <- function(x, row.names = NULL, optional = FALSE, ...) {
+  refuse_more(...)
+  row <- function(grp, var1, var2, vcov, sdcor) data.frame(grp, var1, var2, vcov, sdcor)
+  each <- lapply(names(x), function(name) {
+    G <- x[[name]]
+    at <- partial_places(nrow(G))
+    first <- vapply(at, `[`, 0L, 2)
+    second <- vapply(at, `[`, 0L, 1)
+    both <- cbind(second, first)
+    names <- rownames(G)
+    rbind(row(name, names, NA, diag(G), attr(G, "stddev")),
+          if (length(at)) row(name, names[first], names[second], G[both], attr(G, "correlation")[both]))
+  })
+  beside <- list(process = attr(x, "process"), Residual = attr(x, "sc")^2)
+  beside <- lapply(names(beside)[lengths(beside) > 0], function(name) {
+    row(name, NA, NA, beside[[name]], sqrt(beside[[name]]))
+  })
+  do.call(rbind, c(each, beside, make.row.names = FALSE))
+}
+
+#' @rdname gp_fit-groups
+#' @export
+print.VarCorr.gp_fit <- function(x, digits = 4, ...) {
+  table <- as.data.frame(x)
+  own <- is.na(table$var2)
+  shown <- data.frame(Groups = table$grp, Name = ifelse(is.na(table$var1), "", table$var1), Variance = table$vcov,
+                      `Std.Dev.` = table$sdcor, check.names = FALSE)[own, ]
+  print(shown, digits = digits, row.names = FALSE, ...)
+  if (any(!own)) {
+    cat("\n")
+    print(data.frame(Groups = table$grp, Name = paste(table$var1, table$var2, sep = ", "), Corr = table$sdcor)[!own, ],
+          digits = digits, row.names = FALSE, ...)
+  }
+  invisible(x)
+}

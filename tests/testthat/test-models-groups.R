@@ -1,0 +1,197 @@
+# Grouped effects in trends: lme4's and mgcv's numbers, the same model as a kernel, derivatives, new levels, mistakes.
+
+places <- quakes[seq(1, 1000, by = 5), ]
+twice <- places[rep(1:200, each = 2), ]
+twice$g <- factor((7 * 1:400) %% 25)
+twice$z <- sqrt(twice$depth) + 2 * sin(1.7 * as.integer(twice$g)) + 1.5 * cos(2.3 * 1:400)
+few <- twice[1:120, ]
+few$h <- gl(6, 1, 120, labels = letters[1:6])
+few$z <- few$z + 2 * cos(2 * as.integer(few$h))
+known <- kernel_spec("matern32", scale = 4)
+fit <- gp_fit(z ~ long + lat, few, kernel = known, trend = ~ mag + (1 | g))
+
+test_that("without a process the fit is that of lmer()", {
+  skip_without_peer("lme4")
+  cases <- list(
+    list(data = lme4::sleepstudy, y = "Reaction", trend = ~ Days + (1 | Subject) + (0 + Days | Subject)),
+    list(data = lme4::sleepstudy, y = "Reaction", trend = ~ Days + (Days || Subject)),
+    list(data = lme4::sleepstudy, y = "Reaction", trend = ~ Days + (Days | Subject)),
+    list(data = lme4::Penicillin, y = "diameter", trend = ~ (1 | plate) + (1 | sample)),
+    list(data = nlme::Machines, y = "score", trend = ~ 0 + Machine + (1 | Worker / Machine)),
+    list(data = nlme::Machines, y = "score", trend = ~ Machine + (0 + Machine | Worker))
+  )
+  for (case in cases) {
+    data <- cbind(as.data.frame(case$data), one = seq_len(nrow(case$data)))
+    trend <- case$trend
+    data[[case$y]] <- as.numeric(data[[case$y]])
+    ours <- gp_fit(stats::reformulate("one", case$y), data, variance = 0, trend = trend)
+    theirs <- lme4::lmer(stats::update(trend, paste(case$y, "~ .")), data)
+    expect_equal(as.numeric(logLik(ours)), as.numeric(logLik(theirs)), tolerance = 1e-8)
+    expect_equal(coef(ours), lme4::fixef(theirs), tolerance = 1e-5)
+    of <- function(x) {
+      table <- as.data.frame(lme4::VarCorr(x))
+      table$grp <- sub("[.]1$", "", table$grp)
+      table$grp[table$grp == "Machine:Worker"] <- "Worker:Machine"
+      stats::setNames(table$vcov, paste(table$grp, table$var1, table$var2))
+    }
+    expect_equal(of(ours)[names(of(theirs))], of(theirs), tolerance = 2e-3)
+    expect_equal(unname(fitted(ours)), unname(fitted(theirs)), tolerance = 1e-4)
+    if ("Machine" %in% names(data)) next
+    both <- merge(as.data.frame(lme4::ranef(ours)), as.data.frame(lme4::ranef(theirs)), c("grpvar", "term", "grp"))
+    expect_equal(nrow(both), nrow(as.data.frame(lme4::ranef(theirs))))
+    expect_equal(both$condval.x, both$condval.y, tolerance = 1e-3)
+    expect_equal(both$condsd.x, both$condsd.y, tolerance = 1e-3)
+    for (form in list(NULL, NA, ~ 0)) {
+      at <- function(fit) unname(predict(fit, data[1:9, ], re.form = form))
+      expect_equal(at(ours), at(theirs), tolerance = 1e-4)
+    }
+  }
+})
+
+test_that("a process beside groups is that of mgcv", {
+  found <- gp_fit(z ~ long + lat, twice, kernel = known, trend = ~ (1 | g))
+  expect_equal(coef(found, "covariance"), c(variance = 137.8713, scale = 4, variance.g = 2.410302, nugget = 3.740158),
+               tolerance = 1e-5)
+  expect_equal(as.numeric(logLik(found)), -973.9031502, tolerance = 1e-9)
+  expect_equal(nlme::ranef(found)$g[1:2, 1], c(0.92969461, -0.16277426), tolerance = 1e-5)
+  twice$k <- round(exp(pmin(twice$z / 4, 4)))
+  counts <- gp_fit(k ~ long + lat, twice, kernel = known, trend = ~ (1 | g), family = poisson())
+  expect_equal(as.numeric(logLik(counts)), -1548.83785, tolerance = 1e-7)
+  expect_equal(unname(coef(counts, "covariance")[c(1, 3)]), c(4.54604350, 0.02437854)^2, tolerance = 1e-4)
+})
+
+test_that("a grouped intercept is a linear kernel of the factor", {
+  inside <- gp_fit(z ~ long + lat + g, few, trend = ~ mag,
+                   kernel = kernel_spec("matern32", scale = 4, of = c("long", "lat"), variance = NULL) +
+                     kernel_spec("linear", scale = 1, of = "g", variance = NULL))
+  expect_equal(as.numeric(logLik(fit)), as.numeric(logLik(inside)), tolerance = 1e-9)
+  expect_equal(coef(fit), coef(inside), tolerance = 1e-5)
+  new <- transform(few[1:5, ], long = long + 0.3)
+  ours <- predict(fit, new, se.fit = TRUE)
+  theirs <- predict(inside, new, se.fit = TRUE)
+  expect_equal(ours$fit, theirs$fit, tolerance = 1e-5)
+  expect_equal(ours$se.fit, theirs$se.fit, tolerance = 1e-4)
+})
+
+test_that("scores are the slopes of likelihoods, of every kind of term and response", {
+  trends <- list(~ (1 | g), ~ mag + (mag | g), ~ (1 + mag + stations | h), ~ (1 | g) + (0 + mag | h), ~ (mag || h:pair))
+  few$pair <- gl(8, 15)
+  few$mag <- few$mag - 4.6
+  few$stations <- few$stations / 20 - 1.6
+  few$k <- round(exp(few$z / 8))
+  few <- few[1:60, ]
+  of_counts <- if (reaches("all")) 1:5 else 2
+  cases <- data.frame(trend = c(1:5, of_counts), counts = rep(c(FALSE, TRUE), c(5, length(of_counts))))
+  for (k in seq_len(nrow(cases))) {
+    trend <- trends[[cases$trend[k]]]
+    counts <- cases$counts[k]
+    family <- if (counts) poisson() else gaussian()
+    begun <- suppressWarnings(gp_fit(if (counts) k ~ long + lat else z ~ long + lat, few, kernel = "matern32",
+                                     trend = trend, family = family,
+                                     control = fit_control(max_iter = 1, start = c(scale = 3))))
+    model <- begun$data
+    if (counts) model <- replace(model, "begun", list(NULL))
+    theta <- kernweave:::gp_theta(model$values, model$layout)
+    theta[] <- ifelse(startsWith(names(theta), "variance."), -1, theta)
+    theta <- theta + 0.3 * sin(seq_along(theta))
+    value <- function(theta) kernweave:::gp_state(model, theta)$value
+    slopes <- vapply(seq_along(theta), function(k) {
+      step <- replace(0 * theta, k, 1e-3)
+      (8 * (value(theta + step) - value(theta - step)) - value(theta + 2 * step) + value(theta - 2 * step)) / 12e-3
+    }, 0)
+    expect_equal(unname(kernweave:::gp_state(model, theta)$score), slopes, tolerance = 1e-5, label = deparse1(trend))
+  }
+})
+
+test_that("partial correlations make correlation matrices of any size, with slopes", {
+  for (r in 1:5) {
+    p <- tanh(sin(seq_len(r * (r - 1) / 2) * 1.3))
+    if (r == 1) next
+    found <- kernweave:::partial_correlations(r, p)
+    expect_equal(diag(found$value), rep(1, r))
+    expect_gt(min(eigen(found$value)$values), 0)
+    expect_equal(found$value[2, 1], p[1])
+    for (k in seq_along(p)) {
+      moved <- function(by) kernweave:::partial_correlations(r, replace(p, k, p[k] + by))$value
+      expect_equal(found$slopes[[k]], (moved(1e-5) - moved(-1e-5)) / 2e-5, tolerance = 1e-8)
+    }
+  }
+})
+
+test_that("fits do not depend on the order of rows, of terms and of levels", {
+  fit <- gp_fit(z ~ long + lat, few, kernel = known, trend = ~ mag + (1 | g) + (1 | h))
+  back <- few[120:1, ]
+  back$g <- factor(paste0("level ", back$g), rev(paste0("level ", levels(few$g))))
+  again <- gp_fit(z ~ long + lat, back, kernel = known, trend = ~ (1 | h) + (1 | g) + mag)
+  expect_equal(coef(again, "covariance")[names(coef(fit, "covariance"))], coef(fit, "covariance"), tolerance = 1e-5)
+  expect_equal(unname(predict(again, back[1:4, ])), unname(predict(fit, few[120:117, ])), tolerance = 1e-5)
+  expect_equal(rev(fitted(again)), fitted(fit), tolerance = 1e-5)
+})
+
+test_that("a new level has mean 0, the variance of a level, and the same effect at all its places", {
+  new <- transform(few[1:4, ], g = c("p", "p", "q", as.character(g[4])))
+  expect_error(predict(fit, new), "new levels, `p`.*allow.new.levels", class = "kernweave_error_data")
+  free <- predict(fit, new, se.fit = TRUE, allow.new.levels = TRUE)
+  without <- predict(fit, new, se.fit = TRUE, re.form = NA)
+  expect_equal(free$fit[1:3], without$fit[1:3])
+  expect_equal(free$se.fit[1:3]^2 - without$se.fit[1:3]^2, rep(coef(fit, "covariance")[["variance.g"]], 3),
+               tolerance = 1e-8, ignore_attr = TRUE)
+  expect_equal(free$fit[4], predict(fit, new[4, ]))
+  draws <- simulate(fit, 400, seed = 1, newdata = transform(few[c(1, 1, 1), ], g = c("p", "p", "q")),
+                    allow.new.levels = TRUE)
+  expect_equal(draws[1, ], draws[2, ], ignore_attr = TRUE, tolerance = 1e-6)
+  expect_gt(stats::var(unlist(draws[1, ] - draws[3, ])), coef(fit, "covariance")[["variance.g"]])
+})
+
+test_that("draws, left out rows and folds have the fit's groups", {
+  draws <- as.matrix(simulate(fit, 2000, seed = 2, newdata = few[1:6, ]))
+  found <- predict(fit, few[1:6, ], se.fit = TRUE)
+  expect_lt(max(abs(rowMeans(draws) - found$fit) / found$se.fit), 4 / sqrt(2000))
+  expect_equal(apply(draws, 1, stats::sd), unname(found$se.fit), tolerance = 0.07, ignore_attr = TRUE)
+  out <- few$g == "7"
+  part <- gp_fit(z ~ long + lat, few[!out, ], kernel = known, trend = ~ mag + (1 | g), nugget = fit$nugget,
+                 variance = fit$variance, control = fit_control(
+                   lower = c(variance.g = coef(fit, "covariance")[["variance.g"]] * (1 - 1e-9)),
+                   upper = c(variance.g = coef(fit, "covariance")[["variance.g"]]))) |> suppressWarnings()
+  expect_equal(cross_validate(fit, folds = few$g)$.fitted[out],
+               unname(predict(part, few[out, ], allow.new.levels = TRUE)), tolerance = 1e-6)
+  expect_equal(residuals(fit, "loo"), few$z - cross_validate(fit, folds = seq_len(120))$.fitted, tolerance = 1e-6,
+               ignore_attr = TRUE)
+})
+
+test_that("tables of effects and variances have lme4's shape", {
+  skip_without_peer("lme4")
+  ours <- as.data.frame(nlme::VarCorr(fit))
+  expect_named(ours, c("grp", "var1", "var2", "vcov", "sdcor"))
+  expect_equal(ours$grp, c("g", "process", "Residual"))
+  expect_equal(ours$vcov, unname(coef(fit, "covariance")[c("variance.g", "variance", "nugget")]))
+  expect_equal(nlme::fixef(fit), coef(fit))
+  expect_equal(dim(attr(lme4::ranef(fit)$g, "postVar")), c(1, 1, nlevels(droplevels(few$g))))
+  expect_null(attr(lme4::ranef(fit, condVar = FALSE)$g, "postVar"))
+  expect_output(print(nlme::VarCorr(fit)), "Residual")
+  expect_output(print(nlme::ranef(fit)), "\\$g")
+  expect_output(print(fit), "groups: g \\(25 levels\\)")
+})
+
+test_that("mistakes are told", {
+  few$one <- "a"
+  of <- function(trend, ...) gp_fit(z ~ long + lat, few, kernel = known, trend = trend, ...)
+  cases <- list(
+    list(~ (1 | z), "effects for 120 rows: the nugget", "data"), list(~ (1 | one), "`one` has 1 level", "data"),
+    list(~ (1 | nowhere), "nowhere", "input"), list(~ mag * (1 | g), "terms of a sum", "input"),
+    list(~ 1 | g, "terms of a sum|brackets", "input"), list(~ (1 | g + h), "is no factor", "input"),
+    list(~ (0 | g), "has no regressor", "input"), list(~ (1 | g) + (1 | g), "twice", "input"),
+    list(~ mag - (1 | g), "is added with `\\+`", "input")
+  )
+  for (case in cases[-5]) {
+    expect_error(of(case[[1]]), case[[2]], class = paste0("kernweave_error_", case[[3]]), label = deparse1(case[[1]]))
+  }
+  expect_error(predict(fit, few[1:2, ], re.form = ~ (1 | h)), "no grouped effect \\(1 \\| h\\)",
+               class = "kernweave_error_input")
+  expect_error(predict(fit, few[1:2, ], re.form = ~ mag), "grouped effects alone", class = "kernweave_error_input")
+  expect_error(predict(fit, few[1:2, c("long", "lat", "mag")]), "no variable `g`", class = "kernweave_error_input")
+  expect_error(nlme::ranef(gp_fit(z ~ long + lat, few, kernel = known)), "no grouped effects",
+               class = "kernweave_error_unsupported")
+  expect_error(variogram(z ~ long + lat, few, trend = ~ (1 | g)), "no grouped effects",
+               class = "kernweave_error_unsupported")
+})
