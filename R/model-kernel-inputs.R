@@ -20,8 +20,11 @@ factor_values <- function(parts, x) {
     return(Reduce(`*`, lapply(parts$factors, function(k) x[, , k])))
   }
   x <- if (wide && !all(parts$times %in% colnames(x))) as.matrix(x)[, parts$factors, drop = FALSE]
-       else with(list(x = as_inputs(x, "x")), x[, known_inputs(parts$times, colnames(x), "times"), drop = FALSE])
-  apply(x, 1, prod)
+       else if (is.data.frame(x)) named_points(parts$times, x, NULL, "times")
+       else as_inputs(x, "x")[, known_inputs(parts$times, colnames(x), "times"), drop = FALSE]
+  if (ncol(x) == length(parts$times)) return(apply(x, 1, prod))
+  abort("input", "a kernel is `times` ", paste0("`", parts$times, "`", collapse = ", "), ", of which a row has ",
+        counted(ncol(x), "number"), ", as factors have: one number for each input is wanted")
 }
 
 # Returns the columns of the inputs in `times`, which are numbers.
@@ -55,7 +58,12 @@ process_spread <- function(model, spread = spread_of(model), name = NULL) {
 # --- time -------------------------------------------------------------------------------------------------------
 
 # Tells whether the last input of a kernel is time.
-has_time <- function(parts) is.null(parts$fun) && identical(parts$name, "gneiting")
+has_time <- function(parts) is.null(parts$fun) && startsWith(parts$name, "gneiting")
+
+gneiting_name <- function(nu) {
+  if (is.numeric(nu) && length(nu) == 1 && nu %in% c(1 / 2, 3 / 2, 5 / 2)) return(paste0("gneiting", 2 * nu, "2"))
+  abort("value", "`nu` of the Gneiting kernel must be 1/2, 3/2 or 5/2, not ", format_value(nu))
+}
 
 # Gives the parameters in the list `time` their names in the kernel.
 with_time <- function(given, ard) {
@@ -92,9 +100,17 @@ time_unit <- function(parts, x) {
 # Gives a kernel of time its unit. `at`: the columns that it takes.
 with_time_unit <- function(part, at, of, names, inputs) {
   if (!has_time(part)) return(part)
+  if (length(at) < 2) abort("shape", "the Gneiting kernel is of places and of time, two inputs or more, not 1")
   last <- of[at[length(at)]]
   check_number_input(last, of, names, inputs, "time")
   replace(part, "unit", time_unit(list(terms = names[last]), inputs$model))
+}
+
+# Returns a kernel of time with a scale of it, by the median lag if there is none.
+with_time_scale <- function(k, x) {
+  parts <- kernel_parts(k)
+  if (!is.null(parts$op) || !has_time(parts) || !is.null(parts$parameters$time.scale)) return(k)
+  update(k, time.scale = median_scale(points_of_scale(parts, "time.scale", x)))
 }
 
 # Returns the points whose distances a scale divides.

@@ -45,7 +45,8 @@ constrained <- function(parts, unconstrained) {
   links <- parameter_links(parts$free, parts)
   for (k in seq_along(sizes)) {
     at <- seq_len(sizes[k]) + ends[k] - sizes[k]
-    parameters[[parts$free[k]]] <- unname(out_of_link(unconstrained[at], list(link = rep(links[k], sizes[k]))))
+    number <- unname(unconstrained[at])
+    parameters[[parts$free[k]]] <- switch(links[k], identity = number, log = exp(number), logit = 1 / (1 + exp(-number)))
   }
   parameters
 }

@@ -32,7 +32,7 @@ is_spherical <- function(parts) !is.null(parts$metric) && parts$metric != "eucli
 
 # The points that a kernel is of, among all: by name, by number among model points, which have no names, and on the
 # sphere.
-kernel_points <- function(parts, x) {
+kernel_points <- function(parts, x, beside = NULL) {
   named <- !is_lazy(x) && !is.null(parts$terms) && all(parts$terms %in% colnames(x))
   wide <- !is.null(parts$columns) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$columns)
   if (wide && !named) {
@@ -44,13 +44,21 @@ kernel_points <- function(parts, x) {
   }
   if (!is.null(parts$terms)) {
     if (is_lazy(x)) abort("input", "`of` of a kernel names columns, and lazy points have none: give the data")
-    x <- as_inputs(x, "x")
-    x <- x[, known_inputs(parts$terms, colnames(x)), drop = FALSE]
+    if (is.data.frame(x)) x <- named_points(parts$terms, x, beside)
+    else x <- as_inputs(x, "x")[, known_inputs(parts$terms, colnames(x)), drop = FALSE]
   }
   if (!is_spherical(parts) || is_lazy(x) && width(x) == 3 + has_time(parts)) return(x)
   if (!has_time(parts)) return(structure(on_sphere(x, parts$radius), term = if (!is_lazy(x)) c(1L, 1L, 1L)))
   if (is_lazy(x)) c(on_sphere(x[, , 1:2], parts$radius), x[, , 3])
   else cbind(on_sphere(x[, -ncol(x), drop = FALSE], parts$radius), x[, ncol(x)])
+}
+
+# Returns some variables of a data frame as points, by the levels of this and of the data frame `beside`.
+named_points <- function(names, x, beside, argument = "of") {
+  x <- as.data.frame(x)[known_inputs(names, names(x), argument)]
+  levels <- levels_of(x)
+  if (is.data.frame(beside)) levels <- Map(function(a, b) sort(union(a, b)), levels, levels_of(beside)[names(levels)])
+  as_inputs(x, "x", levels)
 }
 
 known_inputs <- function(wanted, known, argument = "of") {
@@ -111,7 +119,8 @@ placed_inputs <- function(kernel, inputs) {
   if (length(absent)) abort("input", "no kernel is `of` the input `", names[of[absent[1]]], "`")
   geometry <- which(of == match(places$name, names, 0L))
   pair <- sphere_columns(parts, taken, places, geometry, names[of])
-  for (k in seq_along(parts)) if (!isTRUE(parts[[k]]$ard)) tell_of_mixture(unique(names[of[taken[[k]]]]), places)
+  one_scale <- !vapply(parts, function(part) isTRUE(part$ard) || has_time(part), NA)
+  for (k in which(one_scale)) tell_of_mixture(unique(names[of[taken[[k]]]]), places)
   rest <- lapply(seq_along(parts), function(k) if (is_spherical(parts[[k]])) setdiff(taken[[k]], pair) else taken[[k]])
   rest <- sort(unique(c(unlist(rest), factors)))
   metric <- unlist(taken[!vapply(lapply(parts, `[[`, "metric"), is.null, NA)])

@@ -69,9 +69,9 @@ some_points <- function(x, most) {
 #' @export
 maxvar_scale <- function(x, kernel = "gaussian") {
   x <- complete_points(x, "x")
-  k <- kernel_spec(kernel)
+  k <- with_time_scale(kernel_spec(kernel), x)
   n <- nrow(x)
-  about <- median_scale(kernel_points(kernel_parts(k), x))
+  about <- median_scale(points_of_scale(kernel_parts(k), "scale", x))
   negative_variance <- function(log_scale) {
     K <- k(x, scale = exp(log_scale))
     own <- as.vector(diag(K))
@@ -92,9 +92,7 @@ with_scale <- function(k, x) {
     each <- lapply(open, function(name) median_scale(points_of_scale(parts, name, x)))
     return(do.call(update, c(list(k), stats::setNames(each, open))))
   }
-  if (has_time(parts) && is.null(parts$parameters$time.scale)) {
-    k <- update(k, time.scale = median_scale(points_of_scale(parts, "time.scale", x)))
-  }
+  k <- with_time_scale(k, x)
   if (!is.null(parts$parameters$scale) || !"scale" %in% names(parts$parameters)) return(k)
   x <- points_of_scale(parts, "scale", x)
   term <- attr(x, "term") %or% seq_len(ncol(x))
