@@ -6,6 +6,9 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
                            level = 0.95, type = c("response", "link", "mean", "trend"),
                            method = c("auto", "exact", "local"), neighbours = NULL, block = NULL, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) {
+    return(over_cells(object, newdata, predict.gp_fit, se.fit, interval, level, type, method, neighbours, block))
+  }
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "link", "mean", "trend"), "type")
   method <- choice_of(method[1], c("auto", "exact", "local"), "method")
@@ -139,6 +142,11 @@ lazy_gp_variance <- function(object, x) {
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
                             n, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) {
+    return(over_cells(object, newdata, function(object, cells) {
+      simulate.gp_fit(object, nsim, seed, cells, conditional, noise)
+    }))
+  }
   if (!missing(n)) abort("input", "there is no argument `n`; the number of draws is `nsim`, as in stats::simulate()")
   nsim <- check_count(nsim, "nsim")
   check_flag(conditional, "conditional")
