@@ -7,6 +7,10 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
                            method = c("auto", "exact", "local"), neighbours = NULL, block = NULL, re.form = NULL,
                            allow.new.levels = FALSE, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) {
+    return(over_cells(object, newdata, predict.gp_fit, se.fit, interval, level, type, method, neighbours, block,
+                      re.form, allow.new.levels))
+  }
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "link", "mean", "trend"), "type")
   method <- choice_of(method[1], c("auto", "exact", "local"), "method")
@@ -66,11 +70,8 @@ as_prediction <- function(object, found, se.fit, interval, level, by) {
 with_groups_of <- function(object, re.form, allow.new.levels) {
   object$re.form <- re.form
   object$allow.new.levels <- allow.new.levels
-  if (!is.null(re.form)) {
-    lost <- !kept_groups(object$trend$groups, re.form)
-    out <- unlist(lapply(object$trend$groups[lost], `[[`, "at"))
-    object$regressors$z[, out] <- 0
-  }
+  lost <- object$trend$groups[!kept_groups(object$trend$groups, re.form)]
+  for (term in lost) object$regressors$z[, term$at] <- 0
   object
 }
 
@@ -157,6 +158,11 @@ lazy_gp_variance <- function(object, x) {
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
                             re.form = NULL, allow.new.levels = FALSE, n, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) {
+    return(over_cells(object, newdata, function(object, cells) {
+      simulate.gp_fit(object, nsim, seed, cells, conditional, noise, re.form, allow.new.levels)
+    }))
+  }
   if (!missing(n)) abort("input", "there is no argument `n`; the number of draws is `nsim`, as in stats::simulate()")
   nsim <- check_count(nsim, "nsim")
   check_flag(conditional, "conditional")
