@@ -73,7 +73,8 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   how <- c(if (!is.null(by)) " by place", if (refit) ", all chosen again in each" else if (exact) ", without refits")
   title <- paste0(c("Cross-validation of a ", class(fit)[1], ", ", counted(length(each), "fold"), how), collapse = "")
   structure(data.frame(.fold = labels, table), title = title, level = level,
-            scored = c(list(observed = observed), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
+            scored = c(list(observed = if (is.complex(observed)) table$.fitted + table$.resid else observed),
+                       places_of_rows(fit)), class = c("cross_validate", "data.frame"))
 }
 
 #' @export

@@ -45,7 +45,7 @@ family_interval <- function(object, fit, link, se, interval, level) {
 family_draws <- function(object, draws, noise, weights) {
   family <- object$data$family
   eta <- pmin(draws, most_predictor)
-  if (!noise) return(matrix(object$family$linkinv(eta), nrow(draws)))
+  if (!noise) return(matrix(object$family$linkinv(as.vector(eta)), nrow(draws)))
   a <- rep(weights %or% rep(1, nrow(draws)), ncol(draws))
   matrix(observations_at(family, as.vector(eta), a), nrow(draws))
 }
@@ -55,12 +55,52 @@ family_residuals <- function(object, type) {
   type <- choice_of(type[1], c("response", "pearson", "deviance", "working", "loo"), "type")
   mean <- object$fitted.values
   a <- object$weights %or% 1
-  y <- mean + object$residuals
-  left <- switch(type, response = object$residuals, pearson = (y - mean) * sqrt(a / object$family$variance(mean)),
-                 deviance = sign(y - mean) * sqrt(pmax(object$family$dev.resids(y, mean, rep_len(a, length(y))), 0)),
-                 working = (y - mean) / object$family$mu.eta(object$linear.predictors),
-                 loo = y - object$family$linkinv(object$left_out %or% left_out_predictor(object)))
+  y <- object$ranges %or% (mean + object$residuals)
+  left_of <- function(mean) nearest_in(y, mean) - mean
+  variance <- if (type == "pearson") (object$family$variance %or% function(mean) {
+    of_family(object$data$family, "variance", object$linear.predictors)
+  })(mean)
+  left <- switch(type, response = object$residuals, pearson = left_of(mean) * sqrt(a / variance),
+                 deviance = deviance_residuals(object),
+                 working = left_of(mean) / object$family$mu.eta(object$linear.predictors),
+                 loo = left_of(object$family$linkinv(object$left_out %or% left_out_predictor(object))))
   stats::naresid(object$na.action, stats::setNames(left, names(mean)))
+}
+
+# Computes roots of deviances: of twice what each log-density is below its largest, over all linear predictors. Signs
+# are those of the slope, by which a larger response is more likely with a larger predictor.
+deviance_residuals <- function(object) {
+  y <- object$ranges %or% (object$fitted.values + object$residuals)
+  a <- rep_len(object$weights %or% 1, length(y))
+  mean <- object$fitted.values
+  if (!is.null(object$family$dev.resids)) return(sign(y - mean) * sqrt(pmax(object$family$dev.resids(y, mean, a), 0)))
+  family <- object$data$family
+  y <- family$as_given(y, a)
+  e <- bounded_predictor(object$linear.predictors)
+  at <- function(e) family$log_density(y, e, family$value, a)
+  sign(family$curvature(y, e, family$value, a)$g) * sqrt(2 * pmax(at(saturated_predictor(family, y, a)) - at(e), 0))
+}
+
+#' @importFrom stats deviance
+#' @export
+deviance.gp_fit <- function(object, ...) {
+  if (is_gp_family(object) && is.null(object$deviance)) sum(deviance_residuals(object)^2) else NextMethod()
+}
+
+# Newton's steps of each row, which may go on without end where probabilities of 1 are the largest.
+saturated_predictor <- function(family, y, a) {
+  e <- family$start(y, a)
+  density <- -Inf
+  for (step in 1:100) {
+    found <- family$curvature(y, e, family$value, a)
+    by <- ifelse(found$W > 0, found$g / found$W, sign(found$g))
+    new <- bounded_predictor(e + pmin(pmax(by, -2), 2))
+    higher <- family$log_density(y, new, family$value, a)
+    e <- ifelse(higher >= density, new, e + (new - e) / 8)
+    if (max(abs(higher - density)) < 1e-10 * (1 + max(abs(higher)))) break
+    density <- pmax(higher, density)
+  }
+  e
 }
 
 # Draws an observation at each linear predictor.

@@ -55,7 +55,8 @@
 #' @param se.fit return standard errors?
 #' @param interval,level interval and its level: `"none"` (the default), `"confidence"` for the process, or
 #'   `"prediction"` for an observation of weight 1, which adds the nugget
-#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below. For
+#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below; for
+#'   ordered levels also `"prob"` and `"class"`, see [gp_family()]. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
 #'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
 #'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()]
@@ -146,9 +147,12 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   half <- z * sqrt(diag(V))
   beta <- object$coefficients
   wide <- z * sqrt(diag(object$vcov))
-  of_logs <- !is_angle(names(estimates), kernel_parts(object$kernel))
-  inner <- cbind(ifelse(of_logs, estimates * exp(-half), estimates - half),
-                 ifelse(of_logs, estimates * exp(half), estimates + half))
+  layout <- object$data$layout
+  link <- layout$link[match(names(estimates), layout$label)]
+  link[is.na(link)] <- "log"
+  links <- data.frame(link = ifelse(is_angle(names(estimates), kernel_parts(object$kernel)), "identity", link))
+  theta <- in_link(estimates, links)
+  inner <- cbind(out_of_link(theta - half, links), out_of_link(theta + half, links))
   short <- is_turning(object$data$values) & names(estimates) == "ratio"
   inner[short, 2] <- pmin(inner[short, 2], 1)
   out <- rbind(inner, cbind(beta - wide, beta + wide))

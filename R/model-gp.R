@@ -125,8 +125,8 @@
 #' @param control settings from [fit_control()]
 #' @param family the distribution of the response: `gaussian()`, `binomial()` with link `"logit"` or `"probit"`,
 #'   `poisson()`, `Gamma("log")`, or negative binomial, `"negbin"` with an estimated size or
-#'   `MASS::negative.binomial(size)` with a given one; or a family of [gp_family()] or its name: `"student"`, `"beta"`,
-#'   `"tweedie"`, `"nbinom1"`, `"lognormal"`, `"weibull"`, `"exponential"`, or your own log-density
+#'   `MASS::negative.binomial(size)` with a given one; or a family of [gp_family()] or its name, such as `"student"`,
+#'   `"beta"`, `"tweedie"`, `"zip"`, `"weibull"` or `"ordinal"`, or your own log-density
 #' @param ... not used
 #' @return A list of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
 #'   `alpha` (the solution of the linear system for the response minus the trend), and `information` (the average
@@ -184,7 +184,8 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   placed <- sf_formula(x, data)
   x <- placed$formula
   trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]))
-  found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame)
+  found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame,
+                          read = settings$family$read)
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
   gp_of(inputs, found$left, columns, settings, inputs$weights, match.call())
@@ -204,7 +205,9 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, 
   if (none && identical(as.numeric(nugget), 0)) {
     abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
-  if (none && !noisy) abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
+  if (none && !noisy && !inherits(family, "gp_likelihood")) {
+    abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
+  }
   if (!noisy && !is.null(nugget) && nugget != 0) {
     abort("unsupported", "`nugget` is for gaussian() alone: other families are the noise; overdispersed counts take ",
           "family = \"negbin\"")
