@@ -149,7 +149,9 @@ asked_of.gp_gaussian <- function(model) {
 
 #' @export
 asked_of.gp_family <- function(model) {
-  list(nugget = FALSE, most_variance = function(spread) log(1e4), ratios = c(0.1, 0.3, 1), around = function(w) w)
+  in_units <- identical(family_of(model)$link, "identity")
+  list(nugget = FALSE, most_variance = function(spread) log(1e4) + if (in_units) max(spread, 0) else 0,
+       ratios = c(0.1, 0.3, 1), around = function(w) w)
 }
 
 log_choose <- function(a, y) lgamma(a + 1) - lgamma(a * y + 1) - lgamma(a * (1 - y) + 1)

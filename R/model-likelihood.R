@@ -20,8 +20,8 @@
 #' @section Ready families:
 #' The first argument may be a name, and `gp_fit(family = "student")` is short for `gp_family("student")`. Log-densities
 #' need not be concave in `eta`: Laplace's approximation takes the observed curvature, as in mgcv and glmmTMB. For a
-#' family that is not concave (student, beta, nbinom1, zip, zinb, your own) parameters are estimated on at most `dense_n`
-#' rows, see [fit_control()]; all rows then determine the process.
+#' family that is not concave (student, beta, nbinom1, zip, zinb, your own) parameters are estimated on at most
+#' `dense_n` rows, see [fit_control()]; all rows then determine the process.
 #'
 #' | name | response | linear predictor | parameters |
 #' | --- | --- | --- | --- |
@@ -345,7 +345,7 @@ family_outcomes.gp_likelihood <- function(family, y, a, m, v, level) {
                           else over_predictors(of_family(family, "variance", as.vector(eta)), eta)
   tails <- c(1 - level, 1 + level) / 2
   quantile <- function(p) mixture_quantile(family, p, m, v)
-  data.frame(observed = nearest_in(y, mean$mean), fitted = mean$mean, se = sqrt(variance),
+  data.frame(observed = y, fitted = mean$mean, se = sqrt(variance),
              logs = -mixture_density(family, y, a, m, v), crps = likelihood_crps(family, y, eta, quantile),
              lower = quantile(tails[1]), upper = quantile(tails[2]))
 }
