@@ -57,14 +57,21 @@ family_residuals <- function(object, type) {
   a <- object$weights %or% 1
   y <- object$ranges %or% (mean + object$residuals)
   left_of <- function(mean) nearest_in(y, mean) - mean
-  variance <- if (type == "pearson") (object$family$variance %or% function(mean) {
-    of_family(object$data$family, "variance", object$linear.predictors)
-  })(mean)
+  variance <- if (type == "pearson") pearson_variance(object, mean)
   left <- switch(type, response = object$residuals, pearson = left_of(mean) * sqrt(a / variance),
                  deviance = deviance_residuals(object),
                  working = left_of(mean) / object$family$mu.eta(object$linear.predictors),
                  loo = left_of(object$family$linkinv(object$left_out %or% left_out_predictor(object))))
   stats::naresid(object$na.action, stats::setNames(left, names(mean)))
+}
+
+pearson_variance <- function(object, mean) {
+  if (!is.null(object$family$variance)) return(object$family$variance(mean))
+  family <- object$data$family
+  if (is.null(family$variance)) {
+    abort("unsupported", "Pearson residuals are for families whose variance is known; type = \"deviance\" is for all")
+  }
+  of_family(family, "variance", object$linear.predictors)
 }
 
 # Computes roots of deviances: of twice what each log-density is below its largest, over all linear predictors. Signs

@@ -41,7 +41,8 @@
 #' | `"ordinal"` | ordered levels | logit of a higher level | `gap1`, `gap2`, ... |
 #'
 #' `"zip"` and `"zinb"` are zero-inflated: a count is 0 with probability `zero`, and else Poisson or negative binomial.
-#' The mean of the response is `(1 - zero) * exp(eta)`.
+#' The mean of the response is `(1 - zero) * exp(eta)`. A hurdle model is two fits: a binomial fit of `y > 0`, and
+#' `"truncated_poisson"` for the rows with `y > 0`.
 #'
 #' @section Censored responses:
 #' A censored response is known to be in a range. The left side of the formula is `Surv()` of package survival, censored
@@ -137,6 +138,10 @@ fixed_parameters <- function(given) {
     if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)",
                               "; starting values as parameters = c(sigma = 1)")
     number <- given[[name]]
+    if (inherits(number, "formula")) {
+      abort("unsupported", "a trend of the parameter `", name, "` is not built: give a number, or leave `", name,
+            "` out to have one number estimated")
+    }
     if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
       abort("input", "the parameter `", name, "` must be a number, not ", format_value(number))
     }

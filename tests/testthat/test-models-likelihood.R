@@ -99,6 +99,8 @@ test_that("a family written by hand is the ready one", {
   expect_warning(ready <- gp_fit(wild ~ long + lat, q, kernel = kernel, family = "student"), "df")
   expect_equal(as.numeric(logLik(by_hand)), as.numeric(logLik(ready)), tolerance = 1e-6)
   expect_equal(coef(by_hand, "covariance"), coef(ready, "covariance"), tolerance = 1e-4)
+  expect_error(residuals(by_hand, "pearson"), "deviance", class = "kernweave_error_unsupported")
+  expect_equal(residuals(by_hand, "deviance"), residuals(ready, "deviance"), tolerance = 1e-3)
   poisson <- gp_family(function(y, eta) dpois(y, exp(eta), log = TRUE), start = function(y) log(y + 0.1),
                        mean = function(eta) exp(eta))
   by_hand <- gp_fit(stations ~ long + lat, q, kernel = kernel, family = poisson)
@@ -215,6 +217,7 @@ test_that("means, errors, intervals, draws and scores of new rows are on the res
 test_that("mistakes in families are told with the remedy", {
   expect_error(gp_family("studnet"), "student", class = "kernweave_error_unsupported")
   expect_error(gp_family("student", dff = 4), "df", class = "kernweave_error_input")
+  expect_error(gp_family("normal", sigma = ~ depth), "leave `sigma` out", class = "kernweave_error_unsupported")
   expect_error(gp_family(function(y, eta, sigma) 0), "parameters = c(sigma = 1)", fixed = TRUE,
                class = "kernweave_error_input")
   expect_error(gp_fit(depth ~ long + lat, q, family = "beta"), "between 0 and 1", class = "kernweave_error_data")
