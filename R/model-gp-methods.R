@@ -52,22 +52,16 @@
 #' with layers that are covariates; it takes large rasters from files in blocks of rows.
 #'
 #' @section Responses that are not normal:
-#' `type = "link"` is the linear predictor, whose posterior is approximated by a normal distribution. `"response"` is
-#' its inverse link; the interval is the inverse link of the interval for `"link"`, and the standard error comes from
-#' the delta method. `"mean"` is the posterior mean of the inverse link, with its standard deviation: the expected
-#' response, which is larger than `"response"` for counts and nearer to one half for probabilities. For gaussian fits
-#' all three types are the same. `interval = "prediction"` gives quantiles of the response over the posterior of the
-#' linear predictor; a binomial response has no such interval. `simulate(noise = TRUE)` draws responses, `noise = FALSE`
-#' their means; binomial responses are 0 or 1, or proportions if the response was counts, as `cbind()`. `type = "trend"`
-#' is the trend of the linear predictor, on the scale of the link and with the offset. Residuals of type `"loo"` are
-#' approximate: the mode without an observation is one Newton step from the mode with it.
+#' See [gp_fit-families] for the types `"link"`, `"response"`, `"mean"`, `"prob"` and `"class"`, for prediction
+#' intervals and for residuals.
 #'
 #' @param object,x a fit by [gp_fit()]
 #' @param newdata new points, with the variables of the trend, or a raster, see below; by default the data of the fit
 #' @param se.fit return standard errors?
 #' @param interval,level interval and its level: `"none"` (the default), `"confidence"` for the process, or
 #'   `"prediction"` for an observation of weight 1, which adds the nugget
-#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below. For
+#' @param type for `predict()`: trend plus process, or the `"trend"` alone; with a `family` also `"link"` and `"mean"`,
+#'   and `"prob"` and `"class"` of ordered levels, see [gp_fit-families]. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
 #'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
 #'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()]

@@ -3,7 +3,7 @@
 #' @rdname gp_fit-methods
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
-                           level = 0.95, type = c("response", "link", "mean", "trend"),
+                           level = 0.95, type = c("response", "link", "mean", "trend", "prob", "class"),
                            method = c("auto", "exact", "local"), neighbours = NULL, block = NULL, re.form = NULL,
                            allow.new.levels = FALSE, ...) {
   refuse_more(...)
@@ -12,7 +12,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
                       re.form, allow.new.levels))
   }
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
-  type <- choice_of(type[1], c("response", "link", "mean", "trend"), "type")
+  type <- choice_of(type[1], c("response", "link", "mean", "trend", "prob", "class"), "type")
   method <- choice_of(method[1], c("auto", "exact", "local"), "method")
   if (!is.null(neighbours)) neighbours <- check_count(neighbours, "neighbours")
   check_level(level)
@@ -22,6 +22,11 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   check_flag(se.fit, "se.fit")
   check_flag(allow.new.levels, "allow.new.levels")
   object <- with_groups_of(object, re.form, allow.new.levels)
+  if (type %in% c("prob", "class")) {
+    check_of_levels(object, type, se.fit, interval)
+    return(level_prediction(object, predict.gp_fit(object, newdata, TRUE, "none", level, "link", method, neighbours,
+                                                    block, re.form, allow.new.levels), type))
+  }
   if (!is.null(block)) {
     return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
   }
@@ -176,7 +181,10 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
     if (!is.null(object$family)) return(family_draws(object, draws, noise, weights))
     if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
   }))
-  draws_frame(drawn$value, rownames(drawn$value), drawn$mark)
+  draws <- draws_frame(drawn$value, rownames(drawn$value), drawn$mark)
+  levels <- object$data$family$levels
+  if (noise && !is.null(levels)) draws[] <- lapply(draws, level_factor, levels)
+  draws
 }
 
 # Draws after the data: a draw z before them, at the observations with their noise and at the places, and from it by how
@@ -241,7 +249,7 @@ refit_to.gp_fit <- function(fit, rows, again) {
 response_of.gp_fit <- function(fit) {
   y <- fit$fitted.values + fit$residuals
   if (!is.null(fit$family)) y <- fit$data$family$as_given(y, fit$weights %or% rep(1, length(y)))
-  as.matrix(y)
+  as.matrix(fit$ranges %or% y)
 }
 
 # --- pictures -----------------------------------------------------------------------------------------------
