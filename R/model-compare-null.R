@@ -55,7 +55,7 @@ by_bootstrap <- function(small, large, ratio, R, seed) {
   y <- response_of(small)
   inside <- nesting(small, large)$kind == "inside"
   small$na.action <- NULL
-  drawn <- as.matrix(simulate(small, R, seed = seed, conditional = FALSE))
+  drawn <- data.matrix(simulate(small, R, seed = seed, conditional = FALSE))
   ratios <- vapply(seq_len(R), function(k) {
     step_work("anova()", paste("refit", k))
     new <- ifelse(is.finite(drawn[, k]), drawn[, k], as.vector(y))  # rows of weight 0 stay

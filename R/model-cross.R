@@ -91,8 +91,8 @@ left_out_scores <- function(fit, table, y, rows, level) {
     a <- (fit$weights %or% rep(1, nrow(fit$x)))[rows]
     family_outcomes(fit$data$family, y, a, table[, 1], table[, 2]^2, level)
   } else normal_outcomes(y, table[, 1], table[, 2], level)
-  data.frame(.fitted = found$fitted, .se = found$se, .resid = found$observed - found$fitted, .lpd = -found$logs,
-             .crps = found$crps, .lower = found$lower, .upper = found$upper)
+  data.frame(.fitted = found$fitted, .se = found$se, .resid = nearest_in(found$observed, found$fitted) - found$fitted,
+             .lpd = -found$logs, .crps = found$crps, .lower = found$lower, .upper = found$upper)
 }
 
 # --- folds ----------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ summary.cross_validate <- function(object, ...) {
     c(n = nrow(part), errors, ranked, elpd = sum(part$.lpd))
   }
   whole <- structure(object, class = "data.frame")
-  observed <- attr(object, "scored")$observed
+  observed <- nearest_in(attr(object, "scored")$observed, whole$.fitted)
   if (!is.null(whole$.crps)) whole$within <- observed >= whole$.lower & observed <= whole$.upper
   parts <- c(split(whole, whole$.fold), list(all = whole))
   as.data.frame(do.call(rbind, lapply(parts, one)))

@@ -90,7 +90,7 @@ choice_of <- function(value, known, argument) {
 # the variables, `weights` of the rows, `beside` what else has a row for each, `dropped` the rows that na.action left
 # out. The left side is evaluated by itself, so that it may be a data frame.
 formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL,
-                          beside = NULL) {
+                          beside = NULL, read = NULL) {
   if (!inherits(formula, "formula")) abort("input", "`formula` must be a formula, not ", describe(formula))
   if (length(formula) != if (one_sided) 2 else 3) {
     abort("input", "the formula must have ", if (one_sided) "one side, as in ~ x" else "two sides, as in y ~ x",
@@ -113,7 +113,8 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   if (length(weights) > 1 && length(weights) != nrow(right)) fit_weights(weights, nrow(right))  # which says so
   parts <- list(left = left, right = right, weights = weights, beside = beside)
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, checked_subset(subset, nrow(right)))
-  sides <- c(apply_na_action(parts, terms, na.action), list(variables = columns_of_data(terms, data, nrow(right))))
+  sides <- c(apply_na_action(parts, terms, na.action, read),
+             list(variables = columns_of_data(terms, data, nrow(right))))
   if (ncol(right) && !nrow(sides$right)) {
     abort("data", if (!nrow(right)) "the data have no rows"
                   else if (!nrow(parts$right)) paste("`subset` keeps none of", counted(nrow(right), "row"))
@@ -184,13 +185,15 @@ kept_rows <- function(v, rows) {
   if (is.data.frame(v) && ncol(v)) droplevels(v) else v
 }
 
-apply_na_action <- function(parts, terms, na.action) {
+# `read`: makes of the left side what is missing where a row has no response.
+apply_na_action <- function(parts, terms, na.action, read = NULL) {
   na.action <- na.action %or% getOption("na.action") %or% "na.omit"
   if (is.character(na.action)) {
     na.action <- get0(na.action, asNamespace("stats"), mode = "function") %or%
       one_of(na.action, c("na.omit", "na.exclude", "na.fail", "na.pass"), "na.action")
   }
   present <- parts[!vapply(parts, function(part) is.null(part) || NCOL(part) == 0, NA)]
+  if (!is.null(read)) present$left <- read(parts$left)
   missing <- Reduce(`|`, lapply(present, function(part) !stats::complete.cases(part)))
   out <- c(parts, list(terms = terms))
   if (!any(missing)) return(out)
@@ -225,13 +228,13 @@ without_idle <- function(frame, terms) {
 # Returns the data that a fit keeps of a formula: the inputs, the terms that make the inputs again, and the left side.
 # `names` are the names of the terms. Weights and rows are expressions of columns of the data, as the call has them.
 formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE,
-                           beside = NULL) {
+                           beside = NULL, read = NULL) {
   data <- found_variables(framed(data), NULL, "`data`")
   where <- environment(formula)
   weights <- found_variables(eval(weights, data, where), data, "`weights`")
   subset <- subset_of(subset, data, where)
   sides <- formula_sides(formula, data, na.action, one_sided = one_sided, weights = weights, subset = subset,
-                         beside = beside)
+                         beside = beside, read = read)
   x <- kernel_inputs(sides)
   frame <- kept_frame(sides, formula)
   right <- without_idle(sides$right, sides$terms)
@@ -318,7 +321,11 @@ check_response <- function(y, n, families = FALSE) {
     classes <- length(unique(y[!is.na(y)]))
     abort("input", "the response must be numbers, not ", describe(y), ": this is regression only",
           if (families) "; family = binomial is for two classes",
-          if (families && classes != 2) paste0(", not ", classes, ", and knn_fit() for more"))
+          if (families && classes != 2) paste0(", not ", classes, ", \"ordinal\" for ordered ones, knn_fit() for more"))
+  }
+  if (inherits(y, "Surv")) {
+    abort("unsupported", "a Surv response is for gp_fit() with family = \"weibull\", \"exponential\", \"lognormal\", ",
+          "\"loglogistic\" or \"tobit\"")
   }
   if (is.data.frame(y)) y <- as.matrix(y)
   if (!is.numeric(y) && !is.logical(y)) {

@@ -27,5 +27,24 @@ with_state <- function(seed, drawn) {
 # Draws as stats::simulate() returns them.
 draws_frame <- function(draws, names, seed) {
   dimnames(draws) <- list(names, paste0("sim_", seq_len(ncol(draws))))
-  structure(as.data.frame(draws), seed = seed)
+  structure(as.data.frame(draws), seed = seed, class = c("kernweave_draws", "data.frame"))
+}
+
+# --- the posterior package ------------------------------------------------------------------------------------
+
+#' @exportS3Method posterior::as_draws
+#' @rawNamespace S3method(posterior::as_draws_df, kernweave_draws, as_draws.kernweave_draws)
+as_draws.kernweave_draws <- function(x, ...) posterior::as_draws_df(draws_of_variables(x), ...)
+
+#' @exportS3Method posterior::as_draws_matrix
+as_draws_matrix.kernweave_draws <- function(x, ...) posterior::as_draws_matrix(draws_of_variables(x), ...)
+
+#' @exportS3Method posterior::as_draws_rvars
+as_draws_rvars.kernweave_draws <- function(x, ...) posterior::as_draws_rvars(draws_of_variables(x), ...)
+
+# A row for each draw, and a variable for each row of the data.
+draws_of_variables <- function(x) {
+  drawn <- t(as.matrix(x))
+  dimnames(drawn) <- list(NULL, sprintf("sim[%d]", seq_len(ncol(drawn))))
+  drawn
 }

@@ -93,6 +93,7 @@ null_components <- function(fit) which(fit$values <= 1e-12 * max(fit$values[1], 
 #' @export
 predict.kpca_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) return(over_cells(object, newdata, predict.kpca_fit))
   if (is.null(newdata)) return(stats::napredict(object$na.action, object$scores))
   null <- null_components(object)
   kept <- setdiff(seq_along(object$values), null)

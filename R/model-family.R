@@ -149,7 +149,9 @@ asked_of.gp_gaussian <- function(model) {
 
 #' @export
 asked_of.gp_family <- function(model) {
-  list(nugget = FALSE, most_variance = function(spread) log(1e4), ratios = c(0.1, 0.3, 1), around = function(w) w)
+  in_units <- identical(family_of(model)$link, "identity")
+  list(nugget = FALSE, most_variance = function(spread) log(1e4) + if (in_units) max(spread, 0) else 0,
+       ratios = c(0.1, 0.3, 1), around = function(w) w)
 }
 
 log_choose <- function(a, y) lgamma(a + 1) - lgamma(a * y + 1) - lgamma(a * (1 - y) + 1)
@@ -192,14 +194,27 @@ as_family <- function(family) {
     return(new_family(family_rows$negbin, get(".Theta", environment(family$variance)), TRUE))
   }
   if (name == "gaussian" && family$link == "identity") return(gaussian_family)
+  peer <- peer_families[[family$family]]
+  if (identical(peer[[2]], family$link)) return(family_of_peer(family, peer))
   row <- Find(function(row) row$title == name && row$link == family$link, family_rows)
   if (is.null(row)) refuse_family(paste0(family$family, "(\"", family$link, "\")"))
   new_family(row, if (!is.null(row$phi)) 1, is.null(row$phi))
 }
 
+# The family that an object of package mgcv or glmmTMB stands for, with the parameters that it gives.
+family_of_peer <- function(family, known) {
+  given <- if (is.function(family$getTheta) && identical(as.numeric(family$n.theta), 0)) family$getTheta(TRUE)
+  if (length(given) && length(known) == 2) {
+    abort("unsupported", "cuts of ocat(theta = ) that are given are not built: ocat(R = ) has them estimated")
+  }
+  if (known[[1]] == "negbin") return(new_family(family_rows$negbin, given %or% 1, !is.null(given)))
+  do.call(gp_family, c(list(known[[1]]), stats::setNames(as.list(given), if (length(given)) known[[3]])))
+}
+
 refuse_family <- function(what, hint = NULL) {
   abort("unsupported", "`family` must be gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
-        "Gamma(\"log\"), \"negbin\", negative.binomial(size) of MASS, or of gp_family(), not ", what, hint)
+        "Gamma(\"log\"), \"negbin\", negative.binomial(size) of MASS, of gp_family(), or one of \"",
+        paste(names(likelihood_rows), collapse = "\", \""), "\", not ", what, hint)
 }
 
 # --- responses ------------------------------------------------------------------------------------------------
@@ -211,20 +226,29 @@ family_response <- function(family, y, weights, n, names = NULL) {
     abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
   }
   if (isTRUE(family$trials)) return(binomial_response(y, fit_weights(weights, n), n, names))
-  y <- check_response(y, n)
-  if (ncol(y) > 1) abort("unsupported", "the family ", family$title, " has one response, not ", ncol(y))
-  y <- as.vector(y)
-  refuse_rows <- function(bad, what) {
-    if (any(bad)) {
-      abort("data", "the response of ", family$title, " must be ", what, ": row ", row_name(which(bad)[1], names),
-            " is ", format(y[bad][1]), if (sum(bad) > 1) paste0(", one of ", sum(bad), " such rows"))
-    }
-  }
-  if (!is.null(family$wanted)) refuse_rows(!family$wanted[[1]](y), family$wanted[[2]])
+  y <- wanted_response(family, y, n, names)
+  if (is.complex(y)) refuse_open_side(y)
   if (isTRUE(family$copies) && all(y == 0)) {
     abort("data", "all counts are 0, in rows 1 to ", n, ": there is nothing to estimate")
   }
   list(y = y, a = fit_weights(weights, n) %or% rep(1, n))
+}
+
+# Returns the response as the family's log-density takes it.
+wanted_response <- function(family, y, n, names = NULL) {
+  if (!is.null(family$read)) y <- family$read(y)
+  if (!is.complex(y)) y <- check_response(y, n)
+  else if (anyNA(y)) abort("data", "the response is missing in row ", row_name(which(is.na(y))[1], names))
+  if (NCOL(y) > 1) abort("unsupported", "the family ", family$title, " has one response, not ", ncol(y))
+  y <- as.vector(y)
+  bad <- which(!(family$wanted[[1]] %or% function(y) rep(TRUE, n))(y))
+  if (length(bad)) {
+    first <- y[bad[1]]
+    text <- if (is.complex(y)) paste(format(Re(first)), "to", format(Im(first))) else format(first)
+    abort("data", "the response of ", family$title, " must be ", family$wanted[[2]], ": row ", row_name(bad[1], names),
+          " is ", text, if (length(bad) > 1) paste0(", one of ", length(bad), " such rows"))
+  }
+  y
 }
 
 # Checks a response of two classes, of 0 and 1, of shares of `weights` trials, or of counts of successes and failures.

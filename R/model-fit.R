@@ -131,6 +131,8 @@ engine_used <- function() {
 #' position. Rows with missing values have missing results. The same holds for `query` of [knn()], `centers` of
 #' [kmeans_fit()], and `y` of [sinkhorn()] and [energy_test()].
 #'
+#' `predict()` also takes rasters of the terra and stars packages, and returns rasters: see [gp_fit-methods].
+#'
 #' @param object,x,formula a fit
 #' @param type type of residuals: `"response"`, observed minus fitted values. [gp_fit()] and fits with a `family` have
 #'   other types, too

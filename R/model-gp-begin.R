@@ -1,5 +1,60 @@
 # Choices that few rows make before a Gaussian process is fitted to all: the kernel, the start, series or products.
 
+#' Estimation of Gaussian processes
+#'
+#' How [gp_fit()] estimates covariance parameters, within which bounds, and what it does with many rows.
+#'
+#' @section Parameters:
+#' All parameters except the direction of axes are positive and are estimated on the log scale. The optimiser takes
+#' average-information steps (Gilmour, Thompson and Cullis, 1995) from the best of several starts on at most 300 rows.
+#' With more than 2400 rows, it starts from a fit to one eighth of the rows (half chosen at random, half their nearest
+#' neighbours), which starts in the same way. The full likelihood is then evaluated only two to four times.
+#'
+#' Beyond `control$dense_n` rows the gradient of the likelihood is estimated with random probes: four in the first
+#' steps, all `probes` of [fit_control()] in the last ones. The element `convergence$noise` of the fit is the standard
+#' deviation of an estimate due to the probes, divided by the standard error of the estimate: typically less than 0.1.
+#' If it is more than 0.2, the number of probes is doubled; if it is still more than 0.2, there is a warning. Rows are
+#' sorted by their inputs before probes and samples are drawn, so that estimates do not depend on the order of rows.
+#'
+#' Length-scales stay between a tenth of the shortest distance and ten times the diagonal of the points' bounding box
+#' (with `ard = TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
+#' `kernweave_warning_boundary`. [fit_control()] sets other bounds, `lower = c(scale = 2)`, and starting values of the
+#' same form, `start = c(scale = 2)`, which replace the search for starting values.
+#'
+#' The nugget has a lower bound: 1e-12 times the number of rows times the variance of the response. Beyond
+#' `control$dense_n` rows it is at least 1e-8 times that variance, unless a Matern kernel is fitted by series. If it
+#' ends at this bound, the data show no noise, and the fit is repeated with a tenth of the bound. If another estimate
+#' moves by more than 0.1 standard errors, the bound is lowered further while the covariance matrix stays positive
+#' definite. A message reports the effect of the last reduction; the warning comes only if other estimates depend on it.
+#'
+#' @section Many rows:
+#' With up to `control$dense_n` rows the covariance matrix is factored. With more rows the matrix is never formed: the
+#' same quantities come from matrix-vector products, and the log-determinant has a standard error.
+#'
+#' With `estimate_on`, the covariance parameters are estimated on `estimate_on` rows, half random, half their nearest
+#' neighbours. The process is then fitted to all rows. `logLik()` computes the log-likelihood of all rows on request.
+#'
+#' Products are exact or by series, see [approximate()]. Series are used for the likelihood, the linear systems and the
+#' means of `predict()`. Their tolerance depends on the nugget. A million points in two dimensions take minutes.
+#'
+#' By default (`approximate = "auto"` of [fit_control()]) series are used from 5000 rows on in one or two dimensions,
+#' and from 20 000 rows on in three, if the kernel is a function of a single distance and the nugget is large enough.
+#' `print()` shows their tolerance: "by series to 2e-07". `fit_control(approximate = FALSE)` asks for exact products.
+#'
+#' With series, standard errors of predictions are computed from the observations nearest to each point, see
+#' [predict.gp_fit()]. Estimates on a subset of at most 3000 rows still use exact products.
+#'
+#' @section Likelihoods:
+#' `logLik()` is defined as for [nlme::gls()]. The restricted likelihood leaves out the term in `log|F'F|`: do not
+#' compare restricted likelihoods, or their AIC, between different trends; use `method = "ML"` for that. Beyond
+#' `control$dense_n` rows `logLik()` has an attribute `std.error`.
+#' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
+#' @seealso [gp_fit()]; [profile.gp_fit()] for likelihoods around the estimates; [fit_control()]
+#' @concept restricted maximum likelihood
+#' @concept average information
+#' @name gp_fit-estimation
+NULL
+
 # --- the kernel ---------------------------------------------------------------------------------------------
 
 # Kernels among which data choose, from the rough to the smooth.

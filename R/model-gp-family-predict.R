@@ -1,5 +1,48 @@
 # Gaussian processes behind responses that are not normal: predictions, draws and residuals on the response's scale.
 
+#' Gaussian processes for responses that are not normal
+#'
+#' With a `family` other than `gaussian()`, [gp_fit()] fits a generalised linear model with a Gaussian process in its
+#' linear predictor.
+#'
+#' @section Model:
+#' With a `family` other than `gaussian()`, `eta = F b + f` is the linear predictor: its inverse link is the mean of the
+#' response, given the process. There is no nugget, since the family describes the noise. A binomial response is a
+#' factor of two levels, of which the first is failure; a logical; 0 and 1; `cbind(successes, failures)`; or
+#' proportions, with the numbers of trials as `weights`. Counts with different exposures take
+#' `trend = ~ offset(log(exposure))`; overdispersed counts take `family = "negbin"`. The `shape` of Gamma and the `size`
+#' of `"negbin"` are estimated with the other parameters; `fit_control(start = c(shape = 5))` sets a starting value.
+#'
+#' `weights` are prior weights, as in [stats::glm()]. A binomial response of weight `w` is a proportion of `w` trials. A
+#' Gamma response of weight `w` is a mean of `w` values and has the shape `w * shape`, as in `mgcv::gam()`. A count of
+#' weight `w` stands for `w` equal observations: its log-likelihood is `w` times that of one observation. `simulate()`,
+#' [elpd()] and [cross_validate()] refer to observations of these weights, for counts to a single observation;
+#' prediction intervals are for an observation of weight 1.
+#'
+#' The process is integrated out by Laplace's approximation at the mode of `eta`. With `"REML"` the trend is integrated
+#' out, too, and the likelihood is that of `mgcv::gam(method = "REML")`; with `"ML"` the trend is at the mode, as in
+#' `lme4::glmer()`. For 0/1 data with few rows the approximation makes the variance of the process too small. If the
+#' inputs separate the two classes, the variance grows without bound: the estimate then ends at 10 000, with a warning
+#' of class `kernweave_warning_boundary`.
+#'
+#' @section Predictions:
+#' `type = "link"` is the linear predictor, whose posterior is approximated by a normal distribution. `"response"` is
+#' its inverse link; the interval is the inverse link of the interval for `"link"`, and the standard error comes from
+#' the delta method. `"mean"` is the posterior mean of the inverse link, with its standard deviation: the expected
+#' response, which is larger than `"response"` for counts and nearer to one half for probabilities. For gaussian fits
+#' all three types are the same. `interval = "prediction"` gives quantiles of the response over the posterior of the
+#' linear predictor; a binomial response has no such interval. `simulate(noise = TRUE)` draws responses, `noise = FALSE`
+#' their means; binomial responses are 0 or 1, or proportions if the response was counts, as `cbind()`. `type = "trend"`
+#' is the trend of the linear predictor, on the scale of the link and with the offset. Residuals of type `"loo"` are
+#' approximate: the mode without an observation is one Newton step from the mode with it.
+#' @seealso [gp_fit()], [gp_family()] for more distributions and your own, [predict.gp_fit()]
+#' @concept spatial generalised linear mixed model
+#' @concept Gaussian process classification
+#' @concept counts, logistic and Poisson kriging
+#' @concept Laplace approximation
+#' @name gp_fit-families
+NULL
+
 # "response" is the inverse link of the link's prediction, with errors by the delta method and the link's ends; "mean"
 # is the mean of the inverse link, with its standard deviation.
 # `link(errors)`: that prediction, with errors or without.
@@ -45,7 +88,7 @@ family_interval <- function(object, fit, link, se, interval, level) {
 family_draws <- function(object, draws, noise, weights) {
   family <- object$data$family
   eta <- pmin(draws, most_predictor)
-  if (!noise) return(matrix(object$family$linkinv(eta), nrow(draws)))
+  if (!noise) return(matrix(object$family$linkinv(as.vector(eta)), nrow(draws)))
   a <- rep(weights %or% rep(1, nrow(draws)), ncol(draws))
   matrix(observations_at(family, as.vector(eta), a), nrow(draws))
 }
@@ -55,12 +98,59 @@ family_residuals <- function(object, type) {
   type <- choice_of(type[1], c("response", "pearson", "deviance", "working", "loo"), "type")
   mean <- object$fitted.values
   a <- object$weights %or% 1
-  y <- mean + object$residuals
-  left <- switch(type, response = object$residuals, pearson = (y - mean) * sqrt(a / object$family$variance(mean)),
-                 deviance = sign(y - mean) * sqrt(pmax(object$family$dev.resids(y, mean, rep_len(a, length(y))), 0)),
-                 working = (y - mean) / object$family$mu.eta(object$linear.predictors),
-                 loo = y - object$family$linkinv(object$left_out %or% left_out_predictor(object)))
+  y <- object$ranges %or% (mean + object$residuals)
+  left_of <- function(mean) nearest_in(y, mean) - mean
+  variance <- if (type == "pearson") pearson_variance(object, mean)
+  left <- switch(type, response = object$residuals, pearson = left_of(mean) * sqrt(a / variance),
+                 deviance = deviance_residuals(object),
+                 working = left_of(mean) / object$family$mu.eta(object$linear.predictors),
+                 loo = left_of(object$family$linkinv(object$left_out %or% left_out_predictor(object))))
   stats::naresid(object$na.action, stats::setNames(left, names(mean)))
+}
+
+pearson_variance <- function(object, mean) {
+  if (!is.null(object$family$variance)) return(object$family$variance(mean))
+  family <- object$data$family
+  if (is.null(family$variance)) {
+    abort("unsupported", "Pearson residuals are for families whose variance is known; type = \"deviance\" is for all")
+  }
+  of_family(family, "variance", object$linear.predictors)
+}
+
+# Computes roots of deviances: of twice what each log-density is below its largest, over all linear predictors. Signs
+# are those of the slope, by which a larger response is more likely with a larger predictor.
+deviance_residuals <- function(object) {
+  y <- object$ranges %or% (object$fitted.values + object$residuals)
+  a <- rep_len(object$weights %or% 1, length(y))
+  mean <- object$fitted.values
+  if (!is.null(object$family$dev.resids)) return(sign(y - mean) * sqrt(pmax(object$family$dev.resids(y, mean, a), 0)))
+  family <- object$data$family
+  y <- family$as_given(y, a)
+  e <- bounded_predictor(object$linear.predictors)
+  at <- function(e) family$log_density(y, e, family$value, a)
+  sign(family$curvature(y, e, family$value, a)$g) * sqrt(2 * pmax(at(saturated_predictor(family, y, a)) - at(e), 0))
+}
+
+#' @importFrom stats deviance
+#' @export
+deviance.gp_fit <- function(object, ...) {
+  if (is_gp_family(object) && is.null(object$deviance)) sum(deviance_residuals(object)^2) else NextMethod()
+}
+
+# Newton's steps of each row, which may go on without end where probabilities of 1 are the largest.
+saturated_predictor <- function(family, y, a) {
+  e <- family$start(y, a)
+  density <- -Inf
+  for (step in 1:100) {
+    found <- family$curvature(y, e, family$value, a)
+    by <- ifelse(found$W > 0, found$g / found$W, sign(found$g))
+    new <- bounded_predictor(e + pmin(pmax(by, -2), 2))
+    higher <- family$log_density(y, new, family$value, a)
+    e <- ifelse(higher >= density, new, e + (new - e) / 8)
+    if (max(abs(higher - density)) < 1e-10 * (1 + max(abs(higher)))) break
+    density <- pmax(higher, density)
+  }
+  e
 }
 
 # Draws an observation at each linear predictor.

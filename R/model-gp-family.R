@@ -2,9 +2,9 @@
 # e all is a Gaussian system: the working response e + g / W has noise 1 / W, where g and W are the derivatives of the
 # log-density and of -g. With S = K + 1 / W and B = 1 + W^1/2 K W^1/2 its determinant is that of B, over that of W.
 #
-# A model of a family has, beside what others have, `family`, whose `value` is its further parameter, and `response`, a
-# matrix of y, a and the offset. At a mode `y` is the working response less the offset, `w` is W, the nugget is 1, and
-# `e` is the linear predictor; `joint` is the log-density less half of g' f, f the process.
+# A model of a family has, beside what others have, `family`, whose `value` is its further parameter, and `response`,
+# a data frame of y, a and the offset. At a mode `y` is the working response less the offset, `w` is W, the nugget is
+# 1, and `e` is the linear predictor; `joint` is the log-density less half of g' f, f the process.
 
 family_model <- function(inputs, response, trend, settings) {
   family <- family_of(settings)
@@ -12,7 +12,7 @@ family_model <- function(inputs, response, trend, settings) {
   model$y <- model$y + as.vector(model$Q %*% model$b)
   model$b <- 0 * model$b
   model$family <- family
-  model$response <- cbind(y = response$y, a = response$a, offset = trend$offset)[model$rows, , drop = FALSE]
+  model$response <- data.frame(y = response$y, a = response$a, offset = trend$offset)[model$rows, ]
   if (!length(family$phi)) return(model)
   model$values$phi <- ifelse(family$given, family$value, first_parameters(family, model$response, spread_of(model)))
   names(model$values$phi) <- names(family$value)
@@ -46,6 +46,7 @@ parameter_ends <- function(family, index) {
 
 #' @export
 gp_of_family.gp_family <- function(inputs, placed, y, trend, settings, weights, call) {
+  if (!is.null(settings$family$settle)) settings$family <- settings$family$settle(y)
   response <- family_response(settings$family, y, weights, nrow(inputs$x), rownames(inputs$x))
   # The determinant of an indefinite system is known by its matrix alone.
   if (!is_concave(settings$family)) settings$estimate_on <- min(settings$estimate_on, settings$control$dense_n)
@@ -73,7 +74,8 @@ on_response_scale <- function(fit, response, offset) {
   family <- fit$data$family
   fit$family <- family$base(family$value)
   mean <- stats::setNames(fit$family$linkinv(as.vector(fit$linear.predictors)), names(fit$linear.predictors))
-  fit[c("fitted.values", "residuals")] <- list(mean, response$y - mean)
+  fit[c("fitted.values", "residuals")] <- list(mean, nearest_in(response$y, mean) - mean)
+  if (is.complex(response$y)) fit$ranges <- response$y
   fit["weights"] <- list(if (any(response$a != 1)) response$a)
   if (is.null(fit$family$dev.resids)) return(fit)
   fit$deviance <- sum(fit$family$dev.resids(response$y, mean, response$a))
@@ -119,7 +121,7 @@ mode_start <- function(model) {
   a <- model$response[, "a"]
   level <- mean_predictor(model$family, y, a) - sum(a * model$response[, "offset"]) / sum(a)
   trend <- as.vector(model$Q %*% crossprod(model$Q, rep(level, length(y))))
-  mode_point(model, alpha = 0 * y, trend = trend, f = 0 * y)
+  mode_point(model, alpha = numeric(length(y)), trend = trend, f = numeric(length(y)))
 }
 
 # Returns the linear predictor of a response that is the same everywhere.
@@ -172,6 +174,12 @@ laplace_mode <- function(model, values, near = NULL) {
   if (change > 1e-8 || !model$dense || signed) {
     near$values <- NULL  # the preconditioner is that of this curvature
     found <- laplace_system(model, values, at$e, near, solved, signed)
+    # Steps by W+ come near slowly. The last one is by W itself.
+    last <- if (signed && !is.null(found)) newton_step(model, at, found)
+    if (!is.null(last)) {
+      at <- last
+      found <- laplace_system(model, values, at$e, near, solved, signed)
+    }
   }
   if (is.null(found)) return(NULL)
   found$model$joint <- at$joint

@@ -39,23 +39,29 @@
 #' the rows of a matrix; or polygons, with about 64 grid nodes in each. Covariances and the regressors of the trend are
 #' averaged over the nodes. A block mean does not include the noise. Sides and offsets are in the units of the inputs.
 #'
+#' @section Rasters:
+#' `newdata` may be a raster: a `SpatRaster` of the terra package, or an object of the stars package with two
+#' dimensions. Centres of cells are the coordinates: the two variables of the fit that no layer has, x before y (unless
+#' they are called `lat` and `long`, or `y` and `x`). Layers are the other variables, by name. For a fit to points of
+#' the sf package, the raster must be in the same coordinate system. `predict()` returns a raster of the same grid with
+#' the layers `fit` and `se.fit`, or `fit`, `lwr` and `upr`; `simulate()` returns a layer for each draw. A cell stays
+#' missing if a layer that the fit takes is missing there; if the fit takes no layer, if all layers are. With `block =
+#' terra::res(newdata)` predictions are means over cells.
+#'
+#' `terra::interpolate(raster, fit, xyNames = c("long", "lat"))` returns the same `fit`, for rasters without layers or
+#' with layers that are covariates; it takes large rasters from files in blocks of rows.
+#'
 #' @section Responses that are not normal:
-#' `type = "link"` is the linear predictor, whose posterior is approximated by a normal distribution. `"response"` is
-#' its inverse link; the interval is the inverse link of the interval for `"link"`, and the standard error comes from
-#' the delta method. `"mean"` is the posterior mean of the inverse link, with its standard deviation: the expected
-#' response, which is larger than `"response"` for counts and nearer to one half for probabilities. For gaussian fits
-#' all three types are the same. `interval = "prediction"` gives quantiles of the response over the posterior of the
-#' linear predictor; a binomial response has no such interval. `simulate(noise = TRUE)` draws responses, `noise = FALSE`
-#' their means; binomial responses are 0 or 1, or proportions if the response was counts, as `cbind()`. `type = "trend"`
-#' is the trend of the linear predictor, on the scale of the link and with the offset. Residuals of type `"loo"` are
-#' approximate: the mode without an observation is one Newton step from the mode with it.
+#' See [gp_fit-families] for the types `"link"`, `"response"`, `"mean"`, `"prob"` and `"class"`, for prediction
+#' intervals and for residuals.
 #'
 #' @param object,x a fit by [gp_fit()]
-#' @param newdata new points, with the variables of the trend; by default the data of the fit
+#' @param newdata new points, with the variables of the trend, or a raster, see below; by default the data of the fit
 #' @param se.fit return standard errors?
 #' @param interval,level interval and its level: `"none"` (the default), `"confidence"` for the process, or
 #'   `"prediction"` for an observation of weight 1, which adds the nugget
-#' @param type for `predict()`: trend plus process, or the `"trend"` alone; for `"link"` and `"mean"` see below. For
+#' @param type for `predict()`: trend plus process, or the `"trend"` alone; with a `family` also `"link"` and `"mean"`,
+#'   and `"prob"` and `"class"` of ordered levels, see [gp_fit-families]. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
 #'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
 #'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()]
@@ -82,7 +88,9 @@
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
 #'   like that of [stats::predict.lm()], with the attribute `local` if standard errors come from neighbours.
-#'   `simulate()`: a data frame with one column per draw.
+#'   `simulate()`: a data frame of class `kernweave_draws` with one column per draw, which `as_draws()` of the posterior
+#'   package turns into draws of the variables `sim[1]`, `sim[2]`, ..., one for each row. With a raster as `newdata`, a
+#'   raster.
 #' @seealso [gp_fit()]
 #' @concept kriging prediction and standard error
 #' @concept posterior mean and variance

@@ -95,9 +95,16 @@ in_link <- function(x, layout) by_link(x, layout$link, list(log = log, logit = s
 out_of_link <- function(theta, layout) by_link(theta, layout$link, list(log = exp, logit = stats::plogis, atanh = tanh))
 
 by_link <- function(x, link, of) {
-  for (name in names(of)) x[link == name] <- of[[name]](x[link == name])
+  for (name in names(of)) {
+    mine <- which(link == name)
+    x[mine] <- of[[name]](x[mine])
+  }
   x
 }
+
+# Derivatives of parameters by their links, of the parameters.
+link_slopes <- list(log = identity, identity = function(x) rep(1, length(x)), logit = function(x) x * (1 - x),
+                    atanh = function(x) 1 - x^2)
 
 gp_theta <- function(values, layout) in_link(gp_estimates(values, layout), layout)
 

@@ -3,12 +3,16 @@
 #' @rdname gp_fit-methods
 #' @export
 predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c("none", "confidence", "prediction"),
-                           level = 0.95, type = c("response", "link", "mean", "trend"),
+                           level = 0.95, type = c("response", "link", "mean", "trend", "prob", "class"),
                            method = c("auto", "exact", "local"), neighbours = NULL, block = NULL, re.form = NULL,
                            allow.new.levels = FALSE, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) {
+    return(over_cells(object, newdata, predict.gp_fit, se.fit, interval, level, type, method, neighbours, block,
+                      re.form, allow.new.levels))
+  }
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
-  type <- choice_of(type[1], c("response", "link", "mean", "trend"), "type")
+  type <- choice_of(type[1], c("response", "link", "mean", "trend", "prob", "class"), "type")
   method <- choice_of(method[1], c("auto", "exact", "local"), "method")
   if (!is.null(neighbours)) neighbours <- check_count(neighbours, "neighbours")
   check_level(level)
@@ -18,6 +22,11 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   check_flag(se.fit, "se.fit")
   check_flag(allow.new.levels, "allow.new.levels")
   object <- with_groups_of(object, re.form, allow.new.levels)
+  if (type %in% c("prob", "class")) {
+    check_of_levels(object, type, se.fit, interval)
+    return(level_prediction(object, predict.gp_fit(object, newdata, TRUE, "none", level, "link", method, neighbours,
+                                                    block, re.form, allow.new.levels), type))
+  }
   if (!is.null(block)) {
     return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
   }
@@ -66,11 +75,8 @@ as_prediction <- function(object, found, se.fit, interval, level, by) {
 with_groups_of <- function(object, re.form, allow.new.levels) {
   object$re.form <- re.form
   object$allow.new.levels <- allow.new.levels
-  if (!is.null(re.form)) {
-    lost <- !kept_groups(object$trend$groups, re.form)
-    out <- unlist(lapply(object$trend$groups[lost], `[[`, "at"))
-    object$regressors$z[, out] <- 0
-  }
+  lost <- object$trend$groups[!kept_groups(object$trend$groups, re.form)]
+  for (term in lost) object$regressors$z[, term$at] <- 0
   object
 }
 
@@ -157,6 +163,11 @@ lazy_gp_variance <- function(object, x) {
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
                             re.form = NULL, allow.new.levels = FALSE, n, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) {
+    return(over_cells(object, newdata, function(object, cells) {
+      simulate.gp_fit(object, nsim, seed, cells, conditional, noise, re.form, allow.new.levels)
+    }))
+  }
   if (!missing(n)) abort("input", "there is no argument `n`; the number of draws is `nsim`, as in stats::simulate()")
   nsim <- check_count(nsim, "nsim")
   check_flag(conditional, "conditional")
@@ -170,7 +181,10 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
     if (!is.null(object$family)) return(family_draws(object, draws, noise, weights))
     if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
   }))
-  draws_frame(drawn$value, rownames(drawn$value), drawn$mark)
+  draws <- draws_frame(drawn$value, rownames(drawn$value), drawn$mark)
+  levels <- object$data$family$levels
+  if (noise && !is.null(levels)) draws[] <- lapply(draws, level_factor, levels)
+  draws
 }
 
 # Draws after the data: a draw z before them, at the observations with their noise and at the places, and from it by how
@@ -235,7 +249,7 @@ refit_to.gp_fit <- function(fit, rows, again) {
 response_of.gp_fit <- function(fit) {
   y <- fit$fitted.values + fit$residuals
   if (!is.null(fit$family)) y <- fit$data$family$as_given(y, fit$weights %or% rep(1, length(y)))
-  as.matrix(y)
+  as.matrix(fit$ranges %or% y)
 }
 
 # --- pictures -----------------------------------------------------------------------------------------------

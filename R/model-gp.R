@@ -36,63 +36,10 @@
 #' In a sum of kernels whose variances are all free, these variances are estimated, and the overall variance is 1. The
 #' smoothness `nu` of `kernel_spec("matern")` is estimated between 0.1 and 5.
 #'
-#' All parameters except the direction of axes are positive and are estimated on the log scale. The optimiser takes
-#' average-information steps (Gilmour, Thompson and Cullis, 1995) from the best of several starts on at most 300 rows.
-#' With more than 2400 rows, it starts from a fit to one eighth of the rows (half chosen at random, half their nearest
-#' neighbours), which starts in the same way. The full likelihood is then evaluated only two to four times.
-#'
-#' Beyond `control$dense_n` rows the gradient of the likelihood is estimated with random probes: four in the first
-#' steps, all `probes` of [fit_control()] in the last ones. The element `convergence$noise` of the fit is the standard
-#' deviation of an estimate due to the probes, divided by the standard error of the estimate: typically less than 0.1.
-#' If it is more than 0.2, the number of probes is doubled; if it is still more than 0.2, there is a warning. Rows are
-#' sorted by their inputs before probes and samples are drawn, so that estimates do not depend on the order of rows.
-#'
-#' Length-scales stay between a tenth of the shortest distance and ten times the diagonal of the points' bounding box
-#' (with `ard = TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
-#' `kernweave_warning_boundary`. [fit_control()] sets other bounds, `lower = c(scale = 2)`, and starting values of the
-#' same form, `start = c(scale = 2)`, which replace the search for starting values.
-#'
-#' The nugget has a lower bound: 1e-12 times the number of rows times the variance of the response. Beyond
-#' `control$dense_n` rows it is at least 1e-8 times that variance, unless a Matern kernel is fitted by series. If it
-#' ends at this bound, the data show no noise, and the fit is repeated with a tenth of the bound. If another estimate
-#' moves by more than 0.1 standard errors, the bound is lowered further while the covariance matrix stays positive
-#' definite. A message reports the effect of the last reduction; the warning comes only if other estimates depend on it.
+#' [gp_fit-estimation] describes how the parameters are estimated, their bounds, and what is different with many rows.
 #'
 #' @section Grouped effects:
-#' The `trend` may have grouped (random) effects as in lme4: `trend = ~ x + (1 | site)` adds an effect of each site,
-#' normal with mean 0 and a variance that is estimated, independent between sites. `(x | site)` is an intercept and a
-#' slope for each site, which are correlated; `(x || site)` are the same without correlation, `(0 + x | site)` is the
-#' slope alone. `a:b` is the interaction of two factors, and `(1 | a/b)` is `(1 | a) + (1 | a:b)`. With `variance = 0`
-#' the model is that of `lme4::lmer()` or, with a `family`, of `lme4::glmer()`.
-#'
-#' The variances and correlations are estimated with the other covariance parameters, and `coef(fit, "covariance")`
-#' includes them, as `variance.site` and `correlation.site.x`. `nlme::ranef()` predicts the effects and
-#' `nlme::VarCorr()` tabulates their variances, see [gp_fit-groups]. Predictions include the effects; `re.form = NA` of
-#' `predict()` leaves them out, and `allow.new.levels = TRUE` allows levels that the data do not have. Bounds and
-#' starting values of [fit_control()] have the same names: `lower = c(variance.site = 0.1)`. A variance that ends at its
-#' lower bound, 1e-8 times that of the response, is as good as 0, and there is a warning.
-#'
-#' @section Many rows:
-#' With up to `control$dense_n` rows the covariance matrix is factored. With more rows the matrix is never formed: the
-#' same quantities come from matrix-vector products, and the log-determinant has a standard error.
-#'
-#' With `estimate_on`, the covariance parameters are estimated on `estimate_on` rows, half random, half their nearest
-#' neighbours. The process is then fitted to all rows. `logLik()` computes the log-likelihood of all rows on request.
-#'
-#' Products are exact or by series, see [approximate()]. Series are used for the likelihood, the linear systems and the
-#' means of `predict()`. Their tolerance depends on the nugget. A million points in two dimensions take minutes.
-#'
-#' By default (`approximate = "auto"` of [fit_control()]) series are used from 5000 rows on in one or two dimensions,
-#' and from 20 000 rows on in three, if the kernel is a function of a single distance and the nugget is large enough.
-#' `print()` shows their tolerance: "by series to 2e-07". `fit_control(approximate = FALSE)` asks for exact products.
-#'
-#' With series, standard errors of predictions are computed from the observations nearest to each point, see
-#' [predict.gp_fit()]. Estimates on a subset of at most 3000 rows still use exact products.
-#'
-#' @section Likelihoods:
-#' `logLik()` is defined as for [nlme::gls()]. The restricted likelihood leaves out the term in `log|F'F|`: do not
-#' compare restricted likelihoods, or their AIC, between different trends; use `method = "ML"` for that. Beyond
-#' `control$dense_n` rows `logLik()` has an attribute `std.error`.
+#' The `trend` may have grouped (random) effects, as in lme4: `trend = ~ x + (1 | site)`. See [gp_fit-groups].
 #'
 #' @section Predictions:
 #' `predict()` returns the trend plus the posterior mean of the process, without the noise: the prediction smooths the
@@ -104,24 +51,8 @@
 #' 20 000 rows standard errors come from nearest neighbours, in microseconds to milliseconds per point.
 #'
 #' @section Responses that are not normal:
-#' With a `family` other than `gaussian()`, `eta = F b + f` is the linear predictor: its inverse link is the mean of the
-#' response, given the process. There is no nugget, since the family describes the noise. A binomial response is a
-#' factor of two levels, of which the first is failure; a logical; 0 and 1; `cbind(successes, failures)`; or
-#' proportions, with the numbers of trials as `weights`. Counts with different exposures take
-#' `trend = ~ offset(log(exposure))`; overdispersed counts take `family = "negbin"`. The `shape` of Gamma and the `size`
-#' of `"negbin"` are estimated with the other parameters; `fit_control(start = c(shape = 5))` sets a starting value.
-#'
-#' `weights` are prior weights, as in [stats::glm()]. A binomial response of weight `w` is a proportion of `w` trials. A
-#' Gamma response of weight `w` is a mean of `w` values and has the shape `w * shape`, as in `mgcv::gam()`. A count of
-#' weight `w` stands for `w` equal observations: its log-likelihood is `w` times that of one observation. `simulate()`,
-#' [elpd()] and [cross_validate()] refer to observations of these weights, for counts to a single observation;
-#' prediction intervals are for an observation of weight 1.
-#'
-#' The process is integrated out by Laplace's approximation at the mode of `eta`. With `"REML"` the trend is integrated
-#' out, too, and the likelihood is that of `mgcv::gam(method = "REML")`; with `"ML"` the trend is at the mode, as in
-#' `lme4::glmer()`. For 0/1 data with few rows the approximation makes the variance of the process too small. If the
-#' inputs separate the two classes, the variance grows without bound: the estimate then ends at 10 000, with a warning
-#' of class `kernweave_warning_boundary`.
+#' `family` names the distribution of the response given the process: counts, classes, shares, positive, bounded,
+#' ordered or censored numbers, or a log-density of your own. See [gp_fit-families] and [gp_family()].
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` is a formula, whose right
 #'   side names the inputs of the kernel. For points of the sf package the right side may be 1, see [kernel_spec()]
@@ -134,14 +65,14 @@
 #' @param method `"REML"` (the default) or `"ML"`
 #' @param weights weights of the observations: the noise variance of an observation is `nugget / weight`. With another
 #'   `family` weights are numbers of trials (binomial), of averaged values (Gamma) or of equal observations (counts),
-#'   see the section on responses that are not normal
+#'   see [gp_fit-families]
 #' @param estimate_on number of rows on which to estimate the covariance parameters, by default all; it must exceed the
 #'   number of these parameters plus the number of trend columns
 #' @param control settings from [fit_control()]
 #' @param family the distribution of the response: `gaussian()`, `binomial()` with link `"logit"` or `"probit"`,
 #'   `poisson()`, `Gamma("log")`, or negative binomial, `"negbin"` with an estimated size or
-#'   `MASS::negative.binomial(size)` with a given one; or a family of [gp_family()] or its name: `"student"`, `"beta"`,
-#'   `"tweedie"`, `"nbinom1"`, `"lognormal"`, `"weibull"`, `"exponential"`, or your own log-density
+#'   `MASS::negative.binomial(size)` with a given one; or a family of [gp_family()] or its name, such as `"student"`,
+#'   `"beta"`, `"tweedie"`, `"zip"`, `"weibull"` or `"ordinal"`, or your own log-density
 #' @param ... not used
 #' @return A list of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
 #'   `alpha` (the solution of the linear system for the response minus the trend), and `information` (the average
@@ -156,9 +87,6 @@
 #' @concept variogram
 #' @concept nugget, sill and range
 #' @concept length-scale hyperparameter
-#' @concept spatial generalised linear mixed model
-#' @concept Gaussian process classification
-#' @concept counts, logistic and Poisson kriging
 #' @concept mixed model, random effects, lmer and glmer
 #' @export
 #' @examplesIf requireNamespace("MASS", quietly = TRUE)
@@ -200,7 +128,8 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   placed <- sf_formula(x, data)
   x <- placed$formula
   trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]))
-  found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame)
+  found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame,
+                          read = settings$family$read)
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
   gp_of(inputs, found$left, columns, settings, inputs$weights, match.call())
@@ -243,7 +172,8 @@ gp_variance <- function(kernel, variance) {
 }
 
 gp_of <- function(inputs, y, trend, settings, weights, call) {
-  if (identical(as.numeric(settings$variance), 0) && !length(trend$groups) && !asked_of(settings)$nugget) {
+  alone <- identical(as.numeric(settings$variance), 0) && !length(trend$groups)
+  if (alone && !asked_of(settings)$nugget && !inherits(settings$family, "gp_likelihood")) {
     abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
   }
   placed <- placed_inputs(settings$kernel, inputs)

@@ -6,6 +6,21 @@
 #' predicts the effects, `VarCorr()` returns their variances and correlations, and `fixef()` the coefficients of the
 #' trend. The generics are those of the nlme and lme4 packages.
 #'
+#' @section Model:
+#' The `trend` may have grouped (random) effects as in lme4: `trend = ~ x + (1 | site)` adds an effect of each site,
+#' normal with mean 0 and a variance that is estimated, independent between sites. `(x | site)` is an intercept and a
+#' slope for each site, which are correlated; `(x || site)` are the same without correlation, `(0 + x | site)` is the
+#' slope alone. `a:b` is the interaction of two factors, and `(1 | a/b)` is `(1 | a) + (1 | a:b)`. With `variance = 0`
+#' the model is that of `lme4::lmer()` or, with a `family`, of `lme4::glmer()`.
+#'
+#' The variances and correlations are estimated with the other covariance parameters, and `coef(fit, "covariance")`
+#' includes them, as `variance.site` and `correlation.site.x`. `nlme::ranef()` predicts the effects and
+#' `nlme::VarCorr()` tabulates their variances. Predictions include the effects; `re.form = NA` of
+#' `predict()` leaves them out, and `allow.new.levels = TRUE` allows levels that the data do not have. Bounds and
+#' starting values of [fit_control()] have the same names: `lower = c(variance.site = 0.1)`. A variance that ends at its
+#' lower bound, 1e-8 times that of the response, is as good as 0, and there is a warning.
+#'
+#' @section Effects:
 #' The effects of a level are predicted by their means given the data (best linear unbiased predictions), with the
 #' covariance parameters at their estimates. As in lme4, their conditional variances take the trend coefficients as
 #' known.

@@ -89,7 +89,7 @@ crossed_factors <- function(e) {
 grouped_terms <- function(groups, frame) {
   at <- 0
   lapply(groups, function(term) {
-    term$levels <- levels(level_factor(term, frame))
+    term$levels <- levels(group_factor(term, frame))
     found <- regressors_of(term, frame)
     terms <- attr(found$frame, "terms")
     term[c("terms", "columns", "contrasts", "xlevels")] <-
@@ -110,7 +110,7 @@ check_levels <- function(term) {
 }
 
 # The levels of a term at each row of a frame, in which variables go by their text.
-level_factor <- function(term, frame) {
+group_factor <- function(term, frame) {
   parts <- lapply(crossed_factors(term$expression), function(e) frame[[deparse1(e)]])
   matrices <- vapply(parts, function(v) length(dim(v)) > 1, NA)
   if (any(matrices)) abort("input", "`", term$factor, "` behind `|` is a matrix, not a factor")
@@ -146,7 +146,7 @@ check_grouped <- function(model) {
 group_places <- function(groups, frame, all = FALSE, kept = rep(TRUE, length(groups))) {
   columns <- Map(function(term, kept) {
     if (!kept) return(no_group_places(list(term), nrow(frame)))
-    found <- level_factor(term, frame)
+    found <- group_factor(term, frame)
     known <- match(levels(found), term$levels)
     new <- is.na(known)
     if (any(new) && !all) {

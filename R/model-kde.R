@@ -201,6 +201,7 @@ bandwidth_root <- function(H) {
 #' @export
 predict.kde_fit <- function(object, newdata = NULL, log = FALSE, loo = FALSE, type = c("density", "score"), ...) {
   refuse_more(...)
+  if (is_raster(newdata)) return(over_cells(object, newdata, predict.kde_fit, log, loo, type))
   type <- choice_of(type[1], c("density", "score"), "type")
   if (loo && !is.null(newdata)) abort("input", "`loo = TRUE` is for the fit's own points; leave out `newdata`")
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)

@@ -3,8 +3,28 @@
 # A row has the log-density `f`, starting values of its `parameters`, their links where these are not logarithms, their
 # bounds, `label`, the link of the mean, and `wanted`, a test of the response with its words. `spread`: the parameter
 # that is of the size of the response. `concave`: the log-density is concave in eta. `slopes` and `of_phi`: derivatives
-# in closed form.
+# in closed form. `read`: a function that makes numbers, or ranges, of what users give as the response.
+of_counts_alone <- list(function(y) y >= 0 & y == round(y), "whole numbers, 0 or more")
+
+# A row of counts that are 0 with the probability `zero`, and otherwise of `density`.
+zero_inflated <- function(density, parameters, draw, below, variance) {
+  environment(density) <- environment()  # functions of the package itself are not traced
+  list(
+    f = function(y, eta, zero, ...) {
+      counted <- density(y, eta, ...)
+      ifelse(y == 0, log(zero + (1 - zero) * exp(counted)), log1p(-zero) + counted)
+    },
+    parameters = parameters, link = c(zero = "logit"), lower = c(zero = 1e-4), upper = c(zero = 0.999), label = "log",
+    whole = TRUE, wanted = of_counts_alone, start = function(y) log(y + mean(y) / 2),
+    mean = function(eta, zero, ...) (1 - zero) * exp(eta),
+    draw = function(n, eta, zero, ...) stats::rbinom(n, 1, 1 - zero) * draw(n, eta, ...),
+    below = function(q, eta, zero, ...) (q >= 0) * zero + (1 - zero) * below(floor(q), eta, ...),
+    variance = function(eta, zero, ...) (1 - zero) * (variance(eta, ...) + zero * exp(2 * eta))
+  )
+}
+
 likelihood_rows <- list(
+  ordinal = list(parameters = numeric(), settle = function(y) ordinal_family(y)),
   student = list(
     f = function(y, eta, sigma, df) stats::dt((y - eta) / sigma, df, log = TRUE) - log(sigma),
     slopes = function(y, e, k, a) {
@@ -47,36 +67,69 @@ likelihood_rows <- list(
   nbinom1 = list(
     f = function(y, eta, phi) stats::dnbinom(y, size = exp(eta) / phi, mu = exp(eta), log = TRUE),
     parameters = c(phi = 1), label = "log", whole = TRUE,
-    wanted = list(function(y) y >= 0 & y == round(y), "whole numbers, 0 or more"),
-    start = function(y) log(y + 0.1), mean = function(eta, phi) exp(eta),
+    wanted = of_counts_alone, start = function(y) log(y + 0.1), mean = function(eta, phi) exp(eta),
     draw = function(n, eta, phi) stats::rnbinom(n, size = exp(eta) / phi, mu = exp(eta)),
     below = function(q, eta, phi) stats::pnbinom(floor(q), size = exp(eta) / phi, mu = exp(eta)),
     variance = function(eta, phi) exp(eta) * (1 + phi)
   ),
-  lognormal = list(
-    f = function(y, eta, sigma) stats::dlnorm(y, eta, sigma, log = TRUE),
-    parameters = c(sigma = 1), spread = "sigma", concave = TRUE, wanted = list(function(y) y > 0, "more than 0"),
-    start = log,
+  truncated_poisson = list(
+    f = function(y, eta) y * eta - exp(eta) - lgamma(y + 1) - log(-expm1(-exp(eta))),
+    parameters = numeric(), label = "log", whole = TRUE, concave = TRUE,
+    wanted = list(function(y) y >= 1 & y == round(y), "whole numbers, 1 or more"),
+    start = function(y) log(y - 0.5), mean = function(eta) exp(eta) / -expm1(-exp(eta)),
+    draw = function(n, eta) stats::qpois(stats::runif(n, exp(-exp(eta)), 1), exp(eta)),
+    below = function(q, eta) pmax(stats::ppois(floor(q), exp(eta)) - exp(-exp(eta)), 0) / -expm1(-exp(eta)),
+    variance = function(eta) {
+      mean <- exp(eta) / -expm1(-exp(eta))
+      mean * (1 + exp(eta) - mean)
+    }
+  ),
+  zip = zero_inflated(
+    function(y, eta) y * eta - exp(eta) - lgamma(y + 1), parameters = c(zero = 0.3),
+    draw = function(n, eta) stats::rpois(n, exp(eta)), below = function(q, eta) stats::ppois(q, exp(eta)),
+    variance = function(eta) exp(eta)
+  ),
+  zinb = zero_inflated(
+    function(y, eta, size) stats::dnbinom(y, size, mu = exp(eta), log = TRUE), parameters = c(zero = 0.3, size = 1),
+    draw = function(n, eta, size) stats::rnbinom(n, size, mu = exp(eta)),
+    below = function(q, eta, size) stats::pnbinom(q, size, mu = exp(eta)),
+    variance = function(eta, size) exp(eta) * (1 + exp(eta) / size)
+  ),
+  lognormal = c(of_location(standard$normal, TRUE, function(sigma) sigma), list(
+    parameters = c(sigma = 1),
     mean = function(eta, sigma) exp(eta + sigma^2 / 2),
     draw = function(n, eta, sigma) stats::rlnorm(n, eta, sigma),
     below = function(q, eta, sigma) stats::plnorm(q, eta, sigma),
     variance = function(eta, sigma) expm1(sigma^2) * exp(2 * eta + sigma^2)
-  ),
-  weibull = list(
-    f = function(y, eta, shape) log(shape) - log(y) + shape * (log(y) - eta) - exp(shape * (log(y) - eta)),
-    parameters = c(shape = 1), label = "log", concave = TRUE, wanted = list(function(y) y > 0, "more than 0"),
-    start = log, mean = function(eta, shape) exp(eta) * gamma(1 + 1 / shape),
+  )),
+  weibull = c(of_location(standard$extreme, TRUE, function(shape) 1 / shape, -1), list(
+    parameters = c(shape = 1), label = "log", mean = function(eta, shape) exp(eta) * gamma(1 + 1 / shape),
     draw = function(n, eta, shape) stats::rweibull(n, shape, exp(eta)),
     below = function(q, eta, shape) stats::pweibull(q, shape, exp(eta)),
     variance = function(eta, shape) exp(2 * eta) * (gamma(1 + 2 / shape) - gamma(1 + 1 / shape)^2)
-  ),
-  exponential = list(
-    f = function(y, eta) -eta - y * exp(-eta),
-    parameters = numeric(), label = "log", concave = TRUE, wanted = list(function(y) y >= 0, "0 or more"),
-    start = function(y) log(y + mean(y) / 10), mean = function(eta) exp(eta),
+  )),
+  exponential = replace(c(of_location(standard$extreme, TRUE), list(
+    parameters = numeric(), label = "log", mean = function(eta) exp(eta),
     draw = function(n, eta) stats::rexp(n, exp(-eta)), below = function(q, eta) stats::pexp(q, exp(-eta)),
     variance = function(eta) exp(2 * eta)
-  ),
+  )), c("wanted", "start"), list(list(function(y) upper_end(y) == 0 | is_positive(y), "0 or more"), function(y) {
+    y <- middle_of(y, 0)
+    log(y + mean(y) / 10)
+  })),
+  loglogistic = c(of_location(standard$logistic, TRUE, function(shape) 1 / shape, -1), list(
+    parameters = c(shape = 2), lower = c(shape = 1.01), label = "log",
+    mean = function(eta, shape) exp(eta) * pi / shape / sin(pi / shape),
+    draw = function(n, eta, shape) exp(eta + stats::rlogis(n) / shape),
+    below = function(q, eta, shape) stats::plogis(shape * (log(pmax(q, 0)) - eta)),
+    variance = function(eta, shape) {
+      b <- pi / shape
+      exp(2 * eta) * ifelse(shape > 2, 2 * b / sin(2 * b) - (b / sin(b))^2, Inf)
+    }
+  )),
+  tobit = c(of_location(standard$normal, FALSE, function(sigma) sigma), list(
+    parameters = c(sigma = 1), draw = function(n, eta, sigma) stats::rnorm(n, eta, sigma),
+    below = function(q, eta, sigma) stats::pnorm(q, eta, sigma), variance = function(eta, sigma) sigma^2 + 0 * eta
+  )),
   tweedie = list(
     f = function(y, eta, phi, p) tweedie_density(y, eta, phi, p), parameters = c(phi = 1, p = 1.5),
     link = c(p = "identity"), lower = c(p = 1.01), upper = c(p = 1.99), label = "log", concave = TRUE,
@@ -111,6 +164,17 @@ likelihood_rows <- list(
            W = cbind(phi = -found$W, p = of_y * (1 - (p - 1) * e) - of_mean * (1 + (2 - p) * e)))
     }
   )
+)
+likelihood_rows$normal <- likelihood_rows$tobit
+
+# Families of other packages, by the names that their objects have and their links: the family here, and the parameters
+# that an object of package mgcv may give, in its order.
+peer_families <- list(
+  Tweedie = list("tweedie", "log", "p"), `scaled t` = list("student", "identity", c("df", "sigma")),
+  `Beta regression` = list("beta", "logit", "precision"), `Ordered Categorical` = list("ordinal", "identity"),
+  `negative binomial` = list("negbin", "log", "size"), nbinom1 = list("nbinom1", "log"),
+  nbinom2 = list("negbin", "log"), beta = list("beta", "logit"), tweedie = list("tweedie", "log"),
+  truncated_poisson = list("truncated_poisson", "log"), t = list("student", "identity")
 )
 
 # --- Tweedie's distribution: a Poisson number of gamma variables ---------------------------------------------------

@@ -20,8 +20,8 @@
 #' @section Ready families:
 #' The first argument may be a name, and `gp_fit(family = "student")` is short for `gp_family("student")`. Log-densities
 #' need not be concave in `eta`: Laplace's approximation takes the observed curvature, as in mgcv and glmmTMB. For a
-#' family that is not concave (student, beta, nbinom1, your own) parameters are estimated on at most `dense_n` rows, see
-#' [fit_control()]; all rows then determine the process.
+#' family that is not concave (student, beta, nbinom1, zip, zinb, your own) parameters are estimated on at most
+#' `dense_n` rows, see [fit_control()]; all rows then determine the process.
 #'
 #' | name | response | linear predictor | parameters |
 #' | --- | --- | --- | --- |
@@ -29,13 +29,51 @@
 #' | `"beta"` | shares between 0 and 1 | logit of the mean | `precision` |
 #' | `"tweedie"` | 0 and positive numbers | log of the mean | `phi`, `p` (1.01 to 1.99) |
 #' | `"nbinom1"` | counts, variance `(1 + phi)` times the mean | log of the mean | `phi` |
-#' | `"lognormal"` | positive numbers | mean of the logarithm | `sigma` |
-#' | `"weibull"` | positive numbers | log of the scale | `shape` |
-#' | `"exponential"` | positive numbers | log of the mean | |
+#' | `"truncated_poisson"` | counts, 1 or more | log of the Poisson mean | |
+#' | `"zip"` | counts with more zeros | log of the Poisson mean | `zero` |
+#' | `"zinb"` | counts with more zeros | log of the negative binomial mean | `zero`, `size` |
+#' | `"normal"` | numbers | mean | `sigma` |
+#' | `"lognormal"` | positive numbers, may be censored | mean of the logarithm | `sigma` |
+#' | `"weibull"` | positive numbers, may be censored | log of the scale | `shape` |
+#' | `"exponential"` | positive numbers, may be censored | log of the mean | |
+#' | `"loglogistic"` | positive numbers, may be censored | log of the median | `shape` (more than 1) |
+#' | `"tobit"` | numbers, may be censored | mean | `sigma` |
+#' | `"ordinal"` | ordered levels | logit of a higher level | `gap1`, `gap2`, ... |
+#'
+#' `"zip"` and `"zinb"` are zero-inflated: a count is 0 with probability `zero`, and else Poisson or negative binomial.
+#' The mean of the response is `(1 - zero) * exp(eta)`. A hurdle model is two fits: a binomial fit of `y > 0`, and
+#' `"truncated_poisson"` for the rows with `y > 0`.
+#'
+#' @section Censored responses:
+#' A censored response is known to be in a range. The left side of the formula is `Surv()` of package survival, censored
+#' on the right, on the left or in intervals (types `"right"`, `"left"`, `"interval"` and `"interval2"`), or
+#' `cbind(low, high)` with the ends of the range. Equal ends are a number that was seen; an infinite or missing end is
+#' no end. With `variance = 0` and `method = "ML"` the fit is that of `survival::survreg()`, whose `scale` is
+#' `1 / shape` or `sigma`.
+#'
+#' Predictions and draws are of the response without censoring: for times, `type = "response"` is the mean time.
+#' Residuals and the scores `rmse`, `mae`, `bias`, `interval_score` and `coverage` of [predictive_scores()] take the
+#' number of the range that is nearest to the prediction, so that the error is the least possible one. `logs` is minus
+#' the log-probability of the range, and `crps` the integral over what is outside the range.
+#'
+#' @section Ordered levels:
+#' The response is an ordered factor, or numbers 1, 2, 3, ... The probability that a level is at most level k is
+#' `plogis(cut - eta)` with the cut between k and k + 1. The first cut is -1, as in `mgcv::ocat()`; each other cut is a
+#' gap above the last one, and the gaps are the parameters. `family(fit)$cuts` has the cuts.
+#'
+#' `predict(type = "prob")` returns the probabilities of the levels, a column for each level, and `type = "class"` the
+#' most probable level. These are averaged over the distribution of `eta`. Means, residuals and prediction intervals are
+#' of the number of the level, 1, 2, 3, ...; `simulate(noise = TRUE)` draws levels. `crps` of [predictive_scores()] is
+#' the ranked probability score.
+#'
+#' @section Families of other packages:
+#' `gp_fit(family = )` takes objects of package mgcv, `tw()`, `scat()`, `betar()`, `ocat()` and `nb()`, and of package
+#' glmmTMB, `nbinom1()`, `nbinom2()`, `beta_family()`, `tweedie()`, `truncated_poisson()` and `t_family()`, for the
+#' families above or `"negbin"`. Parameters that an object of mgcv gives, as `tw(1.5)` does, are not estimated.
 #'
 #' @param f the log-density, a function, or the name of a ready family
-#' @param parameters starting values of the parameters of `f`, a named vector; not used for a ready family
 #' @param ... numbers of parameters that are not estimated, by name: `gp_family("student", df = 4)`
+#' @param parameters starting values of the parameters of `f`, a named vector; not used for a ready family
 #' @param link how parameters are transformed when estimated, by name: `"log"` for positive parameters, the default,
 #'   `"logit"` for parameters between 0 and 1, `"identity"` for others
 #' @param lower,upper bounds of parameters, by name
@@ -45,9 +83,13 @@
 #' @param below a function of `q`, `eta` and the parameters: the probability of at most `q`
 #' @param title the name of the family when printed
 #' @return An object of class `gp_family`.
+#' @references Wood, S. N., Pya, N. and Saefken, B. (2016) Smoothing parameter and model selection for general smooth
+#'   models. Journal of the American Statistical Association 111, 1548-1563.
 #' @seealso [gp_fit()], [predictive_scores()]
 #' @concept likelihood
 #' @concept generalized linear mixed model
+#' @concept censored responses and survival times
+#' @concept ordinal regression, cumulative logit model
 #' @export
 #' @examples
 #' # a response with a few wild values
@@ -59,7 +101,16 @@
 #' student <- gp_family(function(y, eta, sigma, df) dt((y - eta) / sigma, df, log = TRUE) - log(sigma),
 #'                      parameters = c(sigma = 1, df = 5), lower = c(df = 2.01))
 #' gp_fit(depth ~ long + lat, places, family = student)
-gp_family <- function(f, parameters = NULL, ..., link = NULL, lower = NULL, upper = NULL, start = NULL, mean = NULL,
+#'
+#' # ordered levels
+#' places$deep <- cut(quakes$depth[1:200], c(0, 100, 300, 700), c("shallow", "middle", "deep"), ordered_result = TRUE)
+#' levels <- gp_fit(deep ~ long + lat, places, family = "ordinal", kernel = kernel_spec("matern32", scale = 4))
+#' predict(levels, places[1:3, ], type = "prob")
+#'
+#' # numbers above 6 were not measured
+#' places$high <- ifelse(wild > 6, Inf, wild)
+#' gp_fit(cbind(pmin(wild, 6), high) ~ long + lat, places, family = "tobit", kernel = "matern32")
+gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, upper = NULL, start = NULL, mean = NULL,
                       draw = NULL, below = NULL, title = "user's") {
   fixed <- fixed_parameters(list(...))
   if (is.character(f)) {
@@ -84,8 +135,13 @@ gp_family <- function(f, parameters = NULL, ..., link = NULL, lower = NULL, uppe
 
 fixed_parameters <- function(given) {
   for (name in names(given) %or% rep("", length(given))) {
-    if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)")
+    if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)",
+                              "; starting values as parameters = c(sigma = 1)")
     number <- given[[name]]
+    if (inherits(number, "formula")) {
+      abort("unsupported", "a trend of the parameter `", name, "` is not built: give a number, or leave `", name,
+            "` out to have one number estimated")
+    }
     if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
       abort("input", "the parameter `", name, "` must be a number, not ", format_value(number))
     }
@@ -111,18 +167,19 @@ check_parameters <- function(parameters, f) {
 }
 
 # Makes of a log-density what a row of the table of families has. A ready family may have closed forms of derivatives.
-likelihood_family <- function(row, fixed = NULL) {
+likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row$f))) {
   value <- replace(row$parameters, names(fixed), fixed)
   link <- by_name(row$link, names(value), "log")
   mean <- row$mean %or% function(eta, ...) eta
   structure(list(
     title = row$title, link = row$label %or% "identity", phi = names(value), links = link,
     lower = by_name(row$lower, names(value), -Inf), upper = by_name(row$upper, names(value), Inf),
-    concave = isTRUE(row$concave), wanted = row$wanted, value = value, given = names(value) %in% names(fixed),
+    concave = isTRUE(row$concave), wanted = row$wanted, read = row$read,
+    settle = row$settle, levels = row$levels, value = value, given = names(value) %in% names(fixed),
     f = row$f, log_density = density_by(row$f),
-    slopes = row$slopes %or% function(y, e, k, a) tape_slopes(density_by(enclose(row$f)), y, e, k, a),
-    curvature = row$slopes %or% function(y, e, k, a) tape_slopes(density_by(enclose(row$f)), y, e, k, a, FALSE),
-    of_phi = row$of_phi %or% function(y, e, k, a) tape_of_phi(density_by(enclose(row$f)), y, e, k, a, link),
+    slopes = row$slopes %or% function(y, e, k, a) tape_slopes(traced, y, e, k, a),
+    curvature = row$slopes %or% function(y, e, k, a) tape_slopes(traced, y, e, k, a, FALSE),
+    of_phi = row$of_phi %or% function(y, e, k, a) tape_of_phi(traced, y, e, k, a, link),
     start = function(y, a) (row$start %or% identity)(y), as_given = function(y, a) y, dispersion = function(k) 1,
     base = function(k) likelihood_base(row, mean, k), draw = row$draw, below = row$below, spread = row$spread,
     variance = row$variance, whole = isTRUE(row$whole)
@@ -147,17 +204,21 @@ likelihood_base <- function(row, mean, k) {
   at <- function(eta) do.call(mean, c(list(eta), as.list(k)))
   numbers <- paste0(names(k), " = ", vapply(k, format, "", digits = 4), collapse = ", ")
   if (length(k)) numbers <- paste0("(", numbers, ")") else numbers <- NULL
-  structure(list(family = paste0(row$title, numbers), link = row$label %or% "identity", linkinv = at,
-                 mu.eta = function(eta) {
-                   at <- enclose(mean)
-                   slope_of(function(e) sum(do.call(at, c(list(e), as.list(k)))), eta)
-                 }), class = "family")
+  structure(c(list(family = paste0(row$title, numbers), link = row$label %or% "identity", linkinv = at,
+                   mu.eta = function(eta) {
+                     at <- enclose(mean)
+                     slope_of(function(e) sum(do.call(at, c(list(e), as.list(k)))), eta)
+                   }), if (!is.null(row$told)) do.call(row$told, as.list(unname(k)))), class = "family")
 }
 
 # --- derivatives ----------------------------------------------------------------------------------------------
 
 # The gradient of a sum by its argument. The term of weight 0 makes it depend on the argument, up to third derivatives.
-slope_of <- function(sum_at, at) gradient(function(x) sum_at(x) + 0 * sum(x^4))(at)[[1]]
+# A function in a list is not enclosed at each call: the user's own is enclosed already.
+slope_of <- function(sum_at, at) {
+  held <- list(sum_at)
+  gradient(function(x) held[[1]](x) + 0 * sum(x^4))(at)[[1]]
+}
 
 # Returns g, W = -g' and W' of each observation, which depends on its own linear predictor alone: the gradient of a sum
 # of derivatives has them.
@@ -181,7 +242,7 @@ tape_of_phi <- function(density, y, e, k, a, link) {
        W = -slope_of(function(theta) sum(slope_of(function(e) sum(g(e, theta)), e)), theta))
 }
 
-unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = stats::plogis(theta), theta)
+unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = 1 / (1 + exp(-theta)), theta)
 
 # --- what a Gaussian process asks of a family ----------------------------------------------------------------------
 
@@ -280,7 +341,7 @@ mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
 }
 
 # Scores as those of other families. The CRPS is the integral of (F(x) - 1{x >= y})^2 by Gauss and Legendre's nodes in
-# panels on both sides of y, or a sum over counts.
+# panels on both sides of y, or a sum over counts; of a range, over what is outside it.
 #' @export
 family_outcomes.gp_likelihood <- function(family, y, a, m, v, level) {
   eta <- predictor_grid(m, v)
@@ -289,22 +350,26 @@ family_outcomes.gp_likelihood <- function(family, y, a, m, v, level) {
                           else over_predictors(of_family(family, "variance", as.vector(eta)), eta)
   tails <- c(1 - level, 1 + level) / 2
   quantile <- function(p) mixture_quantile(family, p, m, v)
-  data.frame(observed = y, fitted = mean$mean, se = sqrt(variance), logs = -mixture_density(family, y, a, m, v),
-             crps = likelihood_crps(family, y, eta, quantile), lower = quantile(tails[1]), upper = quantile(tails[2]))
+  data.frame(observed = y, fitted = mean$mean, se = sqrt(variance),
+             logs = -mixture_density(family, y, a, m, v), crps = likelihood_crps(family, y, eta, quantile),
+             lower = quantile(tails[1]), upper = quantile(tails[2]))
 }
 
 likelihood_crps <- function(family, y, eta, quantile) {
-  low <- pmin(quantile(1e-6), y)
-  high <- pmax(quantile(1 - 1e-6), y)
-  score <- numeric(length(y))
+  ends <- list(quantile(1e-6), quantile(1 - 1e-6))
+  y <- list(lower_end(y), upper_end(y))
+  y <- Map(function(seen, end) ifelse(is.finite(seen), seen, end), y, ends)
+  low <- pmin(ends[[1]], y[[1]])
+  high <- pmax(ends[[2]], y[[2]])
+  score <- numeric(nrow(eta))
   if (family$whole) {
-    for (k in seq(min(low), max(high))) score <- score + (likelihood_below(family, k, eta) - (k >= y))^2
+    for (k in seq(min(low), max(high))) score <- score + (likelihood_below(family, k, eta) - (k >= y[[1]]))^2
     return(score)
   }
   nodes <- legendre_nodes(10)
   for (side in 1:2) {
-    from <- if (side == 1) low else y
-    width <- ((if (side == 1) y else high) - from) / 6
+    from <- if (side == 1) low else y[[2]]
+    width <- ((if (side == 1) y[[1]] else high) - from) / 6
     for (panel in 0:5) for (node in seq_along(nodes$x)) {
       F <- likelihood_below(family, from + width * (panel + nodes$x[node]), eta)
       score <- score + nodes$w[node] * width * (F - (side == 2))^2

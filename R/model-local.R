@@ -93,6 +93,7 @@ local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
 predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
                               interval = c("none", "confidence", "prediction"), level = 0.95, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) return(over_cells(object, newdata, predict.local_reg, se.fit, interval, level))
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   q <- ncol(object$data$y)
   if (interval != "none") refuse_many_of(object, "intervals are those")

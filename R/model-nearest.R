@@ -209,6 +209,7 @@ as_classes <- function(codes, fit) factor(levels(fit$y)[codes], levels(fit$y), o
 #' @export
 predict.knn_fit <- function(object, newdata = NULL, type = NULL, se.fit = FALSE, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) return(over_cells(object, newdata, predict.knn_fit, type, se.fit))
   known <- if (is.factor(object$y)) c("class", "prob") else "response"
   type <- choice_of(type %or% known[1], known, "type")
   check_flag(se.fit, "se.fit")

@@ -231,6 +231,7 @@ rbf_values <- function(fit, at) {
 #' @export
 predict.rbf_interpolate <- function(object, newdata = NULL, gradient = FALSE, ...) {
   refuse_more(...)
+  if (is_raster(newdata)) return(over_cells(object, newdata, predict.rbf_interpolate, gradient))
   check_flag(gradient, "gradient")
   if (is.null(newdata) && !gradient) return(fitted(object))
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)

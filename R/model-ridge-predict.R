@@ -37,6 +37,7 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
                                  interval = c("none", "confidence", "prediction"), level = 0.95,
                                  type = c("response", "link"), ...) {
   refuse_more(...)
+  if (is_raster(newdata)) return(over_cells(object, newdata, predict.kernel_ridge, se.fit, interval, level, type))
   type <- choice_of(type[1], c("response", "link"), "type")
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   if (!is.null(object$family) && type == "response") {

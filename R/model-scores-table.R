@@ -6,7 +6,7 @@ score_names <- c("logs", "crps", "interval_score", "coverage", "rmse", "mae", "b
 
 # A column for each score, the squares of errors for `rmse`.
 row_scores <- function(rows, level) {
-  y <- rows$observed
+  y <- nearest_in(rows$observed, rows$fitted)
   error <- rows$fitted - y
   outside <- pmax(rows$lower - y, 0) + pmax(y - rows$upper, 0)
   cbind(logs = rows$logs, crps = rows$crps, interval_score = rows$upper - rows$lower + 2 / (1 - level) * outside,

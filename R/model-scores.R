@@ -171,6 +171,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
   given <- !is.null(y)
   if (!given) y <- response_in(fit, newdata)
   family <- fit$data$family
+  if (!is.null(family$read)) y <- family$read(y)
   link <- if (is.null(fit$family)) predict(fit, newdata, se.fit = TRUE, ...)
           else predict(fit, newdata, se.fit = TRUE, type = "link", ...)
   n <- length(link$fit)
@@ -236,15 +237,8 @@ new_response <- function(fit, y, a) {
   family <- fit$data$family
   n <- NROW(y)
   if (!isTRUE(family$trials)) {
-    y <- check_response(y, n)
-    if (ncol(y) > 1) abort("shape", "the response has ", ncol(y), " columns, and the fit is of one")
-    y <- as.vector(y)
-    wrong <- if (!is.null(family$wanted)) which(!family$wanted[[1]](y))
-    if (length(wrong)) {
-      abort("data", "the response of ", family$title, " must be ", family$wanted[[2]], ": row ", wrong[1],
-            " of those without missing values is ", format(y[wrong[1]]))
-    }
-    return(list(y = y, a = a))
+    if (is.null(family)) family <- gaussian_family
+    return(list(y = wanted_response(family, y, n), a = a))
   }
   if (is.data.frame(y)) y <- as.matrix(y)
   if (is.factor(y) || is.character(y)) y <- new_classes(fit, y)

@@ -179,19 +179,57 @@ glance.kernel_ridge <- function(x, ...) {
 }
 
 #' @rdname tidy-fits
+#' @param effects for a [gp_fit()]: `"ran_pars"`, the covariance parameters, `"fixed"`, the coefficients of the trend,
+#'   and `"ran_vals"`, the effects of groups, in the order of the rows. Words and columns are those of the broom.mixed
+#'   package
 #' @exportS3Method generics::tidy
-tidy.gp_fit <- function(x, conf.level = 0.95, ...) {
-  covariance <- coef(x, "covariance")
-  beta <- coef(x)
-  of_logs <- sqrt(diag(vcov(x, "covariance")))
+tidy.gp_fit <- function(x, conf.level = 0.95, effects = c("ran_pars", "fixed"), ...) {
+  refuse_more(...)
+  blocks <- list(ran_pars = covariance_rows, fixed = trend_rows, ran_vals = group_effect_rows)
   ends <- confint(x, level = conf.level)
-  estimate <- c(covariance, beta)
-  unit <- ifelse(is_angle(names(covariance), kernel_parts(x$kernel)), 1, covariance)
-  error <- c(unit * of_logs[names(covariance)], sqrt(diag(x$vcov)))
-  rows <- c(match(names(covariance), names(of_logs)), length(of_logs) + seq_along(beta))
-  data.frame(term = names(estimate), group = rep(c("covariance", "trend"), c(length(covariance), length(beta))),
-             estimate = unname(estimate), std.error = unname(error), conf.low = unname(ends[rows, 1]),
-             conf.high = unname(ends[rows, 2]))
+  out <- do.call(rbind, lapply(effects, function(effect) {
+    blocks[[one_of(effect, names(blocks), "effects")]](x, ends, conf.level)
+  }))
+  if ("ran_vals" %in% effects) out else out[names(out) != "level"]
+}
+
+# Parameters of the process, and those of single observations.
+covariance_rows <- function(fit, ends, level) {
+  estimate <- coef(fit, "covariance")
+  of_links <- sqrt(diag(vcov(fit, "covariance")))
+  links <- told_links(fit)
+  free <- match(names(estimate), links$label)
+  error <- by_link(estimate, links$link[free], link_slopes) * of_links[names(estimate)]
+  group <- ifelse(names(estimate) %in% c("nugget", family_of(fit$data)$phi), "Residual", "process")
+  of_groups <- match(names(estimate), names(fit$data$values$groups))
+  groups <- rep(vapply(fit$data$groups, `[[`, "", "factor"), lengths(group_index(fit$data$groups)))
+  group[!is.na(of_groups)] <- groups[of_groups[!is.na(of_groups)]]
+  tidy_rows("ran_pars", group, estimate, error, ends[match(names(estimate), names(of_links)), , drop = FALSE])
+}
+
+group_effect_rows <- function(fit, ends, level) {
+  effects <- as.data.frame(ranef.gp_fit(fit))
+  half <- stats::qnorm((1 + level) / 2) * effects$condsd
+  rows <- tidy_rows("ran_vals", effects$grpvar, stats::setNames(effects$condval, effects$term), effects$condsd,
+                    cbind(effects$condval - half, effects$condval + half))
+  rows$level <- effects$grp
+  rows
+}
+
+trend_rows <- function(fit, ends, level) {
+  beta <- coef(fit)
+  error <- sqrt(diag(fit$vcov))
+  rows <- tidy_rows("fixed", rep(NA_character_, length(beta)), beta, error, utils::tail(ends, length(beta)))
+  rows$statistic <- unname(beta / error)
+  rows
+}
+
+tidy_rows <- function(effect, group, estimate, error, ends) {
+  none <- rep(NA_real_, length(estimate))
+  data.frame(effect = rep(effect, length(estimate)), group = group, level = rep(NA_character_, length(estimate)),
+             term = names(estimate) %or% character(),
+             estimate = unname(estimate), std.error = unname(error), statistic = none, conf.low = unname(ends[, 1]),
+             conf.high = unname(ends[, 2]))
 }
 
 #' @rdname tidy-fits

@@ -1,4 +1,4 @@
-# Fits in the hands of other packages: caret's train(), emmeans.
+# Fits in the hands of other packages: caret's train(), emmeans, insight, posterior, broom.mixed.
 
 # Packages that caret loads ask for the time zone, and warn where a system has no answer.
 if (reaches("quick")) suppressWarnings(requireNamespace("caret", quietly = TRUE))
@@ -72,4 +72,114 @@ test_that("marginal means of a trend are those of nlme::gls() at the same covari
   expect_equal(quietly(of_matrix, ~long)$emmean, sum(coef(of_matrix) * c(1, mean(x[, 1]))))
   ridge <- kernel_ridge(mag ~ long, places, lambda = 1)
   expect_error(emmeans::emmeans(ridge, ~long), "marginal_effects()", fixed = TRUE)
+})
+
+set.seed(5)
+plots <- data.frame(long = stats::runif(60), lat = stats::runif(60), clay = stats::rnorm(60), kind = gl(3, 20))
+plots$yield <- sin(5 * plots$long) + plots$clay + stats::rnorm(60) / 5
+plots$count <- stats::rpois(60, exp(plots$yield / 2))
+rough <- kernel_spec("matern32", scale = 0.5)
+process <- function(formula, trend, ...) gp_fit(formula, plots, trend = trend, kernel = rough, variance = 1, ...)
+
+test_that("insight finds formulas, variables and data as it does those of lm(), gls() and gam()", {
+  for (peer in c("insight", "nlme", "mgcv")) skip_without_peer(peer)
+  ours <- process(yield ~ long + lat, ~ clay + kind, nugget = 0.1)
+  theirs <- stats::lm(yield ~ clay + kind + long + lat, plots)
+  smooth <- mgcv::gam(yield ~ clay + kind + s(long, lat, k = 10), data = plots)
+  related <- nlme::gls(yield ~ clay + kind, plots, nlme::corExp(0.5, ~ long + lat))
+  found <- insight::find_formula(ours)
+  expect_equal(found$conditional, insight::find_formula(related)$conditional, ignore_formula_env = TRUE)
+  expect_equal(found$correlation, ~ long + lat, ignore_formula_env = TRUE)
+  expect_identical(class(found), class(insight::find_formula(theirs)))
+  for (peer in list(theirs, smooth)) {
+    expect_identical(insight::find_predictors(ours, flatten = TRUE), insight::find_predictors(peer, flatten = TRUE))
+    expect_identical(insight::find_response(ours), insight::find_response(peer))
+    for (part in list(insight::get_data, insight::get_predictors)) {
+      theirs_of <- part(peer, verbose = FALSE)
+      expect_equal(part(ours, verbose = FALSE)[names(theirs_of)], theirs_of, ignore_attr = TRUE)
+    }
+    expect_identical(names(insight::model_info(ours)), names(insight::model_info(theirs)))
+  }
+  expect_identical(insight::find_parameters(ours), insight::find_parameters(related))
+  expect_identical(dim(insight::get_parameters(ours)), dim(insight::get_parameters(related)))
+  expect_true(insight::model_info(ours)$is_linear)
+  constant <- process(yield ~ long + lat, ~1, nugget = 0.1)
+  expect_identical(insight::find_predictors(constant, flatten = TRUE), c("long", "lat"))
+  expect_setequal(names(insight::get_data(constant, verbose = FALSE)), c("yield", "long", "lat"))
+  expect_null(insight::find_formula(gp_fit(plots[1:2], plots$yield, kernel = rough, variance = 1, nugget = 0.1)))
+  classes <- insight::model_info(knn_fit(kind ~ long + lat, plots))
+  expect_true(classes$is_multinomial && !classes$is_linear)
+})
+
+test_that("insight's predictions are those of predict(), in the shape of those of lm() and glm()", {
+  skip_without_peer("insight")
+  new <- plots[1:4, ]
+  same <- function(ours, theirs, ...) {
+    found <- insight::get_predicted(ours, data = new, ...)
+    peer <- insight::get_predicted(theirs, data = new, ...)
+    expect_identical(class(found), class(peer))
+    expect_identical(names(as.data.frame(found)), names(as.data.frame(peer)))
+    as.data.frame(found)
+  }
+  columns <- function(fit, ...) {
+    found <- predict(fit, new, se.fit = TRUE, level = 0.8, ...)
+    data.frame(found$fit, se = found$se.fit)[c(1, 4, 2, 3)]
+  }
+  linear <- stats::lm(yield ~ clay, plots)
+  fits <- list(process(yield ~ long + lat, ~clay, nugget = 0.1),
+               kernel_ridge(yield ~ long + clay, plots, lambda = 0.1, kernel = rough),
+               local_reg(yield ~ clay, plots, bandwidth = 1))
+  for (fit in fits) {
+    expect_equal(same(fit, linear)$Predicted, unname(predict(fit, new)))
+    expect_equal(same(fit, linear, ci = 0.8), columns(fit, interval = "confidence"), ignore_attr = TRUE)
+    ahead <- same(fit, linear, ci = 0.8, predict = "prediction")
+    expect_equal(ahead[c(1, 3, 4)], columns(fit, interval = "prediction")[c(1, 3, 4)], ignore_attr = TRUE)
+    expect_equal(ahead$CI_high - ahead$CI_low, 2 * stats::qt(0.9, predict(fit, new, se.fit = TRUE)$df) * ahead$SE)
+    same(fit, linear, ci = c(0.5, 0.9))
+    expect_equal(as.vector(insight::get_predicted(fit)), unname(fitted(fit)))
+  }
+  counts <- process(count ~ long + lat, ~clay, family = "poisson")
+  theirs <- stats::glm(count ~ clay, stats::poisson, plots)
+  expect_equal(same(counts, theirs, ci = 0.8), columns(counts, interval = "confidence"), ignore_attr = TRUE)
+  expect_equal(same(counts, theirs, predict = "link")$Predicted, unname(predict(counts, new, type = "link")))
+  ahead <- same(counts, theirs, ci = 0.8, predict = "prediction")
+  expect_equal(ahead[-1], columns(counts, interval = "prediction")[3:4], ignore_attr = TRUE)
+  expect_equal(insight::link_inverse(counts)(0.3), exp(0.3))
+  expect_true(insight::model_info(counts)$is_poisson)
+  near <- knn_fit(kind ~ long + lat, plots)
+  expect_identical(as.character(insight::get_predicted(near, predict = "classification")), as.character(fitted(near)))
+  expect_error(insight::get_predicted(near), "classification", class = "kernweave_error_unsupported")
+  expect_error(insight::get_predicted(fits[[1]], predict = "classification"), "expectation",
+               class = "kernweave_error_unsupported")
+  curve <- rbf_interpolate(yield ~ clay, plots, lambda = 1)
+  expect_error(insight::get_predicted(curve, ci = 0.9), "leave out `ci`", class = "kernweave_error_unsupported")
+})
+
+test_that("simulated draws are draws of the posterior package, a variable for each row", {
+  skip_without_peer("posterior")
+  fit <- process(yield ~ long + lat, ~clay, nugget = 0.1)
+  drawn <- simulate(fit, 5, seed = 1, newdata = plots[c(7, 3), ])
+  table <- posterior::as_draws_df(drawn)
+  expect_s3_class(table, "draws_df")
+  expect_identical(posterior::variables(table), c("sim[1]", "sim[2]"))
+  expect_identical(table[["sim[2]"]], unname(unlist(drawn[2, ])))
+  expect_identical(posterior::as_draws(drawn), table)
+  expect_equal(posterior::as_draws_matrix(drawn), posterior::as_draws_matrix(table))
+  expect_equal(as.numeric(posterior::summarise_draws(drawn)$mean), unname(rowMeans(drawn)))
+  expect_identical(dim(posterior::as_draws_rvars(drawn)$sim), 2L)
+  ridge <- kernel_ridge(yield ~ clay, plots, lambda = 1, kernel = rough)
+  expect_identical(posterior::ndraws(posterior::as_draws(simulate(ridge, 3, seed = 1))), 3L)
+})
+
+test_that("tidy() has the rows and columns of a mixed model", {
+  for (peer in c("broom.mixed", "lme4")) skip_without_peer(peer)
+  mixed <- suppressMessages(lme4::lmer(yield ~ clay + (1 | kind), plots))
+  theirs <- broom.mixed::tidy(mixed, effects = c("fixed", "ran_pars"), conf.int = TRUE)
+  ours <- generics::tidy(process(yield ~ long + lat, ~clay), effects = c("fixed", "ran_pars"))
+  expect_identical(names(ours), names(theirs))
+  expect_identical(vapply(ours, typeof, ""), vapply(theirs, typeof, ""))
+  fixed <- theirs$effect == "fixed"
+  expect_identical(ours[1:2, 1:3], as.data.frame(theirs[fixed, 1:3]))
+  expect_identical(ours$group[3:5], c("process", "process", "Residual"))
+  expect_identical(ours$group[nrow(ours)], theirs$group[nrow(theirs)])
 })

@@ -36,6 +36,11 @@ test_that("print, summary, data frames and criteria tell the same", {
   expect_equal(rows$conf.high, unname(confint(map)[, 2]))
   fixed <- generics::tidy(update(map, nugget = 4000))
   expect_identical(is.na(fixed$conf.low), fixed$term == "nugget")
+  expect_identical(generics::tidy(map, effects = c("fixed", "ran_pars")), rows[c(4:5, 1:3), ], ignore_attr = TRUE)
+  expect_equal(rows$statistic, c(NA, NA, NA, unname(summary(map)$coefficients[, "z value"])))
+  none <- generics::tidy(update(map, trend = ~ 0, method = "ML"), effects = "fixed")
+  expect_identical(dim(none), c(0L, 8L))
+  expect_error(generics::tidy(map, effects = "fixd"), "did you mean `fixed`", class = "kernweave_error_input")
   expect_equal(generics::glance(map)$BIC, stats::BIC(map))
   expect_named(generics::augment(map, newdata = few[1:3, ], interval = "confidence"),
                c(names(few), ".fitted", ".se.fit", ".lower", ".upper"))

@@ -173,6 +173,20 @@ test_that("tables of effects and variances have lme4's shape", {
   expect_output(print(fit), "groups: g \\(25 levels\\)")
 })
 
+test_that("tidy() has a row for each effect, and errors on the scale of each parameter", {
+  rows <- generics::tidy(fit, effects = c("ran_pars", "ran_vals"))
+  expect_equal(rows$group[rows$effect == "ran_pars"], c("process", "process", "g", "Residual"))
+  effects <- as.data.frame(nlme::ranef(fit))
+  expect_equal(rows$estimate[rows$effect == "ran_vals"], effects$condval)
+  expect_equal(rows$level[rows$effect == "ran_vals"], as.character(effects$grp))
+  for (name in names(kernweave:::link_slopes)) {
+    layout <- data.frame(link = rep(name, 3))
+    at <- c(0.2, 0.5, 0.7)
+    moved <- function(by) kernweave:::out_of_link(kernweave:::in_link(at, layout) + by, layout)
+    expect_equal(kernweave:::link_slopes[[name]](at), (moved(1e-5) - moved(-1e-5)) / 2e-5, tolerance = 1e-8)
+  }
+})
+
 test_that("mistakes are told", {
   few$one <- "a"
   of <- function(trend, ...) gp_fit(z ~ long + lat, few, kernel = known, trend = trend, ...)
