@@ -165,6 +165,13 @@ spread_of <- function(model) {
   sum(left^2) / max(1, length(left) - ncol(model$Q))
 }
 
+# The spread of the response as a variance of the model's kernel, or of its part that has a parameter.
+process_spread <- function(model, spread = spread_of(model), name = NULL) {
+  parts <- kernel_parts(model$kernel)
+  size <- kernel_size(if (is.null(name)) parts else part_of_parameter(parts, name), model$x)
+  if (size > 0) spread / size else spread
+}
+
 # Rows that leave no degree of freedom beside what is estimated.
 check_estimate_on <- function(model, rows) {
   estimated <- nrow(model$layout)

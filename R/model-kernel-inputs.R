@@ -48,13 +48,6 @@ kernel_size <- function(parts, x) {
   if (parts$op == "*") prod(each) else max(each)
 }
 
-# The spread of the response as a variance of the model's kernel, or of its part that has a parameter.
-process_spread <- function(model, spread = spread_of(model), name = NULL) {
-  parts <- kernel_parts(model$kernel)
-  size <- kernel_size(if (is.null(name)) parts else part_of_parameter(parts, name), model$x)
-  if (size > 0) spread / size else spread
-}
-
 # --- time -------------------------------------------------------------------------------------------------------
 
 # Tells whether the last input of a kernel is time.

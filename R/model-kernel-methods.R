@@ -46,7 +46,7 @@ constrained <- function(parts, unconstrained) {
   for (k in seq_along(sizes)) {
     at <- seq_len(sizes[k]) + ends[k] - sizes[k]
     number <- unname(unconstrained[at])
-    parameters[[parts$free[k]]] <- switch(links[k], identity = number, log = exp(number), logit = 1 / (1 + exp(-number)))
+    parameters[[parts$free[k]]] <- switch(links[k], log = exp(number), logit = 1 / (1 + exp(-number)), number)
   }
   parameters
 }
