@@ -20,8 +20,8 @@
 #' With up to six parameters, few likelihoods are computed: at the mode and at points around it, a standard deviation
 #' or two away (5, 9, 15, 25, 27 and 45 points for one to six parameters). A polynomial of the fourth degree in the
 #' logarithms of the parameters is fitted to the log posteriors at these points and to their gradients. Draws come from
-#' a t distribution at the mode, 20 000 of them, weighted by the polynomial; `nsim` of these are kept. Ten more
-#' likelihoods, at draws, check the polynomial and then join it. If they differ from it by a standard deviation of more
+#' a t distribution, 20 000 of them, weighted by the polynomial; `nsim` of these are kept. Ten more likelihoods, at
+#' draws, check the polynomial and then join it. If they differ from it by a standard deviation of more
 #' than 0.3, ten others check the better one, twice at most. If that does not suffice, or with more parameters, the
 #' likelihoods of 1000 draws are their weights. Beyond `control$dense_n` rows this would take too long, and there is a
 #' warning of class `kernweave_warning_approximate`, for more than six parameters an error.
@@ -323,17 +323,31 @@ posterior_by_polynomial <- function(top, random) {
   states <- states_of_design(top, design_of_posterior(length(top$at$u)))
   density <- capped_polynomial(top, states)
   for (round in seq_along(random$checks)) {
-    check <- random$z[resampled(density(random$z) - log_t(random$z), points_of_check, random$checks[round]), ]
-    exact <- states_of_design(top, matrix(check, points_of_check), states)
-    off <- log_posteriors(exact) - top$at$log_posterior - density(matrix(check, points_of_check))
+    drawn <- weighted_proposals(density, random$z)
+    check <- drawn$z[resampled(drawn$log_weights, points_of_check, random$checks[round]), , drop = FALSE]
+    exact <- states_of_design(top, check, states)
+    off <- stats::sd(log_posteriors(exact) - top$at$log_posterior - density(check))
     states <- c(states, exact)
     density <- capped_polynomial(top, states)
-    if (isTRUE(stats::sd(off) < most_off)) break
+    if (isTRUE(off < most_off)) break
   }
-  log_density <- density(random$z)
-  list(z = random$z, log_density = log_density + top$at$log_posterior, log_weights = log_density - log_t(random$z),
-       states = states, density = density, off = stats::sd(off), agrees = isTRUE(stats::sd(off) < most_off),
-       likelihoods = length(states))
+  drawn <- weighted_proposals(density, random$z)
+  list(z = drawn$z, log_density = density(drawn$z) + top$at$log_posterior, log_weights = drawn$log_weights,
+       states = states, density = density, off = off, agrees = isTRUE(off < most_off), likelihoods = length(states))
+}
+
+# Moves draws of t to the mean and the covariance that their weights tell, twice: a skew density is then covered.
+weighted_proposals <- function(density, draws) {
+  z <- draws
+  for (pass in 1:3) {
+    log_weights <- density(z) - log_t(draws)
+    if (pass == 3) break
+    w <- exp(log_weights - max(log_weights))
+    moments <- stats::cov.wt(z, w / sum(w), method = "ML")
+    root <- chol.default(moments$cov + diag(1e-4, ncol(z)))
+    z <- rep(moments$center, each = nrow(z)) + draws %*% root
+  }
+  list(z = z, log_weights = log_weights)
 }
 
 log_posteriors <- function(states) vapply(states, `[[`, 0, "log_posterior")

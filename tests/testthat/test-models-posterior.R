@@ -114,7 +114,7 @@ test_that("a prior says what it is, with numbers where the data tell them", {
   expect_output(print(gp_prior()), "range < a twentieth of the diameter.*sd > 3 sd of the response")
   expect_output(print(gp_prior(c(below = 2, prob = 0.1))), "P\\(range < 2\\) = 0.1; ")
   expect_identical(gp_prior(sd = c(above = 3)), gp_prior(sd = c(above = 3, prob = 0.05)))
-  long <- gp_posterior(fit, prior = gp_prior(c(below = 1, prob = 0.01)), seed = 1)
+  long <- suppressWarnings(gp_posterior(fit, prior = gp_prior(c(below = 1, prob = 0.01)), seed = 1))
   expect_gt(mean(long$scale), mean(post$scale))
   expect_warning(flat <- gp_posterior(fit, prior = "flat", seed = 1), "no finite integral",
                  class = "kernweave_warning_approximate")
