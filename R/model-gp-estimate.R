@@ -240,7 +240,7 @@ shares_of_groups <- c(0.03, 0.5)
 with_group_share <- function(model, theta, share) {
   mine <- model$layout$part == "groups" & model$layout$link == "log"
   start <- group_start(model$groups, model$z, share * spread_of(model))
-  replace(theta, mine, log(as.numeric(start[model$layout$index[mine]])))
+  replace(theta, mine, log(start[model$layout$index[mine]]))
 }
 
 # The variance at which the likelihood is largest for a ratio of nugget to variance, where both are free.

@@ -40,20 +40,24 @@ is_group_variance <- function(labels) startsWith(labels, "variance.")
 
 # Variances to begin with: the same share of the response's spread for each regressor.
 group_start <- function(groups, z, total) {
-  unlist(lapply(groups, function(term) {
-    r <- length(term$columns)
-    c(total / pmax(colMeans(z[, term$at, drop = FALSE]^2), 1e-300), numeric(choose(r, 2)))
-  }))
+  sizes <- group_sizes(groups, z)
+  ifelse(is.na(sizes), 0, total / sizes)
+}
+
+# Mean squares of the regressors, in the order of `values$groups`, with NA for correlations.
+group_sizes <- function(groups, z) {
+  as.numeric(unlist(lapply(groups, function(term) {
+    size <- pmax(colMeans(z[, term$at, drop = FALSE]^2), 1e-300)
+    c(size, rep(NA, choose(length(size), 2)))
+  })))
 }
 
 # Bounds of the parameters in their links. A variance of 1e-8 of the spread is as good as none.
 group_ends <- function(model, spread, most) {
-  ends <- lapply(model$groups, function(term) {
-    by <- log(pmax(colMeans(model$z[, term$at, drop = FALSE]^2), 1e-300))
-    beside <- rep(most_atanh, choose(length(by), 2))
-    list(lower = c(spread + log(1e-8) - by, -beside), upper = c(most - by, beside))
-  })
-  list(lower = unlist(lapply(ends, `[[`, "lower")), upper = unlist(lapply(ends, `[[`, "upper")))
+  by <- log(group_sizes(model$groups, model$z))
+  correlation <- is.na(by)
+  list(lower = ifelse(correlation, -most_atanh, spread + log(1e-8) - by),
+       upper = ifelse(correlation, most_atanh, most - by))
 }
 
 # Correlations stay below 1 - 1e-6.

@@ -1,0 +1,53 @@
+# Weighted draws of a posterior: how well their weights spread, how many count, and which are kept.
+
+# Row numbers of draws by weights, at equal steps of their sum.
+resampled <- function(log_weights, draws, start) {
+  w <- exp(log_weights - max(log_weights))
+  findInterval((seq_len(draws) - 1 + start) / draws, cumsum(w) / sum(w)) + 1L
+}
+
+effective_draws <- function(log_weights) {
+  w <- exp(log_weights - max(log_weights))
+  sum(w)^2 / sum(w^2)
+}
+
+# The shape k of a generalised Pareto distribution of the largest weights (Zhang and Stephens, 2009), with the prior of
+# Vehtari and others that draws it to 1/2 where few weights tell it. Beyond 0.7 the weights hardly have a mean.
+pareto_shape <- function(log_weights) {
+  S <- length(log_weights)
+  tail <- ceiling(min(0.2 * S, 3 * sqrt(S)))
+  x <- exp(sort(log_weights, decreasing = TRUE)[seq_len(tail + 1)] - max(log_weights))
+  x <- rev(x[seq_len(tail)] - x[tail + 1])
+  if (tail < 5 || x[tail] - x[1] < 1e-10) return(NA_real_)
+  m <- 30 + floor(sqrt(tail))
+  theta <- 1 / x[tail] + (1 - sqrt(m / (seq_len(m) - 0.5))) / 3 / x[floor(tail / 4 + 0.5)]
+  k <- vapply(theta, function(b) mean(log1p(-b * x)), 0)
+  value <- tail * (log(-theta / k) - k - 1)
+  share <- exp(value - max(value))
+  k <- mean(log1p(-sum(theta * share) / sum(share) * x))
+  (k * tail + 0.5 * 10) / (tail + 10)
+}
+
+# Weights of states at the rows of Z by which sums over states have a mean and a covariance: those nearest to equal
+# ones, none of them negative where that can be.
+moment_weights <- function(Z, mean, covariance) {
+  p <- ncol(Z)
+  pairs <- which(upper.tri(diag(p), diag = TRUE), arr.ind = TRUE)
+  A <- rbind(1, t(Z), t(Z[, pairs[, 1], drop = FALSE] * Z[, pairs[, 2], drop = FALSE]))
+  b <- c(1, mean, (covariance + tcrossprod(mean))[pairs])
+  near <- function(open) {
+    w <- open / sum(open)
+    s <- svd(A[, open, drop = FALSE])
+    seen <- s$d > 1e-6 * s$d[1]
+    by <- crossprod(s$u[, seen], b - A %*% w) / s$d[seen]
+    replace(w, open, w[open] + as.vector(s$v[, seen, drop = FALSE] %*% by))
+  }
+  w <- near(rep(TRUE, nrow(Z)))
+  for (try in seq_len(nrow(Z))) {
+    if (all(w > -1e-9)) break
+    less <- near(w > 0)
+    if (max(abs(A %*% less - b)) > 1e-6) break
+    w <- less
+  }
+  w
+}
