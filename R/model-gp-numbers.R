@@ -96,7 +96,7 @@ out_of_link <- function(theta, layout) by_link(theta, layout$link, list(log = ex
 
 by_link <- function(x, link, of) {
   for (name in names(of)) {
-    mine <- which(link == name)
+    mine <- which(rep_len(link, length(x)) == name)
     x[mine] <- of[[name]](x[mine])
   }
   x

@@ -240,3 +240,13 @@ test_that("places on a sphere and a time have a kernel", {
   fit <- gp_fit(y ~ day + long + lat, degrees, trend = ~ 0, kernel = k, variance = 1, nugget = 0.5)
   expect_equal(as.vector(fit$alpha), solve(K + diag(0.5, n), places$y), tolerance = 1e-8)
 })
+
+test_that("a profile of a parameter between 0 and 1 ends between 0 and 1", {
+  skip_below("quick")
+  k <- kernel_spec("gneiting", scale = 0.5, time = list(scale = 3, beta = 0.5), of = c("long", "lat", "day"))
+  fit <- suppressWarnings(gp_fit(y ~ long + lat + day, places, kernel = k, variance = 2, nugget = 0.3))
+  along <- profile(fit, "alpha")
+  expect_true(all(along$alpha$par.vals[, "alpha"] > 0 & along$alpha$par.vals[, "alpha"] < 1))
+  ends <- confint(along)
+  expect_true(all(ends >= 0 & ends <= 1) && ends[1] < coef(fit, "covariance")[["alpha"]])
+})
