@@ -1,9 +1,42 @@
-# Workers for tests: processes of a cluster on this machine, ended with the code that has them.
+# Workers for tests: processes of a cluster on this machine, ended with the code that has them, or lent to the next.
 
 with_cluster <- function(n, code, ...) {
   cluster <- new_cluster(n)
   on.exit(end_cluster(cluster))
   code(cluster, ...)
+}
+
+# A node takes seconds to start: one that answers, and holds what code of this file can take away, is lent once more.
+lent <- new.env()
+lent$nodes <- list()
+lent$asked <- 0
+with_lent_cluster <- function(n, code) {
+  if (few_processes()) n <- min(n, 2)
+  ready <- utils::head(lent$nodes, n)
+  lent$nodes <- utils::tail(lent$nodes, -n)
+  if (length(ready) < n) ready <- c(ready, unclass(new_cluster(n - length(ready))))
+  cluster <- structure(ready, class = c("SOCKcluster", "cluster"))
+  on.exit(for (k in seq_along(cluster)) {
+    if (is_emptied(cluster[[k]])) lent$nodes <- c(lent$nodes, unclass(cluster)[k]) else end_cluster(cluster[k])
+  })
+  code(cluster)
+}
+
+# Tells whether a node forgets what it holds, and answers this and nothing that was asked before.
+is_emptied <- function(node) {
+  empty <- function(mark) {
+    held <- get("held", asNamespace("kernweave"))
+    rm(list = names(held), envir = held)
+    mark
+  }
+  environment(empty) <- baseenv()
+  lent$asked <- mark <- lent$asked + 1
+  task <- list(type = "EXEC", data = list(fun = empty, args = list(mark), return = TRUE, tag = NULL), tag = NULL)
+  answers <- function() {
+    serialize(task, node$con, xdr = FALSE)
+    socketSelect(list(node$con), timeout = 5) && identical(unserialize(node$con)$value, mark)
+  }
+  isTRUE(tryCatch(answers(), error = function(e) FALSE))
 }
 
 # stopCluster() ends at the first node that is gone.
@@ -23,8 +56,9 @@ new_cluster <- function(n) {
   parallel::makePSOCKcluster(n, useXDR = FALSE, setup_strategy = "sequential")
 }
 
-with_workers <- function(n, code, ..., always = TRUE) {
-  with_cluster(n, function(cluster) code(kernweave_workers(cluster, threads = 1, always = always, ...)))
+# `with` is with_cluster() where code changes what nodes do.
+with_workers <- function(n, code, ..., always = TRUE, with = with_lent_cluster) {
+  with(n, function(cluster) code(kernweave_workers(cluster, threads = 1, always = always, ...)))
 }
 
 few_processes <- function() nzchar(Sys.getenv("_R_CHECK_LIMIT_CORES_"))

@@ -7,9 +7,10 @@ tests_on_host <- function(name, seconds, tier) {
   found_under_driver(function(file, tier) {
     library(testthat)
     Sys.setenv(KERNWEAVE_TESTS = tier)
+    helpers <- new.env(parent = asNamespace("kernweave"))
     run <- as.data.frame(test_file(file, reporter = "silent", package = "kernweave", load_package = "installed",
-                                   stop_on_failure = FALSE))
-    list(wrong = run$test[run$failed > 0 | run$error], right = sum(run$passed))
+                                   env = helpers, stop_on_failure = FALSE))
+    list(wrong = run$test[run$failed > 0 | run$error], right = sum(run$passed, helpers$expectations$count))
   }, list(list(normalizePath(test_path(paste0("test-", name, ".R"))), tier)), seconds)[[1]]
 }
 expect_right_there <- function(name, fewest, seconds = 600, tier = test_tier) {

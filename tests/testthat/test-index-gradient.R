@@ -93,8 +93,9 @@ test_that("gradients of smooth formulas are those of the oracle", {
   data <- list(x = numbers(c(4, 2)), y = numbers(c(3, 2)), z = numbers(c(5, 2)), w = stats::runif(5),
                W = numbers(c(2, 2, 5)), g = c(2L, 5L, 2L, 1L))
   all <- c("sum", "mean", "logsumexp")
-  for (f in smooth_formulas) for (op in by_tier(all[c(1, 3)], all[c(1, 3)], all, cran = "sum")) {
-    expect_index_gradient(list(formula = f, data = data), op, "smooth")
+  cases <- combinations(f = seq_along(smooth_formulas), op = if (reaches("quick")) all else "sum")
+  for (case in seq_len(nrow(cases))) {
+    expect_index_gradient(list(formula = smooth_formulas[[cases$f[case]]], data = data), cases$op[case], "smooth")
   }
 })
 
@@ -110,14 +111,17 @@ test_that("where nothing is folded, or no point is, gradients have their shapes"
 test_that("variances, maxima and minima have gradients, over any number of axes", {
   data <- list(x = stats::rnorm(4), y = stats::rnorm(3), z = stats::rnorm(5), A = matrix(stats::rnorm(12), 4),
                g = c(2L, 2L, 1L, 3L, 4L))
-  for (f in list(s ~ x[i] * y[j], s[i] ~ x[i] - y[j]^2, s[j, k] ~ x[i] * y[j] - z[k], s ~ x[i]^3)) {
-    for (op in c("max", "min", "variance", "mean")) expect_index_gradient(list(formula = f, data = data), op, "short")
+  expect_gradients <- function(formulas, operators, label) {
+    cases <- combinations(f = seq_along(formulas), op = operators, times = 2)
+    for (case in seq_len(nrow(cases))) {
+      expect_index_gradient(list(formula = formulas[[cases$f[case]]], data = data), cases$op[case], label)
+    }
   }
+  expect_gradients(list(s ~ x[i] * y[j], s[i] ~ x[i] - y[j]^2, s[j, k] ~ x[i] * y[j] - z[k], s ~ x[i]^3),
+                   c("max", "min", "variance", "mean"), "short")
   long <- list(s ~ x[i] * y[j] * z[k], s[j] ~ x[i] * y[j] - z[k]^2, s[t] ~ z[t + s - 1] * y[u] * A[s, u] - u,
                s[i] ~ A[g[j], a] * x[i] * z[k], s[j, i] ~ A[i, ] * A[j, ] * z[k] * y[l])
-  for (f in long) for (op in c("max", "min", "variance")) {
-    expect_index_gradient(list(formula = f, data = data), op, "long")
-  }
+  expect_gradients(long, c("max", "min", "variance"), "long")
 })
 
 test_that("the smallest and largest values of many axes have the gradients of their points, and 0 beyond the last", {

@@ -190,7 +190,7 @@ test_that("suffixes, factors of other levels, list columns and times of other zo
 test_that("tables are joined in a tenth of the time of merge() with a time among the keys, in half of it by texts", {
   skip_below("usual")
   set.seed(5)
-  n <- 2e5
+  n <- 1e5
   x <- data.frame(k = sprintf("id%06d", sample.int(n)), t = as.POSIXct("2025-01-01", tz = "UTC") + seq_len(n))
   y <- x[sample.int(n, n / 2), ]
   seconds <- function(code) sum(system.time(code)[1:2])

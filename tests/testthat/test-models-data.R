@@ -239,8 +239,11 @@ test_that("the quantiles of a fit's residuals are drawn against the normal", {
 
 test_that("predictions for no rows are no numbers, whatever the model", {
   some <- quakes[1:120, ]
-  fits <- list(gp_fit(depth ~ long + lat, some, trend = ~ mag + stations), gp_fit(depth ~ long + lat, some),
-               kernel_ridge(depth ~ long + lat, some), local_reg(depth ~ long + lat, some),
+  process <- function(...) {
+    gp_fit(depth ~ long + lat, some, kernel = kernel_spec(scale = 3), variance = 4e4, nugget = 1e3, ...)
+  }
+  fits <- list(process(trend = ~ mag + stations), process(), kernel_ridge(depth ~ long + lat, some, lambda = 1),
+               local_reg(depth ~ long + lat, some, bandwidth = c(3, 3)),
                rbf_interpolate(depth ~ long + lat, unique(some)))
   for (fit in fits) expect_identical(as.numeric(predict(fit, some[0, ])), numeric(), label = class(fit)[1])
   for (fit in fits[1:2]) {

@@ -100,7 +100,7 @@ test_that("where few relabellings are possible moments are not asked, so that p 
 test_that("the level of tests of six and eight rows is that of all relabellings, 0 where none is as rare", {
   skip_below("quick")
   set.seed(13)
-  p <- t(replicate(by_tier(30, 50, 1000), {
+  p <- t(replicate(by_tier(30, 30, 1000), {
     x <- matrix(stats::rnorm(16), 8)
     c(energy_test(x[1:6, ], groups = rep(1:2, 3), null = "moments")$p.value,
       energy_test(x, groups = rep(1:2, 4), null = "moments")$p.value,

@@ -202,7 +202,7 @@ test_that("long lists are found in columns that rise, fall, or are all alike, by
 test_that("the time for a list does not grow with its square", {
   skip_on_cran()
   x <- matrix(stats::runif(6000), 2000)
-  D <- sqdist(Vi(x), Vj(x))
+  D <- sqdist(Vi(x[1:500, ]), Vj(x))
   time <- function(K) min(replicate(3, system.time(argKmin(D, K = K, device = "cpu"))[["user.self"]]))
   expect_lt(time(1000), 12 * time(100) + 0.1)
 })

@@ -106,7 +106,7 @@ test_that("a worker that is killed in the middle of a block loses it and nothing
   skip_with_few_processes()
   skip_on_os("windows")
   here <- K %*% b
-  with_workers(3, function(w) {
+  with_workers(3, with = with_cluster, function(w) {
     far <- lazy_set(K, workers = w)
     on_rows(w$cluster[2], function(R, task) {
       system(paste("(sleep 0.2; kill -9", Sys.getpid(), ") &"))
@@ -121,8 +121,8 @@ test_that("a worker that is killed in the middle of a block loses it and nothing
 
 test_that("workers whose cluster was stopped are lost, however many", {
   skip_with_few_processes()
-  for (n in c(2, 4)) {
-    with_workers(n, function(w) {
+  for (n in if (reaches("all")) c(2, 4) else 4) {
+    with_workers(n, with = with_cluster, function(w) {
       far <- lazy_set(K, workers = w)
       expect_identical(far %*% b, K %*% b)
       parallel::stopCluster(w$cluster)
@@ -134,7 +134,7 @@ test_that("workers whose cluster was stopped are lost, however many", {
 test_that("a block that ends three workers is an error that names its rows, and the fourth lives", {
   skip_with_few_processes()
   skip_on_os("windows")
-  with_workers(4, function(w) {
+  with_workers(4, with = with_cluster, function(w) {
     on_rows(w$cluster, function(R, task) {
       if (task$rows[1] == 1) tools::pskill(Sys.getpid(), tools::SIGKILL)
       original(R, task)

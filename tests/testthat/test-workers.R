@@ -24,7 +24,10 @@ calls <- list(
 
 test_that("results by workers have the bits of one process", {
   with_workers(3, function(w) {
-    for (name in names(calls)) for (precision in c("float64", "float32")) {
+    cases <- combinations(name = names(calls), precision = c("float64", "float32"))
+    for (case in seq_len(nrow(cases))) {
+      name <- cases$name[case]
+      precision <- cases$precision[case]
       here <- with_kernweave(calls[[name]](), precision = precision)
       there <- with_kernweave(calls[[name]](), precision = precision, workers = w)
       expect_identical(there, here, label = paste(name, precision))
