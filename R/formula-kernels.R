@@ -21,6 +21,14 @@
 #' \item{`kernel_periodic`}{exp(-2 sum(sin(pi (x - y) / period)^2 / scale^2))}
 #' }
 #'
+#' Two more kernels are made by [kernel_spec()] alone: \describe{
+#' \item{`"same"`}{1 if x and y are equal in all components, otherwise 0}
+#' \item{`"gneiting"`}{M(h / psi^(beta / 2)) / psi^max(1, D / 2) with psi = 1 + (u / time.scale)^(2 alpha), where u is
+#'   the distance in the last component, time, h is the distance d in the other D components, and M is the Matern kernel
+#'   of `nu` 1/2, 3/2 or 5/2. As a function of time alone it does not depend on `beta`. It is positive definite for
+#'   `alpha` in (0, 1] and `beta` in \[0, 1\]}
+#' }
+#'
 #' @section Scales of other packages:
 #' The factor sqrt(2 nu) makes the scale comparable between values of `nu` and with the Gaussian kernel, as in Rasmussen
 #' and Williams (2006, chapter 4). Other packages define the scale differently:
@@ -77,6 +85,32 @@
 #' vjp(sum(kernel_gaussian(x), index = "ij", call = FALSE), wrt = "x")
 NULL
 
+# Describes a Matern kernel of places whose scale grows with the lag in time, the last component. D / 2 is the least
+# exponent of psi with which the kernel is positive definite for every `beta`.
+gneiting_row <- function(nu, matern) {
+  of_points <- function(p, scale, time.scale, alpha, beta) {
+    D <- width(p$x) - 1
+    if (!D) abort("shape", "the Gneiting kernel is of places and of time, two inputs or more, not 1")
+    check_gneiting(alpha, beta)
+    places <- lapply(p, function(x) x[, , seq_len(D)])
+    psi <- 1 + (((p$x[, , D + 1] - p$y[, , D + 1]) / time.scale)^2)^alpha
+    kernel_rows[[matern]]$of_square(scaled_sqdist(places, scale) / psi^beta) / psi^max(1, D / 2)
+  }
+  list(title = paste("Gneiting", nu), more = list(time.scale = NULL, alpha = NULL, beta = NULL), order = 0,
+       of_points = of_points, check = function(...) check_gneiting(...))
+}
+
+check_gneiting <- function(alpha, beta, estimate = NULL) {
+  for (name in c("alpha", "beta")) {
+    number <- get(name)
+    if (!is.numeric(number)) next
+    inner <- name %in% estimate
+    if (number > 0 && number < 1 || !inner && (number == 1 || number == 0 && name == "beta")) next
+    abort("value", "`", name, "` of the Gneiting kernel is ", if (name == "alpha" || inner) "above 0" else "0 or more",
+          " and ", if (inner) "below 1, as it is estimated" else "at most 1", ", not ", format(number))
+  }
+}
+
 # One row for each kernel: what it is called, its formula, either of the squared distance after division by the scale or
 # of the points on both sides and the scale, and what else it depends on. `order` says on which sums it is positive
 # definite: 0 on all, m on those that no polynomial of degree below m sees.
@@ -105,11 +139,15 @@ kernel_rows <- list(
   polynomial = list(title = "Polynomial", more = list(degree = 2, offset = 1), order = 0,
                     of_points = function(p, scale, degree, offset) (sum(p$x * p$y / scale^2) + offset)^degree),
   periodic = list(title = "Periodic", more = list(period = 1), order = 0,
-                  of_points = function(p, scale, period) exp(-2 * sum((sinpi((p$x - p$y) / period) / scale)^2)))
+                  of_points = function(p, scale, period) exp(-2 * sum((sinpi((p$x - p$y) / period) / scale)^2))),
+  same = list(title = "Same", scaled = FALSE, order = 0,
+              of_points = function(p, scale) lazy_if(manhattan(p$x, p$y) == 0, 1, 0)),
+  gneiting12 = gneiting_row("1/2", "matern12"), gneiting32 = gneiting_row("3/2", "matern32"),
+  gneiting52 = gneiting_row("5/2", "matern52")
 )
 
 # The one road from a row to a formula. `...`: what else the kernel depends on, by name.
-ready_kernel <- function(name, x, y, scale, ...) {
+ready_kernel <- function(name, x, y, scale = 1, ...) {
   row <- kernel_rows[[name]]
   more <- list(...)
   for (one in names(more)) {

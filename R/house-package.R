@@ -92,7 +92,7 @@
 #' | how correlation falls off with distance | `variogram(z ~ x)` |
 #' | a covariance of my own | `kernel_radial(x, profile = function(d) exp(-d^0.7))` |
 #' | kriging, with standard errors | `predict(gp_fit(x, z, kernel = kernel_spec(scale = 1)), y, se.fit = TRUE)` |
-#' | sites and years beside the process | `gp_fit(depth ~ long + lat, quakes, trend = ~ (1 | stations))`; `?"gp_fit-groups"` |
+#' | sites and years beside the process | `gp_fit(mag ~ long + lat, quakes, trend = ~ (1 | stations))` |
 #' | how sure are range and variance | `gp_posterior(gp_fit(x, z), prior = gp_prior())` |
 #' | how good predictions are, and their intervals | `predictive_scores(gp_fit(x, z))` |
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |

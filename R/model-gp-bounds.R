@@ -25,7 +25,8 @@ with_floor <- function(bounds, model, floor, spread) {
   bounds$lower[g] <- min(own, spread + log(floor[["least"]]))
   by_parts <- !any(model$layout$part == "variance") &&
     any(grepl("variance", model$layout$name[model$layout$part == "kernel"]))
-  bounds$floor <- if (by_parts) -Inf else min(own - log(model$values$variance), log(floor[["ratio"]]))
+  least <- log(floor[["ratio"]] / process_spread(model, 1))
+  bounds$floor <- if (by_parts) -Inf else min(own - log(model$values$variance), least)
   bounds
 }
 
@@ -166,6 +167,8 @@ meaning_of_bound <- function(row, high, below, model) {
   } else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
   else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
     if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"
+  } else if (row$part == "kernel" && row$link == "logit") {
+    paste0("it is ", if (high) "at most 1" else "not below 0", "; a number in `time` of kernel_spec() fixes it")
   } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
   else if (!is_one_of(row$name, "scale")) "the data do not determine it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"

@@ -131,9 +131,11 @@ gp_bounds <- function(model, all = model) {
   start <- gp_theta(model$values, layout)
   alone <- layout$part %in% c("kernel", "phi")
   groups <- layout$part == "groups"
-  far <- log(ifelse(layout$link == "log", 1e3, 100))  # of turns a ratio
-  lower <- ifelse(alone, start - far, spread + log(1e-6))
-  upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread))
+  share <- layout$part == "kernel" & layout$link == "logit"
+  far <- log(ifelse(layout$link == "log" | share, 1e3, 100))  # of turns a ratio
+  size <- ifelse(layout$part == "variance", log(process_spread(model, 1)), 0)
+  lower <- ifelse(alone, start - far, spread + log(1e-6) + size)
+  upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread) + size)
   scales <- which(is_one_of(layout$name, "scale"))
   apart <- rep(NA, nrow(layout))  # scales as long as the shortest distance
   if (length(scales)) {
@@ -250,7 +252,7 @@ profiled.gp_gaussian <- function(model, point, ratio, bounds) {
   v <- which(layout$part == "variance")
   g <- which(layout$part == "nugget")
   spread <- spread_of(model)
-  if (length(v)) point[v] <- log(spread)
+  if (length(v)) point[v] <- log(process_spread(model, spread))
   if (length(g)) point[g] <- log(ratio * if (length(v)) spread else model$values$variance)
   variances <- which(layout$part == "groups" & layout$link == "log")
   all <- sum(layout$part == "groups") == length(model$values$groups)

@@ -287,7 +287,7 @@ laplace_score <- function(layout, at, slopes) {
 # Starts from a ratio of the variance to the response's spread.
 #' @export
 profiled.gp_family <- function(model, point, ratio, bounds) {
-  point[model$layout$part == "variance"] <- log(spread_of(model)) + log(ratio)
+  point[model$layout$part == "variance"] <- log(process_spread(model)) + log(ratio)
   gp_state(model, within_bounds(point, model, bounds))[c("theta", "value")]
 }
 

@@ -26,14 +26,14 @@ gp_model <- function(inputs, y, trend, settings, weights) {
     alone <- replace(model, "groups", list(NULL))
     gp_weights(model, gp_system(alone, list(variance = 0, nugget = 1)))$form / gp_rows(model)
   }
-  model$values <- list(variance = settings$variance %or% spread, kernel = numbers$values,
+  model$values <- list(variance = settings$variance %or% process_spread(model, spread), kernel = numbers$values,
                        nugget = settings$nugget %or% if (none) max(linear(), 1e-300) else spread / 10)
   if (length(model$groups)) {
     model$values$groups <- stats::setNames(group_start(model$groups, model$z, spread / 5), group_labels(model$groups))
   }
   free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free, if (length(model$groups)) "groups",
             if (is.null(settings$nugget)) "nugget")
-  model$layout <- gp_layout(model$values, free, term_labels(inputs))
+  model$layout <- with_share_links(gp_layout(model$values, free, term_labels(inputs)), settings$kernel)
   model
 }
 
@@ -56,11 +56,11 @@ gp_start_numbers <- function(settings, model, spread) {
   free <- setdiff(free, fixed)
   if (parts$ard && "scale" %in% free && length(values$scale) == 1) values$scale <- rep(values$scale, max(model$term))
   for (name in names(values)[vapply(values, is.null, NA)]) {
-    values[[name]] <- if (is_one_of(name, "variance")) spread / 2
-    else if (!is_one_of(name, "scale")) 1
+    values[[name]] <- if (is_one_of(name, "variance")) process_spread(model, spread, name) / 2
+    else if (!is_one_of(name, "scale")) 1 - is_share(name, parts) / 2
     else if (is.null(parts$op) && parts$ard) {
       vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
-    } else start_scale(kernel_points(part_of_parameter(parts, name), model$x))
+    } else start_scale(points_of_scale(parts, name, model$x))
   }
   turned_numbers(list(values = values, free = free), parts)
 }
@@ -120,7 +120,7 @@ ends_of_scales <- function(model, rows, spans) {
     return(list(apart = own * shortest_distance(t(t(model$x) / spans)), far = 100 * own))
   }
   ends <- vapply(unique(rows$name), function(name) {
-    x <- if (is.null(parts$op)) model$x else kernel_points(part_of_parameter(parts, name), model$x)
+    x <- points_of_scale(parts, name, model$x)
     diagonal <- sqrt(sum(spans_of(x)^2))
     c(shortest_distance(x), 10 * if (diagonal > 0) diagonal else 1)
   }, c(0, 0))
@@ -163,6 +163,13 @@ check_gp_data <- function(model, settings, inputs) {
 spread_of <- function(model) {
   left <- model$y - model$Q %*% crossprod(model$Q, model$y)
   sum(left^2) / max(1, length(left) - ncol(model$Q))
+}
+
+# The spread of the response as a variance of the model's kernel, or of its part that has a parameter.
+process_spread <- function(model, spread = spread_of(model), name = NULL) {
+  parts <- kernel_parts(model$kernel)
+  size <- kernel_size(if (is.null(name)) parts else part_of_parameter(parts, name), model$x)
+  if (size > 0) spread / size else spread
 }
 
 # Rows that leave no degree of freedom beside what is estimated.

@@ -60,7 +60,8 @@ gp_slopes <- function(model, values) {
     columns <- column_of_parameter(model, name, length(values$kernel[[name]]))
     lapply(index, function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
   })
-  of_logs <- ifelse(layout$name[mine] %in% turning, 1, gp_estimates(values, layout)[mine])
+  at <- gp_estimates(values, layout)[mine]
+  of_logs <- ifelse(layout$name[mine] %in% turning, 1, ifelse(layout$link[mine] == "logit", at * (1 - at), at))
   list(of = do.call(c, of), by = values$variance * of_logs)
 }
 
@@ -95,7 +96,7 @@ out_of_link <- function(theta, layout) by_link(theta, layout$link, list(log = ex
 
 by_link <- function(x, link, of) {
   for (name in names(of)) {
-    mine <- which(link == name)
+    mine <- which(rep_len(link, length(x)) == name)
     x[mine] <- of[[name]](x[mine])
   }
   x

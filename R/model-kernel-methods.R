@@ -9,9 +9,12 @@ coef.kernel_spec <- function(object, which = c("all", "free"), unconstrained = F
   which <- match.arg(which)
   parameters <- if (which == "free" || unconstrained) parts$parameters[parts$free] else parts$parameters
   out <- unlist(lapply(parameters, function(value) if (is.null(value)) NA_real_ else value))
-  if (!unconstrained) return(out)
-  positive <- !is_angle(names(out), parts)
-  replace(out, positive, log(out[positive]))
+  if (unconstrained) in_link(out, list(link = parameter_links(names(out), parts))) else out
+}
+
+# Returns the links of a kernel's parameters: of angles none, of shares, between 0 and 1, the logit.
+parameter_links <- function(names, parts) {
+  ifelse(is_angle(names, parts), "identity", ifelse(is_share(names, parts), "logit", "log"))
 }
 
 #' @rdname kernel_spec
@@ -39,10 +42,11 @@ constrained <- function(parts, unconstrained) {
           paste0("`", parts$free, "`", collapse = ", "))
   }
   ends <- cumsum(sizes)
+  links <- parameter_links(parts$free, parts)
   for (k in seq_along(sizes)) {
     at <- seq_len(sizes[k]) + ends[k] - sizes[k]
     number <- unname(unconstrained[at])
-    parameters[[parts$free[k]]] <- if (is_angle(parts$free[k], parts)) number else exp(number)
+    parameters[[parts$free[k]]] <- switch(links[k], log = exp(number), logit = 1 / (1 + exp(-number)), number)
   }
   parameters
 }

@@ -44,16 +44,36 @@
 #' instead of `*` it is the sum kernel, and the sum of both is the product-sum kernel. One distance of all inputs, with
 #' a scale for each (`ard = TRUE`), is the metric model.
 #'
+#' `times` names inputs that multiply the kernel: with `times = "depth"` it is w_i w_j k(x_i, x_j), where w is the
+#' depth. In [gp_fit()] this is a coefficient of `depth` that varies in space, f(x) w, and `variance` is that of the
+#' coefficient. Without `of`, the kernel k depends on all inputs that are not in `times`. These inputs are numbers,
+#' stand on the right side of the formula, and are not standardised.
+#'
 #' If the data are points of the sf package, the formula of [gp_fit()] and [kernel_ridge()] may name their geometry, or
 #' have 1 on its right side, which stands for the geometry. For longitudes and latitudes `metric` is then `"chordal"`,
 #' with a message. If the formula does not name the geometry, the model uses the variables alone, again with a message:
 #' covariates belong in the `trend`.
 #'
+#' @section Groups:
+#' `"same"` is 1 if two rows agree in all inputs of the kernel, and otherwise 0. Inputs may be factors, texts or
+#' numbers; the kernel has no scale. `kernel_spec("same", of = "subject")` is a random intercept of each subject, and
+#' `kernel_spec("matern12", of = "day") * kernel_spec("same", of = "subject")` is a process for each subject,
+#' independent of the others. In [gp_fit()] intercepts beside such a process belong in the trend, as `(1 | subject)`.
+#'
+#' @section Space and time:
+#' `"gneiting"` is a Matern kernel of places whose scale grows with the lag in time (Gneiting, 2002), so that it is not
+#' separable. The last of its inputs, in the order of `of`, is time; `nu` is 1/2 (the default), 3/2 or 5/2. The
+#' parameters of time are given as `time = list(scale = , alpha = , beta = )` and named `time.scale`, `alpha` (above 0,
+#' at most 1) and `beta` (from 0 to 1). With `beta = 0` the kernel is separable, a product of a kernel of places and a
+#' kernel of time. [gp_fit()] estimates those without a value, `alpha` and `beta` on the logit scale; other models need
+#' numbers for `alpha` and `beta`. For times of class `Date` or `POSIXct` in a formula, `time.scale` is in days. See
+#' [ready-kernels].
+#'
 #' @param kernel a name: `"gaussian"`, `"matern"` (its smoothness `nu` is a number, or is estimated by [gp_fit()] if it
 #'   is not given), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`, `"cauchy"`,
 #'   `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
-#'   `"thin_plate"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale` and of any other
-#'   parameters, that returns a lazy tensor, such as [kernel_cauchy()]
+#'   `"thin_plate"`, `"same"`, `"gneiting"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale`
+#'   and of any other parameters, that returns a lazy tensor, such as [kernel_cauchy()]
 #' @param scale the length-scale: a number, or one per component; `NULL`, the default, leaves it to the model or test
 #' @param ... other parameters of the kernel, by name
 #' @param variance a number that multiplies the kernel, 1 by default; `NULL` to estimate it
@@ -65,12 +85,18 @@
 #'   see below, both in the unit of `radius`: kilometres, as in [knn()]
 #' @param radius the radius of the sphere, by default that of the earth in kilometres
 #' @param of names of the inputs on which the kernel depends; `NULL`, the default, for all inputs
+#' @param times names of inputs by which the kernel is multiplied, see below; `NULL`, the default, for none
 #' @param object,x for methods: a kernel
 #' @param which parameters that `coef()` returns: `"all"`, or only the `"free"` parameters, which are estimated
-#' @param unconstrained for `coef()`: return the logarithms of the free parameters? For `update()`: these logarithms, as
-#'   one vector
+#' @param unconstrained for `coef()`: return the logarithms of the free parameters (logits of those between 0 and 1)?
+#'   For `update()`: these numbers, as one vector
 #' @return A function of class `kernel_spec`, of `x`, `y` and, by name, parameters that replace its own.
+#' @references Gneiting, T. (2002) Nonseparable, stationary covariance functions for space-time data. Journal of the
+#'   American Statistical Association 97, 590-600.
 #' @seealso [ready-kernels] for the formulas, [median_scale()]
+#' @concept random intercept, grouped process
+#' @concept spatially varying coefficient
+#' @concept space-time covariance
 #' @concept covariance function
 #' @concept length-scale hyperparameter
 #' @concept automatic relevance determination
@@ -93,9 +119,15 @@
 #' # degrees, by distances in kilometres
 #' places <- cbind(c(0, 5, 10), c(50, 50, 50))
 #' as.matrix(kernel_spec("matern32", scale = 500, metric = "chordal")(places))
+#' # a process of its own for each tree
+#' each <- kernel_spec("matern32", of = "age") * kernel_spec("same", of = "Tree")
+#' gp_fit(circumference ~ age + Tree, Orange, trend = ~ age, kernel = each)
+#' # a coefficient of the magnitude that varies in space, and a kernel of space and time
+#' kernel_spec("matern32", of = c("long", "lat"), times = "mag")
+#' kernel_spec("gneiting", scale = 2, time = list(scale = 3, alpha = 0.8), of = c("long", "lat", "day"))
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
                         estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
-                        of = NULL) {
+                        of = NULL, times = NULL) {
   if (is_kernel(kernel)) return(kernel)
   check_flag(ard, "ard")
   given <- list(...)
@@ -103,26 +135,33 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
     kernel <- matern_name(given$nu)
     if (kernel != "matern") given$nu <- NULL
   }
+  if (identical(kernel, "gneiting") && "nu" %in% names(given)) {
+    kernel <- gneiting_name(given$nu)
+    given$nu <- NULL
+  }
   if (is.function(kernel)) known <- own_kernel(kernel, as_typed(substitute(kernel), parent.frame()))
   else {
     name <- one_of(kernel, c(names(kernel_rows), names(kernel_aliases)), "kernel")
     if (name %in% names(kernel_aliases)) name <- kernel_aliases[[name]]
     row <- kernel_rows[[name]]
-    known <- list(name = name, title = row$title, more = row$more %or% list(), scaled = TRUE)
+    known <- list(name = name, title = row$title, more = row$more %or% list(), scaled = row$scaled %or% TRUE)
   }
+  if (has_time(known)) given <- with_time(given, ard)
   axes <- aniso_parameters(aniso, known, ard, if (!missing(metric)) metric)
-  check_parameter_names(names(given) %or% rep("", length(given)), c(names(known$more), "scale", "variance"),
-                        known$title)
+  check_parameter_names(c(names(given) %or% rep("", length(given)), if (!known$scaled && !is.null(scale)) "scale"),
+                        c(names(known$more), if (known$scaled) "scale", "variance"), known$title)
   parameters <- c(if (known$scaled) list(scale = scale), axes, known$more, list(variance = variance))
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
+  free <- free_parameters(parameters, if (!missing(estimate)) estimate)
+  if (has_time(known)) row$check(parameters$alpha, parameters$beta, free)
+  metric <- if (!missing(metric)) metric else if (!is.null(axes) || has_time(known)) "euclidean"
   new_kernel(c(known[c("name", "title", "fun")],
-               list(parameters = parameters, free = free_parameters(parameters, if (!missing(estimate)) estimate),
-                    ard = ard, aniso = !is.null(axes)),
-               kernel_places(known, if (!missing(metric)) metric else if (!is.null(axes)) "euclidean", radius, of)))
+               list(parameters = parameters, free = free, ard = ard, aniso = !is.null(axes)),
+               kernel_places(known, metric, radius, of, times)))
 }
 
-kernel_aliases <- c(exponential = "matern12", laplacian = "matern12")
+kernel_aliases <- c(exponential = "matern12", laplacian = "matern12", gneiting = "gneiting12")
 
 # Returns the user's text for an argument that functions have handed on, from `frame`, under names of their own.
 as_typed <- function(expression, frame) {
@@ -161,7 +200,7 @@ check_parameter <- function(value, name) {
   if (is.null(value) || is_lazy(value)) return(invisible())
   if (!is.numeric(value) || !length(value)) abort("input", "`", name, "` must be numbers, not ", describe(value))
   if (!all(is.finite(value))) abort("value", "`", name, "` must be finite, not ", format(value[!is.finite(value)][1]))
-  if (name %in% c("scale", "variance") && any(value <= 0)) {
+  if (name %in% c("scale", "time.scale", "variance") && any(value <= 0)) {
     abort("value", "`", name, "` must be positive, not ", format(value[value <= 0][1]))
   }
 }
@@ -205,8 +244,11 @@ kernel_value <- function(parts, x, y, given) {
   if (length(waiting)) {
     abort("no_data", "`", waiting[1], "` of the kernel has no number yet; update(k, ", waiting[1], " = ) sets one")
   }
-  if (!is.null(y)) y <- kernel_points(parts, y)
-  x <- kernel_points(parts, x)
+  factors <- kernel_factors(parts, x, y)
+  if (has_time(parts)) parameters$time.scale <- parameters$time.scale * time_unit(parts, x)
+  first <- x
+  x <- kernel_points(parts, x, y)
+  if (!is.null(y)) y <- kernel_points(parts, y, first)
   if (any(parts$levels)) {
     x <- with_whole_levels(x, parts$levels)
     if (!is.null(y)) y <- with_whole_levels(y, parts$levels)
@@ -218,7 +260,7 @@ kernel_value <- function(parts, x, y, given) {
            else if (is.null(parts$fun)) do.call(ready_kernel, c(list(parts$name, x, y), others))
            else own_value(parts$fun, x, y, others)
   if (!is_lazy(value)) abort("input", parts$title, " must give a lazy tensor, not ", describe(value))
-  times_variance(value)
+  times_variance(if (is.null(factors)) value else value * factors)
 }
 
 # Levels of factors have columns of 1 / sqrt(2), for distances. An inner product of a level with itself is to be 1.
@@ -273,7 +315,7 @@ check_span <- function(x, most) {
 ignores_place <- function(k) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) return(parts$op == "+" && all(vapply(parts$of, ignores_place, NA)))
-  is.null(parts$fun) && parts$name != "polynomial" && !is_spherical(parts)
+  is.null(parts$fun) && parts$name != "polynomial" && !is_spherical(parts) && is.null(parts$times)
 }
 
 # One scale for each term of the points becomes one for each of its columns.

@@ -4,52 +4,68 @@
 
 place_metrics <- c("euclidean", "chordal", "haversine")
 
-# Checks the places of a kernel: `metric` or NULL, `radius`, and `terms`, the names of its inputs or NULL for all.
-kernel_places <- function(known, metric, radius, of) {
+# Checks the places of a kernel: `metric` or NULL, `radius`, `terms`, the names of its inputs or NULL for all, and
+# `times`, the names of the inputs by which it is multiplied.
+kernel_places <- function(known, metric, radius, of, times) {
   if (!is.null(metric)) metric <- choice_of(metric[1], place_metrics, "metric")
   radius <- positive_number(radius, "radius")
-  if (!is.null(of) && !(is.character(of) && length(of) && !anyNA(of) && !anyDuplicated(of))) {
-    abort("input", "`of` must be names of inputs, each once, not ", describe(of))
-  }
+  check_inputs_named(of, "of")
+  check_inputs_named(times, "times")
   row <- if (is.null(known$fun)) kernel_rows[[known$name]]
   spherical <- !is.null(metric) && metric != "euclidean"
-  if (spherical && is.null(known$fun) && is.null(row$of_square)) {
+  if (spherical && is.null(known$fun) && is.null(row$of_square) && !has_time(known)) {
     abort("unsupported", "`metric` is for kernels of a distance, and ", known$title, " is none")
   }
   if (identical(metric, "haversine") && known$name != "matern12") {
     abort("unsupported", known$title, " by great circles (\"haversine\") is not positive definite, \"matern12\" is; ",
           "metric = \"chordal\" is for all kernels")
   }
-  list(metric = metric, radius = radius, terms = of)
+  list(metric = metric, radius = radius, terms = of, times = times)
+}
+
+check_inputs_named <- function(names, argument) {
+  if (is.null(names) || is.character(names) && length(names) && !anyNA(names) && !anyDuplicated(names)) return()
+  abort("input", "`", argument, "` must be names of inputs, each once, not ", describe(names))
 }
 
 is_spherical <- function(parts) !is.null(parts$metric) && parts$metric != "euclidean"
 
 # The points that a kernel is of, among all: by name, by number among model points, which have no names, and on the
 # sphere.
-kernel_points <- function(parts, x) {
+kernel_points <- function(parts, x, beside = NULL) {
   named <- !is_lazy(x) && !is.null(parts$terms) && all(parts$terms %in% colnames(x))
   wide <- !is.null(parts$columns) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$columns)
   if (wide && !named) {
     columns <- parts$columns
-    if (is_lazy(x)) return(if (width(x) == length(columns)) x else x[, , columns])
+    if (is_lazy(x)) return(if (width(x) == length(columns) && !has_time(parts)) x else x[, , columns])
     term <- attr(x, "term")[columns]
     x <- as.matrix(x)[, columns, drop = FALSE]
     return(if (length(term)) structure(x, term = match(term, unique(term))) else x)
   }
   if (!is.null(parts$terms)) {
     if (is_lazy(x)) abort("input", "`of` of a kernel names columns, and lazy points have none: give the data")
-    x <- as_inputs(x, "x")
-    x <- x[, known_inputs(parts$terms, colnames(x)), drop = FALSE]
+    if (is.data.frame(x)) x <- named_points(parts$terms, x, beside)
+    else x <- as_inputs(x, "x")[, known_inputs(parts$terms, colnames(x)), drop = FALSE]
   }
-  if (!is_spherical(parts) || is_lazy(x) && width(x) == 3) return(x)
-  structure(on_sphere(x, parts$radius), term = if (!is_lazy(x)) c(1L, 1L, 1L))
+  if (!is_spherical(parts) || is_lazy(x) && width(x) == 3 + has_time(parts)) return(x)
+  if (!has_time(parts)) return(structure(on_sphere(x, parts$radius), term = if (!is_lazy(x)) c(1L, 1L, 1L)))
+  if (is_lazy(x)) c(on_sphere(x[, , 1:2], parts$radius), x[, , 3])
+  else cbind(on_sphere(x[, -ncol(x), drop = FALSE], parts$radius), x[, ncol(x)])
 }
 
-known_inputs <- function(wanted, known) {
+# Returns some variables of a data frame as points, by the levels of this and of the data frame `beside`.
+named_points <- function(names, x, beside, argument = "of") {
+  x <- as.data.frame(x)[known_inputs(names, names(x), argument)]
+  levels <- levels_of(x)
+  if (is.data.frame(beside)) levels <- Map(function(a, b) sort(union(a, b)), levels, levels_of(beside)[names(levels)])
+  as_inputs(x, "x", levels)
+}
+
+known_inputs <- function(wanted, known, argument = "of") {
   unknown <- setdiff(wanted, known)
   if (length(unknown)) {
-    abort("input", "a kernel is `of` the input `", unknown[1], "`, which is not there", near_hint(unknown[1], known))
+    abort("input", "a kernel is `", argument, "` the input `", unknown[1], "`, which is not there",
+          near_hint(unknown[1], known, paste0(there_are(known), ": inputs stand on the right side of a formula")))
   }
   match(wanted, known)
 }
@@ -68,6 +84,7 @@ great_circle_value <- function(x, y, scale, radius) {
 
 places_text <- function(parts) {
   paste0(if (!is.null(parts$terms)) paste0(", of ", paste(parts$terms, collapse = " and ")),
+         if (!is.null(parts$times)) paste0(", times ", paste(parts$times, collapse = " and ")),
          if (is_spherical(parts)) {
            paste0(if (parts$metric == "chordal") ", by chords" else ", by great circles", " of a sphere of radius ",
                   format(parts$radius, digits = 8))
@@ -76,7 +93,7 @@ places_text <- function(parts) {
 
 # The part of a sum or product that has a parameter.
 part_of_parameter <- function(parts, name) {
-  if (is.null(parts$op)) return(parts)
+  if (is.null(parts$op) || name == "variance") return(parts)
   side <- if (name %in% names(parts$keys[[1]])) 1 else 2
   part_of_parameter(kernel_parts(parts$of[[side]]), parts$keys[[side]][[name]])
 }
@@ -91,23 +108,25 @@ placed_inputs <- function(kernel, inputs) {
   if (!isTRUE(places$name %in% term_labels(inputs))) places <- NULL  # y ~ . - geometry
   if (isTRUE(places$longlat)) kernel <- with_chords(kernel, places$name)
   parts <- leaf_parts(kernel)
-  if (is.null(places) && all(vapply(parts, function(p) is.null(p$metric) && is.null(p$terms), NA))) {
+  if (is.null(places) && all(vapply(parts, function(p) is.null(c(p$metric, p$terms, p$times)), NA))) {
     return(list(kernel = kernel, inputs = inputs))
   }
   of <- attr(inputs$x, "term")
   names <- term_labels(inputs)
   taken <- lapply(parts, columns_of_part, of, names)
-  absent <- setdiff(seq_along(of), unlist(taken))
+  factors <- unlist(lapply(parts, function(part) factor_columns(part$times, of, names, inputs)))
+  absent <- setdiff(seq_along(of), c(unlist(taken), factors))
   if (length(absent)) abort("input", "no kernel is `of` the input `", names[of[absent[1]]], "`")
   geometry <- which(of == match(places$name, names, 0L))
   pair <- sphere_columns(parts, taken, places, geometry, names[of])
-  for (k in seq_along(parts)) if (!isTRUE(parts[[k]]$ard)) tell_of_mixture(unique(names[of[taken[[k]]]]), places)
+  one_scale <- !vapply(parts, function(part) isTRUE(part$ard) || has_time(part), NA)
+  for (k in which(one_scale)) tell_of_mixture(unique(names[of[taken[[k]]]]), places)
   rest <- lapply(seq_along(parts), function(k) if (is_spherical(parts[[k]])) setdiff(taken[[k]], pair) else taken[[k]])
-  rest <- sort(unique(unlist(rest)))
+  rest <- sort(unique(c(unlist(rest), factors)))
   metric <- unlist(taken[!vapply(lapply(parts, `[[`, "metric"), is.null, NA)])
   sphere <- length(pair) > 0
   rule <- list(pair = pair, rest = rest, radius = if (sphere) Find(is_spherical, parts)$radius,
-               fixed = c(logical(3 * sphere) | sphere, rest %in% c(metric, geometry)))
+               fixed = c(logical(3 * sphere) | sphere, rest %in% c(metric, geometry, factors)))
   term <- c(rep(0L, 3 * sphere), of[rest])
   labels <- c(if (sphere) paste(unique(names[of[pair]]), collapse = ":"), names[unique(of[rest])])
   inputs$x <- structure(model_points(rule, inputs$x), term = match(term, unique(term)))
@@ -116,7 +135,8 @@ placed_inputs <- function(kernel, inputs) {
     at <- columns_of_part(part, of, names)
     own <- is_spherical(part)
     part$columns <- c(if (own) 1:3, 3L * sphere + match(if (own) setdiff(at, pair) else at, rest))
-    part
+    if (!is.null(part$times)) part$factors <- 3L * sphere + match(factor_columns(part$times, of, names, inputs), rest)
+    with_time_unit(part, at, of, names, inputs)
   }
   list(kernel = map_leaves(kernel, columns), inputs = inputs, rule = rule)
 }
@@ -164,7 +184,8 @@ map_leaves <- function(kernel, change) {
 }
 
 columns_of_part <- function(part, of, names) {
-  terms <- if (is.null(part$terms)) seq_along(names) else known_inputs(part$terms, names)
+  terms <- if (is.null(part$terms)) setdiff(seq_along(names), match(part$times, names))
+           else known_inputs(part$terms, names)
   unlist(lapply(terms, function(one) which(of == one)))
 }
 
@@ -176,8 +197,9 @@ sphere_columns <- function(parts, taken, places, geometry, names) {
     abort("input", "the places are in the projected coordinates of ", crs_text(places$crs), ", and metric = \"",
           Find(is_spherical, parts)$metric, "\" is of longitudes and latitudes")
   }
-  pairs <- lapply(taken[spherical], function(at) {
-    own <- if (length(geometry)) intersect(at, geometry) else at
+  pairs <- lapply(which(spherical), function(k) {
+    at <- taken[[k]]
+    own <- if (length(geometry)) intersect(at, geometry) else if (has_time(parts[[k]])) at[-length(at)] else at
     if (length(own) != 2) refuse_sphere(length(own))
     own
   })
@@ -193,7 +215,7 @@ sphere_columns <- function(parts, taken, places, geometry, names) {
 refuse_chord_beside <- function(parts, taken, pairs, names) {
   for (k in seq_along(parts)) {
     beside <- setdiff(taken[[k]], pairs[[k]])
-    if (!length(beside) || isTRUE(parts[[k]]$ard)) next
+    if (!length(beside) || isTRUE(parts[[k]]$ard) || has_time(parts[[k]])) next
     place <- unique(names[pairs[[k]]])
     abort("shape", "one scale would be of `", place[1], "` in kilometres and of `", names[beside[1]], "`, too: ",
           "kernel_spec(of = \"", place[1], "\") * kernel_spec(of = \"", names[beside[1]], "\") has one for each, ",
@@ -314,7 +336,8 @@ crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input 
 with_chords <- function(kernel, name) {
   changed <- NULL
   out <- map_leaves(kernel, function(part) {
-    if (!is.null(part$metric) && !is_aniso(part) || !is.null(part$terms) && !name %in% part$terms) return(part)
+    free <- is.null(part$metric) || is_aniso(part) || has_time(part)
+    if (!free || !is.null(part$terms) && !name %in% part$terms) return(part)
     if (is_aniso(part)) {
       abort("unsupported", "`aniso` turns axes of a plane, and the places are longitudes and latitudes; ",
             "sf::st_transform() projects them")

@@ -115,7 +115,7 @@ profile_of <- function(fit, label, top, maxpts, strict) {
   table <- rbind(lower[rev(seq_len(nrow(lower))), , drop = FALSE], c(0, 0, held$estimates), sides[[2]]$table)
   out <- data.frame(z = table[, "z"])
   out$par.vals <- table[, -(1:2), drop = FALSE]
-  structure(out, bounded = c(sides[[1]]$bounded, sides[[2]]$bounded), se = max(table[, "se"]), log = held$log)
+  structure(out, bounded = c(sides[[1]]$bounded, sides[[2]]$bounded), se = max(table[, "se"]), link = held$link)
 }
 
 # Describes the held parameter: its estimate where it moves, a standard error, bounds, and at(value), the state there.
@@ -130,7 +130,7 @@ held_parameter <- function(fit, label) {
   se <- if (inner) sqrt(layout_covariances(fit)[k, k]) else sqrt(fit$vcov[k, k])
   estimate <- if (inner) theta[[k]] else beta[[k]]
   base <- likelihood_by_probes(model, fit$kept$preconditioner$P)
-  list(label = label, log = inner && model$layout$link[k] == "log", estimate = estimate,
+  list(label = label, link = if (inner) model$layout$link[k] else "identity", estimate = estimate,
        se = if (is.na(se)) 1 else se, base = base,
        ends = if (inner) c(lower_bounds(theta, model, bounds)[k], bounds$upper[k]) else c(-Inf, Inf),
        estimates = c(covariance, if (fit$method == "ML") beta),
@@ -168,7 +168,7 @@ profile_state <- function(held, side, value, near, strict) {
   fall <- mean(falls)
   se <- if (length(falls) > 1) stats::sd(falls) / sqrt(length(falls)) else 0
   if (strict && fall < -max(1e-4, 3 * se)) {
-    return(list(better = list(at = if (held$log) exp(value) else value, start = near$start)))
+    return(list(better = list(at = out_of_link(value, held), start = near$start)))
   }
   z <- side * sqrt(2 * max(fall, 0))
   list(value = value, z = z, near = near, row = c(z, se, near$estimates[names(held$estimates)]))
@@ -255,21 +255,21 @@ confint.profile.gp_fit <- function(object, parm = names(object), level = 0.95, .
 
 # Finds where a monotone spline through the roots passes the quantiles; beyond a bound 0, or infinite.
 profile_ends <- function(table, name, quantiles) {
-  log <- attr(table, "log")
+  link <- attr(table, "link")
   value <- table$par.vals[, name]
   curve <- root_curve(table, name)
   range <- range(table$z)
   found <- curve(pmin(pmax(quantiles, range[1]), range[2]))
-  if (log) found <- exp(found)
+  found <- out_of_link(found, list(link = link))
   beyond <- c(quantiles[1] < range[1], quantiles[2] > range[2])
-  open <- if (log) c(0, Inf) else c(-Inf, Inf)
+  open <- out_of_link(c(-Inf, Inf), list(link = link))
   ifelse(beyond, ifelse(attr(table, "bounded"), open, NA), found)
 }
 
 # The parameter, on the scale where it moves, as a function of the root.
 root_curve <- function(table, name) {
   value <- table$par.vals[, name]
-  if (attr(table, "log")) value <- log(value)
+  value <- in_link(value, attributes(table)["link"])
   kept <- !duplicated(table$z)
   z <- table$z[kept]
   if (length(z) < 2) return(function(at) rep(value[1], length(at)))
@@ -284,8 +284,9 @@ print.profile.gp_fit <- function(x, digits = 4, ...) {
       sep = "")
   ends <- confint(x)
   print(ends, digits = digits)
-  open <- rownames(ends)[ends[, 1] == 0 & vapply(x, attr, NA, "log") | is.infinite(ends[, 2])]
-  if (length(open)) cat("Still open at a bound, so that they end at 0 or Inf: ", toString(open), "\n", sep = "")
+  open <- vapply(x, function(table) out_of_link(c(-Inf, Inf), attributes(table)["link"]), c(0, 0))
+  open <- rownames(ends)[ends[, 1] == open[1, ] & open[1, ] == 0 | ends[, 2] == open[2, ]]
+  if (length(open)) cat("Still open at a bound, and end with their range: ", toString(open), "\n", sep = "")
   invisible(x)
 }
 
@@ -311,11 +312,11 @@ plot_data.profile.gp_fit <- function(object, which = names(object)[1], ...) {
   table <- object[[which]]
   z <- seq(min(table$z), max(table$z), length.out = 200)
   at <- root_curve(table, which)(z)
-  log <- attr(table, "log")
+  link <- attr(table, "link")
   picture(which, "signed root", points = data.frame(x = table$par.vals[, which], y = table$z),
-          curve = data.frame(x = if (log) exp(at) else at, y = z),
+          curve = data.frame(x = out_of_link(at, list(link = link)), y = z),
           across = data.frame(y = stats::qnorm(c(0.025, 0.975))),
-          upright = data.frame(x = table$par.vals[table$z == 0, which][1]), log = if (log) "x" else "")
+          upright = data.frame(x = table$par.vals[table$z == 0, which][1]), log = if (link == "log") "x" else "")
 }
 
 #' @rdname tidy-fits

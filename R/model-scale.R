@@ -69,9 +69,9 @@ some_points <- function(x, most) {
 #' @export
 maxvar_scale <- function(x, kernel = "gaussian") {
   x <- complete_points(x, "x")
-  k <- kernel_spec(kernel)
+  k <- with_time_scale(kernel_spec(kernel), x)
   n <- nrow(x)
-  about <- median_scale(kernel_points(kernel_parts(k), x))
+  about <- median_scale(points_of_scale(kernel_parts(k), "scale", x))
   negative_variance <- function(log_scale) {
     K <- k(x, scale = exp(log_scale))
     own <- as.vector(diag(K))
@@ -89,11 +89,12 @@ with_scale <- function(k, x) {
     waiting <- vapply(parts$parameters, is.null, NA)
     open <- grep("scale", names(parts$parameters)[waiting], value = TRUE)
     if (!length(open)) return(k)
-    each <- lapply(open, function(name) median_scale(kernel_points(part_of_parameter(parts, name), x)))
+    each <- lapply(open, function(name) median_scale(points_of_scale(parts, name, x)))
     return(do.call(update, c(list(k), stats::setNames(each, open))))
   }
-  x <- kernel_points(parts, x)
+  k <- with_time_scale(k, x)
   if (!is.null(parts$parameters$scale) || !"scale" %in% names(parts$parameters)) return(k)
+  x <- points_of_scale(parts, "scale", x)
   term <- attr(x, "term") %or% seq_len(ncol(x))
   if (!parts$ard) return(update(k, scale = median_scale(x)))
   update(k, scale = vapply(seq_len(max(term)), function(one) median_scale(x[, term == one, drop = FALSE]), 0))

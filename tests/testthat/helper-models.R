@@ -6,6 +6,20 @@ dense_distance <- function(x, y = x) {
   y <- as.matrix(y)
   sqrt(Reduce(`+`, lapply(seq_len(ncol(x)), function(k) outer(x[, k], y[, k], "-")^2)))
 }
+# The kernel of Gneiting, pair by pair; the last column is time.
+dense_gneiting <- function(x, y = x, nu = 1 / 2, scale, time.scale, alpha, beta) {
+  last <- ncol(x)
+  matern <- function(u) {
+    exp(-u) * switch(format(nu), "0.5" = 1, "1.5" = 1 + u, "2.5" = 1 + u + u^2 / 3)
+  }
+  out <- matrix(0, nrow(x), nrow(y))
+  for (i in seq_len(nrow(x))) for (j in seq_len(nrow(y))) {
+    psi <- (abs(x[i, last] - y[j, last]) / time.scale)^(2 * alpha) + 1
+    h <- sqrt(sum((x[i, -last] - y[j, -last])^2))
+    out[i, j] <- matern(sqrt(2 * nu) * h / (scale * psi^(beta / 2))) / psi^max(1, (last - 1) / 2)
+  }
+  out
+}
 centred <- function(K) sweep(sweep(K, 1, rowMeans(K)), 2, colMeans(K)) + mean(K)
 
 # The statistic of groups by a kernel matrix, group by group.

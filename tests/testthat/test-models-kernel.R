@@ -18,8 +18,13 @@ test_that("a kernel by name has the values of its function, with every parameter
     periodic = list(kernel_periodic, scale = 0.7, period = 1.3),
     spherical = list(function(...) kernel_radial(..., profile = "spherical"), scale = 2),
     wendland2 = list(function(...) kernel_radial(..., profile = "wendland2"), scale = 2),
-    wendland4 = list(function(...) kernel_radial(..., profile = "wendland4"), scale = 2)
+    wendland4 = list(function(...) kernel_radial(..., profile = "wendland4"), scale = 2),
+    same = list(function(x, y) (dense_distance(x, y) == 0) + 0)
   )
+  nus <- c(gneiting = 1 / 2, gneiting12 = 1 / 2, gneiting32 = 3 / 2, gneiting52 = 5 / 2)
+  same[names(nus)] <- lapply(nus, function(nu) {
+    list(function(x, y, ...) dense_gneiting(x, y, nu, ...), scale = 0.7, time.scale = 0.4, alpha = 0.8, beta = 0.6)
+  })
   refused <- tryCatch(kernel_spec("none"), error = conditionMessage)
   known <- setdiff(gsub("\"", "", regmatches(refused, gregexpr("\"[a-z0-9_]+\"", refused))[[1]]), "none")
   expect_setequal(names(same), known)

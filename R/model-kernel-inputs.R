@@ -1,0 +1,117 @@
+# Inputs with a part of their own in a kernel: those that multiply it, and the one that is time.
+
+# --- inputs that multiply a kernel ------------------------------------------------------------------------------
+
+# Returns w_i w_j, by which `times` multiplies a kernel, or NULL.
+kernel_factors <- function(parts, x, y) {
+  if (is.null(parts$times)) return(NULL)
+  w <- factor_values(parts, x)
+  if (!is_lazy(w)) w <- Vi(w, name = "w")
+  if (is.null(y)) return(w * t(w))
+  v <- factor_values(parts, y)
+  w * (if (is_lazy(v)) v else Vj(v, name = "v"))
+}
+
+# Returns w_i, the product of the inputs in `times`: by number among model points, else by name.
+factor_values <- function(parts, x) {
+  wide <- !is.null(parts$factors) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$factors)
+  if (is_lazy(x)) {
+    if (!wide) abort("input", "`times` of a kernel names columns, and lazy points have none: give the data")
+    return(Reduce(`*`, lapply(parts$factors, function(k) x[, , k])))
+  }
+  x <- if (wide && !all(parts$times %in% colnames(x))) as.matrix(x)[, parts$factors, drop = FALSE]
+       else if (is.data.frame(x)) named_points(parts$times, x, NULL, "times")
+       else as_inputs(x, "x")[, known_inputs(parts$times, colnames(x), "times"), drop = FALSE]
+  if (ncol(x) == length(parts$times)) return(apply(x, 1, prod))
+  abort("input", "a kernel is `times` ", paste0("`", parts$times, "`", collapse = ", "), ", of which a row has ",
+        counted(ncol(x), "number"), ", as factors have: one number for each input is wanted")
+}
+
+# Returns the columns of the inputs in `times`, which are numbers.
+factor_columns <- function(times, of, names, inputs) {
+  for (one in known_inputs(times, names, "times")) check_number_input(one, of, names, inputs, "`times`")
+  columns_of_part(list(terms = times), of, names)[seq_along(times)]
+}
+
+check_number_input <- function(one, of, names, inputs, role) {
+  factor <- names[one] %in% names(inputs$xlevels)
+  if (!factor && sum(of == one) == 1) return(invisible())
+  abort("input", "the input `", names[one], "` is ", role, " in a kernel and must be one number in each row, not ",
+        if (factor) "a factor: as.numeric() or a dummy variable makes a number of it"
+        else counted(sum(of == one), "column"))
+}
+
+# Returns the mean of w_i^2, which is the size of a kernel's diagonal.
+kernel_size <- function(parts, x) {
+  if (is.null(parts$op)) return(if (is.null(parts$times)) 1 else mean(factor_values(parts, x)^2))
+  each <- vapply(parts$of, function(k) kernel_size(kernel_parts(k), x), 0)
+  if (parts$op == "*") prod(each) else max(each)
+}
+
+# --- time -------------------------------------------------------------------------------------------------------
+
+# Tells whether the last input of a kernel is time.
+has_time <- function(parts) is.null(parts$fun) && startsWith(parts$name, "gneiting")
+
+gneiting_name <- function(nu) {
+  if (is.numeric(nu) && length(nu) == 1 && nu %in% c(1 / 2, 3 / 2, 5 / 2)) return(paste0("gneiting", 2 * nu, "2"))
+  abort("value", "`nu` of the Gneiting kernel must be 1/2, 3/2 or 5/2, not ", format_value(nu))
+}
+
+# Gives the parameters in the list `time` their names in the kernel.
+with_time <- function(given, ard) {
+  if (ard) abort("unsupported", "the Gneiting kernel has one scale of places and one of time, and no others by `ard`")
+  time <- given$time
+  if (!"time" %in% names(given)) return(given)
+  if (!is.list(time) || length(time) && is.null(names(time))) {
+    abort("input", "`time` must be list(scale = , alpha = , beta = ), not ", describe(time))
+  }
+  names(time)[names(time) == "scale"] <- "time.scale"
+  c(given[names(given) != "time"], time)
+}
+
+# Tells which parameters are between 0 and 1.
+is_share <- function(names, parts) {
+  found <- grepl("(^|[.])(alpha|beta)(_[0-9]+)?$", names)
+  found[found] <- vapply(names[found], function(name) has_time(part_of_parameter(parts, name)), NA)
+  found
+}
+
+# Gives shares of a layout their link.
+with_share_links <- function(layout, kernel) {
+  layout$link[layout$part == "kernel" & is_share(layout$name, kernel_parts(kernel))] <- "logit"
+  layout
+}
+
+# Returns the unit of time in the numbers of the inputs: a day has 86 400 of the seconds that are those of POSIXct.
+time_unit <- function(parts, x) {
+  if (!is.null(parts$unit) || !is.data.frame(x)) return(parts$unit %or% 1)
+  name <- utils::tail(parts$terms %or% names(x), 1)
+  if (inherits(x[[name]], "POSIXct")) 86400 else 1
+}
+
+# Gives a kernel of time its unit. `at`: the columns that it takes.
+with_time_unit <- function(part, at, of, names, inputs) {
+  if (!has_time(part)) return(part)
+  if (length(at) < 2) abort("shape", "the Gneiting kernel is of places and of time, two inputs or more, not 1")
+  last <- of[at[length(at)]]
+  check_number_input(last, of, names, inputs, "time")
+  replace(part, "unit", time_unit(list(terms = names[last]), inputs$model))
+}
+
+# Returns a kernel of time with a scale of it, by the median lag if there is none.
+with_time_scale <- function(k, x) {
+  parts <- kernel_parts(k)
+  if (!is.null(parts$op) || !has_time(parts) || !is.null(parts$parameters$time.scale)) return(k)
+  update(k, time.scale = median_scale(points_of_scale(parts, "time.scale", x)))
+}
+
+# Returns the points whose distances a scale divides.
+points_of_scale <- function(parts, name, x) {
+  part <- part_of_parameter(parts, name)
+  x <- kernel_points(part, x)
+  if (!has_time(part)) return(x)
+  last <- ncol(x)
+  if (grepl("time[.]scale(_[0-9]+)?$", name)) x[, last, drop = FALSE] / time_unit(part, x)
+  else x[, -last, drop = FALSE]
+}
