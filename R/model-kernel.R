@@ -124,7 +124,8 @@
 #' gp_fit(circumference ~ age + Tree, Orange, trend = ~ age, kernel = each)
 #' # a coefficient of the magnitude that varies in space, and a kernel of space and time
 #' kernel_spec("matern32", of = c("long", "lat"), times = "mag")
-#' kernel_spec("gneiting", scale = 2, time = list(scale = 3, alpha = 0.8), of = c("long", "lat", "day"))
+#' kernel_spec("gneiting", scale = 2, time = list(scale = 3, alpha = 0.8),
+#'             of = c("long", "lat", "day"))
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
                         estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
                         of = NULL, times = NULL) {

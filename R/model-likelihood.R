@@ -93,23 +93,25 @@
 #' @export
 #' @examples
 #' # a response with a few wild values
-#' wild <- replace(quakes$depth[1:200] / 100, c(7, 50, 120), c(15, -3, 20))
-#' places <- cbind(quakes[1:200, c("long", "lat")], depth = wild)
-#' gp_fit(depth ~ long + lat, places, family = "student")
+#' wild <- replace(quakes$depth[1:100] / 100, c(7, 50, 90), c(15, -3, 20))
+#' places <- cbind(quakes[1:100, c("long", "lat")], depth = wild)
+#' k <- kernel_spec("matern32", scale = 4)
+#' gp_fit(depth ~ long + lat, places, family = gp_family("student", df = 4), kernel = k)
 #'
 #' # the same family, written by hand
-#' student <- gp_family(function(y, eta, sigma, df) dt((y - eta) / sigma, df, log = TRUE) - log(sigma),
-#'                      parameters = c(sigma = 1, df = 5), lower = c(df = 2.01))
-#' gp_fit(depth ~ long + lat, places, family = student)
+#' student <- gp_family(function(y, eta, sigma) dt((y - eta) / sigma, 4, log = TRUE) - log(sigma),
+#'                      parameters = c(sigma = 1), lower = c(sigma = 0.01))
+#' gp_fit(depth ~ long + lat, places, family = student, kernel = k)
 #'
 #' # ordered levels
-#' places$deep <- cut(quakes$depth[1:200], c(0, 100, 300, 700), c("shallow", "middle", "deep"), ordered_result = TRUE)
-#' levels <- gp_fit(deep ~ long + lat, places, family = "ordinal", kernel = kernel_spec("matern32", scale = 4))
+#' names <- c("shallow", "middle", "deep")
+#' places$deep <- cut(quakes$depth[1:100], c(0, 100, 300, 700), names, ordered_result = TRUE)
+#' levels <- gp_fit(deep ~ long + lat, places, family = "ordinal", kernel = k)
 #' predict(levels, places[1:3, ], type = "prob")
 #'
 #' # numbers above 6 were not measured
 #' places$high <- ifelse(wild > 6, Inf, wild)
-#' gp_fit(cbind(pmin(wild, 6), high) ~ long + lat, places, family = "tobit", kernel = "matern32")
+#' gp_fit(cbind(pmin(wild, 6), high) ~ long + lat, places, family = "tobit", kernel = k)
 gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, upper = NULL, start = NULL, mean = NULL,
                       draw = NULL, below = NULL, title = "user's") {
   fixed <- fixed_parameters(list(...))
