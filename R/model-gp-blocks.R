@@ -74,9 +74,10 @@ local_blocks <- function(object, nodes, F, offset, m) {
   own <- block_variances(object, nodes)
   rows <- split(seq_along(nodes$group), nodes$group)
   at <- if (!is.null(F)) new_regressors(model, F)
+  places <- model_places(model)
   found <- vapply(seq_along(rows), function(block) {
     S <- near[block, ]
-    x <- model_places(model)[S, , drop = FALSE]
+    x <- places[S, , drop = FALSE]
     A <- unname(as.matrix(gp_cross(object, x, x))) + diag(model$values$nugget / model$w[S], length(S))
     k <- unname(as.matrix(gp_cross(object, x, nodes$x[rows[[block]], , drop = FALSE]))) %*% nodes$weight[rows[[block]]]
     after_neighbours(A, as.vector(k), own[block], model$y[S], model$Q[S, , drop = FALSE], if (!is.null(F)) at[block, ])

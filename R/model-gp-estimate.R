@@ -113,7 +113,7 @@ rows_for_estimate <- function(x, most, seed, level = NULL) {
   order <- privately(seed, sample.int(n))
   levels <- if (!is.null(level)) split(order, factor(level[order], unique(level[order])))
   whole <- unlist(levels[cumsum(lengths(levels)) <= most / 2], use.names = FALSE)
-  order <- setdiff(order, whole)
+  if (length(whole)) order <- setdiff(order, whole)
   first <- order[seq_len(ceiling((most - length(whole)) / 2))]
   near <- as.vector(knn(x, x[first, , drop = FALSE], k = 2, exclude_self = FALSE)$nn.index)
   sort(utils::head(unique(c(whole, first, near, order)), most))

@@ -108,13 +108,14 @@ audited_neighbours <- function(object, given) {
 
 exact_at_some <- function(object) {
   model <- object$data
-  x <- some_places(model_places(model), object$control$seed %or% 1, ncol(model$x))
+  places <- model_places(model)
+  x <- some_places(places, object$control$seed %or% 1, ncol(model$x))
   begin_work("predict()", quicker = "method = \"local\"")
   on.exit(end_work("predict()"))
   step_work("predict()", paste("an audit of standard errors at", nrow(x), "places"))
   system <- kept_system(object)
   k <- vapply(seq_len(nrow(x)), function(row) {
-    as.vector(as.matrix(gp_cross(object, model_places(model), x[row, , drop = FALSE])))
+    as.vector(as.matrix(gp_cross(object, places, x[row, , drop = FALSE])))
   }, numeric(nrow(model$x)))
   solved <- solve(system, k, tol = tol_of_audit, start = local_weights(object, x, k))
   list(x = x, variance = diag(gp_cross(object, x, x)) - diag(solved_forms(system, k, solved)$value))
@@ -127,9 +128,10 @@ tol_of_audit <- 3e-5
 local_weights <- function(object, x, k) {
   model <- object$data
   near <- nearest_observations(object, x, min(60, nrow(k)))$nn.index
+  places <- model_places(model)
   for (place in seq_len(ncol(k))) {
     S <- near[place, ]
-    own <- model_places(model)[S, , drop = FALSE]
+    own <- places[S, , drop = FALSE]
     A <- unname(as.matrix(gp_cross(object, own, own)))
     weights <- solve(A + diag(model$values$nugget / model$w[S] + 1e-8 * diag(A), length(S)), k[S, place])
     k[, place] <- replace(numeric(nrow(k)), S, weights)

@@ -38,7 +38,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
 }
 
 # The points of a model with their groups, as places of predictions have them.
-model_places <- function(model) cbind(model$x, model$z)
+model_places <- function(model) if (is.null(model$z)) model$x else cbind(model$x, model$z)
 
 # The solution, which fits show for the rows as they came, in the order of the model's.
 model_alpha <- function(fit) {

@@ -8,8 +8,8 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
                            allow.new.levels = FALSE, ...) {
   refuse_more(...)
   if (is_raster(newdata)) {
-    return(over_cells(object, newdata, predict.gp_fit, se.fit, interval, level, type, method, neighbours, block,
-                      re.form, allow.new.levels))
+    return(over_cells(with_groups_of(object, re.form, allow.new.levels), newdata, predict.gp_fit, se.fit, interval,
+                      level, type, method, neighbours, block, re.form, allow.new.levels))
   }
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   type <- choice_of(type[1], c("response", "link", "mean", "trend", "prob", "class"), "type")
@@ -164,7 +164,7 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
                             re.form = NULL, allow.new.levels = FALSE, n, ...) {
   refuse_more(...)
   if (is_raster(newdata)) {
-    return(over_cells(object, newdata, function(object, cells) {
+    return(over_cells(with_groups_of(object, re.form, allow.new.levels), newdata, function(object, cells) {
       simulate.gp_fit(object, nsim, seed, cells, conditional, noise, re.form, allow.new.levels)
     }))
   }

@@ -75,16 +75,21 @@ frame_columns <- function(terms, frame, contrasts = NULL) {
 new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FALSE) {
   trend <- object$trend
   kept <- kept_groups(trend$groups, re.form)
-  if (!any(kept)) trend[c("all", "variables")] <- list(trend$terms, intersect(trend$variables, all.vars(trend$terms)))
+  if (!any(kept)) trend$all <- trend$terms
   z <- if (length(kept) && !any(kept)) no_group_places(trend$groups, n)
   if (length(attr(trend$all, "variables")) == 1) return(c(constant_trend(trend, n), list(z = z)))
   if (is.null(object$terms)) newdata <- trend_data(columns_like(newdata, object, "newdata"), object$names)
   else if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-  refuse_absent(trend$variables, newdata)
+  refuse_absent(needed_of_trend(trend, re.form), newdata)
   made <- function() stats::model.frame(trend$all, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
   c(frame_columns(trend$terms, frame, trend$contrasts),
     list(z = z %or% group_places(trend$groups, frame, allow.new.levels, kept)))
+}
+
+# Returns the variables that the trend asks of new places: without grouped effects, those of its regressors alone.
+needed_of_trend <- function(trend, re.form) {
+  if (any(kept_groups(trend$groups, re.form))) trend$variables else intersect(trend$variables, all.vars(trend$terms))
 }
 
 # Points as a data frame for formulas: columns by their names, or x1, x2, ...

@@ -187,6 +187,14 @@ test_that("tidy() has a row for each effect, and errors on the scale of each par
   }
 })
 
+test_that("a map by a raster leaves groups out, whose layer it need not have", {
+  skip_without_peer("terra")
+  plain <- gp_fit(z ~ long + lat, few, kernel = known, trend = ~ (1 | g))
+  map <- terra::rast(nrows = 3, ncols = 4, xmin = 170, xmax = 180, ymin = -30, ymax = -20)
+  cells <- stats::setNames(as.data.frame(terra::xyFromCell(map, 1:12)), c("long", "lat"))
+  expect_equal(as.vector(terra::values(predict(plain, map, re.form = NA))), unname(predict(plain, cells, re.form = NA)))
+})
+
 test_that("mistakes are told", {
   few$one <- "a"
   of <- function(trend, ...) gp_fit(z ~ long + lat, few, kernel = known, trend = trend, ...)
