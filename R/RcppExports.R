@@ -437,6 +437,10 @@ r_log_forms <- function(matrix, p, first, probes, seed, tol, most, vectors) {
     .Call(`_kernweave_r_log_forms`, matrix, p, first, probes, seed, tol, most, vectors)
 }
 
+r_level_probes <- function(p, first, probes, seed) {
+    .Call(`_kernweave_r_level_probes`, p, first, probes, seed)
+}
+
 r_inverse_weights <- function(p, first, count) {
     .Call(`_kernweave_r_inverse_weights`, p, first, count)
 }

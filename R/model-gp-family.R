@@ -143,7 +143,7 @@ mode_point <- function(model, alpha, trend, f) {
 # once more at the end, of the curvature there.
 laplace_mode <- function(model, values, near = NULL) {
   model$family$value <- values$phi %or% model$family$value
-  if (model$dense) model$K <- dense_gp_covariance(model, values)
+  if (model$dense && values$variance > 0) model$K <- dense_gp_covariance(model, values)
   # The mode is predicted from that of the state `near`, to first order.
   by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
   at <- if (is.null(near$e)) mode_start(model)
@@ -170,7 +170,7 @@ laplace_mode <- function(model, values, near = NULL) {
     warn("convergence", "the mode of the linear predictor was not reached in ", counted(step, "step"),
          ": fewer rows, or a given `scale` or `variance`, would help")
   }
-  signed <- model$dense && !is_concave(model$family)
+  signed <- length(model$y) <= model$control$dense_n && !is_concave(model$family)
   if (change > 1e-8 || !model$dense || signed) {
     near$values <- NULL  # the preconditioner is that of this curvature
     found <- laplace_system(model, values, at$e, near, solved, signed)

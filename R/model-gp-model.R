@@ -143,10 +143,6 @@ check_gp_data <- function(model, settings, inputs) {
           "estimate the nugget (`nugget = NULL`)")
   }
   check_grouped(model)
-  if (length(model$groups) && !model$dense) {
-    abort("unsupported", "grouped effects of more than ", model$control$dense_n, " rows are not built yet; ",
-          "fit_control(dense_n = ) raises that number")
-  }
   check_estimate_on(model, settings$estimate_on)
   scales <- sum(model$layout$name == "scale")
   if (scales > 20 && n < 10 * scales) {

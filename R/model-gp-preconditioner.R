@@ -14,14 +14,15 @@ patience <- c(60, 400)
 # within what it leaves; `values`, for which these were found; `strength`; and `smallest`, the smallest Ritz value of
 # P^-1 A that systems have shown. While all values are within a factor of two landmarks and neighbours stay, so that
 # probes make of both states one function, whose noise does not jump.
-gp_preconditioner <- function(K, noise, control, values, near) {
+gp_preconditioner <- function(K, noise, control, values, near, effects = NULL) {
   before <- near$preconditioner
   if (!is.null(before) && identical(near$values, values)) return(before)
-  kept <- list2env(list(values = values, strength = before$strength %or% 1, smallest = Inf), parent = emptyenv())
+  kept <- list2env(list(values = values, strength = before$strength %or% 1, smallest = Inf, effects = effects),
+                   parent = emptyenv())
   stays <- !is.null(before) && !are_apart(before$values, values)
   if (stays) kept$values <- before$values
-  kept$P <- if (stays) preconditioner(K, noise, like = before$P, instead = before$P)
-            else built_preconditioner(K, noise, control, kept$strength, before$P)
+  kept$P <- if (stays) preconditioner(beside_effects(K, effects), noise, like = before$P, instead = before$P)
+            else built_preconditioner(K, noise, control, kept$strength, before$P, effects)
   kept
 }
 
@@ -30,17 +31,18 @@ gp_preconditioner <- function(K, noise, control, values, near) {
 little_noise <- 1e-9
 
 # A stronger one has no more than an eighth of the points, beyond the 300 of the weak one.
-built_preconditioner <- function(K, noise, control, strength, instead) {
+built_preconditioner <- function(K, noise, control, strength, instead, effects = NULL) {
   n <- dim(K)[1]
   few <- function() is_approximated(dim(K), control) || min(noise) < little_noise * max(abs(diag(K)))
   rank <- control$rank %or% if (few()) min(landmarks_beside_neighbours, n %/% 2)
           else if (strength > 1) min(n %/% 2, max(300, min(strengths_of_gp$rank[strength], n %/% 8)))
-  preconditioner(K, noise, rank = rank, local = "always", neighbours = strengths_of_gp$neighbours[strength],
-                 instead = instead)
+  preconditioner(beside_effects(K, effects), noise, rank = rank, local = "always",
+                 neighbours = strengths_of_gp$neighbours[strength], instead = instead)
 }
 
-# Tells whether numbers are more than a factor of two apart, or a turn more than log 2.
+# Tells whether numbers of the process or the noise are more than a factor of two apart, or a turn more than log 2.
 are_apart <- function(a, b) {
+  a$groups <- b$groups <- NULL  # beside landmarks and neighbours, and exact
   turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)
   a$kernel$turn <- b$kernel$turn <- NULL
   any(turns, abs(log(unlist(a) / unlist(b))) > log(2), na.rm = TRUE)

@@ -1,7 +1,8 @@
-# Systems A = variance K + nugget / w of Gaussian processes: a constructor, and for each kind of system what is asked of
-# it. A kind is the noise alone (`gp_linear`), a factor (`gp_dense`), products (`gp_products`), products by series
-# (`gp_series`), the system of a working response (`gp_weighed`), which is around one by products, or a dense system of
-# a working response with negative curvature (`gp_signed`, in a file of its own).
+# Systems A = variance K + groups + nugget / w of Gaussian processes: a constructor, and for each kind of system what is
+# asked of it. A kind is grouped effects and noise alone (`gp_linear`, in a file of its own), a factor (`gp_dense`),
+# products (`gp_products`), products by series (`gp_series`), the system of a working response (`gp_weighed`), which is
+# around one by products, or a dense system of a working response with negative curvature (`gp_signed`, in a file of its
+# own).
 
 # Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_of(model))
@@ -9,9 +10,7 @@ gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_
 #' @export
 gp_system.gp_gaussian <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
-  if (values$variance == 0 && !length(model$groups)) {
-    new_system("gp_linear", model, values, noise, logdet = sum(log(noise)))
-  }
+  if (values$variance == 0) linear_gp_system(model, values, noise)
   else if (model$dense) dense_gp_system(model, values, noise)
   else lazy_gp_system(model, values, near, noise)
 }
@@ -21,8 +20,9 @@ gp_system.gp_gaussian <- function(model, values, near = NULL) {
 gp_system.gp_family <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
   if (any(model$w < 0)) return(signed_gp_system(model, values, noise))
-  if (model$dense) {
-    found <- dense_gp_system(model, values, noise)
+  if (model$dense || values$variance == 0) {
+    found <- if (values$variance == 0) linear_gp_system(model, values, noise)
+             else dense_gp_system(model, values, noise)
     return(if (!is.null(found)) replace(found, "logdet", found$logdet + sum(log(model$w))))
   }
   root <- sqrt(model$w)
@@ -63,10 +63,11 @@ dense_gp_system <- function(model, values, noise) {
 lazy_gp_system <- function(model, values, near, noise) {
   control <- model$control <- gp_tolerance(model, values)
   K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
-  kept <- gp_preconditioner(K, noise, control, values, near)
-  products <- system_products(K, control)
+  effects <- group_effects(model, values)
+  kept <- gp_preconditioner(K, noise, control, values, near, effects$V)
+  products <- system_products(K, control, effects$V)
   new_system(c(if (products$approximated) "gp_series", "gp_products"), model, values, noise, control = control,
-             preconditioner = kept, products = products)
+             preconditioner = kept, products = products, of_groups = effects$slopes)
 }
 
 # Settings with the tolerance that a covariance bears. No nugget is too small for it: products of a rough kernel are
@@ -78,9 +79,6 @@ gp_tolerance <- function(model, values) {
 }
 
 # --- solutions --------------------------------------------------------------------------------------------------
-
-#' @export
-solve.gp_linear <- function(a, b, ...) b / a$noise
 
 #' @export
 solve.gp_dense <- function(a, b, ...) backsolve(a$root, backsolve(a$root, b, transpose = TRUE))
@@ -105,7 +103,7 @@ solve.gp_products <- function(a, b, tol = a$control$tol, start = NULL, ...) {
     if (report$converged || most >= control$max_iter) break
     kept$strength <- kept$strength + 1
     kept$smallest <- Inf
-    kept$P <- built_preconditioner(K, a$noise, control, kept$strength, kept$P)
+    kept$P <- built_preconditioner(K, a$noise, control, kept$strength, kept$P, kept$effects)
   }
   structure(start, residual = max(report$residual), converged = report$converged)
 }
@@ -186,12 +184,6 @@ system_logdet.gp_weighed <- function(system, se_tol = NULL, ...) system_logdet(s
 system_slopes <- function(system) UseMethod("system_slopes")
 
 #' @export
-system_slopes.gp_linear <- function(system) {
-  traces <- c(0, length(system$noise))
-  list(logdet = system$logdet, traces = traces, each = rbind(traces, traces), applied = function(u) list())
-}
-
-#' @export
 system_slopes.gp_dense <- function(system) slopes_by_inverse(system, chol2inv(system$root))
 
 slopes_by_inverse <- function(system, inverse) {
@@ -213,14 +205,21 @@ slopes_by_inverse <- function(system, inverse) {
 #' @export
 system_slopes.gp_products <- function(system) {
   slopes <- gp_slopes(system$model, system$values)
-  on_definite(system$products, system$noise, function(A) {
-    of <- lapply(slopes$of, fit_products, system$products$control)
-    by <- c(1, slopes$by, 1)
+  products <- system$products
+  on_definite(products, system$noise, function(A) {
+    of <- lapply(slopes$of, fit_products, products$control)
+    by <- c(1, slopes$by, rep(1, 1 + length(system$of_groups)))
+    along <- c(list(products$process), of, system$of_groups, list(system$noise))
     logdet <- logdet(A, system$noise, system$control$probes, system$control$seed, method = "lanczos",
-                     precondition = system$preconditioner$P, along = c(list(A), of, list(system$noise)))
+                     precondition = system$preconditioner$P, along = along)
     found <- attr(logdet, "along")
+    applied <- function(u) {
+      of_kernel <- Map(function(B, by) by * matrix(as.vector(B %*% u), nrow(u)), of, slopes$by)
+      V <- products$effects
+      c(of_kernel, lapply(system$of_groups, function(B) as.matrix(V %*% (B %*% crossprod(V, u)))))
+    }
     list(logdet = logdet, traces = by * found$value, each = found$each * rep(by, each = nrow(found$each)),
-         applied = function(u) Map(function(B, by) by * matrix(as.vector(B %*% u), nrow(u)), of, slopes$by))
+         applied = applied)
   })
 }
 
@@ -235,9 +234,6 @@ system_slopes.gp_weighed <- function(system) {
 
 # Returns A^-1 where it is a matrix.
 system_inverse <- function(system) UseMethod("system_inverse")
-
-#' @export
-system_inverse.gp_linear <- function(system) diag(1 / system$noise, length(system$noise))
 
 #' @export
 system_inverse.gp_dense <- function(system) chol2inv(system$root)
@@ -277,7 +273,7 @@ error_of_form.gp_series <- function(system, alpha) {
   rows <- seq_len(n)
   if (n > rows_of_form(n)) rows <- privately(system$model$control$seed %or% 1, sort(sample.int(n, rows_of_form(n))))
   exact <- as.vector(products$K[rows, ] %*% alpha)
-  off <- exact - as.vector(products$A %*% alpha)[rows]
+  off <- exact - as.vector(products$process %*% alpha)[rows]
   found <- scaled_up(alpha[rows] * off, list(own = alpha))
   second <- n * mean(off^2) / min(system$noise)  # is not more than that
   c(found["sum"], se = sqrt(found[["se"]]^2 + second^2))

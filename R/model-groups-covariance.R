@@ -119,6 +119,27 @@ group_parts <- function(model, values, z = model$z) {
   }, model$groups, group_index(model$groups))
 }
 
+# A sparse V with V V' the covariance of all grouped effects, a column for each effect in units of its own, and for each
+# parameter B of the slope V B V'. NULL without groups.
+group_effects <- function(model, values) {
+  if (!length(model$groups)) return(NULL)
+  parts <- group_parts(model, values)
+  sizes <- vapply(parts, function(part) ncol(part$Z), 0)
+  columns <- Map(function(part) part$Z %*% for_levels(t(root_of_covariance(part$value)), part$Z), parts)
+  slopes <- Map(function(part, before) {
+    inverse <- inverse_root_of_covariance(part$value)
+    lapply(part$slopes, function(slope) {
+      one <- methods::as(for_levels(crossprod(inverse, slope %*% inverse), part$Z), "TsparseMatrix")
+      Matrix::sparseMatrix(one@i + before, one@j + before, x = one@x, dims = rep(sum(sizes), 2), index1 = FALSE)
+    })
+  }, parts, cumsum(sizes) - sizes)
+  V <- do.call(cbind, unname(columns))
+  list(V = if (is.null(model$root)) V else model$root * V, slopes = unlist(unname(slopes), recursive = FALSE))
+}
+
+# K + V V'.
+beside_effects <- function(K, V) if (is.null(V)) K else as_op(K) + tcrossprod(as_op(V))
+
 # Z G Z' u, or Z_2 G Z' u with the columns `to` of other places.
 groups_times <- function(parts, u, to = parts) {
   Reduce(`+`, Map(function(part, other) {
@@ -164,6 +185,12 @@ group_draws <- function(parts, n, nsim) {
 root_of_covariance <- function(G) {
   found <- eigen(G, symmetric = TRUE)
   sqrt(pmax(found$values, 0)) * t(found$vectors)
+}
+
+# The inverse of that root; a direction of no variance is taken to have a share of 1e-14 of the largest.
+inverse_root_of_covariance <- function(G) {
+  found <- eigen(G, symmetric = TRUE)
+  found$vectors / rep(sqrt(pmax(found$values, 1e-14 * found$values[1])), each = nrow(G))
 }
 
 # The covariances of grouped effects at pairs of places, as a formula.

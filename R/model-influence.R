@@ -189,7 +189,7 @@ inverse_parts <- function(process, squares, closely) {
   model <- process$data
   system <- kept_system(process)
   if (inherits(system, "gp_linear")) {
-    found <- list(own = 1 / system$noise, square = 1 / (system$noise * process$nugget))
+    found <- list(own = inverse_diagonal(system), square = inverse_squares(system, model$w))
   } else if (model$dense) {
     inverse <- chol2inv(system$root)
     found <- list(own = diag(inverse), square = as.vector(inverse^2 %*% (1 / model$w)))

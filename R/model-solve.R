@@ -130,10 +130,18 @@ tell_of_tolerance <- function(given, control, n) {
   }
 }
 
-# The products of a system, an environment: approximated where `control` says so.
-system_products <- function(K, control) {
-  list2env(list(K = K, control = control, approximated = is_approximated(dim(K), control),
-                A = fit_products(K, control)), parent = emptyenv())
+# The products of a system, an environment: those of the `process`, approximated where `control` says so, and of A, with
+# sparse `effects` beside the process.
+system_products <- function(K, control, effects = NULL) {
+  products <- list2env(list(K = K, control = control, approximated = is_approximated(dim(K), control),
+                            effects = effects), parent = emptyenv())
+  with_products(products)
+}
+
+with_products <- function(products) {
+  products$process <- fit_products(products$K, products$control)
+  products$A <- beside_effects(products$process, products$effects)
+  products
 }
 
 # f(products) of a matrix that is positive definite. Where approximated ones show a direction in which it is not, the
@@ -146,7 +154,7 @@ on_definite <- function(products, ridge, f) {
     tol <- products$control$approximate
     if (try == 4 || tol <= tolerances[["least"]]) break
     products$control$approximate <- max(tol / 4, tolerances[["least"]])
-    products$A <- fit_products(products$K, products$control)
+    with_products(products)
   }
   abort_tolerance(nrow(products$K), min(ridge), max(abs(diag(products$K))), tol / 4, ", since to ",
                   format(tol, digits = 2), " ", conditionMessage(found))

@@ -83,9 +83,15 @@ expected <- function(system, K) {
   system
 }
 
-# K + ridge, for so many columns.
-native_system <- function(K, ridge, columns) {
+# K + V V' + ridge of sparse `effects` V, for so many columns.
+native_system <- function(K, ridge, columns, effects = NULL) {
   product <- if (is_op(K)) native_operator(K, columns, ladder = TRUE) else native_lazy(K, columns, ladder = TRUE)
-  if (!any(ridge != 0)) return(product)
-  list(kind = "sum", parts = list(product, list(kind = "diagonal", values = ridge)), coefficients = c(1, 1))
+  beside <- c(if (any(ridge != 0)) list(list(kind = "diagonal", values = ridge)),
+              if (!is.null(effects)) list(native_gram(effects)))
+  if (!length(beside)) return(product)
+  list(kind = "sum", parts = c(list(product), beside), coefficients = rep(1, 1 + length(beside)))
+}
+
+native_gram <- function(V) {
+  list(kind = "function", dim = rep(as.numeric(nrow(V)), 2), apply = function(v) as.matrix(V %*% crossprod(V, v)))
 }

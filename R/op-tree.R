@@ -1,7 +1,8 @@
 # The linear operator: a matrix that is known by its products, as a tree of plain data that C++ reads too.
 #   kind       "lazy": tensor; "diagonal": values; "dense": matrix; "sum": parts, coefficients;
 #              "product", "kronecker": parts; "block": parts, a list of rows, NULL for zero;
-#              "function": apply, apply_transposed, dimnames, label; "lowrank": factor, landmarks, residual, dimnames
+#              "function": apply, apply_transposed, dimnames, label, and matrix if it is a sparse one;
+#              "lowrank": factor, landmarks, residual, dimnames
 #   dim        numbers of rows and columns
 #   symmetric  TRUE, FALSE, or NA where nobody knows
 #   settings   of its lazy tensors; NULL for none
@@ -127,8 +128,10 @@ op_of_matrix <- function(x) {
   if (!methods::is(x, "sparseMatrix")) return(dense_op(check_numbers(as.matrix(x), "x")$values))
   symmetric <- nrow(x) == ncol(x) && Matrix::isSymmetric(x, tol = 0, checkDN = FALSE)
   turned <- Matrix::t(x)
-  op_of_function(function(v) as.matrix(x %*% v), dim(x), symmetric, function(v) as.matrix(turned %*% v), dimnames(x),
-                 "sparse matrix")
+  op <- op_of_function(function(v) as.matrix(x %*% v), dim(x), symmetric, function(v) as.matrix(turned %*% v),
+                       dimnames(x), "sparse matrix")
+  op$matrix <- x
+  op
 }
 
 op_of_function <- function(f, dim, symmetric, transposed, dimnames = NULL, label = "function") {

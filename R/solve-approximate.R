@@ -1,27 +1,42 @@
 # Systems whose products are approximations: the entries that preconditioners read, and residuals as far as these go.
 
 # Splits an operator into a kernel matrix, or an approximated kernel matrix, and the sum of the diagonals. NULL for
-# other operators.
-kernel_and_ridge <- function(op) tensor_and_ridge(op) %or% approximated_and_ridge(op)
+# other operators. With `effects`, the operator may have terms V V' of a sparse V, too, which are then returned as one.
+kernel_and_ridge <- function(op, effects = FALSE) tensor_and_ridge(op, effects) %or% approximated_and_ridge(op, effects)
 
-tensor_and_ridge <- function(op) {
+tensor_and_ridge <- function(op, effects = FALSE) {
   times <- function(part, by) if (by == 1) part$tensor else by * part$tensor
-  one_and_ridge(op, function(part) part$kind == "lazy", times)
+  one_and_ridge(op, function(part) part$kind == "lazy", times, effects)
 }
 
-approximated_and_ridge <- function(op) {
-  one_and_ridge(op, function(part) !is.null(approximation_of(part)), operator_of_system)
+approximated_and_ridge <- function(op, effects = FALSE) {
+  one_and_ridge(op, function(part) !is.null(approximation_of(part)), operator_of_system, effects)
 }
 
-# Splits an operator into what `take` makes of the one term that `is_one`, and diagonals with a sum of no less than 0.
-one_and_ridge <- function(op, is_one, take) {
+# Splits an operator into what `take` makes of the one term that `is_one`, diagonals with a sum of no less than 0, and
+# sparse terms.
+one_and_ridge <- function(op, is_one, take, effects) {
   if (is_one(op)) return(list(K = take(op, 1), ridge = 0))
   if (op$kind != "sum") return(NULL)
   one <- vapply(op$parts, is_one, NA)
-  if (sum(one) != 1 || !all(one | vapply(op$parts, `[[`, "", "kind") == "diagonal")) return(NULL)
-  ridge <- Reduce(`+`, Map(function(part, by) by * unname(part$values), op$parts[!one], op$coefficients[!one])) %or% 0
-  if (!isTRUE(any(plain_value(ridge) < 0))) list(K = take(op$parts[one][[1]], op$coefficients[one]), ridge = ridge)
+  diagonal <- vapply(op$parts, `[[`, "", "kind") == "diagonal"
+  sparse <- effects & vapply(op$parts, is_sparse_gram, NA)
+  if (sum(one) != 1 || !all(one | diagonal | sparse) || any(op$coefficients[sparse] < 0)) return(NULL)
+  ridge <- Reduce(`+`, Map(function(part, by) by * unname(part$values), op$parts[diagonal],
+                           op$coefficients[diagonal])) %or% 0
+  if (isTRUE(any(plain_value(ridge) < 0))) return(NULL)
+  V <- Map(function(part, by) sqrt(by) * part$parts[[1]]$matrix, op$parts[sparse], op$coefficients[sparse])
+  list(K = take(op$parts[one][[1]], op$coefficients[one]), ridge = ridge, effects = do.call(cbind, V))
 }
+
+# Tells whether an operator is V V' of a sparse matrix V.
+is_sparse_gram <- function(op) {
+  op$kind == "product" && isTRUE(op$symmetric) && length(op$parts) == 2 && !is.null(op$parts[[1]]$matrix) &&
+    op$parts[[1]]$kind == "function"
+}
+
+# K + V V' of a lazy tensor or an operator K.
+with_effects <- function(K, V) if (is.null(V)) K else as_op(K) + gram(as_op(V), as_op(Matrix::t(V)))
 
 # An approximation as systems take it, times a number. Near pairs are in float64: what float32 rounds differs from one
 # direction to the next, and keeps iterations from coming further.
@@ -58,11 +73,14 @@ products_off <- function(K, x) {
 approximated_solution <- function(own, b, ridge, tol, method, max_iter, how) {
   size <- pmax(sqrt(colMeans(b^2)), .Machine$double.xmin)
   ridge <- rep_len(as.numeric(own$ridge + ridge), nrow(b))
-  P <- if (method != "minres") chosen_preconditioner(how$precondition, own$K, ridge, how$rank, how$local)
+  P <- if (method != "minres") {
+    chosen_preconditioner(how$precondition, own$K, ridge, how$rank, how$local, own$effects)
+  }
   off_at <- function(x) products_off(own$K, x) / size
   goal <- if (is.null(P) || tol >= largest_off / 3) tol else max(tol, off_at(r_precondition(live_pointer(P), b)) / 3)
   start <- check_start(how$start, nrow(b), ncol(b))
-  found <- by_products(with_ridge(own$K, ridge), b, min(goal, largest_off), method, max_iter, P, start)
+  A <- with_ridge(with_effects(own$K, own$effects), ridge)
+  found <- by_products(A, b, min(goal, largest_off), method, max_iter, P, start)
   off <- off_at(found$x)
   found$converged <- (found$converged || all(found$residual <= off)) && all(off <= max(tol, largest_off))
   found$residual <- sqrt(found$residual^2 + off^2)

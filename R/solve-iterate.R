@@ -47,22 +47,22 @@ length_of <- function(v) {
 
 # Products by which a system is solved: exact ones, and where that is asked for rough ones. A determinant of the same
 # matrix often comes next: a GPU compiles its products, too.
-products_of_system <- function(K, ridge, columns, refined = is_refined(K)) {
-  system <- expected(native_system(lazy_set(K, precision = "float64"), ridge, columns), K)
-  rough <- if (refined) expected(native_system(K, ridge, columns), K)
+products_of_system <- function(K, ridge, columns, refined = is_refined(K), effects = NULL) {
+  system <- expected(native_system(lazy_set(K, precision = "float64"), ridge, columns, effects), K)
+  rough <- if (refined) expected(native_system(K, ridge, columns, effects), K)
   if (may_be_compiled(call_options(kernel_tensor(K)$settings))) {
-    expected(native_system(K, ridge, max(columns, formals(logdet)$probes)), K)
+    expected(native_system(K, ridge, max(columns, formals(logdet)$probes), effects), K)
   }
   list(system = system, rough = rough, quickest = rough %or% system)
 }
 
-solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, max_iter) {
+solve_by_products <- function(K, ridge, b, tol, method, precondition, rank, local, start, max_iter, effects = NULL) {
   exact <- lazy_set(K, precision = "float64")
-  products <- products_of_system(K, ridge, ncol(b), method != "minres" && is_refined(K))
+  products <- products_of_system(K, ridge, ncol(b), method != "minres" && is_refined(K), effects)
   if (!is.list(precondition) || !isTRUE(precondition$symmetric)) {
     check_symmetric_by_products(products$quickest, length(ridge))
   }
-  P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local)
+  P <- if (method != "minres") chosen_preconditioner(precondition, exact, ridge, rank, local, effects)
   c(iterate(products$system, b, tol, method, max_iter, live_pointer(P), start, products$rough),
     list(ridge = min(ridge), preconditioner = P))
 }
@@ -157,7 +157,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
 # Columns that are left of those of a right-hand side, by their lengths.
 relative_size <- function(left, b) sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
 
-chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
+chosen_preconditioner <- function(precondition, K, ridge, rank, local, effects = NULL) {
   if (inherits(precondition, "kernweave_preconditioner")) {
     if (precondition$n != length(ridge)) {
       abort("shape", "the preconditioner is of ", precondition$n, " points, the matrix of ", length(ridge))
@@ -173,6 +173,7 @@ chosen_preconditioner <- function(precondition, K, ridge, rank, local) {
   }
   K <- as_masked(K, "a preconditioner")
   pairs <- pairs_of(K)
+  if (!is.null(effects) && is.null(pairs)) return(new_preconditioner(K, ridge, rank, local, effects = effects))
   if (is.null(pairs)) return(if (!isFALSE(any(diag(of_few_pairs(K)) > 0))) kept_preconditioner(K, ridge, rank, local))
   say_once("pairs", "The matrix of pairs `", pairs, "` is solved without a preconditioner, since its rows are ",
            "not gathered. (Said once.)")

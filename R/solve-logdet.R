@@ -22,7 +22,8 @@
 #' @param method `"dense"`, `"lanczos"`, or `"auto"`: dense up to 2000 points
 #' @param precondition,rank,local as in [solve()][solve.lazy_tensor]
 #' @param along a list of symmetric matrices in whose directions to compute derivatives: lazy tensors over the same
-#'   points, results of [approximate()] for these, or, for diagonal matrices, vectors with one number per point
+#'   points, results of [approximate()] for these, or, for diagonal matrices, vectors with one number per point; beside
+#'   `tcrossprod(as_op(V))` also sparse matrices `B` with a row for each column of `V`, which stand for `V B V'`
 #' @param x,logarithm,... as in [base::determinant()]
 #' @return A number of class `kernweave_estimate`, which prints its standard error; `determinant()` returns base R's
 #'   list. For a formula with batches, one number per batch, with standard errors in the attribute `se`. With `along`,
@@ -41,8 +42,11 @@
 logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method = c("auto", "dense", "lanczos"),
                    precondition = TRUE, rank = NULL, local = if (length(along)) "always" else TRUE, along = list()) {
   if (is_op(K)) {
-    own <- kernel_and_ridge(K)
+    own <- kernel_and_ridge(K, effects = TRUE)
     if (is.null(own)) return(logdet_of_op(with_ridge(K, check_ridge(ridge, square_extent(K)))))
+    if (!is.null(own$effects)) {
+      return(logdet_with_effects(own, ridge, probes, seed, se_tol, method, precondition, along))
+    }
     ridge <- own$ridge + ridge
     K <- own$K
   }
@@ -61,9 +65,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
     return(logdet_node(K, ridge, probes, seed, method, precondition, rank, local))
   }
   ridge <- check_ridge(ridge, n)
-  if (!is.null(se_tol) && !(is.numeric(se_tol) && length(se_tol) == 1 && !is.na(se_tol) && se_tol >= 0)) {
-    abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
-  }
+  check_se_tol(se_tol)
   if (n == 0) return(estimate(0, 0))
   if (method == "dense" || method == "auto" && n <= small_system) {
     root <- dense_root(K, ridge)  # by itself: S4 dispatch on an argument that fails would hide the class of its error
@@ -74,7 +76,33 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   if (length(along) && !is.null(P) && !P$neighbours) {
     abort("input", "derivatives along matrices need a preconditioner with neighbours, as of local = \"always\"")
   }
-  by_probes <- function() logdet_by_probes(K, ridge, P, probes, seed, along)
+  estimated_logdet(K, ridge, P, probes, seed, se_tol, along)
+}
+
+check_se_tol <- function(se_tol) {
+  if (!is.null(se_tol) && !(is.numeric(se_tol) && length(se_tol) == 1 && !is.na(se_tol) && se_tol >= 0)) {
+    abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
+  }
+}
+
+# The log-determinant of K + V V' + ridge.
+logdet_with_effects <- function(own, ridge, probes, seed, se_tol, method, precondition, along) {
+  A <- with_effects(own$K, own$effects)
+  n <- A$dim[1]
+  ridge <- own$ridge + ridge
+  if (level_of_op(A) > 0L || is_traced(ridge)) {
+    abort("no_gradient", "a log-determinant with sparse terms has no gradient; derivatives are those `along` matrices")
+  }
+  ridge <- check_ridge(ridge, n)
+  check_se_tol(se_tol)
+  if (method[1] == "dense" || method[1] == "auto" && n <= small_system) return(logdet_of_op(with_ridge(A, ridge)))
+  P <- chosen_preconditioner(precondition, own$K, ridge, NULL, "always", own$effects)
+  estimated_logdet(own$K, ridge, P, probes, check_seed(seed), se_tol, along, own$effects)
+}
+
+# The estimate by as many probes as `se_tol` asks for.
+estimated_logdet <- function(K, ridge, P, probes, seed, se_tol, along, effects = NULL) {
+  by_probes <- function() logdet_by_probes(K, ridge, P, probes, seed, along, effects = effects)
   found <- by_probes()
   while (!is.null(se_tol) && found$se > se_tol && probes < 4096) {
     probes <- 2L * probes
@@ -101,6 +129,11 @@ dense_slopes <- function(along, root) {
 # Traces of P^-1 times matrices, for a preconditioner of two parts.
 traces_of_inverse <- function(P, along) {
   if (is.null(P)) return(numeric(length(along)))
+  between <- vapply(along, methods::is, NA, "sparseMatrix")
+  if (any(between)) {  # of levels, in whose units P^-1 less its part of the kernel alone has this trace
+    out <- vapply(along, function(B) if (methods::is(B, "sparseMatrix")) sum(Matrix::diag(B)) else 0, 0)
+    return(replace(out, !between, traces_of_inverse(P, along[!between])))
+  }
   diagonal <- vapply(along, is.numeric, NA)
   of_pairs <- lapply(along[!diagonal], function(B) lazy_set(kernel_tensor(B), precision = "float64"))
   out <- colSums(do.call(rbind, each_inverse_weights(P, function(W) {
@@ -140,17 +173,17 @@ rounding_of_logs <- 1e-12
 
 # Estimates the log-determinant by probes. Derivatives along matrices read the solutions u and v of a few probes at a
 # time, or of all probes at once (`vectors`), whose solutions are kept anyway.
-logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors = FALSE) {
+logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors = FALSE, effects = NULL) {
   n <- length(ridge)
-  used <- quadrature_system(K, ridge, probes, seed)
+  used <- quadrature_system(K, ridge, probes, seed, effects)
   some <- by_columns(probes, if (vectors) 1 else n, function(at) {
     forms <- r_log_forms(used$system, live_pointer(P), at[1] - 1, length(at), seed, 1e-5, most_iterations(n),
                          vectors || length(along))
     # The slopes without the traces of the preconditioner's inverse; gradient() has the same by logdet_node().
     left <- if (is.null(P)) forms$u else forms$u - forms$v
-    product <- function(B) if (is.numeric(B)) B * forms$v else unname(as.matrix(B %*% forms$v))
+    levels <- if (length(along) && !is.null(P$effects)) r_level_probes(live_pointer(P), at[1] - 1, length(at), seed)
     forms$slopes <- if (length(along)) {
-      matrix(vapply(along, function(B) colSums(left * product(B)), numeric(ncol(left))), ncol(left))
+      matrix(vapply(along, slope_by_probes, numeric(ncol(left)), left, forms$v, levels, effects), ncol(left))
     }
     if (!vectors) forms$u <- forms$v <- NULL
     forms
@@ -166,17 +199,28 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors 
        v = some[[1]]$v, slopes = do.call(rbind, lapply(some, `[[`, "slopes")), rounding = used$rounding)
 }
 
+# The derivative along B by each probe, without the trace of B times the inverse of the preconditioner's part of the
+# kernel: u'B v, less what `levels` take of that trace. A sparse matrix B between levels stands for V B V'.
+slope_by_probes <- function(B, u, v, levels, V) {
+  if (methods::is(B, "sparseMatrix")) {
+    within <- colSums(as.matrix(crossprod(V, u)) * as.matrix(B %*% crossprod(V, v)))
+    return(within - colSums(levels$levels * as.matrix(B %*% levels$levels)))
+  }
+  product <- function(x) if (is.numeric(B)) B * x else unname(as.matrix(B %*% x))
+  colSums(u * product(v)) - if (is.null(levels)) 0 else colSums(levels$rows * product(levels$rows))
+}
+
 # float32 products are used where on random signs they are off by less than a hundredth of the ridge, and what they may
 # do to the logarithms, as errors of both signs, counts as error.
-quadrature_system <- function(K, ridge, probes, seed) {
+quadrature_system <- function(K, ridge, probes, seed, effects = NULL) {
   n <- length(ridge)
   if (is_op(K)) {
     off <- products_off(K, random_signs(n, 1, seed)) / min(ridge)
-    return(list(system = native_system(K, ridge, probes), rounding = off_by_products(off, n)))
+    return(list(system = native_system(K, ridge, probes, effects), rounding = off_by_products(off, n)))
   }
-  exact <- native_system(lazy_set(K, precision = "float64"), ridge, probes)
+  exact <- native_system(lazy_set(K, precision = "float64"), ridge, probes, effects)
   if (call_options(K$settings)$precision == "float64" || min(ridge) == 0) return(list(system = exact, rounding = 0))
-  rough <- native_system(K, ridge, probes)
+  rough <- native_system(K, ridge, probes, effects)
   signs <- random_signs(n, 1, seed)
   off <- sqrt(mean((r_operator_product(exact, signs) - r_operator_product(rough, signs))^2)) / min(ridge)
   if (off > 0.01) list(system = exact, rounding = 0) else list(system = rough, rounding = sqrt(n) * off)

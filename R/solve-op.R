@@ -13,6 +13,10 @@
 #' Any other operator with up to 2000 rows is converted to a matrix. With more rows it is solved with conjugate
 #' gradients; it must then be symmetric and positive definite, and has no preconditioner.
 #'
+#' A lazy tensor, or the result of [approximate()], plus a diagonal and `tcrossprod(as_op(V))` of a sparse matrix `V`
+#' is solved with a [preconditioner()] of the whole sum. With a column of `V` for each level of a factor, this adds a
+#' random effect of each level.
+#'
 #' The result of [approximate()], with or without a diagonal, uses the preconditioner of its formula. Its solution
 #' cannot be more accurate than its products, so the iteration stops at a third of the error of the products, or at
 #' `tol` if `tol` is larger. The reported residual combines the residual of the iteration and the error of the products,
@@ -42,14 +46,14 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   method <- check_method(method)
   check_flag(report, "report")
   n <- square_extent(a)
-  own <- tensor_and_ridge(a)
-  if (missing(b)) return(inverse_op(a, own, n, ridge, tol, method, max_iter, ...))
-  if (!is.null(own)) {
+  own <- tensor_and_ridge(a, effects = TRUE)
+  if (missing(b)) return(inverse_op(a, if (is.null(own$effects)) own, n, ridge, tol, method, max_iter, ...))
+  if (!is.null(own) && is.null(own$effects)) {
     return(solve(own$K, b, ridge = own$ridge + ridge, tol = tol, method = method, max_iter = max_iter,
                  report = report, ...))
   }
-  approximated <- approximated_and_ridge(a)
-  how <- if (!is.null(approximated)) system_arguments(...)
+  approximated <- approximated_and_ridge(a, effects = TRUE)
+  how <- if (!is.null(approximated) || !is.null(own)) system_arguments(...)
   else refuse_others(list(...), solve.linear_op, "solve() of this operator")
   ridge <- check_ridge(ridge, n)
   check_tolerance(tol)
@@ -63,6 +67,10 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
   low <- if (method == "auto") low_rank_and_diagonal(A)
   found <- if (!is.null(low)) c(woodbury_solution(woodbury(low), b$values), method = "woodbury", converged = TRUE)
   else if (small || !ncol(b$values)) list(x = dense_solution(A, b$values), method = "dense", converged = TRUE)
+  else if (!is.null(own)) {
+    solve_by_products(own$K, check_ridge(own$ridge + ridge, n), b$values, tol, method, how$precondition, how$rank,
+                      how$local, check_start(how$start, n, ncol(b$values)), max_iter, own$effects)
+  }
   else if (is.null(approximated)) by_products(A, b$values, tol, method, max_iter)
   else approximated_solution(approximated, b$values, ridge, tol, method, max_iter, how)
   x <- found$x

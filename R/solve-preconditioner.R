@@ -12,7 +12,8 @@
 #' neighbours: linear systems do not need them, but estimates of log-determinants gain from them. `local = "always"`
 #' adds neighbours in this case too.
 #'
-#' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite
+#' @param K a lazy tensor of one component over the same points along i and j, symmetric and positive definite; or an
+#'   operator: the sum of one, a diagonal, and `tcrossprod(as_op(V))` of a sparse matrix `V`
 #' @param ridge a number, or one per point, added to the diagonal
 #' @param rank number of landmarks; by default up to 1000, chosen such that building costs no more than a few products
 #' @param local use neighbours if landmarks are not sufficient (`TRUE`, the default), never (`FALSE`), or `"always"`?
@@ -40,11 +41,23 @@
 #' solve_report(solve(K, rnorm(1000), ridge = 1e-3, precondition = P, method = "cg", report = TRUE))
 preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours = 30, seed = 1, like = NULL,
                            instead = NULL) {
+  own <- if (is_op(K)) kernel_and_ridge(K, effects = TRUE)
+  if (!is.null(own)) {
+    return(new_preconditioner(kernel_tensor(own$K), own$ridge + ridge, rank, local, neighbours, seed, like, instead,
+                              own$effects))
+  }
+  new_preconditioner(K, ridge, rank, local, neighbours, seed, like, instead)
+}
+
+# `effects`: a sparse V, of the preconditioner of K + V V' + ridge.
+new_preconditioner <- function(K, ridge, rank = NULL, local = TRUE, neighbours = 30, seed = 1, like = NULL,
+                               instead = NULL, effects = NULL) {
   n <- check_square(K)
   if (n == 0) abort("shape", "a preconditioner is of points, and there are none")
   traced <- is_traced_system(K, ridge)
   K <- as_masked(lazy_set(plain_tensor(untruncated(K)), precision = "float64"), "a preconditioner")
   ridge <- check_ridge(plain_value(ridge), n)
+  if (!is.null(effects) && is.null(like)) local <- "always"
   if (!any(vapply(list(TRUE, FALSE, "always"), identical, NA, local))) {
     abort("input", "`local` must be TRUE, FALSE or \"always\", not ", format_value(local))
   }
@@ -63,7 +76,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
     check_preconditioner(instead, "instead")
     r_empty_preconditioner(instead$pointer)
   }
-  P <- supported(K, ridge, support, entries, started)
+  P <- supported(K, ridge, support, entries, started, effects)
   if (n > 1e5) clear_memory(full = TRUE)  # of a search for neighbours there are ten copies
   P$traced <- traced
   P
@@ -98,12 +111,13 @@ support_of <- function(P, n) {
 }
 
 # Builds a preconditioner of its support: landmarks and, where there are any, neighbours.
-supported <- function(K, ridge, support, entries = native_entries(K), started = proc.time()[["elapsed"]]) {
-  pointer <- r_preconditioner(native_support(K, ridge, support, entries))
+supported <- function(K, ridge, support, entries = native_entries(K), started = proc.time()[["elapsed"]],
+                      effects = NULL) {
+  pointer <- r_preconditioner(native_support(K, ridge, support, entries, effects))
   structure(
     list(pointer = pointer, n = length(ridge), rank = length(support$chosen), landmarks = support$chosen,
          residual = support$residual, neighbours = NROW(support$neighbours), K = K,
-         ridge = if (all(ridge == ridge[1])) ridge[1] else ridge, support = support, traced = FALSE,
+         ridge = if (all(ridge == ridge[1])) ridge[1] else ridge, support = support, effects = effects, traced = FALSE,
          seconds = proc.time()[["elapsed"]] - started),
     class = "kernweave_preconditioner"
   )
@@ -112,7 +126,8 @@ supported <- function(K, ridge, support, entries = native_entries(K), started = 
 #' @export
 print.kernweave_preconditioner <- function(x, ...) {
   cat("<preconditioner> of ", count_text(x$n, "point"), ": ", count_text(x$rank, "landmark"),
-      if (x$neighbours) paste0(", ", x$neighbours, " neighbours a point"), "\n", sep = "")
+      if (x$neighbours) paste0(", ", x$neighbours, " neighbours a point"),
+      if (!is.null(x$effects)) paste0(", ", count_text(ncol(x$effects), "effect")), "\n", sep = "")
   cat("  ridge ", paste(format(unique(range(x$ridge)), digits = 3), collapse = " to "), ", landmarks leave ",
       format(x$residual, digits = 3), " of the diagonal on average, built in ", format(x$seconds, digits = 2), " s\n",
       sep = "")
@@ -135,7 +150,8 @@ solve.kernweave_preconditioner <- function(a, b, ...) {
 # longest to find. All copies of P share the pointer.
 live_pointer <- function(P) {
   if (is.null(P)) return(NULL)
-  if (is_dead(P$pointer)) r_preconditioner(native_support(P$K, rep_len(P$ridge, P$n), P$support), P$pointer)
+  if (is_dead(P$pointer)) r_preconditioner(native_support(P$K, rep_len(P$ridge, P$n), P$support, effects = P$effects),
+                                             P$pointer)
   P$pointer
 }
 
@@ -282,11 +298,15 @@ native_entries <- function(K) {
 }
 
 # Collects the parts of which a preconditioner is built.
-native_support <- function(K, ridge, support, entries = native_entries(K)) {
+native_support <- function(K, ridge, support, entries = native_entries(K), effects = NULL) {
+  by_rows <- if (!is.null(effects)) methods::as(methods::as(Matrix::t(effects), "generalMatrix"), "CsparseMatrix")
   c(list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L,
          shift = if (is.null(support$neighbours)) ridge + max(support$residual, 1e-14)),
     list(landmarks = support$chosen, order = support$order, neighbours = support$neighbours,
-         sequence = support$sequence),
+         sequence = support$sequence,
+         effects = if (!is.null(by_rows)) {
+           list(starts = by_rows@p, columns = by_rows@i, values = by_rows@x, count = nrow(by_rows))
+         }),
     thin_products(K, support$chosen, support$order))
 }
 

@@ -1307,6 +1307,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_level_probes
+List r_level_probes(RPreconditioner p, int first, int probes, std::uint64_t seed);
+RcppExport SEXP _kernweave_r_level_probes(SEXP pSEXP, SEXP firstSEXP, SEXP probesSEXP, SEXP seedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
+    Rcpp::traits::input_parameter< int >::type first(firstSEXP);
+    Rcpp::traits::input_parameter< int >::type probes(probesSEXP);
+    Rcpp::traits::input_parameter< std::uint64_t >::type seed(seedSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_level_probes(p, first, probes, seed));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_inverse_weights
 List r_inverse_weights(RPreconditioner p, int first, int count);
 RcppExport SEXP _kernweave_r_inverse_weights(SEXP pSEXP, SEXP firstSEXP, SEXP countSEXP) {
@@ -1564,6 +1577,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_inverse_forms", (DL_FUNC) &_kernweave_r_inverse_forms, 8},
     {"_kernweave_r_spectral_rules", (DL_FUNC) &_kernweave_r_spectral_rules, 5},
     {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 8},
+    {"_kernweave_r_level_probes", (DL_FUNC) &_kernweave_r_level_probes, 4},
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 3},
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
     {"_kernweave_r_sums_of_pairs", (DL_FUNC) &_kernweave_r_sums_of_pairs, 2},

@@ -126,6 +126,15 @@ solve::EntriesPlan entries_plan(const List& from) {
           as<int>(from["columns"])};
 }
 
+// A sparse matrix by rows: where the row of each begins, from 0, and the columns and values of all.
+solve::SparseRows sparse_rows_from_r(const List& from) {
+  const IntegerVector starts = from["starts"], columns = from["columns"];
+  const NumericVector values = from["values"];
+  const auto rows = static_cast<Index>(starts.size()) - 1, count = static_cast<Index>(values.size());
+  return Eigen::Map<const solve::SparseRows>(rows, as<int>(from["count"]), count, starts.begin(), columns.begin(),
+                                             values.begin());
+}
+
 solve::Thin thin_from_r(const List& description) {
   if (landmarks_from_r(description).empty()) return {};
   return {operator_from_r(description["from"], poll_r).op, operator_from_r(description["to"], poll_r).op};
@@ -199,7 +208,8 @@ RPreconditioner::RPreconditioner(SEXP pointer) {
 }
 
 // Puts a preconditioner behind a pointer, a new one or one that was saved and loaded: low rank and a diagonal where
-// there is a `shift`, else landmarks and neighbours. Its description goes with the pointer, but into no file.
+// there is a `shift`, else landmarks and neighbours, with grouped effects where there are some. Its description goes
+// with the pointer, but into no file.
 // [[Rcpp::export(rng = false)]]
 SEXP r_preconditioner(List description, SEXP empty = R_NilValue) {
   auto entries = as<solve::Entries>(description["entries"]);
@@ -211,9 +221,13 @@ SEXP r_preconditioner(List description, SEXP empty = R_NilValue) {
     const auto shift = as<Vector>(description["shift"]);
     made = solve::low_rank_preconditioner(&entries, landmarks, shift, ridge.minCoeff(), threads);
   } else {
-    const solve::Thin thin = thin_from_r(description);
+    solve::Thin thin = thin_from_r(description);
     made = solve::landmark_vecchia_preconditioner(&entries, landmarks, neighbours_from_r(description), ridge,
                                                   thin.to ? thin.to->home() : nullptr, threads, poll_r);
+    if (!Rf_isNull(description["effects"])) {
+      made->bind(std::move(thin));
+      made = solve::grouped_preconditioner(std::move(made), sparse_rows_from_r(description["effects"]), threads);
+    }
   }
   const Shield<SEXP> pointer(Rf_isNull(empty) ? R_MakeExternalPtr(nullptr, R_NilValue, R_NilValue) : empty);
   hold(pointer, description, pointer);

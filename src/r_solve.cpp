@@ -187,6 +187,13 @@ List r_log_forms(ROperator matrix, RPreconditioner p, int first, int probes, std
                       _["logdet"] = p ? p->logdet : 0.0, _["unit"] = unit);
 }
 
+// Returns random numbers z for the levels of a preconditioner with grouped effects, and P^-1 V z.
+// [[Rcpp::export(rng = false)]]
+List r_level_probes(RPreconditioner p, int first, int probes, std::uint64_t seed) {
+  const auto found = solve::level_probes(p.get(), probes, seed, first);
+  return listed({"levels", "rows"}, found.levels, found.rows);
+}
+
 // Returns the numbers of a preconditioner with neighbours that the trace of P^-1 dA reads, for some landmarks. The
 // parts of all landmarks add up.
 // [[Rcpp::export(rng = false)]]

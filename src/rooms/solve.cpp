@@ -1,9 +1,11 @@
 // The room solve/, compiled as one: what its files include takes the compiler longer than what they say.
 #include "solve/block_krylov.cpp"
+#include "solve/bordered.cpp"
 #include "solve/columns.cpp"
 #include "solve/conjugate_gradients.cpp"
 #include "solve/engine_operator.cpp"
 #include "solve/factor_columns.cpp"
+#include "solve/grouped.cpp"
 #include "solve/inverse_forms.cpp"
 #include "solve/lanczos.cpp"
 #include "solve/landmarks.cpp"

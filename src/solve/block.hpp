@@ -3,6 +3,7 @@
 #pragma once
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Dense>
+#include <Eigen/SparseCore>
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -13,6 +14,8 @@ namespace kernweave::solve {
 using Index = Eigen::Index;
 using Block = Eigen::MatrixXd;  // a column for each right-hand side
 using Vector = Eigen::VectorXd;
+using SparseColumns = Eigen::SparseMatrix<double>;
+using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
 // --- decompositions -------------------------------------------------------------------------------------------------
 // Decompositions of small dense matrices, compiled once: their templates take longer than all that uses them.

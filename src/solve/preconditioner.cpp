@@ -177,6 +177,8 @@ class LandmarkVecchia : public Preconditioner {
     return found;
   }
 
+  SparsePart sparse_part() const { return {factor_, rest_.at, of_landmarks_.at}; }
+
   WeightedPairs pairs(Index from, Index count, device::Device* home) const {
     WeightedPairs found;
     pairs_.list_weighed(pairs_.starts(from, count), home, &found.rows, &found.columns, &found.weights);
@@ -274,7 +276,7 @@ class LandmarkVecchia : public Preconditioner {
 // The preconditioner as one of the kind that a function is for.
 template <class Kind, class Any>
 Kind& as_kind(Any& preconditioner, const char* otherwise) {
-  auto* const found = dynamic_cast<Kind*>(&preconditioner);
+  auto* const found = dynamic_cast<Kind*>(preconditioner.kernel_part());
   internal_check(found, otherwise);
   return *found;
 }
@@ -305,6 +307,10 @@ InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& land
 
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home) {
   return as_kind<const LandmarkVecchia>(preconditioner, kOnePart).pairs(from, count, home);
+}
+
+SparsePart sparse_part(const Preconditioner& preconditioner) {
+  return as_kind<const LandmarkVecchia>(preconditioner, kOnePart).sparse_part();
 }
 
 PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,

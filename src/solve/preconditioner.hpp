@@ -17,7 +17,7 @@ class Preconditioner {
 
   // Binds the products of a call, since products depend on data as these lie then. Only numbers are kept from call to
   // call.
-  void bind(Thin thin) { thin_ = std::move(thin); }
+  virtual void bind(Thin thin) { thin_ = std::move(thin); }
 
   // Multiplies by G, G', G'^-1 or P^-1 where the columns lie.
   virtual void root(const Columns& x, Columns* y) = 0;             // G x
@@ -31,7 +31,10 @@ class Preconditioner {
   virtual bool unit_diagonal() const { return false; }
 
   // Returns the device that is the home of the preconditioner's own products.
-  device::Device* home() const { return thin_.to ? thin_.to->home() : nullptr; }
+  virtual device::Device* home() const { return thin_.to ? thin_.to->home() : nullptr; }
+  // Returns the preconditioner of the matrix without grouped effects.
+  virtual Preconditioner* kernel_part() { return this; }
+  virtual const Preconditioner* kernel_part() const { return this; }
 
   double logdet = 0;
   // The least that an eigenvalue of G'AG can be; 0 where nothing is known.
@@ -97,10 +100,31 @@ InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& land
 // Returns the pairs of `count` points of the order from number `from` on.
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 
+// The sparse factor, the rows of its points in the matrix, and those of the landmarks, from 0.
+struct SparsePart {
+  const SparseFactor& factor;
+  const std::vector<int>& rows;
+  const std::vector<int>& landmarks;
+};
+SparsePart sparse_part(const Preconditioner& preconditioner);
+
 // Makes the preconditioner; without landmarks, Vecchia's sparse factor alone. `ridge`: a number a point, added to the
 // matrix's diagonal. On the device `home` if there is one.
 PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,
                                                       ConditioningSets neighbours, const Vector& ridge,
                                                       device::Device* home, int threads, const Poll& poll);
+
+// --- grouped --------------------------------------------------------------------------------------------------------
+// The preconditioner of a matrix with grouped effects, which are V V' of a sparse V.
+
+// P + V V', `kernel` being the P of landmarks and Vecchia, bound to its products; a column of V for each effect.
+PreconditionerPointer grouped_preconditioner(PreconditionerPointer kernel, SparseRows effects, int threads);
+
+// Random z with covariance C^-1, C = I + V'P^-1 V, and P^-1 V z: traces of (P^-1 - (P + V V')^-1) B are means of
+// (P^-1 V z)'B P^-1 V z.
+struct LevelProbes {
+  Block levels, rows;
+};
+LevelProbes level_probes(Preconditioner* preconditioner, int count, std::uint64_t seed, int first);
 
 }  // namespace kernweave::solve
