@@ -441,6 +441,10 @@ r_level_probes <- function(p, first, probes, seed) {
     .Call(`_kernweave_r_level_probes`, p, first, probes, seed)
 }
 
+r_level_inverse <- function(p, x) {
+    .Call(`_kernweave_r_level_inverse`, p, x)
+}
+
 r_inverse_weights <- function(p, first, count) {
     .Call(`_kernweave_r_inverse_weights`, p, first, count)
 }

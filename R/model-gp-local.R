@@ -74,11 +74,72 @@ local_process <- function(object, x, m, y = NULL, trend = NULL) {
     at <- x[rows, , drop = FALSE]
     near <- nearest_observations(object, at, min(m, n))
     both <- rbind(model_places(model), at)
+    if (is.null(y) && length(model$groups)) both <- told_by_others(object, both, near$nn.index)
     found <- conditional(gp_cross(object, both, both), y, seen = seq_len(n), ridge = model$values$nugget / model$w,
                          trend = if (!is.null(trend)) rbind(model$Q, trend[rows, , drop = FALSE]),
                          neighbours = near$nn.index)
     cbind(found$mean, found$variance, known = model$values$nugget == 0 & near$nn.dist[, 1] == 0, deparse.level = 0)
   }))
+}
+
+# Makes the regressors of grouped effects as much smaller as the observations that are not near reduce the standard
+# deviations of these effects. `both`: the observations, and after them the places, each with its row of `near`. If a
+# share of the observations of a level are near, that share of what they tell of its effect,
+# 1 / variance - 1 / prior variance, is near.
+told_by_others <- function(object, both, near) {
+  model <- object$data
+  D <- ncol(model$x)
+  n <- length(model$y)
+  of_level <- object$kept[[paste("near", ncol(near))]] %or% lapply(model$groups, near_shares, object, ncol(near))
+  object$kept[[paste("near", ncol(near))]] <- of_level
+  share <- Map(function(term, of_level) {
+    code <- both[, D + term$code]
+    seen <- code[seq_len(n)]
+    new <- code[-seq_len(n)]
+    own <- rowSums(matrix(seen[near], nrow(near)) == new) / tabulate(seen, max(code))[new]
+    c(of_level[seen], ifelse(is.finite(own), own, 1))
+  }, model$groups, of_level)
+  left <- shares_left(object, Map(function(term, share) {
+    seq_along(term$levels) %in% both[share < 0.9, D + term$code]
+  }, model$groups, share))
+  for (t in seq_along(model$groups)) {
+    term <- model$groups[[t]]
+    some <- which(share[[t]] < 0.9)
+    for (k in seq_along(term$at)) {
+      told <- 1 / left[[t]][k, both[some, D + term$code]] - 1
+      both[some, D + term$at[k]] <- both[some, D + term$at[k]] / sqrt(1 + (1 - share[[t]][some]) * told)
+    }
+  }
+  both
+}
+
+# The share of the observations of each level that are among the m nearest to one of them.
+near_shares <- function(term, object, m) {
+  model <- object$data
+  code <- model$z[, term$code]
+  first <- match(seq_along(term$levels), code)
+  there <- which(!is.na(first))
+  near <- nearest_observations(object, model_places(model)[first[there], , drop = FALSE], m)$nn.index
+  own <- matrix(code[near], nrow(near)) == there
+  replace(rep(1, length(first)), there, rowSums(own) / tabulate(code, length(first))[there])
+}
+
+# The variances of effects given the data as shares of those before, a row for each regressor and a column for each
+# level. Those that are asked for the first time are computed and kept.
+shares_left <- function(object, asked) {
+  kept <- object$kept
+  parts <- group_parts(object$data, object$data$values)
+  kept$left <- kept$left %or% lapply(parts, function(part) {
+    matrix(NA_real_, nrow(part$value), ncol(part$Z) / nrow(part$value))
+  })
+  new <- Map(function(left, asked) asked & is.na(left[1, ]), kept$left, asked)
+  if (!any(unlist(new))) return(kept$left)
+  kept$left <- Map(function(left, part, variances, new) {
+    own <- matrix(apply(variances, 3, function(v) diag(as.matrix(v))), nrow(left)) / diag(part$value)
+    left[, new] <- pmin(pmax(own[, new], 1e-12), 1)
+    left
+  }, kept$left, parts, effect_variances(object, parts, new), new)
+  kept$left
 }
 
 # --- the audit ----------------------------------------------------------------------------------------------------

@@ -70,12 +70,12 @@ ranef.gp_fit <- function(object, condVar = TRUE, ...) {
   model <- object$data
   parts <- group_parts(model, model$values)
   alpha <- model_alpha(object)
-  effects <- Map(function(term, part) {
-    r <- length(term$columns)
+  variances <- if (condVar) effect_variances(object, parts) else vector("list", length(parts))
+  effects <- Map(function(term, part, variances) {
     values <- as.vector(for_levels(part$value, part$Z) %*% crossprod(part$Z, alpha))
-    list(values = matrix(values, ncol = r, byrow = TRUE, dimnames = list(term$levels, term$columns)),
-         variances = if (condVar) effect_variances(object, part, r))
-  }, groups, parts)
+    list(values = matrix(values, ncol = length(term$columns), byrow = TRUE,
+                         dimnames = list(term$levels, term$columns)), variances = variances)
+  }, groups, parts, variances)
   factors <- vapply(groups, `[[`, "", "factor")
   out <- lapply(split(effects, factor(factors, unique(factors))), function(of) {
     table <- as.data.frame(do.call(cbind, lapply(of, `[[`, "values")), optional = TRUE)
@@ -86,17 +86,70 @@ ranef.gp_fit <- function(object, condVar = TRUE, ...) {
   structure(out, class = "ranef.gp_fit")
 }
 
-# The covariances of the effects of each level given the data and the trend, G - G Z' A^-1 Z G, an r x r matrix each.
-effect_variances <- function(fit, part, r) {
-  q <- ncol(part$Z) / r
-  V <- as.matrix(part$Z %*% for_levels(part$value, part$Z))
-  solved <- matrix(as.vector(solve(kept_system(fit), V)), nrow(V))
-  columns <- function(k) seq(k, by = r, length.out = q)
-  explained <- vapply(seq_len(r^2) - 1, function(k) {
-    colSums(V[, columns(k %% r + 1), drop = FALSE] * solved[, columns(k %/% r + 1), drop = FALSE])
-  }, numeric(q))
-  array(as.vector(part$value) - t(explained), c(r, r, q))
+# The covariances of the effects of each level given the data and the trend, for each term an array of r x r matrices.
+# With effects in units of their own they are entries of I - V'A^-1 V. NA for levels that are not `asked`.
+effect_variances <- function(fit, parts, asked = NULL) {
+  before <- cumsum(c(0, vapply(parts, function(part) ncol(part$Z), 0)))
+  at <- Map(function(part, before) {
+    r <- nrow(part$value)
+    first <- before + r * (seq_len(ncol(part$Z) / r) - 1)
+    expand.grid(i = seq_len(r), j = seq_len(r), first = first)
+  }, parts, before[-length(before)])
+  all <- do.call(rbind, unname(at))
+  entries <- rep(NA_real_, nrow(all))
+  some <- which(unlist(Map(function(part, asked) rep(asked, each = nrow(part$value)^2), parts, asked)) %or%
+                  rep(TRUE, nrow(all)))
+  if (length(some)) {
+    entries[some] <- entries_of_effects(kept_system(fit), group_effects(fit$data, fit$data$values)$V,
+                                        (all$first + all$i)[some], (all$first + all$j)[some])
+  }
+  Map(function(part, entries) {
+    r <- nrow(part$value)
+    root <- root_of_covariance(part$value)
+    own <- apply(matrix(entries, r^2), 2, function(x) crossprod(root, matrix(x, r) %*% root))
+    array(own, c(r, r, length(entries) / r^2))
+  }, parts, split(entries, rep(seq_along(at), vapply(at, nrow, 0L))))
 }
+
+# Entries [i, j] of I - V'A^-1 V.
+entries_of_effects <- function(system, V, i, j) UseMethod("entries_of_effects")
+
+#' @export
+entries_of_effects.gp_system <- function(system, V, i, j) {
+  V <- as.matrix(V)
+  solved <- matrix(as.vector(solve(system, V)), nrow(V))
+  (i == j) - unlist(in_row_blocks(length(i), size = 4096, function(k) {
+    colSums(V[, i[k], drop = FALSE] * solved[, j[k], drop = FALSE])
+  }))
+}
+
+#' @export
+entries_of_effects.gp_linear <- function(system, V, i, j) {
+  as.vector(inverse_blocks(system$root, Matrix::sparseMatrix(i, j, x = 1, dims = rep(ncol(V), 2)))[cbind(i, j)])
+}
+
+# The preconditioner M tells I - V'M^-1 V = C^-1; random signs estimate V'(A^-1 - M^-1) V, which is small.
+#' @export
+entries_of_effects.gp_products <- function(system, V, i, j) {
+  P <- system$preconditioner$P
+  q <- ncol(V)
+  places <- sort(unique(j))
+  known <- unlist(in_row_blocks(length(places), size = 512, function(rows) {
+    columns <- places[rows]
+    unit <- matrix(0, q, length(columns))
+    unit[cbind(columns, seq_along(columns))] <- 1
+    mine <- which(j %in% columns)
+    stats::setNames(solve(P, unit, effects = TRUE)[cbind(i[mine], match(j[mine], columns))], mine)
+  }))
+  signs <- private_signs(q, system$control$probes, system$control$seed %or% 1)
+  sides <- as.matrix(P$effects %*% signs)
+  left <- as.matrix(crossprod(P$effects, matrix(as.vector(solve(system, sides)), nrow(V)) - solve(P, sides)))
+  both <- (left[i, , drop = FALSE] * signs[j, , drop = FALSE] + left[j, , drop = FALSE] * signs[i, , drop = FALSE]) / 2
+  known[order(as.numeric(names(known)))] - rowMeans(both)
+}
+
+#' @export
+entries_of_effects.gp_weighed <- function(system, V, i, j) entries_of_effects(system$of, V, i, j)
 
 #' @rdname gp_fit-groups
 #' @export

@@ -24,9 +24,11 @@
 #'   are then ignored
 #' @param instead a preconditioner that the new one replaces. Its memory, a kilobyte per point, is freed first; it is
 #'   rebuilt if it is used again
-#' @return An object of class `kernweave_preconditioner`; `solve(P, b)` applies it. [gradient()] treats it as a
-#'   constant: it makes systems faster to solve, but has no derivative itself. A preconditioner that is saved, or sent
-#'   to another process, is rebuilt there at its first use from its landmarks and neighbours, with the same bits.
+#' @return An object of class `kernweave_preconditioner`; `solve(P, b)` applies it. For a sum with a sparse `V`,
+#'   `solve(P, b, effects = TRUE)` solves with `I + V' P^-1 V`, the matrix of effects, where P is the preconditioner
+#'   without `V`. [gradient()] treats a preconditioner as a constant: it makes systems faster to solve, but has no
+#'   derivative itself. A preconditioner that is saved, or sent to another process, is rebuilt there at its first use
+#'   from its landmarks and neighbours, with the same bits.
 #' @seealso [solve()][solve.lazy_tensor], [logdet()]; [lowrank()] for landmarks as an operator
 #' @concept conjugate gradients
 #' @concept Vecchia approximation
@@ -140,8 +142,13 @@ str.kernweave_preconditioner <- function(object, ...) {
 }
 
 #' @export
-solve.kernweave_preconditioner <- function(a, b, ...) {
+solve.kernweave_preconditioner <- function(a, b, effects = FALSE, ...) {
   if (a$traced || is_traced(b)) abort("no_gradient", "a preconditioner has no derivative: solve(K, b) has")
+  if (effects) {
+    if (is.null(a$effects)) abort("input", "`effects` are those of a preconditioner of K + tcrossprod(as_op(V))")
+    b <- right_hand_side(b, ncol(a$effects))
+    return(shaped_as(r_level_inverse(live_pointer(a), b$values), b))
+  }
   b <- right_hand_side(b, a$n)
   shaped_as(r_precondition(live_pointer(a), b$values), b)
 }

@@ -1320,6 +1320,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_level_inverse
+Block r_level_inverse(RPreconditioner p, Block x);
+RcppExport SEXP _kernweave_r_level_inverse(SEXP pSEXP, SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< RPreconditioner >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Block >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_level_inverse(p, x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_inverse_weights
 List r_inverse_weights(RPreconditioner p, int first, int count);
 RcppExport SEXP _kernweave_r_inverse_weights(SEXP pSEXP, SEXP firstSEXP, SEXP countSEXP) {
@@ -1578,6 +1589,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_spectral_rules", (DL_FUNC) &_kernweave_r_spectral_rules, 5},
     {"_kernweave_r_log_forms", (DL_FUNC) &_kernweave_r_log_forms, 8},
     {"_kernweave_r_level_probes", (DL_FUNC) &_kernweave_r_level_probes, 4},
+    {"_kernweave_r_level_inverse", (DL_FUNC) &_kernweave_r_level_inverse, 2},
     {"_kernweave_r_inverse_weights", (DL_FUNC) &_kernweave_r_inverse_weights, 3},
     {"_kernweave_r_weighted_pairs", (DL_FUNC) &_kernweave_r_weighted_pairs, 3},
     {"_kernweave_r_sums_of_pairs", (DL_FUNC) &_kernweave_r_sums_of_pairs, 2},

@@ -194,6 +194,10 @@ List r_level_probes(RPreconditioner p, int first, int probes, std::uint64_t seed
   return listed({"levels", "rows"}, found.levels, found.rows);
 }
 
+// Solves with the matrix C of the levels of a preconditioner with grouped effects.
+// [[Rcpp::export(rng = false)]]
+Block r_level_inverse(RPreconditioner p, Block x) { return solve::level_inverse(p.get(), x); }
+
 // Returns the numbers of a preconditioner with neighbours that the trace of P^-1 dA reads, for some landmarks. The
 // parts of all landmarks add up.
 // [[Rcpp::export(rng = false)]]

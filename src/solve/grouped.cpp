@@ -286,11 +286,16 @@ class Grouped : public Preconditioner {
 
   void inverse(const Columns& x, Columns* y) override {
     inner_->inverse(x, y);
-    Block few = c_.in_order(levels_of(*y));
+    inner_->inverse(rows_of_levels(of_levels(levels_of(*y)), x.device()), &part_);
+    add_multiple(y, part_, -1, threads_);
+  }
+
+  // C^-1 x.
+  Block of_levels(const Block& x) const {
+    Block few = c_.in_order(x);
     c_.lower().solve(&few);
     c_.lower().solve_transposed(&few);
-    inner_->inverse(rows_of_levels(c_.restored(few), x.device()), &part_);
-    add_multiple(y, part_, -1, threads_);
+    return c_.restored(few);
   }
 
   LevelProbes probes(const Block& signs) {
@@ -336,10 +341,21 @@ PreconditionerPointer grouped_preconditioner(PreconditionerPointer kernel, Spars
   return std::make_unique<Grouped>(std::move(kernel), std::move(effects), threads);
 }
 
-LevelProbes level_probes(Preconditioner* preconditioner, int count, std::uint64_t seed, int first) {
+namespace {
+
+Grouped& as_grouped(Preconditioner* preconditioner) {
   auto* const grouped = dynamic_cast<Grouped*>(preconditioner);
-  internal_check(grouped, "probes of levels, of a preconditioner without groups");
-  return grouped->probes(random_signs(grouped->levels(), count, seed, first));
+  internal_check(grouped, "levels are asked for, of a preconditioner without groups");
+  return *grouped;
 }
+
+}  // namespace
+
+LevelProbes level_probes(Preconditioner* preconditioner, int count, std::uint64_t seed, int first) {
+  Grouped& grouped = as_grouped(preconditioner);
+  return grouped.probes(random_signs(grouped.levels(), count, seed, first));
+}
+
+Block level_inverse(Preconditioner* preconditioner, const Block& x) { return as_grouped(preconditioner).of_levels(x); }
 
 }  // namespace kernweave::solve

@@ -126,5 +126,7 @@ struct LevelProbes {
   Block levels, rows;
 };
 LevelProbes level_probes(Preconditioner* preconditioner, int count, std::uint64_t seed, int first);
+// C^-1 x, which has a row for each effect.
+Block level_inverse(Preconditioner* preconditioner, const Block& x);
 
 }  // namespace kernweave::solve
