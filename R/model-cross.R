@@ -58,7 +58,8 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   rows <- heavy_of(fit)
   labels <- fold_labels(fit, rows, folds, by, seed)
   each <- split(seq_along(rows), labels)
-  exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && is.null(fit$family) && as_process(fit)$data$dense
+  exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && is.null(fit$family) &&
+    as_process(fit)$data$dense && (is.null(fit$data$panel) || length(rows) <= few_rows)
   begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`")
   on.exit(end_work("cross_validate()"))
   found <- if (exact) exact_folds(fit, each) else lapply(each, function(out) {

@@ -2,7 +2,7 @@
 # asked of it. A kind is grouped effects and noise alone (`gp_linear`, in a file of its own), a factor (`gp_dense`),
 # products (`gp_products`), products by series (`gp_series`), the system of a working response (`gp_weighed`), which is
 # around one by products, or a dense system of a working response with negative curvature (`gp_signed`, in a file of its
-# own).
+# own). Eigenvectors of places and of times solve that of a panel (`gp_panel`, in a file of its own).
 
 # Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_of(model))
@@ -11,6 +11,7 @@ gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_
 gp_system.gp_gaussian <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
   if (values$variance == 0) linear_gp_system(model, values, noise)
+  else if (!is.null(model$panel)) panel_gp_system(model, values, noise)
   else if (model$dense) dense_gp_system(model, values, noise)
   else lazy_gp_system(model, values, near, noise)
 }
@@ -248,6 +249,19 @@ inverse_forms <- function(system, k) UseMethod("inverse_forms")
 
 #' @export
 inverse_forms.gp_dense <- function(system, k) colSums(backsolve(system$root, k, transpose = TRUE)^2)
+
+# The diagonal of A^-1 W^-1 A^-1.
+inverse_squares <- function(system, w) UseMethod("inverse_squares")
+
+# Returns what the data explain of the variance of the process at places, by blocks of these.
+explained_at_places <- function(system, object, x) UseMethod("explained_at_places")
+
+#' @export
+explained_at_places.gp_system <- function(system, object, x) {
+  in_row_blocks(nrow(x), function(rows) {
+    inverse_forms(system, unname(as.matrix(gp_cross(object, model_places(object$data), x[rows, , drop = FALSE]))))
+  })
+}
 
 # Computes by how much y' P y is too large where products are approximated.
 error_of_form <- function(system, alpha) UseMethod("error_of_form")

@@ -311,6 +311,7 @@ bounded_labels <- function(estimate) {
 
 # Products of the covariances of places and data with columns.
 gp_products <- function(fit, at, x) {
+  if (!is.null(fit$data$panel)) return(panel_products(fit, at, x))
   process <- if (fit$variance == 0) matrix(0, nrow(at), NCOL(x))
              else as.matrix(fit_products(process_cross(fit, at), fit$control) %*% x)
   groups <- function(places) group_parts(fit$data, fit$data$values, places[, -seq_len(ncol(fit$data$x)), drop = FALSE])

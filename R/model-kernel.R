@@ -236,10 +236,10 @@ kernel_value <- function(parts, x, y, given) {
   if ("axes" %in% names(given) && is_aniso(parts)) parameters[c("scale", "ratio", "angle")] <- 1
   times_variance <- function(value) if (identical(parameters$variance, 1)) value else parameters$variance * value
   if (!is.null(parts$op)) {
-    values <- lapply(1:2, function(k) {
+    values <- lapply(seq_along(parts$of), function(k) {
       do.call(parts$of[[k]], c(list(x, y), stats::setNames(parameters[names(parts$keys[[k]])], parts$keys[[k]])))
     })
-    return(times_variance(if (parts$op == "+") values[[1]] + values[[2]] else values[[1]] * values[[2]]))
+    return(times_variance(Reduce(parts$op, values)))
   }
   waiting <- names(parameters)[vapply(parameters, is.null, NA)]
   if (length(waiting)) {
