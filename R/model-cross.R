@@ -138,7 +138,8 @@ exact_folds <- function(fit, each) {
   system <- gp_system(model, model$values)
   P <- system_inverse(system) - tcrossprod(process$U)
   rows <- heavy_of(fit)
-  y <- response_of(fit)[rows, 1]
+  if (!is.null(model$rows)) each <- lapply(each, function(S) order(model$rows)[S])  # the model has its own order
+  y <- response_of(fit)[model$rows %or% rows, 1]
   lapply(each, function(S) {
     step_work("cross_validate()", NULL)
     inner <- P[S, S, drop = FALSE]

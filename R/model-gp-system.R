@@ -147,6 +147,15 @@ solved_forms.gp_weighed <- function(system, sides, solved) {
   solved_forms(system$of, system$root * sides, solved / system$root)
 }
 
+# Returns the forms X' A^-1 X of columns, and the solutions where these are found.
+forms_of_columns <- function(system, x, tol) UseMethod("forms_of_columns")
+
+#' @export
+forms_of_columns.gp_system <- function(system, x, tol) {
+  solved <- solve(system, x, tol = tol)
+  list(value = crossprod(x, solved), solved = solved)
+}
+
 # Multiplies the covariance K by columns.
 covariance_times <- function(system, x) UseMethod("covariance_times")
 

@@ -144,6 +144,11 @@ solve.gp_panel <- function(a, b, ...) {
   panel_times(a$at, to_eigenvectors(a, b) / a$d, a$sides[[1]]$V, a$sides[[2]]$V)
 }
 
+#' @export
+forms_of_columns.gp_panel <- function(system, x, tol) {
+  list(value = crossprod(to_eigenvectors(system, x) / sqrt(system$d)))
+}
+
 # The slope of A by a parameter of places is variance dK_s (x) K_t, and its trace with A^-1 is that of dK_s with a
 # matrix of places.
 #' @export
