@@ -193,8 +193,8 @@ gp_start <- function(model, bounds) {
   if (!searched || n <= rows_of_start) return(gp_ends(model, bounds)[[1]])
   whole <- !is.null(model$panel)  # has no eighth that is one
   few <- some_of_model(model, if (whole) rows_of_start else max(rows_of_start, ceiling(n / 8)))
-  if (n > 8 * rows_of_start && !whole) return(gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
-  gp_ends(few, bounds)[[1]]
+  if (whole || n <= 8 * rows_of_start) return(gp_ends(few, bounds)[[1]])
+  gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta
 }
 
 # Finds maxima of the likelihood of few rows, the largest first: climbs start from the best three of a grid of scales

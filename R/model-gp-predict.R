@@ -136,6 +136,16 @@ dense_gp_variance <- function(object, x) {
   pmax(diag(gp_cross(object, x, x)) - unlist(explained_at_places(kept$system, object, x)), 0)
 }
 
+# Returns what the data explain of the variance of the process at places, by blocks of these.
+explained_at_places <- function(system, object, x) UseMethod("explained_at_places")
+
+#' @export
+explained_at_places.gp_system <- function(system, object, x) {
+  in_row_blocks(nrow(x), function(rows) {
+    inverse_forms(system, unname(as.matrix(gp_cross(object, model_places(object$data), x[rows, , drop = FALSE]))))
+  })
+}
+
 # The trend's columns at places, as the fit has them.
 new_regressors <- function(model, F) F %*% inverse_root(model$R)
 

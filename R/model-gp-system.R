@@ -262,16 +262,6 @@ inverse_forms.gp_dense <- function(system, k) colSums(backsolve(system$root, k, 
 # The diagonal of A^-1 W^-1 A^-1.
 inverse_squares <- function(system, w) UseMethod("inverse_squares")
 
-# Returns what the data explain of the variance of the process at places, by blocks of these.
-explained_at_places <- function(system, object, x) UseMethod("explained_at_places")
-
-#' @export
-explained_at_places.gp_system <- function(system, object, x) {
-  in_row_blocks(nrow(x), function(rows) {
-    inverse_forms(system, unname(as.matrix(gp_cross(object, model_places(object$data), x[rows, , drop = FALSE]))))
-  })
-}
-
 # Computes by how much y' P y is too large where products are approximated.
 error_of_form <- function(system, alpha) UseMethod("error_of_form")
 

@@ -69,6 +69,9 @@
 #' numbers for `alpha` and `beta`. For times of class `Date` or `POSIXct` in a formula, `time.scale` is in days. See
 #' [ready-kernels].
 #'
+#' If each place is observed at each time, separable kernels are fitted exactly and fast, see the section on panels in
+#' [gp_fit-estimation].
+#'
 #' @param kernel a name: `"gaussian"`, `"matern"` (its smoothness `nu` is a number, or is estimated by [gp_fit()] if it
 #'   is not given), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`, `"cauchy"`,
 #'   `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,

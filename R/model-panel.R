@@ -71,7 +71,7 @@ panel_rows <- function(x, columns) {
   of <- lapply(columns, function(own) distinct_rows(x[, own, drop = FALSE]))
   sizes <- vapply(of, max, 0)
   n <- nrow(x)
-  if (prod(sizes) != n || max(sizes) > min(most_of_side, max(1000, n / 4))) return(NULL)
+  if (prod(sizes) != n || max(sizes) > min(most_of_side, max(1000, n / 10))) return(NULL)
   at <- matrix(0L, sizes[1], sizes[2])
   at[do.call(cbind, of)] <- seq_len(n)
   if (all(at > 0)) at
