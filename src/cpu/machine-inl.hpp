@@ -228,8 +228,7 @@ struct Machine {
       go_on(program, &now, empty());
       for (const Moving* m = moving; m != end_moving; ++m) *m->at += m->by;
     }
-    // Steps get vectors in registers, so that compilers do not clear these registers' upper halves at their end, and
-    // code without AVX, such as R's BLAS, would be two to seven times slower from then on.
+    // Compilers do not clear upper halves after steps, which get vectors; with them R's BLAS is up to 7 times slower.
 #if KW_VECTOR_BYTES > 16
     _mm256_zeroupper();
 #endif
