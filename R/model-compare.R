@@ -240,7 +240,8 @@ nesting <- function(small, large) {
   bound <- c(of_kernel[of_kernel != "inside"], dropped_parts(small, large), if (over) "the overdispersion")
   if ("else" %in% bound) return(else_why("a parameter given in the larger model has another value in the smaller"))
   if (!length(bound)) return(list(kind = "inside"))
-  exact <- identical(bound, "the variance") && large$data$dense && !any(large$data$layout$part == "kernel")
+  exact <- identical(bound, "the variance") && large$data$dense && is.null(large$data$panel) &&
+    !any(large$data$layout$part == "kernel")
   if (exact) return(list(kind = "exact"))
   list(kind = "bound", why = paste0(paste(bound, collapse = " and "), " of the smaller model is on its bound, where ",
                                     "chi-square does not hold; anova(test = \"boot\") refits simulated data"))

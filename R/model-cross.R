@@ -58,7 +58,8 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   rows <- heavy_of(fit)
   labels <- fold_labels(fit, rows, folds, by, seed)
   each <- split(seq_along(rows), labels)
-  exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && is.null(fit$family) && as_process(fit)$data$dense
+  exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && is.null(fit$family) &&
+    as_process(fit)$data$dense && (is.null(fit$data$panel) || length(rows) <= few_rows)
   begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`")
   on.exit(end_work("cross_validate()"))
   found <- if (exact) exact_folds(fit, each) else lapply(each, function(out) {
@@ -137,7 +138,8 @@ exact_folds <- function(fit, each) {
   system <- gp_system(model, model$values)
   P <- system_inverse(system) - tcrossprod(process$U)
   rows <- heavy_of(fit)
-  y <- response_of(fit)[rows, 1]
+  if (!is.null(model$rows)) each <- lapply(each, function(S) order(model$rows)[S])  # the model has its own order
+  y <- response_of(fit)[model$rows %or% rows, 1]
   lapply(each, function(S) {
     step_work("cross_validate()", NULL)
     inner <- P[S, S, drop = FALSE]

@@ -89,6 +89,7 @@ model_rows <- function(model, rows) {
   if (q$rank < ncol(model$Q)) {
     abort("data", "the trend's columns are not independent on the ", length(rows), " rows of `estimate_on`; take more")
   }
+  model["panel"] <- NULL
   model$x <- model$x[rows, , drop = FALSE]
   model$z <- model$z[rows, , drop = FALSE]
   model$y <- model$y[rows]
@@ -190,9 +191,10 @@ gp_start <- function(model, bounds) {
     return(within_bounds(model$begun$state$theta, model, bounds))
   }
   if (!searched || n <= rows_of_start) return(gp_ends(model, bounds)[[1]])
-  few <- some_of_model(model, max(rows_of_start, ceiling(n / 8)))
-  if (n > 8 * rows_of_start) return(gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta)
-  gp_ends(few, bounds)[[1]]
+  whole <- !is.null(model$panel)  # has no eighth that is one
+  few <- some_of_model(model, if (whole) rows_of_start else max(rows_of_start, ceiling(n / 8)))
+  if (whole || n <= 8 * rows_of_start) return(gp_ends(few, bounds)[[1]])
+  gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta
 }
 
 # Finds maxima of the likelihood of few rows, the largest first: climbs start from the best three of a grid of scales

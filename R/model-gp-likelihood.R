@@ -113,9 +113,9 @@ gp_score <- function(model, values, system, weights, slopes) {
   forms <- matrix(forms, 1 + p)
   beside <- if (is_reml(model)) colSums(forms[-1, , drop = FALSE]) else 0
   W <- matrix(vapply(products, function(B) B[, 1], numeric(n)), n)
-  solved <- solve(system, W, tol = max(model$control$tol, tol_of_information))
-  information <- (crossprod(W, solved) - crossprod(crossprod(weights$U, W))) / 2
+  found <- forms_of_columns(system, W, max(model$control$tol, tol_of_information))
+  information <- (found$value - crossprod(crossprod(weights$U, W))) / 2
   dimnames(information) <- list(layout$label, layout$label)
   list(score = stats::setNames((forms[1, ] - slopes$traces[of] + beside) / 2, layout$label),
-       information = (information + t(information)) / 2, score_noise = noise, along = W, solved = solved)
+       information = (information + t(information)) / 2, score_noise = noise, along = W, solved = found$solved)
 }

@@ -72,8 +72,8 @@ inverse_diagonal.gp_linear <- function(system) {
   })) / system$noise^2
 }
 
-# The diagonal of A^-1 W^-1 A^-1.
-inverse_squares <- function(system, w) {
+#' @export
+inverse_squares.gp_linear <- function(system, w) {
   n <- length(w)
   if (is.null(system$V)) return(1 / (system$noise^2 * w))
   unlist(in_row_blocks(n, function(rows) {

@@ -254,7 +254,8 @@ print_gp_title <- function(x) {
   title <- if (x$variance > 0) paste0("Gaussian process, ", kernel)
            else paste0("Linear ", if (length(model$groups)) "mixed ", "model")
   cat(title, ", ", family_text(x), x$method, ", ", count_text(n, "point"), ", ",
-      how_solved(n, model$control), "\n  ",
+      if (!is.null(model$panel)) paste("a panel of", paste(dim(model$panel$at), collapse = " x "))
+      else how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x),
       "\n", sep = "")
   if (x$estimated_on < n && nrow(model$layout)) {

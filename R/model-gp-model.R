@@ -18,6 +18,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
                 rows = heavy, rule = settings$rule, groups = trend$groups, z = trend$z[heavy, , drop = FALSE])
   none <- identical(as.numeric(settings$variance), 0)
+  if (!none && inherits(family_of(settings), "gp_gaussian")) model <- with_panel(model)
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
   spread <- max(spread_of(model), 1e-300)
   numbers <- gp_start_numbers(settings, model, spread)

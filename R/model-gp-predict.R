@@ -133,11 +133,17 @@ dense_gp_variance <- function(object, x) {
   kept <- object$kept
   if (object$variance == 0 && !length(model$groups)) return(numeric(nrow(x)))
   if (is.null(kept$system)) kept$system <- replace(kept_system(object), "model", list(NULL))
-  explained <- in_row_blocks(nrow(x), function(rows) {
-    k <- unname(as.matrix(gp_cross(object, model_places(model), x[rows, , drop = FALSE])))
-    inverse_forms(kept$system, k)
+  pmax(diag(gp_cross(object, x, x)) - unlist(explained_at_places(kept$system, object, x)), 0)
+}
+
+# Returns what the data explain of the variance of the process at places, by blocks of these.
+explained_at_places <- function(system, object, x) UseMethod("explained_at_places")
+
+#' @export
+explained_at_places.gp_system <- function(system, object, x) {
+  in_row_blocks(nrow(x), function(rows) {
+    inverse_forms(system, unname(as.matrix(gp_cross(object, model_places(object$data), x[rows, , drop = FALSE]))))
   })
-  pmax(diag(gp_cross(object, x, x)) - unlist(explained), 0)
 }
 
 # The trend's columns at places, as the fit has them.
@@ -221,8 +227,11 @@ draws_by_covariance <- function(object, x, F, offset, nsim) {
 
 # Draws of the process and of grouped effects before the data, with noise of these variances, by the fit's products.
 gp_draws <- function(object, x, noise, nsim) {
-  K <- if (nrow(x)) fit_products(process_cross(object, x, x), object$control)
-  draws <- if (nrow(x)) simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
+  by_sides <- if (!is.null(object$data$panel) && nrow(x)) panel_draws(object, x, nsim)
+  draws <- if (!is.null(by_sides)) by_sides + sqrt(noise) * stats::rnorm(length(by_sides)) else if (nrow(x)) {
+    K <- fit_products(process_cross(object, x, x), object$control)
+    simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
+  }
   parts <- group_parts(object$data, object$data$values, x[, -seq_len(ncol(object$data$x)), drop = FALSE])
   matrix(as.vector(draws), nrow(x), nsim) + group_draws(parts, nrow(x), nsim)
 }

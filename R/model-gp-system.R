@@ -2,7 +2,7 @@
 # asked of it. A kind is grouped effects and noise alone (`gp_linear`, in a file of its own), a factor (`gp_dense`),
 # products (`gp_products`), products by series (`gp_series`), the system of a working response (`gp_weighed`), which is
 # around one by products, or a dense system of a working response with negative curvature (`gp_signed`, in a file of its
-# own).
+# own). Eigenvectors of places and of times solve that of a panel (`gp_panel`, in a file of its own).
 
 # Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may serve.
 gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_of(model))
@@ -11,6 +11,7 @@ gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_
 gp_system.gp_gaussian <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
   if (values$variance == 0) linear_gp_system(model, values, noise)
+  else if (!is.null(model$panel)) panel_gp_system(model, values, noise)
   else if (model$dense) dense_gp_system(model, values, noise)
   else lazy_gp_system(model, values, near, noise)
 }
@@ -146,6 +147,15 @@ solved_forms.gp_weighed <- function(system, sides, solved) {
   solved_forms(system$of, system$root * sides, solved / system$root)
 }
 
+# Returns the forms X' A^-1 X of columns, and the solutions where these are found.
+forms_of_columns <- function(system, x, tol) UseMethod("forms_of_columns")
+
+#' @export
+forms_of_columns.gp_system <- function(system, x, tol) {
+  solved <- solve(system, x, tol = tol)
+  list(value = crossprod(x, solved), solved = solved)
+}
+
 # Multiplies the covariance K by columns.
 covariance_times <- function(system, x) UseMethod("covariance_times")
 
@@ -248,6 +258,9 @@ inverse_forms <- function(system, k) UseMethod("inverse_forms")
 
 #' @export
 inverse_forms.gp_dense <- function(system, k) colSums(backsolve(system$root, k, transpose = TRUE)^2)
+
+# The diagonal of A^-1 W^-1 A^-1.
+inverse_squares <- function(system, w) UseMethod("inverse_squares")
 
 # Computes by how much y' P y is too large where products are approximated.
 error_of_form <- function(system, alpha) UseMethod("error_of_form")

@@ -209,7 +209,7 @@ gp_fitted <- function(model, settings) {
   rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed, finest_level(model))
   model <- begun_model(model, rows)
   n <- length(model$y)
-  fewer <- nrow(model$layout) && settings$estimate_on >= n && n > 3000
+  fewer <- is.null(model$panel) && nrow(model$layout) && settings$estimate_on >= n && n > 3000
   expect_work("gp_fit()", expected_of_gp(model, rows), if (fewer) "`estimate_on = 2000`")
   estimate <- if (nrow(model$layout)) gp_estimate(model, rows)
   if (!is.null(estimate)) model$values <- estimate$state$values
@@ -311,6 +311,7 @@ bounded_labels <- function(estimate) {
 
 # Products of the covariances of places and data with columns.
 gp_products <- function(fit, at, x) {
+  if (!is.null(fit$data$panel)) return(panel_products(fit, at, x))
   process <- if (fit$variance == 0) matrix(0, nrow(at), NCOL(x))
              else as.matrix(fit_products(process_cross(fit, at), fit$control) %*% x)
   groups <- function(places) group_parts(fit$data, fit$data$values, places[, -seq_len(ncol(fit$data$x)), drop = FALSE])

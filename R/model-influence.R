@@ -188,7 +188,7 @@ inverse_parts <- function(process, squares, closely) {
   on.exit(end_work("leaving one out"))
   model <- process$data
   system <- kept_system(process)
-  if (inherits(system, "gp_linear")) {
+  if (inherits(system, c("gp_linear", "gp_panel"))) {
     found <- list(own = inverse_diagonal(system), square = inverse_squares(system, model$w))
   } else if (model$dense) {
     inverse <- chol2inv(system$root)

@@ -69,6 +69,9 @@
 #' numbers for `alpha` and `beta`. For times of class `Date` or `POSIXct` in a formula, `time.scale` is in days. See
 #' [ready-kernels].
 #'
+#' If each place is observed at each time, separable kernels are fitted exactly and fast, see the section on panels in
+#' [gp_fit-estimation].
+#'
 #' @param kernel a name: `"gaussian"`, `"matern"` (its smoothness `nu` is a number, or is estimated by [gp_fit()] if it
 #'   is not given), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`, `"cauchy"`,
 #'   `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
@@ -236,10 +239,10 @@ kernel_value <- function(parts, x, y, given) {
   if ("axes" %in% names(given) && is_aniso(parts)) parameters[c("scale", "ratio", "angle")] <- 1
   times_variance <- function(value) if (identical(parameters$variance, 1)) value else parameters$variance * value
   if (!is.null(parts$op)) {
-    values <- lapply(1:2, function(k) {
+    values <- lapply(seq_along(parts$of), function(k) {
       do.call(parts$of[[k]], c(list(x, y), stats::setNames(parameters[names(parts$keys[[k]])], parts$keys[[k]])))
     })
-    return(times_variance(if (parts$op == "+") values[[1]] + values[[2]] else values[[1]] * values[[2]]))
+    return(times_variance(Reduce(parts$op, values)))
   }
   waiting <- names(parameters)[vapply(parameters, is.null, NA)]
   if (length(waiting)) {

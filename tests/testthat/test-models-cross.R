@@ -32,6 +32,15 @@ test_that("folds without refits are exactly those of fits to the other rows", {
   expect_equal(sum(cross_validate(ridge, seq_len(84))$.lpd), elpd(ridge)$elpd, tolerance = 1e-8)
 })
 
+test_that("folds are those of the rows as they came where a model sorts them", {
+  fits <- lapply(c(Inf, 40), function(rows) {
+    gp_fit(dist ~ speed, cars[50:1, ], kernel = kernel_spec(scale = 5), variance = 400, nugget = 200,
+           weights = rep(c(0, 1, 2), c(1, 24, 25)), estimate_on = rows)
+  })
+  folds <- lapply(fits, cross_validate, rep_len(1:7, 50))
+  expect_equal(folds[[2]], folds[[1]], tolerance = 1e-8)
+})
+
 test_that("beyond dense_n fits to the other rows tell the same", {
   skip_below("quick")
   products <- update(process, variance = process$variance, nugget = process$nugget, kernel = process$kernel,
