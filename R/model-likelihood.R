@@ -114,7 +114,7 @@
 #' gp_fit(cbind(pmin(wild, 6), high) ~ long + lat, places, family = "tobit", kernel = k)
 gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, upper = NULL, start = NULL, mean = NULL,
                       draw = NULL, below = NULL, title = "user's") {
-  fixed <- fixed_parameters(list(...))
+  given <- given_parameters(list(...))
   if (is.character(f)) {
     if (!is_word(f) || !f %in% names(likelihood_rows)) {
       abort("unsupported", "there is no family ", format_value(f), near_hint(f, names(likelihood_rows)))
@@ -127,28 +127,31 @@ gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, uppe
     row <- list(title = title, f = f, parameters = check_parameters(parameters, f), link = link, lower = lower,
                 upper = upper, start = start, mean = mean, draw = draw, below = below)
   }
-  unknown <- setdiff(names(fixed), names(row$parameters))
+  unknown <- setdiff(names(given), names(row$parameters))
   if (length(unknown)) {
     abort("input", "the family ", row$title, " has no parameter `", unknown[1], "`",
           near_hint(unknown[1], names(row$parameters)))
   }
-  likelihood_family(row, fixed)
+  by_formula <- vapply(given, inherits, NA, "formula")
+  row$formulas <- given[by_formula]
+  likelihood_family(row, unlist(given[!by_formula]))
 }
 
-fixed_parameters <- function(given) {
+# Checks what is given for parameters, by name: numbers, and formulas of trends.
+given_parameters <- function(given) {
   for (name in names(given) %or% rep("", length(given))) {
     if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)",
                               "; starting values as parameters = c(sigma = 1)")
     number <- given[[name]]
-    if (inherits(number, "formula")) {
-      abort("unsupported", "a trend of the parameter `", name, "` is not built: give a number, or leave `", name,
-            "` out to have one number estimated")
+    if (sum(names(given) == name) > 1) {
+      abort("input", "the parameter `", name, "` is given twice: a number is fixed, a formula is a trend of its own")
     }
-    if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
-      abort("input", "the parameter `", name, "` must be a number, not ", format_value(number))
+    if (inherits(number, "formula")) check_parameter_formula(number, name)
+    else if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
+      abort("input", "the parameter `", name, "` must be a number or a formula, not ", format_value(number))
     }
   }
-  unlist(given)
+  given
 }
 
 # Checks that starting values are there for all arguments of f beside y and eta.
@@ -173,11 +176,16 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
   value <- replace(row$parameters, names(fixed), fixed)
   link <- by_name(row$link, names(value), "log")
   mean <- row$mean %or% function(eta, ...) eta
+  lower <- by_name(row$lower, names(value), -Inf)
+  upper <- by_name(row$upper, names(value), Inf)
+  given <- names(value) %in% names(fixed)
+  natural <- if (length(row$formulas)) list(value = value, rows = data.frame(
+    links = link, link = link, lower = lower, upper = upper, given = given, begin = NA, units = NA
+  ))
   structure(list(
-    title = row$title, link = row$label %or% "identity", phi = names(value), links = link,
-    lower = by_name(row$lower, names(value), -Inf), upper = by_name(row$upper, names(value), Inf),
-    concave = isTRUE(row$concave), wanted = row$wanted, read = row$read,
-    settle = row$settle, levels = row$levels, value = value, given = names(value) %in% names(fixed),
+    title = row$title, link = row$label %or% "identity", phi = names(value), links = link, lower = lower, upper = upper,
+    formulas = row$formulas, natural = natural, concave = isTRUE(row$concave), least = row$least, wanted = row$wanted, read = row$read,
+    settle = row$settle, levels = row$levels, value = value, given = given,
     f = row$f, log_density = density_by(row$f),
     slopes = row$slopes %or% function(y, e, k, a) tape_slopes(traced, y, e, k, a),
     curvature = row$slopes %or% function(y, e, k, a) tape_slopes(traced, y, e, k, a, FALSE),
@@ -191,7 +199,7 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
 # The log-density as rows of the table have it: of an observation of weight a, and of a matrix of linear predictors.
 density_by <- function(f) {
   function(y, e, k, a) {
-    found <- rep_len(a, length(e)) * do.call(f, c(list(rep_len(y, length(e)), e), as.list(k)))
+    found <- rep_len(a, length(e)) * do.call(f, c(list(rep_len(y, length(e)), e), stretched(k, length(e))))
     if (is.null(dim(e))) found else array(found, dim(e))
   }
 }
@@ -203,13 +211,15 @@ by_name <- function(given, names, default) {
 
 # The family as R has it: the mean of an observation is the inverse link of its linear predictor.
 likelihood_base <- function(row, mean, k) {
-  at <- function(eta) do.call(mean, c(list(eta), as.list(k)))
-  numbers <- paste0(names(k), " = ", vapply(k, format, "", digits = 4), collapse = ", ")
+  at <- function(eta) do.call(mean, c(list(eta), stretched(k, length(eta))))
+  texts <- vapply(k, function(v) if (length(v) == 1) format(v, digits = 4) else "", "")
+  texts[names(row$formulas)] <- vapply(row$formulas, deparse1, "")
+  numbers <- paste0(names(k), " = ", texts, collapse = ", ")
   if (length(k)) numbers <- paste0("(", numbers, ")") else numbers <- NULL
   structure(c(list(family = paste0(row$title, numbers), link = row$label %or% "identity", linkinv = at,
                    mu.eta = function(eta) {
                      at <- enclose(mean)
-                     slope_of(function(e) sum(do.call(at, c(list(e), as.list(k)))), eta)
+                     slope_of(function(e) sum(do.call(at, c(list(e), stretched(k, length(eta))))), eta)
                    }), if (!is.null(row$told)) do.call(row$told, as.list(unname(k)))), class = "family")
 }
 
@@ -233,8 +243,8 @@ tape_slopes <- function(density, y, e, k, a, third = TRUE) {
 # Returns the derivatives of the log-density, of g and of W by each parameter in its link: a column for each. A
 # parameter is a vector here, of one number for each observation.
 tape_of_phi <- function(density, y, e, k, a, link) {
-  theta <- rep(in_link(k, data.frame(link = link)), each = length(e))
-  theta <- matrix(theta, length(e), dimnames = list(NULL, names(k)))
+  theta <- lapply(seq_along(k), function(j) rep_len(in_link(k[[j]], data.frame(link = link[[j]])), length(e)))
+  theta <- matrix(unlist(theta), length(e), dimnames = list(NULL, names(k)))
   at <- function(e, theta) {
     each <- lapply(seq_along(k), function(j) unlink_parameter(theta[, j], link[[j]]))
     sum(density(y, e, stats::setNames(each, names(k)), a))
@@ -261,11 +271,12 @@ mean_predictor.gp_likelihood <- function(family, y, a) stats::median(family$star
 
 # Checks the log-density in a few rows: its length, that it is finite, and its derivative against a difference.
 #' @export
-check_density.gp_likelihood <- function(family, response, value) {
+check_density.gp_likelihood <- function(family, response) {
   at <- unique(round(seq(1, nrow(response), length.out = 5)))
+  value <- family_rows(family, at)$value
   y <- response[at, "y"]
   e <- family$start(response[, "y"], response[, "a"])[at]
-  found <- do.call(family$f, c(list(y, e), as.list(value)))
+  found <- do.call(family$f, c(list(y, e), stretched(value, length(e))))
   if (!is.numeric(found) || length(found) != length(y)) {
     abort("value", "the log-density of the family ", family$title, " returned ", counted(length(found), "number"),
           " for ", counted(length(y), "observation"))
@@ -290,7 +301,8 @@ of_family <- function(family, what, ...) {
   if (is.null(family[[what]])) {
     abort("unsupported", "the family ", family$title, " has no `", what, "`, which this needs: give it to gp_family()")
   }
-  do.call(family[[what]], c(list(...), as.list(family$value)))
+  given <- list(...)
+  do.call(family[[what]], c(given, stretched(family$value, length(given[[length(given)]]))))
 }
 
 #' @export
