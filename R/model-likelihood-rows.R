@@ -14,14 +14,86 @@ zero_inflated <- function(density, parameters, draw, below, variance) {
       counted <- density(y, eta, ...)
       ifelse(y == 0, log(zero + (1 - zero) * exp(counted)), log1p(-zero) + counted)
     },
-    parameters = parameters, link = c(zero = "logit"), lower = c(zero = 1e-4), upper = c(zero = 0.999), label = "log",
-    whole = TRUE, wanted = of_counts_alone, start = function(y) log(y + mean(y) / 2),
+    parameters = parameters, link = c(zero = "logit"), lower = c(zero = 1e-6), upper = c(zero = 1 - 1e-6),
+    label = "log", whole = TRUE, wanted = of_counts_alone, start = function(y) log(y + mean(y) / 2),
     mean = function(eta, zero, ...) (1 - zero) * exp(eta),
     draw = function(n, eta, zero, ...) stats::rbinom(n, 1, 1 - zero) * draw(n, eta, ...),
     below = function(q, eta, zero, ...) (q >= 0) * zero + (1 - zero) * below(floor(q), eta, ...),
     variance = function(eta, zero, ...) (1 - zero) * (variance(eta, ...) + zero * exp(2 * eta))
   )
 }
+
+# A row of counts that are 0 with the probability `zero`, and otherwise those of a row of counts of 1 or more. A 0 tells
+# nothing of the linear predictor: its curvature is the share `least` of the largest, which keeps its variance a number.
+hurdle <- function(row) {
+  density <- row$f
+  environment(density) <- environment()  # as in zero_inflated()
+  log_counts <- row$start
+  closed <- !is.null(row$slopes)
+  list(
+    f = function(y, eta, zero, ...) {
+      ifelse(y == 0, log(zero) + 0 * eta, log1p(-zero) + density(ifelse(y == 0, 1, y), eta, ...))
+    },
+    parameters = c(zero = 0.3, row$parameters), link = c(zero = "logit"), lower = c(zero = 1e-6),
+    upper = c(zero = 1 - 1e-6), label = "log", whole = TRUE, concave = row$concave, least = 1e-7,
+    wanted = of_counts_alone, start = function(y) {
+      counted <- y > 0
+      if (!any(counted)) abort("data", "all counts are 0, in rows 1 to ", length(y), ": there is nothing to estimate")
+      replace(rep(mean(log_counts(y[counted])), length(y)), counted, log_counts(y[counted]))
+    },
+    slopes = if (closed) function(y, e, k, a) row$slopes(pmax(y, 1), e, k[-1], a * (y > 0)),
+    of_phi = if (closed) function(y, e, k, a) {
+      column <- function(v) matrix(v, length(e), 1, dimnames = list(NULL, "zero"))
+      list(l = column(a * ((y == 0) - k[["zero"]])), g = column(0), W = column(0))
+    },
+    mean = function(eta, zero, ...) (1 - zero) * row$mean(eta, ...),
+    draw = function(n, eta, zero, ...) stats::rbinom(n, 1, 1 - zero) * row$draw(n, eta, ...),
+    below = function(q, eta, zero, ...) (q >= 0) * zero + (1 - zero) * row$below(q, eta, ...),
+    variance = function(eta, zero, ...) (1 - zero) * (row$variance(eta, ...) + zero * row$mean(eta, ...)^2)
+  )
+}
+
+# Counts of 1 or more. A negative binomial count of size k and mean m is 0 with the probability (1 + m / k)^-k.
+truncated_rows <- list(
+  truncated_poisson = list(
+    f = function(y, eta) y * eta - exp(eta) - lgamma(y + 1) - log(-expm1(-exp(eta))),
+    # With m the mean of a truncated count and u = exp(eta), g = y - m and m' = m d, d = 1 + u - m.
+    slopes = function(y, e, k, a) {
+      u <- exp(e)
+      m <- u / -expm1(-u)
+      d <- ifelse(u < 1e-3, u / 2 - u^2 / 12, 1 + (u - m))
+      list(g = a * (y - 1 + d - u), W = a * m * d, W_e = a * m * (d^2 + u - m * d))
+    },
+    parameters = numeric(), label = "log", whole = TRUE, concave = TRUE,
+    wanted = list(function(y) y >= 1 & y == round(y), "whole numbers, 1 or more"),
+    start = function(y) log(y - 0.5), mean = function(eta) exp(eta) / -expm1(-exp(eta)),
+    draw = function(n, eta) stats::qpois(stats::runif(n, exp(-exp(eta)), 1), exp(eta)),
+    below = function(q, eta) pmax(stats::ppois(floor(q), exp(eta)) - exp(-exp(eta)), 0) / -expm1(-exp(eta)),
+    variance = function(eta) {
+      mean <- exp(eta) / -expm1(-exp(eta))
+      mean * (1 + exp(eta) - mean)
+    }
+  ),
+  truncated_negbin = list(
+    f = function(y, eta, size) {
+      stats::dnbinom(y, size, mu = exp(eta), log = TRUE) - log(-expm1(-size * log1p(exp(eta) / size)))
+    },
+    parameters = c(size = 1), label = "log", whole = TRUE,
+    wanted = list(function(y) y >= 1 & y == round(y), "whole numbers, 1 or more"), start = function(y) log(y - 0.5),
+    mean = function(eta, size) exp(eta) / -expm1(-size * log1p(exp(eta) / size)),
+    draw = function(n, eta, size) {
+      stats::qnbinom(stats::runif(n, stats::dnbinom(0, size, mu = exp(eta)), 1), size, mu = exp(eta))
+    },
+    below = function(q, eta, size) {
+      none <- stats::dnbinom(0, size, mu = exp(eta))
+      pmax(stats::pnbinom(floor(q), size, mu = exp(eta)) - none, 0) / (1 - none)
+    },
+    variance = function(eta, size) {
+      mean <- exp(eta) / -expm1(-size * log1p(exp(eta) / size))
+      mean * (1 + exp(eta) * (1 + 1 / size) - mean)
+    }
+  )
+)
 
 likelihood_rows <- list(
   ordinal = list(parameters = numeric(), settle = function(y) ordinal_family(y)),
@@ -71,18 +143,6 @@ likelihood_rows <- list(
     draw = function(n, eta, phi) stats::rnbinom(n, size = exp(eta) / phi, mu = exp(eta)),
     below = function(q, eta, phi) stats::pnbinom(floor(q), size = exp(eta) / phi, mu = exp(eta)),
     variance = function(eta, phi) exp(eta) * (1 + phi)
-  ),
-  truncated_poisson = list(
-    f = function(y, eta) y * eta - exp(eta) - lgamma(y + 1) - log(-expm1(-exp(eta))),
-    parameters = numeric(), label = "log", whole = TRUE, concave = TRUE,
-    wanted = list(function(y) y >= 1 & y == round(y), "whole numbers, 1 or more"),
-    start = function(y) log(y - 0.5), mean = function(eta) exp(eta) / -expm1(-exp(eta)),
-    draw = function(n, eta) stats::qpois(stats::runif(n, exp(-exp(eta)), 1), exp(eta)),
-    below = function(q, eta) pmax(stats::ppois(floor(q), exp(eta)) - exp(-exp(eta)), 0) / -expm1(-exp(eta)),
-    variance = function(eta) {
-      mean <- exp(eta) / -expm1(-exp(eta))
-      mean * (1 + exp(eta) - mean)
-    }
   ),
   zip = zero_inflated(
     function(y, eta) y * eta - exp(eta) - lgamma(y + 1), parameters = c(zero = 0.3),
@@ -166,6 +226,9 @@ likelihood_rows <- list(
   )
 )
 likelihood_rows$normal <- likelihood_rows$tobit
+likelihood_rows <- c(likelihood_rows, truncated_rows, list(
+  hurdle_poisson = hurdle(truncated_rows$truncated_poisson), hurdle_negbin = hurdle(truncated_rows$truncated_negbin)
+))
 
 # Families of other packages, by the names that their objects have and their links: the family here, and the parameters
 # that an object of package mgcv may give, in its order.
@@ -174,7 +237,8 @@ peer_families <- list(
   `Beta regression` = list("beta", "logit", "precision"), `Ordered Categorical` = list("ordinal", "identity"),
   `negative binomial` = list("negbin", "log", "size"), nbinom1 = list("nbinom1", "log"),
   nbinom2 = list("negbin", "log"), beta = list("beta", "logit"), tweedie = list("tweedie", "log"),
-  truncated_poisson = list("truncated_poisson", "log"), t = list("student", "identity")
+  truncated_poisson = list("truncated_poisson", "log"), truncated_nbinom2 = list("truncated_negbin", "log"),
+  t = list("student", "identity")
 )
 
 # --- Tweedie's distribution: a Poisson number of gamma variables ---------------------------------------------------

@@ -180,7 +180,7 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
   upper <- by_name(row$upper, names(value), Inf)
   given <- names(value) %in% names(fixed)
   natural <- if (length(row$formulas)) list(value = value, rows = data.frame(
-    links = link, link = link, lower = lower, upper = upper, given = given, begin = NA, units = NA
+    links = link, lower = lower, upper = upper, given = given, begin = NA, units = NA
   ))
   structure(list(
     title = row$title, link = row$label %or% "identity", phi = names(value), links = link, lower = lower, upper = upper,

@@ -55,7 +55,7 @@ begun_parameters <- function(family, response, spread) {
   if (!length(family$formulas)) {
     return(stats::setNames(ifelse(family$given, family$value, first), names(family$value)))
   }
-  at <- in_link(first, family$natural$rows)[family$of]
+  at <- in_link(first, data.frame(link = family$natural$rows$links))[family$of]
   stats::setNames(ifelse(family$given, family$held, ifelse(is.na(family$begin), first[family$of], family$begin * at)),
                   family$phi)
 }
