@@ -94,7 +94,7 @@ model_rows <- function(model, rows) {
   model$y <- model$y[rows]
   model$w <- model$w[rows]
   model$response <- model$response[rows, , drop = FALSE]
-  model$family <- family_rows(model$family, rows)
+  model$family <- family_of_rows(model$family, rows)
   model$Q <- qr.Q(q)
   model$log_R <- model$log_R + sum(log(abs(diag(qr.R(q)))))
   model$dense <- length(rows) <= model$control$dense_n

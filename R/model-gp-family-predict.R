@@ -78,7 +78,7 @@ family_interval <- function(family, scale, fit, link, se, interval, level) {
   ends <- vapply(tails, function(p) {
     out <- rep(NA_real_, length(link))
     if (interval == "confidence") return(scale$linkinv(link + stats::qnorm(p) * se))
-    out[known] <- mixture_quantile(family_rows(family, known), p, link[known], se[known]^2)
+    out[known] <- mixture_quantile(family_of_rows(family, known), p, link[known], se[known]^2)
     out
   }, numeric(length(link)))
   ends <- matrix(ends, length(link))
@@ -90,7 +90,7 @@ family_draws <- function(object, draws, noise, weights, newdata = NULL) {
   family <- family_at(object, new_parameters(object, newdata))
   known <- stats::complete.cases(draws) & known_parameters(family, nrow(draws))
   draws[!known, ] <- NA
-  family <- family_rows(family, known)
+  family <- family_of_rows(family, known)
   eta <- as.vector(pmin(draws[known, ], most_predictor))
   a <- rep((weights %or% rep(1, nrow(draws)))[known], ncol(draws))
   draws[known, ] <- if (noise) observations_at(family, eta, a) else scale_of(object, family)$linkinv(eta)

@@ -11,7 +11,7 @@ family_model <- function(inputs, response, trend, settings) {
   model <- gp_model(inputs, family$start(response$y, response$a), trend, settings, response$a)
   model$y <- model$y + as.vector(model$Q %*% model$b)
   model$b <- 0 * model$b
-  model$family <- family_rows(family, model$rows)
+  model$family <- family_of_rows(family, model$rows)
   model$response <- data.frame(y = response$y, a = response$a, offset = trend$offset)[model$rows, ]
   if (!length(family$phi)) return(model)
   model$values$phi <- begun_parameters(model$family, model$response, spread_of(model))

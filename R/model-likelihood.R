@@ -273,7 +273,7 @@ mean_predictor.gp_likelihood <- function(family, y, a) stats::median(family$star
 #' @export
 check_density.gp_likelihood <- function(family, response) {
   at <- unique(round(seq(1, nrow(response), length.out = 5)))
-  value <- family_rows(family, at)$value
+  value <- family_of_rows(family, at)$value
   y <- response[at, "y"]
   e <- family$start(response[, "y"], response[, "a"])[at]
   found <- do.call(family$f, c(list(y, e), stretched(value, length(e))))

@@ -86,7 +86,7 @@ by_coefficients <- function(family, one) {
 }
 
 # Returns a family at some rows.
-family_rows <- function(family, rows) {
+family_of_rows <- function(family, rows) {
   if (is.null(family$M)) return(family)
   whole <- nrow(family$M[[1]])
   family$M <- lapply(family$M, function(M) M[rows, , drop = FALSE])

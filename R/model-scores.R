@@ -189,7 +189,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
   mean <- unname(link$fit[at])
   se <- unname(link$se.fit[at])
   rows <- if (is.null(fit$family)) normal_outcomes(y, mean, sqrt(se^2 + fit$sigma[1]^2 / a), level)
-          else family_outcomes(family_rows(family, at), y, a, mean, se^2, level)
+          else family_outcomes(family_of_rows(family, at), y, a, mean, se^2, level)
   row.names(rows) <- make.unique(as.character(names(link$fit) %or% seq_len(n))[at])
   list(rows = rows, at = at, total = n, dropped = which(!known),
        how = sub("row", "new row", rows_in_words(rows)))
