@@ -173,6 +173,9 @@ given_bounds <- function(control, layout, what = "bound") {
     names <- names(bound) %or% if (length(bound) == 1) "scale" else layout$label[layout$name == "scale"]
     for (k in seq_along(bound)) {
       mine <- layout$label == names[k] | layout$name == names[k]
+      if (bound[[k]] <= 0 && any(layout$link[mine] %in% c("log", "logit"))) {
+        abort("value", "the ", what, " of `", names[k], "` must be positive, not ", format(bound[[k]]))
+      }
       out[mine] <- in_link(rep(bound[[k]], sum(mine)), layout[mine, ])
     }
     unknown <- setdiff(names, c(layout$label, layout$name))

@@ -256,9 +256,14 @@ tweedie_density <- function(y, eta, phi, p) {
 }
 
 # Computes log a(y, phi, p) by the series over the number j of gamma variables, about its largest term: terms that are
-# e^-37 of it are left out (Dunn and Smyth 2005). The constant has no eta, so equal responses have one.
+# e^-37 of it are left out (Dunn and Smyth 2005). The constant has no eta, so equal responses have one, unless
+# parameters differ between rows.
 tweedie_constant <- function(y, phi, p) {
-  each <- unique(y[y > 0])
+  by_row <- length(phi) > 1 || length(p) > 1
+  own <- which(y > 0 & (by_row | !duplicated(y)))
+  each <- y[own]
+  phi <- rep_len(phi, length(y))[own]
+  p <- rep_len(p, length(y))[own]
   alpha <- (2 - p) / (p - 1)
   log_z <- alpha * log(each / (p - 1)) - (1 + alpha) * log(phi) - log(2 - p)
   centre <- pmax(1, each^(2 - p) / (phi * (2 - p)))
@@ -267,11 +272,11 @@ tweedie_constant <- function(y, phi, p) {
   last <- ceiling(centre + reach)
   found <- vapply(seq_along(each), function(i) {
     j <- first[i]:last[i]
-    term <- j * log_z[i] - lgamma(j + 1) - lgamma(alpha * j)
+    term <- j * log_z[i] - lgamma(j + 1) - lgamma(alpha[i] * j)
     most <- max(term)
     most + log(sum(exp(term - most)))
   }, 0) - log(each)
-  c(0, found)[match(y, each, nomatch = 0L) + 1]
+  if (by_row) replace(numeric(length(y)), own, found) else c(0, found)[match(y, each, nomatch = 0L) + 1]
 }
 
 tweedie_slopes <- function(y, e, k, a) {

@@ -20,8 +20,8 @@
 #' @section Ready families:
 #' The first argument may be a name, and `gp_fit(family = "student")` is short for `gp_family("student")`. Log-densities
 #' need not be concave in `eta`: Laplace's approximation takes the observed curvature, as in mgcv and glmmTMB. For a
-#' family that is not concave (student, beta, nbinom1, zip, zinb, your own) parameters are estimated on at most
-#' `dense_n` rows, see [fit_control()]; all rows then determine the process.
+#' family that is not concave (student, beta, nbinom1, zip, zinb, truncated_negbin, hurdle_negbin, your own) parameters
+#' are estimated on at most `dense_n` rows, see [fit_control()]; all rows then determine the process.
 #'
 #' | name | response | linear predictor | parameters |
 #' | --- | --- | --- | --- |
@@ -30,6 +30,9 @@
 #' | `"tweedie"` | 0 and positive numbers | log of the mean | `phi`, `p` (1.01 to 1.99) |
 #' | `"nbinom1"` | counts, variance `(1 + phi)` times the mean | log of the mean | `phi` |
 #' | `"truncated_poisson"` | counts, 1 or more | log of the Poisson mean | |
+#' | `"truncated_negbin"` | counts, 1 or more | log of the negative binomial mean | `size` |
+#' | `"hurdle_poisson"` | counts with more or fewer zeros | log of the Poisson mean | `zero` |
+#' | `"hurdle_negbin"` | counts with more or fewer zeros | log of the negative binomial mean | `zero`, `size` |
 #' | `"zip"` | counts with more zeros | log of the Poisson mean | `zero` |
 #' | `"zinb"` | counts with more zeros | log of the negative binomial mean | `zero`, `size` |
 #' | `"normal"` | numbers | mean | `sigma` |
@@ -41,8 +44,21 @@
 #' | `"ordinal"` | ordered levels | logit of a higher level | `gap1`, `gap2`, ... |
 #'
 #' `"zip"` and `"zinb"` are zero-inflated: a count is 0 with probability `zero`, and else Poisson or negative binomial.
-#' The mean of the response is `(1 - zero) * exp(eta)`. A hurdle model is two fits: a binomial fit of `y > 0`, and
-#' `"truncated_poisson"` for the rows with `y > 0`.
+#' The mean of the response is `(1 - zero) * exp(eta)`. In a hurdle model a count is 0 with probability `zero`, and else
+#' has the distribution of a Poisson or negative binomial count that is not 0. Rows with a count of 0 then determine
+#' `zero` alone, and the other rows the process.
+#'
+#' @section Parameters with a trend:
+#' A parameter may depend on variables: `gp_family("normal", sigma = ~ depth)`. The right side is a formula as in [lm()],
+#' of variables of the data. The logarithm of a positive parameter, the logit of a probability such as `zero`, or else
+#' the parameter itself is then the sum of coefficients times regressors. In `coef(fit, "covariance")` the coefficients
+#' are called `sigma.(Intercept)` and `sigma.depth`; they are those of the variables as they are in the data. Formulas
+#' like this are `dispformula` and `ziformula` in package glmmTMB and variance functions in package nlme, with which fits
+#' of `variance = 0` and `method = "ML"` agree.
+#'
+#' The search begins with the usual start of the parameter, and with slopes of 0. Rows with missing values in these
+#' variables are treated as `na.action` says. New rows must have the variables, except for predictions of types
+#' `"link"` and `"trend"`. A parameter stays within its bounds `lower` and `upper` in all rows.
 #'
 #' @section Censored responses:
 #' A censored response is known to be in a range. The left side of the formula is `Surv()` of package survival, censored
@@ -72,7 +88,8 @@
 #' families above or `"negbin"`. Parameters that an object of mgcv gives, as `tw(1.5)` does, are not estimated.
 #'
 #' @param f the log-density, a function, or the name of a ready family
-#' @param ... numbers of parameters that are not estimated, by name: `gp_family("student", df = 4)`
+#' @param ... by name, numbers of parameters that are not estimated, `gp_family("student", df = 4)`, or formulas of
+#'   parameters that depend on variables, `gp_family("normal", sigma = ~ depth)`
 #' @param parameters starting values of the parameters of `f`, a named vector; not used for a ready family
 #' @param link how parameters are transformed when estimated, by name: `"log"` for positive parameters, the default,
 #'   `"logit"` for parameters between 0 and 1, `"identity"` for others
@@ -90,6 +107,8 @@
 #' @concept generalized linear mixed model
 #' @concept censored responses and survival times
 #' @concept ordinal regression, cumulative logit model
+#' @concept dispersion model, heteroscedastic noise, variance function
+#' @concept zero-inflated and hurdle models for counts
 #' @export
 #' @examples
 #' # a response with a few wild values
@@ -102,6 +121,10 @@
 #' student <- gp_family(function(y, eta, sigma) dt((y - eta) / sigma, 4, log = TRUE) - log(sigma),
 #'                      parameters = c(sigma = 1), lower = c(sigma = 0.01))
 #' gp_fit(depth ~ long + lat, places, family = student, kernel = k)
+#'
+#' # noise that is larger in deep places
+#' some <- quakes[1:100, ]
+#' gp_fit(mag ~ long + lat, some, family = gp_family("normal", sigma = ~ depth), kernel = k)
 #'
 #' # ordered levels
 #' names <- c("shallow", "middle", "deep")
@@ -351,7 +374,8 @@ mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
     high <- ifelse(over, middle, high)
     if (all(high - low <= 1e-9 * (abs(high) + 1e-9), na.rm = TRUE)) break
   }
-  if (family$whole) ceiling(high - 1e-6) else if (identical(family$link, "identity")) high else pmax(high, 0)
+  if (family$whole) return(ceiling(high - 1e-6))
+  if (identical(family$link, "identity")) high else ifelse(below(0 * centre) >= p, 0, pmax(high, 0))
 }
 
 # Scores as those of other families. The CRPS is the integral of (F(x) - 1{x >= y})^2 by Gauss and Legendre's nodes in
