@@ -73,7 +73,8 @@ mixture_density <- function(family, y, a, m, v) {
   out[known] <- by_steps(s[known], at$width, function(rows, step) {
     nodes <- spread_nodes(at$z[rows], at$width[rows], step, min(9 / min(at$width[rows]), 400))
     rows <- known[rows]
-    each <- family$log_density(y[rows], m[rows] + s[rows] * nodes$z, family_of_rows(family, rows)$value, a[rows]) - nodes$z^2 / 2
+    k <- family_of_rows(family, rows)$value
+    each <- family$log_density(y[rows], m[rows] + s[rows] * nodes$z, k, a[rows]) - nodes$z^2 / 2
     most <- apply(each, 1, max)
     most + log(rowSums(exp(each - most) * nodes$w)) - log(2 * pi) / 2
   })

@@ -19,6 +19,17 @@ family_model <- function(inputs, response, trend, settings) {
   model
 }
 
+# Returns the parameters of a family, or their coefficients, that a search begins with or that are given.
+begun_parameters <- function(family, response, spread) {
+  first <- first_parameters(family, response, spread)
+  if (!length(family$formulas)) {
+    return(stats::setNames(ifelse(family$given, family$value, first), names(family$value)))
+  }
+  at <- in_link(first, data.frame(link = family$natural$rows$links))[family$of]
+  stats::setNames(ifelse(family$given, family$held, ifelse(is.na(family$begin), first[family$of], family$begin * at)),
+                  family$phi)
+}
+
 # Checks what a user has written of a family.
 check_density <- function(family, response) UseMethod("check_density")
 

@@ -31,8 +31,9 @@ trend_variables <- function(trend, data, response = NULL, formulas = NULL) {
   parameters <- lapply(parameters, function(one) {
     list(terms = as_found_in(one$terms, every), variables = columns_of_data(one$terms, data, nrow(frame)))
   })
-  list(parameters = parameters, terms = if (length(parts$groups)) as_found_in(as_terms(parts$fixed), all) else all, all = all,
-       groups = parts$groups, formula = trend, frame = frame, variables = columns_of_data(all, data, nrow(frame)))
+  list(terms = if (length(parts$groups)) as_found_in(as_terms(parts$fixed), all) else all, all = all,
+       parameters = parameters, groups = parts$groups, formula = trend, frame = frame,
+       variables = columns_of_data(all, data, nrow(frame)))
 }
 
 # Adds the variables of formulas of parameters to a formula. One without variables is of their environment.
@@ -81,7 +82,8 @@ trend_columns <- function(trend, frame, n) {
   found <- frame_columns(trend$terms, frame)
   found$z <- group_places(groups, frame)
   check_complete(do.call(cbind, c(list(found$F, found$offset, found$z), unname(phi))), "trend")
-  c(found, kept, list(phi = phi, variables = trend$variables, groups = groups, xlevels = stats::.getXlevels(trend$terms, frame)))
+  c(found, kept, list(phi = phi, variables = trend$variables, groups = groups,
+                      xlevels = stats::.getXlevels(trend$terms, frame)))
 }
 
 constant_trend <- function(trend, n) {

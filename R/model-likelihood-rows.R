@@ -57,7 +57,7 @@ hurdle <- function(row) {
 truncated_rows <- list(
   truncated_poisson = list(
     f = function(y, eta) y * eta - exp(eta) - lgamma(y + 1) - log(-expm1(-exp(eta))),
-    # With m the mean of a truncated count and u = exp(eta), g = y - m and m' = m d, d = 1 + u - m.
+    # The mean m of a truncated count has m' = m d with d = 1 + u - m and u = exp(eta); g = y - m.
     slopes = function(y, e, k, a) {
       u <- exp(e)
       m <- u / -expm1(-u)

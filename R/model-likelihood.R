@@ -31,8 +31,8 @@
 #' | `"nbinom1"` | counts, variance `(1 + phi)` times the mean | log of the mean | `phi` |
 #' | `"truncated_poisson"` | counts, 1 or more | log of the Poisson mean | |
 #' | `"truncated_negbin"` | counts, 1 or more | log of the negative binomial mean | `size` |
-#' | `"hurdle_poisson"` | counts with more or fewer zeros | log of the Poisson mean | `zero` |
-#' | `"hurdle_negbin"` | counts with more or fewer zeros | log of the negative binomial mean | `zero`, `size` |
+#' | `"hurdle_poisson"` | counts, more or fewer zeros | log of the Poisson mean | `zero` |
+#' | `"hurdle_negbin"` | counts, more or fewer zeros | log of the negative binomial mean | `zero`, `size` |
 #' | `"zip"` | counts with more zeros | log of the Poisson mean | `zero` |
 #' | `"zinb"` | counts with more zeros | log of the negative binomial mean | `zero`, `size` |
 #' | `"normal"` | numbers | mean | `sigma` |
@@ -49,12 +49,12 @@
 #' `zero` alone, and the other rows the process.
 #'
 #' @section Parameters with a trend:
-#' A parameter may depend on variables: `gp_family("normal", sigma = ~ depth)`. The right side is a formula as in [lm()],
-#' of variables of the data. The logarithm of a positive parameter, the logit of a probability such as `zero`, or else
-#' the parameter itself is then the sum of coefficients times regressors. In `coef(fit, "covariance")` the coefficients
-#' are called `sigma.(Intercept)` and `sigma.depth`; they are those of the variables as they are in the data. Formulas
-#' like this are `dispformula` and `ziformula` in package glmmTMB and variance functions in package nlme, with which fits
-#' of `variance = 0` and `method = "ML"` agree.
+#' A parameter may depend on variables of the data: `gp_family("normal", sigma = ~ depth)`. The formula has one side and
+#' the terms of [lm()]. The logarithm of a positive parameter, the logit of a probability such as `zero`, or else the
+#' parameter itself is then a sum of coefficients times regressors. In `coef(fit, "covariance")` the coefficients are
+#' called `sigma.(Intercept)` and `sigma.depth`, and refer to the variables as they are in the data. With `variance = 0`
+#' and `method = "ML"` fits agree with those of `glmmTMB(dispformula = , ziformula = )` and of variance functions in
+#' nlme.
 #'
 #' The search begins with the usual start of the parameter, and with slopes of 0. Rows with missing values in these
 #' variables are treated as `na.action` says. New rows must have the variables, except for predictions of types
@@ -160,23 +160,6 @@ gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, uppe
   likelihood_family(row, unlist(given[!by_formula]))
 }
 
-# Checks what is given for parameters, by name: numbers, and formulas of trends.
-given_parameters <- function(given) {
-  for (name in names(given) %or% rep("", length(given))) {
-    if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)",
-                              "; starting values as parameters = c(sigma = 1)")
-    number <- given[[name]]
-    if (sum(names(given) == name) > 1) {
-      abort("input", "the parameter `", name, "` is given twice: a number is fixed, a formula is a trend of its own")
-    }
-    if (inherits(number, "formula")) check_parameter_formula(number, name)
-    else if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
-      abort("input", "the parameter `", name, "` must be a number or a formula, not ", format_value(number))
-    }
-  }
-  given
-}
-
 # Checks that starting values are there for all arguments of f beside y and eta.
 check_parameters <- function(parameters, f) {
   wanted <- setdiff(names(formals(f))[-(1:2)], "...")
@@ -206,8 +189,9 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
     links = link, lower = lower, upper = upper, given = given, begin = NA, units = NA
   ))
   structure(list(
-    title = row$title, link = row$label %or% "identity", phi = names(value), links = link, lower = lower, upper = upper,
-    formulas = row$formulas, natural = natural, concave = isTRUE(row$concave), least = row$least, wanted = row$wanted, read = row$read,
+    title = row$title, link = row$label %or% "identity", phi = names(value), links = link,
+    lower = lower, upper = upper, formulas = row$formulas, natural = natural, least = row$least,
+    concave = isTRUE(row$concave), wanted = row$wanted, read = row$read,
     settle = row$settle, levels = row$levels, value = value, given = given,
     f = row$f, log_density = density_by(row$f),
     slopes = row$slopes %or% function(y, e, k, a) tape_slopes(traced, y, e, k, a),
@@ -276,8 +260,6 @@ tape_of_phi <- function(density, y, e, k, a, link) {
   list(l = slope_of(function(theta) at(e, theta), theta), g = slope_of(function(theta) sum(g(e, theta)), theta),
        W = -slope_of(function(theta) sum(slope_of(function(e) sum(g(e, theta)), e)), theta))
 }
-
-unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = 1 / (1 + exp(-theta)), theta)
 
 # --- what a Gaussian process asks of a family ----------------------------------------------------------------------
 

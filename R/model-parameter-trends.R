@@ -7,10 +7,27 @@
 # parameter in its link are the first ones, and `units` are steps that move the parameter by about 1 in its link.
 # `value` has a number for each row, or one number for a parameter without a formula.
 
+# Checks what is given for parameters, by name: numbers, and formulas of trends.
+given_parameters <- function(given) {
+  for (name in names(given) %or% rep("", length(given))) {
+    if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)",
+                              "; starting values as parameters = c(sigma = 1)")
+    number <- given[[name]]
+    if (sum(names(given) == name) > 1) {
+      abort("input", "the parameter `", name, "` is given twice: a number is fixed, a formula is a trend of its own")
+    }
+    if (inherits(number, "formula")) check_parameter_formula(number, name)
+    else if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
+      abort("input", "the parameter `", name, "` must be a number or a formula, not ", format_value(number))
+    }
+  }
+  given
+}
+
 check_parameter_formula <- function(formula, name) {
   if (length(formula) != 2) {
-    abort("input", "the formula of the parameter `", name, "` has one side, as in ~ ", deparse1(formula[[3]]), ", not `",
-          deparse1(formula), "`")
+    abort("input", "the formula of the parameter `", name, "` has one side, as in ~ ", deparse1(formula[[3]]),
+          ", not `", deparse1(formula), "`")
   }
   refuse_other_terms(formula)
   if (length(split_bars(formula[[2]])$bars)) {
@@ -49,17 +66,6 @@ steps_of <- function(M) {
   ifelse(sd > 0, 1 / sd, (1 + away) / pmax(abs(M[1, ]), 1e-300))
 }
 
-# Returns the parameters of a family, or their coefficients, that a search begins with or that are given.
-begun_parameters <- function(family, response, spread) {
-  first <- first_parameters(family, response, spread)
-  if (!length(family$formulas)) {
-    return(stats::setNames(ifelse(family$given, family$value, first), names(family$value)))
-  }
-  at <- in_link(first, data.frame(link = family$natural$rows$links))[family$of]
-  stats::setNames(ifelse(family$given, family$held, ifelse(is.na(family$begin), first[family$of], family$begin * at)),
-                  family$phi)
-}
-
 # Returns a family with its parameters at each row, from what is estimated.
 with_parameters <- function(family, phi) {
   if (is.null(phi)) return(family)
@@ -72,6 +78,8 @@ with_parameters <- function(family, phi) {
   })
   family
 }
+
+unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = 1 / (1 + exp(-theta)), theta)
 
 # Returns derivatives by coefficients from those by parameters in their links, the columns of `one`. At a bound a
 # parameter does not move.

@@ -73,11 +73,11 @@ test_that("rows in another order, rows of weight 0, a subset and missing values 
 test_that("the score by coefficients is a limit of differences, for each parameter of each family", {
   set.seed(3)
   rows <- data.frame(x = sort(runif(30, 0, 4)), z = runif(30) - 0.5)
-  control <- fit_control(max_iter = 1)
   for (name in setdiff(names(kernweave:::likelihood_rows), "ordinal")) {
     ready <- gp_family(name)
     if (!length(ready$value)) next
     formulas <- stats::setNames(rep(list(~ z), length(ready$value)), names(ready$value))
+    control <- fit_control(max_iter = 1, start = stats::setNames(0.3, paste0(names(ready$value)[1], ".z")))
     rows$y <- do.call(ready$draw, c(list(30, sin(2 * rows$x)), as.list(ready$value)))
     if (name == "beta") rows$y <- pmin(pmax(rows$y, 0.01), 0.99)
     model <- suppressWarnings(gp_fit(y ~ x, rows, kernel = kernel, variance = 0.8, control = control,
