@@ -144,6 +144,23 @@ likelihood_rows <- list(
     below = function(q, eta, phi) stats::pnbinom(floor(q), size = exp(eta) / phi, mu = exp(eta)),
     variance = function(eta, phi) exp(eta) * (1 + phi)
   ),
+  nbinom2 = list(
+    f = function(y, eta, size) stats::dnbinom(y, size, mu = exp(eta), log = TRUE), parameters = c(size = 1),
+    slopes = function(y, e, k, a) family_rows$negbin$slopes(y, e, k[["size"]], a),
+    of_phi = function(y, e, k, a) lapply(family_rows$negbin$of_phi(y, e, k[["size"]], a), cbind),
+    label = "log", whole = TRUE, concave = TRUE, wanted = of_counts_alone, start = function(y) log(y + 0.1),
+    mean = function(eta, size) exp(eta), draw = function(n, eta, size) stats::rnbinom(n, size, mu = exp(eta)),
+    below = function(q, eta, size) stats::pnbinom(floor(q), size, mu = exp(eta)),
+    variance = function(eta, size) exp(eta) * (1 + exp(eta) / size)
+  ),
+  gamma = list(
+    f = function(y, eta, shape) shape * (log(shape) + log(y) - eta - y * exp(-eta)) - lgamma(shape) - log(y),
+    parameters = c(shape = 2), label = "log", concave = TRUE, wanted = list(function(y) y > 0, "more than 0"),
+    start = log, mean = function(eta, shape) exp(eta),
+    draw = function(n, eta, shape) stats::rgamma(n, shape, rate = shape * exp(-eta)),
+    below = function(q, eta, shape) stats::pgamma(q, shape, rate = shape * exp(-eta)),
+    variance = function(eta, shape) exp(2 * eta) / shape
+  ),
   zip = zero_inflated(
     function(y, eta) y * eta - exp(eta) - lgamma(y + 1), parameters = c(zero = 0.3),
     draw = function(n, eta) stats::rpois(n, exp(eta)), below = function(q, eta) stats::ppois(q, exp(eta)),

@@ -29,6 +29,8 @@
 #' | `"beta"` | shares between 0 and 1 | logit of the mean | `precision` |
 #' | `"tweedie"` | 0 and positive numbers | log of the mean | `phi`, `p` (1.01 to 1.99) |
 #' | `"nbinom1"` | counts, variance `(1 + phi)` times the mean | log of the mean | `phi` |
+#' | `"nbinom2"` | counts, as with `"negbin"` of [gp_fit()] | log of the mean | `size` |
+#' | `"gamma"` | positive numbers, as with `Gamma("log")` | log of the mean | `shape` |
 #' | `"truncated_poisson"` | counts, 1 or more | log of the Poisson mean | |
 #' | `"truncated_negbin"` | counts, 1 or more | log of the negative binomial mean | `size` |
 #' | `"hurdle_poisson"` | counts, more or fewer zeros | log of the Poisson mean | `zero` |
@@ -53,8 +55,7 @@
 #' the terms of [lm()]. The logarithm of a positive parameter, the logit of a probability such as `zero`, or else the
 #' parameter itself is then a sum of coefficients times regressors. In `coef(fit, "covariance")` the coefficients are
 #' called `sigma.(Intercept)` and `sigma.depth`, and refer to the variables as they are in the data. With `variance = 0`
-#' and `method = "ML"` fits agree with those of `glmmTMB(dispformula = , ziformula = )` and of variance functions in
-#' nlme.
+#' and `method = "ML"` fits agree with `dispformula` and `ziformula` of glmmTMB and with variance functions of nlme.
 #'
 #' The search begins with the usual start of the parameter, and with slopes of 0. Rows with missing values in these
 #' variables are treated as `na.action` says. New rows must have the variables, except for predictions of types

@@ -84,7 +84,7 @@ test_that("the score by coefficients is a limit of differences, for each paramet
                                      family = do.call(gp_family, c(list(name), formulas))))$data
     theta <- kernweave:::gp_theta(model$values, model$layout)
     value <- function(theta) kernweave:::gp_state(model, theta)$value
-    by <- 2e-4
+    by <- 5e-5
     known <- vapply(seq_along(theta), function(j) {
       (value(replace(theta, j, theta[[j]] + by)) - value(replace(theta, j, theta[[j]] - by))) / (2 * by)
     }, 0)
