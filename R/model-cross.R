@@ -90,7 +90,7 @@ left_out_scores <- function(fit, table, y, rows, level) {
   }
   found <- if (is_gp_family(fit)) {
     a <- (fit$weights %or% rep(1, nrow(fit$x)))[rows]
-    family_outcomes(fit$data$family, y, a, table[, 1], table[, 2]^2, level)
+    family_outcomes(family_of_rows(family_at(fit), rows), y, a, table[, 1], table[, 2]^2, level)
   } else normal_outcomes(y, table[, 1], table[, 2], level)
   data.frame(.fitted = found$fitted, .se = found$se, .resid = nearest_in(found$observed, found$fitted) - found$fitted,
              .lpd = -found$logs, .crps = found$crps, .lower = found$lower, .upper = found$upper)

@@ -68,12 +68,13 @@ mixture_density <- function(family, y, a, m, v) {
   if (isTRUE(family$copies)) a[] <- 1
   a[none] <- 1
   known <- which(!is.na(m + s + y + a))
-  at <- density_centre(family, y[known], a[known], m[known], s[known])
+  at <- density_centre(family_of_rows(family, known), y[known], a[known], m[known], s[known])
   out <- rep(NA_real_, length(m))
   out[known] <- by_steps(s[known], at$width, function(rows, step) {
     nodes <- spread_nodes(at$z[rows], at$width[rows], step, min(9 / min(at$width[rows]), 400))
     rows <- known[rows]
-    each <- family$log_density(y[rows], m[rows] + s[rows] * nodes$z, family$value, a[rows]) - nodes$z^2 / 2
+    k <- family_of_rows(family, rows)$value
+    each <- family$log_density(y[rows], m[rows] + s[rows] * nodes$z, k, a[rows]) - nodes$z^2 / 2
     most <- apply(each, 1, max)
     most + log(rowSums(exp(each - most) * nodes$w)) - log(2 * pi) / 2
   })

@@ -9,7 +9,8 @@
 #' @param max_iter maximum number of iterations
 #' @param lower,upper bounds on the estimates, on the scale of the estimates: one number for all variables or one per
 #'   variable; for [gp_fit()] with names, `c(scale = 2)`
-#' @param start for [gp_fit()]: starting values with names, `c(scale = 2, nugget = 1)`
+#' @param start for [gp_fit()]: starting values with names, `c(scale = 2, nugget = 1)`; coefficients of a formula of
+#'   [gp_family()], such as `c(sigma.depth = -0.1)`, may be negative here and in `lower` and `upper`
 #' @param verbose print each start or step?
 #' @param dense_n number of rows up to which matrices are formed and factored; with more rows, or with `dense_n = 0`,
 #'   linear systems are solved with matrix-vector products
@@ -51,8 +52,9 @@ fit_control <- function(tol = 1e-6, max_iter = 500, lower = NULL, upper = NULL, 
   }
   if (isFALSE(approximate)) approximate <- NULL
   for (bound in list(lower, upper, start)) {
-    if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0 | grepl("^turn", names(bound) %or% "")))) {
-      abort("value", "`lower`, `upper` and `start` must be positive numbers, not ", format_value(bound))
+    if (!is.null(bound) && !(is.numeric(bound) && all(bound > 0 | grepl("^turn|[.]", names(bound) %or% "")))) {
+      abort("value", "`lower`, `upper` and `start` must be positive numbers, but for coefficients of a formula, not ",
+            format_value(bound))
     }
   }
   structure(list(tol = tol, max_iter = check_count(max_iter, "max_iter"), lower = lower, upper = upper,

@@ -95,6 +95,7 @@ model_rows <- function(model, rows) {
   model$y <- model$y[rows]
   model$w <- model$w[rows]
   model$response <- model$response[rows, , drop = FALSE]
+  model$family <- family_of_rows(model$family, rows)
   model$Q <- qr.Q(q)
   model$log_R <- model$log_R + sum(log(abs(diag(qr.R(q)))))
   model$dense <- length(rows) <= model$control$dense_n
@@ -134,6 +135,9 @@ gp_bounds <- function(model, all = model) {
   groups <- layout$part == "groups"
   share <- layout$part == "kernel" & layout$link == "logit"
   far <- log(ifelse(layout$link == "log" | share, 1e3, 100))  # of turns a ratio
+  of_family <- which(layout$part == "phi")
+  units <- (family_of(model)$units %or% rep(NA, max(0, layout$index)))[layout$index[of_family]]
+  far[of_family] <- ifelse(is.na(units), far[of_family], 20 * units)
   size <- ifelse(layout$part == "variance", log(process_spread(model, 1)), 0)
   lower <- ifelse(alone, start - far, spread + log(1e-6) + size)
   upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread) + size)
@@ -151,13 +155,13 @@ gp_bounds <- function(model, all = model) {
   ends <- group_ends(model, spread, asked_of(model)$most_variance(spread))
   lower[groups] <- ends$lower[layout$index[groups]]
   upper[groups] <- ends$upper[layout$index[groups]]
-  of_family <- which(layout$part == "phi")
   ends <- parameter_ends(family_of(model), layout$index[of_family])
   lower[of_family] <- pmax(lower[of_family], ends$lower)
   upper[of_family] <- pmin(upper[of_family], ends$upper)
   bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,
                        pmax(nugget_floor(model), nugget_floor(all)), spread)
   given <- given_bounds(model$control, layout)
+  bounds$longest <- replace(rep(longest_step, nrow(layout)), of_family, longest_step * pmax(units, 1, na.rm = TRUE))
   bounds$given <- given$lower > bounds$lower | given$upper < upper
   replace(bounds, c("lower", "upper"), list(pmax(bounds$lower, given$lower), pmin(upper, given$upper)))
 }
@@ -170,6 +174,9 @@ given_bounds <- function(control, layout, what = "bound") {
     names <- names(bound) %or% if (length(bound) == 1) "scale" else layout$label[layout$name == "scale"]
     for (k in seq_along(bound)) {
       mine <- layout$label == names[k] | layout$name == names[k]
+      if (bound[[k]] <= 0 && any(layout$link[mine] %in% c("log", "logit"))) {
+        abort("value", "the ", what, " of `", names[k], "` must be positive, not ", format(bound[[k]]))
+      }
       out[mine] <- in_link(rep(bound[[k]], sum(mine)), layout[mine, ])
     }
     unknown <- setdiff(names, c(layout$label, layout$name))
@@ -337,7 +344,7 @@ tell_step <- function(step, at, away, layout) {
 gp_step <- function(model, at, H, mu, bounds) {
   Z <- free_directions(at, model, bounds)
   for (try in seq_len(if (model$dense) 12 else 6)) {
-    theta <- within_bounds(at$theta + limited_step(H, at$score, Z, mu), model, bounds)
+    theta <- within_bounds(at$theta + limited_step(H, at$score, Z, mu, bounds$longest), model, bounds)
     moved <- theta - at$theta
     if (max(abs(moved)) < 1e-9) return(NULL)
     promised <- sum(at$score * moved) - sum(moved * (H %*% moved)) / 2

@@ -45,9 +45,9 @@ NULL
 
 # "response" is the inverse link of the link's prediction, with errors by the delta method and the link's ends; "mean"
 # is the mean of the inverse link, with its standard deviation.
-# `link(errors)`: that prediction, with errors or without.
-family_prediction <- function(object, link, se.fit, interval, level, type) {
-  family <- object$data$family
+# `link(errors)`: that prediction at `newdata`, with errors or without.
+family_prediction <- function(object, link, se.fit, interval, level, type, newdata = NULL) {
+  family <- family_at(object, new_parameters(object, newdata))
   if (interval == "prediction" && is.null(family$below)) {
     abort("unsupported", "a prediction interval of a binomial response is 0, 1 or both; interval = \"confidence\" is ",
           "that of its probability")
@@ -55,7 +55,8 @@ family_prediction <- function(object, link, se.fit, interval, level, type) {
   errors <- se.fit || interval != "none"
   found <- link(errors || type == "mean")
   link <- if (is.list(found)) found$fit else found
-  scale <- object$family
+  link[!known_parameters(family, length(link))] <- NA
+  scale <- scale_of(object, family)
   if (type == "response") {
     fit <- scale$linkinv(link)
     se <- if (errors) abs(scale$mu.eta(link)) * found$se.fit
@@ -65,19 +66,19 @@ family_prediction <- function(object, link, se.fit, interval, level, type) {
     se <- mean$sd
   }
   fit <- stats::setNames(as.vector(fit), names(link))
-  if (interval != "none") fit <- family_interval(object, fit, link, found$se.fit, interval, level)
+  if (interval != "none") fit <- family_interval(family, scale, fit, link, found$se.fit, interval, level)
   if (!se.fit) return(fit)
   structure(list(fit = fit, se.fit = stats::setNames(as.vector(se), names(link)), df = Inf,
                  residual.scale = object$sigma), local = attr(found, "local"))
 }
 
-family_interval <- function(object, fit, link, se, interval, level) {
+family_interval <- function(family, scale, fit, link, se, interval, level) {
   tails <- c(1 - level, 1 + level) / 2
   known <- which(!is.na(link))
   ends <- vapply(tails, function(p) {
     out <- rep(NA_real_, length(link))
-    out[known] <- if (interval == "confidence") object$family$linkinv(link[known] + stats::qnorm(p) * se[known])
-                  else mixture_quantile(object$data$family, p, link[known], se[known]^2)
+    if (interval == "confidence") return(scale$linkinv(link + stats::qnorm(p) * se))
+    out[known] <- mixture_quantile(family_of_rows(family, known), p, link[known], se[known]^2)
     out
   }, numeric(length(link)))
   ends <- matrix(ends, length(link))
@@ -85,13 +86,19 @@ family_interval <- function(object, fit, link, se, interval, level) {
 }
 
 # Observations, or their means, of drawn linear predictors.
-family_draws <- function(object, draws, noise, weights) {
-  family <- object$data$family
-  eta <- pmin(draws, most_predictor)
-  if (!noise) return(matrix(object$family$linkinv(as.vector(eta)), nrow(draws)))
-  a <- rep(weights %or% rep(1, nrow(draws)), ncol(draws))
-  matrix(observations_at(family, as.vector(eta), a), nrow(draws))
+family_draws <- function(object, draws, noise, weights, newdata = NULL) {
+  family <- family_at(object, new_parameters(object, newdata))
+  known <- stats::complete.cases(draws) & known_parameters(family, nrow(draws))
+  draws[!known, ] <- NA
+  family <- family_of_rows(family, known)
+  eta <- as.vector(pmin(draws[known, ], most_predictor))
+  a <- rep((weights %or% rep(1, nrow(draws)))[known], ncol(draws))
+  draws[known, ] <- if (noise) observations_at(family, eta, a) else scale_of(object, family)$linkinv(eta)
+  draws
 }
+
+# Returns the family of a fit as R has it, for rows of parameters of their own.
+scale_of <- function(object, family) if (length(family$formulas)) family$base(family$value) else object$family
 
 # Computes residuals as glm() does. Leaving a row out keeps the covariance, and is one Newton step back from the mode.
 family_residuals <- function(object, type) {
@@ -110,7 +117,7 @@ family_residuals <- function(object, type) {
 
 pearson_variance <- function(object, mean) {
   if (!is.null(object$family$variance)) return(object$family$variance(mean))
-  family <- object$data$family
+  family <- family_at(object)
   if (is.null(family$variance)) {
     abort("unsupported", "Pearson residuals are for families whose variance is known; type = \"deviance\" is for all")
   }
@@ -124,7 +131,7 @@ deviance_residuals <- function(object) {
   a <- rep_len(object$weights %or% 1, length(y))
   mean <- object$fitted.values
   if (!is.null(object$family$dev.resids)) return(sign(y - mean) * sqrt(pmax(object$family$dev.resids(y, mean, a), 0)))
-  family <- object$data$family
+  family <- family_at(object)
   y <- family$as_given(y, a)
   e <- bounded_predictor(object$linear.predictors)
   at <- function(e) family$log_density(y, e, family$value, a)
@@ -185,7 +192,9 @@ dense_mode <- function(model) {
 with_family_of <- function(settings, fit, free) {
   if (is.null(fit$family)) return(settings)
   family <- fit$data$family
-  family$given <- rep(!"phi" %in% free, max(1, length(family$phi)))
+  held <- !"phi" %in% free
+  if (length(family$formulas)) family[c("value", "held")] <- list(family$natural$value, if (held) fit$data$values$phi)
+  else family$given <- family$given | held
   c(settings[names(settings) != "nugget"], list(nugget = 1, family = family))
 }
 
@@ -217,5 +226,6 @@ loo_of <- function(at) {
 
 family_text <- function(fit) {
   family <- fit$data$family
-  if (!is.null(fit$family)) paste0(family$title, " (", family$link, "), ")
+  trends <- paste0(", ", names(family$formulas), " ", vapply(family$formulas, deparse1, ""), recycle0 = TRUE)
+  if (!is.null(fit$family)) paste0(family$title, " (", family$link, ")", paste(trends, collapse = ""), ", ")
 }

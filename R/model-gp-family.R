@@ -11,20 +11,30 @@ family_model <- function(inputs, response, trend, settings) {
   model <- gp_model(inputs, family$start(response$y, response$a), trend, settings, response$a)
   model$y <- model$y + as.vector(model$Q %*% model$b)
   model$b <- 0 * model$b
-  model$family <- family
+  model$family <- family_of_rows(family, model$rows)
   model$response <- data.frame(y = response$y, a = response$a, offset = trend$offset)[model$rows, ]
   if (!length(family$phi)) return(model)
-  model$values$phi <- ifelse(family$given, family$value, first_parameters(family, model$response, spread_of(model)))
-  names(model$values$phi) <- names(family$value)
+  model$values$phi <- begun_parameters(model$family, model$response, spread_of(model))
   model$layout <- with_phi(model$layout, family)
   model
 }
 
+# Returns the parameters of a family, or their coefficients, that a search begins with or that are given.
+begun_parameters <- function(family, response, spread) {
+  first <- first_parameters(family, response, spread)
+  if (!length(family$formulas)) {
+    return(stats::setNames(ifelse(family$given, family$value, first), names(family$value)))
+  }
+  at <- in_link(first, data.frame(link = family$natural$rows$links))[family$of]
+  stats::setNames(ifelse(family$given, family$held, ifelse(is.na(family$begin), first[family$of], family$begin * at)),
+                  family$phi)
+}
+
 # Checks what a user has written of a family.
-check_density <- function(family, response, value) UseMethod("check_density")
+check_density <- function(family, response) UseMethod("check_density")
 
 #' @export
-check_density.gp_family <- function(family, response, value) invisible()
+check_density.gp_family <- function(family, response) invisible()
 
 # Returns the parameters of a family that a search begins with.
 first_parameters <- function(family, response, spread) UseMethod("first_parameters")
@@ -47,12 +57,13 @@ parameter_ends <- function(family, index) {
 #' @export
 gp_of_family.gp_family <- function(inputs, placed, y, trend, settings, weights, call) {
   if (!is.null(settings$family$settle)) settings$family <- settings$family$settle(y)
+  settings$family <- with_regressors(settings$family, trend$phi)
   response <- family_response(settings$family, y, weights, nrow(inputs$x), rownames(inputs$x))
   # The determinant of an indefinite system is known by its matrix alone.
   if (!is_concave(settings$family)) settings$estimate_on <- min(settings$estimate_on, settings$control$dense_n)
   model <- family_model(placed, response, trend, settings)
   check_gp_data(model, settings, inputs)
-  check_density(model$family, model$response, model$values$phi)
+  check_density(with_parameters(model$family, model$values$phi), model$response)
   found <- gp_fitted(model, settings)
   if (any(abs(found$model$e) >= most_predictor)) {
     warn("boundary", "linear predictors are beyond ", most_predictor, ": an offset may be on the wrong scale, that of ",
@@ -71,7 +82,7 @@ gp_of_family.gp_family <- function(inputs, placed, y, trend, settings, weights, 
 
 # Adds means, residuals and deviances on the scale of the response to a fit with linear predictors.
 on_response_scale <- function(fit, response, offset) {
-  family <- fit$data$family
+  family <- family_at(fit)
   fit$family <- family$base(family$value)
   mean <- stats::setNames(fit$family$linkinv(as.vector(fit$linear.predictors)), names(fit$linear.predictors))
   fit[c("fitted.values", "residuals")] <- list(mean, nearest_in(response$y, mean) - mean)
@@ -102,11 +113,11 @@ gp_state_of_all.gp_family <- function(model, state) {
 # The Gaussian model at a linear predictor, as wide as that may be. A family whose log-density is not concave may have
 # negative curvature in some rows. Steps take a little of the largest curvature for it; with `signed` it stays as it is.
 working_model <- function(model, values, e, signed = FALSE) {
-  model$family$value <- values$phi %or% model$family$value
+  model$family <- with_parameters(model$family, values$phi)
   e <- bounded_predictor(e)
   curvature <- model$family$curvature %or% model$family$slopes
   found <- curvature(model$response[, "y"], e, model$family$value, model$response[, "a"])
-  model$w <- if (is_concave(model$family)) pmax(found$W, 1e-300)
+  model$w <- if (is_concave(model$family)) pmax(found$W, (model$family$least %or% 0) * max(found$W), 1e-300)
              else if (signed) ifelse(found$W < 0, -1, 1) * pmax(abs(found$W), 1e-7 * max(abs(found$W)))
              else pmax(found$W, 1e-3 * max(abs(found$W)))
   model$y <- e - model$response[, "offset"] + found$g / model$w
@@ -142,7 +153,7 @@ mode_point <- function(model, alpha, trend, f) {
 # log-density is concave, so that there is one mode. A step of less than 1e-3 leaves some 1e-6, and the system is made
 # once more at the end, of the curvature there.
 laplace_mode <- function(model, values, near = NULL) {
-  model$family$value <- values$phi %or% model$family$value
+  model$family <- with_parameters(model$family, values$phi)
   if (model$dense && values$variance > 0) model$K <- dense_gp_covariance(model, values)
   # The mode is predicted from that of the state `near`, to first order.
   by <- if (!is.null(near$moves)) gp_theta(values, model$layout) - near$theta
@@ -271,7 +282,9 @@ laplace_score <- function(layout, at, slopes) {
   moved <- as.vector(covariance_times(at$system, u))
   if (p) moved <- moved + as.vector(model$Q %*% backsolve(weights$C, of_trend(s - solved)))
   by_phi <- model$family$of_phi(y, model$e, model$family$value, a)
-  by_phi <- lapply(by_phi, function(one) as.matrix(one)[, layout$index[layout$part == "phi"], drop = FALSE])
+  by_phi <- lapply(by_phi, function(one) {
+    by_coefficients(model$family, as.matrix(one))[, layout$index[layout$part == "phi"], drop = FALSE]
+  })
   of_phi <- colSums(by_phi$l) - colSums(V * by_phi$W + moved * by_phi$g) / 2
   information <- noise <- diag(0, nrow(layout))
   known <- seq_len(nrow(model$layout))

@@ -7,6 +7,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
     # An order of rows that is the same however they came: by products landmarks, random signs and samples of rows
     # follow it, and estimates with them. Coincident rows go by all else that is known of them.
     keys <- cbind(unname(strip_term(inputs$x)), y - trend$offset, weights, unname(trend$F), trend$z)
+    keys <- do.call(cbind, c(list(keys), unname(trend$phi)))
     keys <- keys[heavy, , drop = FALSE]
     heavy <- heavy[do.call(order, c(lapply(seq_len(ncol(keys)), function(k) keys[, k]), method = "radix"))]
   }

@@ -153,7 +153,8 @@ predict.gp_posterior <- function(object, newdata = NULL, se.fit = FALSE,
     if (interval == "prediction") abort("input", "a prediction interval is that of type = \"response\"")
     return(mixed_prediction(about, newdata, se.fit, interval, level))
   }
-  family_prediction(fit, function(errors) mixed_prediction(about, newdata, errors), se.fit, interval, level, type)
+  family_prediction(fit, function(errors) mixed_prediction(about, newdata, errors), se.fit, interval, level, type,
+                    newdata)
 }
 
 # Mixes the predictions of states: the mean, and the variance within and between them.

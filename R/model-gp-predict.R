@@ -36,7 +36,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
         predict.gp_fit(object, newdata, errors, type = "link", method = method, neighbours = neighbours,
                        re.form = re.form, allow.new.levels = allow.new.levels)
       }
-      return(family_prediction(object, link, se.fit, interval, level, type))
+      return(family_prediction(object, link, se.fit, interval, level, type, newdata))
     }
     if (interval == "prediction") abort("input", "a prediction interval is that of type = \"response\"")
   }
@@ -180,13 +180,16 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   check_flag(noise, "noise")
   check_flag(allow.new.levels, "allow.new.levels")
   object <- with_groups_of(object, re.form, allow.new.levels)
-  drawn <- with_state(seed, at_gp_places(object, newdata, function(x, F, offset) {
-    weights <- if (is.null(newdata)) object$weights
+  weights <- if (is.null(newdata)) object$weights
+  of_family <- !is.null(object$family)
+  latent <- function() at_gp_places(object, newdata, function(x, F, offset) {
     draws <- if (conditional) draws_after(object, x, F, offset, nsim)
              else as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
-    if (!is.null(object$family)) return(family_draws(object, draws, noise, weights))
-    if (noise) draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws)) else draws
-  }))
+    if (!noise || of_family) return(draws)
+    draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws))
+  })
+  if (of_family && !is.null(weights)) weights <- stats::napredict(object$na.action, weights)
+  drawn <- with_state(seed, if (of_family) family_draws(object, latent(), noise, weights, newdata) else latent())
   draws <- draws_frame(drawn$value, rownames(drawn$value), drawn$mark)
   levels <- object$data$family$levels
   if (noise && !is.null(levels)) draws[] <- lapply(draws, level_factor, levels)
@@ -249,6 +252,7 @@ refit_to.gp_fit <- function(fit, rows, again) {
   trend$F <- fit$regressors$F[rows, , drop = FALSE]
   trend$offset <- fit$regressors$offset[rows]
   trend$z <- fit$regressors$z[rows, , drop = FALSE]
+  trend$phi <- lapply(fit$regressors$phi, function(M) M[rows, , drop = FALSE])
   part <- some_rows(fit, rows)
   gp_of(part$inputs, part$y, trend, with_family_of(settings, fit, free), part$weights, fit$call)
 }

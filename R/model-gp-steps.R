@@ -35,25 +35,27 @@ free_directions <- function(at, model, bounds) {
 }
 
 next_theta <- function(at, model, bounds) {
-  within_bounds(at$theta + limited_step(at$information, at$score, free_directions(at, model, bounds), 0), model, bounds)
+  move <- limited_step(at$information, at$score, free_directions(at, model, bounds), 0, bounds$longest)
+  within_bounds(at$theta + move, model, bounds)
 }
 
 # Returns the distance of the score from nought, in standard errors: the root of twice what a step promises. A nugget of
 # nearly nothing has a score of nearly nothing and less information still; without a limit it would seem to be many
 # standard errors away, from wherever it falls.
 decrement_of <- function(at, H, model, bounds) {
-  move <- limited_step(H, at$score, free_directions(at, model, bounds), 0)
+  move <- limited_step(H, at$score, free_directions(at, model, bounds), 0, bounds$longest)
   sqrt(max(0, sum(move * (2 * at$score - as.vector(H %*% move)))))
 }
 
 # (H + mu diag H)^-1 score along Z, without directions that the information does not see.
 damped_step <- function(H, score, Z, mu) limited_step(H, score, Z, mu, most = Inf)
 
-# Computes the damped step with no move beyond `most`. The largest move is cut to `most` and the rest solved again,
-# until all moves stay within. To shorten all moves alike would hold up all parameters for one that the data hardly
-# tell.
+# Computes the damped step with no move of a parameter beyond `most`. The largest move is cut to its most and the rest
+# solved again, until all moves stay within. To shorten all moves alike would hold up all parameters for one that the
+# data hardly tell.
 limited_step <- function(H, score, Z, mu, most = longest_step) {
   if (!ncol(Z)) return(0 * score)
+  most <- rep_len(most, nrow(Z))[max.col(t(Z), "first")]
   B <- crossprod(Z, H %*% Z)
   slope <- as.vector(crossprod(Z, score))
   z <- rep(NA_real_, ncol(Z))
@@ -66,12 +68,12 @@ limited_step <- function(H, score, Z, mu, most = longest_step) {
     e <- eigen(inner / outer(unit, unit), symmetric = TRUE)
     along <- crossprod(e$vectors, pushed / unit) / (pmax(e$values, 1e-8) + mu)
     found <- replace(z, open, as.vector((e$vectors %*% along) / unit))
-    far <- which.max(abs(found))
-    if (!isTRUE(abs(found[far]) > most)) {
+    far <- which.max(abs(found) / most)
+    if (!isTRUE(abs(found[far]) > most[far])) {
       z <- found
       break
     }
-    z[far] <- most * sign(found[far])
+    z[far] <- most[far] * sign(found[far])
   }
   as.vector(Z %*% z)
 }

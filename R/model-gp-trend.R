@@ -1,8 +1,9 @@
 # Trends of Gaussian processes: formulas of regressors and of grouped effects, on the data and at new places.
 
 # The variables of a trend, as they are in the data: the `terms` of its regressors, its `groups`, the terms `all` of the
-# variables of both, and a frame of them or NULL where there is none.
-trend_variables <- function(trend, data, response = NULL) {
+# variables of both, and a frame of them or NULL where there is none. `formulas` are those of parameters of a family,
+# which become `parameters`: their variables are in the frame, too.
+trend_variables <- function(trend, data, response = NULL, formulas = NULL) {
   if (!inherits(trend, "formula")) {
     abort("input", "`trend` must be a formula, such as ~ 1, ~ long + lat or ~ 0, not ", describe(trend))
   }
@@ -14,12 +15,35 @@ trend_variables <- function(trend, data, response = NULL) {
   as_terms <- function(formula) if (is.null(known)) stats::terms(formula) else stats::terms(formula, data = known)
   parts <- parted_trend(trend)
   all <- as_terms(parts$all)
-  if (length(attr(all, "variables")) == 1) return(list(terms = all, all = all, formula = trend))
-  made <- function() stats::model.frame(all, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
-  frame <- found_variables(made(), data, "the trend")
-  all <- attr(frame, "terms")
+  parameters <- lapply(formulas, function(formula) list(terms = as_terms(formula)))
+  every <- if (length(formulas)) as_terms(with_variables(parts$all, all, parameters)) else all
+  if (length(attr(every, "variables")) == 1) {
+    return(list(terms = all, all = all, formula = trend, parameters = parameters))
+  }
+  frame_of <- function(terms, place) {
+    made <- function() stats::model.frame(terms, data, na.action = stats::na.pass, drop.unused.levels = TRUE)
+    found_variables(made(), data, place)
+  }
+  for (name in names(formulas)) frame_of(parameters[[name]]$terms, paste0("the formula of `", name, "`"))
+  frame <- frame_of(every, "the trend")
+  every <- attr(frame, "terms")
+  all <- if (length(formulas)) as_found_in(all, every) else every
+  parameters <- lapply(parameters, function(one) {
+    list(terms = as_found_in(one$terms, every), variables = columns_of_data(one$terms, data, nrow(frame)))
+  })
   list(terms = if (length(parts$groups)) as_found_in(as_terms(parts$fixed), all) else all, all = all,
-       groups = parts$groups, formula = trend, frame = frame, variables = columns_of_data(all, data, nrow(frame)))
+       parameters = parameters, groups = parts$groups, formula = trend, frame = frame,
+       variables = columns_of_data(all, data, nrow(frame)))
+}
+
+# Adds the variables of formulas of parameters to a formula. One without variables is of their environment.
+with_variables <- function(formula, terms, parameters) {
+  alone <- length(attr(terms, "variables")) == 1
+  if (alone) environment(formula) <- environment(parameters[[1]]$terms)
+  for (one in parameters) {
+    for (variable in as.list(attr(one$terms, "variables"))[-1]) formula[[2]] <- call("+", formula[[2]], variable)
+  }
+  formula
 }
 
 # Terms with what others keep of their variables, such as the knots of a spline.
@@ -46,13 +70,20 @@ refuse_other_terms <- function(trend) {
 # Returns the matrix of regressors, the offset and the matrix of grouped effects at the used rows, and the terms that
 # make all three again at new places.
 trend_columns <- function(trend, frame, n) {
-  if (is.null(frame)) return(c(constant_trend(trend, n), trend[c("terms", "all", "formula")]))
+  parameters <- lapply(trend$parameters, function(one) {
+    found <- if (is.null(frame)) constant_trend(one, n) else frame_columns(one$terms, frame)
+    c(one, found[c("F", "contrasts")], list(xlevels = if (!is.null(frame)) stats::.getXlevels(one$terms, frame)))
+  })
+  phi <- lapply(parameters, `[[`, "F")
+  trend$parameters <- lapply(parameters, replace, "F", list(NULL))
+  kept <- trend[c("terms", "all", "formula", "parameters")]
+  if (is.null(frame)) return(c(constant_trend(trend, n), kept, list(phi = phi)))
   groups <- grouped_terms(trend$groups, frame)
   found <- frame_columns(trend$terms, frame)
   found$z <- group_places(groups, frame)
-  check_complete(cbind(found$F, found$offset, found$z), "trend")
-  c(found, trend[c("terms", "all", "formula", "variables")],
-    list(groups = groups, xlevels = stats::.getXlevels(trend$terms, frame)))
+  check_complete(do.call(cbind, c(list(found$F, found$offset, found$z), unname(phi))), "trend")
+  c(found, kept, list(phi = phi, variables = trend$variables, groups = groups,
+                      xlevels = stats::.getXlevels(trend$terms, frame)))
 }
 
 constant_trend <- function(trend, n) {
@@ -78,13 +109,19 @@ new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FAL
   if (!any(kept)) trend$all <- trend$terms
   z <- if (length(kept) && !any(kept)) no_group_places(trend$groups, n)
   if (length(attr(trend$all, "variables")) == 1) return(c(constant_trend(trend, n), list(z = z)))
-  if (is.null(object$terms)) newdata <- trend_data(columns_like(newdata, object, "newdata"), object$names)
-  else if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
+  newdata <- frame_of_trend(object, newdata)
   refuse_absent(needed_of_trend(trend, re.form), newdata)
   made <- function() stats::model.frame(trend$all, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
   c(frame_columns(trend$terms, frame, trend$contrasts),
     list(z = z %or% group_places(trend$groups, frame, allow.new.levels, kept)))
+}
+
+# New places as a data frame for the formulas of a fit.
+frame_of_trend <- function(object, newdata) {
+  if (is.null(object$terms)) trend_data(columns_like(newdata, object, "newdata"), object$names)
+  else if (is.data.frame(newdata)) newdata
+  else as.data.frame(newdata)
 }
 
 # Returns the variables that the trend asks of new places: without grouped effects, those of its regressors alone.
@@ -103,16 +140,16 @@ trend_data <- function(x, names) {
 
 # Regressors as F = Q R with orthonormal Q, and y as Q b and what that leaves: systems are then of numbers no larger
 # than they need be, whatever the mean. Beside an intercept the other columns are decomposed about their means, so
-# that places far from 0 do not hide what the regressors differ by.
-orthonormal_trend <- function(F, y) {
+# that places far from 0 do not hide what the regressors differ by. `name`: of these regressors, for errors.
+orthonormal_trend <- function(F, y, name = "the trend") {
   n <- nrow(F)
   p <- ncol(F)
-  if (n <= p) abort("data", "a trend of ", counted(p, "coefficient"), " needs more rows than that, not ", n)
+  if (n <= p) abort("data", name, " has ", counted(p, "coefficient"), " and needs more rows than that, not ", n)
   if (!p) return(list(Q = F, R = matrix(0, 0, 0), log_R = 0, b = numeric(), left = y))
   middle <- if (all(F[, 1] == 1)) c(0, colMeans(F[, -1, drop = FALSE])) else numeric(p)
   q <- qr(F - rep(middle, each = n))
   if (q$rank < p) {
-    abort("singular", "the trend's columns are not independent: `", colnames(F)[q$pivot[q$rank + 1]],
+    abort("singular", "the columns of ", name, " are not independent: `", colnames(F)[q$pivot[q$rank + 1]],
           "` is a linear combination of the others; leave it out")
   }
   R <- unname(qr.R(q))

@@ -114,7 +114,7 @@ gp_fit.default <- function(x, y, trend = ~ 1, kernel = "auto", variance = NULL, 
   check_given(y, "y")
   settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   inputs <- fit_matrix(x, y)
-  found <- trend_variables(trend, trend_data(x, inputs$names))
+  found <- trend_variables(trend, trend_data(x, inputs$names), formulas = settings$family$formulas)
   gp_of(inputs, y, trend_columns(found, found$frame, nrow(inputs$x)), settings, weights, match.call())
 }
 
@@ -127,7 +127,8 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   placed <- sf_formula(x, data)
   x <- placed$formula
-  trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]))
+  trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]),
+                           settings$family$formulas)
   found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame,
                           read = settings$family$read)
   inputs <- c(found$inputs, list(places = placed$places))
@@ -281,8 +282,9 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   beta <- if (p) backsolve(model$R, model$b + found$weights$b) else numeric()
   fit <- new_fit("gp_fit", call, inputs, kernel = do.call(update, c(list(model$kernel), told_kernel(values$kernel))),
                  variance = values$variance, nugget = values$nugget, sigma = sqrt(values$nugget),
-                 method = model$method, weights = weights, trend = trend[setdiff(names(trend), c("F", "offset", "z"))],
-                 regressors = trend[c("F", "offset", "z")], data = model,
+                 method = model$method, weights = weights,
+                 trend = trend[setdiff(names(trend), c("F", "offset", "z", "phi"))],
+                 regressors = c(trend[c("F", "offset", "z")], list(phi = trend$phi)), data = model,
                  coefficients = stats::setNames(as.vector(beta), names),
                  vcov = structure(tcrossprod(root), dimnames = list(names, names)),
                  alpha = alpha[order(model$rows)], U = found$weights$U, C = found$weights$C,

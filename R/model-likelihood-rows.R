@@ -14,14 +14,86 @@ zero_inflated <- function(density, parameters, draw, below, variance) {
       counted <- density(y, eta, ...)
       ifelse(y == 0, log(zero + (1 - zero) * exp(counted)), log1p(-zero) + counted)
     },
-    parameters = parameters, link = c(zero = "logit"), lower = c(zero = 1e-4), upper = c(zero = 0.999), label = "log",
-    whole = TRUE, wanted = of_counts_alone, start = function(y) log(y + mean(y) / 2),
+    parameters = parameters, link = c(zero = "logit"), lower = c(zero = 1e-6), upper = c(zero = 1 - 1e-6),
+    label = "log", whole = TRUE, wanted = of_counts_alone, start = function(y) log(y + mean(y) / 2),
     mean = function(eta, zero, ...) (1 - zero) * exp(eta),
     draw = function(n, eta, zero, ...) stats::rbinom(n, 1, 1 - zero) * draw(n, eta, ...),
     below = function(q, eta, zero, ...) (q >= 0) * zero + (1 - zero) * below(floor(q), eta, ...),
     variance = function(eta, zero, ...) (1 - zero) * (variance(eta, ...) + zero * exp(2 * eta))
   )
 }
+
+# A row of counts that are 0 with the probability `zero`, and otherwise those of a row of counts of 1 or more. A 0 tells
+# nothing of the linear predictor: its curvature is the share `least` of the largest, which keeps its variance a number.
+hurdle <- function(row) {
+  density <- row$f
+  environment(density) <- environment()  # as in zero_inflated()
+  log_counts <- row$start
+  closed <- !is.null(row$slopes)
+  list(
+    f = function(y, eta, zero, ...) {
+      ifelse(y == 0, log(zero) + 0 * eta, log1p(-zero) + density(ifelse(y == 0, 1, y), eta, ...))
+    },
+    parameters = c(zero = 0.3, row$parameters), link = c(zero = "logit"), lower = c(zero = 1e-6),
+    upper = c(zero = 1 - 1e-6), label = "log", whole = TRUE, concave = row$concave, least = 1e-7,
+    wanted = of_counts_alone, start = function(y) {
+      counted <- y > 0
+      if (!any(counted)) abort("data", "all counts are 0, in rows 1 to ", length(y), ": there is nothing to estimate")
+      replace(rep(mean(log_counts(y[counted])), length(y)), counted, log_counts(y[counted]))
+    },
+    slopes = if (closed) function(y, e, k, a) row$slopes(pmax(y, 1), e, k[-1], a * (y > 0)),
+    of_phi = if (closed) function(y, e, k, a) {
+      column <- function(v) matrix(v, length(e), 1, dimnames = list(NULL, "zero"))
+      list(l = column(a * ((y == 0) - k[["zero"]])), g = column(0), W = column(0))
+    },
+    mean = function(eta, zero, ...) (1 - zero) * row$mean(eta, ...),
+    draw = function(n, eta, zero, ...) stats::rbinom(n, 1, 1 - zero) * row$draw(n, eta, ...),
+    below = function(q, eta, zero, ...) (q >= 0) * zero + (1 - zero) * row$below(q, eta, ...),
+    variance = function(eta, zero, ...) (1 - zero) * (row$variance(eta, ...) + zero * row$mean(eta, ...)^2)
+  )
+}
+
+# Counts of 1 or more. A negative binomial count of size k and mean m is 0 with the probability (1 + m / k)^-k.
+truncated_rows <- list(
+  truncated_poisson = list(
+    f = function(y, eta) y * eta - exp(eta) - lgamma(y + 1) - log(-expm1(-exp(eta))),
+    # The mean m of a truncated count has m' = m d with d = 1 + u - m and u = exp(eta); g = y - m.
+    slopes = function(y, e, k, a) {
+      u <- exp(e)
+      m <- u / -expm1(-u)
+      d <- ifelse(u < 1e-3, u / 2 - u^2 / 12, 1 + (u - m))
+      list(g = a * (y - 1 + d - u), W = a * m * d, W_e = a * m * (d^2 + u - m * d))
+    },
+    parameters = numeric(), label = "log", whole = TRUE, concave = TRUE,
+    wanted = list(function(y) y >= 1 & y == round(y), "whole numbers, 1 or more"),
+    start = function(y) log(y - 0.5), mean = function(eta) exp(eta) / -expm1(-exp(eta)),
+    draw = function(n, eta) stats::qpois(stats::runif(n, exp(-exp(eta)), 1), exp(eta)),
+    below = function(q, eta) pmax(stats::ppois(floor(q), exp(eta)) - exp(-exp(eta)), 0) / -expm1(-exp(eta)),
+    variance = function(eta) {
+      mean <- exp(eta) / -expm1(-exp(eta))
+      mean * (1 + exp(eta) - mean)
+    }
+  ),
+  truncated_negbin = list(
+    f = function(y, eta, size) {
+      stats::dnbinom(y, size, mu = exp(eta), log = TRUE) - log(-expm1(-size * log1p(exp(eta) / size)))
+    },
+    parameters = c(size = 1), label = "log", whole = TRUE,
+    wanted = list(function(y) y >= 1 & y == round(y), "whole numbers, 1 or more"), start = function(y) log(y - 0.5),
+    mean = function(eta, size) exp(eta) / -expm1(-size * log1p(exp(eta) / size)),
+    draw = function(n, eta, size) {
+      stats::qnbinom(stats::runif(n, stats::dnbinom(0, size, mu = exp(eta)), 1), size, mu = exp(eta))
+    },
+    below = function(q, eta, size) {
+      none <- stats::dnbinom(0, size, mu = exp(eta))
+      pmax(stats::pnbinom(floor(q), size, mu = exp(eta)) - none, 0) / (1 - none)
+    },
+    variance = function(eta, size) {
+      mean <- exp(eta) / -expm1(-size * log1p(exp(eta) / size))
+      mean * (1 + exp(eta) * (1 + 1 / size) - mean)
+    }
+  )
+)
 
 likelihood_rows <- list(
   ordinal = list(parameters = numeric(), settle = function(y) ordinal_family(y)),
@@ -72,17 +144,22 @@ likelihood_rows <- list(
     below = function(q, eta, phi) stats::pnbinom(floor(q), size = exp(eta) / phi, mu = exp(eta)),
     variance = function(eta, phi) exp(eta) * (1 + phi)
   ),
-  truncated_poisson = list(
-    f = function(y, eta) y * eta - exp(eta) - lgamma(y + 1) - log(-expm1(-exp(eta))),
-    parameters = numeric(), label = "log", whole = TRUE, concave = TRUE,
-    wanted = list(function(y) y >= 1 & y == round(y), "whole numbers, 1 or more"),
-    start = function(y) log(y - 0.5), mean = function(eta) exp(eta) / -expm1(-exp(eta)),
-    draw = function(n, eta) stats::qpois(stats::runif(n, exp(-exp(eta)), 1), exp(eta)),
-    below = function(q, eta) pmax(stats::ppois(floor(q), exp(eta)) - exp(-exp(eta)), 0) / -expm1(-exp(eta)),
-    variance = function(eta) {
-      mean <- exp(eta) / -expm1(-exp(eta))
-      mean * (1 + exp(eta) - mean)
-    }
+  nbinom2 = list(
+    f = function(y, eta, size) stats::dnbinom(y, size, mu = exp(eta), log = TRUE), parameters = c(size = 1),
+    slopes = function(y, e, k, a) family_rows$negbin$slopes(y, e, k[["size"]], a),
+    of_phi = function(y, e, k, a) lapply(family_rows$negbin$of_phi(y, e, k[["size"]], a), cbind),
+    label = "log", whole = TRUE, concave = TRUE, wanted = of_counts_alone, start = function(y) log(y + 0.1),
+    mean = function(eta, size) exp(eta), draw = function(n, eta, size) stats::rnbinom(n, size, mu = exp(eta)),
+    below = function(q, eta, size) stats::pnbinom(floor(q), size, mu = exp(eta)),
+    variance = function(eta, size) exp(eta) * (1 + exp(eta) / size)
+  ),
+  gamma = list(
+    f = function(y, eta, shape) shape * (log(shape) + log(y) - eta - y * exp(-eta)) - lgamma(shape) - log(y),
+    parameters = c(shape = 2), label = "log", concave = TRUE, wanted = list(function(y) y > 0, "more than 0"),
+    start = log, mean = function(eta, shape) exp(eta),
+    draw = function(n, eta, shape) stats::rgamma(n, shape, rate = shape * exp(-eta)),
+    below = function(q, eta, shape) stats::pgamma(q, shape, rate = shape * exp(-eta)),
+    variance = function(eta, shape) exp(2 * eta) / shape
   ),
   zip = zero_inflated(
     function(y, eta) y * eta - exp(eta) - lgamma(y + 1), parameters = c(zero = 0.3),
@@ -166,6 +243,9 @@ likelihood_rows <- list(
   )
 )
 likelihood_rows$normal <- likelihood_rows$tobit
+likelihood_rows <- c(likelihood_rows, truncated_rows, list(
+  hurdle_poisson = hurdle(truncated_rows$truncated_poisson), hurdle_negbin = hurdle(truncated_rows$truncated_negbin)
+))
 
 # Families of other packages, by the names that their objects have and their links: the family here, and the parameters
 # that an object of package mgcv may give, in its order.
@@ -174,7 +254,8 @@ peer_families <- list(
   `Beta regression` = list("beta", "logit", "precision"), `Ordered Categorical` = list("ordinal", "identity"),
   `negative binomial` = list("negbin", "log", "size"), nbinom1 = list("nbinom1", "log"),
   nbinom2 = list("negbin", "log"), beta = list("beta", "logit"), tweedie = list("tweedie", "log"),
-  truncated_poisson = list("truncated_poisson", "log"), t = list("student", "identity")
+  truncated_poisson = list("truncated_poisson", "log"), truncated_nbinom2 = list("truncated_negbin", "log"),
+  t = list("student", "identity")
 )
 
 # --- Tweedie's distribution: a Poisson number of gamma variables ---------------------------------------------------
@@ -192,9 +273,14 @@ tweedie_density <- function(y, eta, phi, p) {
 }
 
 # Computes log a(y, phi, p) by the series over the number j of gamma variables, about its largest term: terms that are
-# e^-37 of it are left out (Dunn and Smyth 2005). The constant has no eta, so equal responses have one.
+# e^-37 of it are left out (Dunn and Smyth 2005). The constant has no eta, so equal responses have one, unless
+# parameters differ between rows.
 tweedie_constant <- function(y, phi, p) {
-  each <- unique(y[y > 0])
+  by_row <- length(phi) > 1 || length(p) > 1
+  own <- which(y > 0 & (by_row | !duplicated(y)))
+  each <- y[own]
+  phi <- rep_len(phi, length(y))[own]
+  p <- rep_len(p, length(y))[own]
   alpha <- (2 - p) / (p - 1)
   log_z <- alpha * log(each / (p - 1)) - (1 + alpha) * log(phi) - log(2 - p)
   centre <- pmax(1, each^(2 - p) / (phi * (2 - p)))
@@ -203,11 +289,11 @@ tweedie_constant <- function(y, phi, p) {
   last <- ceiling(centre + reach)
   found <- vapply(seq_along(each), function(i) {
     j <- first[i]:last[i]
-    term <- j * log_z[i] - lgamma(j + 1) - lgamma(alpha * j)
+    term <- j * log_z[i] - lgamma(j + 1) - lgamma(alpha[i] * j)
     most <- max(term)
     most + log(sum(exp(term - most)))
   }, 0) - log(each)
-  c(0, found)[match(y, each, nomatch = 0L) + 1]
+  if (by_row) replace(numeric(length(y)), own, found) else c(0, found)[match(y, each, nomatch = 0L) + 1]
 }
 
 tweedie_slopes <- function(y, e, k, a) {

@@ -20,8 +20,8 @@
 #' @section Ready families:
 #' The first argument may be a name, and `gp_fit(family = "student")` is short for `gp_family("student")`. Log-densities
 #' need not be concave in `eta`: Laplace's approximation takes the observed curvature, as in mgcv and glmmTMB. For a
-#' family that is not concave (student, beta, nbinom1, zip, zinb, your own) parameters are estimated on at most
-#' `dense_n` rows, see [fit_control()]; all rows then determine the process.
+#' family that is not concave (student, beta, nbinom1, zip, zinb, truncated_negbin, hurdle_negbin, your own) parameters
+#' are estimated on at most `dense_n` rows, see [fit_control()]; all rows then determine the process.
 #'
 #' | name | response | linear predictor | parameters |
 #' | --- | --- | --- | --- |
@@ -29,7 +29,12 @@
 #' | `"beta"` | shares between 0 and 1 | logit of the mean | `precision` |
 #' | `"tweedie"` | 0 and positive numbers | log of the mean | `phi`, `p` (1.01 to 1.99) |
 #' | `"nbinom1"` | counts, variance `(1 + phi)` times the mean | log of the mean | `phi` |
+#' | `"nbinom2"` | counts, as with `"negbin"` of [gp_fit()] | log of the mean | `size` |
+#' | `"gamma"` | positive numbers, as with `Gamma("log")` | log of the mean | `shape` |
 #' | `"truncated_poisson"` | counts, 1 or more | log of the Poisson mean | |
+#' | `"truncated_negbin"` | counts, 1 or more | log of the negative binomial mean | `size` |
+#' | `"hurdle_poisson"` | counts, more or fewer zeros | log of the Poisson mean | `zero` |
+#' | `"hurdle_negbin"` | counts, more or fewer zeros | log of the negative binomial mean | `zero`, `size` |
 #' | `"zip"` | counts with more zeros | log of the Poisson mean | `zero` |
 #' | `"zinb"` | counts with more zeros | log of the negative binomial mean | `zero`, `size` |
 #' | `"normal"` | numbers | mean | `sigma` |
@@ -41,8 +46,20 @@
 #' | `"ordinal"` | ordered levels | logit of a higher level | `gap1`, `gap2`, ... |
 #'
 #' `"zip"` and `"zinb"` are zero-inflated: a count is 0 with probability `zero`, and else Poisson or negative binomial.
-#' The mean of the response is `(1 - zero) * exp(eta)`. A hurdle model is two fits: a binomial fit of `y > 0`, and
-#' `"truncated_poisson"` for the rows with `y > 0`.
+#' The mean of the response is `(1 - zero) * exp(eta)`. In a hurdle model a count is 0 with probability `zero`, and else
+#' has the distribution of a Poisson or negative binomial count that is not 0. Rows with a count of 0 then determine
+#' `zero` alone, and the other rows the process.
+#'
+#' @section Parameters with a trend:
+#' A parameter may depend on variables of the data: `gp_family("normal", sigma = ~ depth)`. The formula has one side and
+#' the terms of [lm()]. The logarithm of a positive parameter, the logit of a probability such as `zero`, or else the
+#' parameter itself is then a sum of coefficients times regressors. In `coef(fit, "covariance")` the coefficients are
+#' called `sigma.(Intercept)` and `sigma.depth`, and refer to the variables as they are in the data. With `variance = 0`
+#' and `method = "ML"` fits agree with `dispformula` and `ziformula` of glmmTMB and with variance functions of nlme.
+#'
+#' The search begins with the usual start of the parameter, and with slopes of 0. Rows with missing values in these
+#' variables are treated as `na.action` says. New rows must have the variables, except for predictions of types
+#' `"link"` and `"trend"`. A parameter stays within its bounds `lower` and `upper` in all rows.
 #'
 #' @section Censored responses:
 #' A censored response is known to be in a range. The left side of the formula is `Surv()` of package survival, censored
@@ -72,7 +89,8 @@
 #' families above or `"negbin"`. Parameters that an object of mgcv gives, as `tw(1.5)` does, are not estimated.
 #'
 #' @param f the log-density, a function, or the name of a ready family
-#' @param ... numbers of parameters that are not estimated, by name: `gp_family("student", df = 4)`
+#' @param ... by name, numbers of parameters that are not estimated, `gp_family("student", df = 4)`, or formulas of
+#'   parameters that depend on variables, `gp_family("normal", sigma = ~ depth)`
 #' @param parameters starting values of the parameters of `f`, a named vector; not used for a ready family
 #' @param link how parameters are transformed when estimated, by name: `"log"` for positive parameters, the default,
 #'   `"logit"` for parameters between 0 and 1, `"identity"` for others
@@ -90,6 +108,8 @@
 #' @concept generalized linear mixed model
 #' @concept censored responses and survival times
 #' @concept ordinal regression, cumulative logit model
+#' @concept dispersion model, heteroscedastic noise, variance function
+#' @concept zero-inflated and hurdle models for counts
 #' @export
 #' @examples
 #' # a response with a few wild values
@@ -103,6 +123,10 @@
 #'                      parameters = c(sigma = 1), lower = c(sigma = 0.01))
 #' gp_fit(depth ~ long + lat, places, family = student, kernel = k)
 #'
+#' # noise that is larger in deep places
+#' some <- quakes[1:100, ]
+#' gp_fit(mag ~ long + lat, some, family = gp_family("normal", sigma = ~ depth), kernel = k)
+#'
 #' # ordered levels
 #' names <- c("shallow", "middle", "deep")
 #' places$deep <- cut(quakes$depth[1:100], c(0, 100, 300, 700), names, ordered_result = TRUE)
@@ -114,7 +138,7 @@
 #' gp_fit(cbind(pmin(wild, 6), high) ~ long + lat, places, family = "tobit", kernel = k)
 gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, upper = NULL, start = NULL, mean = NULL,
                       draw = NULL, below = NULL, title = "user's") {
-  fixed <- fixed_parameters(list(...))
+  given <- given_parameters(list(...))
   if (is.character(f)) {
     if (!is_word(f) || !f %in% names(likelihood_rows)) {
       abort("unsupported", "there is no family ", format_value(f), near_hint(f, names(likelihood_rows)))
@@ -127,28 +151,14 @@ gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, uppe
     row <- list(title = title, f = f, parameters = check_parameters(parameters, f), link = link, lower = lower,
                 upper = upper, start = start, mean = mean, draw = draw, below = below)
   }
-  unknown <- setdiff(names(fixed), names(row$parameters))
+  unknown <- setdiff(names(given), names(row$parameters))
   if (length(unknown)) {
     abort("input", "the family ", row$title, " has no parameter `", unknown[1], "`",
           near_hint(unknown[1], names(row$parameters)))
   }
-  likelihood_family(row, fixed)
-}
-
-fixed_parameters <- function(given) {
-  for (name in names(given) %or% rep("", length(given))) {
-    if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)",
-                              "; starting values as parameters = c(sigma = 1)")
-    number <- given[[name]]
-    if (inherits(number, "formula")) {
-      abort("unsupported", "a trend of the parameter `", name, "` is not built: give a number, or leave `", name,
-            "` out to have one number estimated")
-    }
-    if (!is.numeric(number) || length(number) != 1 || !is.finite(number)) {
-      abort("input", "the parameter `", name, "` must be a number, not ", format_value(number))
-    }
-  }
-  unlist(given)
+  by_formula <- vapply(given, inherits, NA, "formula")
+  row$formulas <- given[by_formula]
+  likelihood_family(row, unlist(given[!by_formula]))
 }
 
 # Checks that starting values are there for all arguments of f beside y and eta.
@@ -173,11 +183,17 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
   value <- replace(row$parameters, names(fixed), fixed)
   link <- by_name(row$link, names(value), "log")
   mean <- row$mean %or% function(eta, ...) eta
+  lower <- by_name(row$lower, names(value), -Inf)
+  upper <- by_name(row$upper, names(value), Inf)
+  given <- names(value) %in% names(fixed)
+  natural <- if (length(row$formulas)) list(value = value, rows = data.frame(
+    links = link, lower = lower, upper = upper, given = given, begin = NA, units = NA
+  ))
   structure(list(
     title = row$title, link = row$label %or% "identity", phi = names(value), links = link,
-    lower = by_name(row$lower, names(value), -Inf), upper = by_name(row$upper, names(value), Inf),
+    lower = lower, upper = upper, formulas = row$formulas, natural = natural, least = row$least,
     concave = isTRUE(row$concave), wanted = row$wanted, read = row$read,
-    settle = row$settle, levels = row$levels, value = value, given = names(value) %in% names(fixed),
+    settle = row$settle, levels = row$levels, value = value, given = given,
     f = row$f, log_density = density_by(row$f),
     slopes = row$slopes %or% function(y, e, k, a) tape_slopes(traced, y, e, k, a),
     curvature = row$slopes %or% function(y, e, k, a) tape_slopes(traced, y, e, k, a, FALSE),
@@ -191,7 +207,7 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
 # The log-density as rows of the table have it: of an observation of weight a, and of a matrix of linear predictors.
 density_by <- function(f) {
   function(y, e, k, a) {
-    found <- rep_len(a, length(e)) * do.call(f, c(list(rep_len(y, length(e)), e), as.list(k)))
+    found <- rep_len(a, length(e)) * do.call(f, c(list(rep_len(y, length(e)), e), stretched(k, length(e))))
     if (is.null(dim(e))) found else array(found, dim(e))
   }
 }
@@ -203,13 +219,15 @@ by_name <- function(given, names, default) {
 
 # The family as R has it: the mean of an observation is the inverse link of its linear predictor.
 likelihood_base <- function(row, mean, k) {
-  at <- function(eta) do.call(mean, c(list(eta), as.list(k)))
-  numbers <- paste0(names(k), " = ", vapply(k, format, "", digits = 4), collapse = ", ")
+  at <- function(eta) do.call(mean, c(list(eta), stretched(k, length(eta))))
+  texts <- vapply(k, function(v) if (length(v) == 1) format(v, digits = 4) else "", "")
+  texts[names(row$formulas)] <- vapply(row$formulas, deparse1, "")
+  numbers <- paste0(names(k), " = ", texts, collapse = ", ")
   if (length(k)) numbers <- paste0("(", numbers, ")") else numbers <- NULL
   structure(c(list(family = paste0(row$title, numbers), link = row$label %or% "identity", linkinv = at,
                    mu.eta = function(eta) {
                      at <- enclose(mean)
-                     slope_of(function(e) sum(do.call(at, c(list(e), as.list(k)))), eta)
+                     slope_of(function(e) sum(do.call(at, c(list(e), stretched(k, length(eta))))), eta)
                    }), if (!is.null(row$told)) do.call(row$told, as.list(unname(k)))), class = "family")
 }
 
@@ -233,8 +251,8 @@ tape_slopes <- function(density, y, e, k, a, third = TRUE) {
 # Returns the derivatives of the log-density, of g and of W by each parameter in its link: a column for each. A
 # parameter is a vector here, of one number for each observation.
 tape_of_phi <- function(density, y, e, k, a, link) {
-  theta <- rep(in_link(k, data.frame(link = link)), each = length(e))
-  theta <- matrix(theta, length(e), dimnames = list(NULL, names(k)))
+  theta <- lapply(seq_along(k), function(j) rep_len(in_link(k[[j]], data.frame(link = link[[j]])), length(e)))
+  theta <- matrix(unlist(theta), length(e), dimnames = list(NULL, names(k)))
   at <- function(e, theta) {
     each <- lapply(seq_along(k), function(j) unlink_parameter(theta[, j], link[[j]]))
     sum(density(y, e, stats::setNames(each, names(k)), a))
@@ -243,8 +261,6 @@ tape_of_phi <- function(density, y, e, k, a, link) {
   list(l = slope_of(function(theta) at(e, theta), theta), g = slope_of(function(theta) sum(g(e, theta)), theta),
        W = -slope_of(function(theta) sum(slope_of(function(e) sum(g(e, theta)), e)), theta))
 }
-
-unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = 1 / (1 + exp(-theta)), theta)
 
 # --- what a Gaussian process asks of a family ----------------------------------------------------------------------
 
@@ -261,11 +277,12 @@ mean_predictor.gp_likelihood <- function(family, y, a) stats::median(family$star
 
 # Checks the log-density in a few rows: its length, that it is finite, and its derivative against a difference.
 #' @export
-check_density.gp_likelihood <- function(family, response, value) {
+check_density.gp_likelihood <- function(family, response) {
   at <- unique(round(seq(1, nrow(response), length.out = 5)))
+  value <- family_of_rows(family, at)$value
   y <- response[at, "y"]
   e <- family$start(response[, "y"], response[, "a"])[at]
-  found <- do.call(family$f, c(list(y, e), as.list(value)))
+  found <- do.call(family$f, c(list(y, e), stretched(value, length(e))))
   if (!is.numeric(found) || length(found) != length(y)) {
     abort("value", "the log-density of the family ", family$title, " returned ", counted(length(found), "number"),
           " for ", counted(length(y), "observation"))
@@ -290,7 +307,8 @@ of_family <- function(family, what, ...) {
   if (is.null(family[[what]])) {
     abort("unsupported", "the family ", family$title, " has no `", what, "`, which this needs: give it to gp_family()")
   }
-  do.call(family[[what]], c(list(...), as.list(family$value)))
+  given <- list(...)
+  do.call(family[[what]], c(given, stretched(family$value, length(given[[length(given)]]))))
 }
 
 #' @export
@@ -339,7 +357,8 @@ mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
     high <- ifelse(over, middle, high)
     if (all(high - low <= 1e-9 * (abs(high) + 1e-9), na.rm = TRUE)) break
   }
-  if (family$whole) ceiling(high - 1e-6) else if (identical(family$link, "identity")) high else pmax(high, 0)
+  if (family$whole) return(ceiling(high - 1e-6))
+  if (identical(family$link, "identity")) high else ifelse(below(0 * centre) >= p, 0, pmax(high, 0))
 }
 
 # Scores as those of other families. The CRPS is the integral of (F(x) - 1{x >= y})^2 by Gauss and Legendre's nodes in

@@ -36,7 +36,7 @@ checked_stars <- function(raster) {
 # takes no layer, cells are missing that are so in each layer.
 raster_cells <- function(object, raster) {
   needed <- c(if (is.null(object$terms)) object$columns %or% object$names else object$variables,
-              needed_of_trend(object$trend, object$re.form))
+              needed_of_trend(object$trend, object$re.form), unlist(lapply(object$trend$parameters, `[[`, "variables")))
   layers <- intersect(needed, names(raster))
   data <- raster_layers(raster, layers)
   known <- if (length(layers)) stats::complete.cases(data) else seen_cells(raster)

@@ -170,7 +170,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
   newdata <- places_like(newdata, fit$places)
   given <- !is.null(y)
   if (!given) y <- response_in(fit, newdata)
-  family <- fit$data$family
+  family <- family_at(fit, new_parameters(fit, newdata))
   if (!is.null(family$read)) y <- family$read(y)
   link <- if (is.null(fit$family)) predict(fit, newdata, se.fit = TRUE, ...)
           else predict(fit, newdata, se.fit = TRUE, type = "link", ...)
@@ -179,7 +179,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
     abort("shape", if (given) "`y` has " else "the response has ", counted(NROW(y), "row"), ", and `newdata` ", n)
   }
   a <- if (is.null(weights)) weights_in(fit, newdata, n) else fit_weights(weights, n)
-  known <- !is.na(link$fit) & stats::complete.cases(y) & !is.na(a)
+  known <- !is.na(link$fit) & stats::complete.cases(y) & !is.na(a) & known_parameters(family, n)
   if (!any(known)) abort("data", "`newdata` has no row without missing values, of ", counted(n, "row"))
   response <- new_response(fit, if (is.null(dim(y))) y[known] else y[known, , drop = FALSE], a[known])
   heavy <- response$a > 0
@@ -189,7 +189,7 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
   mean <- unname(link$fit[at])
   se <- unname(link$se.fit[at])
   rows <- if (is.null(fit$family)) normal_outcomes(y, mean, sqrt(se^2 + fit$sigma[1]^2 / a), level)
-          else family_outcomes(family, y, a, mean, se^2, level)
+          else family_outcomes(family_of_rows(family, at), y, a, mean, se^2, level)
   row.names(rows) <- make.unique(as.character(names(link$fit) %or% seq_len(n))[at])
   list(rows = rows, at = at, total = n, dropped = which(!known),
        how = sub("row", "new row", rows_in_words(rows)))
