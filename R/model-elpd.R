@@ -65,6 +65,7 @@ elpd.gp_fit <- function(object, ...) {
 }
 
 one_elpd <- function(fit) {
+  fit <- stacked_fit(fit)
   rows <- fit$data$rows %or% heavy_of(fit)
   link <- if (is_gp_family(fit)) loo_predictor(fit)
   y <- fit$data$response

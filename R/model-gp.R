@@ -129,23 +129,24 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   x <- placed$formula
   trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]))
   found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame,
-                          read = settings$family$read)
+                          read = settings$family$read %or% seen_responses)
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
-  gp_of(inputs, found$left, columns, settings, inputs$weights, match.call())
+  gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
 }
 
 gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family) {
   check_control(control, series = TRUE)
   check_order(kernel, 0, "Gaussian processes")
+  noisy <- asked_of(list(family = family))$nugget
   check_amount <- function(v, argument) {
     if (is.null(v) || is.numeric(v) && length(v) == 1 && is.finite(v) && v >= 0) return(invisible())
+    if (noisy && is.numeric(v) && length(v) > 1 && all(is.finite(v))) return(invisible())  # several responses
     abort("value", "`", argument, "` must be 0 or more, or NULL to be estimated, not ", format_value(v))
   }
   check_amount(variance, "variance")
   check_amount(nugget, "nugget")
   none <- identical(as.numeric(variance), 0)
-  noisy <- asked_of(list(family = family))$nugget
   if (none && identical(as.numeric(nugget), 0)) {
     abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
@@ -190,8 +191,11 @@ gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
 
 #' @export
 gp_of_family.gp_gaussian <- function(inputs, placed, y, trend, settings, weights, call) {
+  if (NCOL(y) > 1) return(gp_of_responses(inputs, placed, y, trend, settings, weights, call))
   y <- check_response(y, nrow(inputs$x), families = TRUE)
-  if (ncol(y) > 1) abort("unsupported", "a Gaussian process has one response, not ", ncol(y))
+  if (max(lengths(settings[c("variance", "nugget")])) > 1) {
+    abort("shape", "`variance` and `nugget` are one number each, since there is one response")
+  }
   weights <- fit_weights(weights, nrow(inputs$x))
   model <- gp_model(placed, as.vector(y), trend, settings, weights)
   check_gp_data(model, settings, inputs)
@@ -206,7 +210,7 @@ gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
   begin_work("gp_fit()")
   on.exit(end_work("gp_fit()"))
-  rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed, finest_level(model))
+  rows <- rows_of_sample(model, settings$estimate_on)
   model <- begun_model(model, rows)
   n <- length(model$y)
   fewer <- nrow(model$layout) && settings$estimate_on >= n && n > 3000
@@ -264,7 +268,7 @@ warn_of_residual <- function(model, weights) {
     return(warn("convergence", "the system of the mode was solved to a residual of ", format(residual, digits = 2),
                 ", not ", format(model$control$tol), ": raise `rank` or `max_iter` of fit_control()"))
   }
-  ratio <- model$values$nugget / model$values$variance
+  ratio <- min(model$values$nugget) / model$values$variance
   warn("convergence", "the system was solved to a residual of ", format(residual, digits = 2), ", not ",
        format(weights$tol), ", with nugget / variance ", format(ratio, digits = 2),
        ": raise the nugget, or `rank` or `max_iter` of fit_control()",
@@ -292,7 +296,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  control = model$control, convergence = found$convergence)
   fit$chosen <- model$chosen
   all <- as.vector(trend$F %*% beta) + trend$offset
-  process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * alpha
+  process <- model$y - as.vector(model$Q %*% found$weights$b) - gp_noise(model) * alpha
   all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
   at <- cbind(unname(model_points(model$rule, strip_term(inputs$x))), trend$z)[light, , drop = FALSE]
@@ -323,8 +327,10 @@ gp_cross <- function(fit, at, to = model_places(fit$data)) {
   Reduce(`+`, group_pairs(fit$data, fit$data$values, z(at), z(to)), process_cross(fit, at, to))
 }
 
-process_cross <- function(fit, at, to = fit$data$x) {
+process_cross <- function(fit, at, to = model_places(fit$data)) {
   own <- seq_len(ncol(fit$data$x))
+  numbers <- gp_numbers(fit$data, fit$data$values)
   pairs <- list(Vi(at[, own, drop = FALSE]), Vj(to[, own, drop = FALSE]))
-  fit$variance * do.call(fit$data$kernel, c(pairs, gp_numbers(fit$data, fit$data$values)))
+  K <- do.call(fit$data$kernel, c(pairs, numbers[names(numbers) != "responses"]))
+  fit$variance * over_responses(K, numbers$responses, at[, -own], to[, -own])
 }

@@ -1,0 +1,294 @@
+# Several responses of a Gaussian process (cokriging): stacked rows, their covariances, and fits in the user's units.
+#
+# A row of the stacked model is a number of one response; its code, the number of the response, stands in the matrix
+# `z`, where those of groups stand. The covariance of the process is B[v, v'] k(x, x'), and each response has a nugget.
+# Responses are divided by their `unit`, so that bounds and tolerances suit all of them.
+
+most_responses <- 10
+
+# --- the data -----------------------------------------------------------------------------------------------------
+
+# Makes of several responses what is missing where a row has none of them.
+seen_responses <- function(left) {
+  if (NCOL(left) < 2) return(left)
+  ifelse(rowSums(!is.na(as.matrix(left))) > 0, 0, NA)
+}
+
+# Names the columns of cbind(log(a), b) by its arguments, as cbind() does where these are names.
+named_responses <- function(left, expression) {
+  if (NCOL(left) < 2 || !is.call(expression) || !identical(expression[[1]], quote(cbind))) return(left)
+  arguments <- as.list(expression)[-1]
+  if (length(arguments) != ncol(left)) return(left)
+  given <- colnames(left) %or% rep("", ncol(left))
+  colnames(left) <- ifelse(nzchar(given), given, vapply(arguments, deparse1, ""))
+  left
+}
+
+# Checks a matrix of responses, in which single numbers may be missing.
+check_responses <- function(y, n) {
+  if (is.data.frame(y) && !all(vapply(y, is.numeric, NA))) {
+    abort("input", "the responses must be numbers, and `", names(y)[!vapply(y, is.numeric, NA)][1], "` is ",
+          describe(y[[which(!vapply(y, is.numeric, NA))[1]]]))
+  }
+  y <- as.matrix(y)
+  if (!is.numeric(y)) abort("input", "the responses must be numbers, not ", describe(y))
+  if (nrow(y) != n) abort("shape", "the responses have ", counted(nrow(y), "row"), ", and the inputs have ", n)
+  if (ncol(y) > most_responses) {
+    abort("unsupported", "there are ", ncol(y), " responses, and at most ", most_responses, " are fitted together: ",
+          "their covariances alone are ", choose(ncol(y) + 1, 2), " parameters; fit some of them, or each alone")
+  }
+  storage.mode(y) <- "double"
+  names <- colnames(y) %or% rep("", ncol(y))
+  colnames(y) <- make.unique(ifelse(nzchar(names), names, paste0("y", seq_len(ncol(y)))))
+  wrong <- which(is.infinite(y), arr.ind = TRUE)
+  if (length(wrong)) abort("value", "the response `", colnames(y)[wrong[1, 2]], "` is infinite in row ", wrong[1, 1])
+  empty <- colSums(!is.na(y)) == 0
+  if (any(empty)) abort("data", "the response `", colnames(y)[empty][1], "` has no number at all; leave it out")
+  y
+}
+
+# Finds the unit of each response: the deviation of what its trend leaves.
+units_of_responses <- function(y, trend) {
+  vapply(colnames(y), function(name) {
+    rows <- which(!is.na(y[, name]))
+    F <- trend$F[rows, , drop = FALSE]
+    if (length(rows) < ncol(F) + 2) {
+      abort("data", "the response `", name, "` has ", counted(length(rows), "number"), ", too few for a trend of ",
+            counted(ncol(F), "coefficient"))
+    }
+    of <- y[rows, name] - trend$offset[rows]
+    left <- if (ncol(F)) qr.resid(qr(F), of) else of
+    unit <- sqrt(sum(left^2) / (length(rows) - ncol(F)))
+    if (unit <= 450 * .Machine$double.eps * sqrt(mean(of^2))) {
+      abort("data", "apart from the trend the response `", name, "` is constant: there is nothing to estimate")
+    }
+    unit
+  }, 0)
+}
+
+# Stacks rows: `row` of the data and `code` of the response, which of several rows each stands for.
+stacked_inputs <- function(inputs, row) {
+  inputs$x <- structure(inputs$x[row, , drop = FALSE], term = attr(inputs$x, "term"))
+  inputs
+}
+
+# Regressors of each response, in columns of their own.
+stacked_trend <- function(trend, row, code, unit) {
+  q <- ncol(trend$F)
+  F <- trend$F[row, , drop = FALSE]
+  out <- trend
+  out$F <- do.call(cbind, lapply(seq_along(unit), function(k) F * (code == k)))
+  if (q) colnames(out$F) <- paste0(rep(names(unit), each = q), ":", colnames(trend$F))
+  out$offset <- trend$offset[row] / unit[code]
+  out$z <- matrix(code, ncol = 1)
+  out
+}
+
+# Decomposes the regressors of each response by themselves.
+trends_of_responses <- function(F, y, code) {
+  q <- ncol(F) / max(code)
+  p <- max(code)
+  out <- list(Q = 0 * F, R = matrix(0, p * q, p * q), log_R = 0, b = numeric(p * q), left = y)
+  for (k in seq_len(p)) {
+    rows <- which(code == k)
+    own <- (k - 1) * q + seq_len(q)
+    one <- orthonormal_trend(F[rows, own, drop = FALSE], y[rows])
+    out$Q[rows, own] <- one$Q
+    out$R[own, own] <- one$R
+    out$log_R <- out$log_R + one$log_R
+    out$b[own] <- one$b
+    out$left[rows] <- one$left
+  }
+  out$Q <- unname(out$Q)
+  out
+}
+
+# --- the covariances ----------------------------------------------------------------------------------------------
+
+# Returns B of p variances and p (p - 1) / 2 partial correlations, and its slopes by these in their links.
+response_covariance <- function(numbers) {
+  p <- (sqrt(8 * length(numbers) + 1) - 1) / 2
+  group_covariance(list(columns = seq_len(p)), numbers)
+}
+
+# Returns the parameters of B by name.
+response_numbers <- function(B, names) {
+  at <- partial_places(nrow(B))
+  labels <- vapply(at, function(p) {
+    paste0(if (p[2] == 1) "correlation." else "partial.", names[p[2]], ".", names[p[1]])
+  }, "")
+  stats::setNames(c(diag(B), partials_of(stats::cov2cor(B))), c(paste0("variance.", names), labels))
+}
+
+# The partial correlations of a matrix C of correlations, which may be singular: partial_correlations() the other way.
+partials_of <- function(C) {
+  L <- P <- 0 * C
+  for (k in seq_len(nrow(C))) {
+    before <- seq_len(k - 1)
+    for (i in k:nrow(C)) {
+      left <- C[i, k] - sum(L[i, before] * L[k, before])
+      rest <- sqrt(max(0, 1 - sum(L[i, before]^2)))
+      if (i == k) L[k, k] <- rest else if (L[k, k] > 1e-7) L[i, k] <- left / L[k, k]
+      if (i > k && rest > 1e-7) P[i, k] <- max(-1, min(1, L[i, k] / rest))
+    }
+  }
+  P[lower.tri(P)]
+}
+
+# S[v, v'] times a kernel, of rows and columns with codes v and v': a sum of products of a number of the row, the kernel
+# and a number of the column, which has a series where the kernel has one.
+over_responses <- function(K, S, rows, columns = rows) {
+  if (is.null(S)) return(K)
+  found <- eigen(S, symmetric = TRUE)
+  size <- abs(found$values)
+  Reduce(`+`, lapply(which(size > 1e-14 * max(size)), function(r) {
+    a <- sqrt(size[r]) * found$vectors[, r]
+    Vi(sign(found$values[r]) * a[rows]) * K * Vj(a[columns])
+  }))
+}
+
+# Numbers to begin with, or as they were given.
+values_of_responses <- function(model, settings) {
+  names <- names(model$unit)
+  B <- settings$variance %or% (process_spread(model) / 2 * begun_correlations(model))
+  nugget <- settings$nugget %or% rep(spread_of(model) / 10, length(names))
+  list(variance = 1, kernel = model$values$kernel, responses = response_numbers(B, names),
+       nugget = stats::setNames(nugget, names))
+}
+
+# Correlations of responses where they were seen together, made smaller, so that none is near 1.
+begun_correlations <- function(model) {
+  p <- length(model$unit)
+  place <- match_rows(model$x)
+  y <- matrix(NA_real_, max(place), p)
+  y[cbind(place, model$z[, 1])] <- model$y
+  C <- suppressWarnings(stats::cor(y, use = "pairwise.complete.obs"))
+  C[!is.finite(C)] <- 0
+  0.7 * C * (1 - diag(p)) + diag(p)
+}
+
+# Numbers of the places that rows share.
+match_rows <- function(x) {
+  o <- do.call(order, lapply(seq_len(ncol(x)), function(d) x[, d]))
+  x <- x[o, , drop = FALSE]
+  new <- c(TRUE, rowSums(x[-1, , drop = FALSE] != x[-nrow(x), , drop = FALSE]) > 0)
+  replace(integer(nrow(x)), o, cumsum(new))
+}
+
+# --- units --------------------------------------------------------------------------------------------------------
+
+# The factors that make of estimates numbers in the user's units.
+user_units <- function(model, layout) {
+  out <- rep(1, nrow(layout))
+  if (is.null(model$unit)) return(out)
+  square <- layout$part == "nugget" | layout$part == "responses" & layout$link == "log"
+  replace(out, square, model$unit[layout$index[square]]^2)
+}
+
+# The logarithm by which the density of the responses is less than that of these in their units.
+log_of_units <- function(model) {
+  if (is.null(model$unit)) return(0)
+  trend <- ncol(model$Q) / length(model$unit)
+  sum(log(model$unit)[model$z[, 1]]) - is_reml(model) * trend * sum(log(model$unit))
+}
+
+# Settings with the user's `variance` and `nugget` in the units of the model.
+settings_of_responses <- function(settings, unit) {
+  names <- names(unit)
+  p <- length(unit)
+  B <- settings$variance
+  if (!is.null(B)) {
+    if (!is.matrix(B) || any(dim(B) != p)) {
+      abort("shape", "with ", p, " responses `variance` is a matrix of ", p, " rows and columns, or NULL to be estimated",
+            if (length(B) == 1) "; of a sum of kernels one has a variance that is given")
+    }
+    if (setequal(rownames(B), names) && setequal(colnames(B), names)) B <- B[names, names]
+    if (!isSymmetric(unname(B)) || any(diag(B) <= 0) || min(eigen(B, TRUE, TRUE)$values) < -1e-8 * max(diag(B))) {
+      abort("value", "`variance` must be a covariance matrix: symmetric, with no negative eigenvalue")
+    }
+    settings$variance <- B / outer(unit, unit)
+  }
+  nugget <- settings$nugget
+  if (!is.null(nugget)) {
+    if (!length(nugget) %in% c(1, p) || any(nugget < 0)) {
+      abort("shape", "with ", p, " responses `nugget` has ", p, " numbers of 0 or more, or NULL to be estimated")
+    }
+    if (setequal(names(nugget), names)) nugget <- nugget[names]
+    settings$nugget <- rep_len(unname(nugget), p) / unit^2
+  }
+  c(settings, list(responses = list(unit = unit)))
+}
+
+# --- the fit ------------------------------------------------------------------------------------------------------
+
+gp_of_responses <- function(inputs, placed, y, trend, settings, weights, call) {
+  n <- nrow(inputs$x)
+  y <- check_responses(y, n)
+  if (length(trend$groups)) {
+    abort("unsupported", "grouped effects beside several responses are not built; fit each response alone, or take ",
+          "kernel_spec(\"same\", of = ) as a part of the kernel")
+  }
+  weights <- fit_weights(weights, n)
+  unit <- units_of_responses(y, trend)
+  seen <- which(!is.na(y))
+  row <- row(y)[seen]
+  code <- col(y)[seen]
+  settings <- settings_of_responses(settings, unit)
+  stacked <- stacked_trend(trend, row, code, unit)
+  response <- y[seen] / unit[code]
+  model <- gp_model(stacked_inputs(placed, row), response, stacked, settings, weights[row])
+  check_gp_data(model, settings, inputs)
+  found <- gp_fitted(model, settings)
+  fit <- gp_object(found, stacked_inputs(inputs, row), matrix(response), stacked, settings, weights[row], call)
+  as_responses(fit, inputs, y, trend, weights, cbind(row, code))
+}
+
+# Makes of a stacked fit one of the responses, in their units. `cells`: row and column of each number.
+as_responses <- function(fit, inputs, y, trend, weights, cells) {
+  model <- fit$data
+  unit <- model$unit
+  values <- model$values
+  out <- fit
+  of_cells <- function(values) replace(0 * y, cells, values * unit[cells[, 2]])
+  out[c("fitted.values", "residuals")] <- lapply(lapply(fit[c("fitted.values", "residuals")], of_cells), as_response, y,
+                                                 inputs$x)
+  B <- response_covariance(values$responses)$value * outer(unit, unit)
+  out$variance <- structure(B, dimnames = list(names(unit), names(unit)))
+  out$nugget <- values$nugget * unit^2
+  out$sigma <- sqrt(out$nugget)
+  by <- rep(unit, each = ncol(trend$F))
+  out$coefficients <- fit$coefficients * by
+  out$vcov <- fit$vcov * outer(by, by)
+  out$x <- inputs$x
+  out["weights"] <- list(weights)
+  out$regressors <- trend[c("F", "offset")]
+  # Noise of nugget 1, so that what is asked of rows finds weights alone.
+  model$w <- model$w / unname(values$nugget)[model$z[, 1]]
+  model$values$nugget <- 1
+  fit$nugget <- fit$sigma <- 1
+  fit$data <- model
+  out$stacked <- fit
+  out$cells <- cells
+  class(out) <- c("gp_responses", class(fit))
+  out
+}
+
+# Returns the fit of stacked rows, where rows are asked for.
+stacked_fit <- function(fit) fit$stacked %or% fit
+
+# Returns a stacked fit whose predictions are of all responses at each place: those of the first at all places, then
+# those of the next.
+fit_of_places <- function(fit) {
+  out <- fit$stacked
+  out[c("x", "regressors", "response")] <- list(fit$x, fit$regressors, TRUE)
+  out$nugget <- fit$data$values$nugget
+  out["na.action"] <- list(NULL)
+  out
+}
+
+# Regressors and codes of all responses at places.
+trend_of_places <- function(object, trend) {
+  unit <- object$data$unit
+  n <- nrow(trend$F)
+  stacked_trend(trend, rep(seq_len(n), length(unit)), rep(seq_along(unit), each = n), unit)
+}
