@@ -255,10 +255,9 @@ nesting <- function(small, large) {
 # Variances of 0 that the larger model estimates; "else" where it has another number.
 dropped_parts <- function(small, large) {
   one <- function(part) {
-    free <- vapply(list(small, large), function(fit) part %in% fit$data$layout$part, NA)
-    value <- c(small[[part]], large[[part]])
-    if (!free[2] && (free[1] || !isTRUE(all.equal(value[1], value[2])))) return("else")
-    if (free[2] && !free[1] && value[1] == 0) paste("the", part)
+    free <- vapply(list(small, large), function(fit) part %in% free_parts(fit), NA)
+    if (!free[2] && (free[1] || !isTRUE(all.equal(small[[part]], large[[part]])))) return("else")
+    if (free[2] && !free[1] && all(small[[part]] == 0)) paste("the", part)
   }
   c(one("variance"), one("nugget"))
 }

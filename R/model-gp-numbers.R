@@ -48,8 +48,8 @@ gp_slopes <- function(model, values) {
   if (is.null(B)) return(found)
   K <- gp_pairs(model, named_parameters(numbers))
   of <- if (any(model$layout$part == "responses")) response_covariance(values$responses)$slopes
-  list(of = c(lapply(of, function(slope) over_responses(K, slope, model$z)), lapply(found$of, over_responses, B, model$z)),
-       by = c(rep(1, length(of)), found$by))
+  of_responses <- lapply(of, function(slope) over_responses(K, slope, model$z))
+  list(of = c(of_responses, lapply(found$of, over_responses, B, model$z)), by = c(rep(1, length(of)), found$by))
 }
 
 kernel_slopes <- function(model, values, numbers) {

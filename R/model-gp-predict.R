@@ -272,6 +272,7 @@ plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level 
 
 #' @export
 plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
+  refuse_responses(object, "plot()", "predict(fit, newdata) has a column for each")
   if (is.numeric(which)) return(diagnostic_picture(object, which))
   which <- choice_of(which[1], c("fit", "se", "variogram"), "which")
   if (which == "variogram") return(plot_data(variogram(object)))

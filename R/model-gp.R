@@ -41,6 +41,10 @@
 #' @section Grouped effects:
 #' The `trend` may have grouped (random) effects, as in lme4: `trend = ~ x + (1 | site)`. See [gp_fit-groups].
 #'
+#' @section Several responses:
+#' With a matrix as the response, `gp_fit(cbind(zinc, cadmium) ~ x + y, data)`, the responses are fitted together
+#' (cokriging). See [gp_fit-responses].
+#'
 #' @section Predictions:
 #' `predict()` returns the trend plus the posterior mean of the process, without the noise: the prediction smooths the
 #' observations unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the
@@ -54,14 +58,16 @@
 #' `family` names the distribution of the response given the process: counts, classes, shares, positive, bounded,
 #' ordered or censored numbers, or a log-density of your own. See [gp_fit-families] and [gp_family()].
 #'
-#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` is a formula, whose right
-#'   side names the inputs of the kernel. For points of the sf package the right side may be 1, see [kernel_spec()]
+#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with a column for each
+#'   of several responses); or `x` is a formula, whose right side names the inputs of the kernel. For points of the sf
+#'   package the right side may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend. Terms
 #'   such as `(1 | site)` are grouped effects, see below
 #' @param kernel a positive definite kernel, as in [kernel_spec()]; the default `"auto"` is a Matern kernel whose
 #'   smoothness is chosen by likelihood
-#' @param variance,nugget variance of the process and of the noise: a number, or `NULL` (the default) to estimate it
+#' @param variance,nugget variance of the process and of the noise: a number, or `NULL` (the default) to estimate it;
+#'   for several responses a matrix and a vector
 #' @param method `"REML"` (the default) or `"ML"`
 #' @param weights weights of the observations: the noise variance of an observation is `nugget / weight`. With another
 #'   `family` weights are numbers of trials (binomial), of averaged values (Gamma) or of equal observations (counts),
@@ -79,9 +85,9 @@
 #'   information matrix of the log parameters). With a family other than `gaussian()`, `information` is the observed
 #'   information, and there are also `linear.predictors`, `dispersion`, `deviance` and `null.deviance`.
 #' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
-#' @seealso [predict.gp_fit()] for its methods; [gp_fit-groups] for grouped effects; [kernel_ridge()] to choose a
-#'   penalty by cross-validation, [conditional()] for a known covariance
-#' @concept kriging
+#' @seealso [predict.gp_fit()] for its methods; [gp_fit-groups] for grouped effects, [gp_fit-responses] for several
+#'   responses; [kernel_ridge()] to choose a penalty by cross-validation, [conditional()] for a known covariance
+#' @concept kriging, cokriging
 #' @concept Gaussian process regression
 #' @concept spatial interpolation
 #' @concept variogram

@@ -20,8 +20,7 @@ response_name <- function(fit) if (is.null(fit$formula)) "response" else deparse
 plot_axes <- function(x, n) lapply(seq_len(ncol(x)), function(k) seq(min(x[, k]), max(x[, k]), length.out = n))
 
 refuse_many <- function(responses, drawing = "plot()") {
-  if (responses > 1) abort("unsupported", drawing, if (drawing %in% c("plot()", "qqnorm()")) " draws" else " is of",
-                           " one response, not ", responses)
+  if (responses > 1) abort("unsupported", drawing, " draws one response, not ", responses)
 }
 
 # A function of one input, with a band where there is one, and the observations.

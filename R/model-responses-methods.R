@@ -7,43 +7,46 @@
 #'
 #' @section Model:
 #' Each response has a trend with coefficients of its own, a process, and noise with a nugget of its own. All processes
-#' have the same kernel `k`, and the covariance of the processes of the responses `v` and `w` at the places `x` and `y`
-#' is `B[v, w] * k(x, y)`: the intrinsic model of coregionalisation. The matrix `B` is the element `variance` of the fit.
-#' With a sum of kernels, all parts have the same `B`, up to a factor.
+#' have the same kernel `k`. The covariance of the processes of two responses `v` and `w` at the places `x` and `y` is
+#' `B[v, w] * k(x, y)` (intrinsic coregionalisation). The matrix `B` is the element `variance` of the fit. In a sum of
+#' kernels all parts have the same `B`, up to a factor.
 #'
-#' The parameters of `B` are the variances and the correlations of the processes, `variance.zinc`, `variance.cadmium` and
-#' `correlation.zinc.cadmium`. With three or more responses they are partial correlations, given the responses before
-#' the first of the two, so that any values between -1 and 1 make a covariance matrix; those with the first response are
-#' plain correlations. `cov2cor(fit$variance)` has the plain correlations of all.
+#' The parameters of `B` are the variances and the correlations of the processes: `variance.zinc`, `variance.cadmium`
+#' and `correlation.zinc.cadmium`. With three or more responses, those between later responses are partial correlations
+#' given all responses before the first of the two: `partial.b.c` is that of `b` and `c` given `a`. Any partial
+#' correlations between -1 and 1 make a covariance matrix. `cov2cor(fit$variance)` returns all plain correlations.
 #'
 #' A given `variance` is the whole matrix `B`, which may be singular, and a given `nugget` has a number for each
 #' response. Starts and bounds of [fit_control()] take the names of the parameters: `start = c(variance.zinc = 0.5)`.
 #'
 #' @section Missing values:
-#' Single responses may be missing. The other responses of the row are used, `fitted()` and `residuals()` have `NA` there,
-#' and `predict()` without `newdata` predicts them. A row is left out if all its responses are missing, or an input.
+#' Single responses may be missing. The other responses of the row are used; `fitted()` and `residuals()` are `NA` where
+#' a response is missing, and `predict()` without `newdata` predicts it. A row is left out if all its responses are
+#' missing, or an input.
 #'
 #' @section Units:
-#' The responses may be in any units: for estimation each is divided by the standard deviation of the residuals from its
-#' trend, and all results are in the units of the responses. Multiplying a response by a number multiplies its
-#' results, and changes nothing else.
+#' The responses may be in any units. For estimation each is divided by the standard deviation of the residuals from its
+#' trend, and all results are in the units of the responses.
 #'
 #' @section Limits:
-#' Several responses, at most ten, are for `family = gaussian()`, without grouped effects in the trend. [cross_validate()],
-#' [profile()][profile.gp_fit()], [gp_posterior()], [variogram()] and `plot()` are for one response.
+#' Several responses, at most ten, are for `family = gaussian()`, without grouped effects in the trend.
+#' [cross_validate()], [predictive_scores()], [profile()][profile.gp_fit()], [gp_posterior()], [variogram()] and
+#' `plot()` are for one response. With many rows a fit of two responses takes about twice as long as a fit of one
+#' response with as many numbers.
 #'
 #' @param object,x,model a fit by [gp_fit()] with several responses
 #' @param newdata,level,method,neighbours,nsim,seed,conditional,noise as for one response, see [predict.gp_fit()]
 #' @param se.fit return standard errors?
 #' @param interval `"none"` (the default), `"confidence"` for the process, or `"prediction"`, which adds the nugget
-#' @param type `"response"`, or `"trend"` for the trend alone; for `residuals()`: `"response"`, `"pearson"` or `"loo"`,
+#' @param type `"response"`, or `"trend"` for the trend alone; for `residuals()`: `"response"`, `"pearson"`, or `"loo"`,
 #'   which leaves out a single number, not the row
 #' @param block,re.form,allow.new.levels not for several responses
 #' @param ... not used
-#' @return `fitted()`, `residuals()` and `rstandard()`: a matrix with a column for each response. `predict()`: such a
-#'   matrix; with an interval a list of one matrix for each response, with columns `fit`, `lwr` and `upr`; with `se.fit` a
-#'   list of `fit`, as before, `se.fit`, a matrix, `df` and `residual.scale`. `simulate()`: a data frame of draws, each of
-#'   which is a matrix with a column for each response. `nobs()`: the number of all responses that are not missing.
+#' @return `fitted()`, `residuals()`, `rstandard()`, `hatvalues()` and `cooks.distance()`: a matrix with a column for
+#'   each response. `predict()`: such a matrix; with an interval a list with a matrix for each response, whose columns
+#'   are `fit`, `lwr` and `upr`; with `se.fit` a list of this `fit`, the matrix `se.fit`, `df` and `residual.scale`.
+#'   `simulate()`: a data frame of draws, each of which is a matrix with a column for each response. `nobs()`: the
+#'   number of all responses that are not missing.
 #' @seealso [gp_fit()], [predict.gp_fit()]
 #' @references Goulard, M. and Voltz, M. (1992) Linear coregionalization model: tools for estimation and choice of
 #'   cross-variogram matrix. Mathematical Geology 24, 269-286.
@@ -92,9 +95,10 @@ predict.gp_responses <- function(object, newdata = NULL, se.fit = FALSE,
   if (!errors) return(fit)
   se <- of_all_responses(object, found$se.fit, is.null(newdata))
   if (interval != "none") {
-    names <- colnames(fit)
-    fit <- lapply(stats::setNames(seq_along(names), names), function(k) {
-      with_interval(fit[, k], se[, k], list(df.residual = Inf, sigma = object$sigma[[k]]), interval, level)
+    fit <- lapply(stats::setNames(nm = colnames(fit)), function(name) {
+      one <- with_interval(fit[, name], se[, name], list(df.residual = Inf, sigma = object$sigma[[name]]), interval,
+                           level)
+      structure(one, dimnames = list(rownames(fit), colnames(one)))
     })
   }
   if (!se.fit) return(fit)
@@ -114,12 +118,11 @@ of_all_responses <- function(object, values, own) {
 simulate.gp_responses <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE,
                                   noise = !conditional, ...) {
   refuse_more(...)
-  if (is_raster(newdata)) abort("unsupported", "draws of several responses are of places; as.data.frame() has the cells")
+  if (is_raster(newdata)) abort("unsupported", "a raster has no draws of several responses; its cells as places have")
   drawn <- simulate.gp_fit(fit_of_places(object), nsim, seed, newdata, conditional, noise)
-  names <- make.unique(row.names(drawn))  # those of the first response
+  names <- rownames(if (is.null(newdata)) object$x else newdata) %or% seq_len(nrow(drawn) / length(object$data$unit))
   each <- lapply(drawn, function(values) of_all_responses(object, stats::setNames(values, names), is.null(newdata)))
-  rows <- rownames(each[[1]]) %or% seq_len(nrow(each[[1]]))
-  structure(each, row.names = rows, seed = attr(drawn, "seed"), class = "data.frame")
+  structure(each, row.names = rownames(each[[1]]), seed = attr(drawn, "seed"), class = "data.frame")
 }
 
 #' @rdname gp_fit-responses
@@ -148,6 +151,20 @@ by_cells <- function(object, values, in_units = FALSE) {
 rstandard.gp_responses <- function(model, ...) {
   refuse_more(...)
   by_cells(model, rstandard.gp_fit(stacked_fit(model)))
+}
+
+#' @rdname gp_fit-responses
+#' @export
+hatvalues.gp_responses <- function(model, ...) {
+  refuse_more(...)
+  by_cells(model, hatvalues.gp_fit(stacked_fit(model)))
+}
+
+#' @rdname gp_fit-responses
+#' @export
+cooks.distance.gp_responses <- function(model, ...) {
+  refuse_more(...)
+  by_cells(model, cooks.distance.gp_fit(stacked_fit(model)))
 }
 
 #' @rdname gp_fit-responses

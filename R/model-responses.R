@@ -103,6 +103,11 @@ trends_of_responses <- function(F, y, code) {
   out
 }
 
+refuse_responses <- function(fit, what, instead) {
+  responses <- length(fit$data$unit)
+  if (responses) abort("unsupported", what, " is for one response, and the fit has ", responses, ": ", instead)
+}
+
 # --- the covariances ----------------------------------------------------------------------------------------------
 
 # Returns B of p variances and p (p - 1) / 2 partial correlations, and its slopes by these in their links.
@@ -199,8 +204,8 @@ settings_of_responses <- function(settings, unit) {
   B <- settings$variance
   if (!is.null(B)) {
     if (!is.matrix(B) || any(dim(B) != p)) {
-      abort("shape", "with ", p, " responses `variance` is a matrix of ", p, " rows and columns, or NULL to be estimated",
-            if (length(B) == 1) "; of a sum of kernels one has a variance that is given")
+      abort("shape", "with ", p, " responses `variance` is a matrix of ", p, " rows and columns, or NULL to be ",
+            "estimated", if (length(B) == 1) "; in a sum of kernels, give one of them its variance")
     }
     if (setequal(rownames(B), names) && setequal(colnames(B), names)) B <- B[names, names]
     if (!isSymmetric(unname(B)) || any(diag(B) <= 0) || min(eigen(B, TRUE, TRUE)$values) < -1e-8 * max(diag(B))) {
@@ -267,6 +272,7 @@ as_responses <- function(fit, inputs, y, trend, weights, cells) {
   model$values$nugget <- 1
   fit$nugget <- fit$sigma <- 1
   fit$data <- model
+  fit["na.action"] <- list(NULL)
   out$stacked <- fit
   out$cells <- cells
   class(out) <- c("gp_responses", class(fit))
@@ -282,7 +288,6 @@ fit_of_places <- function(fit) {
   out <- fit$stacked
   out[c("x", "regressors", "response")] <- list(fit$x, fit$regressors, TRUE)
   out$nugget <- fit$data$values$nugget
-  out["na.action"] <- list(NULL)
   out
 }
 
