@@ -33,7 +33,9 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   if (length(model$groups)) {
     model$values$groups <- stats::setNames(group_start(model$groups, model$z, spread / 5), group_labels(model$groups))
   }
-  if (!is.null(settings$responses)) model$values <- values_of_responses(model, settings)
+  if (!is.null(settings$responses)) {
+    model$values <- values_of_responses(model, settings, c(process_spread(model, spread) / 2, spread / 10))
+  }
   free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free, if (length(model$groups)) "groups",
             if (is.null(settings$nugget)) "nugget")
   model$layout <- with_share_links(gp_layout(model$values, free, term_labels(inputs)), settings$kernel)

@@ -190,14 +190,15 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call)
 }
 
-# Fits the response. `placed`: the inputs as the kernel takes them.
+# Fits the response. `placed`: the inputs as the kernel takes them. Several responses are of gaussian() alone.
 gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
-  UseMethod("gp_of_family", family_of(settings))
+  family <- family_of(settings)
+  if (inherits(family, "gp_gaussian") && NCOL(y) > 1) class(family) <- c("gp_several", class(family))
+  UseMethod("gp_of_family", family)
 }
 
 #' @export
 gp_of_family.gp_gaussian <- function(inputs, placed, y, trend, settings, weights, call) {
-  if (NCOL(y) > 1) return(gp_of_responses(inputs, placed, y, trend, settings, weights, call))
   y <- check_response(y, nrow(inputs$x), families = TRUE)
   if (max(lengths(settings[c("variance", "nugget")])) > 1) {
     abort("shape", "`variance` and `nugget` are one number each, since there is one response")

@@ -1,4 +1,4 @@
-# Several responses of a Gaussian process: gstat's cokriging, a dense formula, single fits, derivatives, units, mistakes.
+# Several responses of a Gaussian process: gstat's cokriging, a dense formula, single fits, derivatives, mistakes.
 
 set.seed(4)
 n <- 60
@@ -16,7 +16,7 @@ fit <- gp_fit(cbind(a, b) ~ u + v, data, trend = ~ u, kernel = of_kernel)
 new <- data.frame(u = c(0.2, 0.5, 0.9), v = c(0.8, 0.5, 0.1), row.names = c("p", "q", "r"))
 
 # Cokriging in base R: F = diag of regressors, A = B[v, w] k + nugget[v] / w.
-dense_cokriging <- function(y, x, F, K, B, nugget, at, F_at, k_at, w = rep(1, length(y))) {
+dense_cokriging <- function(y, F, K, B, nugget, F_at, k_at, w = rep(1, length(y))) {
   row <- row(y)[!is.na(y)]
   v <- col(y)[!is.na(y)]
   p <- ncol(y)
@@ -54,8 +54,8 @@ test_that("given parameters give the numbers of a dense formula, with weights, t
   ours <- gp_fit(cbind(a, b) ~ u + v, data, trend = ~ v, kernel = of_kernel, variance = B, nugget = c(0.04, 300),
                  weights = w, method = "ML")
   y <- as.matrix(data[c("a", "b")])
-  theirs <- dense_cokriging(y, places, cbind(1, data$v), as.matrix(of_kernel(places)), B, c(0.04, 300), new,
-                            cbind(1, new$v), as.matrix(of_kernel(as.matrix(new), places)), w)
+  theirs <- dense_cokriging(y, cbind(1, data$v), as.matrix(of_kernel(places)), B, c(0.04, 300), cbind(1, new$v),
+                            as.matrix(of_kernel(as.matrix(new), places)), w)
   found <- predict(ours, new, se.fit = TRUE)
   expect_equal(as.vector(found$fit), as.vector(theirs$mean), tolerance = 1e-9)
   expect_equal(as.vector(found$se.fit^2), unname(theirs$variance), tolerance = 1e-8)
@@ -174,7 +174,7 @@ test_that("kernels of some inputs, points without a formula and rasters of place
                    kernel_spec("matern12", scale = 2, of = "v"), variance = B, nugget = c(0.04, 300))
   K <- as.matrix(of_kernel(places)) * exp(-abs(outer(data$v, data$v, "-")) / 2)
   k <- as.matrix(of_kernel(as.matrix(new), places)) * exp(-abs(outer(new$v, data$v, "-")) / 2)
-  theirs <- dense_cokriging(as.matrix(data[c("a", "b")]), places, matrix(1, n), K, B, c(0.04, 300), new, matrix(1, 3), k)
+  theirs <- dense_cokriging(as.matrix(data[c("a", "b")]), matrix(1, n), K, B, c(0.04, 300), matrix(1, 3), k)
   expect_equal(as.vector(predict(some, new)), as.vector(theirs$mean), tolerance = 1e-9)
   points <- gp_fit(places, as.matrix(data[c("a", "b")]), trend = ~ x1, kernel = of_kernel)
   expect_equal(coef(points, "covariance"), coef(fit, "covariance"))
