@@ -193,7 +193,8 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
 # Fits the response. `placed`: the inputs as the kernel takes them. Several responses are of gaussian() alone.
 gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
   family <- family_of(settings)
-  if (inherits(family, "gp_gaussian") && NCOL(y) > 1) class(family) <- c("gp_several", class(family))
+  several <- inherits(family, "gp_gaussian") && NCOL(y) > 1 && !inherits(y, "Surv")
+  if (several) class(family) <- c("gp_several", class(family))
   UseMethod("gp_of_family", family)
 }
 

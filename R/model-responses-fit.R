@@ -66,6 +66,13 @@ gp_of_family.gp_several <- function(inputs, placed, y, trend, settings, weights,
   row <- row(y)[seen]
   code <- col(y)[seen]
   settings <- settings_of_responses(settings, unit)
+  for (k in which(settings$nugget == 0)) {
+    twins <- row[code == k][coincident_rows(placed$x[row[code == k], , drop = FALSE])]
+    if (length(twins)) {
+      abort("data", "rows ", twins[1], " and ", twins[2], " coincide, and the nugget of `", colnames(y)[k], "` is 0; ",
+            "estimate it (`nugget = NULL`)")
+    }
+  }
   stacked <- stacked_trend(trend, row, code, unit)
   response <- y[seen] / unit[code]
   model <- gp_model(stacked_inputs(placed, row), response, stacked, settings, weights[row])

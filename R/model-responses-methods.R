@@ -45,8 +45,8 @@
 #' @return `fitted()`, `residuals()`, `rstandard()`, `hatvalues()` and `cooks.distance()`: a matrix with a column for
 #'   each response. `predict()`: such a matrix; with an interval a list with a matrix for each response, whose columns
 #'   are `fit`, `lwr` and `upr`; with `se.fit` a list of this `fit`, the matrix `se.fit`, `df` and `residual.scale`.
-#'   `simulate()`: a data frame of draws, each of which is a matrix with a column for each response. `nobs()`: the
-#'   number of all responses that are not missing.
+#'   `simulate()`: a data frame of class `kernweave_draws` with a column per draw, which is a matrix with a column for
+#'   each response. `nobs()`: the number of all responses that are not missing.
 #' @seealso [gp_fit()], [predict.gp_fit()]
 #' @references Goulard, M. and Voltz, M. (1992) Linear coregionalization model: tools for estimation and choice of
 #'   cross-variogram matrix. Mathematical Geology 24, 269-286.
@@ -109,7 +109,7 @@ predict.gp_responses <- function(object, newdata = NULL, se.fit = FALSE,
 of_all_responses <- function(object, values, own) {
   unit <- object$data$unit
   n <- length(values) / length(unit)
-  out <- matrix(values * rep(unit, each = n), n, dimnames = list(names(values)[seq_len(n)], names(unit)))
+  out <- matrix(values * rep(unit, each = n), n, length(unit), dimnames = list(names(values)[seq_len(n)], names(unit)))
   if (own) stats::napredict(object$na.action, out) else out
 }
 
@@ -122,7 +122,7 @@ simulate.gp_responses <- function(object, nsim = 1, seed = NULL, newdata = NULL,
   drawn <- simulate.gp_fit(fit_of_places(object), nsim, seed, newdata, conditional, noise)
   names <- rownames(if (is.null(newdata)) object$x else newdata) %or% seq_len(nrow(drawn) / length(object$data$unit))
   each <- lapply(drawn, function(values) of_all_responses(object, stats::setNames(values, names), is.null(newdata)))
-  structure(each, row.names = rownames(each[[1]]), seed = attr(drawn, "seed"), class = "data.frame")
+  structure(each, row.names = rownames(each[[1]]), seed = attr(drawn, "seed"), class = class(drawn))
 }
 
 #' @rdname gp_fit-responses

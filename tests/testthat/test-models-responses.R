@@ -157,11 +157,16 @@ test_that("methods have a column for each response, and NA where a cell is missi
   wide <- sqrt(interval$se.fit[, "b"]^2 + fit$nugget[["b"]]) * stats::qnorm(0.975)
   expect_equal(interval$fit$b[, "upr"], interval$fit$b[, "fit"] + wide)
   expect_identical(dimnames(interval$fit$a), list(row.names(new), c("fit", "lwr", "upr")))
+  expect_identical(dim(predict(fit, new[0, ])), c(0L, 2L))
+  expect_identical(is.na(predict(fit, transform(new, u = c(NA, 1, 1)))[, "b"]), c(p = TRUE, q = FALSE, r = FALSE))
   draws <- simulate(fit, 400, seed = 1, newdata = new)
   drawn <- sapply(draws, function(draw) draw["q", ])
   expect_equal(rowMeans(drawn), predict(fit, new)["q", ], tolerance = 0.2)
   expect_equal(apply(drawn, 1, sd), predict(fit, new, se.fit = TRUE)$se.fit["q", ], tolerance = 0.15)
   expect_gt(cor(drawn[1, ], drawn[2, ]), 0.2)
+  if (requireNamespace("posterior", quietly = TRUE)) {
+    expect_equal(posterior::as_draws_matrix(draws)[, "sim[2,1]"], drawn["a", ], ignore_attr = TRUE)
+  }
   noisy <- simulate(fit, 400, seed = 1, newdata = new, noise = TRUE)
   expect_equal(var(sapply(noisy, function(draw) draw["q", "b"])), wide[["q"]]^2 / qnorm(0.975)^2, tolerance = 0.25)
   expect_output(print(fit), "105 numbers of 2 responses")
@@ -194,6 +199,8 @@ test_that("mistakes are told with a remedy", {
   refused("shape", "a matrix of 2 rows", cbind(a, b) ~ u, data, variance = 1)
   refused("value", "no negative eigenvalue", cbind(a, b) ~ u, data, variance = matrix(c(1, 2, 2, 1), 2))
   refused("shape", "2 numbers", cbind(a, b) ~ u, data, nugget = 1:3)
+  refused("data", "rows 20 and 21 coincide, and the nugget of `b`", cbind(a, b) ~ u, nugget = c(0.1, 0),
+          transform(data, u = replace(u, 21, u[20])))
   refused("shape", "one response", a ~ u, data, nugget = 1:2)
   refused("unsupported", "grouped effects", cbind(a, b) ~ u, data, trend = ~ (1 | text))
   expect_error(plot(fit), "for each", class = "kernweave_error_unsupported")
