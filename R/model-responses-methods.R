@@ -31,7 +31,7 @@
 #' @section Limits:
 #' Several responses, at most ten, are for `family = gaussian()`, without grouped effects in the trend.
 #' [cross_validate()], [predictive_scores()], [profile()][profile.gp_fit()], [gp_posterior()], [variogram()] and
-#' `plot()` are for one response. With many rows a fit of two responses takes about twice as long as a fit of one
+#' `plot()` are for one response. With many rows a fit of two responses takes two to three times as long as a fit of one
 #' response with as many numbers.
 #'
 #' @param object,x,model a fit by [gp_fit()] with several responses
