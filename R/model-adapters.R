@@ -83,6 +83,7 @@ recover_data.gp_fit <- function(object, data = NULL, ...) {
 
 #' @exportS3Method emmeans::emm_basis
 emm_basis.gp_fit <- function(object, trms, xlev, grid, ...) {
+  refuse_responses(object, "emmeans()", "coef() and vcov() have the trend coefficients of each")
   frame <- stats::model.frame(trms, grid, na.action = stats::na.pass, xlev = xlev)
   X <- stats::model.matrix(trms, frame, contrasts.arg = object$trend$contrasts)
   list(X = X, bhat = unname(coef(object)), nbasis = matrix(NA), V = vcov(object), dffun = function(k, dfargs) Inf,

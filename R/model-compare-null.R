@@ -45,6 +45,7 @@ drawn_ratios <- function(draws, of, rows, known) {
 # --- simulated responses --------------------------------------------------------------------------------------
 
 by_bootstrap <- function(small, large, ratio, R, seed) {
+  refuse_responses(small, "anova(test = \"boot\")", "AIC() and elpd() compare fits of several")
   if (!small$data$dense || !large$data$dense) {
     abort("unsupported", "test = \"boot\" refits ", 2 * R, " times, for up to ", large$control$dense_n, " rows of ",
           "fit_control(dense_n = ), and there are ", length(large$data$y))

@@ -85,7 +85,7 @@ anova.gp_fit <- function(object, ..., test = c("Chisq", "boot", "none"), R = 199
   if (any(vapply(values, attr, 0, "std.error") > 0)) table$se <- column("se", NA_real_)
   if (test != "none") table[["p-value"]] <- column("p", NA_real_)
   about <- vapply(fits, function(fit) {
-    kernel <- if (fit$variance > 0) format(update(fit$data$kernel, variance = 1)) else "no process"
+    kernel <- if (fit$data$values$variance > 0) format(update(fit$data$kernel, variance = 1)) else "no process"
     paste0(family_text(fit), kernel, ", trend ", trend_text(fit))
   }, "")
   title <- paste0("Gaussian processes by ", fits[[1]]$method, ", ", count_text(length(fits[[1]]$data$y), "row"))
@@ -140,9 +140,15 @@ comparable_fits <- function(fits) {
   lapply(fits, function(fit) if (fit$method == "ML") fit else refitted(fit, method = "ML"))
 }
 
+# Returns the parts of a fit's covariance that are estimated; the variance of several responses is a matrix.
+free_parts <- function(fit) {
+  part <- fit$data$layout$part
+  c(part, if ("responses" %in% part) "variance")
+}
+
 # Fits the rows of a fit again: to another response, by another method or from a start.
 refitted <- function(fit, y = response_of(fit), method = fit$method, start = NULL) {
-  free <- fit$data$layout$part
+  free <- free_parts(fit)
   control <- fit$control
   control$start <- start %or% control$start
   settings <- list(kernel = fit$data$kernel, variance = if (!"variance" %in% free) fit$variance,
@@ -250,17 +256,16 @@ nesting <- function(small, large) {
 # Variances of 0 that the larger model estimates; "else" where it has another number.
 dropped_parts <- function(small, large) {
   one <- function(part) {
-    free <- vapply(list(small, large), function(fit) part %in% fit$data$layout$part, NA)
-    value <- c(small[[part]], large[[part]])
-    if (!free[2] && (free[1] || !isTRUE(all.equal(value[1], value[2])))) return("else")
-    if (free[2] && !free[1] && value[1] == 0) paste("the", part)
+    free <- vapply(list(small, large), function(fit) part %in% free_parts(fit), NA)
+    if (!free[2] && (free[1] || !isTRUE(all.equal(small[[part]], large[[part]])))) return("else")
+    if (free[2] && !free[1] && all(small[[part]] == 0)) paste("the", part)
   }
   c(one("variance"), one("nugget"))
 }
 
 # Relates the kernels: "inside", "else", or the name of the parameter on its bound.
 kernel_nesting <- function(small, large) {
-  if (small$variance == 0) return("inside")
+  if (small$data$values$variance == 0) return("inside")
   kernels <- lapply(list(small, large), function(fit) kernel_parts(fit$data$kernel))
   x <- lapply(list(small, large), function(fit) unname(strip_term(fit$x)))
   if (!identical(x[[1]], x[[2]])) {

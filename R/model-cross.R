@@ -53,6 +53,7 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
     abort("unsupported", "of kernel_ridge() with a family, residuals(type = \"loo\") leave rows out; folds are built ",
           "for gp_fit(family = )")
   }
+  refuse_responses(fit, "cross_validate()", "elpd() and residuals(type = \"loo\") leave out single numbers")
   y <- response_of(fit)
   if (!is.factor(y) && ncol(y) > 1) abort("unsupported", "cross-validation is of one response, not of ", ncol(y))
   rows <- heavy_of(fit)

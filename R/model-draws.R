@@ -42,8 +42,12 @@ as_draws_matrix.kernweave_draws <- function(x, ...) posterior::as_draws_matrix(d
 #' @exportS3Method posterior::as_draws_rvars
 as_draws_rvars.kernweave_draws <- function(x, ...) posterior::as_draws_rvars(draws_of_variables(x), ...)
 
-# A row for each draw, and a variable for each row of the data.
+# A row for each draw, and a variable for each row of the data or, of several responses, for each of these at a row.
 draws_of_variables <- function(x) {
+  if (length(dim(x[[1]])) == 2) {
+    drawn <- do.call(rbind, lapply(x, as.vector))
+    return(structure(drawn, dimnames = list(NULL, sprintf("sim[%d,%d]", row(x[[1]]), col(x[[1]])))))
+  }
   drawn <- t(as.matrix(x))
   dimnames(drawn) <- list(NULL, sprintf("sim[%d]", seq_len(ncol(drawn))))
   drawn

@@ -65,6 +65,7 @@ elpd.gp_fit <- function(object, ...) {
 }
 
 one_elpd <- function(fit) {
+  fit <- stacked_fit(fit)
   rows <- fit$data$rows %or% heavy_of(fit)
   link <- if (is_gp_family(fit)) loo_predictor(fit)
   y <- fit$data$response
@@ -73,6 +74,7 @@ one_elpd <- function(fit) {
   if (is.null(found$terms)) {
     if (ncol(found$loo) > 1) refuse_many_of(fit, "elpd() is")
     found$terms <- stats::dnorm(found$loo[, 1], 0, found$sd[, 1], log = TRUE)
+    if (!is.null(fit$data$unit)) found$terms <- found$terms - log(fit$data$unit)[fit$data$z[, 1]]
   }
   pointwise <- stats::setNames(found$terms, rownames(as.matrix(fit$residuals))[rows])[order(rows)]
   exact <- found$exact  # the rows of an audit, after all others, where those of all are after their neighbours

@@ -312,7 +312,7 @@ deviance.kernweave_fit <- function(object, ...) {
   if (!is.null(object$deviance)) return(object$deviance)
   if (is.null(object[["residuals"]])) abort("unsupported", "a fit of class ", class(object)[1], " has no residuals")
   squares <- (object$weights %or% 1) * object[["residuals"]]^2
-  if (is.matrix(squares)) colSums(squares) else sum(squares)
+  if (is.matrix(squares)) colSums(squares, na.rm = TRUE) else sum(squares)
 }
 
 #' @rdname kernweave_fit

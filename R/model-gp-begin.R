@@ -209,7 +209,7 @@ pays_series <- function(model) {
   K <- gp_pairs(few, gp_numbers(few, values))
   # A nugget that is estimated stays above what series bear.
   bears <- any(model$layout$part == "nugget") || !asked_of(model)$nugget ||
-    tolerance_for(values$nugget / model$w, values$variance * max(diag(K)), n) >= tolerances[["least"]]
+    tolerance_for(gp_noise(model, values), values$variance * max(diag(K)), n) >= tolerances[["least"]]
   bears && takes_series(K)
 }
 

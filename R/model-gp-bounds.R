@@ -15,14 +15,15 @@ nugget_floor <- function(model) {
 
 # Words for a nugget that most matrices bear.
 enough_nugget <- function(model) {
-  paste("a nugget of", format(nugget_floor(model)[["least"]] * spread_of(model), digits = 2))
+  least <- nugget_floor(model)[["least"]] * spread_of(model) * (model$unit %or% 1)^2
+  paste("a nugget of", toString(vapply(least, format, "", digits = 2)))
 }
 
 # Adds the bounds of a nugget, which are never above the nugget that the model has.
 with_floor <- function(bounds, model, floor, spread) {
   g <- model$layout$part == "nugget"
   own <- if (any(g)) log(model$values$nugget) else Inf
-  bounds$lower[g] <- min(own, spread + log(floor[["least"]]))
+  bounds$lower[g] <- pmin(own, spread + log(floor[["least"]]))
   by_parts <- !any(model$layout$part == "variance") &&
     any(grepl("variance", model$layout$name[model$layout$part == "kernel"]))
   least <- log(floor[["ratio"]] / process_spread(model, 1))
@@ -43,10 +44,11 @@ below_floor <- function(found, model, bounds) {
   # A tenth doubles the iterations and more, of which many inputs take too many.
   most <- if (model$dense) 4 else if (ncol(model$x) <= 3) 2 else 0
   for (try in seq_len(most)) {
-    if (!is_nugget_low(found$state, model, bounds)) break
+    at_floor <- low_nuggets(found$state, model, bounds)
+    if (!length(at_floor)) break
     lower <- replace(bounds, c("lower", "floor"), list(bounds$lower - (model$layout$part == "nugget") * log(10),
                                                        bounds$floor - log(10)))
-    again <- gp_climb(model, within_bounds(without_nugget(found$state$theta, model), model, lower), lower,
+    again <- gp_climb(model, within_bounds(replace(found$state$theta, at_floor, -Inf), model, lower), lower,
                       near = if (!model$dense) found$state, most = 10)
     errors <- again$state$se + found$state$se
     if (!again$converged || again$state$value < found$state$value - 4 * errors) break
@@ -57,8 +59,6 @@ below_floor <- function(found, model, bounds) {
   }
   c(found, list(bounds = bounds))
 }
-
-without_nugget <- function(theta, model) replace(theta, model$layout$part == "nugget", -Inf)
 
 # A nugget or a group's variance so small that the likelihood does not see it goes to its bound, from wherever the climb
 # had left it.
@@ -74,11 +74,11 @@ without_unseen <- function(found, model, bounds) {
   if (is.finite(moved$value)) replace(found, "state", list(moved)) else found
 }
 
-# Tells whether the nugget is at a bound that no user gave, where the process is not noise itself.
-is_nugget_low <- function(at, model, bounds) {
+# Returns the nuggets that are at a bound that no user gave, where the process is not noise itself.
+low_nuggets <- function(at, model, bounds) {
   g <- which(model$layout$part == "nugget")
-  if (!length(g) || !is.finite(at$value) || bounds$given[g] || is_below_distances(at, bounds)) return(FALSE)
-  at$theta[g] <= lower_bounds(at$theta, model, bounds)[g] + 1e-6
+  if (!length(g) || !is.finite(at$value) || is_below_distances(at, bounds)) return(integer())
+  g[!bounds$given[g] & at$theta[g] <= lower_bounds(at$theta, model, bounds)[g] + 1e-6]
 }
 
 # Computes the moves of other estimates, in logarithms and in standard errors. Each includes its state's next step: a
@@ -111,9 +111,9 @@ warn_of_bounds <- function(found) {
   high <- at$theta >= bounds$upper - 1e-6
   vanished <- low & layout$part == "variance"  # and then nothing is told of its kernel
   for (k in which(if (any(vanished)) vanished else low | high)) {
-    number <- out_of_link(at$theta, layout)[k]
-    if (layout$part[k] == "nugget" && !high[k] && is_nugget_low(at, found$model, bounds)) {
-      tell_of_nugget(number, found)
+    number <- (out_of_link(at$theta, layout) * user_units(found$model, layout))[k]
+    if (!high[k] && k %in% low_nuggets(at, found$model, bounds)) {
+      tell_of_nugget(number, found, layout$label[k])
       next
     }
     meaning <- if (bounds$given[k]) "the bound of fit_control()"
@@ -123,9 +123,9 @@ warn_of_bounds <- function(found) {
 }
 
 # A message, or a warning where other estimates are moved by the bound.
-tell_of_nugget <- function(number, found) {
+tell_of_nugget <- function(number, found, label) {
   moves <- found$moves
-  at <- paste0("the data show no noise: `nugget` is at its bound, ", format(number, digits = 2))
+  at <- paste0("the data show no noise: `", label, "` is at its bound, ", format(number, digits = 2))
   if (!is.null(moves) && max(moves$in_errors) < little_moved) {
     return(message("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
                    "; nugget = 0 would interpolate them"))
@@ -160,11 +160,13 @@ meaning_of_bound <- function(row, high, below, model) {
   } else if (row$part == "phi" && high) {
     if (row$name == "size") "counts are no more spread than Poisson's; family = poisson() has no `size`"
     else "the process explains all of the response"
+  } else if (row$part == "responses" && row$link != "log") {
+    "the processes of these responses are the same but for a factor"
   } else if (row$part == "groups") {
     if (row$link != "log") "the effects of a level are a line"
     else if (high) "the data do not determine it"
     else "levels differ by no more than the rest of the model explains"
-  } else if (row$part == "variance" && !high) "apart from the trend the data show only noise"
+  } else if (row$part %in% c("variance", "responses") && !high) "apart from the trend the data show only noise"
   else if (grepl("(^|[.])nu$", row$name) && has_nu(model$kernel)) {
     if (high) "the process is as smooth as with a Gaussian kernel" else "the process is rougher than the data can tell"
   } else if (row$part == "kernel" && row$link == "logit") {

@@ -104,20 +104,25 @@ model_rows <- function(model, rows) {
 }
 
 some_of_model <- function(model, most) {
-  model_rows(model, rows_for_estimate(model$x, most, model$control$seed, finest_level(model)))
+  model_rows(model, rows_of_sample(model, most))
+}
+
+# Rows of a model's sample: with several responses at a place, neighbours are those beyond the place.
+rows_of_sample <- function(model, most) {
+  rows_for_estimate(model$x, most, model$control$seed, finest_level(model), 1 + max(1, length(model$unit)))
 }
 
 # Half of the rows at random, and half their nearest neighbours, so that short distances are among them. With the
-# numbers of a `level` of each row, up to half of the rows are whole levels before that.
-rows_for_estimate <- function(x, most, seed, level = NULL) {
+# numbers of a `level` of each row, up to half of the rows are whole levels before that. `k`: a row and its neighbours.
+rows_for_estimate <- function(x, most, seed, level = NULL, k = 2) {
   n <- nrow(x)
   if (n <= most) return(seq_len(n))
   order <- privately(seed, sample.int(n))
   levels <- if (!is.null(level)) split(order, factor(level[order], unique(level[order])))
   whole <- unlist(levels[cumsum(lengths(levels)) <= most / 2], use.names = FALSE)
   if (length(whole)) order <- setdiff(order, whole)
-  first <- order[seq_len(ceiling((most - length(whole)) / 2))]
-  near <- as.vector(knn(x, x[first, , drop = FALSE], k = 2, exclude_self = FALSE)$nn.index)
+  first <- order[seq_len(ceiling((most - length(whole)) / k))]
+  near <- as.vector(knn(x, x[first, , drop = FALSE], k = min(k, n), exclude_self = FALSE)$nn.index)
   sort(utils::head(unique(c(whole, first, near, order)), most))
 }
 
@@ -138,7 +143,7 @@ gp_bounds <- function(model, all = model) {
   of_family <- which(layout$part == "phi")
   units <- (family_of(model)$units %or% rep(NA, max(0, layout$index)))[layout$index[of_family]]
   far[of_family] <- ifelse(is.na(units), far[of_family], 20 * units)
-  size <- ifelse(layout$part == "variance", log(process_spread(model, 1)), 0)
+  size <- ifelse(layout$part %in% c("variance", "responses"), log(process_spread(model, 1)), 0)
   lower <- ifelse(alone, start - far, spread + log(1e-6) + size)
   upper <- ifelse(alone, start + far, asked_of(model)$most_variance(spread) + size)
   scales <- which(is_one_of(layout$name, "scale"))
@@ -155,19 +160,22 @@ gp_bounds <- function(model, all = model) {
   ends <- group_ends(model, spread, asked_of(model)$most_variance(spread))
   lower[groups] <- ends$lower[layout$index[groups]]
   upper[groups] <- ends$upper[layout$index[groups]]
+  correlation <- layout$part == "responses" & layout$link == "atanh"
+  lower[correlation] <- -most_atanh
+  upper[correlation] <- most_atanh
   ends <- parameter_ends(family_of(model), layout$index[of_family])
   lower[of_family] <- pmax(lower[of_family], ends$lower)
   upper[of_family] <- pmin(upper[of_family], ends$upper)
   bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,
                        pmax(nugget_floor(model), nugget_floor(all)), spread)
-  given <- given_bounds(model$control, layout)
+  given <- given_bounds(model$control, layout, unit = user_units(model, layout))
   bounds$longest <- replace(rep(longest_step, nrow(layout)), of_family, longest_step * pmax(units, 1, na.rm = TRUE))
   bounds$given <- given$lower > bounds$lower | given$upper < upper
   replace(bounds, c("lower", "upper"), list(pmax(bounds$lower, given$lower), pmin(upper, given$upper)))
 }
 
 # Bounds of fit_control(): by name of the parameter, or of scales where they have no names.
-given_bounds <- function(control, layout, what = "bound") {
+given_bounds <- function(control, layout, what = "bound", unit = rep(1, nrow(layout))) {
   one <- function(bound, none) {
     out <- rep(none, nrow(layout))
     if (is.null(bound)) return(out)
@@ -177,7 +185,7 @@ given_bounds <- function(control, layout, what = "bound") {
       if (bound[[k]] <= 0 && any(layout$link[mine] %in% c("log", "logit"))) {
         abort("value", "the ", what, " of `", names[k], "` must be positive, not ", format(bound[[k]]))
       }
-      out[mine] <- in_link(rep(bound[[k]], sum(mine)), layout[mine, ])
+      out[mine] <- in_link(bound[[k]] / unit[mine], layout[mine, ])
     }
     unknown <- setdiff(names, c(layout$label, layout$name))
     if (length(unknown)) {
@@ -210,7 +218,8 @@ gp_ends <- function(model, bounds) {
   theta <- within_bounds(gp_theta(model$values, model$layout), model, bounds)
   if (model$values$variance == 0) return(list(theta))
   if (!is.null(model$control$start)) {
-    given <- given_bounds(list(lower = model$control$start), model$layout, "start")$lower
+    given <- given_bounds(list(lower = model$control$start), model$layout, "start",
+                          user_units(model, model$layout))$lower
     return(list(within_bounds(replace(theta, is.finite(given), given[is.finite(given)]), model, bounds)))
   }
   model$dense <- TRUE
@@ -258,14 +267,14 @@ profiled <- function(model, point, ratio, bounds) UseMethod("profiled", family_o
 #' @export
 profiled.gp_gaussian <- function(model, point, ratio, bounds) {
   layout <- model$layout
-  v <- which(layout$part == "variance")
+  v <- of_process(layout)
   g <- which(layout$part == "nugget")
   spread <- spread_of(model)
   if (length(v)) point[v] <- log(process_spread(model, spread))
   if (length(g)) point[g] <- log(ratio * if (length(v)) spread else model$values$variance)
   variances <- which(layout$part == "groups" & layout$link == "log")
   all <- sum(layout$part == "groups") == length(model$values$groups)
-  both <- length(v) && all && (length(g) || model$values$nugget == 0)
+  both <- length(v) && all && (length(g) || all(model$values$nugget == 0))
   values <- gp_values(model$values, layout, point)
   system <- gp_system(model, values)
   weights <- if (!is.null(system)) gp_weights(model, system)
@@ -303,7 +312,7 @@ gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, l
   for (step in seq_len(most)) {
     away <- decrement_of(at, H, model, bounds)
     enough <- if (model$dense) goal else max(goal, 2 * noise_of(at, model, bounds))
-    if (model$control$verbose) tell_step(step, at, away, model$layout)
+    if (model$control$verbose) tell_step(step, at, away, model)
     step_work("gp_fit()", paste0(format(nrow(model$x), big.mark = ","), " rows, step ", step, ", ",
                                  format(away, digits = 2), " s.e. from the maximum"),
               left = (proc.time()[["elapsed"]] - begun) / step * (later + max(0, ceiling(log(away / enough) / log(5)))))
@@ -333,8 +342,9 @@ first_secant <- 3
 # A step that changes the logarithm of the likelihood by less is no step.
 flat_step <- 0.05
 
-tell_step <- function(step, at, away, layout) {
-  numbers <- paste(names(at$theta), vapply(out_of_link(at$theta, layout), format, "", digits = 4), collapse = ", ")
+tell_step <- function(step, at, away, model) {
+  found <- out_of_link(at$theta, model$layout) * user_units(model, model$layout)
+  numbers <- paste(names(at$theta), vapply(found, format, "", digits = 4), collapse = ", ")
   message("step ", step, ": logLik ", format(at$value, digits = 10), ", ", format(away, digits = 2),
           " standard errors from the maximum, ", numbers)
 }

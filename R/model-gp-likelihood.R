@@ -53,7 +53,7 @@ gp_log_likelihood <- function(model, logdet, weights) UseMethod("gp_log_likeliho
 #' @export
 gp_log_likelihood.gp_gaussian <- function(model, logdet, weights) {
   more <- if (is_reml(model)) weights$logdet_trend else 0
-  -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2
+  -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2 - log_of_units(model)
 }
 
 # Value, score and average information at theta; -Inf where the matrix is not definite. Solutions begin at
@@ -98,16 +98,17 @@ gp_score <- function(model, values, system, weights, slopes) {
   n <- length(model$y)
   u <- cbind(weights$alpha, weights$U)
   p <- ncol(model$Q)
-  of_noise <- system$noise * u
+  noises <- noise_parts(system)
   A_u <- cbind(model$y - model$Q %*% weights$b, if (p) model$Q %*% backsolve(weights$C, diag(p)))
   applied <- slopes$applied(u)
-  inner <- cumsum(layout$part %in% c("kernel", "groups"))
+  inner <- cumsum(layout$part %in% c("responses", "kernel", "groups"))
   products <- lapply(seq_len(nrow(layout)), function(k) {
-    switch(layout$part[k], variance = A_u - of_noise - groups_times(group_parts(model, values), u), nugget = of_noise,
-           applied[[inner[k]]])
+    switch(layout$part[k], variance = A_u - system$noise * u - groups_times(group_parts(model, values), u),
+           nugget = noises[[layout$index[k]]] * u, applied[[inner[k]]])
   })
   of <- 1 + inner
-  of <- ifelse(layout$part == "variance", 1, ifelse(layout$part == "nugget", length(slopes$traces), of))
+  last <- length(slopes$traces) - length(noises) + layout$index
+  of <- ifelse(layout$part == "variance", 1, ifelse(layout$part == "nugget", last, of))
   noise <- stats::cov(slopes$each[, of, drop = FALSE]) / (4 * nrow(slopes$each))
   forms <- vapply(products, function(B) colSums(u * B), numeric(1 + p))
   forms <- matrix(forms, 1 + p)

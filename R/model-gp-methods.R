@@ -251,9 +251,9 @@ print_gp_title <- function(x) {
   n <- length(model$y)
   parts <- kernel_parts(x$kernel)
   kernel <- if (is.null(parts$op)) paste0(parts$title, places_text(parts)) else format(x$kernel)
-  title <- if (x$variance > 0) paste0("Gaussian process, ", kernel)
+  title <- if (model$values$variance > 0) paste0("Gaussian process, ", kernel)
            else paste0("Linear ", if (length(model$groups)) "mixed ", "model")
-  cat(title, ", ", family_text(x), x$method, ", ", count_text(n, "point"), ", ",
+  cat(title, ", ", family_text(x), x$method, ", ", rows_text(x), ", ",
       if (!is.null(model$panel)) paste("a panel of", paste(dim(model$panel$at), collapse = " x "))
       else how_solved(n, model$control), "\n  ",
       if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x),
@@ -263,6 +263,13 @@ print_gp_title <- function(x) {
   }
   if (!is.null(x$chosen)) cat("  ", choice_text(x$chosen), "\n", sep = "")
   cat(groups_text(model$groups), left_out_text(x$na.action), sep = "")
+}
+
+# "155 points", or "233 numbers of 2 responses".
+rows_text <- function(x) {
+  responses <- length(x$data$unit)
+  if (!responses) return(count_text(length(x$data$y), "point"))
+  paste(count_text(length(x$data$y), "number"), "of", counted(responses, "response"))
 }
 
 parameter_table <- function(x, digits) {
@@ -287,8 +294,13 @@ summary.gp_fit <- function(object, ...) {
   table <- cbind(Estimate = beta, `Std. Error` = se, `z value` = beta / se,
                  `Pr(>|z|)` = 2 * stats::pnorm(-abs(beta / se)))
   value <- logLik(object)
-  structure(list(fit = object, coefficients = table, residuals = stats::quantile(object$residuals), logLik = value,
+  structure(list(fit = object, coefficients = table, residuals = quantiles_of(object$residuals), logLik = value,
                  AIC = stats::AIC(value), BIC = stats::BIC(value)), class = "summary.gp_fit")
+}
+
+quantiles_of <- function(left) {
+  of <- function(v) stats::setNames(stats::quantile(v, na.rm = TRUE), c("Min", "1Q", "Median", "3Q", "Max"))
+  if (is.matrix(left)) t(apply(left, 2, of)) else of(left)
 }
 
 #' @rdname gp_fit-methods
@@ -303,7 +315,7 @@ print.summary.gp_fit <- function(x, digits = 4, ...) {
     stats::printCoefmat(x$coefficients, digits = digits, signif.stars = FALSE)
   }
   cat("\nResiduals:\n")
-  print(stats::setNames(x$residuals, c("Min", "1Q", "Median", "3Q", "Max")), digits = digits)
+  print(x$residuals, digits = digits)
   cat("\n")
   print.gp_logLik(x$logLik, digits)
   cat("AIC ", format(x$AIC, digits = digits + 2), ", BIC ", format(x$BIC, digits = digits + 2), "; ",

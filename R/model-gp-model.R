@@ -12,12 +12,14 @@ gp_model <- function(inputs, y, trend, settings, weights) {
     heavy <- heavy[do.call(order, c(lapply(seq_len(ncol(keys)), function(k) keys[, k]), method = "radix"))]
   }
   y <- unname(y - trend$offset)[heavy]
-  basis <- orthonormal_trend(trend$F[heavy, , drop = FALSE], y)
+  basis <- if (is.null(settings$responses)) orthonormal_trend(trend$F[heavy, , drop = FALSE], y)
+           else trends_of_responses(trend$F[heavy, , drop = FALSE], y, trend$z[heavy, ])
   x <- unname(strip_term(inputs$x))[heavy, , drop = FALSE]
   model <- list(x = x, y = basis$left, size = sum(y^2), w = weights[heavy] %or% rep(1, nrow(x)), Q = basis$Q,
                 R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
-                rows = heavy, rule = settings$rule, groups = trend$groups, z = trend$z[heavy, , drop = FALSE])
+                rows = heavy, rule = settings$rule, groups = trend$groups, z = trend$z[heavy, , drop = FALSE],
+                unit = settings$responses$unit)
   none <- identical(as.numeric(settings$variance), 0)
   if (!none && inherits(family_of(settings), "gp_gaussian")) model <- with_panel(model)
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
@@ -32,6 +34,9 @@ gp_model <- function(inputs, y, trend, settings, weights) {
                        nugget = settings$nugget %or% if (none) max(linear(), 1e-300) else spread / 10)
   if (length(model$groups)) {
     model$values$groups <- stats::setNames(group_start(model$groups, model$z, spread / 5), group_labels(model$groups))
+  }
+  if (!is.null(settings$responses)) {
+    model$values <- values_of_responses(model, settings, c(process_spread(model, spread) / 2, spread / 10))
   }
   free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free, if (length(model$groups)) "groups",
             if (is.null(settings$nugget)) "nugget")

@@ -13,17 +13,20 @@ of_smoothness <- function(names, kernel) grepl("(^|[.])nu(_[0-9]+)?$", names) & 
 
 # `root`: of weights by which the matrix is multiplied on both sides.
 gp_pairs <- function(model, numbers) {
-  K <- do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers))
+  K <- do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers[names(numbers) != "responses"]))
+  K <- over_responses(K, numbers$responses, model$z)
   if (is.null(model$root)) K else Vi(model$root) * K * Vj(model$root)
 }
 
+# The numbers of the kernel and, of several responses, the matrix of their covariances.
 gp_numbers <- function(model, values) {
   numbers <- values$kernel
+  if (!is.null(values$responses)) numbers$responses <- response_covariance(values$responses)$value
   if (is_turning(values)) {
     axes <- axes_of_turn(numbers$scale, numbers$turn)$value
     return(c(list(axes = axes), numbers[setdiff(names(numbers), c("scale", "turn"))]))
   }
-  for (name in names(numbers)) {
+  for (name in names(values$kernel)) {
     numbers[[name]] <- numbers[[name]][column_of_parameter(model, name, length(numbers[[name]]))]
   }
   numbers
@@ -31,17 +34,29 @@ gp_numbers <- function(model, values) {
 
 # Makes operands p1, p2, ... of the numbers, so that formulas are the same for all numbers.
 named_parameters <- function(numbers) {
-  Map(function(number, k) Pm(number, name = paste0("p", k)), numbers, seq_along(numbers))
+  own <- which(names(numbers) != "responses")
+  replace(numbers, own, Map(function(number, k) Pm(number, name = paste0("p", k)), numbers[own], own))
 }
 
 # The derivatives of A by the kernel's free parameters in their links: of each row of the layout that is one, a lazy
-# tensor in `of`, which the number in `by` multiplies.
+# tensor in `of`, which the number in `by` multiplies. Those by the covariances of responses come first.
 gp_slopes <- function(model, values) {
+  numbers <- gp_numbers(model, values)
+  B <- numbers$responses
+  numbers$responses <- NULL
+  found <- kernel_slopes(model, values, numbers)
+  if (is.null(B)) return(found)
+  K <- gp_pairs(model, named_parameters(numbers))
+  of <- if (any(model$layout$part == "responses")) response_covariance(values$responses)$slopes
+  of_responses <- lapply(of, function(slope) over_responses(K, slope, model$z))
+  list(of = c(of_responses, lapply(found$of, over_responses, B, model$z)), by = c(rep(1, length(of)), found$by))
+}
+
+kernel_slopes <- function(model, values, numbers) {
   layout <- model$layout
   mine <- layout$part == "kernel"
   free <- unique(layout$name[mine])
   if (!length(free)) return(list(of = list(), by = numeric()))
-  numbers <- gp_numbers(model, values)
   turning <- if (is_turning(values)) c("scale", "turn")
   operands <- named_parameters(numbers[c(setdiff(free, turning), if (length(turning)) "axes")])
   # A smoothness is an operand of its own slope alone, since a kernel with one to be differentiated reads two tables.
@@ -75,10 +90,14 @@ gp_layout <- function(values, free, term_labels) {
                link = if (name == "turn") "identity" else "log")
   })
   one <- function(part) if (part %in% free) {
-    data.frame(label = part, part = part, name = part, index = 1, link = "log")
+    labels <- paste(c(part, names(values[[part]])), collapse = ".")
+    if (length(values[[part]]) > 1) labels <- paste0(part, ".", names(values[[part]]))
+    data.frame(label = labels, part = part, name = part, index = seq_along(labels), link = "log")
   }
   groups <- if ("groups" %in% free) group_layout(values$groups)
-  out <- do.call(rbind, c(list(one("variance")), rows, list(groups, one("nugget"))))
+  first <- if (is.null(values$responses)) one("variance")
+           else if ("variance" %in% free) group_layout(values$responses, "responses")
+  out <- do.call(rbind, c(list(first), rows, list(groups, one("nugget"))))
   out %or% data.frame(label = character(), part = character(), name = character(), index = integer(),
                     link = character())
 }
@@ -121,11 +140,11 @@ covariance_parameters <- function(fit) {
   family <- family_of(fit$data)
   values <- fit$data$values
   values$kernel <- told_kernel(values$kernel)
-  kernel <- if (fit$variance > 0) names(values$kernel)
+  kernel <- if (values$variance > 0) names(values$kernel)
   nugget <- if (asked_of(fit$data)$nugget) "nugget"
   layout <- gp_layout(values, c("variance", kernel, "groups", nugget), term_labels(fit))
   layout <- with_phi(layout, family, seq_along(family$phi))
-  gp_estimates(values, layout)
+  gp_estimates(values, layout) * user_units(fit$data, layout)
 }
 
 # Returns the links of the estimated parameters as users have them.

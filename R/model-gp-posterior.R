@@ -99,6 +99,7 @@ gp_posterior <- function(fit, nsim = 1000, prior = gp_prior(), seed = NULL) {
 
 check_posterior <- function(fit) {
   if (!inherits(fit, "gp_fit")) abort("input", "`fit` must be what gp_fit() returned, not ", describe(fit))
+  refuse_responses(fit, "gp_posterior()", "vcov(fit, \"covariance\") has the errors of the parameters")
   layout <- fit$data$layout
   if (!nrow(layout)) {
     abort("unsupported", "all covariance parameters of the fit are given, and have no posterior; with NULL for ",

@@ -43,6 +43,7 @@ built_preconditioner <- function(K, noise, control, strength, instead, effects =
 # Tells whether numbers of the process or the noise are more than a factor of two apart, or a turn more than log 2.
 are_apart <- function(a, b) {
   a$groups <- b$groups <- NULL  # beside landmarks and neighbours, and exact
+  a$responses <- b$responses <- NULL  # neighbours are those of the kernel
   turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)
   a$kernel$turn <- b$kernel$turn <- NULL
   any(turns, abs(log(unlist(a) / unlist(b))) > log(2), na.rm = TRUE)

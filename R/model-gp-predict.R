@@ -43,7 +43,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   if (type %in% c("link", "mean")) type <- "response"
   errors <- se.fit || interval != "none"
   local <- method == "local" && type == "response"
-  if (is.null(newdata) && !errors && type == "response" && !local && is.null(re.form)) {
+  if (is.null(newdata) && !errors && type == "response" && !local && is.null(re.form) && is.null(object$response)) {
     return(stats::napredict(object$na.action, object$linear.predictors %or% object$fitted.values))
   }
   by <- if (errors && type == "response" && !local) errors_by_neighbours(object, method, neighbours)
@@ -88,6 +88,10 @@ at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
   x <- if (own) object$x else if (trend_alone) no_places(newdata) else new_points(object, newdata)
   trend <- if (own) object$regressors else new_trend(object, newdata, nrow(x), object$re.form,
                                                              isTRUE(object$allow.new.levels))
+  if (!is.null(object$response)) {
+    trend <- trend_of_places(object, trend)
+    x <- x[rep(seq_len(nrow(x)), length(object$data$unit)), , drop = FALSE]
+  }
   D <- ncol(x)
   p <- ncol(trend$F)
   all <- cbind(strip_term(x), trend$F, trend$offset, trend$z)
@@ -118,7 +122,7 @@ gp_se <- function(object, x, F, of_trend, m) {
   }
   if (is_approximated(rep(nrow(model$x), 2), object$control)) {
     # Products of the errors are not approximated: 64 columns take six times what one takes, a system some twenty.
-    one <- system.time(process_cross(object, model$x) %*% object$alpha)[["elapsed"]]
+    one <- system.time(process_cross(object, model_places(model)) %*% object$alpha)[["elapsed"]]
     message("Exact standard errors of approximated fits are from all pairs: about ",
             format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
             "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
@@ -186,7 +190,7 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
     draws <- if (conditional) draws_after(object, x, F, offset, nsim)
              else as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
     if (!noise || of_family) return(draws)
-    draws + sqrt(object$nugget / (weights %or% 1)) * stats::rnorm(length(draws))
+    draws + sqrt(noise_of_draws(object, weights, nrow(draws))) * stats::rnorm(length(draws))
   })
   if (of_family && !is.null(weights)) weights <- stats::napredict(object$na.action, weights)
   drawn <- with_state(seed, if (of_family) family_draws(object, latent(), noise, weights, newdata) else latent())
@@ -194,6 +198,12 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   levels <- object$data$family$levels
   if (noise && !is.null(levels)) draws[] <- lapply(draws, level_factor, levels)
   draws
+}
+
+# The variance of the noise of draws, of which those of each response follow those of the one before.
+noise_of_draws <- function(object, weights, rows) {
+  p <- length(object$nugget)
+  rep(object$nugget, each = rows / p) / rep(weights %or% 1, p)
 }
 
 # Draws after the data: a draw z before them, at the observations with their noise and at the places, and from it by how
@@ -243,7 +253,7 @@ gp_draws <- function(object, x, noise, nsim) {
 
 #' @export
 refit_to.gp_fit <- function(fit, rows, again) {
-  free <- if (again) fit$data$layout$part
+  free <- if (again) free_parts(fit)
   settings <- list(kernel = if (again) fit$data$kernel else fit$kernel,
                    variance = if (!"variance" %in% free) fit$variance, nugget = if (!"nugget" %in% free) fit$nugget,
                    estimate_on = Inf, control = fit$control, method = fit$method)
@@ -275,6 +285,7 @@ plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level 
 
 #' @export
 plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
+  refuse_responses(object, "plot()", "predict(fit, newdata) has a column for each")
   if (is.numeric(which)) return(diagnostic_picture(object, which))
   which <- choice_of(which[1], c("fit", "se", "variogram"), "which")
   if (which == "variogram") return(plot_data(variogram(object)))

@@ -3,15 +3,18 @@
 # A step goes no further than this along any parameter: by a factor of e^2.
 longest_step <- 2
 
+# The rows of the variances of the process, one or one for each response.
+of_process <- function(layout) which(layout$part == "variance" | layout$part == "responses" & layout$link == "log")
+
 # A nugget is no less than a share of the variance.
 lower_bounds <- function(theta, model, bounds) {
   layout <- model$layout
-  v <- which(layout$part == "variance")
+  v <- of_process(layout)
   g <- which(layout$part == "nugget")
   lower <- bounds$lower
   if (length(g)) {
-    variance <- if (length(v)) theta[[v]] else log(model$values$variance)
-    lower[g] <- max(lower[g], variance + bounds$floor)
+    variance <- if (length(v)) max(theta[v]) else log(model$values$variance)
+    lower[g] <- pmax(lower[g], variance + bounds$floor)
   }
   lower
 }
@@ -28,7 +31,8 @@ free_directions <- function(at, model, bounds) {
   low <- at$theta <= lower + 1e-9 & at$score < 0
   stuck <- low | at$theta >= bounds$upper - 1e-9 & at$score > 0
   Z <- diag(1, length(stuck))
-  v <- which(model$layout$part == "variance")
+  v <- of_process(model$layout)
+  if (length(v)) v <- v[which.max(at$theta[v])]
   g <- which(model$layout$part == "nugget" & low & lower > bounds$lower)
   if (length(v) && length(g)) Z[g, v] <- 1
   Z[, !stuck, drop = FALSE]

@@ -9,7 +9,7 @@ gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_
 
 #' @export
 gp_system.gp_gaussian <- function(model, values, near = NULL) {
-  noise <- values$nugget / model$w
+  noise <- gp_noise(model, values)
   if (values$variance == 0) linear_gp_system(model, values, noise)
   else if (!is.null(model$panel)) panel_gp_system(model, values, noise)
   else if (model$dense) dense_gp_system(model, values, noise)
@@ -34,6 +34,19 @@ gp_system.gp_family <- function(model, values, near = NULL) {
   if (is.null(of$preconditioner$W) || is.null(near$values)) of$preconditioner$W <- model$w
   new_system("gp_weighed", model, values, noise, of = of, root = root, control = model$control,
              preconditioner = of$preconditioner, products = of$products)
+}
+
+# The noise of each row: its response's nugget over its weight.
+gp_noise <- function(model, values = model$values) {
+  nugget <- unname(values$nugget)
+  (if (length(nugget) > 1) nugget[model$z[, 1]] else nugget) / model$w
+}
+
+# The noise of each nugget, which is 0 in the rows of other responses.
+noise_parts <- function(system) {
+  count <- length(system$values$nugget)
+  if (count == 1) return(list(system$noise))
+  lapply(seq_len(count), function(k) system$noise * (system$model$z[, 1] == k))
 }
 
 new_system <- function(class, model, values, noise, ...) {
@@ -75,7 +88,7 @@ lazy_gp_system <- function(model, values, near, noise) {
 # definite without any, and where others are not, systems fail and tell.
 gp_tolerance <- function(model, values) {
   size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
-  tolerable(model$control, values$nugget / model$w, size(), length(model$y), model$loose %or% 1,
+  tolerable(model$control, gp_noise(model, values), size(), length(model$y), model$loose %or% 1,
             least = 0)
 }
 
@@ -189,7 +202,7 @@ system_logdet.gp_products <- function(system, se_tol = NULL, ...) {
 system_logdet.gp_weighed <- function(system, se_tol = NULL, ...) system_logdet(system$of, se_tol, ...)
 
 # Returns what the score is made of: the `traces` of A^-1 A_k of the variance, the parameters of the kernel and of
-# groups, and the nugget, by `each` probe, too, and `applied(u)`, the products A_k u of the parameters of kernel and
+# groups, and each nugget, by `each` probe, too, and `applied(u)`, the products A_k u of the parameters of kernel and
 # groups. tr(A^-1 A_k) is the derivative of the log-determinant.
 system_slopes <- function(system) UseMethod("system_slopes")
 
@@ -199,10 +212,10 @@ system_slopes.gp_dense <- function(system) slopes_by_inverse(system, chol2inv(sy
 slopes_by_inverse <- function(system, inverse) {
   slopes <- gp_slopes(system$model, system$values)
   slopes <- Map(function(B, by) by * unname(as.matrix(B)), slopes$of, slopes$by)
-  of_noise <- sum(diag(inverse) * system$noise)
+  of_noise <- vapply(noise_parts(system), function(noise) sum(diag(inverse) * noise), 0)
   parts <- group_parts(system$model, system$values)
   of_groups <- group_slopes(parts)
-  rest <- length(system$noise) - of_noise - sum(vapply(parts, trace_with, 0, inverse))
+  rest <- length(system$noise) - sum(of_noise) - sum(vapply(parts, trace_with, 0, inverse))
   of_kernel <- vapply(slopes, function(B) sum(inverse * B), 0)
   traces <- c(rest, of_kernel, vapply(of_groups, trace_with, 0, inverse), of_noise)
   list(logdet = system$logdet, traces = traces, each = rbind(traces, traces), diagonal = diag(inverse),
@@ -218,8 +231,9 @@ system_slopes.gp_products <- function(system) {
   products <- system$products
   on_definite(products, system$noise, function(A) {
     of <- lapply(slopes$of, fit_products, products$control)
-    by <- c(1, slopes$by, rep(1, 1 + length(system$of_groups)))
-    along <- c(list(products$process), of, system$of_groups, list(system$noise))
+    noise <- noise_parts(system)
+    by <- c(1, slopes$by, rep(1, length(noise) + length(system$of_groups)))
+    along <- c(list(products$process), of, system$of_groups, noise)
     logdet <- logdet(A, system$noise, system$control$probes, system$control$seed, method = "lanczos",
                      precondition = system$preconditioner$P, along = along)
     found <- attr(logdet, "along")

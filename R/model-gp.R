@@ -41,6 +41,10 @@
 #' @section Grouped effects:
 #' The `trend` may have grouped (random) effects, as in lme4: `trend = ~ x + (1 | site)`. See [gp_fit-groups].
 #'
+#' @section Several responses:
+#' With a matrix as the response, `gp_fit(cbind(zinc, cadmium) ~ x + y, data)`, the responses are fitted together
+#' (cokriging). See [gp_fit-responses].
+#'
 #' @section Predictions:
 #' `predict()` returns the trend plus the posterior mean of the process, without the noise: the prediction smooths the
 #' observations unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the
@@ -54,14 +58,16 @@
 #' `family` names the distribution of the response given the process: counts, classes, shares, positive, bounded,
 #' ordered or censored numbers, or a log-density of your own. See [gp_fit-families] and [gp_family()].
 #'
-#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector); or `x` is a formula, whose right
-#'   side names the inputs of the kernel. For points of the sf package the right side may be 1, see [kernel_spec()]
+#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with a column for each
+#'   of several responses); or `x` is a formula, whose right side names the inputs of the kernel. For points of the sf
+#'   package the right side may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend. Terms
 #'   such as `(1 | site)` are grouped effects, see below
 #' @param kernel a positive definite kernel, as in [kernel_spec()]; the default `"auto"` is a Matern kernel whose
 #'   smoothness is chosen by likelihood
-#' @param variance,nugget variance of the process and of the noise: a number, or `NULL` (the default) to estimate it
+#' @param variance,nugget variance of the process and of the noise: a number, or `NULL` (the default) to estimate it;
+#'   for several responses a matrix and a vector
 #' @param method `"REML"` (the default) or `"ML"`
 #' @param weights weights of the observations: the noise variance of an observation is `nugget / weight`. With another
 #'   `family` weights are numbers of trials (binomial), of averaged values (Gamma) or of equal observations (counts),
@@ -79,9 +85,9 @@
 #'   information matrix of the log parameters). With a family other than `gaussian()`, `information` is the observed
 #'   information, and there are also `linear.predictors`, `dispersion`, `deviance` and `null.deviance`.
 #' @references Gilmour, A. R., Thompson, R. and Cullis, B. R. (1995) Average information REML. Biometrics 51, 1440-1450.
-#' @seealso [predict.gp_fit()] for its methods; [gp_fit-groups] for grouped effects; [kernel_ridge()] to choose a
-#'   penalty by cross-validation, [conditional()] for a known covariance
-#' @concept kriging
+#' @seealso [predict.gp_fit()] for its methods; [gp_fit-groups] for grouped effects, [gp_fit-responses] for several
+#'   responses; [kernel_ridge()] to choose a penalty by cross-validation, [conditional()] for a known covariance
+#' @concept kriging, cokriging
 #' @concept Gaussian process regression
 #' @concept spatial interpolation
 #' @concept variogram
@@ -130,23 +136,24 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]),
                            settings$family$formulas)
   found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame,
-                          read = settings$family$read)
+                          read = settings$family$read %or% seen_responses)
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
-  gp_of(inputs, found$left, columns, settings, inputs$weights, match.call())
+  gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
 }
 
 gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family) {
   check_control(control, series = TRUE)
   check_order(kernel, 0, "Gaussian processes")
+  noisy <- asked_of(list(family = family))$nugget
   check_amount <- function(v, argument) {
     if (is.null(v) || is.numeric(v) && length(v) == 1 && is.finite(v) && v >= 0) return(invisible())
+    if (noisy && is.numeric(v) && length(v) > 1 && all(is.finite(v))) return(invisible())  # several responses
     abort("value", "`", argument, "` must be 0 or more, or NULL to be estimated, not ", format_value(v))
   }
   check_amount(variance, "variance")
   check_amount(nugget, "nugget")
   none <- identical(as.numeric(variance), 0)
-  noisy <- asked_of(list(family = family))$nugget
   if (none && identical(as.numeric(nugget), 0)) {
     abort("value", "`variance` and `nugget` are both 0, and nothing is left to vary; give one of them")
   }
@@ -184,15 +191,20 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call)
 }
 
-# Fits the response. `placed`: the inputs as the kernel takes them.
+# Fits the response. `placed`: the inputs as the kernel takes them. Several responses are of gaussian() alone.
 gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
-  UseMethod("gp_of_family", family_of(settings))
+  family <- family_of(settings)
+  several <- inherits(family, "gp_gaussian") && NCOL(y) > 1 && !inherits(y, "Surv")
+  if (several) class(family) <- c("gp_several", class(family))
+  UseMethod("gp_of_family", family)
 }
 
 #' @export
 gp_of_family.gp_gaussian <- function(inputs, placed, y, trend, settings, weights, call) {
   y <- check_response(y, nrow(inputs$x), families = TRUE)
-  if (ncol(y) > 1) abort("unsupported", "a Gaussian process has one response, not ", ncol(y))
+  if (max(lengths(settings[c("variance", "nugget")])) > 1) {
+    abort("shape", "`variance` and `nugget` are one number each, since there is one response")
+  }
   weights <- fit_weights(weights, nrow(inputs$x))
   model <- gp_model(placed, as.vector(y), trend, settings, weights)
   check_gp_data(model, settings, inputs)
@@ -207,7 +219,7 @@ gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
   begin_work("gp_fit()")
   on.exit(end_work("gp_fit()"))
-  rows <- rows_for_estimate(model$x, settings$estimate_on, settings$control$seed, finest_level(model))
+  rows <- rows_of_sample(model, settings$estimate_on)
   model <- begun_model(model, rows)
   n <- length(model$y)
   fewer <- is.null(model$panel) && nrow(model$layout) && settings$estimate_on >= n && n > 3000
@@ -265,7 +277,7 @@ warn_of_residual <- function(model, weights) {
     return(warn("convergence", "the system of the mode was solved to a residual of ", format(residual, digits = 2),
                 ", not ", format(model$control$tol), ": raise `rank` or `max_iter` of fit_control()"))
   }
-  ratio <- model$values$nugget / model$values$variance
+  ratio <- min(model$values$nugget) / model$values$variance
   warn("convergence", "the system was solved to a residual of ", format(residual, digits = 2), ", not ",
        format(weights$tol), ", with nugget / variance ", format(ratio, digits = 2),
        ": raise the nugget, or `rank` or `max_iter` of fit_control()",
@@ -294,7 +306,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  control = model$control, convergence = found$convergence)
   fit$chosen <- model$chosen
   all <- as.vector(trend$F %*% beta) + trend$offset
-  process <- model$y - as.vector(model$Q %*% found$weights$b) - values$nugget / model$w * alpha
+  process <- model$y - as.vector(model$Q %*% found$weights$b) - gp_noise(model) * alpha
   all[model$rows] <- all[model$rows] + process
   light <- setdiff(seq_along(all), model$rows)
   at <- cbind(unname(model_points(model$rule, strip_term(inputs$x))), trend$z)[light, , drop = FALSE]
@@ -326,8 +338,10 @@ gp_cross <- function(fit, at, to = model_places(fit$data)) {
   Reduce(`+`, group_pairs(fit$data, fit$data$values, z(at), z(to)), process_cross(fit, at, to))
 }
 
-process_cross <- function(fit, at, to = fit$data$x) {
+process_cross <- function(fit, at, to = model_places(fit$data)) {
   own <- seq_len(ncol(fit$data$x))
+  numbers <- gp_numbers(fit$data, fit$data$values)
   pairs <- list(Vi(at[, own, drop = FALSE]), Vj(to[, own, drop = FALSE]))
-  fit$variance * do.call(fit$data$kernel, c(pairs, gp_numbers(fit$data, fit$data$values)))
+  K <- do.call(fit$data$kernel, c(pairs, numbers[names(numbers) != "responses"]))
+  fit$variance * over_responses(K, numbers$responses, at[, -own], to[, -own])
 }

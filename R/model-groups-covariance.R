@@ -30,9 +30,9 @@ group_index <- function(groups) {
 }
 
 # The rows of a layout for the parameters of all terms.
-group_layout <- function(numbers) {
+group_layout <- function(numbers, part = "groups") {
   if (!length(numbers)) return(NULL)
-  data.frame(label = names(numbers), part = "groups", name = names(numbers), index = seq_along(numbers),
+  data.frame(label = names(numbers), part = part, name = names(numbers), index = seq_along(numbers),
              link = ifelse(is_group_variance(names(numbers)), "log", "atanh"))
 }
 

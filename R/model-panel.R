@@ -9,7 +9,8 @@ most_of_side <- 3000
 # with their `kernel`, `columns` and points `x`.
 with_panel <- function(model) {
   n <- length(model$y)
-  if (n <= model$control$dense_n || length(model$groups) || any(model$w != model$w[1])) return(model)
+  mixed <- length(model$groups) || length(model$unit) || any(model$w != model$w[1])
+  if (n <= model$control$dense_n || mixed) return(model)
   factors <- product_factors(model$kernel)
   columns <- lapply(factors, function(one) {
     unique(unlist(lapply(leaf_parts(one$kernel), function(part) {

@@ -51,6 +51,7 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
     abort("unsupported", "profiles are built for family = gaussian(); anova() of a fit with a given `variance` or ",
           "kernel compares likelihoods of other families")
   }
+  refuse_responses(fitted, "profile()", "confint() has intervals by standard errors")
   if (is_of_some(fitted)) {
     abort("unsupported", "parameters were estimated on ", fitted$estimated_on, " of ", length(fitted$data$y), " rows, ",
           "and the likelihood of all is not largest there; update(fit, estimate_on = Inf) takes all")

@@ -127,6 +127,7 @@ scored_rows <- function(object, newdata, level, y, weights, ...) {
           "not ", describe(object))
   }
   if (inherits(object, "kernel_ridge")) refuse_many_of(object, "scores are")
+  refuse_responses(object, "predictive_scores()", "elpd() has the log densities of single numbers")
   if (inherits(object, "kernel_ridge") && !is.null(object$family)) {
     abort("unsupported", "kernel_ridge() with a family has no predictive distribution: its standard errors are those ",
           "of noise alone; gp_fit(family = ) has one")

@@ -200,7 +200,8 @@ covariance_rows <- function(fit, ends, level) {
   links <- told_links(fit)
   free <- match(names(estimate), links$label)
   error <- by_link(estimate, links$link[free], link_slopes) * of_links[names(estimate)]
-  group <- ifelse(names(estimate) %in% c("nugget", family_of(fit$data)$phi), "Residual", "process")
+  of_noise <- names(estimate) %in% family_of(fit$data)$phi | grepl("^nugget($|[.])", names(estimate))
+  group <- ifelse(of_noise, "Residual", "process")
   of_groups <- match(names(estimate), names(fit$data$values$groups))
   groups <- rep(vapply(fit$data$groups, `[[`, "", "factor"), lengths(group_index(fit$data$groups)))
   group[!is.na(of_groups)] <- groups[of_groups[!is.na(of_groups)]]
@@ -236,8 +237,10 @@ tidy_rows <- function(effect, group, estimate, error, ends) {
 #' @exportS3Method generics::glance
 glance.gp_fit <- function(x, ...) {
   value <- logLik(x)
+  one <- is.null(x$cells)
   data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
-             BIC = stats::BIC(value), variance = x$variance, nugget = x$nugget, deviance = stats::deviance(x),
+             BIC = stats::BIC(value), variance = if (one) x$variance else NA_real_,
+             nugget = if (one) x$nugget else NA_real_, deviance = if (one) stats::deviance(x) else NA_real_,
              null.deviance = x$null.deviance %or% NA_real_, iterations = x$convergence$iterations,
              residual = x$convergence$residual)
 }

@@ -103,6 +103,7 @@ lines.kernweave_variogram <- function(x, ...) {
 #' @export
 lines.gp_fit <- function(x, which = if (ncol(x$data$x) == 1) "fit" else "variogram", n = 200, ...) {
   which <- choice_of(which[1], c("fit", "variogram"), "which")
+  refuse_responses(x, "lines()", "lines(x, predict(fit, newdata)[, 1]) draws the first")
   if (which == "fit") return(lines.kernweave_fit(x, ...))
   curve <- fit_curves(x, graphics::par("usr")[2], NULL, check_count(n, "n", least = 2))
   if (is.null(curve)) abort("unsupported", "lines() draws curves of distances, and this kernel depends on places")

@@ -110,6 +110,7 @@ variogram.formula <- function(x, data = NULL, trend = ~ 1, subset = NULL, na.act
 variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NULL, alpha = NULL,
                              tol.hor = 90 / max(1, length(alpha)), cressie = FALSE, pairs = 2e7, ...) {
   refuse_more(...)
+  refuse_responses(x, "variogram()", "variogram(response ~ inputs, data) has that of each")
   if (!is.null(x$family)) {
     abort("unsupported", "the covariance of a family other than gaussian() is that of the linear predictor, which is ",
           "not observed; variogram(response ~ inputs, data) is that of the response")

@@ -121,7 +121,7 @@ test_that("mistakes are errors that say what to do", {
   expect_error(gp_fit(y ~ a, twins, trend = y ~ a), "one side", class = "kernweave_error_input")
   expect_error(gp_fit(y ~ a, twins, trend = ~ A), "did you mean `a`", class = "kernweave_error_input")
   expect_error(gp_fit(y ~ a, twins, kernel = "energy"), class = "kernweave_error_unsupported")
-  expect_error(gp_fit(cbind(y, a) ~ a, twins), class = "kernweave_error_unsupported")
+  expect_error(gp_fit(cbind(y, a) ~ a, twins, family = "student"), class = "kernweave_error_unsupported")
   expect_error(gp_fit(y ~ a, twins, nugget = -1), "`nugget` must be 0 or more", class = "kernweave_error_value")
   expect_error(gp_fit(y ~ a, twins, kernel = kernel_spec(variance = 2), variance = 3), "twice")
   expect_error(gp_fit(y ~ a, twins, control = fit_control(lower = c(scal = 1))), "did you mean `scale`")
