@@ -21,9 +21,9 @@
 #'
 #' The process is integrated out by Laplace's approximation at the mode of `eta`. With `"REML"` the trend is integrated
 #' out, too, and the likelihood is that of `mgcv::gam(method = "REML")`; with `"ML"` the trend is at the mode, as in
-#' `lme4::glmer()`. For 0/1 data with few rows the approximation makes the variance of the process too small. If the
-#' inputs separate the two classes, the variance grows without bound: the estimate then ends at 10 000, with a warning
-#' of class `kernweave_warning_boundary`.
+#' `lme4::glmer(nAGQ = 0)`. For 0/1 data with few rows the approximation makes the variance of the process too small.
+#' If the inputs separate the two classes, the variance grows without bound: the estimate then ends at 10 000, with a
+#' warning of class `kernweave_warning_boundary`.
 #'
 #' @section Predictions:
 #' `type = "link"` is the linear predictor, whose posterior is approximated by a normal distribution. `"response"` is

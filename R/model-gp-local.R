@@ -74,20 +74,25 @@ local_process <- function(object, x, m, y = NULL, trend = NULL) {
     at <- x[rows, , drop = FALSE]
     near <- nearest_observations(object, at, min(m, n))
     both <- rbind(model_places(model), at)
-    if (is.null(y) && length(model$groups)) both <- told_by_others(object, both, near$nn.index)
-    found <- conditional(gp_cross(object, both, both), y, seen = seq_len(n), ridge = model$values$nugget / model$w,
+    seen <- seq_len(n)
+    told <- told_by_others(object, both, near$nn.index)
+    both <- told$places
+    found <- conditional(gp_cross(object, both, both), if (!is.null(y)) y - told$mean[seen], seen = seen,
+                         ridge = model$values$nugget / model$w,
                          trend = if (!is.null(trend)) rbind(model$Q, trend[rows, , drop = FALSE]),
                          neighbours = near$nn.index)
-    cbind(found$mean, found$variance, known = model$values$nugget == 0 & near$nn.dist[, 1] == 0, deparse.level = 0)
+    cbind(found$mean + told$mean[-seen], found$variance,
+          known = model$values$nugget == 0 & near$nn.dist[, 1] == 0, deparse.level = 0)
   }))
 }
 
 # Makes the regressors of grouped effects as much smaller as the observations that are not near reduce the standard
-# deviations of these effects. `both`: the observations, and after them the places, each with its row of `near`. If a
-# share of the observations of a level are near, that share of what they tell of its effect,
-# 1 / variance - 1 / prior variance, is near.
-told_by_others <- function(object, both, near) {
+# deviations of these effects, and returns the `mean` of the effects by those. `both`: the observations, and after them
+# the places, each with its row of `near`. If a share of the observations of a level are near, that share of what they
+# tell of its effect, 1 / variance - 1 / prior variance, is near. `own`: observations at a place that are left out.
+told_by_others <- function(object, both, near, own = 0) {
   model <- object$data
+  if (!length(model$groups)) return(list(places = both, mean = numeric(nrow(both))))
   D <- ncol(model$x)
   n <- length(model$y)
   of_level <- object$kept[[paste("near", ncol(near))]] %or% lapply(model$groups, near_shares, object, ncol(near))
@@ -96,21 +101,27 @@ told_by_others <- function(object, both, near) {
     code <- both[, D + term$code]
     seen <- code[seq_len(n)]
     new <- code[-seq_len(n)]
-    own <- rowSums(matrix(seen[near], nrow(near)) == new) / tabulate(seen, max(code))[new]
-    c(of_level[seen], ifelse(is.finite(own), own, 1))
+    at_place <- (rowSums(matrix(seen[near], nrow(near)) == new) + own) / tabulate(seen, max(code))[new]
+    c(of_level[seen], ifelse(is.finite(at_place), at_place, 1))
   }, model$groups, of_level)
   left <- shares_left(object, Map(function(term, share) {
     seq_along(term$levels) %in% both[share < 0.9, D + term$code]
   }, model$groups, share))
+  effects <- effects_of_levels(object, group_parts(model, model$values))
+  mean <- numeric(nrow(both))
   for (t in seq_along(model$groups)) {
     term <- model$groups[[t]]
     some <- which(share[[t]] < 0.9)
+    code <- both[some, D + term$code]
+    elsewhere <- 1 - share[[t]][some]
     for (k in seq_along(term$at)) {
-      told <- 1 / left[[t]][k, both[some, D + term$code]] - 1
-      both[some, D + term$at[k]] <- both[some, D + term$at[k]] / sqrt(1 + (1 - share[[t]][some]) * told)
+      z <- both[some, D + term$at[k]]
+      by <- 1 / (1 + elsewhere * (1 / left[[t]][k, code] - 1))  # the variance by others, of that before
+      mean[some] <- mean[some] + z * elsewhere * by / left[[t]][k, code] * effects[[t]][k, code]
+      both[some, D + term$at[k]] <- z * sqrt(by)
     }
   }
-  both
+  list(places = both, mean = mean)
 }
 
 # The share of the observations of each level that are among the m nearest to one of them.

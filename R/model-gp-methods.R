@@ -155,7 +155,7 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   z <- stats::qnorm((1 + level) / 2)
   V <- vcov(object, "covariance")
   estimates <- covariance_parameters(object)[colnames(V)]
-  half <- z * sqrt(diag(V))
+  half <- z * sqrt(ifelse(diag(V) < 0, NA, diag(V)))
   beta <- object$coefficients
   wide <- z * sqrt(diag(object$vcov))
   links <- told_links(object)
@@ -252,7 +252,8 @@ print_gp_title <- function(x) {
   parts <- kernel_parts(x$kernel)
   kernel <- if (is.null(parts$op)) paste0(parts$title, places_text(parts)) else format(x$kernel)
   title <- if (model$values$variance > 0) paste0("Gaussian process, ", kernel)
-           else paste0("Linear ", if (length(model$groups)) "mixed ", "model")
+           else if (is.null(x$family)) paste0("Linear ", if (length(model$groups)) "mixed ", "model")
+           else paste0("Generalized linear ", if (length(model$groups)) "mixed ", "model")
   cat(title, ", ", family_text(x), x$method, ", ", rows_text(x), ", ",
       if (!is.null(model$panel)) paste("a panel of", paste(dim(model$panel$at), collapse = " x "))
       else how_solved(n, model$control), "\n  ",

@@ -64,11 +64,12 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
 
 # Returns means and standard errors, the columns of `found`, as predict.lm() does.
 as_prediction <- function(object, found, se.fit, interval, level, by) {
-  fit <- found[, 1]
+  column <- function(k) stats::setNames(as.vector(found[, k]), rownames(found))  # one row keeps its name
+  fit <- column(1)
   normal <- list(df.residual = Inf, sigma = object$sigma)
-  if (interval != "none") fit <- with_interval(fit, found[, 2], normal, interval, level)
+  if (interval != "none") fit <- with_interval(fit, column(2), normal, interval, level)
   if (!se.fit) return(fit)
-  structure(list(fit = fit, se.fit = found[, 2], df = Inf, residual.scale = object$sigma), local = by)
+  structure(list(fit = fit, se.fit = column(2), df = Inf, residual.scale = object$sigma), local = by)
 }
 
 # Takes grouped effects into a fit's predictions as predict() is asked to.

@@ -131,6 +131,7 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
                            control = fit_control(), family = gaussian(), ...) {
   refuse_more(...)
   settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
+  refuse_bars(x)
   placed <- sf_formula(x, data)
   x <- placed$formula
   trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]),

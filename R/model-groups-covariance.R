@@ -7,14 +7,18 @@
 # Returns the names of the parameters of terms, in the order of `values$groups`.
 group_labels <- function(groups) {
   factors <- vapply(groups, `[[`, "", "factor")
-  unlist(Map(function(term, alone) {
-    plain <- alone && identical(term$columns, "(Intercept)")
-    of <- paste0(".", term$factor, if (!plain) paste0(".", term$columns))
-    c(paste0("variance", of), vapply(partial_places(length(of)), function(p) {
-      paste0(if (p[2] == 1) "correlation." else "partial.", term$factor, ".", term$columns[p[1]],
-             if (p[2] > 1 || length(of) > 2) paste0(".", term$columns[p[2]]))
-    }, ""))
-  }, groups, !factors %in% factors[duplicated(factors)]))
+  labels <- function(names) {
+    unlist(Map(function(term, name, alone) {
+      plain <- alone && identical(term$columns, "(Intercept)")
+      of <- paste0(".", name, if (!plain) paste0(".", term$columns))
+      c(paste0("variance", of), vapply(partial_places(length(of)), function(p) {
+        paste0(if (p[2] == 1) "correlation." else "partial.", name, ".", term$columns[p[1]],
+               if (p[2] > 1 || length(of) > 2) paste0(".", term$columns[p[2]]))
+      }, ""))
+    }, groups, names, !factors %in% factors[duplicated(factors)]))
+  }
+  found <- labels(factors)
+  if (anyDuplicated(found)) labels(make.unique(factors)) else found
 }
 
 # The places (i, k), k < i, of the partial correlations of r regressors.

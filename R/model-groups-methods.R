@@ -11,7 +11,7 @@
 #' normal with mean 0 and a variance that is estimated, independent between sites. `(x | site)` is an intercept and a
 #' slope for each site, which are correlated; `(x || site)` are the same without correlation, `(0 + x | site)` is the
 #' slope alone. `a:b` is the interaction of two factors, and `(1 | a/b)` is `(1 | a) + (1 | a:b)`. With `variance = 0`
-#' the model is that of `lme4::lmer()` or, with a `family`, of `lme4::glmer()`.
+#' the model is that of `lme4::lmer()` or, with a `family`, of `lme4::glmer(nAGQ = 0)`.
 #'
 #' The variances and correlations are estimated with the other covariance parameters, and `coef(fit, "covariance")`
 #' includes them, as `variance.site` and `correlation.site.x`. `nlme::ranef()` predicts the effects and
@@ -69,13 +69,10 @@ ranef.gp_fit <- function(object, condVar = TRUE, ...) {
   groups <- groups_of(object)
   model <- object$data
   parts <- group_parts(model, model$values)
-  alpha <- model_alpha(object)
   variances <- if (condVar) effect_variances(object, parts) else vector("list", length(parts))
-  effects <- Map(function(term, part, variances) {
-    values <- as.vector(for_levels(part$value, part$Z) %*% crossprod(part$Z, alpha))
-    list(values = matrix(values, ncol = length(term$columns), byrow = TRUE,
-                         dimnames = list(term$levels, term$columns)), variances = variances)
-  }, groups, parts, variances)
+  effects <- Map(function(term, values, variances) {
+    list(values = structure(t(values), dimnames = list(term$levels, term$columns)), variances = variances)
+  }, groups, effects_of_levels(object, parts), variances)
   factors <- vapply(groups, `[[`, "", "factor")
   out <- lapply(split(effects, factor(factors, unique(factors))), function(of) {
     table <- as.data.frame(do.call(cbind, lapply(of, `[[`, "values")), optional = TRUE)
@@ -84,6 +81,14 @@ ranef.gp_fit <- function(object, condVar = TRUE, ...) {
     table
   })
   structure(out, class = "ranef.gp_fit")
+}
+
+# The effects of each level, for each term a matrix of a row for each regressor.
+effects_of_levels <- function(fit, parts) {
+  alpha <- model_alpha(fit)
+  lapply(parts, function(part) {
+    matrix(as.vector(for_levels(part$value, part$Z) %*% crossprod(part$Z, alpha)), nrow(part$value))
+  })
 }
 
 # The covariances of the effects of each level given the data and the trend, for each term an array of r x r matrices.
@@ -132,6 +137,10 @@ entries_of_effects.gp_linear <- function(system, V, i, j) {
 #' @export
 entries_of_effects.gp_products <- function(system, V, i, j) {
   P <- system$preconditioner$P
+  effects <- system$products$effects
+  if (!identical(P$effects, effects)) {  # that of other parameters
+    P <- preconditioner(beside_effects(system$products$K, effects), system$noise, like = P)
+  }
   q <- ncol(V)
   places <- sort(unique(j))
   known <- unlist(in_row_blocks(length(places), size = 512, function(rows) {
@@ -142,8 +151,8 @@ entries_of_effects.gp_products <- function(system, V, i, j) {
     stats::setNames(solve(P, unit, effects = TRUE)[cbind(i[mine], match(j[mine], columns))], mine)
   }))
   signs <- private_signs(q, system$control$probes, system$control$seed %or% 1)
-  sides <- as.matrix(P$effects %*% signs)
-  left <- as.matrix(crossprod(P$effects, matrix(as.vector(solve(system, sides)), nrow(V)) - solve(P, sides)))
+  sides <- as.matrix(effects %*% signs)
+  left <- as.matrix(crossprod(effects, matrix(as.vector(solve(system, sides)), nrow(V)) - solve(P, sides)))
   both <- (left[i, , drop = FALSE] * signs[j, , drop = FALSE] + left[j, , drop = FALSE] * signs[i, , drop = FALSE]) / 2
   known[order(as.numeric(names(known)))] - rowMeans(both)
 }

@@ -32,6 +32,14 @@ split_bars <- function(e) {
   list(fixed = fixed, bars = unlist(lapply(parts, `[[`, "bars"), recursive = FALSE))
 }
 
+# Refuses grouped effects among the inputs of a kernel.
+refuse_bars <- function(formula) {
+  bars <- tryCatch(split_bars(formula[[length(formula)]])$bars, error = function(e) NULL)
+  if (!length(bars)) return(invisible())
+  abort("input", "grouped effects belong in the trend: `trend = ~ (", deparse1(bars[[1]]), ")`; the formula names the ",
+        "inputs of the kernel")
+}
+
 # Returns a trend without its bars, the terms of these, and a formula of all variables.
 parted_trend <- function(trend) {
   parts <- split_bars(trend[[2]])
@@ -154,7 +162,10 @@ group_places <- function(groups, frame, all = FALSE, kept = rep(TRUE, length(gro
             if (sum(new) > 1) " and more", ": with allow.new.levels = TRUE the mean of a new level's effect is 0")
     }
     known[new] <- length(term$levels) + seq_len(sum(new))
-    cbind(known[as.integer(found)], unname(regressors_of(term, frame)$values))
+    code <- known[as.integer(found)]
+    missing <- which(is.na(code))
+    if (all) code[missing] <- length(term$levels) + sum(new) + seq_along(missing)
+    cbind(code, unname(regressors_of(term, frame)$values))
   }, groups, kept)
   do.call(cbind, columns)
 }

@@ -244,7 +244,7 @@ variance_left_out <- function(process, m, rows = seq_along(process$data$y)) {
     rows <- rows[k]
     at <- model_places(model)[rows, , drop = FALSE]
     near <- without_self(nearest_observations(process, at, min(m + 1, n))$nn.index, rows)
-    both <- rbind(model_places(model), at)
+    both <- told_by_others(process, rbind(model_places(model), at), near, own = 1)$places
     noise <- process$nugget / model$w
     found <- conditional(gp_cross(process, both, both), NULL, seen = seq_len(n), ridge = noise, neighbours = near)
     unname(found$variance) + noise[rows]

@@ -217,3 +217,24 @@ test_that("mistakes are told", {
   expect_error(variogram(z ~ long + lat, few, trend = ~ (1 | g)), "no grouped effects",
                class = "kernweave_error_unsupported")
 })
+
+test_that("grouped effects among the inputs, and a model without inputs, are refused with the remedy", {
+  for (formula in c(z ~ long + (1 | g), z ~ long + (mag || h), k ~ (1 | stations))) {
+    expect_error(gp_fit(formula, few), "trend = ~ \\(", class = "kernweave_error_input")
+  }
+  expect_error(gp_fit(z ~ 1, few, trend = ~ (1 | g), variance = 0), "variance = 0", class = "kernweave_error_input")
+})
+
+test_that("terms of one factor that share a regressor have names of their own", {
+  twofold <- suppressWarnings(gp_fit(z ~ long, few, variance = 0, trend = ~ (mag | g) + (1 | g)))
+  expect_identical(anyDuplicated(names(coef(twofold, "covariance"))), 0L)
+  expect_true("variance.g.1.(Intercept)" %in% names(coef(twofold, "covariance")))
+})
+
+test_that("a missing level is a new one, where these are allowed", {
+  new <- transform(few[1:2, ], g = factor(c(NA, "p")))
+  expect_true(is.na(predict(fit, new[1, ])))
+  found <- predict(fit, new, se.fit = TRUE, allow.new.levels = TRUE)
+  expect_equal(found$fit, predict(fit, new, re.form = NA))
+  expect_true(all(is.finite(found$se.fit)))
+})

@@ -191,8 +191,8 @@ test_that("README and ?kernweave have one table of what is wanted, and all of it
                          at = rbind(c(1, 2), c(3, 6)), near = diag(2) == 1))
   for (one in gsub("`", "", code)) {
     run <- function() eval(parse(text = one), new.env(parent = given))
-    # Six points are too few for a process, and for tests of pairs.
-    too_few <- paste0("kernweave_warning_", c("boundary", "few"))
+    # Six points are too few for a process, its posterior, and tests of pairs.
+    too_few <- paste0("kernweave_warning_", c("boundary", "few", "approximate"))
     expect_error(suppressWarnings(run(), classes = too_few), NA, label = one)
   }
 })
