@@ -310,7 +310,8 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
 # Places of a grid as new data, where numbers of the inputs tell the trend, too.
 grid_places <- function(fit, axes) {
   variables <- if (is.null(fit$terms)) fit$names else input_variables(fit)
-  needed <- all.vars(fit$trend$terms)  # without grouped effects, which pictures leave out
+  # without grouped effects, which pictures leave out
+  needed <- unlist(lapply(c(list(fit$trend), fit$trend$parameters), function(one) all.vars(one$terms)))
   if (identical(variables, fit$places$name) && !length(needed)) {
     grid <- data.frame(row.names = seq_len(prod(lengths(axes))))
     grid[[variables]] <- unname(as.matrix(expand.grid(axes)))
