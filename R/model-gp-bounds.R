@@ -109,8 +109,8 @@ warn_of_bounds <- function(found) {
   lower <- lower_bounds(at$theta, found$model, bounds)
   low <- at$theta <= lower + 1e-6
   high <- at$theta >= bounds$upper - 1e-6
-  vanished <- low & layout$part == "variance"  # and then nothing is told of its kernel
-  for (k in which(if (any(vanished)) vanished else low | high)) {
+  vanished <- any(low & layout$part == "variance")  # and then nothing is told of its kernel
+  for (k in which((low | high) & !(vanished & layout$part %in% c("kernel", "nugget")))) {
     number <- (out_of_link(at$theta, layout) * user_units(found$model, layout))[k]
     if (!high[k] && k %in% low_nuggets(at, found$model, bounds)) {
       tell_of_nugget(number, found, layout$label[k])
@@ -131,7 +131,7 @@ tell_of_nugget <- function(number, found, label) {
                    "; nugget = 0 would interpolate them"))
   }
   model <- found$model
-  advice <- if (model$dense) "with so many rows this kernel is too smooth for a factor: a rougher one would help"
+  advice <- if (model$dense) "a rougher kernel, or a given `nugget`, would help"
             else if (is.null(model$control$approximate)) "fit_control(dense_n = ), which takes a factor, may go lower"
             else "approximate = NULL, which computes all pairs, or `estimate_on` would help"
   warn("boundary", at, ", on which other estimates depend: with ten times as much, ", moves_text(moves), "; ", advice)
@@ -175,5 +175,6 @@ meaning_of_bound <- function(row, high, below, model) {
   else if (!is_one_of(row$name, "scale")) "the data do not determine it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
-  else "it is not identified: something as smooth as the trend explains what is left"
+  else paste("the process is as smooth as a trend, which hides how far it reaches; a given `scale`, or a trend of the",
+             "inputs, would help")
 }

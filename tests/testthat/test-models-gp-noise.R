@@ -72,7 +72,7 @@ test_that("what a message says of a bound is what it does, and a bound that does
 test_that("a bound that cannot be lowered enough is told with what it does", {
   skip_below("quick")
   expect_warning(fit <- gp_fit(1:60, sin(1:60 / 4), kernel = "gaussian"),
-                 "on which other estimates depend: .* too smooth for a factor",
+                 "on which other estimates depend: .* a rougher kernel",
                  class = "kernweave_warning_boundary")
   expect_identical(fit$at_bound, "nugget")
   given <- fit_control(lower = c(nugget = 1e-3))
