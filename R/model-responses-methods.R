@@ -34,7 +34,7 @@
 #' `plot()` are for one response. With many rows a fit of two responses takes two to three times as long as a fit of one
 #' response with as many numbers.
 #'
-#' @param object,x,model a fit by [gp_fit()] with several responses
+#' @param object,model a fit by [gp_fit()] with several responses
 #' @param newdata,level,method,neighbours,nsim,seed,conditional,noise as for one response, see [predict.gp_fit()]
 #' @param se.fit return standard errors?
 #' @param interval `"none"` (the default), `"confidence"` for the process, or `"prediction"`, which adds the nugget
