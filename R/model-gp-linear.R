@@ -32,10 +32,9 @@ system_slopes.gp_linear <- function(system) {
   of <- vapply(of_groups, function(B) sum(Matrix::diag(B)) - sum(within * B), 0)
   left <- if (length(of_groups)) ncol(system$V) - sum(Matrix::diag(within)) else 0
   traces <- c(0, of, length(system$noise) - left)
-  V <- system$V
   list(logdet = system$logdet, traces = traces, each = rbind(traces, traces),
        diagonal = if (!is.null(system$model$family)) inverse_diagonal(system),
-       applied = function(u) lapply(of_groups, function(B) as.matrix(V %*% (B %*% crossprod(V, u)))))
+       applied = function(u) slopes_times(of_groups, system$V, u))
 }
 
 # The entries of C^-1 = L'^-1 L^-1 that a sparse symmetric matrix has a place for, by columns of L^-1.

@@ -238,9 +238,8 @@ system_slopes.gp_products <- function(system) {
                      precondition = system$preconditioner$P, along = along)
     found <- attr(logdet, "along")
     applied <- function(u) {
-      of_kernel <- Map(function(B, by) by * matrix(as.vector(B %*% u), nrow(u)), of, slopes$by)
-      V <- products$effects
-      c(of_kernel, lapply(system$of_groups, function(B) as.matrix(V %*% (B %*% crossprod(V, u)))))
+      c(Map(function(B, by) by * matrix(as.vector(B %*% u), nrow(u)), of, slopes$by),
+        slopes_times(system$of_groups, products$effects, u))
     }
     list(logdet = logdet, traces = by * found$value, each = found$each * rep(by, each = nrow(found$each)),
          applied = applied)

@@ -141,6 +141,9 @@ group_effects <- function(model, values) {
   list(V = if (is.null(model$root)) V else model$root * V, slopes = unlist(unname(slopes), recursive = FALSE))
 }
 
+# The products V B V'u of slopes B.
+slopes_times <- function(slopes, V, u) lapply(slopes, function(B) as.matrix(V %*% (B %*% crossprod(V, u))))
+
 # K + V V'.
 beside_effects <- function(K, V) if (is.null(V)) K else as_op(K) + tcrossprod(as_op(V))
 

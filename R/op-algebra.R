@@ -106,6 +106,15 @@ gram <- function(left, right) {
   if (out$kind == "product") out else as_symmetric(out)
 }
 
+# V V' of a sparse matrix V.
+sparse_gram <- function(V) gram(as_op(V), as_op(Matrix::t(V)))
+
+# Tells whether an operator is V V' of a sparse matrix V.
+is_sparse_gram <- function(op) {
+  op$kind == "product" && isTRUE(op$symmetric) && length(op$parts) == 2 && !is.null(op$parts[[1]]$matrix) &&
+    op$parts[[1]]$kind == "function"
+}
+
 as_symmetric <- function(op) {
   op$symmetric <- TRUE
   op

@@ -87,11 +87,7 @@ expected <- function(system, K) {
 native_system <- function(K, ridge, columns, effects = NULL) {
   product <- if (is_op(K)) native_operator(K, columns, ladder = TRUE) else native_lazy(K, columns, ladder = TRUE)
   beside <- c(if (any(ridge != 0)) list(list(kind = "diagonal", values = ridge)),
-              if (!is.null(effects)) list(native_gram(effects)))
+              if (!is.null(effects)) list(native_operator(sparse_gram(effects), columns)))
   if (!length(beside)) return(product)
   list(kind = "sum", parts = c(list(product), beside), coefficients = rep(1, 1 + length(beside)))
-}
-
-native_gram <- function(V) {
-  list(kind = "function", dim = rep(as.numeric(nrow(V)), 2), apply = function(v) as.matrix(V %*% crossprod(V, v)))
 }

@@ -29,15 +29,6 @@ one_and_ridge <- function(op, is_one, take, effects) {
   list(K = take(op$parts[one][[1]], op$coefficients[one]), ridge = ridge, effects = do.call(cbind, V))
 }
 
-# Tells whether an operator is V V' of a sparse matrix V.
-is_sparse_gram <- function(op) {
-  op$kind == "product" && isTRUE(op$symmetric) && length(op$parts) == 2 && !is.null(op$parts[[1]]$matrix) &&
-    op$parts[[1]]$kind == "function"
-}
-
-# K + V V' of a lazy tensor or an operator K.
-with_effects <- function(K, V) if (is.null(V)) K else as_op(K) + gram(as_op(V), as_op(Matrix::t(V)))
-
 # An approximation as systems take it, times a number. Near pairs are in float64: what float32 rounds differs from one
 # direction to the next, and keeps iterations from coming further.
 operator_of_system <- function(op, by) {
@@ -79,7 +70,7 @@ approximated_solution <- function(own, b, ridge, tol, method, max_iter, how) {
   off_at <- function(x) products_off(own$K, x) / size
   goal <- if (is.null(P) || tol >= largest_off / 3) tol else max(tol, off_at(r_precondition(live_pointer(P), b)) / 3)
   start <- check_start(how$start, nrow(b), ncol(b))
-  A <- with_ridge(with_effects(own$K, own$effects), ridge)
+  A <- with_ridge(if (is.null(own$effects)) own$K else own$K + sparse_gram(own$effects), ridge)
   found <- by_products(A, b, min(goal, largest_off), method, max_iter, P, start)
   off <- off_at(found$x)
   found$converged <- (found$converged || all(found$residual <= off)) && all(off <= max(tol, largest_off))

@@ -1,9 +1,10 @@
 # Solutions by products alone: conjugate gradients and minimal residuals, their checks, scales and refinement.
 
-# The upper Cholesky factor of K + ridge.
-dense_root <- function(K, ridge) {
+# The upper Cholesky factor of K + V V' + ridge of sparse `effects` V.
+dense_root <- function(K, ridge, effects = NULL) {
   A <- dense(lazy_set(K, precision = "float64"))
   check_symmetric(A)
+  if (!is.null(effects)) A <- A + as.matrix(Matrix::tcrossprod(effects))
   diag(A) <- diag(A) + ridge
   tryCatch(chol.default(A), error = function(failure) {
     abort("indefinite", "the matrix is not positive definite (", conditionMessage(failure), "); a ridge may be missing")

@@ -41,14 +41,13 @@
 #' logdet(K, ridge = 0.01)
 logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method = c("auto", "dense", "lanczos"),
                    precondition = TRUE, rank = NULL, local = if (length(along)) "always" else TRUE, along = list()) {
+  effects <- NULL
   if (is_op(K)) {
     own <- kernel_and_ridge(K, effects = TRUE)
     if (is.null(own)) return(logdet_of_op(with_ridge(K, check_ridge(ridge, square_extent(K)))))
-    if (!is.null(own$effects)) {
-      return(logdet_with_effects(own, ridge, probes, seed, se_tol, method, precondition, along))
-    }
     ridge <- own$ridge + ridge
     K <- own$K
+    effects <- own$effects
   }
   if (is_lazy(K) && has_batches(K)) {
     if (length(along)) abort("unsupported", "`along` is for one matrix, not for batches")
@@ -62,46 +61,25 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   if (method == "dense" || method == "auto" && n <= small_system) K <- kernel_tensor(K)
   if (is_traced_system(kernel_tensor(K), ridge)) {
     if (length(along)) abort("no_gradient", "derivatives `along` matrices have no gradient")
+    if (!is.null(effects)) {
+      abort("no_gradient", "a log-determinant with sparse terms has no gradient; it has derivatives `along` matrices")
+    }
     return(logdet_node(K, ridge, probes, seed, method, precondition, rank, local))
   }
   ridge <- check_ridge(ridge, n)
-  check_se_tol(se_tol)
-  if (n == 0) return(estimate(0, 0))
-  if (method == "dense" || method == "auto" && n <= small_system) {
-    root <- dense_root(K, ridge)  # by itself: S4 dispatch on an argument that fails would hide the class of its error
-    return(with_slopes(estimate(2 * sum(log(diag(root))), 0), dense_slopes(along, root)))
-  }
-  seed <- check_seed(seed)
-  P <- chosen_preconditioner(precondition, K, ridge, rank, local)
-  if (length(along) && !is.null(P) && !P$neighbours) {
-    abort("input", "derivatives along matrices need a preconditioner with neighbours, as of local = \"always\"")
-  }
-  estimated_logdet(K, ridge, P, probes, seed, se_tol, along)
-}
-
-check_se_tol <- function(se_tol) {
   if (!is.null(se_tol) && !(is.numeric(se_tol) && length(se_tol) == 1 && !is.na(se_tol) && se_tol >= 0)) {
     abort("input", "`se_tol` must be a number that is not negative, not ", format_value(se_tol))
   }
-}
-
-# The log-determinant of K + V V' + ridge.
-logdet_with_effects <- function(own, ridge, probes, seed, se_tol, method, precondition, along) {
-  A <- with_effects(own$K, own$effects)
-  n <- A$dim[1]
-  ridge <- own$ridge + ridge
-  if (level_of_op(A) > 0L || is_traced(ridge)) {
-    abort("no_gradient", "a log-determinant with sparse terms has no gradient; derivatives are those `along` matrices")
+  if (n == 0) return(estimate(0, 0))
+  if (method == "dense" || method == "auto" && n <= small_system) {
+    root <- dense_root(K, ridge, effects)  # by itself: S4 dispatch would hide the class of an error in an argument
+    return(with_slopes(estimate(2 * sum(log(diag(root))), 0), dense_slopes(along, root, effects)))
   }
-  ridge <- check_ridge(ridge, n)
-  check_se_tol(se_tol)
-  if (method[1] == "dense" || method[1] == "auto" && n <= small_system) return(logdet_of_op(with_ridge(A, ridge)))
-  P <- chosen_preconditioner(precondition, own$K, ridge, NULL, "always", own$effects)
-  estimated_logdet(own$K, ridge, P, probes, check_seed(seed), se_tol, along, own$effects)
-}
-
-# The estimate by as many probes as `se_tol` asks for.
-estimated_logdet <- function(K, ridge, P, probes, seed, se_tol, along, effects = NULL) {
+  seed <- check_seed(seed)
+  P <- chosen_preconditioner(precondition, K, ridge, rank, local, effects)
+  if (length(along) && !is.null(P) && !P$neighbours) {
+    abort("input", "derivatives along matrices need a preconditioner with neighbours, as of local = \"always\"")
+  }
   by_probes <- function() logdet_by_probes(K, ridge, P, probes, seed, along, effects = effects)
   found <- by_probes()
   while (!is.null(se_tol) && found$se > se_tol && probes < 4096) {
@@ -118,10 +96,13 @@ estimated_logdet <- function(K, ridge, P, probes, seed, se_tol, along, effects =
 
 with_slopes <- function(value, slopes) structure(value, along = slopes)
 
-dense_slopes <- function(along, root) {
+dense_slopes <- function(along, root, V) {
   if (!length(along)) return(NULL)
   inverse <- chol2inv(root)
-  one <- function(B) if (is.numeric(B)) sum(diag(inverse) * B) else sum(inverse * as.matrix(kernel_tensor(B)))
+  one <- function(B) {
+    if (is.numeric(B)) sum(diag(inverse) * B)
+    else sum(inverse * as.matrix(if (methods::is(B, "sparseMatrix")) V %*% B %*% Matrix::t(V) else kernel_tensor(B)))
+  }
   value <- vapply(along, one, 0)
   list(value = value, each = matrix(value, 2, length(along), byrow = TRUE))
 }

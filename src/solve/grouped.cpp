@@ -255,11 +255,10 @@ class Grouped : public Preconditioner {
   const Preconditioner* kernel_part() const override { return inner_.get(); }
 
   void root(const Columns& x, Columns* y) override {
-    inner_->root(x, &whole_);
-    Block few = c_.in_order(levels_of(whole_));
-    c_.lower_plus_identity().solve(&few);
-    c_.lower().solve_transposed(&few);
-    inner_->root_transposed(rows_of_levels(c_.restored(few), x.device()), &part_);
+    between(x, [&](Block* few) {
+      c_.lower_plus_identity().solve(few);
+      c_.lower().solve_transposed(few);
+    });
     left_ = x;
     add_multiple(&left_, part_, -1, threads_);
     inner_->root(left_, y);
@@ -267,20 +266,16 @@ class Grouped : public Preconditioner {
 
   void root_transposed(const Columns& x, Columns* y) override {
     inner_->root_transposed(x, y);
-    inner_->root(*y, &whole_);
-    Block few = c_.in_order(levels_of(whole_));
-    c_.lower().solve(&few);
-    c_.lower_plus_identity().solve_transposed(&few);
-    inner_->root_transposed(rows_of_levels(c_.restored(few), x.device()), &part_);
+    between(*y, [&](Block* few) {
+      c_.lower().solve(few);
+      c_.lower_plus_identity().solve_transposed(few);
+    });
     add_multiple(y, part_, -1, threads_);
   }
 
   // H'^-1 = G'^-1 (I + W (I + L)^-1 W').
   void back(const Block& x, Block* y) override {
-    inner_->root(Columns(x), &whole_);
-    Block few = c_.in_order(levels_of(whole_));
-    c_.lower_plus_identity().solve(&few);
-    inner_->root_transposed(rows_of_levels(c_.restored(few), nullptr), &part_);
+    between(Columns(x), [&](Block* few) { c_.lower_plus_identity().solve(few); });
     inner_->back(x + part_.to_host(), y);
   }
 
@@ -310,6 +305,15 @@ class Grouped : public Preconditioner {
   Index levels() const { return v_.cols(); }
 
  private:
+  // Makes of x in `part_` W S W'x for what `solve` multiplies by S.
+  template <class Solve>
+  void between(const Columns& x, Solve solve) {
+    inner_->root(x, &whole_);
+    Block few = c_.in_order(levels_of(whole_));
+    solve(&few);
+    inner_->root_transposed(rows_of_levels(c_.restored(few), x.device()), &part_);
+  }
+
   // V'x and V x, for some columns at a time.
   Block levels_of(const Columns& x) const {
     const Block rows = x.device() ? x.to_host() : Block();
@@ -335,14 +339,6 @@ class Grouped : public Preconditioner {
   Columns whole_, part_, left_;
 };
 
-}  // namespace
-
-PreconditionerPointer grouped_preconditioner(PreconditionerPointer kernel, SparseRows effects, int threads) {
-  return std::make_unique<Grouped>(std::move(kernel), std::move(effects), threads);
-}
-
-namespace {
-
 Grouped& as_grouped(Preconditioner* preconditioner) {
   auto* const grouped = dynamic_cast<Grouped*>(preconditioner);
   internal_check(grouped, "levels are asked for, of a preconditioner without groups");
@@ -350,6 +346,10 @@ Grouped& as_grouped(Preconditioner* preconditioner) {
 }
 
 }  // namespace
+
+PreconditionerPointer grouped_preconditioner(PreconditionerPointer kernel, SparseRows effects, int threads) {
+  return std::make_unique<Grouped>(std::move(kernel), std::move(effects), threads);
+}
 
 LevelProbes level_probes(Preconditioner* preconditioner, int count, std::uint64_t seed, int first) {
   Grouped& grouped = as_grouped(preconditioner);

@@ -68,6 +68,14 @@ least_of_gcv <- function(fit) {
 gp_theta_of <- function(model) kernweave:::gp_theta(model$values, model$layout)
 gp_state_at <- function(model, theta = gp_theta_of(model)) kernweave:::gp_state(model, theta)
 
+# Expects that the score of a model is that of central differences of its likelihood, by steps `by`.
+expect_score <- function(model, by, tolerance, label) {
+  theta <- gp_theta_of(model)
+  value <- function(j, by) gp_state_at(model, replace(theta, j, theta[[j]] + by))$value
+  known <- vapply(seq_along(theta), function(j) (value(j, by) - value(j, -by)) / (2 * by), 0)
+  expect_lt(max(abs(gp_state_at(model, theta)$score - known)), tolerance * (1 + max(abs(known))), label = label)
+}
+
 # Something of the package held at a value as long as a test runs.
 held <- function(name, value, frame) {
   package <- asNamespace("kernweave")

@@ -82,14 +82,7 @@ test_that("the score by coefficients is a limit of differences, for each paramet
     if (name == "beta") rows$y <- pmin(pmax(rows$y, 0.01), 0.99)
     model <- suppressWarnings(gp_fit(y ~ x, rows, kernel = kernel, variance = 0.8, control = control,
                                      family = do.call(gp_family, c(list(name), formulas))))$data
-    theta <- kernweave:::gp_theta(model$values, model$layout)
-    value <- function(theta) kernweave:::gp_state(model, theta)$value
-    by <- 5e-5
-    known <- vapply(seq_along(theta), function(j) {
-      (value(replace(theta, j, theta[[j]] + by)) - value(replace(theta, j, theta[[j]] - by))) / (2 * by)
-    }, 0)
-    found <- kernweave:::gp_state(model, theta)$score
-    expect_lt(max(abs(found - known)), 1e-6 * (1 + max(abs(known))), label = name)
+    expect_score(model, by = 5e-5, tolerance = 1e-6, label = name)
   }
 })
 

@@ -16,12 +16,12 @@ test_that("value, score and information by products are those of a factor, as fa
                                      control = fit_control(max_iter = 1)))
     dense <- begun$data
     dense["begun"] <- list(NULL)
-    theta <- kernweave:::gp_theta(dense$values, dense$layout)
+    theta <- gp_theta_of(dense)
     lazy <- dense
     lazy$dense <- FALSE
     lazy$control[c("dense_n", "probes", "seed", "max_iter")] <- list(0, 64, 1, 1000)
-    exact <- kernweave:::gp_state(dense, theta)
-    found <- kernweave:::gp_state(lazy, theta)
+    exact <- gp_state_at(dense, theta)
+    found <- gp_state_at(lazy, theta)
     expect_lt(abs(found$value - exact$value), 4.5 * found$se)
     expect_true(all(abs(found$score - exact$score) < 4.5 * sqrt(diag(found$score_noise)) + 1e-6))
     expect_equal(found$information, exact$information, tolerance = 0.05)
@@ -34,7 +34,7 @@ test_that("a fit by products has the estimates, effects and predictions of a den
     gp_fit(z ~ x + y, d, kernel = "matern32", trend = trends[[1]], control = fit_control(dense_n = 0, ...))
   }
   lazy <- by_products(probes = 64)
-  links <- function(fit) kernweave:::gp_theta(fit$data$values, fit$data$layout)
+  links <- function(fit) gp_theta_of(fit$data)
   se <- sqrt(diag(solve(dense$information)))
   expect_true(all(abs(links(lazy) - links(dense)) < 0.1 * se))
   # at the same parameters

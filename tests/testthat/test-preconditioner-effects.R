@@ -52,8 +52,13 @@ test_that("systems, determinants and their derivatives of K + V V' are those of 
     true <- c(trace(as.matrix(K)), trace(as.matrix(V %*% B %*% Matrix::t(V))), 0.1 * sum(diag(inverse)))
     slopes <- attr(found, "along")
     expect_true(all(abs(slopes$value - true) < 4.5 * apply(slopes$each, 2, stats::sd) / 8 + 1e-8))
+    exact <- logdet(A, 0.1, along = list(K, B, rep(0.1, n)))
+    expect_equal(as.numeric(exact), as.numeric(determinant(dense)$modulus))
+    expect_equal(attr(exact, "along")$value, true)
   }
   expect_equal(solve(A + 0.1 * identity_op(n), b[, 1]), solve(dense, b[, 1]), tolerance = 1e-8)
+  expect_error(logdet(A, 0.1, method = "lanzcos"), class = "kernweave_error_input")
+  expect_error(logdet(A, 0.1, probes = 1), "probes", class = "kernweave_error_input")
   expect_error(gradient(function(r) logdet(A, r, method = "lanczos"))(0.1), class = "kernweave_error_no_gradient")
 })
 
