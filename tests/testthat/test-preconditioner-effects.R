@@ -57,6 +57,8 @@ test_that("systems, determinants and their derivatives of K + V V' are those of 
     expect_equal(attr(exact, "along")$value, true)
   }
   expect_equal(solve(A + 0.1 * identity_op(n), b[, 1]), solve(dense, b[, 1]), tolerance = 1e-8)
+  V[1, 1] <- NaN
+  expect_error(preconditioner(K + tcrossprod(as_op(V)), 0.1), "not finite", class = "kernweave_error_value")
   expect_error(logdet(A, 0.1, method = "lanzcos"), class = "kernweave_error_input")
   expect_error(logdet(A, 0.1, probes = 1), "probes", class = "kernweave_error_input")
   expect_error(gradient(function(r) logdet(A, r, method = "lanczos"))(0.1), class = "kernweave_error_no_gradient")
