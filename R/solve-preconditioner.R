@@ -59,7 +59,9 @@ new_preconditioner <- function(K, ridge, rank = NULL, local = TRUE, neighbours =
   traced <- is_traced_system(K, ridge)
   K <- as_masked(lazy_set(plain_tensor(untruncated(K)), precision = "float64"), "a preconditioner")
   ridge <- check_ridge(plain_value(ridge), n)
-  if (!is.null(effects) && !is.finite(sum(effects))) abort("value", "the sparse matrix `V` has numbers that are not finite")
+  if (!is.null(effects) && !is.finite(sum(effects))) {
+    abort("value", "the sparse matrix `V` has numbers that are not finite")
+  }
   if (!is.null(effects) && is.null(like)) local <- "always"
   if (!any(vapply(list(TRUE, FALSE, "always"), identical, NA, local))) {
     abort("input", "`local` must be TRUE, FALSE or \"always\", not ", format_value(local))
