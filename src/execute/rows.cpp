@@ -37,7 +37,7 @@ void Execution::settle_boxes() {
 // Tells why a call that has rows is not dealt out; empty if it is.
 std::string Execution::why_whole() {
   if (sizes_.runs() == 0) return "there is nothing to compute";
-  if (!after_.empty() && kept_->plan.stages->separable) return "separable: the sums are the same for all rows";
+  if (!after_.empty() && kept_->plan.stages->separable()) return "separable: the sums are the same for all rows";
   const Grain grain = executable_of(first_.get()).grain();
   if (!grain.why.empty()) return grain.why;
   const bool special = pairs_.map || sizes_.folded > 0;

@@ -21,6 +21,15 @@ double share_of(const ExistingPairs& pairs, const Sizes& sizes) {
   return (spans.full_pairs() + spans.partial_pairs()) / sizes.places();
 }
 
+const char* reason_of(SecondStep second) {
+  switch (second) {
+    case SecondStep::separable: return ", separable: each axis by itself";
+    case SecondStep::pairs: return ", shares of a row after the sum of their exponentials";
+    case SecondStep::factors: break;
+  }
+  return ", factors along the kept axis after the sum";
+}
+
 double factor_of(const Finish& finish, const Sizes& sizes) {
   if (!finish.per_i && !finish.per_j) return finish.sign;
   const double along_i = finish.per_i ? static_cast<double>(sizes.i) : 1.0;
@@ -73,7 +82,7 @@ void Execution::set_out(int steps) {
   sums_.resize(sums.size());
   for (std::size_t k = 0; k < sums.size(); ++k) {
     Sizes one = sizes_;
-    (sums[k].keep == Keep::i ? one.j : one.i) = 1;
+    if (stages.second != SecondStep::pairs) (sums[k].keep == Keep::i ? one.j : one.i) = 1;
     after_.push_back(std::make_unique<PlanRun>(stages.after[k], one, operands_, host_));
     put_sum(k, {});
   }
@@ -324,8 +333,7 @@ Schedule Execution::schedule() {
   Schedule chosen = first_->schedule(settings_.device);
   chosen.decision = decision();
   if (!after_.empty())
-    chosen.reason += kept_->plan.stages->separable ? ", separable: each axis by itself"
-                                                       : ", factors along the kept axis after the sum";
+    chosen.reason += reason_of(kept_->plan.stages->second);
   if (partial_ && partial_->decision().loops.boxes != Boxes::none) chosen.reason += ", by boxes of points";
   return chosen;
 }

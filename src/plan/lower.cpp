@@ -227,12 +227,16 @@ Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents
   return plan;
 }
 
+const char* name_of(SecondStep second) {
+  return second == SecondStep::separable ? "separate" : second == SecondStep::pairs ? "soften" : "pull";
+}
+
 // Plans two stages; null: none. Values computed once for each point may be in float64 whatever pairs are in.
 std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted, const Job& job, Trace* trace) {
   Pulled pulled;
-  if (!pull(wanted, &pulled)) return nullptr;
+  if (!in_steps(wanted, &pulled)) return nullptr;
   traced(
-      trace, pulled.separable ? "separate" : "pull",
+      trace, name_of(pulled.second),
       [&] {
         std::vector<Expr> both = formulas_of(pulled.sums);
         for (const OutputFormula& o : pulled.after) both.push_back(o.value);
@@ -241,8 +245,9 @@ std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted
       show_all);
   Job precise = job;
   precise.precision = Precision();
-  Stages stages{pulled.separable, plan_of(pulled.sums, {}, pulled.separable ? precise : job, nullptr), {}};
-  for (const OutputFormula& o : pulled.after) stages.after.push_back(plan_of({o}, {}, precise, nullptr));
+  const bool separable = pulled.second == SecondStep::separable, pairs = pulled.second == SecondStep::pairs;
+  Stages stages{pulled.second, plan_of(pulled.sums, {}, separable ? precise : job, nullptr), {}};
+  for (const OutputFormula& o : pulled.after) stages.after.push_back(plan_of({o}, {}, pairs ? job : precise, nullptr));
   return std::make_shared<const Stages>(std::move(stages));
 }
 

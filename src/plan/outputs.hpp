@@ -62,17 +62,18 @@ double neutral_value(Red red);
 // Returns the outputs with neutral terms where `allowed` is false.
 std::vector<OutputFormula> where_allowed(const std::vector<OutputFormula>& outputs, Expr allowed);
 
-// --- factor out ----------------------------------------------------------------------------------------------------
-// Factors that a sum need not see: what varies along the kept axis alone comes after it.
+// --- two steps -----------------------------------------------------------------------------------------------------
+// Factors that a sum need not see: what varies along the kept axis alone comes after it. Means with softmax shares of
+// many columns: the logarithm of the sum of exponentials, then a sum with shares as values.
 
 // Outputs in two steps. `sums` are what is left to be added up, `after` makes each output of its sum.
 struct Pulled {
-  bool separable;  // is nothing left that varies along both axes? Then the sums are taken once, not for every point
+  SecondStep second;  // separable: nothing is left that varies along both axes, so the sums are taken once
   std::vector<OutputFormula> sums, after;
 };
 
 // False where there is nothing to be gained.
-bool pull(const std::vector<OutputFormula>& outputs, Pulled* pulled);
+bool in_steps(const std::vector<OutputFormula>& outputs, Pulled* pulled);
 
 // --- scale ---------------------------------------------------------------------------------------------------------
 // The scaled form of a plan: what a distance in an exponent is multiplied by goes into the points.

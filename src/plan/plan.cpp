@@ -173,7 +173,7 @@ std::string show(const Plan& plan) {
   show_variables(plan, &out);
   for (const Variant& variant : plan.variants) show_variant(variant, &out);
   if (!plan.stages) return out.str();
-  out << (plan.stages->separable ? "separable" : "sums") << ", in two steps\n" << show(plan.stages->sums);
+  out << (plan.stages->separable() ? "separable" : "sums") << ", in two steps\n" << show(plan.stages->sums);
   for (const Plan& after : plan.stages->after) out << "then\n" << show(after);
   return out.str();
 }

@@ -173,12 +173,18 @@ struct Plan {
   std::shared_ptr<const Plan> partial;
 };
 
-// Sums, then for each output a formula of its sum: a plan that folds an axis of one point. The results are the
-// operands from Variable::kResults on.
+// The second of two steps. factors: the sum of a row times factors of the kept axis. separable: a formula of sums
+// that are the same for all rows. pairs: another sum over all pairs, whose terms read the sum of their row.
+enum class SecondStep { factors, separable, pairs };
+
+// Sums, then for each output a formula of its sum: a plan that folds an axis of one point, or all pairs again. The
+// results of the sums are the operands from Variable::kResults on.
 struct Stages {
-  bool separable;  // the sums are the same for all points of the axis that is kept
+  SecondStep second;
   Plan sums;
   std::vector<Plan> after;
+
+  bool separable() const { return second == SecondStep::separable; }
 };
 
 // Counts the components that a fold runs over: those of its widest argument.

@@ -94,7 +94,7 @@ bool may_be_two_steps(const Plan& plan, const Sizes& sizes) {
 
 bool in_two_steps(const Plan& plan, const Sizes& sizes) {
   if (!may_be_two_steps(plan, sizes)) return false;
-  const bool separable = plan.stages->separable;
+  const bool separable = plan.stages->separable();
   const std::vector<Output>& sums = plan.stages->sums.variants.back().outputs;
   double numbers = 0;
   for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -108,13 +108,13 @@ bool in_two_steps(const Plan& plan, const Sizes& sizes) {
 }
 
 bool in_place(const Plan& plan, std::size_t k) {
-  return !plan.stages->separable &&
+  return plan.stages->second == SecondStep::factors &&
          plan.stages->sums.variants.back().outputs[k].width == plan.variants.back().outputs[k].width;
 }
 
 Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes) {
   Sizes of_sums = sizes;
-  if (stages.separable) (stages.sums.variants.back().outputs[0].keep == Keep::i ? of_sums.i : of_sums.j) = 1;
+  if (stages.separable()) (stages.sums.variants.back().outputs[0].keep == Keep::i ? of_sums.i : of_sums.j) = 1;
   return of_sums;
 }
 

@@ -1,4 +1,4 @@
-# Tests what a sum need not see: factors along the kept axis come after it, separable terms are summed by axis.
+# Tests reductions in two steps: factors along the kept axis after the sum, separable terms, softmax with many columns.
 
 how <- function(R) explain(R)$schedule$why
 as_sum <- function(F, index = "j", ...) reduction(F, "sum", index = index, call = FALSE, ...)
@@ -54,6 +54,46 @@ test_that("two steps keep empty axes, missing values and groups of outputs", {
   both <- vjp(as_sum(exp(-sqdist(X, Y))), list(X, Y), cotangent = matrix(stats::rnorm(200)))
   one <- vjp(as_sum(exp(-sqdist(X, Y))), list(X, Y), cotangent = matrix(stats::rnorm(200)), device = "reference")
   expect_identical(lapply(both, dim), lapply(one, dim))
+})
+
+test_that("a softmax with many columns is a logarithm of a sum and then a sum, at every size, as in one step", {
+  skip_below("quick")
+  set.seed(31)
+  softmax <- function(F, w, index, ...) {
+    reduction(F, "sumsoftmaxweight", weight = if (index == "j") Vj(w) else Vi(w), index = index, call = FALSE, ...)
+  }
+  sizes <- list(c(1, 64), c(70, 1), c(65, 127), c(257, 100))
+  for (size in sizes) for (columns in c(7, 8, 61)) for (index in c("i", "j")) {
+    x <- matrix(stats::rnorm(3 * size[1]), size[1])
+    y <- matrix(stats::rnorm(3 * size[2]), size[2])
+    folded <- size[if (index == "j") 2 else 1]
+    w <- matrix(stats::rnorm(folded * columns), folded)
+    two <- columns >= 8 && folded >= 64
+    for (F in list((Vi(x) | Vj(y)), -sqdist(Vi(x), Vj(y)), 300 + 40 * (Vi(x) | Vj(y)))) {
+      R <- softmax(F, w, index)
+      expect_identical(grepl("after the sum of their exponentials", how(R)), two)
+      exact <- as.matrix(lazy_set(R, device = "reference"))
+      expect_close(as.matrix(R), exact, 1e-12)
+      # An exponent of 300 is known to 1e-5 in float32, and with it a share.
+      expect_close(as.matrix(lazy_set(R, precision = "float32")), exact, 2e-4)
+    }
+  }
+})
+
+test_that("a softmax with many columns passes on what is not finite, row by row", {
+  set.seed(32)
+  x <- matrix(stats::rnorm(100 * 2), 100)
+  w <- matrix(stats::rnorm(100 * 9), 100)
+  of <- function(F) as.matrix(reduction(F, "sumsoftmaxweight", weight = Vj(w), call = FALSE))
+  plain <- of(Vi(x) | Vj(x))
+  shift <- replace(numeric(100), c(3, 7, 11, 13), c(-Inf, Inf, NaN, 1e5))
+  shifted <- of((Vi(x) | Vj(x)) + Vi(shift))
+  expect_true(all(is.nan(shifted[c(3, 7, 11), ])))
+  expect_close(shifted[-c(3, 7, 11), ], plain[-c(3, 7, 11), ], 1e-10)
+  # Terms of -Inf have no share.
+  without <- replace(numeric(100), 1:30, -Inf)
+  expect_close(of((Vi(x) | Vj(x)) + Vj(without)),
+               as.matrix(sumsoftmaxweight(Vi(x) | Vj(x[-(1:30), ]), weight = Vj(w[-(1:30), ]))), 1e-13)
 })
 
 test_that("a separable sum of ten million pairs takes no longer than its points", {

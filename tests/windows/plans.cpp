@@ -152,7 +152,7 @@ Rcpp::DataFrame cuda_scripts(SEXP plan, double points) {
 // over the pairs, whether a loop was compiled for just these pairs.
 Rcpp::DataFrame cpu_loops(SEXP plan, double points) {
   const Plan& all = plan_behind(plan)->plan;
-  const Plan& p = all.stages && !all.stages->separable ? all.stages->sums : all;
+  const Plan& p = all.stages && !all.stages->separable() ? all.stages->sums : all;
   const std::int64_t n = static_cast<std::int64_t>(points);
   const bool narrow = in_float32(p, n);
   const TileKernel& kernel = tile_kernel(narrow);
