@@ -493,3 +493,23 @@ r_join <- function(columns, keep_x, keep_y, missing_match, most_mb, threads) {
     .Call(`_kernweave_r_join`, columns, keep_x, keep_y, missing_match, most_mb, threads)
 }
 
+r_spanning_tree <- function(points, core, metric, threads) {
+    .Call(`_kernweave_r_spanning_tree`, points, core, metric, threads)
+}
+
+r_single_linkage <- function(points, core, metric, threads) {
+    .Call(`_kernweave_r_single_linkage`, points, core, metric, threads)
+}
+
+r_ward <- function(points, sizes, threads) {
+    .Call(`_kernweave_r_ward`, points, sizes, threads)
+}
+
+r_cut <- function(merge, merges) {
+    .Call(`_kernweave_r_cut`, merge, merges)
+}
+
+r_density_clusters <- function(merge, height, least) {
+    .Call(`_kernweave_r_density_clusters`, merge, height, least)
+}
+

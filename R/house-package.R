@@ -83,7 +83,8 @@
 #' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
 #' | a class, or a mean, by the nearest rows | `predict(knn_fit(x, g), y)`; `knn_fit(x, z, k = NULL)` |
 #' | clusters, and how well points lie in them | `kmeans_fit(x, 3)`; `silhouette_widths(x, g)` |
-#' | dense regions of any shape, and noise; outliers | `dbscan_fit(x, eps = 1)`; `lof_scores(x)` |
+#' | dense regions of any shape, and noise; outliers | `hdbscan_fit(x)`; `dbscan_fit(x, eps = 1)`; `lof_scores(x)` |
+#' | a tree of clusters of many points | `cut_tree(hclust_fit(x, "ward.D2"), k = 3)` |
 #' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
 #' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
 #' | the optimal transport from one sample to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
@@ -120,7 +121,8 @@
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
 #' Systems: [solve()][solve.lazy_tensor], [logdet()], [preconditioner()].
 #' Models and tests: [kernel_spec()], [energy_test()], [dcor_test()], [ksd_test()], [permanova()], [pairwise_test()],
-#' [knn()], [knn_fit()], [kmeans_fit()], [dbscan_fit()], [lof_scores()], [silhouette_widths()], [kpca_fit()],
+#' [knn()], [knn_fit()], [kmeans_fit()], [dbscan_fit()], [hdbscan_fit()], [hclust_fit()], [spanning_tree()],
+#' [lof_scores()], [silhouette_widths()], [kpca_fit()],
 #' [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()],
 #' [anova()][anova.gp_fit], [elpd()], [cross_validate()], [predictive_scores()], [sinkhorn()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],

@@ -67,6 +67,7 @@ geoms <- list(
 #' @rawNamespace S3method(ggplot2::autoplot, marginal_effects, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, kmeans_fit, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, dbscan_fit, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, hdbscan_fit, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, silhouette_widths, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, permanova, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, sinkhorn, autoplot.kernweave_fit)

@@ -291,6 +291,7 @@ summary.kernweave_fit <- function(object, ...) object
 # Registers the method for others whose summary is what they are.
 #' @rawNamespace
 #' S3method(summary, dbscan_fit, summary.kernweave_fit)
+#' S3method(summary, hdbscan_fit, summary.kernweave_fit)
 #' S3method(summary, elpd, summary.kernweave_fit)
 #' S3method(summary, kernel_spec, summary.kernweave_fit)
 #' S3method(summary, pairwise_test, summary.kernweave_fit)

@@ -1477,6 +1477,67 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_spanning_tree
+List r_spanning_tree(NumericMatrix points, NumericVector core, int metric, int threads);
+RcppExport SEXP _kernweave_r_spanning_tree(SEXP pointsSEXP, SEXP coreSEXP, SEXP metricSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type metric(metricSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_spanning_tree(points, core, metric, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_single_linkage
+List r_single_linkage(NumericMatrix points, NumericVector core, int metric, int threads);
+RcppExport SEXP _kernweave_r_single_linkage(SEXP pointsSEXP, SEXP coreSEXP, SEXP metricSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type metric(metricSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_single_linkage(points, core, metric, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_ward
+List r_ward(NumericMatrix points, NumericVector sizes, int threads);
+RcppExport SEXP _kernweave_r_ward(SEXP pointsSEXP, SEXP sizesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type sizes(sizesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_ward(points, sizes, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_cut
+IntegerVector r_cut(IntegerMatrix merge, int merges);
+RcppExport SEXP _kernweave_r_cut(SEXP mergeSEXP, SEXP mergesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< IntegerMatrix >::type merge(mergeSEXP);
+    Rcpp::traits::input_parameter< int >::type merges(mergesSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_cut(merge, merges));
+    return rcpp_result_gen;
+END_RCPP
+}
+// r_density_clusters
+List r_density_clusters(IntegerMatrix merge, NumericVector height, int least);
+RcppExport SEXP _kernweave_r_density_clusters(SEXP mergeSEXP, SEXP heightSEXP, SEXP leastSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< IntegerMatrix >::type merge(mergeSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type height(heightSEXP);
+    Rcpp::traits::input_parameter< int >::type least(leastSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_density_clusters(merge, height, least));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
@@ -1602,6 +1663,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_search_both", (DL_FUNC) &_kernweave_r_search_both, 4},
     {"_kernweave_r_set", (DL_FUNC) &_kernweave_r_set, 5},
     {"_kernweave_r_join", (DL_FUNC) &_kernweave_r_join, 6},
+    {"_kernweave_r_spanning_tree", (DL_FUNC) &_kernweave_r_spanning_tree, 4},
+    {"_kernweave_r_single_linkage", (DL_FUNC) &_kernweave_r_single_linkage, 4},
+    {"_kernweave_r_ward", (DL_FUNC) &_kernweave_r_ward, 3},
+    {"_kernweave_r_cut", (DL_FUNC) &_kernweave_r_cut, 2},
+    {"_kernweave_r_density_clusters", (DL_FUNC) &_kernweave_r_density_clusters, 3},
     {NULL, NULL, 0}
 };
 

@@ -6,6 +6,7 @@
 #include "execute/run.hpp"
 #include "expr/node.hpp"
 #include "far/approximation.hpp"
+#include "pairs/box_tree.hpp"
 #include "pairs/pair_map.hpp"
 #include "plan/plan.hpp"
 
@@ -113,5 +114,8 @@ class RHost : public Host {
 
 // Hears the interrupt, and has R show the progress of its own calls: for work that does not know its share.
 void poll_r(double);
+
+// The columns of a matrix as coordinates.
+Coordinates<double> axes_of(const NumericMatrix& points);
 
 }  // namespace kernweave

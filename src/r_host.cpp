@@ -130,6 +130,13 @@ void RHost::poll(double share) {
 
 void RHost::collect() { Function("gc")(); }
 
+Coordinates<double> axes_of(const NumericMatrix& points) {
+  Coordinates<double> axes;
+  for (int axis = 0; axis < points.ncol(); ++axis)
+    axes.emplace_back(points.column(axis).begin(), points.column(axis).end());
+  return axes;
+}
+
 void poll_r(double) {
   using Clock = std::chrono::steady_clock;
   static Clock::time_point next;

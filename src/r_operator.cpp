@@ -7,14 +7,14 @@
 
 #include "base/threads.hpp"
 #include "device/copy.hpp"
-#include "pairs/box_tree.hpp"
+#include "pairs/point_tree.hpp"
 #include "solve/columns.hpp"
 #include "solve/vecchia.hpp"
 
 namespace kernweave {
 namespace {
 
-using solve::OperatorPointer, solve::Parts, solve::Poll;
+using solve::OperatorPointer, solve::Parts;
 
 // Reads a description, and notes the most threads of its lazy tensors.
 struct OperatorReader {
@@ -271,11 +271,8 @@ IntegerMatrix r_first_neighbours(IntegerMatrix at, Rcpp::Nullable<IntegerVector>
 // attribute `along` has the rows as they lie in boxes.
 // [[Rcpp::export(rng = false)]]
 IntegerMatrix r_nearest_before(NumericMatrix points, int m, int threads) {
-  Coordinates<double> axes;
-  for (int axis = 0; axis < points.ncol(); ++axis)
-    axes.emplace_back(points.column(axis).begin(), points.column(axis).end());
   IntegerVector along(points.nrow());
-  const std::vector<int> found = nearest_before(axes, m, allowed_threads(threads), poll_r, along.begin());
+  const std::vector<int> found = nearest_before(axes_of(points), m, allowed_threads(threads), poll_r, along.begin());
   IntegerMatrix numbers(m, points.nrow());
   std::transform(found.begin(), found.end(), numbers.begin(), [](int at) { return at < 0 ? NA_INTEGER : at + 1; });
   for (int& at : along) ++at;

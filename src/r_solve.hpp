@@ -20,7 +20,7 @@ struct ROperator {
 
 // Makes the operator of a description: nested lists of (kind, ...), plain data but for the plans of lazy tensors. The
 // data of the description must outlive the operator.
-ROperator operator_from_r(const List& description, const solve::Poll& poll);
+ROperator operator_from_r(const List& description, const Poll& poll);
 
 // A matrix whose numbers stay where they are, be it on a device.
 RObject columns_to_r(Columns columns);

@@ -24,10 +24,11 @@ void note_process(const std::string& worker);
 // The function that a worker calls now and then, some milliseconds apart: on the calling thread it looks for the user's
 // interrupt, on other threads for the end that was decided there. It leaves by an exception.
 using Heartbeat = std::function<void()>;
+using Poll = std::function<void(double)>;  // called with the share of the work that is done
 
 // Runs work(worker, task, beat) for tasks 0 .. tasks - 1, in any order, each once, on `threads` threads, the
 // calling one among them. `poll` is called on that thread only, with the share of tasks that are done.
-void share_out(int threads, std::int64_t tasks, const std::function<void(double)>& poll,
+void share_out(int threads, std::int64_t tasks, const Poll& poll,
                const std::function<void(int, std::int64_t, const Heartbeat&)>& work);
 
 // --- crew ----------------------------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <type_traits>
 #include <vector>
+#include "base/threads.hpp"
 #include "pairs/pair_map.hpp"
 
 namespace kernweave {
@@ -22,26 +22,39 @@ bool fits_in_box(T x) {
   return std::fabs(static_cast<double>(x)) <= kMost;
 }
 
+// The boxes of a tree as ranges of points in order. Level 0 is the root. Boxes of level l have the numbers 2^l ..
+// 2^(l+1) - 1; those in box b, 2 b and 2 b + 1.
+struct BoxShape {
+  std::int64_t grain, grains = 0, boxed = 0;
+  int levels = 0;
+
+  Range points_of(int level, std::int64_t box) const {
+    const std::int64_t first = (box - (std::int64_t{1} << level)) << (levels - level);
+    return {start(first), start(first + (std::int64_t{1} << (levels - level)))};
+  }
+  std::int64_t boxes() const { return std::int64_t{2} << levels; }  // one more than the last number
+
+ private:
+  std::int64_t start(std::int64_t leaf) const { return std::min(boxed, grain * ((grains * leaf) >> levels)); }
+};
+
 template <class T>
 class BoxTree {
  public:
   // Builds the tree of all points that can be in a box. Every box but the last of its level has a multiple of `grain`
   // points. A leaf has `grain` points, or nearly twice as many. `poll`: see share_out().
-  BoxTree(const Coordinates<T>& points, std::int64_t grain, int threads, const std::function<void(double)>& poll);
+  BoxTree(const Coordinates<T>& points, std::int64_t grain, int threads, const Poll& poll);
 
-  // Level 0 is the root. Boxes of level l are number 2^l .. 2^(l+1) - 1; those in box b, 2 b and 2 b + 1.
-  int levels() const { return levels_; }
-  Range points_of(int level, std::int64_t box) const {
-    const std::int64_t first = (box - (std::int64_t{1} << level)) << (levels_ - level);
-    return {start(first), start(first + (std::int64_t{1} << (levels_ - level)))};
-  }
+  const BoxShape& shape() const { return shape_; }
+  int levels() const { return shape_.levels; }
+  Range points_of(int level, std::int64_t box) const { return shape_.points_of(level, box); }
   // Corners along an axis, by box.
   const T* least(std::size_t axis) const { return least_[axis].data(); }
   const T* most(std::size_t axis) const { return most_[axis].data(); }
 
   // The points in order: first those in boxes, then those that can be in none, not finite or nearly not.
   const std::vector<std::int64_t>& order() const { return order_; }
-  std::int64_t boxed() const { return boxed_; }
+  std::int64_t boxed() const { return shape_.boxed; }
 
  private:
   // An item without padding, so that items are moved as they lie.
@@ -54,25 +67,15 @@ class BoxTree {
     std::vector<T> numbers;
     std::vector<std::int64_t> order;
   };
-  std::int64_t start(std::int64_t leaf) const { return std::min(boxed_, grain_ * ((grains_ * leaf) >> levels_)); }
   void set_out(const Coordinates<T>& points);
   void bound(std::int64_t box, const Range& range);
   void split(int level, std::int64_t box, SplitBuffers* room);
   void split_all(int level, std::int64_t box, SplitBuffers* room);
 
-  std::int64_t grain_, grains_ = 0, boxed_ = 0;
-  int levels_ = 0;
+  BoxShape shape_;
   Coordinates<T> sorted_;  // those of points in boxes, in order, while the tree is made
   Coordinates<T> least_, most_;
   std::vector<std::int64_t> order_;
 };
-
-// --- nearest before ------------------------------------------------------------------------------------------------
-// Pairs of each point and the nearest of those before it.
-
-// For each point `m` places: the numbers of the nearest before it, in order of their distance, and where that is the
-// same in order; -1 where there are fewer. `along` gets the points as they lie in boxes.
-std::vector<int> nearest_before(const Coordinates<double>& points, int m, int threads,
-                                const std::function<void(double)>& poll, int* along);
 
 }  // namespace kernweave

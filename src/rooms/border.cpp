@@ -15,6 +15,7 @@
 #include "r_resident.cpp"
 #include "r_solve.cpp"
 #include "r_sorted.cpp"
+#include "r_trees.cpp"
 
 // Rcpp's wrappers are compiled in the doors' own namespace, and hand the failures of a door to R. RcppEigen's header
 // counts as read: it takes the compiler long, and no wrapper asks for it.

@@ -2,4 +2,5 @@
 #include "pairs/box_tree.cpp"
 #include "pairs/pair_bounds.cpp"
 #include "pairs/pair_map.cpp"
+#include "pairs/point_tree.cpp"
 #include "pairs/units.cpp"

@@ -69,7 +69,6 @@ struct ProductPlan {
 
 // The callback of a solver to its caller, between products, and within products with the share that is done. Throws
 // Interrupted to stop.
-using Poll = std::function<void(double)>;
 
 // Makes an operator of `plans`, by growing width. The narrowest plan with room for the columns runs. Columns beyond the
 // widest plan wait for the next run.

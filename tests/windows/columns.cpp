@@ -65,7 +65,7 @@ Rcpp::List weighed(solve::Preconditioner* p, solve::Index landmarks, device::Dev
 Rcpp::List columns(Rcpp::List matrix, SEXP preconditioner, Rcpp::List thin, Rcpp::NumericMatrix b,
                    Rcpp::NumericMatrix start, bool local, int number) {
   namespace solve = solve;
-  const solve::Poll poll = [](double) {};
+  const Poll poll = [](double) {};
   device::Device* const home = device_of(number);
   Lodger op(operator_from_r(matrix, poll).op, home);
   auto* const p = static_cast<solve::Preconditioner*>(R_ExternalPtrAddr(preconditioner));

@@ -1,0 +1,122 @@
+# HDBSCAN: the clusters of a density that last longest over all radii.
+
+#' Hierarchical density-based clustering (HDBSCAN)
+#'
+#' Finds clusters of different densities, and noise, without a radius. `minPts` is the least size of a cluster, and the
+#' number of points by which densities are smoothed. Use it for clusters of any shape and unknown number, where
+#' [dbscan_fit()] would need more than one `eps`.
+#'
+#' The core distance of a point is the distance to its `minPts`-th nearest point, itself among them; the mutual
+#' reachability distance of two points is the largest of their distance and their core distances. Single linkage of
+#' these distances has the clusters of `dbscan_fit()` for all `eps` at once. As `eps` falls, a cluster loses points, or
+#' splits into clusters of `minPts` points or more. The stability of a cluster is the sum over its points of
+#' `1 / eps` where the point leaves the cluster, less `1 / eps` where the cluster begins. The clusters chosen are those
+#' of the largest total stability without overlap (Campello, Moulavi and Sander, 2013). Other points are noise.
+#'
+#' Partition, stabilities and outlier scores are those of `dbscan::hdbscan()`, which stores all distances. The numbers
+#' of clusters follow their first points. Mutual reachability distances are often equal: of these, nearer points come
+#' first here, so that the order of the rows does not matter, and the few points that join a cluster at the height where
+#' it begins may differ. Copies of a point count as half as far apart as the nearest points that differ.
+#'
+#' @inheritParams hclust_fit
+#' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `hdbscan_fit()`
+#' @param minPts least number of points of a cluster, at least 2
+#' @param object,newdata for `predict()`: an object returned by `hdbscan_fit()`, and points to assign to the cluster of
+#'   their nearest point in a cluster, if that is within its core distance, or to noise
+#' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
+#' @return An object of classes `hdbscan_fit` and `hdbscan`: `cluster`, with 0 for noise; `minPts`; `coredist`, the core
+#'   distances; `cluster_scores`, the stabilities; `membership_prob`, 0 for noise; `outlier_scores`, the GLOSH scores
+#'   from 0 to 1; and `hc`, the tree, as [hclust_fit()] returns it. `predict()`: a cluster for each row, 0 for noise,
+#'   `NA` where values are missing.
+#' @references Campello, R. J. G. B., Moulavi, D. and Sander, J. (2013). Density-based clustering based on hierarchical
+#'   density estimates. *Advances in Knowledge Discovery and Data Mining*, 160--172.
+#' @seealso [dbscan_fit()] for one radius, [hclust_fit()], [lof_scores()]
+#' @concept density-based clustering
+#' @concept HDBSCAN
+#' @concept outlier detection
+#' @concept noise points
+#' @export
+#' @examples
+#' found <- hdbscan_fit(quakes[, c("long", "lat")], minPts = 20)
+#' found
+#' plot(found, quakes[, c("long", "lat")])
+#' head(order(found$outlier_scores, decreasing = TRUE))  # the farthest out
+#' max(cut_tree(found$hc, h = 0.5))  # clusters and single points at this radius
+hdbscan_fit <- function(x, minPts = 5, metric = "euclidean") {
+  given <- sf_neighbours(x, NULL, metric, !missing(metric))
+  points <- tree_points(given$x, given$metric, 2)
+  n <- nrow(points$at)
+  minPts <- check_count(minPts, "minPts")
+  if (minPts < 2 || minPts > n) {
+    abort("value", "`minPts` must be from 2 to ", n, ", the number of points, not ", minPts)
+  }
+  core <- knn(points$at, k = minPts - 1, metric = c("euclidean", "manhattan", "chebyshev")[points$code + 1L])
+  core <- core$nn.dist[, minPts - 1]
+  parts <- r_single_linkage(points$at, core, points$code, array_threads())
+  hc <- new_hclust(parts, points, "robust single", match.call())
+  hc$dist.method <- "mutual reachability"
+  core <- points$back(core)
+  found <- r_density_clusters(hc$merge, hc$height, minPts)
+  named <- function(v) stats::setNames(v, points$labels)
+  scores <- stats::setNames(found$stability, as.character(seq_along(found$stability)))
+  structure(list(cluster = named(found$cluster), minPts = minPts, coredist = named(core), cluster_scores = scores,
+                 membership_prob = named(memberships(found$cluster, core)), outlier_scores = named(found$outlier),
+                 hc = hc, dist = points$name),
+            points = list(x = points$x, like = points$like, metric = given$metric, places = given$places),
+            class = c("hdbscan_fit", "hdbscan"))
+}
+
+# 1 in the middle of a cluster, 0 at its largest core distance.
+memberships <- function(cluster, core) {
+  if (!any(cluster > 0)) return(numeric(length(cluster)))
+  most <- c(0, tapply(core[cluster > 0], cluster[cluster > 0], max))[cluster + 1]
+  ifelse(cluster == 0, 0, ifelse(most == 0, 1, (most - core) / most))
+}
+
+#' @rdname hdbscan_fit
+#' @export
+predict.hdbscan_fit <- function(object, newdata = NULL, ...) {
+  refuse_more(...)
+  if (is.null(newdata)) return(object$cluster)
+  kept <- attr(object, "points")
+  at <- points_like(place_numbers(newdata, kept$places, "newdata"), kept$like, "newdata")
+  match_width(at, ncol(kept$x), "the points", newdata)
+  inside <- unname(object$cluster) > 0
+  known <- rowSums(is.na(at)) == 0
+  out <- rep(NA_integer_, nrow(at))
+  out[known] <- 0L
+  if (any(inside) && any(known)) {
+    near <- knn(unname(kept$x[inside, , drop = FALSE]), unname(at[known, , drop = FALSE]), k = 1, metric = kept$metric)
+    index <- which(inside)[near$nn.index[, 1]]
+    out[known] <- ifelse(near$nn.dist[, 1] <= object$coredist[index], unname(object$cluster)[index], 0L)
+  }
+  stats::setNames(out, rownames(at))
+}
+
+#' @rdname hdbscan_fit
+#' @export
+print.hdbscan_fit <- function(x, ...) {
+  size <- table(x$cluster[x$cluster > 0])
+  cat("Density clusters at all radii of ", count_text(length(x$cluster), "point"), " (", x$dist, ", minPts = ",
+      x$minPts, ")\n  ", counted(length(size), "cluster"), ", ", format(sum(x$cluster == 0), big.mark = ","),
+      " noise\n", sep = "")
+  if (length(size)) {
+    shown <- utils::head(data.frame(size = as.vector(size), stability = x$cluster_scores,
+                                    row.names = names(size)), 10)
+    print(shown, digits = 4)
+    if (length(size) > 10) cat("  ...\n")
+  }
+  invisible(x)
+}
+
+#' @rdname hdbscan_fit
+#' @param y for `plot()`: the points; without `y` those of the fit are drawn
+#' @export
+plot.hdbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
+
+#' @export
+plot_data.hdbscan_fit <- function(object, points = NULL, ...) {
+  kept <- attr(object, "points")
+  at <- if (is.null(points)) kept$x else check_complete(points_like(points, kept$like, "y"), "y")
+  clusters_picture(at, unname(object$cluster), kept$x)
+}

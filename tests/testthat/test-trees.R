@@ -1,0 +1,207 @@
+# Tests trees of points against hclust(), dbscan and igraph: heights, merges, cuts, clusters, any order of rows.
+
+cloud <- function(n, D, seed = 1) {
+  set.seed(seed)
+  matrix(stats::rnorm(n * D), n)
+}
+grid <- function(n) as.matrix(expand.grid(seq_len(n), seq_len(n)))
+# Two partitions are the same if each cluster of one is a cluster of the other.
+same_partition <- function(a, b) {
+  met <- table(a, b) > 0
+  all(rowSums(met) == 1) && all(colSums(met) == 1)
+}
+
+test_that("heights and merges are those of hclust(), in every dimension and metric", {
+  for (D in c(1, 2, 3, 7)) for (n in c(2, 3, 17, 400)) {
+    x <- cloud(n, D)
+    for (metric in c("euclidean", "manhattan", "chebyshev")) {
+      tree <- stats::hclust(stats::dist(x, sub("chebyshev", "maximum", metric)), "single")
+      found <- hclust_fit(x, metric = metric)
+      expect_close(found$height, tree$height, 1e-15)
+      expect_identical(found$merge, tree$merge)
+    }
+    tree <- stats::hclust(stats::dist(x), "ward.D2")
+    found <- hclust_fit(x, "ward.D2")
+    expect_close(found$height, tree$height, 1e-12)
+    expect_identical(found$merge, tree$merge)
+  }
+})
+
+test_that("equal distances and equal rows leave the heights of hclust() as they are", {
+  places <- list(as.matrix(iris[, 1:4]), grid(12), cloud(40, 2)[rep(1:40, 5), ], matrix(3, 30, 2),
+                 cbind(c(0, -0, 0, 1, 1)), cbind(1.3^(1:300)), round(cloud(300, 3)))
+  for (x in places) {
+    found <- hclust_fit(x)
+    tree <- stats::hclust(stats::dist(x), "single")
+    expect_identical(found$height, tree$height)
+    expect_identical(sort(found$order), seq_len(nrow(x)))
+    between <- which(diff(found$height) > 1e-9)
+    for (h in found$height[between] + diff(found$height)[between] / 2) {
+      expect_true(same_partition(cut_tree(found, h = h), stats::cutree(tree, h = h)))
+    }
+    # Ward's method chooses among equal unions, and heights depend on the choice. Half their squares add up to the sum
+    # of squares of all points.
+    ward <- hclust_fit(x, "ward.D2")
+    expect_false(is.unsorted(ward$height))
+    expect_close(sum(ward$height^2) / 2, sum(scale(x, scale = FALSE)^2), 1e-12)
+  }
+})
+
+test_that("a tree is the same for any order of rows and any number of threads", {
+  x <- cloud(1500, 2)
+  shuffled <- sample(1500)
+  for (method in c("single", "ward.D2")) {
+    found <- hclust_fit(x, method)
+    expect_close(hclust_fit(x[shuffled, ], method)$height, found$height, if (method == "single") 0 else 1e-13)
+    few <- with_kernweave(hclust_fit(x, method), threads = 1)
+    many <- with_kernweave(hclust_fit(x, method), threads = 5)
+    parts <- c("merge", "height", "order")
+    expect_identical(few[parts], many[parts])
+    # Equal rows add merges of height 0, and nothing else.
+    twins <- hclust_fit(rbind(x, x[1:70, ]), "single")
+    expect_identical(twins$height, c(numeric(70), hclust_fit(x)$height))
+  }
+  clusters <- hdbscan_fit(x, 10)
+  again <- hdbscan_fit(x[shuffled, ], 10)
+  expect_identical(again$cluster == 0, clusters$cluster[shuffled] == 0)
+  expect_true(same_partition(again$cluster, clusters$cluster[shuffled]))
+  expect_close(again$outlier_scores, clusters$outlier_scores[shuffled], 1e-14)
+})
+
+test_that("members are rows that stand for as many in one place", {
+  x <- cloud(50, 3)
+  members <- rep(1:5, 10)
+  d <- stats::dist(x)
+  pairs <- outer(members, members, function(a, b) sqrt(2 * a * b / (a + b)))
+  tree <- stats::hclust(d * stats::as.dist(pairs), "ward.D2", members = members)
+  expect_close(hclust_fit(x, "ward.D2", members = members)$height, tree$height, 1e-12)
+  copies <- hclust_fit(x[rep(1:50, members), ], "ward.D2")
+  expect_close(utils::tail(copies$height, 49), tree$height, 1e-12)
+})
+
+test_that("cut_tree() is cutree(), of all trees", {
+  x <- cloud(300, 2)
+  rownames(x) <- paste0("p", 1:300)
+  for (tree in list(hclust_fit(x), stats::hclust(stats::dist(x), "average"), hclust_fit(x, "ward.D2"))) {
+    for (k in c(1:20, 299, 300)) expect_identical(cut_tree(tree, k), stats::cutree(tree, k))
+    expect_identical(cut_tree(tree, 2:4), stats::cutree(tree, 2:4))
+    h <- c(0, stats::quantile(tree$height, c(0.2, 0.9), names = FALSE), tree$height[7], 99)
+    expect_identical(cut_tree(tree, h = h), stats::cutree(tree, h = h))
+  }
+  expect_identical(unname(cut_tree(cluster::agnes(x), 5)), stats::cutree(stats::as.hclust(cluster::agnes(x)), 5),
+                   ignore_attr = TRUE)
+  expect_error(cut_tree(stats::hclust(stats::dist(x), "centroid"), h = 1), "give `k`", class = "kernweave_error_data")
+  expect_error(cut_tree(hclust_fit(x), 301), "from 1 to 300", class = "kernweave_error_value")
+  expect_error(cut_tree(hclust_fit(x)), "`k` or `h`", class = "kernweave_error_input")
+  expect_error(cut_tree(list(1)), "must be a tree", class = "kernweave_error_input")
+  broken <- hclust_fit(x)
+  broken$merge[1, 1] <- 400L
+  expect_error(cut_tree(broken, 3), "no matrix of merges", class = "kernweave_error_data")
+})
+
+test_that("the spanning tree has the least length, and its edges make single linkage", {
+  x <- cloud(200, 3)
+  tree <- spanning_tree(x)
+  expect_identical(tree$distance, hclust_fit(x)$height)
+  expect_true(all(tree$from < tree$to) && !is.unsorted(tree$distance))
+  expect_close(tree$distance, sqrt(rowSums((x[tree$from, ] - x[tree$to, ])^2)), 1e-15)
+  if (requireNamespace("igraph", quietly = TRUE)) {
+    whole <- igraph::graph_from_adjacency_matrix(as.matrix(stats::dist(x)), "undirected", weighted = TRUE)
+    expect_close(sum(tree$distance), sum(igraph::E(igraph::mst(whole))$weight), 1e-13)
+  }
+  core <- stats::runif(200)
+  reach <- pmax(as.matrix(stats::dist(x)), outer(core, core, pmax))
+  expect_close(spanning_tree(x, core)$distance, stats::hclust(stats::as.dist(reach), "single")$height, 1e-15)
+  expect_identical(nrow(spanning_tree(x[1, , drop = FALSE])), 0L)
+  # Distances of other names have the order of Euclidean distances in other places.
+  lonlat <- cbind(stats::runif(80, -180, 180), stats::runif(80, -90, 90))
+  for (metric in c("haversine", "chordal", "cosine", "sqeuclidean")) {
+    D <- as.matrix(kernweave:::metric_pairs(kernweave:::as_metric(metric), lonlat))
+    expect_close(spanning_tree(lonlat, metric = metric)$distance,
+                 stats::hclust(stats::as.dist(D), "single")$height, if (metric == "cosine") 1e-12 else 1e-10,
+                 label = metric)
+  }
+})
+
+test_that("clusters of all radii are those of dbscan::hdbscan(), by its tree and by its heights", {
+  skip_if_not_installed("dbscan")
+  set.seed(4)
+  y <- rbind(matrix(stats::rnorm(1000, 0, 0.3), 500), matrix(stats::rnorm(1000, 3, 0.5), 500),
+             matrix(stats::runif(600, -2, 5), 300))
+  for (x in list(y, as.matrix(unique(iris[, 1:4])))) for (least in c(5, 15)) {
+    theirs <- dbscan::hdbscan(x, least)
+    mine <- hdbscan_fit(x, least)
+    expect_close(mine$hc$height, theirs$hc$height, 1e-15)
+    expect_close(unname(mine$coredist), theirs$coredist, 1e-15)
+    of_tree <- kernweave:::r_density_clusters(theirs$hc$merge, theirs$hc$height, least)
+    expect_identical(of_tree$cluster == 0, theirs$cluster == 0)
+    expect_true(same_partition(of_tree$cluster, theirs$cluster))
+    expect_close(of_tree$outlier, theirs$outlier_scores, 1e-14)
+    expect_close(sort(of_tree$stability), sort(unname(theirs$cluster_scores)), 1e-10)
+    # Equal heights are ordered otherwise: some points join a cluster at the height where it begins.
+    met <- table(mine$cluster, theirs$cluster)
+    expect_identical(dim(met), rep(length(theirs$cluster_scores) + any(theirs$cluster == 0), 2))
+    expect_gt(sum(apply(met, 1, max)), 0.995 * nrow(x))
+    expect_close(sort(unname(mine$cluster_scores)), sort(unname(theirs$cluster_scores)), 1e-10)
+  }
+})
+
+test_that("clusters of copies, of all points alike and of few points are told apart from noise", {
+  copies <- matrix(rep(c(0, 5, 9), each = 20), ncol = 1)
+  expect_identical(hdbscan_fit(copies, 5)$cluster, rep(1:3, each = 20))
+  expect_true(all(is.finite(hdbscan_fit(copies, 5)$cluster_scores)))
+  alike <- hdbscan_fit(matrix(1, 30, 2), 5)
+  expect_identical(alike$cluster, integer(30))
+  expect_identical(alike$outlier_scores, numeric(30))
+  expect_identical(hdbscan_fit(cloud(3, 2), 3)$cluster, integer(3))
+  x <- rbind(cloud(60, 2), cloud(60, 2) + 9)
+  rownames(x) <- seq_len(120) * 10
+  fit <- hdbscan_fit(x, 10)
+  expect_identical(predict(fit), fit$cluster)
+  inside <- fit$cluster > 0
+  expect_identical(predict(fit, x[inside, ]), fit$cluster[inside])
+  expect_identical(unname(predict(fit, rbind(c(50, 50), NA, x[which(inside)[1], ]))),
+                   c(0L, NA, unname(fit$cluster[inside][1])))
+  expect_output(print(fit), "2 clusters")
+  expect_named(plot_data(fit), names(plot_data(kmeans_fit(x, 2), x)))
+})
+
+test_that("a large tree is drawn by its top branches, and becomes a dendrogram of as many", {
+  x <- cloud(3000, 2)
+  for (method in c("single", "ward.D2")) {
+    tree <- hclust_fit(x, method)
+    few <- stats::as.dendrogram(tree, k = 12)
+    expect_identical(attr(few, "members"), 12L)
+    sizes <- table(cut_tree(tree, 12))
+    labels <- labels(few)
+    expect_identical(sum(grepl("^[(]", labels)), sum(sizes > 1))
+    shown <- as.integer(gsub("[()]", "", labels[grepl("^[(]", labels)]))
+    expect_identical(sort(shown), sort(as.integer(sizes[sizes > 1])))
+    expect_close(attr(few, "height"), max(tree$height), 0)
+    grDevices::pdf(NULL)
+    expect_message(plot(tree), "top 100 branches")
+    grDevices::dev.off()
+  }
+  small <- hclust_fit(iris[1:30, 1:4])
+  expect_identical(attr(stats::as.dendrogram(small), "members"), 30L)
+  expect_identical(class(stats::cophenetic(small)), "dist")
+})
+
+test_that("mistakes with trees are told with their remedies", {
+  x <- cloud(9, 2)
+  expect_error(hclust_fit(stats::dist(x)), "points themselves", class = "kernweave_error_input")
+  expect_error(hclust_fit(x, "average"), "kmeans_fit", class = "kernweave_error_unsupported")
+  expect_error(hclust_fit(x, "ward.D"), "ward.D2", class = "kernweave_error_unsupported")
+  expect_error(hclust_fit(x, "sinlge"), "single", class = "kernweave_error")
+  expect_error(hclust_fit(x, "ward.D2", metric = "manhattan"), "Euclidean", class = "kernweave_error_unsupported")
+  expect_error(hclust_fit(x, metric = function(x, y) sqdist(x, y)), "function", class = "kernweave_error_unsupported")
+  expect_error(hclust_fit(x[1, , drop = FALSE]), "two|2", class = "kernweave_error_data")
+  expect_error(hclust_fit(replace(x, 3, NA)), "missing values", class = "kernweave_error_data")
+  expect_error(hclust_fit(replace(x, 3, Inf)), "infinite", class = "kernweave_error_data")
+  expect_error(hclust_fit(replace(x, 3, 1e200)), "1e150", class = "kernweave_error_value")
+  expect_error(hclust_fit(x, "ward.D2", members = 1:3), "9 rows", class = "kernweave_error_shape")
+  expect_error(hclust_fit(x, "ward.D2", members = 0:8), "positive", class = "kernweave_error_value")
+  expect_error(spanning_tree(x, core = 1:3), "9 rows", class = "kernweave_error_shape")
+  expect_error(hdbscan_fit(x, 10), "from 2 to 9", class = "kernweave_error_value")
+  expect_error(hdbscan_fit(x, 1), "from 2 to 9", class = "kernweave_error_value")
+})
