@@ -177,10 +177,13 @@ plan_pairs <- function(x, y, potentials, how) {
 #' round(as.matrix(plan), 3)
 #' sum(plan, index = "i")
 transport_plan <- function(object) {
-  if (!inherits(object, "sinkhorn")) {
-    abort("input", "`object` must be what sinkhorn() returned, not ", describe(object))
-  }
+  check_sinkhorn(object)
   plan_pairs(object$kept, object$target, object, object)
+}
+
+check_sinkhorn <- function(object) {
+  if (inherits(object, "sinkhorn")) return(invisible())
+  abort("input", "`object` must be what sinkhorn() returned, not ", describe(object))
 }
 
 #' @rdname sinkhorn
