@@ -23,10 +23,10 @@ transport_gradient <- function(object) {
 #' Sinkhorn divergence with respect to the points of `x`. Use it for Newton steps on the points of a cloud, or for the
 #' curvature along a direction, `sum(V * hessian_product(object, V))`.
 #'
-#' With `debias = FALSE` it is the Hessian of the value instead. The derivatives of the potentials solve a linear system,
-#' the Schur complement of the Jacobian of the marginals, by conjugate gradients. Each iteration takes two products with
-#' the plan, which is never formed. The smaller `epsilon`, the more iterations are needed. The result is as accurate as
-#' the potentials: choose a small `tol` in [sinkhorn()].
+#' With `debias = FALSE` it is the Hessian of the value instead. The derivatives of the potentials are solutions of a
+#' linear system, the Schur complement of the Jacobian of the marginals, and are computed by conjugate gradients. Each
+#' iteration takes two products with the plan, which is never formed. The smaller `epsilon`, the more iterations are
+#' needed. The result is as accurate as the potentials: choose a small `tol` in [sinkhorn()].
 #'
 #' Cost, masses and `rho` are those of the fit; `p` must be 2.
 #'
@@ -71,8 +71,8 @@ change_across <- function(object, v, how) {
   plan <- transport_plan(object)
   of_cost <- 2 * ((Vi(x$at) - Vj(y$at)) | Vi(v))
   rows <- as.vector(sum(plan, index = "j"))
-  weigh_x <- inverse_root(rows, object, "x")
-  weigh_y <- inverse_root(as.vector(sum(plan, index = "i")), object, "y")^2
+  weigh_x <- root_weights(rows, object, "x")
+  weigh_y <- root_weights(as.vector(sum(plan, index = "i")), object, "y")^2
   onto_x <- function(g) as.vector(plan %*% g)
   onto_y <- function(f) weigh_y * as.vector(t(plan) %*% f)
   forced_x <- as.vector(sum(plan * of_cost, index = "j"))
@@ -91,14 +91,14 @@ change_within <- function(object, v, how) {
   plan <- plan_pairs(x, x, list(f = object$own$x, g = object$own$x), object)
   of_cost <- 2 * ((Vi(x$at) - Vj(x$at)) | (Vi(v) - Vj(v)))
   rows <- as.vector(sum(plan, index = "j"))
-  weigh <- inverse_root(rows, object, "x")
+  weigh <- root_weights(rows, object, "x")
   both <- function(u) u + weigh * as.vector(plan %*% (weigh * u))
   df <- weigh * solved_potentials(both, weigh * as.vector(sum(plan * of_cost, index = "j")), how)
   change_of_pull(x$at, x$at, plan, df, df, of_cost, object$epsilon) + 2 * (rows * v - unname(plan %*% v))
 }
 
-# 1 / sqrt(masses / lambda), 0 for points without mass.
-inverse_root <- function(masses, object, side) {
+# Weights 1 / sqrt(masses / lambda), 0 for points without mass.
+root_weights <- function(masses, object, side) {
   ifelse(masses > 0, 1 / sqrt(masses * (1 + object$epsilon / object$rho[[side]])), 0)
 }
 

@@ -68,10 +68,10 @@ best_constant <- function(x, y, f, g, rho) {
 
 # Potentials f and g, and by how much at most the value is `short` of the optimal one: neither the best potential nor a
 # softmin varies by more than the cost, and f is a softmin.
-two_potentials <- function(x, y, how, quiet = FALSE) {
+two_potentials <- function(x, y, how, quiet = FALSE, g = first_potential(x, y, how)) {
   epsilon <- how$epsilon
   best_f <- function(g) softmin(x$at, y, g, epsilon, how$p, how$rho[["x"]])
-  g <- first_potential(x, y, how)
+  force(g)
   past <- NULL
   reached <- -Inf
   for (iteration in seq_len(how$max_iter)) {
@@ -123,10 +123,12 @@ warn_of_masses <- function(error, how) {
 
 # Computes the potential of a cloud to itself: a step takes the mean of old and new potential. Its value is that of the
 # pair of both.
-own_potential <- function(cloud, how, rho) {
-  f <- numeric(length(cloud$mass))
+own_potential <- function(cloud, how, rho, f = NULL) {
   best <- function(f, epsilon) softmin(cloud$at, cloud, f, epsilon, how$p, rho)
-  for (epsilon in falling(cloud, cloud, how)) f <- (f + best(f, epsilon)) / 2
+  if (is.null(f)) {
+    f <- numeric(length(cloud$mass))
+    for (epsilon in falling(cloud, cloud, how)) f <- (f + best(f, epsilon)) / 2
+  }
   for (iteration in seq_len(how$max_iter)) {
     old <- f
     new <- best(old, how$epsilon)

@@ -19,7 +19,8 @@
 #' `rho` stays where it is. The masses `a` and `b` may then have different sums, and are not rescaled. `rho = c(x = Inf,
 #' y = 1)` is semi-unbalanced: all of `a` is moved, but not to masses that are exactly `b`. The divergence of unbalanced
 #' transport has a further term, `epsilon / 2 * (sum(a) - sum(b))^2`: so it is never negative, and 0 for equal clouds if
-#' `rho` is the same on both sides.
+#' `rho` is the same on both sides. The unit of the masses matters unless `epsilon` is small: sums near 1 are a good
+#' choice.
 #'
 #' `value` is the value of the dual problem, a lower bound of the optimal value. For balanced transport `value_bounds`
 #' are bounds of the optimal value: the upper bound adds the marginal error times the range of the cost. They hold after
@@ -41,7 +42,7 @@
 #' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `mass`, that of
 #'   the plan; `divergence`; `distance`, `max(divergence, 0)^(1 / p)`; `value_bounds` and `divergence_bounds`, which are
 #'   `NA` for unbalanced transport; the potentials `f` and `g`; `marginal_error`, which `tol` bounds; `iterations`.
-#' @seealso [transport_plan()], [hessian_product()], [energy_test()]
+#' @seealso [transport_plan()], [hessian_product()], [sinkhorn_barycentre()], [energy_test()]
 #' @concept Wasserstein distance
 #' @concept earth mover's distance
 #' @concept entropic regularisation
@@ -72,10 +73,7 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, rho = Inf,
   clouds <- two_clouds(x, y, a, b, rho)
   left <- clouds$x
   right <- clouds$y
-  total <- sum(left$mass) * sum(right$mass)
-  mean <- if (is.null(epsilon)) sum(left$mass * unname(pair_cost(left$at, right$at, p) %*% right$mass)) / total
-  if (identical(mean, 0)) abort("data", "all points are in one place; give `epsilon`")
-  epsilon <- if (is.null(mean)) positive_number(epsilon, "epsilon") else mean / 100
+  epsilon <- if (is.null(epsilon)) default_epsilon(left, right, p) else positive_number(epsilon, "epsilon")
   how <- list(epsilon = epsilon, p = p, rho = rho, tol = tol, max_iter = max_iter)
   begin_work("sinkhorn()", quicker = "a larger `epsilon`")
   on.exit(end_work("sinkhorn()"))
@@ -124,12 +122,15 @@ two_clouds <- function(x, y, a, b, rho) {
     abort("value", "the masses `a` sum to ", format(sums[[1]], digits = 10), ", and `b` to ",
           format(sums[[2]], digits = 10), ": they must be the same, or `rho` finite")
   }
-  cloud <- function(points, mass) {
-    heavy <- mass > 0
-    mass <- mass[heavy] / if (balanced) sum(mass) else 1
-    list(at = unname(strip_term(points))[heavy, , drop = FALSE], mass = mass, log = log(mass), heavy = heavy)
-  }
-  list(x = cloud(x, masses$a), y = cloud(y, masses$b), all = strip_term(x), like = inputs[setdiff(names(inputs), "x")])
+  units <- if (balanced) sums else c(1, 1)
+  list(x = heavy_cloud(x, masses$a / units[1]), y = heavy_cloud(y, masses$b / units[2]), all = strip_term(x),
+       like = inputs[setdiff(names(inputs), "x")])
+}
+
+heavy_cloud <- function(points, mass) {
+  heavy <- mass > 0
+  mass <- mass[heavy]
+  list(at = unname(strip_term(points))[heavy, , drop = FALSE], mass = mass, log = log(mass), heavy = heavy)
 }
 
 check_masses <- function(mass, n, argument) {
@@ -142,6 +143,13 @@ check_masses <- function(mass, n, argument) {
     abort("value", "`", argument, "` must be masses, 0 or more and not all 0")
   }
   as.numeric(mass)
+}
+
+# A hundredth of the mean cost.
+default_epsilon <- function(x, y, p) {
+  mean <- sum(x$mass * unname(pair_cost(x$at, y$at, p) %*% y$mass)) / (sum(x$mass) * sum(y$mass))
+  if (mean == 0) abort("data", "all points are in one place; give `epsilon`")
+  mean / 100
 }
 
 pair_cost <- function(x, y, p) {
