@@ -16,15 +16,15 @@
 #' With a finite `rho` the transport is unbalanced: the plan P need not move all mass, nor bring all that is wanted, and
 #' `sum(P * cost) + epsilon KL(P | a b') + rho KL(P 1 | a) + rho KL(P' 1 | b)` is minimised, with the generalised
 #' Kullback-Leibler divergence `KL(p | q) = sum(p log(p / q) - p + q)`. Mass whose transport would cost much more than
-#' `rho` stays where it is. The masses `a` and `b` may then have different sums, and are not rescaled. `rho = c(x = Inf,
-#' y = 1)` is semi-unbalanced: all of `a` is moved, but not to masses that are exactly `b`. The divergence of unbalanced
-#' transport has a further term, `epsilon / 2 * (sum(a) - sum(b))^2`: so it is never negative, and 0 for equal clouds if
-#' `rho` is the same on both sides. The unit of the masses matters unless `epsilon` is small: sums near 1 are a good
-#' choice.
+#' `rho` stays where it is; `predict()` maps the mass that is moved. The masses `a` and `b` may then have different
+#' sums, and are not rescaled. Their unit matters unless `epsilon` is small: sums near 1 are a good choice. With
+#' `rho = c(x = Inf, y = 1)` transport is semi-unbalanced: all of `a` is moved, but not to masses that are exactly `b`.
+#' The divergence of unbalanced transport has a further term, `epsilon / 2 * (sum(a) - sum(b))^2`: so it is never
+#' negative, and 0 for equal clouds if `rho` is the same on both sides.
 #'
 #' `value` is the value of the dual problem, a lower bound of the optimal value. For balanced transport `value_bounds`
 #' are bounds of the optimal value: the upper bound adds the marginal error times the range of the cost. They hold after
-#' any number of iterations. `divergence_bounds` sum the bounds of the three transports.
+#' any number of iterations, up to rounding errors. `divergence_bounds` combines the bounds of the three transports.
 #'
 #' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value is half of the value here.
 #'
