@@ -88,6 +88,7 @@
 #' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
 #' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
 #' | the optimal transport from one sample to another | `sinkhorn(x, y)`; `transport_plan(sinkhorn(x, y))` |
+#' | transport of a part of the mass; a mean of clouds | `sinkhorn(x, y, rho = 1)`; `sinkhorn_barycentre(list(x, y))` |
 #' | principal components of a kernel | `kpca_fit(x, k = 2)` |
 #' | a surface that interpolates, or smooths | `rbf_interpolate(x[, 1:2], z, lambda = 1)` |
 #' | how correlation falls off with distance | `variogram(z ~ x)` |
@@ -112,10 +113,10 @@
 #' The package's site and its source contain articles, too. Tests: "Dependence beyond correlation",
 #' "Communities and distances", "Goodness of fit by Stein". Regression, densities, maps: "The tables of the field",
 #' "Densities and curves", "What moves house prices", "Your own kernel", "Points on a map", "Counts and yes-no on a
-#' map". Neighbours, clusters, transport: "Neighbours and clusters", "Moving mass". Large data: "A million
-#' temperatures", "Sums over far more points", "Solving large kernel systems", "Points in files", "Beyond one machine".
-#' Pairs, axes and arrays: "Which pairs exist", "Formulas of any axes", "How the loops are chosen", "Arrays in
-#' parallel". Also "Coming from rkeops and KeOps" and "Adding an operation or a reduction".
+#' map". Neighbours, clusters, transport: "Neighbours and clusters", "Moving mass", "Moving unequal
+#' mass". Large data: "A million temperatures", "Sums over far more points", "Solving large kernel systems", "Points in
+#' files", "Beyond one machine". Pairs, axes and arrays: "Which pairs exist", "Formulas of any axes", "How the loops are
+#' chosen", "Arrays in parallel". Also "Coming from rkeops and KeOps" and "Adding an operation or a reduction".
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].
@@ -124,7 +125,8 @@
 #' [knn()], [knn_fit()], [kmeans_fit()], [dbscan_fit()], [hdbscan_fit()], [hclust_fit()], [spanning_tree()],
 #' [lof_scores()], [silhouette_widths()], [kpca_fit()],
 #' [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()], [marginal_effects()], [gp_fit()], [variogram()],
-#' [anova()][anova.gp_fit], [elpd()], [cross_validate()], [predictive_scores()], [sinkhorn()].
+#' [anova()][anova.gp_fit], [elpd()], [cross_validate()], [predictive_scores()], [sinkhorn()],
+#' [hessian_product()], [sinkhorn_barycentre()].
 #' Arrays: [par_segments()], [par_reduce()], [par_scan()], [par_order()], [par_join()], [par_merge()], [par_search()],
 #' [par_set()], [par_remove()], [par_insert()], [par_expand()], [par_move()], [index_add()].
 #' Plans, options and operations: [explain()], [kernweave_sitrep()], [kernweave_options()], [kernweave_operations()].

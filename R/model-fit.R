@@ -297,6 +297,7 @@ summary.kernweave_fit <- function(object, ...) object
 #' S3method(summary, pairwise_test, summary.kernweave_fit)
 #' S3method(summary, predictive_scores, summary.kernweave_fit)
 #' S3method(summary, sinkhorn, summary.kernweave_fit)
+#' S3method(summary, sinkhorn_barycentre, summary.kernweave_fit)
 NULL
 
 #' @rdname kernweave_fit

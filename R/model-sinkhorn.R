@@ -13,23 +13,42 @@
 #' The regularised cost of a cloud to itself is not 0. `debias = TRUE` subtracts half of this cost for each cloud: the
 #' resulting Sinkhorn `divergence` is 0 for equal clouds and positive otherwise.
 #'
+#' With a finite `rho` the transport is unbalanced: the plan P need not move all mass, nor bring all that is wanted, and
+#' `sum(P * cost) + epsilon KL(P | a b') + rho KL(P 1 | a) + rho KL(P' 1 | b)` is minimised, with the generalised
+#' Kullback-Leibler divergence `KL(p | q) = sum(p log(p / q) - p + q)`. Mass whose transport would cost much more than
+#' `rho` stays where it is; `predict()` maps the mass that is moved. The masses `a` and `b` may then have different
+#' sums, and are not rescaled. Their unit matters unless `epsilon` is small: sums near 1 are a good choice. With
+#' `rho = c(x = Inf, y = 1)` transport is semi-unbalanced: all of `a` is moved, but not to masses that are exactly `b`.
+#' The divergence of unbalanced transport has a further term, `epsilon / 2 * (sum(a) - sum(b))^2`: so it is never
+#' negative, and 0 for equal clouds if `rho` is the same on both sides.
+#'
+#' `value` is the value of the dual problem, a lower bound of the optimal value. For balanced transport `value_bounds`
+#' are bounds of the optimal value: the upper bound adds the marginal error times the range of the cost. They hold after
+#' any number of iterations, up to rounding errors. `divergence_bounds` combines the bounds of the three transports.
+#'
 #' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value is half of the value here.
 #'
 #' @param x,y points: matrices, data frames or vectors; columns are matched by name if both have names
-#' @param a,b masses of the points, equal by default; both must have the same sum, and are rescaled to sum to 1
+#' @param a,b masses of the points; by default equal masses that sum to 1. If the transport is balanced, both must have
+#'   the same sum, and are rescaled to sum to 1
 #' @param epsilon entropic regularisation, in units of the cost; by default a hundredth of the mean cost
 #' @param p power of the distance, at least 1
+#' @param rho the price of mass that is not moved or not wanted, in units of the cost: a positive number, or two named
+#'   ones, `c(x = , y = )`. `Inf` keeps the masses exactly
 #' @param debias also compute the divergence? This doubles the time
-#' @param tol tolerance on the marginals: sum of absolute differences of the masses
+#' @param tol tolerance on the marginals: sum of absolute differences of the masses. If the transport is unbalanced, the
+#'   tolerance on the mean step of the potential `g`, in units of `epsilon`
 #' @param max_iter maximum number of iterations at the final `epsilon`
-#' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `divergence`;
-#'   `distance`, `max(divergence, 0)^(1 / p)`; the potentials `f` and `g`; `marginal_error`; `iterations`.
-#' @seealso [transport_plan()], [energy_test()]
+#' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `mass`, that of
+#'   the plan; `divergence`; `distance`, `max(divergence, 0)^(1 / p)`; `value_bounds` and `divergence_bounds`, which are
+#'   `NA` for unbalanced transport; the potentials `f` and `g`; `marginal_error`, which `tol` bounds; `iterations`.
+#' @seealso [transport_plan()], [hessian_product()], [sinkhorn_barycentre()], [energy_test()]
 #' @concept Wasserstein distance
 #' @concept earth mover's distance
 #' @concept entropic regularisation
 #' @concept Sinkhorn divergence
 #' @concept transport map
+#' @concept unbalanced transport
 #' @export
 #' @examples
 #' long <- as.matrix(iris[, 3:4])
@@ -37,7 +56,10 @@
 #' found
 #' head(predict(found))  # where each point goes in the mean
 #' plot(found)
-sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = TRUE, tol = 1e-6, max_iter = 2000) {
+#' # A tenth of the points lies far away, and stays there
+#' sinkhorn(c(1:9, 100), 2:11, epsilon = 0.1, rho = 10)
+sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, rho = Inf, debias = TRUE, tol = 1e-6,
+                     max_iter = 2000) {
   call <- match.call()
   check_flag(debias, "debias")
   if (!is.numeric(p) || length(p) != 1 || !isTRUE(p >= 1 && is.finite(p))) {
@@ -47,23 +69,26 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = T
     abort("value", "`tol` must be a positive number, not ", format_value(tol))
   }
   max_iter <- check_count(max_iter, "max_iter")
-  clouds <- two_clouds(x, y, a, b)
+  rho <- check_rho(rho)
+  clouds <- two_clouds(x, y, a, b, rho)
   left <- clouds$x
   right <- clouds$y
-  mean <- if (is.null(epsilon)) sum(left$mass * unname(pair_cost(left$at, right$at, p) %*% right$mass))
-  if (identical(mean, 0)) abort("data", "all points are in one place; give `epsilon`")
-  epsilon <- if (is.null(mean)) positive_number(epsilon, "epsilon") else mean / 100
-  how <- list(epsilon = epsilon, p = p, tol = tol, max_iter = max_iter)
+  epsilon <- if (is.null(epsilon)) default_epsilon(left, right, p) else positive_number(epsilon, "epsilon")
+  how <- list(epsilon = epsilon, p = p, rho = rho, tol = tol, max_iter = max_iter)
   begin_work("sinkhorn()", quicker = "a larger `epsilon`")
   on.exit(end_work("sinkhorn()"))
   across <- two_potentials(left, right, how)
   cost <- sum(sum(plan_pairs(left, right, across, how) * pair_cost(left$at, right$at, p), index = "j"))
-  fit <- list(call = call, x = clouds$all, kept = left, target = right, epsilon = epsilon, p = p,
-              value = sum(left$mass * across$f) + sum(right$mass * across$g), cost = cost, f = across$f, g = across$g,
+  fit <- list(call = call, x = clouds$all, kept = left, target = right, epsilon = epsilon, p = p, rho = rho,
+              value = across$value, value_bounds = across$value + c(lower = 0, upper = 1) * across$short, cost = cost,
+              mass = sum(row_masses(left$mass, across$f, rho[["x"]])), f = across$f, g = across$g,
               marginal_error = across$error, iterations = across$iterations, tol = tol, engine = engine_used())
   if (debias) {
-    fit$own <- lapply(list(x = left, y = right), own_potential, how)
-    fit$divergence <- fit$value - sum(left$mass * fit$own$x) - sum(right$mass * fit$own$y)
+    own <- list(x = own_potential(left, how, rho[["x"]]), y = own_potential(right, how, rho[["y"]]))
+    half <- function(part) (own$x[[part]] + own$y[[part]]) / 2
+    fit$own <- lapply(own, `[[`, "f")
+    fit$divergence <- fit$value - half("value") + epsilon / 2 * (sum(left$mass) - sum(right$mass))^2
+    fit$divergence_bounds <- fit$divergence + c(lower = -half("short"), upper = across$short)
     fit$distance <- max(fit$divergence, 0)^(1 / p)
   }
   structure(c(fit, clouds$like), class = "sinkhorn")
@@ -71,8 +96,20 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, debias = T
 
 # --- arguments ----------------------------------------------------------------------------------------------
 
+check_rho <- function(rho) {
+  sides <- c("x", "y")
+  named <- length(rho) == 2 && setequal(names(rho), sides)
+  if (is.numeric(rho) && (length(rho) == 1 || named) && isTRUE(all(rho > 0))) {
+    return(if (named) rho[sides] else c(x = rho[[1]], y = rho[[1]]))
+  }
+  abort("value", "`rho` must be a positive number, or c(x = , y = ), not ", format_value(rho),
+        ": a small number moves little mass, and Inf moves all")
+}
+
+is_balanced <- function(rho) all(is.infinite(rho))
+
 # Points with a mass, their masses as logarithms too; `all`: the first cloud as it was given.
-two_clouds <- function(x, y, a, b) {
+two_clouds <- function(x, y, a, b, rho) {
   check_given(y, "y")
   inputs <- fit_matrix(x)
   y <- check_complete(points_like(matched_columns(x, y)$y, inputs, "y"), "y")
@@ -80,16 +117,20 @@ two_clouds <- function(x, y, a, b) {
   match_width(x, ncol(y), "`y` has", argument = "x")
   masses <- list(a = check_masses(a, nrow(x), "a"), b = check_masses(b, nrow(y), "b"))
   sums <- vapply(masses, sum, 0)
-  if (!is.null(a) && !is.null(b) && abs(sums[1] - sums[2]) > 1e-8 * max(sums)) {
+  balanced <- is_balanced(rho)
+  if (balanced && !is.null(a) && !is.null(b) && abs(sums[1] - sums[2]) > 1e-8 * max(sums)) {
     abort("value", "the masses `a` sum to ", format(sums[[1]], digits = 10), ", and `b` to ",
-          format(sums[[2]], digits = 10), ": they must be the same")
+          format(sums[[2]], digits = 10), ": they must be the same, or `rho` finite")
   }
-  cloud <- function(points, mass) {
-    heavy <- mass > 0
-    mass <- mass[heavy] / sum(mass)
-    list(at = unname(strip_term(points))[heavy, , drop = FALSE], mass = mass, log = log(mass), heavy = heavy)
-  }
-  list(x = cloud(x, masses$a), y = cloud(y, masses$b), all = strip_term(x), like = inputs[setdiff(names(inputs), "x")])
+  units <- if (balanced) sums else c(1, 1)
+  list(x = heavy_cloud(x, masses$a / units[1]), y = heavy_cloud(y, masses$b / units[2]), all = strip_term(x),
+       like = inputs[setdiff(names(inputs), "x")])
+}
+
+heavy_cloud <- function(points, mass) {
+  heavy <- mass > 0
+  mass <- mass[heavy]
+  list(at = unname(strip_term(points))[heavy, , drop = FALSE], mass = mass, log = log(mass), heavy = heavy)
 }
 
 check_masses <- function(mass, n, argument) {
@@ -104,112 +145,16 @@ check_masses <- function(mass, n, argument) {
   as.numeric(mass)
 }
 
+# A hundredth of the mean cost.
+default_epsilon <- function(x, y, p) {
+  mean <- sum(x$mass * unname(pair_cost(x$at, y$at, p) %*% y$mass)) / (sum(x$mass) * sum(y$mass))
+  if (mean == 0) abort("data", "all points are in one place; give `epsilon`")
+  mean / 100
+}
+
 pair_cost <- function(x, y, p) {
   square <- sqdist(Vi(x), Vj(y))
   if (p == 2) square else if (p == 1) sqrt(square) else square^(p / 2)
-}
-
-# --- iterations ---------------------------------------------------------------------------------------------
-
-# -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, at any places.
-softmin <- function(at, cloud, potential, epsilon, p) {
-  shifted <- Vj(potential / epsilon + cloud$log) - pair_cost(at, cloud$at, p) / epsilon
-  -epsilon * as.vector(logsumexp(shifted, index = "j"))
-}
-
-# Values of epsilon before the given one: from the largest possible cost down, each half of the last.
-falling <- function(x, y, how) {
-  corners <- apply(rbind(x$at, y$at), 2, range)
-  from <- sum((corners[2, ] - corners[1, ])^2)^(how$p / 2)
-  if (from <= how$epsilon) return(numeric())
-  how$epsilon * 2^(floor(log2(from / how$epsilon)):1)
-}
-
-# The number of points for a first potential, from which the potentials of all points are one step away.
-coarse_points <- 5000
-
-some_of_cloud <- function(cloud) {
-  n <- length(cloud$mass)
-  rows <- evenly_spaced(n, coarse_points)
-  mass <- cloud$mass[rows] / sum(cloud$mass[rows])
-  list(at = cloud$at[rows, , drop = FALSE], mass = mass, log = log(mass))
-}
-
-first_potential <- function(x, y, how) {
-  if (max(length(x$mass), length(y$mass)) > 2 * coarse_points) {
-    few <- some_of_cloud(x)
-    rough <- replace(how, c("tol", "max_iter"), c(1e-2, 100))
-    found <- two_potentials(few, some_of_cloud(y), rough, quiet = TRUE)
-    return(softmin(y$at, few, found$f, how$epsilon, how$p))
-  }
-  g <- numeric(length(y$mass))
-  for (epsilon in falling(x, y, how)) {
-    f <- softmin(x$at, y, g, epsilon, how$p)
-    g <- softmin(y$at, x, f, epsilon, how$p)
-  }
-  g
-}
-
-two_potentials <- function(x, y, how, quiet = FALSE) {
-  g <- first_potential(x, y, how)
-  past <- NULL
-  reached <- -Inf
-  for (iteration in seq_len(how$max_iter)) {
-    f <- softmin(x$at, y, g, how$epsilon, how$p)
-    value <- sum(x$mass * f) + sum(y$mass * g)
-    # A plain step never lowers the value; one that did is taken back, and a plain one made in its place.
-    if (!is.null(past) && !isTRUE(value >= reached - 1e-12 * abs(reached))) {
-      g <- past$g + past$step
-      past <- NULL
-      f <- softmin(x$at, y, g, how$epsilon, how$p)
-      value <- sum(x$mass * f) + sum(y$mass * g)
-    }
-    reached <- value
-    step <- softmin(y$at, x, f, how$epsilon, how$p) - g
-    # Masses that leave are right with this f; those that arrive are not, by so much.
-    error <- sum(y$mass * abs(expm1(-step / how$epsilon)))
-    if (is.finite(error) && error < how$tol || iteration == how$max_iter) break
-    step_work("sinkhorn()", paste0("iteration ", iteration, ", masses wrong by ", format(error, digits = 2)))
-    past <- accelerated(past, g, step, y$mass)
-    g <- past$to
-  }
-  if (!quiet && !isTRUE(error < how$tol)) warn_of_masses(error, how)
-  list(f = f, g = g, error = error, iterations = iteration)
-}
-
-# Anderson's acceleration: the last five differences of potentials and of their steps, and `to`, where that combination
-# of them leads after which the step would be least.
-accelerated <- function(past, g, step, mass, most = 5) {
-  if (is.null(past)) return(list(g = g, step = step, to = g + step))
-  last_few <- function(old, new) {
-    all <- cbind(old, new)
-    all[, seq(max(1, ncol(all) - most + 1), ncol(all)), drop = FALSE]
-  }
-  of_g <- last_few(past$of_g, g - past$g)
-  of_step <- last_few(past$of_step, step - past$step)
-  root <- sqrt(mass)
-  shares <- qr.coef(qr(root * of_step), root * step)
-  shares[is.na(shares)] <- 0  # differences that others already tell
-  list(g = g, step = step, of_g = of_g, of_step = of_step, to = g + (step - as.vector((of_g + of_step) %*% shares)))
-}
-
-warn_of_masses <- function(error, how) {
-  warn("convergence", "masses are wrong by ", format(error, digits = 3), " after ", how$max_iter, " iterations, not ",
-       "by ", format(how$tol), ": a larger `epsilon` or `max_iter` would help")
-}
-
-# Computes the potential of a cloud to itself: a step takes the mean of old and new potential.
-own_potential <- function(cloud, how) {
-  f <- numeric(length(cloud$mass))
-  for (epsilon in falling(cloud, cloud, how)) f <- (f + softmin(cloud$at, cloud, f, epsilon, how$p)) / 2
-  for (iteration in seq_len(how$max_iter)) {
-    new <- softmin(cloud$at, cloud, f, how$epsilon, how$p)
-    error <- sum(cloud$mass * abs(expm1((f - new) / how$epsilon)))
-    f <- (f + new) / 2
-    if (is.finite(error) && error < how$tol) break
-  }
-  if (!isTRUE(error < how$tol)) warn_of_masses(error, how)
-  f
 }
 
 # The plan as a formula: masses times exp((f + g - cost) / epsilon).
@@ -240,10 +185,13 @@ plan_pairs <- function(x, y, potentials, how) {
 #' round(as.matrix(plan), 3)
 #' sum(plan, index = "i")
 transport_plan <- function(object) {
-  if (!inherits(object, "sinkhorn")) {
-    abort("input", "`object` must be what sinkhorn() returned, not ", describe(object))
-  }
+  check_sinkhorn(object)
   plan_pairs(object$kept, object$target, object, object)
+}
+
+check_sinkhorn <- function(object) {
+  if (inherits(object, "sinkhorn")) return(invisible())
+  abort("input", "`object` must be what sinkhorn() returned, not ", describe(object))
 }
 
 #' @rdname sinkhorn
@@ -255,14 +203,9 @@ transport_plan <- function(object) {
 predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
   refuse_more(...)
   check_flag(gradient, "gradient")
-  if (gradient) {  # potentials are stationary, so that squared distances alone have a derivative in the points
+  if (gradient) {
     if (!is.null(newdata)) abort("input", "the gradient is by the points of `x`; `newdata` has no place there")
-    if (object$p != 2) abort("unsupported", "the gradient is known for p = 2, not for p = ", format(object$p))
-    x <- object$kept
-    own <- if (is.null(object$own)) x$at else mean_target(x$at, x, object$own$x, object)
-    out <- 0 * object$x
-    out[x$heavy, ] <- 2 * x$mass * (own - mean_target(x$at, object$target, object$g, object))
-    return(out)
+    return(transport_gradient(object))
   }
   at <- if (is.null(newdata)) object$x else points_like(newdata, object, "newdata")
   match_width(at, ncol(object$x), "the clouds")
@@ -285,15 +228,24 @@ mean_target <- function(at, cloud, potential, how) {
 #' @export
 print.sinkhorn <- function(x, digits = 5, ...) {
   short <- function(v) format(v, digits = digits)
+  brief <- function(v) format(v, digits = 2)
   count <- function(cloud) format(length(cloud$mass), big.mark = ",")
+  worst <- function(value, bounds) brief(max(abs(bounds - value)))
+  balanced <- is_balanced(x$rho)
+  several <- !is.null(x$divergence)
   cat("Optimal transport, ", count(x$kept), " and ", count(x$target), " points in ", counted(ncol(x$x), "dimension"),
-      ", cost |x - y|", if (x$p != 1) paste0("^", format(x$p)), ", epsilon ", short(x$epsilon), "\n  cost of the plan ",
-      short(x$cost), sep = "")
-  if (!is.null(x$divergence)) {
-    cat("   debiased divergence ", short(x$divergence), "   distance ", short(x$distance), sep = "")
+      ", cost |x - y|", if (x$p != 1) paste0("^", format(x$p)), ", epsilon ", short(x$epsilon), "\n", sep = "")
+  if (!balanced) {
+    cat("  rho ", paste(unique(vapply(x$rho, short, "")), collapse = " and "), "   mass of the plan ", short(x$mass),
+        " of ", short(sum(x$kept$mass)), " and ", short(sum(x$target$mass)), "\n", sep = "")
   }
-  cat("\n  marginal error ", format(x$marginal_error, digits = 2), " after ", counted(x$iterations, "iteration"), "\n",
-      sep = "")
+  cat("  cost of the plan ", short(x$cost),
+      if (several) paste0("   debiased divergence ", short(x$divergence), "   distance ", short(x$distance)), "\n",
+      if (balanced) paste0("  error of the value below ", worst(x$value, x$value_bounds),
+                           if (several) paste0(", of the divergence below ", worst(x$divergence, x$divergence_bounds)),
+                           "\n"),
+      "  ", if (balanced) "marginal error " else "last step ", brief(x$marginal_error), " after ",
+      counted(x$iterations, "iteration"), "\n", sep = "")
   invisible(x)
 }
 

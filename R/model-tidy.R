@@ -256,7 +256,7 @@ tidy.sinkhorn <- function(x, ...) {
 #' @exportS3Method generics::glance
 glance.sinkhorn <- function(x, ...) {
   data.frame(n.x = length(x$f), n.y = length(x$g), epsilon = x$epsilon, value = x$value, cost = x$cost,
-             iterations = x$iterations, marginal.error = x$marginal_error)
+             mass = x$mass, iterations = x$iterations, marginal.error = x$marginal_error)
 }
 
 # Tabulates a test as the broom package tabulates other tests.

@@ -103,6 +103,9 @@ case("gp_fit, exponential, ML", function() process(d, "exponential", method = "M
                           correlation = nlme::corExp(c(0.5, 0.2), form = ~ X1 + X2 + X3, nugget = TRUE)))
 case("sinkhorn, 2 % of the squared diameter", function() transport(d), "T4transport",
      function() T4transport::sinkhorn(d$x, d$to, lambda = blur(d)))
+case("sinkhorn, unbalanced", function() sinkhorn(d$x, d$to, epsilon = blur(d), rho = 10 * blur(d)))
+moved <- transport(d)
+case("hessian_product", function() hessian_product(moved, d$x))
 
 if (large > 0) {
   d <- points_of(large)
