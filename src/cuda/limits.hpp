@@ -78,10 +78,12 @@ inline constexpr int kGpuProductBlocks = 12;
 inline constexpr int kGpuNearestBlocks = 6;
 // Registers that a row's states may take beside a tile's inner products: four rows and 64 products leave no more.
 inline constexpr int kGpuMostTileStates = 12;
-// Weights of a sum that are worth tensor cores (ten took 15 ms there and 8.4 without, a hundred 42 and 123: H100); and
-// those whose sums a thread has registers for, beside those of a tile's terms: two rows of seven eights, twice.
+// Weights of a sum that are worth tensor cores (ten took 15 ms there and 8.4 without, a hundred 42 and 123: H100).
 inline constexpr int kGpuFewestWide = 24;
+// Weights of one block of threads. A hundred beside a Gaussian of three components took 44 ms in one block and 39 in
+// two, which compute the pairs twice (H200). Pairs that begin with an inner product take as long as 64 weights or so.
 inline constexpr int kGpuMostWide = 56;
+inline constexpr int kGpuMostWideOfProduct = 128;
 // Numbers of the longest list that is kept in registers: three times as many, with their row numbers.
 inline constexpr int kGpuLongestList = 16;
 // Blocks for each multiprocessor, at most: some waves of them, so that none waits long for the last ones. Fewer for

@@ -67,14 +67,14 @@ void screen_distances(Pass* pass) {
 }
 
 // The one output of a pass that is a sum with more weights a column than a thread can keep.
-WideSum wide_sum_of(const Pass& pass) {
+WideSum wide_sum_of(const Pass& pass, int most) {
   WideSum wide;
   if (!pass.float32 || pass.group.outputs.size() != 1 || pass.pairwise(pass.group.outputs[0])) return wide;
   const Output& o = pass.variant->outputs[pass.group.outputs[0]];
   const bool weighs =
       pass.value(0).width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
   if (o.red != Red::Sum || o.keep == Keep::none || !weighs || o.width < kGpuFewestWide) return wide;
-  const int blocks = (o.width + kGpuMostWide - 1) / kGpuMostWide;
+  const int blocks = (o.width + most - 1) / most;
   return {o.weight, o.width, blocks, padded((o.width + blocks - 1) / blocks, 8) / 8};
 }
 
@@ -327,9 +327,9 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
     pass.epilogues.push_back(apart ? o.epilogue : std::nullopt);
     if (apart) pass.needed[variant.program.slots[o.value.index].maker] = false;
   }
-  if (mode == PassMode::best) pass.wide = wide_sum_of(pass);
-  const bool few_states = pass.wide.any() || state_registers(pass).all() <= kGpuMostTileStates;
-  if (mode == PassMode::best && few_states && strain <= kGpuMostStrain) pass.product = product_of(pass);
+  const Product product = mode == PassMode::best && strain <= kGpuMostStrain ? product_of(pass) : Product();
+  if (mode == PassMode::best) pass.wide = wide_sum_of(pass, product.any() ? kGpuMostWideOfProduct : kGpuMostWide);
+  if (pass.wide.any() || state_registers(pass).all() <= kGpuMostTileStates) pass.product = product;
   if (mode == PassMode::best && !pass.product.any()) screen_distances(&pass);
   fill_panels(&pass);
   // Rows of tables are loaded two numbers at a time.

@@ -295,6 +295,11 @@ std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
   return centres;
 }
 
+// Points that are read as they are reach from 0.
+std::vector<double> centre_or_0(const Variable& v, const std::vector<double>& centre) {
+  return centre.empty() ? std::vector<double>(static_cast<std::size_t>(v.width)) : centre;
+}
+
 std::vector<Facts> facts_for(const Plan& plan, const Wanted& wanted, const std::vector<std::vector<double>>& centres,
                              Data* data) {
   std::vector<Facts> all;
@@ -302,7 +307,7 @@ std::vector<Facts> facts_for(const Plan& plan, const Wanted& wanted, const std::
     Facts facts;
     facts.rows = data->views()[k].rows;
     if (wanted.range[k]) note_kept_range(k, data, &facts);
-    if (wanted.reach[k]) note_kept_reach(k, centres[k], data, &facts);
+    if (wanted.reach[k]) note_kept_reach(k, centre_or_0(plan.variables[k], centres[k]), data, &facts);
     all.push_back(facts);
   }
   return all;

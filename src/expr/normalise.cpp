@@ -184,12 +184,25 @@ ScaledPoints side_of(Expr f) {
                                   : ScaledPoints{f, Expr()};
 }
 
+namespace {
+
+bool are_across(const ScaledPoints& a, const ScaledPoints& b) {
+  const auto along = [](const ScaledPoints& side, Axes axes) { return side.reading->type.axes == axes; };
+  return (along(a, Axes::i()) && along(b, Axes::j())) || (along(a, Axes::j()) && along(b, Axes::i()));
+}
+
+}  // namespace
+
 bool is_distance_across(Expr f) {
   if (f->op != Op::SqDist) return false;
   const ScaledPoints a = side_of(f.arg(0)), b = side_of(f.arg(1));
-  const auto along = [](const ScaledPoints& side, Axes axes) { return side.reading->type.axes == axes; };
-  const bool across = (along(a, Axes::i()) && along(b, Axes::j())) || (along(a, Axes::j()) && along(b, Axes::i()));
-  return across && a.scale == b.scale && have_common_centre(a.reading, b.reading);
+  return are_across(a, b) && a.scale == b.scale && have_common_centre(a.reading, b.reading);
+}
+
+bool is_inner_across(Expr f) {
+  if (f->op != Op::Scalprod) return false;
+  const ScaledPoints a = side_of(f.arg(0)), b = side_of(f.arg(1));
+  return are_across(a, b) && have_common_centre(a.reading, b.reading);
 }
 
 std::vector<Expr> centre_differences(const std::vector<Expr>& formulas) {

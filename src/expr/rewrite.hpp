@@ -72,6 +72,8 @@ ScaledPoints side_of(Expr f);
 // Tells whether f is a squared distance between points along i and points along j which may be read relative to a
 // common centre and are multiplied by the same parameter.
 bool is_distance_across(Expr f);
+// Tells whether f is an inner product of points along i with points along j, each maybe times a parameter.
+bool is_inner_across(Expr f);
 
 // Operations of which f(x + c, y + c) = f(x, y) get their arguments relative to a common centre.
 std::vector<Expr> centre_differences(const std::vector<Expr>& formulas);

@@ -44,7 +44,8 @@ inline void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFo
 }
 
 // --- contract.cpp --------------------------------------------------------------------------------------------------
-// The contracted form of a plan: squared distances in exponents become inner products.
+// The contracted form of a plan: squared distances in exponents become inner products, and exponents that are inner
+// products get a condition, by which devices may round them otherwise.
 
 // Replaces |x - y|^2 by |x|^2 + |y|^2 - 2 <x, y> wherever an absolute error in the distance is a relative error of a
 // term: in exponents. False where no distance stands in an exponent, or a distance stands elsewhere too.

@@ -32,6 +32,33 @@ test_that("distances in exponents are contracted, any others are not", {
   for (R in not_contracted) expect_false(form_of(R) == "contracted variant", info = format(R))
 })
 
+test_that("inner products in exponents have a condition in float32, and stay what they are", {
+  skip_below("quick")
+  set.seed(22)
+  x <- cloud(150, 16)
+  y <- cloud(140, 16)
+  w <- cloud(140, 30)
+  F <- (Vi(x) | Vj(y)) / 4
+  s <- Pm(0.3)
+  with_condition <- list(
+    sum_of(exp(F)), sum_of(exp(F) * Vj(w)), reduction(F, "logsumexp", call = FALSE),
+    reduction(F * s - Vj(w[, 1]), "logsumexp", call = FALSE), sum_of(exp((Vi(x) * s | Vj(y)))),
+    reduction(F, "sumsoftmaxweight", weight = Vj(w), call = FALSE), sum_of(exp(F - sqdist(Vi(x), Vj(y)))))
+  for (R in with_condition) {
+    R <- lazy_set(R, precision = "float32")
+    expect_match(form_of(R), "contracted variant", info = format(R))
+    exact <- as.matrix(lazy_set(R, device = "reference", precision = "float64"))
+    expect_close(as.matrix(R), exact, 5e-6, scale = max(abs(exact)))
+  }
+  # An inner product elsewhere does not keep a distance from being contracted.
+  both <- sum_of(exp(-sqdist(Vi(x), Vj(y))) * (Vi(x) | Vj(y)))
+  expect_identical(form_of(lazy_set(both, precision = "float32")), "contracted variant")
+  without <- list(sum_of(((Vi(x) | Vj(y)) + 1)^3), sum_of(exp(F) - exp(2 * F)), sum_of(exp(200 * F)),
+                  sum_of(exp((Vi(x[, 1:7]) | Vj(y[, 1:7])))), sum_of(exp((Vi(replace(x, 3, Inf)) | Vj(y)) / 4)))
+  for (R in without) expect_false(form_of(lazy_set(R, precision = "float32")) == "contracted variant", info = format(R))
+  expect_false(form_of(sum_of(exp(F))) == "contracted variant")
+})
+
 test_that("points far from 0 are contracted; outliers, narrow kernels, few points and what is not finite are not", {
   set.seed(21)
   form <- function(x, y, s = 1, ...) form_of(sum_of(exp(-sqdist(Vi(x), Vj(y)) * s), ...))

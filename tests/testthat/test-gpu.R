@@ -190,6 +190,18 @@ test_that("wide points, many right-hand sides and long lists work on the GPU", {
     expect_identical(argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "gpu"),
                      argKmin(sqdist(Vi(x), Vj(y)), K = 20, device = "reference"))
   }
+  # Inner products in exponents: the logarithm of their sum, and shares as weights of one block of threads or of two.
+  for (D in c(17, 64)) for (columns in c(0, 30, 130)) for (precision in test_precisions()) {
+    x <- matrix(stats::rnorm(300 * D), 300)
+    y <- matrix(stats::rnorm(210 * D), 210)
+    softmax <- function(...) {
+      F <- (Vi(x) | Vj(y)) / sqrt(D)
+      if (columns == 0) logsumexp(F, ...)
+      else sumsoftmaxweight(F, weight = Vj(matrix(sin(seq_len(210 * columns)), 210)), ...)
+    }
+    expect_close(softmax(device = "gpu", precision = precision), softmax(device = "reference"),
+                 2 * tolerance_of(precision), scale = 10, label = paste(D, columns, precision))
+  }
   x <- matrix(stats::runif(400), 200)
   B <- matrix(stats::rnorm(200 * 100), 200)
   K <- exp(-sqdist(Vi(x), Vj(x)))

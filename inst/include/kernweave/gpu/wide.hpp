@@ -41,6 +41,7 @@ class WideSums {
  public:
   using T = typename F::Tile;
   static constexpr int kTiles = F::kWideTiles;  // of eight weights
+  static constexpr int kTogether = 4;           // whose sums a thread has registers for beside all totals
 
   __device__ explicit WideSums(const Head& head, int share) : share_(share), lost_(head.lost) {
     const int first = share * kTiles;
@@ -55,28 +56,33 @@ class WideSums {
   __device__ void add(const float (&terms)[T::kColumnTiles][4], long long number) {
     const float scale[2] = {row_scale(terms, 0), row_scale(terms, 2)};
     if (scale[0] == 0.0f || scale[1] == 0.0f) *lost_ = 1;
-    float sums[kTiles][4];
-#pragma unroll
-    for (int n = 0; n < kTiles; ++n) sums[n][0] = sums[n][1] = sums[n][2] = sums[n][3] = 0.0f;
-    const uint4* at = weights_ + number * (T::kSide / kProductDepth) * (F::kWidePadded / 8) * 32;
+    uint4 high[T::kColumnTiles / 2], low[T::kColumnTiles / 2];
 #pragma unroll
     for (int q = 0; q < T::kColumnTiles / 2; ++q) {
-      uint4 high, low;
-      split(terms[2 * q][0] * scale[0], terms[2 * q][1] * scale[0], &high.x, &low.x);
-      split(terms[2 * q][2] * scale[1], terms[2 * q][3] * scale[1], &high.y, &low.y);
-      split(terms[2 * q + 1][0] * scale[0], terms[2 * q + 1][1] * scale[0], &high.z, &low.z);
-      split(terms[2 * q + 1][2] * scale[1], terms[2 * q + 1][3] * scale[1], &high.w, &low.w);
-#pragma unroll
-      for (int n = 0; n < kTiles; ++n) multiply_add(sums[n], high, low, at[(q * (F::kWidePadded / 8) + n) * 32]);
+      split(terms[2 * q][0] * scale[0], terms[2 * q][1] * scale[0], &high[q].x, &low[q].x);
+      split(terms[2 * q][2] * scale[1], terms[2 * q][3] * scale[1], &high[q].y, &low[q].y);
+      split(terms[2 * q + 1][0] * scale[0], terms[2 * q + 1][1] * scale[0], &high[q].z, &low[q].z);
+      split(terms[2 * q + 1][2] * scale[1], terms[2 * q + 1][3] * scale[1], &high[q].w, &low[q].w);
     }
     const float back[2] = {inverse_scale(scale[0]), inverse_scale(scale[1])};
+    const uint4* at = weights_ + number * (T::kSide / kProductDepth) * (F::kWidePadded / 8) * 32;
 #pragma unroll
-    for (int n = 0; n < kTiles; ++n) {
-      const float2 of_weights = *reinterpret_cast<const float2*>(scales_ + number * F::kWidePadded + n * 8);
-      totals_[n][0] += sums[n][0] * (back[0] * of_weights.x);
-      totals_[n][1] += sums[n][1] * (back[0] * of_weights.y);
-      totals_[n][2] += sums[n][2] * (back[1] * of_weights.x);
-      totals_[n][3] += sums[n][3] * (back[1] * of_weights.y);
+    for (int first = 0; first < kTiles; first += kTogether) {
+      float sums[kTogether][4] = {};
+#pragma unroll
+      for (int q = 0; q < T::kColumnTiles / 2; ++q)
+#pragma unroll
+        for (int n = first; n < first + kTogether && n < kTiles; ++n)
+          multiply_add(sums[n - first], high[q], low[q], at[(q * (F::kWidePadded / 8) + n) * 32]);
+#pragma unroll
+      for (int n = first; n < first + kTogether && n < kTiles; ++n) {
+        const float(&sum)[4] = sums[n - first];
+        const float2 of_weights = *reinterpret_cast<const float2*>(scales_ + number * F::kWidePadded + n * 8);
+        totals_[n][0] += sum[0] * (back[0] * of_weights.x);
+        totals_[n][1] += sum[1] * (back[0] * of_weights.y);
+        totals_[n][2] += sum[2] * (back[1] * of_weights.x);
+        totals_[n][3] += sum[3] * (back[1] * of_weights.y);
+      }
     }
   }
 
