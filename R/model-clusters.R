@@ -271,9 +271,10 @@ plot_data.kmeans_fit <- function(object, points = NULL, ...) {
   clusters_picture(at, group, object$centers, unname(object$centers))
 }
 
-# Draws points that have the columns of `like`, and centres if there are any.
+# Draws points that have the columns of `like`, and centres if there are any. Group 0 is noise.
 clusters_picture <- function(at, group, like, centers = matrix(0, 0, ncol(like))) {
   at <- unname(strip_term(at))
+  group[group == 0] <- NA
   if (nrow(at) != length(group) || ncol(at) != ncol(like)) {
     abort("shape", "`y` is ", nrow(at), " x ", ncol(at), ", and the clusters are of ", counted(length(group), "point"),
           " and ", counted(ncol(like), "column"))

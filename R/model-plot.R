@@ -156,7 +156,9 @@ finer_grid <- function(grid, n = 240) {
 }
 
 group_colours <- function(group, otherwise) {
-  if (is.null(group)) otherwise else hcl.colors(max(nlevels(group), 2), "Dark 3")[group]
+  if (is.null(group)) return(otherwise)
+  colours <- hcl.colors(max(nlevels(group), 2), "Dark 3")[group]
+  replace(colours, is.na(group), "grey80")
 }
 
 painters <- list(

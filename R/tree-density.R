@@ -44,7 +44,7 @@
 #' max(cut_tree(found$hc, h = 0.5))  # clusters and single points at this radius
 hdbscan_fit <- function(x, minPts = 5, metric = "euclidean") {
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
-  points <- tree_points(given$x, given$metric, 2)
+  points <- tree_points(given$x, given$metric, 2, keep = TRUE)
   n <- nrow(points$at)
   minPts <- check_count(minPts, "minPts")
   if (minPts < 2 || minPts > n) {

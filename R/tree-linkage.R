@@ -85,13 +85,17 @@ check_members <- function(members, n) {
 }
 
 # Points of a tree: `at`, coordinates in which the distance of number `code` has the order of the metric; `back`, which
-# makes distances of the metric of such distances.
-tree_points <- function(x, metric, least = 1) {
+# makes distances of the metric of such distances; `x`, the points, if they are to be kept.
+tree_points <- function(x, metric, least = 1, keep = FALSE) {
   if (inherits(x, "dist")) {
     abort("input", "`x` is a dist object: the points themselves are wanted; stats::hclust() takes distances")
   }
   inputs <- fit_matrix(x)
+  labels <- rownames(inputs$x)
   at <- strip_term(inputs$x)
+  x <- if (keep) at
+  inputs$x <- NULL
+  dimnames(at) <- NULL
   if (nrow(at) < least) abort("data", "`x` has ", counted(nrow(at), "row"), ", and a tree needs ", least, " or more")
   if (!ncol(at)) abort("shape", "`x` has no columns")
   name <- if (is.function(metric)) "own metric" else as_metric(metric)$name
@@ -108,8 +112,8 @@ tree_points <- function(x, metric, least = 1) {
                         "\"haversine\" or \"chordal\" distances"))
   at <- found$at %or% at
   storage.mode(at) <- "double"
-  list(at = unname(at), code = found$code, back = found$back %or% as_they_are, name = name,
-       labels = rownames(inputs$x), like = inputs[setdiff(names(inputs), "x")], x = inputs$x)
+  list(at = at, code = found$code, back = found$back %or% as_they_are, name = name, labels = labels, like = inputs,
+       x = x)
 }
 
 unit_rows <- function(x) {

@@ -215,7 +215,10 @@ class Team {
   }
 
   void work_through(int worker, const Heartbeat& beat) {
-    for (std::int64_t task; !stopping_ && (task = next_++) < tasks_; ++done_) work_(worker, task, beat);
+    for (std::int64_t task; !stopping_ && (task = next_++) < tasks_; ++done_) {
+      beat();
+      work_(worker, task, beat);
+    }
   }
 
   void look() {

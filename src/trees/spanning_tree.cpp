@@ -33,10 +33,12 @@ class ComponentLimits {
 template <class Metric>
 class Boruvka {
  public:
-  Boruvka(const Coordinates<double>& points, const std::vector<double>& core, int threads, const Poll& poll)
-      : tree_(points, threads, poll), threads_(threads), poll_(poll), n_(tree_.size()), components_(n_) {
-    user_check(n_ == static_cast<std::int64_t>(points[0].size()), Fault::value,
+  // Takes the points over, whose memory is needed for the rest.
+  Boruvka(Coordinates<double>* points, const std::vector<double>& core, int threads, const Poll& poll)
+      : tree_(*points, threads, poll), threads_(threads), poll_(poll), n_(tree_.size()), components_(n_) {
+    user_check(n_ == static_cast<std::int64_t>((*points)[0].size()), Fault::value,
                "coordinates of points in a tree must be finite, and no larger than 1e150");
+    Coordinates<double>().swap(*points);
     const auto size = static_cast<std::size_t>(n_);
     component_.resize(size);
     for (std::size_t p = 0; p < size; ++p) component_[p] = static_cast<int>(p);
@@ -205,7 +207,7 @@ class Boruvka {
 };
 
 template <class Metric>
-void add_edges(const Coordinates<double>& points, const std::vector<double>& core, int threads, const Poll& poll,
+void add_edges(Coordinates<double>* points, const std::vector<double>& core, int threads, const Poll& poll,
                std::vector<Edge>* edges) {
   const std::size_t before = edges->size();
   Boruvka<Metric>(points, core, threads, poll).run(edges);
@@ -214,8 +216,8 @@ void add_edges(const Coordinates<double>& points, const std::vector<double>& cor
 
 }  // namespace
 
-std::vector<Edge> spanning_tree(const Coordinates<double>& points, const std::vector<double>& core, Metric metric,
-                                int threads, const Poll& poll) {
+std::vector<Edge> spanning_tree(Coordinates<double> points, const std::vector<double>& core, Metric metric, int threads,
+                                const Poll& poll) {
   const auto add = metric == Metric::euclidean   ? add_edges<SumOfSquares>
                    : metric == Metric::manhattan ? add_edges<SumOfAbsolutes>
                                                  : add_edges<LargestDifference>;
@@ -227,10 +229,11 @@ std::vector<Edge> spanning_tree(const Coordinates<double>& points, const std::ve
     if (places.first[p] != static_cast<int>(p))
       edges.push_back({core.empty() ? 0 : core[p], 0, places.first[p], static_cast<int>(p)});
   if (places.all()) {
-    add(points, core, threads, poll, &edges);
+    add(&points, core, threads, poll, &edges);
   } else {
     const std::size_t twins = edges.size();
-    add(rows_of(points, places.rows), core.empty() ? core : rows_of(core, places.rows), threads, poll, &edges);
+    points = rows_of(points, places.rows);
+    add(&points, core.empty() ? core : rows_of(core, places.rows), threads, poll, &edges);
     name_points(places.rows, twins, &edges);
   }
   std::sort(edges.begin(), edges.end());

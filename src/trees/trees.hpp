@@ -43,8 +43,8 @@ void name_points(const std::vector<int>& rows, std::size_t begin, std::vector<Ed
 // --- spanning_tree.cpp ---------------------------------------------------------------------------------------------
 // The edges of a shortest spanning tree, shortest first. With `core`, a number for each point, a distance is at least
 // the core of either point (mutual reachability).
-std::vector<Edge> spanning_tree(const Coordinates<double>& points, const std::vector<double>& core, Metric metric,
-                                int threads, const Poll& poll);
+std::vector<Edge> spanning_tree(Coordinates<double> points, const std::vector<double>& core, Metric metric, int threads,
+                                const Poll& poll);
 
 // --- ward.cpp ------------------------------------------------------------------------------------------------------
 // The merges of Ward's clusters in rising order, each as a point of either cluster and the root of twice the growth of

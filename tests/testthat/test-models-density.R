@@ -120,7 +120,9 @@ test_that("new points take the cluster of their nearest core", {
   expect_error(predict(found, petals[, 1:2]), "Petal.Length", class = "kernweave_error_shape")
   expect_error(predict(found, matrix(1, 2, 3)), "3 columns", class = "kernweave_error_shape")
   expect_output(print(found), "2 clusters, 117 cores, 16 border points, 17 noise")
-  expect_identical(levels(kernweave:::plot_data(found, petals)$layers$points$group), c("0", "1", "2"))
+  drawn <- kernweave:::plot_data(found, petals)$layers$points$group
+  expect_identical(levels(drawn), c("1", "2"))  # noise is grey
+  expect_identical(sum(is.na(drawn)), 17L)
   expect_identical(nrow(kernweave:::plot_data(found)$layers$points), 117L)
 })
 

@@ -187,6 +187,16 @@ test_that("a large tree is drawn by its top branches, and becomes a dendrogram o
   expect_identical(class(stats::cophenetic(small)), "dist")
 })
 
+test_that("a long search ends at once when its time is over", {
+  skip_below("usual")
+  x <- cloud(2e5, 4)
+  for (method in c("single", "ward.D2")) {
+    setTimeLimit(elapsed = 0.2, transient = TRUE)
+    expect_error(hclust_fit(x, method), class = "kernweave_error_time_limit")
+    setTimeLimit()
+  }
+})
+
 test_that("mistakes with trees are told with their remedies", {
   x <- cloud(9, 2)
   expect_error(hclust_fit(stats::dist(x)), "points themselves", class = "kernweave_error_input")
