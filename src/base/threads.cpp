@@ -215,10 +215,7 @@ class Team {
   }
 
   void work_through(int worker, const Heartbeat& beat) {
-    for (std::int64_t task; !stopping_ && (task = next_++) < tasks_; ++done_) {
-      beat();
-      work_(worker, task, beat);
-    }
+    for (std::int64_t task; !stopping_ && (task = next_++) < tasks_; ++done_) beat(), work_(worker, task, beat);
   }
 
   void look() {
