@@ -58,7 +58,7 @@ show_work <- function(work) {
   spent <- now() - work$begun
   done <- (work$count + work$within) / work$steps  # within a step as the engine tells; NA where steps are not known
   left <- if (isTRUE(done > 0)) spent / done - spent else if (isTRUE(work$left >= 0)) work$left
-  say_expected(work, spent + (left %or% 0))
+  say_expected(work, spent + (left %or% 0), if (is.null(left)) " takes more than " else " takes about ")
   if (!shows_progress()) return(invisible())
   far <- c(if (isTRUE(done > 0)) paste(round(100 * done), "%") else work$note,
            if (is.null(left)) in_words(spent) else paste("about", in_words(left), "to go"))
@@ -77,11 +77,11 @@ in_words <- function(seconds) {
 }
 
 # Announces, once, work that takes more than a minute.
-say_expected <- function(work, seconds) {
+say_expected <- function(work, seconds, takes = " takes about ") {
   if (work$said || seconds < 60 || isFALSE(option("progress"))) return(invisible())
   work$said <- TRUE
   wipe_line(work)
-  message(work$what, " takes about ", in_words(seconds), " in all",
+  message(work$what, takes, in_words(seconds), " in all",
           if (!is.null(work$quicker)) paste0("; ", work$quicker, " would be quicker"))
 }
 

@@ -131,8 +131,8 @@ test_that("local_reg() says what its search is at, and that bandwidths by hand w
   on.exit(options(options))
   text <- shown(by_hand(0, 1, function(wait) local_reg(x, y), each_look = 5))
   expect_match(text, "local_reg(): 300 rows, bandwidth 0.", fixed = TRUE)
-  expect_match(text, "local_reg\\(\\) takes about .* in all; `bandwidth` as numbers would be quicker")
-  expect_length(gregexpr("takes about", text)[[1]], 1)
+  expect_match(text, "local_reg\\(\\) takes more than .* in all; `bandwidth` as numbers would be quicker")
+  expect_length(gregexpr("takes more than", text)[[1]], 1)
   expect_identical(shown(by_hand(0, 1, function(wait) local_reg(x, y, bandwidth = 0.1), each_look = 5)), "")
   expect_null(working$now)
   expected <- function(n) {
