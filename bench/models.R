@@ -75,6 +75,11 @@ for (plane in planes) {
 }
 case("knn_fit, k = 5, predictions of all", function() predict(knn_fit(d$x, d$frame$g), d$x), "class",
      function() class::knn(d$x, d$x, d$frame$g, 5))
+for (method in c("single", "ward.D2")) {
+  case(paste("hclust_fit,", method), function() hclust_fit(d$x, method), "stats",
+       function() stats::hclust(stats::dist(d$x), method))
+}
+case("hdbscan_fit", function() hdbscan_fit(d$x, 10), "dbscan", function() dbscan::hdbscan(d$x, 10))
 case("kmeans_fit, 20 clusters, one start", function() suppressWarnings(kmeans_fit(d$x, 20, nstart = 1)), "stats",
      function() suppressWarnings(stats::kmeans(d$x, 20, iter.max = 100, algorithm = "Lloyd")))
 case("kde_fit, values at the points", function() fitted(kde_fit(d$x)), "ks",
@@ -112,6 +117,8 @@ if (large > 0) {
   case("knn, k = 10", function() knn(d$x, k = 10))
   case("silhouette_widths, 20 clusters", function() silhouette_widths(d$x, d$cl))
   case("kmeans_fit, 20 clusters, one start", function() suppressWarnings(kmeans_fit(d$x, 20, nstart = 1)))
+  for (method in c("single", "ward.D2")) case(paste("hclust_fit,", method), function() hclust_fit(d$x, method))
+  case("hdbscan_fit", function() hdbscan_fit(d$x, 10))
   case("kde_fit, values at the points", function() fitted(kde_fit(d$x)))
   case("local_reg, 2 inputs, given bandwidth", function() local_reg(z ~ a + b, d$frame, bandwidth = 0.3))
   case("radius_nn, 20 neighbours in the mean", function() radius_nn(d$x, radius = 0.12 * (1e5 / large)^(1 / 3)))
