@@ -57,20 +57,20 @@ hsic_test <- function(x, ...) UseMethod("hsic_test")
 
 #' @rdname independence
 #' @export
-hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, null = c("moments", "permutation"),
-                              R = 999, ...) {
+hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, bandwidths = NULL,
+                              null = c("moments", "permutation"), R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, null, R, name)
+  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, bandwidths, null, R, name)
 }
 
 #' @rdname independence
 #' @export
-hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = kernel,
+hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = kernel, bandwidths = NULL,
                               null = c("moments", "permutation"), R = 999, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  with_left_out(hsic_of(sets, kernel, kernel_y, null, R, deparse1(x)), sets$dropped)
+  with_left_out(hsic_of(sets, kernel, kernel_y, bandwidths, null, R, deparse1(x)), sets$dropped)
 }
 
 #' @rdname independence
@@ -115,25 +115,27 @@ check_sets <- function(x, y, names = c("x", "y")) {
   list(x = x, y = y)
 }
 
-hsic_of <- function(sets, kernel, kernel_y, null, R, name) {
+hsic_of <- function(sets, kernel, kernel_y, bandwidths, null, R, name) {
   null <- choice_of(null[1], c("moments", "permutation"), "null")
-  k <- test_kernel(kernel, sets$x)
-  l <- test_kernel(kernel_y, sets$y)
-  if (ignores_place(k)) sets$x <- near_origin(sets$x)
-  if (ignores_place(l)) sets$y <- near_origin(sets$y)
-  found <- dependence(sets, k, l, null, R)
+  ks <- test_kernels(kernel, bandwidths, sets$x)
+  ls <- test_kernels(kernel_y, bandwidths, sets$y, "kernel_y")
+  if (all(vapply(ks, ignores_place, NA))) sets$x <- near_origin(sets$x)
+  if (all(vapply(ls, ignores_place, NA))) sets$y <- near_origin(sets$y)
+  found <- dependence(sets, ks, ls, null, R)
   statistic <- found$sums[1] * found$unit / found$n
   estimate <- c(HSIC = statistic / found$n, normalised = found$sums[1] / sqrt(found$sums[2] * found$sums[3]))
-  as_test(c(nHSIC = statistic), found$null, estimate,
-          paste0("Kernel test of independence (", null_text(found$null), ")"), name, found$n,
-          kernel = c(x = format(k), y = format(l)), engine = engine_used())
+  several <- !is.null(found$kernels)
+  pairs <- if (several) paste0(length(ks), " x ", length(ls), " kernels, ")
+  as_test(if (several) c("max z" = max(found$null$z)) else c(nHSIC = statistic), found$null, estimate,
+          paste0("Kernel test of independence (", pairs, null_text(found$null), ")"), name, found$n,
+          kernel = found$names, kernels = found$kernels, engine = engine_used())
 }
 
 dcor_of <- function(sets, exponent, null, R, name) {
   null <- choice_of(null[1], c("moments", "permutation"), "null")
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- lapply(sets[c("x", "y")], unit_points)
-  found <- dependence(list(x = points$x$x, y = points$y$x), k, k, null, R)
+  found <- dependence(list(x = points$x$x, y = points$y$x), list(k), list(k), null, R)
   unit <- (points$x$unit * points$y$unit)^exponent
   statistic <- found$sums[1] * found$unit * unit / found$n
   share <- found$sums[1] / sqrt(found$sums[2] * found$sums[3])
@@ -143,70 +145,117 @@ dcor_of <- function(sets, exponent, null, R, name) {
           exponent = exponent, engine = engine_used())
 }
 
-# The sums over pairs of A B, A^2 and B^2, of the centred matrices and as they are, in one pass; each in the unit of its
-# matrix, `unit` is that of A B.
-dependence <- function(sets, k, l, null, R) {
-  centred <- list(centred_kernel(k(sets$x)), centred_kernel(l(sets$y)))
-  A <- centred_lazily(centred[[1]])
-  B <- centred_lazily(centred[[2]])
-  K <- centred[[1]]$K
-  L <- centred[[2]]$K
-  sums <- vapply(reduction(list(A * B, A^2, B^2, K * L, K^2, L^2), "sum"), sum, 0, USE.NAMES = FALSE)
+# Compares two sides by each pair of kernels, one of either side. `sums` are sums over pairs of A B, A^2 and B^2, of the
+# centred matrices of the pair of the largest statistic, `raw` of the matrices as they are. Each is in the unit of its
+# matrix; `unit` is that of A B.
+dependence <- function(sets, ks, ls, null, R) {
+  of_x <- lapply(ks, function(k) centred_kernel(k(sets$x)))
+  of_y <- lapply(ls, function(l) centred_kernel(l(sets$y)))
+  at <- expand.grid(x = seq_along(ks), y = seq_along(ls))
   n <- nrow(sets$x)
-  unit <- centred[[1]]$unit * centred[[2]]$unit
-  moved <- moved_side(sets, k, l, most_relabellings(null, R))
-  moved$unit <- centred[[3 - moved$beside]]$unit
-  asked <- null == "moments" && !moved$plan$exhaustive
-  codes <- if (asked) lapply(sets[c("x", "y")], row_codes)
-  discrete <- asked && has_atoms(codes$x, codes$y)
+  several <- nrow(at) > 1
+  first <- if (several) sums_of_products(lapply(of_x, centred_lazily)[at$x], lapply(of_y, centred_lazily)[at$y])
+           else (sums <- sums_of_pair(of_x[[1]], of_y[[1]]))[1]
+  names <- paste0(vapply(ks, format, "")[at$x], ", ", vapply(ls, format, "")[at$y])
+  found <- independence_null(first, sets, list(x = ks, y = ls), list(x = of_x, y = of_y), at, null, R, names)
+  best <- if (several) which.max(found$z) else 1
+  centred <- list(of_x[[at$x[best]]], of_y[[at$y[best]]])
+  if (several) sums <- sums_of_pair(centred[[1]], centred[[2]])
+  units <- vapply(of_x, `[[`, 0, "unit")[at$x] * vapply(of_y, `[[`, 0, "unit")[at$y]
+  list(n = n, unit = units[best], sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found,
+       names = c(x = format(ks[[at$x[best]]]), y = format(ls[[at$y[best]]])),
+       kernels = if (several) data.frame(kernel = vapply(ks, format, "")[at$x], kernel_y = vapply(ls, format, "")[at$y],
+                                         T = first * units / n, z = found$z))
+}
+
+sums_of_pair <- function(a, b) {
+  A <- centred_lazily(a)
+  B <- centred_lazily(b)
+  vapply(reduction(list(A * B, A^2, B^2, a$K * b$K, a$K^2, b$K^2), "sum"), sum, 0, USE.NAMES = FALSE)
+}
+
+# The null of the sums over pairs, of each pair of kernels `at`. `kernels` and `centred` are lists of both sides.
+independence_null <- function(sums, sets, kernels, centred, at, null, R, names) {
+  n <- nrow(sets$x)
+  units <- lapply(centred, vapply, `[[`, 0, "unit")
+  unit <- units$x[at$x] * units$y[at$y]
+  moved <- moved_side(sets, kernels, most_relabellings(null, R))
+  by_moments <- null == "moments" && !moved$plan$exhaustive
+  codes <- if (by_moments) lapply(sets[c("x", "y")], row_codes)
+  discrete <- by_moments && has_atoms(codes$x, codes$y)
   if (discrete) {
     tell_of_atoms()
     moved$plan$count <- check_replicates(R)
   }
-  found <- if (discrete && max(unlist(codes)) <= most_labels) {
-    firsts <- lapply(codes, function(labels) match(seq_len(max(labels)), labels))
-    null_by_tables(unname(as.matrix(A[firsts$x, firsts$x])), unname(as.matrix(B[firsts$y, firsts$y])), codes$x,
-                   codes$y, moved$plan$count, unit / n)
-  } else if (asked && !discrete) {
-    invariants <- lapply(centred, kernel_invariants)
-    moments_null(sums[1], invariants[[1]], invariants[[2]], n, unit / n)
-  } else in_unit(pair_permutations(sums[1] / n, list(A, B)[[moved$beside]], moved), unit)
-  list(n = n, unit = unit, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
+  if (by_moments && !discrete) return(independence_by_moments(sums, sets, kernels, centred, at, unit / n, names))
+  A <- lapply(centred, lapply, centred_lazily)
+  if (discrete && max(unlist(codes)) <= most_labels) {
+    of_labels <- Map(function(A, codes) {
+      firsts <- match(seq_len(max(codes)), codes)
+      lapply(A, function(A) unname(as.matrix(A[firsts, firsts])))
+    }, A, codes)
+    found <- null_by_tables(of_labels$x[at$x], of_labels$y[at$y], codes$x, codes$y, moved$plan$count)
+    if (is.list(found)) return(exact_of_kernels(found, length(sums), unit[1] / n))
+    found <- found * (unit / n)
+  } else found <- unname(cbind(sums, pair_permutations(A[[moved$beside]], moved, at, units[[moved$side]]))) * unit / n
+  means <- lapply(centred, vapply, function(one) mean(abs(one$means)) * one$unit, 0)
+  largest_by_replicates(found[, 1], found[, -1, drop = FALSE], moved$plan$exhaustive,
+                        n * means$x[at$x] * means$y[at$y], names)
+}
+
+independence_by_moments <- function(sums, sets, kernels, centred, at, unit, names) {
+  n <- nrow(sets$x)
+  invariants <- lapply(centred, lapply, kernel_invariants)
+  if (length(sums) == 1) return(moments_null(sums, invariants$x[[1]], invariants$y[[1]], n, unit))
+  moments <- Map(moments_of_several, invariants$x[at$x], invariants$y[at$y], n)
+  cross <- Map(cross_sums, kernels, sets[c("x", "y")], centred)
+  covariances <- permutation_covariances(cross$x, cross$y, cross$x$n)
+  largest_by_moments(sums, moments, stats::cov2cor(covariances), names)
 }
 
 # Chooses the side that is put in other orders: y, or x if only x has few orders, since many of its rows are alike.
-moved_side <- function(sets, k, l, most) {
-  side <- function(v, kernel, beside) {
+moved_side <- function(sets, kernels, most) {
+  side <- function(which, beside) {
+    v <- sets[[which]]
     codes <- row_codes(v)
     own <- structure(v[match(seq_len(max(codes)), codes), , drop = FALSE], term = attr(v, "term"))
-    alike <- if (max(codes) <= 10) swappable(as.matrix(kernel(own)), tabulate(codes))
+    alike <- if (max(codes) <= 10) {
+      each <- vapply(kernels[[which]], function(k) swappable(as.matrix(k(own)), tabulate(codes)), integer(max(codes)))
+      row_codes(matrix(each, max(codes)))
+    }
     plan <- relabellings(codes, most, alike = alike)
-    list(v = v, kernel = kernel, codes = codes, plan = plan, beside = beside)
+    list(v = v, kernels = kernels[[which]], codes = codes, plan = plan, side = which, beside = beside)
   }
-  of_y <- side(sets$y, l, 1)
+  of_y <- side("y", "x")
   if (of_y$plan$exhaustive) return(of_y)
-  of_x <- side(sets$x, k, 2)
+  of_x <- side("x", "y")
   if (of_x$plan$exhaustive) of_x else of_y
 }
 
-# A pass over the pairs for each permutation, planned once: several that share A take no less.
-pair_permutations <- function(statistic, A, moved) {
+# Sums over pairs for each permutation, a column each, by a pass planned once: several that share A take no less.
+pair_permutations <- function(A, moved, at, units) {
   v <- moved$v
-  n <- nrow(v)
   points <- lapply(list(Vi, Vj), function(V) V(dim = ncol(v), name = "moved"))
-  K <- moved$kernel(structure(points[[1]], term = attr(v, "term")), points[[2]])
-  pass <- as.function(sum(A * K, index = "ij", call = FALSE))
+  Ks <- Map(function(k, unit) {
+    K <- k(structure(points[[1]], term = attr(v, "term")), points[[2]])
+    if (unit == 1) K else K / unit
+  }, moved$kernels, units)
+  passes <- lapply(split(seq_len(nrow(at)), (seq_len(nrow(at)) - 1) %/% 100), function(some) {
+    terms <- Map(`*`, A[at[[moved$beside]][some]], Ks[at[[moved$side]][some]])
+    as.function(reduction(terms, "sum", index = "ij", call = FALSE))
+  })
   v <- unname(strip_term(v))
   plan <- moved$plan
   begin_work("relabelling", steps = plan$count, quicker = "null = \"moments\"")
   on.exit(end_work("relabelling"))
-  replicates <- vapply(seq_len(plan$count), function(k) {
+  replicates <- lapply(seq_len(plan$count), function(k) {
     order <- match(plan$codes(k)[, 1], moved$codes)
-    out <- pass(v[order, , drop = FALSE], v[order, , drop = FALSE])[1] / (n * moved$unit)
+    moved <- v[order, , drop = FALSE]
+    out <- unlist(lapply(passes, function(pass) pass(moved, moved)), use.names = FALSE)
     step_work("relabelling")
     out
-  }, 0)
-  from_replicates(statistic, replicates, plan$exhaustive)
+  })
+  do.call(cbind, replicates)
 }
 
 # The correlation of U-centred matrices, from sums of the matrices as they are.

@@ -166,9 +166,11 @@ centred_lazily <- function(centred) {
   centred$K - Vi(rho) - Vj(rho)
 }
 
+centred_diagonal <- function(centred) centred$own - 2 * centred$means + centred$mean
+
 kernel_invariants <- function(centred, exact_n = 2000) {
   A <- centred_lazily(centred)
-  a <- centred$own - 2 * centred$means + centred$mean
+  a <- centred_diagonal(centred)
   rows <- reduction(list(square = A^2, cube = A^3, along = A * Vj(a)), "sum")
   t3 <- third_trace(A, exact_n)
   list(t1 = sum(a), t2 = sum(rows$square), t3 = t3$value, s2 = sum(a^2), s3 = sum(a^3), u = sum(rows$cube),
@@ -217,10 +219,7 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
   a <- in_units(a)
   b <- in_units(b)
   mean <- a$t1 * b$t1 / (n - 1)
-  first <- function(m) (n - 1) * m$t2 - m$t1^2
-  second <- function(m) n * (n + 1) * m$s2 - (n - 1) * (m$t1^2 + 2 * m$t2)
-  variance <- 2 * first(a) * first(b) / ((n - 1)^2 * (n + 1) * (n - 2)) +
-    second(a) * second(b) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+  variance <- as.vector(permutation_covariances(a, b, n))
   if (isTRUE(variance <= 1e-14 * mean^2) && constant) return(NULL)
   if (!is.finite(variance) || variance <= 1e-14 * mean^2) {
     abort("data", "the statistic is the same for every permutation: one side is constant, or all its pairs of points ",

@@ -85,20 +85,21 @@ mmd_test <- function(x, ...) UseMethod("mmd_test")
 
 #' @rdname two-samples
 #' @export
-mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", null = c("permutation", "moments"),
-                             R = 999, strata = NULL, slices = NULL, ...) {
+mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", bandwidths = NULL,
+                             null = c("permutation", "moments"), R = 999, strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  mmd_of(pooled(x, y, groups), kernel, null, R, strata, slices, name)
+  mmd_of(pooled(x, y, groups), kernel, bandwidths, null, R, strata, slices, name)
 }
 
 #' @rdname two-samples
 #' @export
-mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", null = c("permutation", "moments"), R = 999,
-                             strata = NULL, slices = NULL, subset = NULL, na.action = NULL, ...) {
+mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", bandwidths = NULL,
+                             null = c("permutation", "moments"), R = 999, strata = NULL, slices = NULL, subset = NULL,
+                             na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
-  with_left_out(mmd_of(sample, kernel, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
+  with_left_out(mmd_of(sample, kernel, bandwidths, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
 }
 
 #' @rdname two-samples
@@ -227,19 +228,21 @@ strata_of <- function(strata, data, where, subset, dropped) {
 
 # --- the statistics -----------------------------------------------------------------------------------------
 
-mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
+mmd_of <- function(sample, kernel, bandwidths, null, R, strata, slices, name) {
   null <- choice_of(null[1], c("permutation", "moments"), "null")
-  k <- test_kernel(kernel, sample$x)
-  if (ignores_place(k)) sample$x <- near_origin(sample$x)
-  found <- compared(sample, k, null, R, strata, slices)
+  ks <- test_kernels(kernel, bandwidths, sample$x)
+  if (all(vapply(ks, ignores_place, NA))) sample$x <- near_origin(sample$x)
+  found <- compared(sample, ks, null, R, strata, slices)
+  k <- ks[[found$best]]
   estimate <- if (found$g == 2) {
     n <- found$sizes
     own <- sum((unname(diag(found$S)) - found$own) / (n * (n - 1)))  # without pairs of a point with itself
     unbiased <- if (all(n > 1)) own - 2 * found$S[[1, 2]] / prod(n) else NA_real_
     c("unbiased MMD^2" = unbiased, "biased MMD" = sqrt(max(0, found$pairwise[1, 2])))
   }
-  samples_test(c(T = found$statistic), found, estimate, "Kernel test of equal distributions", name, kernel = format(k),
-               scale = kernel_parts(k)$parameters$scale)
+  statistic <- if (length(ks) == 1) c(T = found$statistic) else c("max z" = max(found$null$z))
+  samples_test(statistic, found, estimate, "Kernel test of equal distributions", name, kernel = format(k),
+               scale = kernel_parts(k)$parameters$scale, kernels = found$kernels)
 }
 
 energy_of <- function(sample, exponent, null, R, strata, slices, name) {
@@ -247,7 +250,7 @@ energy_of <- function(sample, exponent, null, R, strata, slices, name) {
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- unit_points(sample$x)
   sample$x <- points$x
-  found <- compared(sample, k, null, R, strata, slices)
+  found <- compared(sample, list(k), null, R, strata, slices)
   unit <- points$unit^exponent
   found$null <- in_unit(found$null, unit)
   for (one in intersect(c("statistic", "pairwise", "stderr"), names(found))) found[[one]] <- found[[one]] * unit
@@ -265,43 +268,63 @@ check_exponent <- function(exponent) {
 samples_test <- function(statistic, found, estimate, method, name, ...) {
   sliced <- !is.null(found$slices)
   method <- paste0(method, " (", found$g, " groups, ", if (sliced) paste0(counted(found$slices, "slice"), ", "),
-                   null_text(found$null), ")")
+                   if (!is.null(found$kernels)) paste0(nrow(found$kernels), " kernels, "), null_text(found$null), ")")
   engine <- engine_used()
   if (sliced) engine[c("device", "precision")] <- c("cpu", "float64")
   as_test(statistic, found$null, estimate, method, name, found$n, pairwise = found$pairwise, sizes = found$sizes,
           engine = engine, slices = found$slices, stderr = found$stderr, ...)
 }
 
-compared <- function(sample, k, null, R, strata, slices) {
-  if (!is.null(slices)) return(compared_by_slices(sample, k, R, strata, check_slices(slices, k, null)))
+# Compares groups by each kernel; what is told of pairs of groups is by the kernel of the largest statistic.
+compared <- function(sample, ks, null, R, strata, slices) {
+  if (!is.null(slices)) return(compared_by_slices(sample, ks[[1]], R, strata, check_slices(slices, ks, null)))
   check_distinct(sample$x)
-  K <- k(sample$x)
   sizes <- tabulate(sample$codes)
   n <- nrow(sample$x)
   g <- length(sizes)
   strata <- check_strata(strata, n, null)
-  sums <- finite_row_sums(K)
-  S <- unname(block_sums(K, matrix(sample$codes), sums, g)[, , 1])
-  statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
-  statistic <- statistic_of(S)
   plan <- relabellings(sample$codes, most_relabellings(null, R), strata, sizes)
-  asked <- null == "moments" && !plan$exhaustive
-  discrete <- asked && has_atoms(row_codes(sample$x), sample$codes)
-  if (discrete) {
+  by_moments <- null == "moments" && !plan$exhaustive
+  if (by_moments && has_atoms(row_codes(sample$x), sample$codes)) {
     tell_of_atoms()
     plan$count <- check_replicates(R)
+    by_moments <- FALSE
   }
-  found <- if (asked && !discrete) {
-    centred <- centred_kernel(K)
-    labels <- block_invariants(label_weights(sizes), sizes)
-    moments_null(statistic / centred$unit, kernel_invariants(centred), labels, n, centred$unit)
+  Ks <- lapply(ks, function(k) k(sample$x))
+  sums <- lapply(Ks, finite_row_sums)
+  block_sums_of <- function(codes) Map(function(K, sums) block_sums(K, codes, sums, g), Ks, sums)
+  S <- lapply(block_sums_of(matrix(sample$codes)), function(one) unname(one[, , 1]))
+  weights <- label_weights(sizes)
+  statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
+  statistics <- vapply(S, statistic_of, 0)
+  names <- vapply(ks, format, "")
+  found <- if (by_moments) {
+    groups_by_moments(statistics, ks, sample$x, lapply(Ks, centred_kernel), sizes, names)
   } else {
-    statistics <- function(at) apply(block_sums(K, plan$codes(at), sums, g), 3, statistic_of)
-    replicates <- in_blocks(plan$count, n, g - 1, statistics, if (is.null(strata)) "null = \"moments\"")
-    from_replicates(statistic, replicates, plan$exhaustive)
+    replicates <- in_blocks(plan$count, n, g - 1, function(at) {
+      do.call(rbind, lapply(block_sums_of(plan$codes(at)), apply, 3, statistic_of))
+    }, if (is.null(strata)) "null = \"moments\"")
+    terms <- vapply(S, function(S) sum(abs(weights * S)), 0)
+    largest_by_replicates(statistics, matrix(replicates, length(ks)), plan$exhaustive, terms, names)
   }
-  list(statistic = statistic, null = found, S = S, n = n, g = g, sizes = stats::setNames(sizes, sample$labels),
-       pairwise = discrepancies(S, sizes, sample$labels), own = as.vector(rowsum(as.vector(diag(K)), sample$codes)))
+  best <- if (is.null(found$z)) 1 else which.max(found$z)
+  list(statistic = statistics[best], null = found, S = S[[best]], n = n, g = g, best = best,
+       sizes = stats::setNames(sizes, sample$labels), pairwise = discrepancies(S[[best]], sizes, sample$labels),
+       own = as.vector(rowsum(as.vector(diag(Ks[[best]])), sample$codes)),
+       kernels = if (!is.null(found$z)) data.frame(kernel = names, T = statistics, z = found$z))
+}
+
+groups_by_moments <- function(statistics, ks, x, centred, sizes, names) {
+  n <- nrow(x)
+  units <- vapply(centred, `[[`, 0, "unit")
+  labels <- block_invariants(label_weights(sizes), sizes)
+  invariants <- lapply(centred, kernel_invariants)
+  if (length(ks) == 1) return(moments_null(statistics / units, invariants[[1]], labels, n, units))
+  moments <- lapply(invariants, moments_of_several, labels, n)
+  cross <- cross_sums(ks, x, centred)
+  some <- sizes * cross$n / n
+  covariances <- permutation_covariances(cross, block_invariants(label_weights(some), some), cross$n)
+  largest_by_moments(statistics / units, moments, stats::cov2cor(covariances), names)
 }
 
 # The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.

@@ -101,8 +101,12 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   digits <- max(1L, digits - 2L)
   few_digits <- max(1L, digits - 2L)
   kernel <- if (length(x$kernel) > 1) paste("of", names(x$kernel), x$kernel, collapse = ", ") else x$kernel
+  largest <- if (!is.null(x$kernels)) {
+    k <- which.max(x$kernels$z)
+    paste0(" of the largest z, ", format(x$kernels$z[k], digits = few_digits), ", number ", k, " of ", nrow(x$kernels))
+  }
   cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n",
-      if (length(kernel)) paste0("kernel: ", kernel, "\n"), sep = "")
+      if (length(kernel)) paste0("kernel", largest, ": ", kernel, "\n"), sep = "")
   numbers <- c(x$statistic, n = x$n, x$parameter[names(x$parameter) != "n"])
   shown <- paste(names(numbers), "=", vapply(numbers, format, "", digits = digits))
   p <- if (!is.null(x$moments) && is.null(x$exact) && x$p.value <= 1e-3) "< 0.001"
