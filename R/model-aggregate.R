@@ -68,8 +68,8 @@ refuse_without_spread <- function(constant, names) {
 
 # Moments of one of several statistics, NULL where it is constant. The kernels' numbers are about 1, or a small part.
 moments_of_several <- function(a, b, n) {
-  flat <- function(m) m$t2 <= 1e-28 * n^2 && m$t1 <= 1e-14 * n
-  if (!isTRUE(flat(a) || flat(b))) permutation_moments(a, b, n, constant = TRUE)
+  is_flat <- function(m) m$t2 <= 1e-28 * n^2 && m$t1 <= 1e-14 * n
+  if (!isTRUE(is_flat(a) || is_flat(b))) permutation_moments(a, b, n, constant = TRUE)
 }
 
 # The null by moments: z is the normal quantile of each kernel's p-value by Pearson's curve, and the largest one is

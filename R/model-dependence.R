@@ -135,7 +135,8 @@ dcor_of <- function(sets, exponent, null, R, name) {
   null <- choice_of(null[1], c("moments", "permutation"), "null")
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- lapply(sets[c("x", "y")], unit_points)
-  found <- dependence(list(x = points$x$x, y = points$y$x), list(k), list(k), null, R)
+  found <- dependence(list(x = points$x$x, y = points$y$x), list(k), list(k), null, R,
+                      lines = exponent == 1 && ncol(sets$x) == 1 && ncol(sets$y) == 1)
   unit <- (points$x$unit * points$y$unit)^exponent
   statistic <- found$sums[1] * found$unit * unit / found$n
   share <- found$sums[1] / sqrt(found$sums[2] * found$sums[3])
@@ -147,17 +148,18 @@ dcor_of <- function(sets, exponent, null, R, name) {
 
 # Compares two sides by each pair of kernels, one of either side. `sums` are sums over pairs of A B, A^2 and B^2, of the
 # centred matrices of the pair of the largest statistic, `raw` of the matrices as they are. Each is in the unit of its
-# matrix; `unit` is that of A B.
-dependence <- function(sets, ks, ls, null, R) {
-  of_x <- lapply(ks, function(k) centred_kernel(k(sets$x)))
-  of_y <- lapply(ls, function(l) centred_kernel(l(sets$y)))
+# matrix; `unit` is that of A B. `lines`: are they distances of one variable and of one, whose sums are by sorting?
+dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
+  line <- if (lines) distance_sums(as.vector(sets$x), as.vector(sets$y))
+  of_x <- lapply(ks, function(k) centred_kernel(k(sets$x), line$rows_x))
+  of_y <- lapply(ls, function(l) centred_kernel(l(sets$y), line$rows_y))
   at <- expand.grid(x = seq_along(ks), y = seq_along(ls))
   n <- nrow(sets$x)
   several <- nrow(at) > 1
   first <- if (several) sums_of_products(lapply(of_x, centred_lazily)[at$x], lapply(of_y, centred_lazily)[at$y])
-           else (sums <- sums_of_pair(of_x[[1]], of_y[[1]]))[1]
+           else (sums <- if (lines) c(line$centred, line$raw) else sums_of_pair(of_x[[1]], of_y[[1]]))[1]
   names <- paste0(vapply(ks, format, "")[at$x], ", ", vapply(ls, format, "")[at$y])
-  found <- independence_null(first, sets, list(x = ks, y = ls), list(x = of_x, y = of_y), at, null, R, names)
+  found <- independence_null(first, sets, list(x = ks, y = ls), list(x = of_x, y = of_y), at, null, R, names, lines)
   best <- if (several) which.max(found$z) else 1
   centred <- list(of_x[[at$x[best]]], of_y[[at$y[best]]])
   if (several) sums <- sums_of_pair(centred[[1]], centred[[2]])
@@ -175,7 +177,7 @@ sums_of_pair <- function(a, b) {
 }
 
 # The null of the sums over pairs, of each pair of kernels `at`. `kernels` and `centred` are lists of both sides.
-independence_null <- function(sums, sets, kernels, centred, at, null, R, names) {
+independence_null <- function(sums, sets, kernels, centred, at, null, R, names, lines) {
   n <- nrow(sets$x)
   units <- lapply(centred, vapply, `[[`, 0, "unit")
   unit <- units$x[at$x] * units$y[at$y]
@@ -197,7 +199,11 @@ independence_null <- function(sums, sets, kernels, centred, at, null, R, names) 
     found <- null_by_tables(of_labels$x[at$x], of_labels$y[at$y], codes$x, codes$y, moved$plan$count)
     if (is.list(found)) return(exact_of_kernels(found, length(sums), unit[1] / n))
     found <- found * (unit / n)
-  } else found <- unname(cbind(sums, pair_permutations(A[[moved$beside]], moved, at, units[[moved$side]]))) * unit / n
+  } else {
+    permuted <- if (lines) line_permutations(sets[[moved$beside]], moved)
+                else pair_permutations(A[[moved$beside]], moved, at, units[[moved$side]])
+    found <- unname(cbind(sums, permuted)) * unit / n
+  }
   means <- lapply(centred, vapply, function(one) mean(abs(one$means)) * one$unit, 0)
   largest_by_replicates(found[, 1], found[, -1, drop = FALSE], moved$plan$exhaustive,
                         n * means$x[at$x] * means$y[at$y], names)
@@ -256,6 +262,15 @@ pair_permutations <- function(A, moved, at, units) {
     out
   })
   do.call(cbind, replicates)
+}
+
+line_permutations <- function(beside, moved) {
+  n <- length(moved$codes)
+  numbers <- in_blocks(moved$plan$count, n, 1, function(at) {
+    orders <- matrix(match(moved$plan$codes(at), moved$codes), n)
+    distance_sums(as.vector(beside), as.vector(moved$v), orders)$numbers
+  }, "null = \"moments\"")
+  matrix(numbers, 1)
 }
 
 # The correlation of U-centred matrices, from sums of the matrices as they are.

@@ -72,8 +72,12 @@ with_first_free <- function(out, label, size) {
 
 # Labels of points as numbers, the same for rows that are the same.
 row_codes <- function(x) {
-  keys <- do.call(paste, lapply(seq_len(ncol(x)), function(k) match(x[, k], x[, k])))
-  match(keys, unique(keys))
+  codes <- 0
+  for (k in seq_len(ncol(x))) {
+    pairs <- codes * nrow(x) + match(x[, k], x[, k])
+    codes <- match(pairs, unique(pairs))
+  }
+  codes
 }
 
 # Labels that may be swapped without a change in a symmetric matrix of labels, as a number that they share.
@@ -144,11 +148,12 @@ block_sums <- function(K, codes, sums, g) {
 # Centres a kernel: row means first, then all sums in one pass. The trace of the third power is by products with
 # columns, exactly if points are few or the kernel has a low rank. All numbers are in a unit, a power of two, so that
 # squares and cubes neither overflow nor vanish.
-centred_kernel <- function(K) {
+# `distances`: the row sums of distances on a line, if they are known, of which K is the negative.
+centred_kernel <- function(K, distances = NULL) {
   n <- nrow(K)
-  sums <- finite_row_sums(K)
+  sums <- if (is.null(distances)) finite_row_sums(K) else -distances
   own <- as.vector(diag(K))
-  unit <- power_of_two(max(abs(own), abs(sums) / n))
+  unit <- if (is.null(distances)) power_of_two(max(abs(own), abs(sums) / n)) else 1
   sums <- sums / unit
   list(K = if (unit == 1) K else K / unit, n = n, sums = sums, means = sums / n, mean = sum(sums) / n^2,
        own = own / unit, unit = unit)

@@ -46,7 +46,8 @@ exact_by_tables <- function(own, mean, value) {
   centre <- sum(probability * numbers)
   variance <- sum(probability * (numbers - centre)^2)
   third <- if (variance > 0) sum(probability * (numbers - centre)^3) / variance^1.5 else 0
-  list(p.value = min(1, sum(probability[far])), statistic = value(own), moments = c(mean = centre, variance = variance, skewness = third),
+  list(p.value = min(1, sum(probability[far])), statistic = value(own),
+       moments = c(mean = centre, variance = variance, skewness = third),
        exact = paste("exact, of", counted(length(k), "table")), exhaustive = TRUE)
 }
 
