@@ -73,8 +73,8 @@ moments_of_several <- function(a, b, n) {
 }
 
 # The null by moments: z is the normal quantile of each kernel's p-value by Pearson's curve, and the largest one is
-# compared with that of normal numbers of the same correlations. `moments`: of each kernel, or NULL for a constant.
-largest_by_moments <- function(statistics, moments, correlations, names, draws = 1e5) {
+# compared with that of normal numbers of the same correlations. `moments`, `accuracy`: of each kernel, or NULL.
+largest_by_moments <- function(statistics, moments, correlations, names, accuracy, draws = 1e5) {
   refuse_without_spread(vapply(moments, is.null, NA), names)
   p <- mapply(function(statistic, of) {
     pearson_tail((statistic - of[["mean"]]) / sqrt(of[["variance"]]), of[["skewness"]])
@@ -87,6 +87,7 @@ largest_by_moments <- function(statistics, moments, correlations, names, draws =
   centre <- mean(largest)
   variance <- mean((largest - centre)^2)
   list(p.value = max(1 / few_relabellings, (1 + sum(largest >= max(z))) / (1 + draws)), exhaustive = FALSE, z = z,
+       accuracy = if (length(unlist(accuracy))) apply(do.call(rbind, accuracy), 2, max),
        moments = c(mean = centre, variance = variance, skewness = mean((largest - centre)^3) / variance^1.5))
 }
 

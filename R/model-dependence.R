@@ -150,24 +150,43 @@ dcor_of <- function(sets, exponent, null, R, name) {
 # centred matrices of the pair of the largest statistic, `raw` of the matrices as they are. Each is in the unit of its
 # matrix; `unit` is that of A B. `lines`: are they distances of one variable and of one, whose sums are by sorting?
 dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
-  line <- if (lines) distance_sums(as.vector(sets$x), as.vector(sets$y))
-  of_x <- lapply(ks, function(k) centred_kernel(k(sets$x), line$rows_x))
-  of_y <- lapply(ls, function(l) centred_kernel(l(sets$y), line$rows_y))
-  at <- expand.grid(x = seq_along(ks), y = seq_along(ls))
   n <- nrow(sets$x)
-  several <- nrow(at) > 1
-  first <- if (several) sums_of_products(lapply(of_x, centred_lazily)[at$x], lapply(of_y, centred_lazily)[at$y])
-           else (sums <- if (lines) c(line$centred, line$raw) else sums_of_pair(of_x[[1]], of_y[[1]]))[1]
-  names <- paste0(vapply(ks, format, "")[at$x], ", ", vapply(ls, format, "")[at$y])
-  found <- independence_null(first, sets, list(x = ks, y = ls), list(x = of_x, y = of_y), at, null, R, names, lines)
-  best <- if (several) which.max(found$z) else 1
-  centred <- list(of_x[[at$x[best]]], of_y[[at$y[best]]])
-  if (several) sums <- sums_of_pair(centred[[1]], centred[[2]])
-  units <- vapply(of_x, `[[`, 0, "unit")[at$x] * vapply(of_y, `[[`, 0, "unit")[at$y]
-  list(n = n, unit = units[best], sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found,
-       names = c(x = format(ks[[at$x[best]]]), y = format(ls[[at$y[best]]])),
-       kernels = if (several) data.frame(kernel = vapply(ks, format, "")[at$x], kernel_y = vapply(ls, format, "")[at$y],
-                                         T = first * units / n, z = found$z))
+  kernels <- list(x = ks, y = ls)
+  at <- expand.grid(x = seq_along(ks), y = seq_along(ls))
+  plan <- independence_plan(sets, kernels, null, R)
+  line <- if (lines) distance_sums(as.vector(sets$x), as.vector(sets$y))
+  joint <- if (!lines && plan$by_moments && n > most_rows_by_pairs) {
+    Map(joint_kernel, ks[at$x], ls[at$y], list(sets$x), list(sets$y))
+  }
+  far <- plan$by_moments && (lines || length(joint) && !any(vapply(joint, is.null, NA)))
+  side <- function(v, kernels, distances) {
+    lapply(kernels, function(k) {
+      centred_kernel(k(v), if (far) v, if (lines) product_tol else joint_tol(n), distances = distances)
+    })
+  }
+  centred <- list(x = side(sets$x, ks, line$rows_x), y = side(sets$y, ls, line$rows_y))
+  units <- lapply(centred, vapply, `[[`, 0, "unit")
+  units <- units$x[at$x] * units$y[at$y]
+  sums_of <- function(pair) {
+    a <- centred$x[[at$x[pair]]]
+    b <- centred$y[[at$y[pair]]]
+    if (lines) c(line$centred / c(a$unit * b$unit, a$unit^2, b$unit^2), line$raw / c(a$unit * b$unit, a$unit^2, b$unit^2))
+    else if (far) c(joint_sum(joint[[pair]], a, b), a$invariants$t2, b$invariants$t2)
+    else sums_of_pair(a, b)
+  }
+  sums <- if (nrow(at) == 1) sums_of(1)
+  first <- if (nrow(at) == 1) sums[1] else if (far) vapply(seq_len(nrow(at)), function(pair) sums_of(pair)[1], 0)
+           else sums_of_products(lapply(centred$x, centred_lazily)[at$x], lapply(centred$y, centred_lazily)[at$y])
+  names <- lapply(kernels, vapply, format, "")
+  found <- independence_null(first, sets, kernels, centred, at, plan, lines, units / n,
+                             paste0(names$x[at$x], ", ", names$y[at$y]))
+  best <- if (nrow(at) == 1) 1 else which.max(found$z)
+  if (nrow(at) > 1) sums <- sums_of(best)
+  list(n = n, unit = units[best], sums = sums[1:3], raw = sums[4:6],
+       rows = list(centred$x[[at$x[best]]]$sums, centred$y[[at$y[best]]]$sums), null = found,
+       names = c(x = names$x[at$x[best]], y = names$y[at$y[best]]),
+       kernels = if (nrow(at) > 1) data.frame(kernel = names$x[at$x], kernel_y = names$y[at$y], T = first * units / n,
+                                              z = found$z))
 }
 
 sums_of_pair <- function(a, b) {
@@ -176,33 +195,38 @@ sums_of_pair <- function(a, b) {
   vapply(reduction(list(A * B, A^2, B^2, a$K * b$K, a$K^2, b$K^2), "sum"), sum, 0, USE.NAMES = FALSE)
 }
 
-# The null of the sums over pairs, of each pair of kernels `at`. `kernels` and `centred` are lists of both sides.
-independence_null <- function(sums, sets, kernels, centred, at, null, R, names, lines) {
-  n <- nrow(sets$x)
-  units <- lapply(centred, vapply, `[[`, 0, "unit")
-  unit <- units$x[at$x] * units$y[at$y]
+# How the null is found: by moments, by tables of equal rows, for which there are `codes`, or by orders of a side.
+independence_plan <- function(sets, kernels, null, R) {
   moved <- moved_side(sets, kernels, most_relabellings(null, R))
   by_moments <- null == "moments" && !moved$plan$exhaustive
   codes <- if (by_moments) lapply(sets[c("x", "y")], row_codes)
-  discrete <- by_moments && has_atoms(codes$x, codes$y)
-  if (discrete) {
+  if (by_moments && has_atoms(codes$x, codes$y)) {
     tell_of_atoms()
     moved$plan$count <- check_replicates(R)
+    return(list(by_moments = FALSE, moved = moved, codes = if (max(unlist(codes)) <= most_labels) codes))
   }
-  if (by_moments && !discrete) return(independence_by_moments(sums, sets, kernels, centred, at, unit / n, names))
+  list(by_moments = by_moments, moved = moved)
+}
+
+# The null of the sums over pairs, of each pair of kernels `at`. `kernels` and `centred` are lists of both sides. A
+# statistic is `unit` times a sum.
+independence_null <- function(sums, sets, kernels, centred, at, plan, lines, unit, names) {
+  if (plan$by_moments) return(independence_by_moments(sums, sets, kernels, centred, at, unit, names))
+  moved <- plan$moved
+  n <- nrow(sets$x)
   A <- lapply(centred, lapply, centred_lazily)
-  if (discrete && max(unlist(codes)) <= most_labels) {
+  if (!is.null(plan$codes)) {
     of_labels <- Map(function(A, codes) {
       firsts <- match(seq_len(max(codes)), codes)
       lapply(A, function(A) unname(as.matrix(A[firsts, firsts])))
-    }, A, codes)
-    found <- null_by_tables(of_labels$x[at$x], of_labels$y[at$y], codes$x, codes$y, moved$plan$count)
-    if (is.list(found)) return(exact_of_kernels(found, length(sums), unit[1] / n))
-    found <- found * (unit / n)
+    }, A, plan$codes)
+    found <- null_by_tables(of_labels$x[at$x], of_labels$y[at$y], plan$codes$x, plan$codes$y, moved$plan$count)
+    if (is.list(found)) return(exact_of_kernels(found, length(sums), unit[1]))
+    found <- found * unit
   } else {
     permuted <- if (lines) line_permutations(sets[[moved$beside]], moved)
-                else pair_permutations(A[[moved$beside]], moved, at, units[[moved$side]])
-    found <- unname(cbind(sums, permuted)) * unit / n
+                else pair_permutations(A[[moved$beside]], moved, at, vapply(centred[[moved$side]], `[[`, 0, "unit"))
+    found <- unname(cbind(sums, permuted)) * (unit * n) / n
   }
   means <- lapply(centred, vapply, function(one) mean(abs(one$means)) * one$unit, 0)
   largest_by_replicates(found[, 1], found[, -1, drop = FALSE], moved$plan$exhaustive,
@@ -212,11 +236,13 @@ independence_null <- function(sums, sets, kernels, centred, at, null, R, names, 
 independence_by_moments <- function(sums, sets, kernels, centred, at, unit, names) {
   n <- nrow(sets$x)
   invariants <- lapply(centred, lapply, kernel_invariants)
-  if (length(sums) == 1) return(moments_null(sums, invariants$x[[1]], invariants$y[[1]], n, unit))
-  moments <- Map(moments_of_several, invariants$x[at$x], invariants$y[at$y], n)
+  a <- invariants$x[at$x]
+  b <- invariants$y[at$y]
+  if (length(sums) == 1) return(moments_null(sums, a[[1]], b[[1]], n, unit))
+  moments <- Map(moments_of_several, a, b, n)
   cross <- Map(cross_sums, kernels, sets[c("x", "y")], centred)
   covariances <- permutation_covariances(cross$x, cross$y, cross$x$n)
-  largest_by_moments(sums, moments, stats::cov2cor(covariances), names)
+  largest_by_moments(sums, moments, stats::cov2cor(covariances), names, Map(moments_accuracy, a, b, n))
 }
 
 # Chooses the side that is put in other orders: y, or x if only x has few orders, since many of its rows are alike.

@@ -74,7 +74,7 @@ with_first_free <- function(out, label, size) {
 row_codes <- function(x) {
   codes <- 0
   for (k in seq_len(ncol(x))) {
-    pairs <- codes * nrow(x) + match(x[, k], x[, k])
+    pairs <- as.numeric(codes) * nrow(x) + match(x[, k], x[, k])
     codes <- match(pairs, unique(pairs))
   }
   codes
@@ -123,14 +123,10 @@ in_blocks <- function(count, n, columns, f, cheaper = NULL) {
 # --- label statistics ---------------------------------------------------------------------------------------
 
 # Block sums Z'KZ of each replicate, from products with all labels but one: g x g x replicates. `sums`: K's row sums.
-block_sums <- function(K, codes, sums, g) {
-  n <- nrow(codes)
+block_sums <- function(K, codes, sums, g, KZ = K %*% Z) {
   R <- ncol(codes)
   first <- seq_len(g - 1)
-  Z <- matrix(0, n, R * (g - 1))
-  in_first <- codes < g
-  Z[cbind(row(codes)[in_first], ((col(codes) - 1) * (g - 1) + codes)[in_first])] <- 1
-  KZ <- K %*% Z
+  Z <- label_columns(codes, g)
   edge <- matrix(crossprod(Z, sums), g - 1)
   vapply(seq_len(R), function(k) {
     at <- first + (k - 1) * (g - 1)
@@ -138,6 +134,14 @@ block_sums <- function(K, codes, sums, g) {
     last <- edge[, k] - rowSums(inner)
     rbind(cbind(inner, last), c(last, sum(sums) - sum(edge[, k]) - sum(last)), deparse.level = 0)
   }, matrix(0, g, g))
+}
+
+# Columns of 0 and 1 of all labels but the last, for each column of labels.
+label_columns <- function(codes, g) {
+  Z <- matrix(0, nrow(codes), ncol(codes) * (g - 1))
+  in_first <- codes < g
+  Z[cbind(row(codes)[in_first], ((col(codes) - 1) * (g - 1) + codes)[in_first])] <- 1
+  Z
 }
 
 # --- moments ------------------------------------------------------------------------------------------------
@@ -148,9 +152,11 @@ block_sums <- function(K, codes, sums, g) {
 # Centres a kernel: row means first, then all sums in one pass. The trace of the third power is by products with
 # columns, exactly if points are few or the kernel has a low rank. All numbers are in a unit, a power of two, so that
 # squares and cubes neither overflow nor vanish.
-# `distances`: the row sums of distances on a line, if they are known, of which K is the negative.
-centred_kernel <- function(K, distances = NULL) {
+# With the points `x`, many rows are centred by products, see far_kernel(), as its other arguments.
+centred_kernel <- function(K, x = NULL, tol = product_tol, beside = NULL, distances = NULL) {
   n <- nrow(K)
+  far <- if (!is.null(x) && n > most_rows_by_pairs) far_kernel(K, x, tol, beside, distances)
+  if (!is.null(far)) return(far)
   sums <- if (is.null(distances)) finite_row_sums(K) else -distances
   own <- as.vector(diag(K))
   unit <- if (is.null(distances)) power_of_two(max(abs(own), abs(sums) / n)) else 1
@@ -161,7 +167,10 @@ centred_kernel <- function(K, distances = NULL) {
 
 finite_row_sums <- function(K) {
   sums <- as.vector(K %*% rep(1, nrow(K)))
-  if (all(is.finite(sums))) return(sums)
+  if (all(is.finite(sums))) sums else refuse_overflow()
+}
+
+refuse_overflow <- function() {
   abort("data", "some numbers of pairs are not finite: distances, or numbers of the kernel, overflow; ",
         "give the points in other units")
 }
@@ -174,6 +183,7 @@ centred_lazily <- function(centred) {
 centred_diagonal <- function(centred) centred$own - 2 * centred$means + centred$mean
 
 kernel_invariants <- function(centred, exact_n = 2000) {
+  if (!is.null(centred$invariants)) return(centred$invariants)
   A <- centred_lazily(centred)
   a <- centred_diagonal(centred)
   rows <- reduction(list(square = A^2, cube = A^3, along = A * Vj(a)), "sum")
@@ -182,21 +192,26 @@ kernel_invariants <- function(centred, exact_n = 2000) {
        r = sum(a * rows$square), b = sum(a * rows$along), t3.se = t3$se)
 }
 
-# The trace of the third power: exact by a product with all columns, if these are few enough to be kept. Else exact on
-# the span of some products, and estimated by random signs beside it, which are always the same.
+# The trace of the third power, and what each row adds to it: exact by a product with all columns, if these are few
+# enough to be kept. Else exact on the span of some products, and estimated by random signs beside it, which are always
+# the same.
 third_trace <- function(A, exact_n = 2000, columns = 32) {
   if (nrow(A) <= exact_n) {
     all <- unname(as.matrix(A))
-    return(list(value = sum(all * (A %*% all)), se = 0))
+    parts <- all * (A %*% all)
+    return(list(value = sum(parts), se = 0, rows = rowSums(parts)))
   }
   signs <- private_signs(nrow(A), 2 * columns)
   Q <- qr.Q(qr(A %*% signs[, seq_len(columns)]))
   rest <- signs[, columns + seq_len(columns)]
   rest <- rest - Q %*% crossprod(Q, rest)
   once <- A %*% cbind(Q, rest)
-  each <- colSums(once * (A %*% once))
-  beside <- each[-seq_len(columns)]
-  list(value = sum(each[seq_len(columns)]) + mean(beside), se = stats::sd(beside) / sqrt(columns))
+  parts <- once * (A %*% once)
+  each <- colSums(parts)
+  own <- seq_len(columns)
+  beside <- each[-own]
+  list(value = sum(each[own]) + mean(beside), se = stats::sd(beside) / sqrt(columns),
+       rows = rowSums(parts[, own]) + rowMeans(parts[, -own]))
 }
 
 # Computes the invariants of a matrix that is constant on blocks of labels: b its entries, n the rows of each label.
@@ -240,7 +255,18 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
 moments_null <- function(statistic, a, b, n, unit) {
   moments <- permutation_moments(a, b, n, constant = TRUE)
   if (is.null(moments)) return(in_unit(from_replicates(statistic, statistic, TRUE), unit))
-  from_moments(statistic, moments, unit)
+  c(from_moments(statistic, moments, unit), list(accuracy = moments_accuracy(a, b, n)))
+}
+
+# Where invariants are estimates: the relative error of the variance, and the standard error of the skewness.
+moments_accuracy <- function(a, b, n) {
+  error <- function(m, name) if (is.null(m[[name]])) 0 else m[[name]]
+  skewness <- function(a, b) permutation_moments(a, b, n)[["skewness"]]
+  by_trace <- function(m) replace(m, "t3", m$t3 + error(m, "t3.se"))
+  moved <- if (error(a, "t3.se") > 0 || error(b, "t3.se") > 0) c(skewness(by_trace(a), b), skewness(a, by_trace(b)))
+  found <- c(variance = error(a, "t2.error") + error(b, "t2.error"),
+             skewness = if (length(moved)) sqrt(sum((moved - skewness(a, b))^2)) else 0)
+  if (any(found > 0)) found
 }
 
 unit_of <- function(m) if (abs(m$t1) > 1e-8 * sqrt(m$t2)) m$t1 else sqrt(m$t2)

@@ -290,41 +290,52 @@ compared <- function(sample, ks, null, R, strata, slices) {
     plan$count <- check_replicates(R)
     by_moments <- FALSE
   }
-  Ks <- lapply(ks, function(k) k(sample$x))
-  sums <- lapply(Ks, finite_row_sums)
-  block_sums_of <- function(codes) Map(function(K, sums) block_sums(K, codes, sums, g), Ks, sums)
-  S <- lapply(block_sums_of(matrix(sample$codes)), function(one) unname(one[, , 1]))
-  weights <- label_weights(sizes)
+  each <- lapply(ks, sums_of_groups, sample, g, by_moments, if (length(ks) == 1) statistic_tol else product_tol)
+  S <- lapply(each, `[[`, "S")
   statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
   statistics <- vapply(S, statistic_of, 0)
   names <- vapply(ks, format, "")
-  found <- if (by_moments) {
-    groups_by_moments(statistics, ks, sample$x, lapply(Ks, centred_kernel), sizes, names)
-  } else {
+  found <- if (by_moments) groups_by_moments(statistics, ks, sample$x, each, sizes, names) else {
     replicates <- in_blocks(plan$count, n, g - 1, function(at) {
-      do.call(rbind, lapply(block_sums_of(plan$codes(at)), apply, 3, statistic_of))
+      codes <- plan$codes(at)
+      do.call(rbind, lapply(each, function(one) apply(block_sums(one$K, codes, one$sums, g), 3, statistic_of)))
     }, if (is.null(strata)) "null = \"moments\"")
-    terms <- vapply(S, function(S) sum(abs(weights * S)), 0)
+    terms <- vapply(S, function(S) sum(abs(label_weights(sizes) * S)), 0)
     largest_by_replicates(statistics, matrix(replicates, length(ks)), plan$exhaustive, terms, names)
   }
   best <- if (is.null(found$z)) 1 else which.max(found$z)
   list(statistic = statistics[best], null = found, S = S[[best]], n = n, g = g, best = best,
        sizes = stats::setNames(sizes, sample$labels), pairwise = discrepancies(S[[best]], sizes, sample$labels),
-       own = as.vector(rowsum(as.vector(diag(Ks[[best]])), sample$codes)),
+       own = as.vector(rowsum(as.vector(diag(each[[best]]$K)), sample$codes)),
        kernels = if (!is.null(found$z)) data.frame(kernel = names, T = statistics, z = found$z))
 }
 
-groups_by_moments <- function(statistics, ks, x, centred, sizes, names) {
+# Sums of a kernel over rows and over blocks of groups, and for moments its invariants. The kernel of few rows is kept.
+sums_of_groups <- function(k, sample, g, by_moments, tol) {
+  K <- k(sample$x)
+  codes <- matrix(sample$codes)
+  if (!by_moments) {
+    sums <- finite_row_sums(K)
+    return(list(K = K, sums = sums, S = unname(block_sums(K, codes, sums, g)[, , 1])))
+  }
+  centred <- centred_kernel(K, sample$x, tol, beside = label_columns(codes, g))
+  KZ <- if (is.null(centred$beside)) K %*% label_columns(codes, g) else centred$beside * centred$unit
+  list(K = K, S = unname(block_sums(K, codes, centred$sums * centred$unit, g, KZ)[, , 1]), unit = centred$unit,
+       invariants = kernel_invariants(centred), centred = if (nrow(sample$x) <= rows_of_correlations) centred)
+}
+
+groups_by_moments <- function(statistics, ks, x, each, sizes, names) {
   n <- nrow(x)
-  units <- vapply(centred, `[[`, 0, "unit")
+  units <- vapply(each, `[[`, 0, "unit")
   labels <- block_invariants(label_weights(sizes), sizes)
-  invariants <- lapply(centred, kernel_invariants)
+  invariants <- lapply(each, `[[`, "invariants")
   if (length(ks) == 1) return(moments_null(statistics / units, invariants[[1]], labels, n, units))
   moments <- lapply(invariants, moments_of_several, labels, n)
-  cross <- cross_sums(ks, x, centred)
+  cross <- cross_sums(ks, x, lapply(each, `[[`, "centred"))
   some <- sizes * cross$n / n
   covariances <- permutation_covariances(cross, block_invariants(label_weights(some), some), cross$n)
-  largest_by_moments(statistics / units, moments, stats::cov2cor(covariances), names)
+  accuracy <- lapply(invariants, moments_accuracy, labels, n)
+  largest_by_moments(statistics / units, moments, stats::cov2cor(covariances), names, accuracy)
 }
 
 # The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.

@@ -5,7 +5,7 @@ as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
   R <- length(null$replicates)
   out <- list(statistic = statistic, parameter = if (R) c(R = R) else c(n = n), p.value = null$p.value,
               estimate = estimate, method = method, data.name = data.name, n = n, replicates = null$replicates,
-              moments = null$moments, exact = null$exact)
+              moments = null$moments, exact = null$exact, accuracy = null$accuracy)
   out <- c(out, list(...))
   structure(out[!vapply(out, is.null, NA)], class = c("kernweave_test", "htest"))
 }
@@ -115,6 +115,10 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   if (!is.null(x$stderr)) {
     cat("standard error of ", names(x$statistic), ", for its slices: ", format(x$stderr, digits = few_digits), "\n",
         sep = "")
+  }
+  if (!is.null(x$accuracy)) {
+    cat("accuracy of the moments: relative error of the variance ", format(x$accuracy[["variance"]], digits = 1),
+        ", standard error of the skewness ", format(x$accuracy[["skewness"]], digits = 1), "\n", sep = "")
   }
   if (length(x$sizes)) cat("groups: ", sizes_text(x$sizes), "\n", sep = "")
   if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")

@@ -1,4 +1,4 @@
-// The product of two distances is that of differences where x and y rise together, and its negative elsewhere. A sum over
+// The product of two distances is that of differences where x and y rise together, else its negative. A sum over
 // rising pairs follows from four sums over the rows before one in the order of x whose y is not greater; a tree of sums
 // by rank (Fenwick, 1994) has these.
 #include "arrays/dcov.hpp"
