@@ -9,7 +9,8 @@
 #' `sum(A * B) / n`: `n` times HSIC, or `n V^2` of `energy::dcov.test()`. `dCor`, the distance correlation, is the
 #' square root of `sum(A * B) / sqrt(sum(A^2) * sum(B^2))`, between 0 and 1. `bc-dCor` is corrected for bias; it
 #' estimates the square of the distance correlation and may be negative. A factor has one column per level, and two
-#' levels are at distance 1. For two single variables, `energy::dcor2d()` is faster, as it does not compute all pairs.
+#' levels are at distance 1. For two single variables and exponent 1, the sums over pairs of `dcor_test()` are computed by
+#' sorting, in time n log(n), for the statistic and for each permutation.
 #'
 #' With `null = "moments"` the p-value comes from Pearson's type III curve with the exact mean, variance and skewness of
 #' the statistic over all permutations of the rows of `y`; this takes a few passes over the pairs. With
@@ -23,17 +24,29 @@
 #' Otherwise it is from `R` random tables or, with more than 1000 distinct rows, from `R` permutations, with R's random
 #' numbers.
 #'
+#' With `bandwidths`, or with lists of kernels, `hsic_test()` uses all pairs of a kernel of `x` and a kernel of `y`. The
+#' statistic is the largest standardised statistic of all pairs, `max z`, with one p-value: see [mmd_test()]. Ten
+#' bandwidths have 100 pairs.
+#'
+#' With moments and more than 20 000 rows, sums over pairs are approximated, see [mmd_test()], if both kernels are
+#' Gaussian and `x` and `y` have three columns together at most, and for `dcor_test()` if both have one column. The time
+#' is then proportional to the number of rows, a few seconds for a million.
+#'
 #' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
 #'   formula with variables on both sides, `cbind(a, b) ~ c + d`
-#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()]; a scale that is not given is
-#'   [median_scale()]
+#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()], or lists of kernels; a scale that is not given
+#'   is [median_scale()]
+#' @param bandwidths length-scales for each of `x` and `y`: a count, or two numbers or more, as in [mmd_test()]; `NULL`,
+#'   the default, for one length-scale
 #' @param exponent exponent of the distances, above 0 and below 2
 #' @param null null distribution: `"moments"` (the default) or `"permutation"`
 #' @param R number of permutations
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param ... for a formula: the other arguments
 #' @return A test of class [kernweave_test] and `htest`. For `hsic_test()`, `estimate` has HSIC and its normalised form,
-#'   which is 1 if the two matrices are equal; for `dcor_test()`, the distance covariance and correlations.
+#'   which is 1 if the two matrices are equal; for `dcor_test()`, the distance covariance and correlations. With several
+#'   kernels, `kernels` is a data frame of the pairs of kernels, their statistics `T` and `z`, and `estimate` is that of
+#'   the pair with the largest z. `accuracy` is that of approximated moments.
 #' @seealso [energy_test()] for equality of distributions, [kernweave_test] for printing and plotting
 #' @concept distance correlation
 #' @concept distance covariance
@@ -48,6 +61,7 @@
 #' circle <- data.frame(a = cos(angle) + rnorm(200, sd = 0.1), b = sin(angle) + rnorm(200, sd = 0.1))
 #' cor.test(~ a + b, circle)$p.value
 #' hsic_test(a ~ b, circle)
+#' hsic_test(a ~ b, circle, bandwidths = 3)
 #' dcor_test(Ozone ~ Wind + Temp, airquality, null = "permutation", R = 199)
 NULL
 
@@ -170,7 +184,8 @@ dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
   sums_of <- function(pair) {
     a <- centred$x[[at$x[pair]]]
     b <- centred$y[[at$y[pair]]]
-    if (lines) c(line$centred / c(a$unit * b$unit, a$unit^2, b$unit^2), line$raw / c(a$unit * b$unit, a$unit^2, b$unit^2))
+    unit <- c(a$unit * b$unit, a$unit^2, b$unit^2)
+    if (lines) c(line$centred / unit, line$raw / unit)
     else if (far) c(joint_sum(joint[[pair]], a, b), a$invariants$t2, b$invariants$t2)
     else sums_of_pair(a, b)
   }
@@ -195,7 +210,7 @@ sums_of_pair <- function(a, b) {
   vapply(reduction(list(A * B, A^2, B^2, a$K * b$K, a$K^2, b$K^2), "sum"), sum, 0, USE.NAMES = FALSE)
 }
 
-# How the null is found: by moments, by tables of equal rows, for which there are `codes`, or by orders of a side.
+# Plans the null: by moments, by tables of equal rows, for which there are `codes`, or by orders of a side.
 independence_plan <- function(sets, kernels, null, R) {
   moved <- moved_side(sets, kernels, most_relabellings(null, R))
   by_moments <- null == "moments" && !moved$plan$exhaustive

@@ -14,14 +14,14 @@ variance_tol <- 1e-4
 # distance in one to three dimensions. `tol`: the largest relative error of products with K. `beside`: columns that K
 # multiplies, too. `distances`: the row sums of distances on a line, if they are known.
 far_kernel <- function(K, x, tol, beside = NULL, distances = NULL) {
-  rows <- some_rows(x, 500)
+  rows <- rows_in_order(x, 500)
   few <- as.matrix(K[rows, rows])
   unit <- power_of_two(max(abs(few)))
   if (unit != 1) K <- K / unit
   power_tol <- min(product_tol, max(1e-12, variance_tol * centred_share(few)))
   none <- function(e) NULL
-  P <- tryCatch(approximate(K, min(tol, power_tol)), kernweave_error_dimension = none, kernweave_error_not_a_distance = none,
-                kernweave_error_unsupported = none)
+  P <- tryCatch(approximate(K, min(tol, power_tol)), kernweave_error_dimension = none,
+                kernweave_error_not_a_distance = none, kernweave_error_unsupported = none)
   if (is.null(P)) return(NULL)
   n <- nrow(x)
   first <- if (is.null(distances)) unname(P %*% cbind(rep(1, n), beside)) else cbind(-distances / unit)
@@ -32,7 +32,7 @@ far_kernel <- function(K, x, tol, beside = NULL, distances = NULL) {
   # The sum of cubes is a small part of the skewness, the smaller the more rows there are.
   tols <- c(tol, power_tol, min(1e-3, power_tol * sqrt(n)))
   product <- function(power, v) unname((if (power == 1) P else approximate(K^power, tols[power])) %*% v)
-  centred$invariants <- invariants_by_products(centred, product, some_rows(x, rows_of_trace(n)), power_tol)
+  centred$invariants <- invariants_by_products(centred, product, rows_in_order(x, rows_of_trace(n)), power_tol)
   centred
 }
 

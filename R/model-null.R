@@ -258,7 +258,7 @@ moments_null <- function(statistic, a, b, n, unit) {
   c(from_moments(statistic, moments, unit), list(accuracy = moments_accuracy(a, b, n)))
 }
 
-# Where invariants are estimates: the relative error of the variance, and the standard error of the skewness.
+# The relative error of the variance, and the standard error of the skewness, if invariants are estimates.
 moments_accuracy <- function(a, b, n) {
   error <- function(m, name) if (is.null(m[[name]])) 0 else m[[name]]
   skewness <- function(a, b) permutation_moments(a, b, n)[["skewness"]]

@@ -23,6 +23,28 @@
 #' Relabellings that only swap the names of groups of equal size have the same statistic; if all relabellings are too
 #' many, the test uses one relabelling of each such set. Random numbers come from R's generator, so use `set.seed()`.
 #'
+#' @section Several kernels:
+#' The power of a kernel test depends on the length-scale: a test with a large scale does not detect differences in
+#' detail. `bandwidths = 10` uses one kernel with ten length-scales, from an eighth to eight times its scale, by default
+#' the median distance. Two numbers or more are the length-scales themselves. With a list, `kernel = list(k1, k2)`, the
+#' kernels may differ in more than their scales. In any case there is one test with one p-value, which is valid although
+#' several kernels are used (Schrab and others, 2023, and Biggs and others, 2023, describe similar tests).
+#'
+#' The statistics of all kernels are computed for the same relabellings. Each is standardised by its mean and standard
+#' deviation over all of them, the observed labels included, and the largest one is the test statistic, `max z`. Its
+#' p-value is the proportion of relabellings with a `max z` at least as large: the level is exact for any set of
+#' kernels, as long as it does not depend on the labels. With `null = "moments"`, z is the normal quantile of the
+#' p-value of each kernel, and `max z` is compared with the largest of normal random numbers with the correlations of
+#' the statistics over all relabellings (computed from 2000 of the rows if there are more than 4000).
+#'
+#' @section Many rows:
+#' With `null = "moments"` and more than 20 000 rows in one, two or three dimensions, sums over pairs are approximated
+#' sums, see [approximate()], of the kernel, its square and its cube. Time is proportional to the number of rows: a
+#' million rows take seconds for one kernel, and less than a minute for ten. One of the numbers behind the skewness, the
+#' trace of the third power of the kernel matrix, is estimated from 5000 to 20 000 of the rows. The printed test has the
+#' relative error of the variance and the standard error of the skewness, `accuracy`. The kernel must be a function of
+#' the Euclidean distance; other kernels, and points in more dimensions, take all pairs.
+#'
 #' @section Slices:
 #' With `slices`, no pairs are computed. Up to a known factor, the distance of two points is the mean distance of their
 #' projections on lines in all directions. On a line, sorting replaces the pairs. Independent random directions thus
@@ -44,7 +66,8 @@
 #'   variables on the left and the grouping factor on the right
 #' @param y the points of the second sample; columns are matched by name if both have names
 #' @param groups instead of `y`: the group of each row of `x`, two or more groups
-#' @param kernel the kernel, as in [kernel_spec()]
+#' @param kernel the kernel, as in [kernel_spec()], or a list of kernels
+#' @param bandwidths length-scales: a count, or two numbers or more; `NULL`, the default, for one length-scale
 #' @param exponent the exponent of the distance, above 0 and below 2
 #' @param null the null distribution: `"permutation"`, the default, or `"moments"`
 #' @param R number of permutations
@@ -56,8 +79,16 @@
 #' @return A test of class [kernweave_test] and `htest`. For two groups, `estimate` of `mmd_test()` has the unbiased
 #'   squared discrepancy, which may be negative, and the biased discrepancy, not squared. `estimate` of `energy_test()`
 #'   is the energy distance. `pairwise` has the squared discrepancies, or energy distances, between all groups;
-#'   `replicates` or `moments` describe the null distribution. With `slices`, `stderr` is the standard error of the
+#'   `replicates` or `moments` describe the null distribution. With several kernels, `kernels` is a data frame of the
+#'   kernels, their statistics `T`, and `z`; `kernel`, `scale`, `estimate` and `pairwise` are those of the kernel with
+#'   the largest z. `accuracy` is that of approximated moments. With `slices`, `stderr` is the standard error of the
 #'   statistic as an estimate of the statistic from all pairs.
+#' @references
+#' Biggs, F., Schrab, A. and Gretton, A. (2023) MMD-FUSE: Learning and combining kernels for two-sample testing without
+#' data splitting. Advances in Neural Information Processing Systems 36.
+#'
+#' Schrab, A., Kim, I., Albert, M., Laurent, B., Guedj, B. and Gretton, A. (2023) MMD aggregated two-sample test.
+#' Journal of Machine Learning Research 24, 1-81.
 #' @seealso [dcor_test()] for dependence, [permanova()] for designs, [kernweave_test] for plotting
 #' @concept two-sample test
 #' @concept maximum mean discrepancy
@@ -65,6 +96,7 @@
 #' @concept permutation test
 #' @concept multivariate nonparametric test
 #' @concept sliced distance
+#' @concept aggregated test, choice of the bandwidth
 #' @name two-samples
 #' @examples
 #' set.seed(1)
@@ -75,6 +107,9 @@
 #' x <- matrix(rnorm(40 * 500), 500)
 #' y <- matrix(rnorm(40 * 500, sd = 1.1), 500)
 #' energy_test(x, y, R = 99, slices = 200)
+#' # ten length-scales in one test, and kernels of your choice
+#' mmd_test(cbind(mpg, wt) ~ am, data = mtcars, bandwidths = 10, R = 199)
+#' mmd_test(mtcars$wt, groups = mtcars$am, kernel = list("gaussian", "energy"), R = 199)
 #' # one variable, with a kernel and a length-scale of your choice
 #' mmd_test(mtcars$wt, groups = mtcars$am, kernel = kernel_spec("matern32", scale = 0.5), R = 199)
 NULL

@@ -184,15 +184,15 @@ test_that("bandwidths and lists of kernels that make no test are refused by clas
 test_that("tests by several kernels hold their level, and find what the median scale does not", {
   skip_below("quick")
   set.seed(7)
-  p <- t(replicate(null_sets() / 4, {
+  p <- t(replicate(null_sets() / 8, {
     x <- matrix(stats::rnorm(60), 30)
     c(mmd_test(x, groups = rep(1:2, 15), bandwidths = 6, R = 59)$p.value,
       mmd_test(x, groups = rep(1:2, 15), bandwidths = 6, null = "moments")$p.value,
       hsic_test(x[, 1], x[, 2], bandwidths = 3)$p.value)
   }))
   for (k in 1:3) expect_level(p[, k])
-  x <- stats::runif(2000)
-  waves <- x[stats::runif(2000) < (1 + sin(16 * pi * x)) / 2][1:400]
-  expect_lt(mmd_test(x[1001:1400], waves, bandwidths = 10, null = "moments")$p.value, 0.01)
-  expect_gt(mmd_test(x[1001:1400], waves, null = "moments")$p.value, 0.01)
+  x <- stats::runif(1200)
+  waves <- x[stats::runif(1200) < (1 + sin(16 * pi * x)) / 2][1:250]
+  expect_lt(mmd_test(x[901:1150], waves, bandwidths = 10, null = "moments")$p.value, 0.01)
+  expect_gt(mmd_test(x[901:1150], waves, null = "moments")$p.value, 0.01)
 })

@@ -19,7 +19,7 @@ test_that("invariants by products are those of the dense matrix, of any kernel",
     size <- abs(unlist(expected)) + 1e-6  # b of a matrix of wide kernels is 0
     expect_lt(max(abs(unlist(found[names(expected)]) - unlist(expected)) / size), 1e-9, label = format(k))
     expect_equal(found$t3.se, 0)
-    some <- kernweave:::invariants_by_products(centred_at, product, kernweave:::some_rows(x, 300), 1e-5)
+    some <- kernweave:::invariants_by_products(centred_at, product, kernweave:::rows_in_order(x, 300), 1e-5)
     expect_lt(abs(some$t3 - expected$t3), 4 * some$t3.se + 1e-9)
     expect_lt(some$t3.se, 0.2 * expected$t3)
   }
