@@ -9,8 +9,8 @@
 #' `sum(A * B) / n`: `n` times HSIC, or `n V^2` of `energy::dcov.test()`. `dCor`, the distance correlation, is the
 #' square root of `sum(A * B) / sqrt(sum(A^2) * sum(B^2))`, between 0 and 1. `bc-dCor` is corrected for bias; it
 #' estimates the square of the distance correlation and may be negative. A factor has one column per level, and two
-#' levels are at distance 1. For two single variables and exponent 1, the sums over pairs of `dcor_test()` are computed by
-#' sorting, in time n log(n), for the statistic and for each permutation.
+#' levels are at distance 1. For two single variables and exponent 1, `dcor_test()` computes sums over pairs by sorting,
+#' in time n log(n), for the statistic and for each permutation.
 #'
 #' With `null = "moments"` the p-value comes from Pearson's type III curve with the exact mean, variance and skewness of
 #' the statistic over all permutations of the rows of `y`; this takes a few passes over the pairs. With
@@ -34,8 +34,8 @@
 #'
 #' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
 #'   formula with variables on both sides, `cbind(a, b) ~ c + d`
-#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()], or lists of kernels; a scale that is not given
-#'   is [median_scale()]
+#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()], or lists of kernels; a scale that is not
+#'   given is [median_scale()]
 #' @param bandwidths length-scales for each of `x` and `y`: a count, or two numbers or more, as in [mmd_test()]; `NULL`,
 #'   the default, for one length-scale
 #' @param exponent exponent of the distances, above 0 and below 2
