@@ -186,7 +186,7 @@ dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
     b <- centred$y[[at$y[pair]]]
     unit <- c(a$unit * b$unit, a$unit^2, b$unit^2)
     if (lines) c(line$centred / unit, line$raw / unit)
-    else if (far) c(joint_sum(joint[[pair]], a, b), a$invariants$t2, b$invariants$t2)
+    else if (far) c(joint_sum(joint[[pair]], a, b), kernel_invariants(a)$t2, kernel_invariants(b)$t2)
     else sums_of_pair(a, b)
   }
   sums <- if (nrow(at) == 1) sums_of(1)

@@ -10,19 +10,16 @@ product_tol <- 1e-5
 statistic_tol <- 5e-7
 variance_tol <- 1e-4
 
-# A centred kernel, as centred_kernel() returns it, with its invariants, from products; NULL if K is no formula of a
-# distance in one to three dimensions. `tol`: the largest relative error of products with K. `beside`: columns that K
-# multiplies, too. `distances`: the row sums of distances on a line, if they are known.
+# A centred kernel, as centred_kernel() returns it, with its invariants, from products; an error if K, or its square, is
+# no formula of a distance in one to three dimensions. `tol`: the largest relative error of products with K. `beside`:
+# columns that K multiplies, too. `distances`: the row sums of distances on a line, if they are known.
 far_kernel <- function(K, x, tol, beside = NULL, distances = NULL) {
   rows <- rows_in_order(x, 500)
   few <- as.matrix(K[rows, rows])
   unit <- power_of_two(max(abs(few)))
   if (unit != 1) K <- K / unit
   power_tol <- min(product_tol, max(1e-12, variance_tol * centred_share(few)))
-  none <- function(e) NULL
-  P <- tryCatch(approximate(K, min(tol, power_tol)), kernweave_error_dimension = none,
-                kernweave_error_not_a_distance = none, kernweave_error_unsupported = none)
-  if (is.null(P)) return(NULL)
+  P <- approximate(K, min(tol, power_tol))
   n <- nrow(x)
   first <- if (is.null(distances)) unname(P %*% cbind(rep(1, n), beside)) else cbind(-distances / unit)
   if (!all(is.finite(first))) refuse_overflow()

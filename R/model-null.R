@@ -155,7 +155,12 @@ label_columns <- function(codes, g) {
 # With the points `x`, many rows are centred by products, see far_kernel(), as its other arguments.
 centred_kernel <- function(K, x = NULL, tol = product_tol, beside = NULL, distances = NULL) {
   n <- nrow(K)
-  far <- if (!is.null(x) && n > most_rows_by_pairs) far_kernel(K, x, tol, beside, distances)
+  none <- function(e) NULL
+  far <- if (!is.null(x) && n > most_rows_by_pairs) {
+    tryCatch(far_kernel(K, x, tol, beside, distances), kernweave_error_dimension = none,
+             kernweave_error_not_a_distance = none, kernweave_error_unsupported = none,
+             kernweave_error_audit_failed = none)
+  }
   if (!is.null(far)) return(far)
   sums <- if (is.null(distances)) finite_row_sums(K) else -distances
   own <- as.vector(diag(K))
