@@ -66,28 +66,29 @@ refuse_without_spread <- function(constant, names) {
         "leave it out")
 }
 
-# Moments of one of several statistics, NULL where it is constant. The kernels' numbers are about 1, or a small part.
-moments_of_several <- function(a, b, n) {
-  is_flat <- function(m) m$t2 <= 1e-28 * n^2 && m$t1 <= 1e-14 * n
-  if (!isTRUE(is_flat(a) || is_flat(b))) permutation_moments(a, b, n, constant = TRUE)
-}
-
-# The null by moments: z is the normal quantile of each kernel's p-value by Pearson's curve, and the largest one is
-# compared with that of normal numbers of the same correlations. `moments`, `accuracy`: of each kernel, or NULL.
-largest_by_moments <- function(statistics, moments, correlations, names, accuracy, draws = 1e5) {
+# The null by moments of sums of products of matrices with invariants a and b, in a unit. With several, z is the normal
+# quantile of each p-value by Pearson's curve, and the largest one is compared with that of normal numbers of the
+# correlations of `covariances`.
+largest_by_moments <- function(statistics, a, b, n, unit, covariances, names, draws = 1e5) {
+  if (length(statistics) == 1) return(moments_null(statistics, a[[1]], b[[1]], n, unit))
+  vanishes <- function(m) m$t2 <= 1e-28 * n^2 && m$t1 <= 1e-14 * n  # where a kernel's numbers are about 1
+  moments <- Map(function(a, b) {
+    if (!isTRUE(vanishes(a) || vanishes(b))) permutation_moments(a, b, n, constant = TRUE)
+  }, a, b)
   refuse_without_spread(vapply(moments, is.null, NA), names)
   p <- mapply(function(statistic, of) {
     pearson_tail((statistic - of[["mean"]]) / sqrt(of[["variance"]]), of[["skewness"]])
   }, statistics, moments)
   z <- stats::qnorm(pmin(pmax(p, 1e-300), 1 - 1e-15), lower.tail = FALSE)
   # The symmetric root, which kernels that are nearly alike do not turn.
-  root <- with(eigen(correlations, symmetric = TRUE), vectors %*% (t(vectors) * sqrt(pmax(values, 0))))
+  root <- with(eigen(stats::cov2cor(covariances), symmetric = TRUE), vectors %*% (t(vectors) * sqrt(pmax(values, 0))))
   normal <- privately(1, matrix(stats::rnorm(draws * length(z)), draws)) %*% root
   largest <- normal[cbind(seq_len(draws), max.col(normal, "first"))]
   centre <- mean(largest)
   variance <- mean((largest - centre)^2)
+  accuracy <- do.call(rbind, Map(moments_accuracy, a, b, n))
   list(p.value = max(1 / few_relabellings, (1 + sum(largest >= max(z))) / (1 + draws)), exhaustive = FALSE, z = z,
-       accuracy = if (length(unlist(accuracy))) apply(do.call(rbind, accuracy), 2, max),
+       accuracy = if (!is.null(accuracy)) apply(accuracy, 2, max),
        moments = c(mean = centre, variance = variance, skewness = mean((largest - centre)^3) / variance^1.5))
 }
 

@@ -226,9 +226,15 @@ independence_plan <- function(sets, kernels, null, R) {
 # The null of the sums over pairs, of each pair of kernels `at`. `kernels` and `centred` are lists of both sides. A
 # statistic is `unit` times a sum.
 independence_null <- function(sums, sets, kernels, centred, at, plan, lines, unit, names) {
-  if (plan$by_moments) return(independence_by_moments(sums, sets, kernels, centred, at, unit, names))
-  moved <- plan$moved
   n <- nrow(sets$x)
+  if (plan$by_moments) {
+    invariants <- lapply(centred, lapply, kernel_invariants)
+    return(largest_by_moments(sums, invariants$x[at$x], invariants$y[at$y], n, unit, {
+      cross <- Map(cross_sums, kernels, sets[c("x", "y")], centred)
+      permutation_covariances(cross$x, cross$y, cross$x$n)
+    }, names))
+  }
+  moved <- plan$moved
   A <- lapply(centred, lapply, centred_lazily)
   if (!is.null(plan$codes)) {
     of_labels <- Map(function(A, codes) {
@@ -246,18 +252,6 @@ independence_null <- function(sums, sets, kernels, centred, at, plan, lines, uni
   means <- lapply(centred, vapply, function(one) mean(abs(one$means)) * one$unit, 0)
   largest_by_replicates(found[, 1], found[, -1, drop = FALSE], moved$plan$exhaustive,
                         n * means$x[at$x] * means$y[at$y], names)
-}
-
-independence_by_moments <- function(sums, sets, kernels, centred, at, unit, names) {
-  n <- nrow(sets$x)
-  invariants <- lapply(centred, lapply, kernel_invariants)
-  a <- invariants$x[at$x]
-  b <- invariants$y[at$y]
-  if (length(sums) == 1) return(moments_null(sums, a[[1]], b[[1]], n, unit))
-  moments <- Map(moments_of_several, a, b, n)
-  cross <- Map(cross_sums, kernels, sets[c("x", "y")], centred)
-  covariances <- permutation_covariances(cross$x, cross$y, cross$x$n)
-  largest_by_moments(sums, moments, stats::cov2cor(covariances), names, Map(moments_accuracy, a, b, n))
 }
 
 # Chooses the side that is put in other orders: y, or x if only x has few orders, since many of its rows are alike.

@@ -330,7 +330,14 @@ compared <- function(sample, ks, null, R, strata, slices) {
   statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
   statistics <- vapply(S, statistic_of, 0)
   names <- vapply(ks, format, "")
-  found <- if (by_moments) groups_by_moments(statistics, ks, sample$x, each, sizes, names) else {
+  found <- if (by_moments) {
+    units <- vapply(each, `[[`, 0, "unit")
+    labels <- function(sizes) block_invariants(label_weights(sizes), sizes)
+    largest_by_moments(statistics / units, lapply(each, `[[`, "invariants"), list(labels(sizes)), n, units, {
+      cross <- cross_sums(ks, sample$x, lapply(each, `[[`, "centred"))
+      permutation_covariances(cross, labels(sizes * cross$n / n), cross$n)
+    }, names)
+  } else {
     replicates <- in_blocks(plan$count, n, g - 1, function(at) {
       codes <- plan$codes(at)
       do.call(rbind, lapply(each, function(one) apply(block_sums(one$K, codes, one$sums, g), 3, statistic_of)))
@@ -357,20 +364,6 @@ sums_of_groups <- function(k, sample, g, by_moments, tol) {
   KZ <- if (is.null(centred$beside)) K %*% label_columns(codes, g) else centred$beside * centred$unit
   list(K = K, S = unname(block_sums(K, codes, centred$sums * centred$unit, g, KZ)[, , 1]), unit = centred$unit,
        invariants = kernel_invariants(centred), centred = if (nrow(sample$x) <= rows_of_correlations) centred)
-}
-
-groups_by_moments <- function(statistics, ks, x, each, sizes, names) {
-  n <- nrow(x)
-  units <- vapply(each, `[[`, 0, "unit")
-  labels <- block_invariants(label_weights(sizes), sizes)
-  invariants <- lapply(each, `[[`, "invariants")
-  if (length(ks) == 1) return(moments_null(statistics / units, invariants[[1]], labels, n, units))
-  moments <- lapply(invariants, moments_of_several, labels, n)
-  cross <- cross_sums(ks, x, lapply(each, `[[`, "centred"))
-  some <- sizes * cross$n / n
-  covariances <- permutation_covariances(cross, block_invariants(label_weights(some), some), cross$n)
-  accuracy <- lapply(invariants, moments_accuracy, labels, n)
-  largest_by_moments(statistics / units, moments, stats::cov2cor(covariances), names, accuracy)
 }
 
 # The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.
