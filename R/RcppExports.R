@@ -329,6 +329,10 @@ r_compare_slices <- function(points, directions, groups, sizes, bytes, shares, f
     .Call(`_kernweave_r_compare_slices`, points, directions, groups, sizes, bytes, shares, factor, threads)
 }
 
+r_distance_sums <- function(x, y, orders, threads) {
+    .Call(`_kernweave_r_distance_sums`, x, y, orders, threads)
+}
+
 r_expect_products <- function(matrix) {
     invisible(.Call(`_kernweave_r_expect_products`, matrix))
 }

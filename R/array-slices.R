@@ -44,3 +44,8 @@ labelling_bytes <- function(codes_of, at, g) {
     lapply(seq_len(g - 1), function(group) packBits(codes == group))
   }), recursive = FALSE)
 }
+
+# Sums over all pairs of rows of the distances of two variables, by sorting: `raw` of x and y, of x and itself, and of y
+# and itself; `centred` of matrices whose rows add up to 0; `rows_x` and `rows_y`, the sums of rows; `numbers`, for each
+# column of `orders` the centred sum of x and y[order].
+distance_sums <- function(x, y, orders = matrix(0L, length(x), 0)) r_distance_sums(x, y, orders, array_threads())

@@ -9,7 +9,8 @@
 #' `sum(A * B) / n`: `n` times HSIC, or `n V^2` of `energy::dcov.test()`. `dCor`, the distance correlation, is the
 #' square root of `sum(A * B) / sqrt(sum(A^2) * sum(B^2))`, between 0 and 1. `bc-dCor` is corrected for bias; it
 #' estimates the square of the distance correlation and may be negative. A factor has one column per level, and two
-#' levels are at distance 1. For two single variables, `energy::dcor2d()` is faster, as it does not compute all pairs.
+#' levels are at distance 1. For two single variables and exponent 1, `dcor_test()` computes sums over pairs by sorting,
+#' in time n log(n), for the statistic and for each permutation.
 #'
 #' With `null = "moments"` the p-value comes from Pearson's type III curve with the exact mean, variance and skewness of
 #' the statistic over all permutations of the rows of `y`; this takes a few passes over the pairs. With
@@ -23,17 +24,29 @@
 #' Otherwise it is from `R` random tables or, with more than 1000 distinct rows, from `R` permutations, with R's random
 #' numbers.
 #'
+#' With `bandwidths`, or with lists of kernels, `hsic_test()` uses all pairs of a kernel of `x` and a kernel of `y`. The
+#' statistic is the largest standardised statistic of all pairs, `max z`, with one p-value: see [mmd_test()]. Ten
+#' bandwidths have 100 pairs.
+#'
+#' With moments and more than 20 000 rows, sums over pairs are approximated, see [mmd_test()], if both kernels are
+#' Gaussian and `x` and `y` have three columns together at most, and for `dcor_test()` if both have one column. The time
+#' is then proportional to the number of rows, a few seconds for a million.
+#'
 #' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
 #'   formula with variables on both sides, `cbind(a, b) ~ c + d`
-#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()]; a scale that is not given is
-#'   [median_scale()]
+#' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()], or lists of kernels; a scale that is not
+#'   given is [median_scale()]
+#' @param bandwidths length-scales for each of `x` and `y`: a count, or two numbers or more, as in [mmd_test()]; `NULL`,
+#'   the default, for one length-scale
 #' @param exponent exponent of the distances, above 0 and below 2
 #' @param null null distribution: `"moments"` (the default) or `"permutation"`
 #' @param R number of permutations
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param ... for a formula: the other arguments
 #' @return A test of class [kernweave_test] and `htest`. For `hsic_test()`, `estimate` has HSIC and its normalised form,
-#'   which is 1 if the two matrices are equal; for `dcor_test()`, the distance covariance and correlations.
+#'   which is 1 if the two matrices are equal; for `dcor_test()`, the distance covariance and correlations. With several
+#'   kernels, `kernels` is a data frame of the pairs of kernels, their statistics `T` and `z`, and `estimate` is that of
+#'   the pair with the largest z. `accuracy` is that of approximated moments.
 #' @seealso [energy_test()] for equality of distributions, [kernweave_test] for printing and plotting
 #' @concept distance correlation
 #' @concept distance covariance
@@ -48,6 +61,7 @@
 #' circle <- data.frame(a = cos(angle) + rnorm(200, sd = 0.1), b = sin(angle) + rnorm(200, sd = 0.1))
 #' cor.test(~ a + b, circle)$p.value
 #' hsic_test(a ~ b, circle)
+#' hsic_test(a ~ b, circle, bandwidths = 3)
 #' dcor_test(Ozone ~ Wind + Temp, airquality, null = "permutation", R = 199)
 NULL
 
@@ -57,20 +71,20 @@ hsic_test <- function(x, ...) UseMethod("hsic_test")
 
 #' @rdname independence
 #' @export
-hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, null = c("moments", "permutation"),
-                              R = 999, ...) {
+hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, bandwidths = NULL,
+                              null = c("moments", "permutation"), R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, null, R, name)
+  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, bandwidths, null, R, name)
 }
 
 #' @rdname independence
 #' @export
-hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = kernel,
+hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = kernel, bandwidths = NULL,
                               null = c("moments", "permutation"), R = 999, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  with_left_out(hsic_of(sets, kernel, kernel_y, null, R, deparse1(x)), sets$dropped)
+  with_left_out(hsic_of(sets, kernel, kernel_y, bandwidths, null, R, deparse1(x)), sets$dropped)
 }
 
 #' @rdname independence
@@ -115,25 +129,28 @@ check_sets <- function(x, y, names = c("x", "y")) {
   list(x = x, y = y)
 }
 
-hsic_of <- function(sets, kernel, kernel_y, null, R, name) {
+hsic_of <- function(sets, kernel, kernel_y, bandwidths, null, R, name) {
   null <- choice_of(null[1], c("moments", "permutation"), "null")
-  k <- test_kernel(kernel, sets$x)
-  l <- test_kernel(kernel_y, sets$y)
-  if (ignores_place(k)) sets$x <- near_origin(sets$x)
-  if (ignores_place(l)) sets$y <- near_origin(sets$y)
-  found <- dependence(sets, k, l, null, R)
+  ks <- test_kernels(kernel, bandwidths, sets$x)
+  ls <- test_kernels(kernel_y, bandwidths, sets$y, "kernel_y")
+  if (all(vapply(ks, ignores_place, NA))) sets$x <- near_origin(sets$x)
+  if (all(vapply(ls, ignores_place, NA))) sets$y <- near_origin(sets$y)
+  found <- dependence(sets, ks, ls, null, R)
   statistic <- found$sums[1] * found$unit / found$n
   estimate <- c(HSIC = statistic / found$n, normalised = found$sums[1] / sqrt(found$sums[2] * found$sums[3]))
-  as_test(c(nHSIC = statistic), found$null, estimate,
-          paste0("Kernel test of independence (", null_text(found$null), ")"), name, found$n,
-          kernel = c(x = format(k), y = format(l)), engine = engine_used())
+  several <- !is.null(found$kernels)
+  pairs <- if (several) paste0(length(ks), " x ", length(ls), " kernels, ")
+  as_test(if (several) c("max z" = max(found$null$z)) else c(nHSIC = statistic), found$null, estimate,
+          paste0("Kernel test of independence (", pairs, null_text(found$null), ")"), name, found$n,
+          kernel = found$names, kernels = found$kernels, engine = engine_used())
 }
 
 dcor_of <- function(sets, exponent, null, R, name) {
   null <- choice_of(null[1], c("moments", "permutation"), "null")
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- lapply(sets[c("x", "y")], unit_points)
-  found <- dependence(list(x = points$x$x, y = points$y$x), k, k, null, R)
+  found <- dependence(list(x = points$x$x, y = points$y$x), list(k), list(k), null, R,
+                      lines = exponent == 1 && ncol(sets$x) == 1 && ncol(sets$y) == 1)
   unit <- (points$x$unit * points$y$unit)^exponent
   statistic <- found$sums[1] * found$unit * unit / found$n
   share <- found$sums[1] / sqrt(found$sums[2] * found$sums[3])
@@ -143,70 +160,152 @@ dcor_of <- function(sets, exponent, null, R, name) {
           exponent = exponent, engine = engine_used())
 }
 
-# The sums over pairs of A B, A^2 and B^2, of the centred matrices and as they are, in one pass; each in the unit of its
-# matrix, `unit` is that of A B.
-dependence <- function(sets, k, l, null, R) {
-  centred <- list(centred_kernel(k(sets$x)), centred_kernel(l(sets$y)))
-  A <- centred_lazily(centred[[1]])
-  B <- centred_lazily(centred[[2]])
-  K <- centred[[1]]$K
-  L <- centred[[2]]$K
-  sums <- vapply(reduction(list(A * B, A^2, B^2, K * L, K^2, L^2), "sum"), sum, 0, USE.NAMES = FALSE)
+# Compares two sides by each pair of kernels, one of either side. `sums` are sums over pairs of A B, A^2 and B^2, of the
+# centred matrices of the pair of the largest statistic, `raw` of the matrices as they are. Each is in the unit of its
+# matrix; `unit` is that of A B. `lines`: are they distances of one variable and of one, whose sums are by sorting?
+dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
   n <- nrow(sets$x)
-  unit <- centred[[1]]$unit * centred[[2]]$unit
-  moved <- moved_side(sets, k, l, most_relabellings(null, R))
-  moved$unit <- centred[[3 - moved$beside]]$unit
-  asked <- null == "moments" && !moved$plan$exhaustive
-  codes <- if (asked) lapply(sets[c("x", "y")], row_codes)
-  discrete <- asked && has_atoms(codes$x, codes$y)
-  if (discrete) {
+  kernels <- list(x = ks, y = ls)
+  at <- expand.grid(x = seq_along(ks), y = seq_along(ls))
+  plan <- independence_plan(sets, kernels, null, R)
+  line <- if (lines) distance_sums(as.vector(sets$x), as.vector(sets$y))
+  joint <- if (!lines && plan$by_moments && n > most_rows_by_pairs) {
+    Map(joint_kernel, ks[at$x], ls[at$y], list(sets$x), list(sets$y))
+  }
+  far <- plan$by_moments && (lines || length(joint) && !any(vapply(joint, is.null, NA)))
+  side <- function(v, kernels, distances) {
+    lapply(kernels, function(k) {
+      centred_kernel(k(v), if (far) v, if (lines) product_tol else joint_tol(n), distances = distances)
+    })
+  }
+  centred <- list(x = side(sets$x, ks, line$rows_x), y = side(sets$y, ls, line$rows_y))
+  units <- lapply(centred, vapply, `[[`, 0, "unit")
+  units <- units$x[at$x] * units$y[at$y]
+  sums_of <- function(pair) {
+    a <- centred$x[[at$x[pair]]]
+    b <- centred$y[[at$y[pair]]]
+    unit <- c(a$unit * b$unit, a$unit^2, b$unit^2)
+    if (lines) c(line$centred / unit, line$raw / unit)
+    else if (far) c(joint_sum(joint[[pair]], a, b), kernel_invariants(a)$t2, kernel_invariants(b)$t2)
+    else sums_of_pair(a, b)
+  }
+  sums <- if (nrow(at) == 1) sums_of(1)
+  first <- if (nrow(at) == 1) sums[1] else if (far) vapply(seq_len(nrow(at)), function(pair) sums_of(pair)[1], 0)
+           else sums_of_products(lapply(centred$x, centred_lazily)[at$x], lapply(centred$y, centred_lazily)[at$y])
+  names <- lapply(kernels, vapply, format, "")
+  found <- independence_null(first, sets, kernels, centred, at, plan, lines, units / n,
+                             paste0(names$x[at$x], ", ", names$y[at$y]))
+  best <- if (nrow(at) == 1) 1 else which.max(found$z)
+  if (nrow(at) > 1) sums <- sums_of(best)
+  list(n = n, unit = units[best], sums = sums[1:3], raw = sums[4:6],
+       rows = list(centred$x[[at$x[best]]]$sums, centred$y[[at$y[best]]]$sums), null = found,
+       names = c(x = names$x[at$x[best]], y = names$y[at$y[best]]),
+       kernels = if (nrow(at) > 1) data.frame(kernel = names$x[at$x], kernel_y = names$y[at$y], T = first * units / n,
+                                              z = found$z))
+}
+
+sums_of_pair <- function(a, b) {
+  A <- centred_lazily(a)
+  B <- centred_lazily(b)
+  vapply(reduction(list(A * B, A^2, B^2, a$K * b$K, a$K^2, b$K^2), "sum"), sum, 0, USE.NAMES = FALSE)
+}
+
+# Plans the null: by moments, by tables of equal rows, for which there are `codes`, or by orders of a side.
+independence_plan <- function(sets, kernels, null, R) {
+  moved <- moved_side(sets, kernels, most_relabellings(null, R))
+  by_moments <- null == "moments" && !moved$plan$exhaustive
+  codes <- if (by_moments) lapply(sets[c("x", "y")], row_codes)
+  if (by_moments && has_atoms(codes$x, codes$y)) {
     tell_of_atoms()
     moved$plan$count <- check_replicates(R)
+    return(list(by_moments = FALSE, moved = moved, codes = if (max(unlist(codes)) <= most_labels) codes))
   }
-  found <- if (discrete && max(unlist(codes)) <= most_labels) {
-    firsts <- lapply(codes, function(labels) match(seq_len(max(labels)), labels))
-    null_by_tables(unname(as.matrix(A[firsts$x, firsts$x])), unname(as.matrix(B[firsts$y, firsts$y])), codes$x,
-                   codes$y, moved$plan$count, unit / n)
-  } else if (asked && !discrete) {
-    invariants <- lapply(centred, kernel_invariants)
-    moments_null(sums[1], invariants[[1]], invariants[[2]], n, unit / n)
-  } else in_unit(pair_permutations(sums[1] / n, list(A, B)[[moved$beside]], moved), unit)
-  list(n = n, unit = unit, sums = sums[1:3], raw = sums[4:6], rows = lapply(centred, `[[`, "sums"), null = found)
+  list(by_moments = by_moments, moved = moved)
+}
+
+# The null of the sums over pairs, of each pair of kernels `at`. `kernels` and `centred` are lists of both sides. A
+# statistic is `unit` times a sum.
+independence_null <- function(sums, sets, kernels, centred, at, plan, lines, unit, names) {
+  n <- nrow(sets$x)
+  if (plan$by_moments) {
+    invariants <- lapply(centred, lapply, kernel_invariants)
+    return(largest_by_moments(sums, invariants$x[at$x], invariants$y[at$y], n, unit, {
+      cross <- Map(cross_sums, kernels, sets[c("x", "y")], centred)
+      permutation_covariances(cross$x, cross$y, cross$x$n)
+    }, names))
+  }
+  moved <- plan$moved
+  A <- lapply(centred, lapply, centred_lazily)
+  if (!is.null(plan$codes)) {
+    of_labels <- Map(function(A, codes) {
+      firsts <- match(seq_len(max(codes)), codes)
+      lapply(A, function(A) unname(as.matrix(A[firsts, firsts])))
+    }, A, plan$codes)
+    found <- null_by_tables(of_labels$x[at$x], of_labels$y[at$y], plan$codes$x, plan$codes$y, moved$plan$count)
+    if (is.list(found)) return(exact_of_kernels(found, length(sums), unit[1]))
+    found <- found * unit
+  } else {
+    permuted <- if (lines) line_permutations(sets[[moved$beside]], moved)
+                else pair_permutations(A[[moved$beside]], moved, at, vapply(centred[[moved$side]], `[[`, 0, "unit"))
+    found <- unname(cbind(sums, permuted)) * (unit * n) / n
+  }
+  means <- lapply(centred, vapply, function(one) mean(abs(one$means)) * one$unit, 0)
+  largest_by_replicates(found[, 1], found[, -1, drop = FALSE], moved$plan$exhaustive,
+                        n * means$x[at$x] * means$y[at$y], names)
 }
 
 # Chooses the side that is put in other orders: y, or x if only x has few orders, since many of its rows are alike.
-moved_side <- function(sets, k, l, most) {
-  side <- function(v, kernel, beside) {
+moved_side <- function(sets, kernels, most) {
+  side <- function(which, beside) {
+    v <- sets[[which]]
     codes <- row_codes(v)
     own <- structure(v[match(seq_len(max(codes)), codes), , drop = FALSE], term = attr(v, "term"))
-    alike <- if (max(codes) <= 10) swappable(as.matrix(kernel(own)), tabulate(codes))
+    alike <- if (max(codes) <= 10) {
+      each <- vapply(kernels[[which]], function(k) swappable(as.matrix(k(own)), tabulate(codes)), integer(max(codes)))
+      row_codes(matrix(each, max(codes)))
+    }
     plan <- relabellings(codes, most, alike = alike)
-    list(v = v, kernel = kernel, codes = codes, plan = plan, beside = beside)
+    list(v = v, kernels = kernels[[which]], codes = codes, plan = plan, side = which, beside = beside)
   }
-  of_y <- side(sets$y, l, 1)
+  of_y <- side("y", "x")
   if (of_y$plan$exhaustive) return(of_y)
-  of_x <- side(sets$x, k, 2)
+  of_x <- side("x", "y")
   if (of_x$plan$exhaustive) of_x else of_y
 }
 
-# A pass over the pairs for each permutation, planned once: several that share A take no less.
-pair_permutations <- function(statistic, A, moved) {
+# Sums over pairs for each permutation, a column each, by a pass planned once: several that share A take no less.
+pair_permutations <- function(A, moved, at, units) {
   v <- moved$v
-  n <- nrow(v)
   points <- lapply(list(Vi, Vj), function(V) V(dim = ncol(v), name = "moved"))
-  K <- moved$kernel(structure(points[[1]], term = attr(v, "term")), points[[2]])
-  pass <- as.function(sum(A * K, index = "ij", call = FALSE))
+  Ks <- Map(function(k, unit) {
+    K <- k(structure(points[[1]], term = attr(v, "term")), points[[2]])
+    if (unit == 1) K else K / unit
+  }, moved$kernels, units)
+  passes <- lapply(split(seq_len(nrow(at)), (seq_len(nrow(at)) - 1) %/% 100), function(some) {
+    terms <- Map(`*`, A[at[[moved$beside]][some]], Ks[at[[moved$side]][some]])
+    as.function(reduction(terms, "sum", index = "ij", call = FALSE))
+  })
   v <- unname(strip_term(v))
   plan <- moved$plan
   begin_work("relabelling", steps = plan$count, quicker = "null = \"moments\"")
   on.exit(end_work("relabelling"))
-  replicates <- vapply(seq_len(plan$count), function(k) {
+  replicates <- lapply(seq_len(plan$count), function(k) {
     order <- match(plan$codes(k)[, 1], moved$codes)
-    out <- pass(v[order, , drop = FALSE], v[order, , drop = FALSE])[1] / (n * moved$unit)
+    moved <- v[order, , drop = FALSE]
+    out <- unlist(lapply(passes, function(pass) pass(moved, moved)), use.names = FALSE)
     step_work("relabelling")
     out
-  }, 0)
-  from_replicates(statistic, replicates, plan$exhaustive)
+  })
+  do.call(cbind, replicates)
+}
+
+line_permutations <- function(beside, moved) {
+  n <- length(moved$codes)
+  numbers <- in_blocks(moved$plan$count, n, 1, function(at) {
+    orders <- matrix(match(moved$plan$codes(at), moved$codes), n)
+    distance_sums(as.vector(beside), as.vector(moved$v), orders)$numbers
+  }, "null = \"moments\"")
+  matrix(numbers, 1)
 }
 
 # The correlation of U-centred matrices, from sums of the matrices as they are.

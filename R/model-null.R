@@ -72,8 +72,12 @@ with_first_free <- function(out, label, size) {
 
 # Labels of points as numbers, the same for rows that are the same.
 row_codes <- function(x) {
-  keys <- do.call(paste, lapply(seq_len(ncol(x)), function(k) match(x[, k], x[, k])))
-  match(keys, unique(keys))
+  codes <- 0
+  for (k in seq_len(ncol(x))) {
+    pairs <- as.numeric(codes) * nrow(x) + match(x[, k], x[, k])
+    codes <- match(pairs, unique(pairs))
+  }
+  codes
 }
 
 # Labels that may be swapped without a change in a symmetric matrix of labels, as a number that they share.
@@ -119,14 +123,10 @@ in_blocks <- function(count, n, columns, f, cheaper = NULL) {
 # --- label statistics ---------------------------------------------------------------------------------------
 
 # Block sums Z'KZ of each replicate, from products with all labels but one: g x g x replicates. `sums`: K's row sums.
-block_sums <- function(K, codes, sums, g) {
-  n <- nrow(codes)
+block_sums <- function(K, codes, sums, g, KZ = K %*% Z) {
   R <- ncol(codes)
   first <- seq_len(g - 1)
-  Z <- matrix(0, n, R * (g - 1))
-  in_first <- codes < g
-  Z[cbind(row(codes)[in_first], ((col(codes) - 1) * (g - 1) + codes)[in_first])] <- 1
-  KZ <- K %*% Z
+  Z <- label_columns(codes, g)
   edge <- matrix(crossprod(Z, sums), g - 1)
   vapply(seq_len(R), function(k) {
     at <- first + (k - 1) * (g - 1)
@@ -134,6 +134,14 @@ block_sums <- function(K, codes, sums, g) {
     last <- edge[, k] - rowSums(inner)
     rbind(cbind(inner, last), c(last, sum(sums) - sum(edge[, k]) - sum(last)), deparse.level = 0)
   }, matrix(0, g, g))
+}
+
+# Columns of 0 and 1 of all labels but the last, for each column of labels.
+label_columns <- function(codes, g) {
+  Z <- matrix(0, nrow(codes), ncol(codes) * (g - 1))
+  in_first <- codes < g
+  Z[cbind(row(codes)[in_first], ((col(codes) - 1) * (g - 1) + codes)[in_first])] <- 1
+  Z
 }
 
 # --- moments ------------------------------------------------------------------------------------------------
@@ -144,11 +152,19 @@ block_sums <- function(K, codes, sums, g) {
 # Centres a kernel: row means first, then all sums in one pass. The trace of the third power is by products with
 # columns, exactly if points are few or the kernel has a low rank. All numbers are in a unit, a power of two, so that
 # squares and cubes neither overflow nor vanish.
-centred_kernel <- function(K) {
+# With the points `x`, many rows are centred by products, see far_kernel(), as its other arguments.
+centred_kernel <- function(K, x = NULL, tol = product_tol, beside = NULL, distances = NULL) {
   n <- nrow(K)
-  sums <- finite_row_sums(K)
+  none <- function(e) NULL
+  far <- if (!is.null(x) && n > most_rows_by_pairs) {
+    tryCatch(far_kernel(K, x, tol, beside, distances), kernweave_error_dimension = none,
+             kernweave_error_not_a_distance = none, kernweave_error_unsupported = none,
+             kernweave_error_audit_failed = none)
+  }
+  if (!is.null(far)) return(far)
+  sums <- if (is.null(distances)) finite_row_sums(K) else -distances
   own <- as.vector(diag(K))
-  unit <- power_of_two(max(abs(own), abs(sums) / n))
+  unit <- if (is.null(distances)) power_of_two(max(abs(own), abs(sums) / n)) else 1
   sums <- sums / unit
   list(K = if (unit == 1) K else K / unit, n = n, sums = sums, means = sums / n, mean = sum(sums) / n^2,
        own = own / unit, unit = unit)
@@ -156,7 +172,10 @@ centred_kernel <- function(K) {
 
 finite_row_sums <- function(K) {
   sums <- as.vector(K %*% rep(1, nrow(K)))
-  if (all(is.finite(sums))) return(sums)
+  if (all(is.finite(sums))) sums else refuse_overflow()
+}
+
+refuse_overflow <- function() {
   abort("data", "some numbers of pairs are not finite: distances, or numbers of the kernel, overflow; ",
         "give the points in other units")
 }
@@ -166,30 +185,38 @@ centred_lazily <- function(centred) {
   centred$K - Vi(rho) - Vj(rho)
 }
 
+centred_diagonal <- function(centred) centred$own - 2 * centred$means + centred$mean
+
 kernel_invariants <- function(centred, exact_n = 2000) {
+  if (!is.null(centred$invariants)) return(centred$invariants)
   A <- centred_lazily(centred)
-  a <- centred$own - 2 * centred$means + centred$mean
+  a <- centred_diagonal(centred)
   rows <- reduction(list(square = A^2, cube = A^3, along = A * Vj(a)), "sum")
   t3 <- third_trace(A, exact_n)
   list(t1 = sum(a), t2 = sum(rows$square), t3 = t3$value, s2 = sum(a^2), s3 = sum(a^3), u = sum(rows$cube),
        r = sum(a * rows$square), b = sum(a * rows$along), t3.se = t3$se)
 }
 
-# The trace of the third power: exact by a product with all columns, if these are few enough to be kept. Else exact on
-# the span of some products, and estimated by random signs beside it, which are always the same.
+# The trace of the third power, and what each row adds to it: exact by a product with all columns, if these are few
+# enough to be kept. Else exact on the span of some products, and estimated by random signs beside it, which are always
+# the same.
 third_trace <- function(A, exact_n = 2000, columns = 32) {
   if (nrow(A) <= exact_n) {
     all <- unname(as.matrix(A))
-    return(list(value = sum(all * (A %*% all)), se = 0))
+    parts <- all * (A %*% all)
+    return(list(value = sum(parts), se = 0, rows = rowSums(parts)))
   }
   signs <- private_signs(nrow(A), 2 * columns)
   Q <- qr.Q(qr(A %*% signs[, seq_len(columns)]))
   rest <- signs[, columns + seq_len(columns)]
   rest <- rest - Q %*% crossprod(Q, rest)
   once <- A %*% cbind(Q, rest)
-  each <- colSums(once * (A %*% once))
-  beside <- each[-seq_len(columns)]
-  list(value = sum(each[seq_len(columns)]) + mean(beside), se = stats::sd(beside) / sqrt(columns))
+  parts <- once * (A %*% once)
+  each <- colSums(parts)
+  own <- seq_len(columns)
+  beside <- each[-own]
+  list(value = sum(each[own]) + mean(beside), se = stats::sd(beside) / sqrt(columns),
+       rows = rowSums(parts[, own]) + rowMeans(parts[, -own]))
 }
 
 # Computes the invariants of a matrix that is constant on blocks of labels: b its entries, n the rows of each label.
@@ -217,10 +244,7 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
   a <- in_units(a)
   b <- in_units(b)
   mean <- a$t1 * b$t1 / (n - 1)
-  first <- function(m) (n - 1) * m$t2 - m$t1^2
-  second <- function(m) n * (n + 1) * m$s2 - (n - 1) * (m$t1^2 + 2 * m$t2)
-  variance <- 2 * first(a) * first(b) / ((n - 1)^2 * (n + 1) * (n - 2)) +
-    second(a) * second(b) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+  variance <- as.vector(permutation_covariances(a, b, n))
   if (isTRUE(variance <= 1e-14 * mean^2) && constant) return(NULL)
   if (!is.finite(variance) || variance <= 1e-14 * mean^2) {
     abort("data", "the statistic is the same for every permutation: one side is constant, or all its pairs of points ",
@@ -236,7 +260,18 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
 moments_null <- function(statistic, a, b, n, unit) {
   moments <- permutation_moments(a, b, n, constant = TRUE)
   if (is.null(moments)) return(in_unit(from_replicates(statistic, statistic, TRUE), unit))
-  from_moments(statistic, moments, unit)
+  c(from_moments(statistic, moments, unit), list(accuracy = moments_accuracy(a, b, n)))
+}
+
+# The relative error of the variance, and the standard error of the skewness, if invariants are estimates.
+moments_accuracy <- function(a, b, n) {
+  error <- function(m, name) if (is.null(m[[name]])) 0 else m[[name]]
+  skewness <- function(a, b) permutation_moments(a, b, n)[["skewness"]]
+  by_trace <- function(m) replace(m, "t3", m$t3 + error(m, "t3.se"))
+  moved <- if (error(a, "t3.se") > 0 || error(b, "t3.se") > 0) c(skewness(by_trace(a), b), skewness(a, by_trace(b)))
+  found <- c(variance = error(a, "t2.error") + error(b, "t2.error"),
+             skewness = if (length(moved)) sqrt(sum((moved - skewness(a, b))^2)) else 0)
+  if (any(found > 0)) found
 }
 
 unit_of <- function(m) if (abs(m$t1) > 1e-8 * sqrt(m$t2)) m$t1 else sqrt(m$t2)

@@ -23,6 +23,28 @@
 #' Relabellings that only swap the names of groups of equal size have the same statistic; if all relabellings are too
 #' many, the test uses one relabelling of each such set. Random numbers come from R's generator, so use `set.seed()`.
 #'
+#' @section Several kernels:
+#' The power of a kernel test depends on the length-scale: a test with a large scale does not detect differences in
+#' detail. `bandwidths = 10` uses one kernel with ten length-scales, from an eighth to eight times its scale, by default
+#' the median distance. Two numbers or more are the length-scales themselves. With a list, `kernel = list(k1, k2)`, the
+#' kernels may differ in more than their scales. In any case there is one test with one p-value, which is valid although
+#' several kernels are used (Schrab and others, 2023, and Biggs and others, 2023, describe similar tests).
+#'
+#' The statistics of all kernels are computed for the same relabellings. Each is standardised by its mean and standard
+#' deviation over all of them, the observed labels included, and the largest one is the test statistic, `max z`. Its
+#' p-value is the proportion of relabellings with a `max z` at least as large: the level is exact for any set of
+#' kernels, as long as it does not depend on the labels. With `null = "moments"`, z is the normal quantile of the
+#' p-value of each kernel, and `max z` is compared with the largest of normal random numbers with the correlations of
+#' the statistics over all relabellings (computed from 2000 of the rows if there are more than 4000).
+#'
+#' @section Many rows:
+#' With `null = "moments"` and more than 20 000 rows in one, two or three dimensions, sums over pairs are approximated
+#' sums, see [approximate()], of the kernel, its square and its cube. Time is proportional to the number of rows: a
+#' million rows take seconds for one kernel, and less than a minute for ten. One of the numbers behind the skewness, the
+#' trace of the third power of the kernel matrix, is estimated from 5000 to 20 000 of the rows. The printed test has the
+#' relative error of the variance and the standard error of the skewness, `accuracy`. The kernel must be a function of
+#' the Euclidean distance; other kernels, and points in more dimensions, take all pairs.
+#'
 #' @section Slices:
 #' With `slices`, no pairs are computed. Up to a known factor, the distance of two points is the mean distance of their
 #' projections on lines in all directions. On a line, sorting replaces the pairs. Independent random directions thus
@@ -44,7 +66,8 @@
 #'   variables on the left and the grouping factor on the right
 #' @param y the points of the second sample; columns are matched by name if both have names
 #' @param groups instead of `y`: the group of each row of `x`, two or more groups
-#' @param kernel the kernel, as in [kernel_spec()]
+#' @param kernel the kernel, as in [kernel_spec()], or a list of kernels
+#' @param bandwidths length-scales: a count, or two numbers or more; `NULL`, the default, for one length-scale
 #' @param exponent the exponent of the distance, above 0 and below 2
 #' @param null the null distribution: `"permutation"`, the default, or `"moments"`
 #' @param R number of permutations
@@ -56,8 +79,16 @@
 #' @return A test of class [kernweave_test] and `htest`. For two groups, `estimate` of `mmd_test()` has the unbiased
 #'   squared discrepancy, which may be negative, and the biased discrepancy, not squared. `estimate` of `energy_test()`
 #'   is the energy distance. `pairwise` has the squared discrepancies, or energy distances, between all groups;
-#'   `replicates` or `moments` describe the null distribution. With `slices`, `stderr` is the standard error of the
+#'   `replicates` or `moments` describe the null distribution. With several kernels, `kernels` is a data frame of the
+#'   kernels, their statistics `T`, and `z`; `kernel`, `scale`, `estimate` and `pairwise` are those of the kernel with
+#'   the largest z. `accuracy` is that of approximated moments. With `slices`, `stderr` is the standard error of the
 #'   statistic as an estimate of the statistic from all pairs.
+#' @references
+#' Biggs, F., Schrab, A. and Gretton, A. (2023) MMD-FUSE: Learning and combining kernels for two-sample testing without
+#' data splitting. Advances in Neural Information Processing Systems 36.
+#'
+#' Schrab, A., Kim, I., Albert, M., Laurent, B., Guedj, B. and Gretton, A. (2023) MMD aggregated two-sample test.
+#' Journal of Machine Learning Research 24, 1-81.
 #' @seealso [dcor_test()] for dependence, [permanova()] for designs, [kernweave_test] for plotting
 #' @concept two-sample test
 #' @concept maximum mean discrepancy
@@ -65,6 +96,7 @@
 #' @concept permutation test
 #' @concept multivariate nonparametric test
 #' @concept sliced distance
+#' @concept aggregated test, choice of the bandwidth
 #' @name two-samples
 #' @examples
 #' set.seed(1)
@@ -75,6 +107,9 @@
 #' x <- matrix(rnorm(40 * 500), 500)
 #' y <- matrix(rnorm(40 * 500, sd = 1.1), 500)
 #' energy_test(x, y, R = 99, slices = 200)
+#' # ten length-scales in one test, and kernels of your choice
+#' mmd_test(cbind(mpg, wt) ~ am, data = mtcars, bandwidths = 10, R = 199)
+#' mmd_test(mtcars$wt, groups = mtcars$am, kernel = list("gaussian", "energy"), R = 199)
 #' # one variable, with a kernel and a length-scale of your choice
 #' mmd_test(mtcars$wt, groups = mtcars$am, kernel = kernel_spec("matern32", scale = 0.5), R = 199)
 NULL
@@ -85,20 +120,21 @@ mmd_test <- function(x, ...) UseMethod("mmd_test")
 
 #' @rdname two-samples
 #' @export
-mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", null = c("permutation", "moments"),
-                             R = 999, strata = NULL, slices = NULL, ...) {
+mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", bandwidths = NULL,
+                             null = c("permutation", "moments"), R = 999, strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  mmd_of(pooled(x, y, groups), kernel, null, R, strata, slices, name)
+  mmd_of(pooled(x, y, groups), kernel, bandwidths, null, R, strata, slices, name)
 }
 
 #' @rdname two-samples
 #' @export
-mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", null = c("permutation", "moments"), R = 999,
-                             strata = NULL, slices = NULL, subset = NULL, na.action = NULL, ...) {
+mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", bandwidths = NULL,
+                             null = c("permutation", "moments"), R = 999, strata = NULL, slices = NULL, subset = NULL,
+                             na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
-  with_left_out(mmd_of(sample, kernel, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
+  with_left_out(mmd_of(sample, kernel, bandwidths, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
 }
 
 #' @rdname two-samples
@@ -227,19 +263,21 @@ strata_of <- function(strata, data, where, subset, dropped) {
 
 # --- the statistics -----------------------------------------------------------------------------------------
 
-mmd_of <- function(sample, kernel, null, R, strata, slices, name) {
+mmd_of <- function(sample, kernel, bandwidths, null, R, strata, slices, name) {
   null <- choice_of(null[1], c("permutation", "moments"), "null")
-  k <- test_kernel(kernel, sample$x)
-  if (ignores_place(k)) sample$x <- near_origin(sample$x)
-  found <- compared(sample, k, null, R, strata, slices)
+  ks <- test_kernels(kernel, bandwidths, sample$x)
+  if (all(vapply(ks, ignores_place, NA))) sample$x <- near_origin(sample$x)
+  found <- compared(sample, ks, null, R, strata, slices)
+  k <- ks[[found$best]]
   estimate <- if (found$g == 2) {
     n <- found$sizes
     own <- sum((unname(diag(found$S)) - found$own) / (n * (n - 1)))  # without pairs of a point with itself
     unbiased <- if (all(n > 1)) own - 2 * found$S[[1, 2]] / prod(n) else NA_real_
     c("unbiased MMD^2" = unbiased, "biased MMD" = sqrt(max(0, found$pairwise[1, 2])))
   }
-  samples_test(c(T = found$statistic), found, estimate, "Kernel test of equal distributions", name, kernel = format(k),
-               scale = kernel_parts(k)$parameters$scale)
+  statistic <- if (length(ks) == 1) c(T = found$statistic) else c("max z" = max(found$null$z))
+  samples_test(statistic, found, estimate, "Kernel test of equal distributions", name, kernel = format(k),
+               scale = kernel_parts(k)$parameters$scale, kernels = found$kernels)
 }
 
 energy_of <- function(sample, exponent, null, R, strata, slices, name) {
@@ -247,7 +285,7 @@ energy_of <- function(sample, exponent, null, R, strata, slices, name) {
   k <- kernel_spec("energy", scale = 1, exponent = check_exponent(exponent))
   points <- unit_points(sample$x)
   sample$x <- points$x
-  found <- compared(sample, k, null, R, strata, slices)
+  found <- compared(sample, list(k), null, R, strata, slices)
   unit <- points$unit^exponent
   found$null <- in_unit(found$null, unit)
   for (one in intersect(c("statistic", "pairwise", "stderr"), names(found))) found[[one]] <- found[[one]] * unit
@@ -265,43 +303,67 @@ check_exponent <- function(exponent) {
 samples_test <- function(statistic, found, estimate, method, name, ...) {
   sliced <- !is.null(found$slices)
   method <- paste0(method, " (", found$g, " groups, ", if (sliced) paste0(counted(found$slices, "slice"), ", "),
-                   null_text(found$null), ")")
+                   if (!is.null(found$kernels)) paste0(nrow(found$kernels), " kernels, "), null_text(found$null), ")")
   engine <- engine_used()
   if (sliced) engine[c("device", "precision")] <- c("cpu", "float64")
   as_test(statistic, found$null, estimate, method, name, found$n, pairwise = found$pairwise, sizes = found$sizes,
           engine = engine, slices = found$slices, stderr = found$stderr, ...)
 }
 
-compared <- function(sample, k, null, R, strata, slices) {
-  if (!is.null(slices)) return(compared_by_slices(sample, k, R, strata, check_slices(slices, k, null)))
+# Compares groups by each kernel; what is told of pairs of groups is by the kernel of the largest statistic.
+compared <- function(sample, ks, null, R, strata, slices) {
+  if (!is.null(slices)) return(compared_by_slices(sample, ks[[1]], R, strata, check_slices(slices, ks, null)))
   check_distinct(sample$x)
-  K <- k(sample$x)
   sizes <- tabulate(sample$codes)
   n <- nrow(sample$x)
   g <- length(sizes)
   strata <- check_strata(strata, n, null)
-  sums <- finite_row_sums(K)
-  S <- unname(block_sums(K, matrix(sample$codes), sums, g)[, , 1])
-  statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
-  statistic <- statistic_of(S)
   plan <- relabellings(sample$codes, most_relabellings(null, R), strata, sizes)
-  asked <- null == "moments" && !plan$exhaustive
-  discrete <- asked && has_atoms(row_codes(sample$x), sample$codes)
-  if (discrete) {
+  by_moments <- null == "moments" && !plan$exhaustive
+  if (by_moments && has_atoms(row_codes(sample$x), sample$codes)) {
     tell_of_atoms()
     plan$count <- check_replicates(R)
+    by_moments <- FALSE
   }
-  found <- if (asked && !discrete) {
-    centred <- centred_kernel(K)
-    labels <- block_invariants(label_weights(sizes), sizes)
-    moments_null(statistic / centred$unit, kernel_invariants(centred), labels, n, centred$unit)
+  each <- lapply(ks, sums_of_groups, sample, g, by_moments, if (length(ks) == 1) statistic_tol else product_tol)
+  S <- lapply(each, `[[`, "S")
+  statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
+  statistics <- vapply(S, statistic_of, 0)
+  names <- vapply(ks, format, "")
+  found <- if (by_moments) {
+    units <- vapply(each, `[[`, 0, "unit")
+    labels <- function(sizes) block_invariants(label_weights(sizes), sizes)
+    largest_by_moments(statistics / units, lapply(each, `[[`, "invariants"), list(labels(sizes)), n, units, {
+      cross <- cross_sums(ks, sample$x, lapply(each, `[[`, "centred"))
+      permutation_covariances(cross, labels(sizes * cross$n / n), cross$n)
+    }, names)
   } else {
-    statistics <- function(at) apply(block_sums(K, plan$codes(at), sums, g), 3, statistic_of)
-    replicates <- in_blocks(plan$count, n, g - 1, statistics, if (is.null(strata)) "null = \"moments\"")
-    from_replicates(statistic, replicates, plan$exhaustive)
+    replicates <- in_blocks(plan$count, n, g - 1, function(at) {
+      codes <- plan$codes(at)
+      do.call(rbind, lapply(each, function(one) apply(block_sums(one$K, codes, one$sums, g), 3, statistic_of)))
+    }, if (is.null(strata)) "null = \"moments\"")
+    terms <- vapply(S, function(S) sum(abs(label_weights(sizes) * S)), 0)
+    largest_by_replicates(statistics, matrix(replicates, length(ks)), plan$exhaustive, terms, names)
   }
-  list(statistic = statistic, null = found, S = S, n = n, g = g, sizes = stats::setNames(sizes, sample$labels),
-       pairwise = discrepancies(S, sizes, sample$labels), own = as.vector(rowsum(as.vector(diag(K)), sample$codes)))
+  best <- if (is.null(found$z)) 1 else which.max(found$z)
+  list(statistic = statistics[best], null = found, S = S[[best]], n = n, g = g, best = best,
+       sizes = stats::setNames(sizes, sample$labels), pairwise = discrepancies(S[[best]], sizes, sample$labels),
+       own = as.vector(rowsum(as.vector(diag(each[[best]]$K)), sample$codes)),
+       kernels = if (!is.null(found$z)) data.frame(kernel = names, T = statistics, z = found$z))
+}
+
+# Sums of a kernel over rows and over blocks of groups, and for moments its invariants. The kernel of few rows is kept.
+sums_of_groups <- function(k, sample, g, by_moments, tol) {
+  K <- k(sample$x)
+  codes <- matrix(sample$codes)
+  if (!by_moments) {
+    sums <- finite_row_sums(K)
+    return(list(K = K, sums = sums, S = unname(block_sums(K, codes, sums, g)[, , 1])))
+  }
+  centred <- centred_kernel(K, sample$x, tol, beside = label_columns(codes, g))
+  KZ <- if (is.null(centred$beside)) K %*% label_columns(codes, g) else centred$beside * centred$unit
+  list(K = K, S = unname(block_sums(K, codes, centred$sums * centred$unit, g, KZ)[, , 1]), unit = centred$unit,
+       invariants = kernel_invariants(centred), centred = if (nrow(sample$x) <= rows_of_correlations) centred)
 }
 
 # The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.

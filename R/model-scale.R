@@ -58,12 +58,13 @@ unit_points <- function(x) {
   list(x = x / unit, unit = unit)
 }
 
-# Some rows, the same ones in whatever order they come.
-some_points <- function(x, most) {
-  if (nrow(x) <= most) return(x)
+# Numbers of some rows, evenly spaced in their order: the same rows in whatever order they come.
+rows_in_order <- function(x, most) {
+  if (nrow(x) <= most) return(seq_len(nrow(x)))
   sorted <- do.call(order, unname(lapply(seq_len(ncol(x)), function(k) x[, k])))
-  x[sorted[round(seq(1, nrow(x), length.out = most))], , drop = FALSE]
+  sorted[round(seq(1, nrow(x), length.out = most))]
 }
+some_points <- function(x, most) if (nrow(x) <= most) x else x[rows_in_order(x, most), , drop = FALSE]
 
 #' @rdname kernel-scales
 #' @export

@@ -1,10 +1,11 @@
 # Tests of equal distributions by slices: random directions, and a sort for each, in the place of all pairs.
 
-check_slices <- function(slices, k, null) {
+check_slices <- function(slices, ks, null) {
   slices <- check_count(slices, "slices")
-  parts <- kernel_parts(k)
+  if (length(ks) > 1) abort("unsupported", "`slices` are of one kernel, \"energy\", not of ", length(ks))
+  parts <- kernel_parts(ks[[1]])
   if (!identical(parts$name, "energy") || !identical(as.numeric(parts$parameters$exponent), 1)) {
-    abort("unsupported", "`slices` are of the distance itself: kernel \"energy\", exponent 1, not ", format(k))
+    abort("unsupported", "`slices` are of the distance itself: kernel \"energy\", exponent 1, not ", format(ks[[1]]))
   }
   if (null == "moments") {
     abort("unsupported", "null = \"moments\" needs all pairs, which `slices` do without; they go with permutations")
@@ -33,7 +34,7 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
   dimnames(pairwise) <- list(sample$labels, sample$labels)
   list(statistic = mean(by_slice), null = from_replicates(mean(by_slice), found$numbers, plan$exhaustive),
        S = -outer(sizes, sizes) * unname(pairwise + outer(within, within, "+")) / 2, n = n, g = g,
-       sizes = stats::setNames(sizes, sample$labels), pairwise = pairwise, own = rep(0, g), slices = slices,
+       sizes = stats::setNames(sizes, sample$labels), pairwise = pairwise, own = rep(0, g), slices = slices, best = 1,
        # Directions are independent; on a line there is but one.
        stderr = if (ncol(x) == 1) 0 else stats::sd(by_slice) / sqrt(length(by_slice)))
 }

@@ -22,16 +22,17 @@ has_atoms <- function(x, y, orders = 200) {
 # Labels whose kernels are kept as matrices, and are multiplied by each table.
 most_labels <- 1000
 
-# The null of sum_ij A_ij B_ij, of matrices whose rows add up to 0, by tables of labels x and y: A and B have a row for
-# each label. Of two labels and two, tables have one number, whose distribution is hypergeometric.
-null_by_tables <- function(A, B, x, y, R, unit) {
+# Returns sum_ij A_ij B_ij, of matrices whose rows add up to 0, for the table of labels x and y and for random ones, a
+# column each, and a row for each of A and B: lists of matrices with a row for each label. Of two labels and two, tables
+# have one number, whose distribution is hypergeometric, and all kernels say the same: the null itself is returned.
+null_by_tables <- function(A, B, x, y, R) {
   rows <- tabulate(x)
   columns <- tabulate(y)
   mean <- outer(rows, columns) / length(x)
-  value <- function(table) sum((A %*% (table - mean) %*% B) * (table - mean)) * unit
+  value <- function(table) unlist(Map(function(A, B) sum((A %*% (table - mean) %*% B) * (table - mean)), A, B))
   own <- matrix(tabulate(x + length(rows) * (y - 1), length(mean)), length(rows))
-  if (all(dim(own) == 2)) return(exact_by_tables(own, mean, value))
-  from_replicates(value(own), vapply(stats::r2dtable(R, rows, columns), value, 0), FALSE)
+  if (all(dim(own) == 2)) return(exact_by_tables(own, mean, function(table) value(table)[1]))
+  do.call(cbind, lapply(c(list(own), stats::r2dtable(R, rows, columns)), value))
 }
 
 # The statistic is as large as the number is far from its mean.
@@ -45,7 +46,8 @@ exact_by_tables <- function(own, mean, value) {
   centre <- sum(probability * numbers)
   variance <- sum(probability * (numbers - centre)^2)
   third <- if (variance > 0) sum(probability * (numbers - centre)^3) / variance^1.5 else 0
-  list(p.value = min(1, sum(probability[far])), moments = c(mean = centre, variance = variance, skewness = third),
+  list(p.value = min(1, sum(probability[far])), statistic = value(own),
+       moments = c(mean = centre, variance = variance, skewness = third),
        exact = paste("exact, of", counted(length(k), "table")), exhaustive = TRUE)
 }
 

@@ -958,6 +958,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// r_distance_sums
+List r_distance_sums(NumericVector x, NumericVector y, Rcpp::IntegerMatrix orders, int threads);
+RcppExport SEXP _kernweave_r_distance_sums(SEXP xSEXP, SEXP ySEXP, SEXP ordersSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerMatrix >::type orders(ordersSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_distance_sums(x, y, orders, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_expect_products
 void r_expect_products(ROperator matrix);
 RcppExport SEXP _kernweave_r_expect_products(SEXP matrixSEXP) {
@@ -1622,6 +1635,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_kernweave_r_walk", (DL_FUNC) &_kernweave_r_walk, 3},
     {"_kernweave_r_move", (DL_FUNC) &_kernweave_r_move, 9},
     {"_kernweave_r_compare_slices", (DL_FUNC) &_kernweave_r_compare_slices, 8},
+    {"_kernweave_r_distance_sums", (DL_FUNC) &_kernweave_r_distance_sums, 4},
     {"_kernweave_r_expect_products", (DL_FUNC) &_kernweave_r_expect_products, 1},
     {"_kernweave_r_operator_product", (DL_FUNC) &_kernweave_r_operator_product, 4},
     {"_kernweave_r_preconditioner", (DL_FUNC) &_kernweave_r_preconditioner, 2},

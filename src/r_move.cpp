@@ -1,4 +1,5 @@
 // Verbs that move items, vectors of plain bytes, or the places of what moves; and slices.
+#include "arrays/dcov.hpp"
 #include "arrays/slices.hpp"
 #include "r_arrays.hpp"
 
@@ -104,6 +105,17 @@ List r_compare_slices(NumericMatrix points, NumericMatrix directions, IntegerVec
   arrays::compare_slices(slices, row_groups, labellings, distances.begin(), numbers.begin());
   for (double& number : numbers) number /= directions.ncol();
   return List::create(_["distances"] = distances, _["numbers"] = numbers);
+}
+
+// `orders`: a matrix with an order of the rows of y in each column.
+// [[Rcpp::export(rng = false)]]
+List r_distance_sums(NumericVector x, NumericVector y, Rcpp::IntegerMatrix orders, int threads) {
+  NumericVector rows_x(x.size()), rows_y(x.size()), numbers(orders.ncol());
+  const arrays::TwoLines lines{x.begin(), y.begin(), x.size(), orders.begin(), orders.ncol(), workers_from_r(threads)};
+  const arrays::DistanceSums sums = arrays::distance_sums(lines, rows_x.begin(), rows_y.begin(), numbers.begin());
+  return List::create(_["raw"] = NumericVector(sums.raw, sums.raw + 3),
+                      _["centred"] = NumericVector(sums.centred, sums.centred + 3), _["rows_x"] = rows_x,
+                      _["rows_y"] = rows_y, _["numbers"] = numbers);
 }
 
 }  // namespace kernweave
