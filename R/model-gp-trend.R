@@ -4,6 +4,10 @@
 # variables of both, and a frame of them or NULL where there is none. `formulas` are those of parameters of a family,
 # which become `parameters`: their variables are in the frame, too.
 trend_variables <- function(trend, data, response = NULL, formulas = NULL) {
+  tryCatch(force(trend), error = function(e) {
+    abort("input", "`trend` is no formula, and has no value: ", conditionMessage(e), ". A formula begins with a ",
+          "tilde, as in trend = ~ long or trend = ~ (1 | site)")
+  })
   if (!inherits(trend, "formula")) {
     abort("input", "`trend` must be a formula, such as ~ 1, ~ long + lat or ~ 0, not ", describe(trend))
   }

@@ -10,7 +10,7 @@
 #' The `trend` may have grouped (random) effects as in lme4: `trend = ~ x + (1 | site)` adds an effect of each site,
 #' normal with mean 0 and a variance that is estimated, independent between sites. `(x | site)` is an intercept and a
 #' slope for each site, which are correlated; `(x || site)` are the same without correlation, `(0 + x | site)` is the
-#' slope alone. `a:b` is the interaction of two factors, and `(1 | a/b)` is `(1 | a) + (1 | a:b)`. With `variance = 0`
+#' slope alone. `a:b` is the interaction of two factors, and `(1 | a/b)` is `(1 | a) + (1 | b:a)`. With `variance = 0`
 #' the model is that of `lme4::lmer()` or, with a `family`, of `lme4::glmer(nAGQ = 0)`.
 #'
 #' The variances and correlations are estimated with the other covariance parameters, and `coef(fit, "covariance")`

@@ -57,7 +57,7 @@ parted_trend <- function(trend) {
   list(fixed = fixed, groups = groups, all = all)
 }
 
-# Expands a bar: `a/b` is a and a:b, and `||` gives each regressor a term of its own.
+# Expands a bar: `a/b` is a and b:a, as in lme4, and `||` gives each regressor a term of its own.
 terms_of_bar <- function(bar, environment) {
   regressors <- stats::as.formula(call("~", bar[[2]]), environment)
   each <- if (identical(bar[[1]], quote(`||`))) uncorrelated(regressors) else list(regressors)
@@ -77,10 +77,10 @@ nested_factors <- function(e) {
   e <- without_brackets(e)
   if (!is.call(e) || !identical(e[[1]], quote(`/`))) return(list(e))
   outer <- nested_factors(e[[2]])
-  c(outer, list(call(":", outer[[length(outer)]], without_brackets(e[[3]]))))
+  c(outer, list(call(":", without_brackets(e[[3]]), outer[[length(outer)]])))
 }
 
-# The variables of a factor, a or a:b.
+# The variables of a factor, a or b:a.
 crossed_factors <- function(e) {
   e <- without_brackets(e)
   if (is.call(e) && identical(e[[1]], quote(`:`))) return(c(crossed_factors(e[[2]]), crossed_factors(e[[3]])))

@@ -238,3 +238,14 @@ test_that("a missing level is a new one, where these are allowed", {
   expect_equal(found$fit, predict(fit, new, re.form = NA))
   expect_true(all(is.finite(found$se.fit)))
 })
+
+test_that("nested factors have the names of lme4, and a trend without a tilde is told", {
+  some <- transform(few, p = factor(rep(1:4, length.out = nrow(few))), q = factor(rep(1:3, length.out = nrow(few))))
+  nested <- suppressWarnings(gp_fit(z ~ long, some, variance = 0, trend = ~ (1 | p / q)))
+  of_lme4 <- suppressMessages(lme4::lmer(z ~ (1 | p / q), some))
+  expect_setequal(names(lme4::ranef(nested)), names(lme4::ranef(of_lme4)))
+  expect_setequal(rownames(lme4::ranef(nested)[["q:p"]]), rownames(lme4::ranef(of_lme4)[["q:p"]]))
+  expect_error(gp_fit(z ~ long, some, trend = (1 | p)), "begins with a tilde", class = "kernweave_error_input")
+  expect_error(gp_fit(z ~ long, some, family = "hurdle"), "`hurdle_poisson` or `hurdle_negbin`",
+               class = "kernweave_error_unsupported")
+})
