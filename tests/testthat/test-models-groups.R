@@ -245,7 +245,7 @@ test_that("nested factors have the names of lme4, and a trend without a tilde is
   of_lme4 <- suppressMessages(lme4::lmer(z ~ (1 | p / q), some))
   expect_setequal(names(lme4::ranef(nested)), names(lme4::ranef(of_lme4)))
   expect_setequal(rownames(lme4::ranef(nested)[["q:p"]]), rownames(lme4::ranef(of_lme4)[["q:p"]]))
-  expect_error(gp_fit(z ~ long, some, trend = (1 | p)), "begins with a tilde", class = "kernweave_error_input")
+  expect_error(gp_fit(z ~ long, some, trend = (1 | not_there)), "begins with a tilde", class = "kernweave_error_input")
   expect_error(gp_fit(z ~ long, some, family = "hurdle"), "`hurdle_poisson` or `hurdle_negbin`",
                class = "kernweave_error_unsupported")
 })
