@@ -263,6 +263,12 @@ class Cpu : public Backend {
     const double all = seconds(plan, variant, sizes, Home::host);
     const double points = static_cast<double>((sizes.i + sizes.j) * sizes.runs());
     double trees = 0, share = 0;
+    const auto has_parts = [](const Growth& growth) { return !growth.parts.empty(); };
+    const auto exponents = [](const Output& output) { return adds_exponentials(output); };
+    // Nobody knows how wide exponentials are, and how far apart parts.
+    if (std::any_of(growths.begin(), growths.end(), has_parts) ||
+        std::any_of(variant.outputs.begin(), variant.outputs.end(), exponents))
+      share = 1;
     for (std::size_t k = 0; k < growths.size(); ++k) {
       const Output& output = variant.outputs[k];
       const double of_point = kSecondsPerPointOfLevel + kSecondsPerComponentOfLevel * growths[k].components();
