@@ -27,10 +27,10 @@ constexpr T kMarginOfPart = sizeof(T) == 4 ? static_cast<T>(0x1p-18) : static_ca
 
 // The share of a sum of exponentials that all terms which are passed over are less than: half of the last bit.
 template <class T>
-constexpr double kShareLeftOut = sizeof(T) == 4 ? 0x1p-25 : 0x1p-54;
+constexpr double kShareLeftOut = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
 
 // Columns after which sums go to the row states.
-constexpr std::int64_t kMostUnflushed = 256;
+constexpr std::int64_t kMostUnflushed = kMostColumns;
 
 }  // namespace
 
@@ -234,7 +234,8 @@ BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, co
 template <class T>
 void BoxedPoints<T>::bound_part(const std::vector<T>& numbers, const std::vector<std::int64_t>& rows,
                                 std::int64_t first, bool largest) {
-  const T unknown = std::numeric_limits<T>::quiet_NaN(), worst = std::numeric_limits<T>::infinity() * (largest ? -1 : 1);
+  const T unknown = std::numeric_limits<T>::quiet_NaN(), infinite = std::numeric_limits<T>::infinity(),
+          worst = largest ? -infinite : infinite;
   const auto better = [&](T a, T b) { return a != a || b != b ? unknown : (a < b) == largest ? b : a; };
   std::vector<T> best(static_cast<std::size_t>(tree_->shape().boxes()), worst);
   const std::size_t leaves = best.size() / 2;

@@ -26,11 +26,10 @@ std::vector<Ref> refs_in_bounds(const Plan& plan, Growth growth) {
   return refs_of(growth);
 }
 
-// Adds a variable of rows for each part.
-Plan with_parts_of_rows(Plan plan, const Growth& growth, const Output& output) {
-  const Axis axis = output.keep == Keep::j ? Axis::j : Axis::i;
+// Adds a variable of rows for each part. What is kept pair by pair has its lanes along i.
+Plan with_parts_of_rows(Plan plan, const Growth& growth) {
   for (std::size_t p = 0; p < growth.parts.size(); ++p) {
-    plan.variables.push_back({"part", axis, Source::data, 1, Kind::real, Axes(), -1});
+    plan.variables.push_back({"part", Axis::i, Source::data, 1, Kind::real, Axes(), -1});
     plan.direct.push_back(true);
   }
   return plan;
@@ -67,9 +66,11 @@ PanelShape shape_of(const Pass& pass, bool rows) {
   return {pass.stride(panel), pass.components[static_cast<int>(panel)]};
 }
 
-// Levels of leaves that are taken as one: of many components, boxes are close to each other, and few are left out.
-int joined_levels(int components) {
-  return components <= kFewestOfJoinedLeaves ? 0 : components <= 2 * kFewestOfJoinedLeaves ? 1 : 2;
+// Levels of leaves that are taken as one: of many components, boxes are close to each other, and few are left out. Sums
+// of exponentials look at many leaves anyway.
+int joined_levels(int components, const Output& output) {
+  const int levels = components <= kFewestOfJoinedLeaves ? 0 : components <= 2 * kFewestOfJoinedLeaves ? 1 : 2;
+  return adds_exponentials(output) ? std::max(levels, 1) : levels;
 }
 
 constexpr std::size_t kKeptTrees = 2;
@@ -83,17 +84,18 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t ou
       always_(decision.loops.boxes == Boxes::always),
       conditional_(!same_value(growth_.value, variant.outputs[output].value)),
       alone_(of_one_output(variant, output)),
-      plan_of_bounds_(with_parts_of_rows(plan, growth_, alone_.outputs[0])),
+      plan_of_bounds_(with_parts_of_rows(plan, growth_)),
       bounded_(pair_by_pair(plan, alone_, growth_)),
       pass_(compile(plan, alone_, decision.sizes, kernel, sizeof(T), decision.loops, refs_of(growth_))[0]),
-      of_bounds_(compile(plan_of_bounds_, bounded_, {1, 1, {}}, kernel, sizeof(T), {}, refs_in_bounds(plan, growth_))[0]),
+      of_bounds_(
+          compile(plan_of_bounds_, bounded_, {1, 1, {}}, kernel, sizeof(T), {}, refs_in_bounds(plan, growth_))[0]),
       shape_(pass_, alone_, kernel),
       no_shape_(of_bounds_, bounded_, kernel),
       run_{&plan, &alone_, &pass_, &kernel, &shape_, pass_.lanes_along_i ? decision.sizes.i : decision.sizes.j,
            pass_.lanes_along_i ? decision.sizes.j : decision.sizes.i},
       bounds_{&plan_of_bounds_, &bounded_, &of_bounds_, &kernel, &no_shape_, 1, 1},
       job_{&run_, &bounds_, {}, growth_.grows, row(alone_.outputs[0].red).matters == red::Matters::least,
-           joined_levels(growth_.components()), adds_exponentials(alone_.outputs[0])},
+           joined_levels(growth_.components(), alone_.outputs[0]), adds_exponentials(alone_.outputs[0])},
       workers_(job_),
       sweep_(this, run_.lanes) {
   shape_.parts[0].number = static_cast<int>(output);
@@ -104,7 +106,8 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t ou
     job_.parts.push_back({of_columns[components + p], of_bounds[components + p], growth_.parts[p].grows != job_.least});
 }
 
-// Components of a panel in which a pass finds the differences' values, those of rows or those of columns, then the parts.
+// Components of a panel in which a pass finds the differences' values, those of rows or those of columns, then the
+// parts.
 template <class T>
 std::vector<int> BoxedPass<T>::places(const Pass& pass, bool row) const {
   std::vector<int> places;
@@ -178,8 +181,8 @@ void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
   for (const Rectangle& extent : extents) add_part(extent, threads);
   deal_out();
   other_parts_ = trees_made_ > 0 ? 0 : other_parts_ + 1;
-  // With other parts, a trial is made again after as many runs as have been.
-  if ((other_parts_ & (other_parts_ - 1)) == 0) paid_ = Paid::untried;
+  // With other parts, a trial by the clock is made again after as many runs as have been.
+  if (job_.exponents || (other_parts_ & (other_parts_ - 1)) == 0) paid_ = Paid::untried;
 }
 
 template <class T>
@@ -254,7 +257,8 @@ bool BoxedPass<T>::most_are_faster(const Task& task) {
                      tried = std::min<std::int64_t>(units, kRowsOfTrial / pass_.tiling.strip_rows());
   std::int64_t faster = 0;
   for (std::int64_t k = 0; k < tried; ++k) {
-    faster += is_faster((*units_)[units * k / tried].rows);
+    const Range& rows = (*units_)[units * k / tried].rows;
+    faster += job_.exponents ? passes_over(rows) : is_faster(rows);
     task.poll(0.0);
   }
   return 2 * faster > tried;
@@ -281,6 +285,20 @@ bool BoxedPass<T>::is_faster(const Range& some) {
     return !faster;
   });
   return faster;
+}
+
+// Sums have other last bits by boxes, so no clock decides: most columns are to be passed over.
+template <class T>
+bool BoxedPass<T>::passes_over(const Range& some) {
+  const BoxedRectangle& part = part_with(some.from);
+  BoxWalk<T>& walk = workers_[0];
+  const double most =
+      kMostSeen * static_cast<double>(part.extent.columns.size()) * (conditional_ ? kWorkOfFused : 1.0);
+  RowStates states;
+  states.init(shape_, in_strip(some));
+  walk.strip(part.strip(some.from), in_strip(some), *part.columns, {&states},
+             [&] { return static_cast<double>(walk.seen()) > most; });
+  return static_cast<double>(walk.seen()) <= most;
 }
 
 template <class T>

@@ -110,6 +110,8 @@ class BoxWalk {
   using GiveUp = std::function<bool()>;
   void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, const StatesFrom& states,
              const GiveUp& give_up = nullptr);
+  // The columns that the last strip has looked at.
+  std::int64_t seen() const { return seen_; }
   // Folds the rows with all columns in boxes, in any order. Finds no result: it serves to measure the time.
   void all_columns(const T* rows, const BoxedPoints<T>& columns);
 
@@ -187,6 +189,7 @@ class BoxedPass : public SpanFolder {
   const BoxedRectangle& part_with(std::int64_t row) const;
   bool most_are_faster(const Task& task);
   bool is_faster(const Range& some);
+  bool passes_over(const Range& some);
   std::int64_t in_strip(const Range& rows) const { return std::min(pass_.tiling.strip_rows(), rows.size()); }
 
   const Growth growth_;

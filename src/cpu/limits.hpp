@@ -51,6 +51,8 @@ inline constexpr double kMostOfTree = 0.06;
 // Rows of a trial, and how much of the time of all pairs most of them may take by boxes.
 inline constexpr long long kRowsOfTrial = 64;
 inline constexpr double kWorthOfBoxes = 0.9;
+// The columns, as a share, that most of them may look at for sums of exponentials: a pair takes half as long again.
+inline constexpr double kMostSeen = 0.5;
 // If a formula says which pairs exist, the time of all pairs, as a share: their loops are compiled whole, too.
 inline constexpr double kWorkOfFused = 0.25;
 // Points from which threads make a tree together: fewer are sorted as threads start.

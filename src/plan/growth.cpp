@@ -88,7 +88,9 @@ class GrowthWalk {
   }
   // Each component of a point has its partner, always the same.
   bool note(const Ref& at_row, const Ref& at_column) {
-    const auto is_part = [&](const Part& p) { return same_value(p.of_point, at_row) || same_value(p.of_point, at_column); };
+    const auto is_part = [&](const Part& p) {
+      return same_value(p.of_point, at_row) || same_value(p.of_point, at_column);
+    };
     if (at_row.width != at_column.width || std::any_of(growth_->parts.begin(), growth_->parts.end(), is_part))
       return false;
     for (const Difference& d : growth_->differences) {
