@@ -21,7 +21,7 @@ constexpr int kLevelsAtOnce = 4;
 template <class T>
 constexpr T kMargin = sizeof(T) == 4 ? static_cast<T>(0x1p-10) : static_cast<T>(0x1p-20);
 
-// The same for parts, which are added to much that is rounded, but never up and down.
+// The margin of parts, whose sums with differences are rounded, but do not go up and down.
 template <class T>
 constexpr T kMarginOfPart = sizeof(T) == 4 ? static_cast<T>(0x1p-18) : static_cast<T>(0x1p-44);
 
@@ -128,6 +128,13 @@ void BoxWalk<T>::bound(std::int64_t first, std::int64_t count) {
   bounds_.fold_strip(gaps_.data(), zeros_.data(), 1, 0);
 }
 
+template <class T>
+bool BoxWalk<T>::parts_known(std::int64_t box) const {
+  for (std::size_t p = 0; p < job_.parts.size(); ++p)
+    if (const T best = columns_->best(p)[box]; best != best) return false;
+  return true;
+}
+
 // Boxes some levels down that matter, the best on top.
 template <class T>
 void BoxWalk<T>::open(const OpenBox& box) {
@@ -139,7 +146,8 @@ void BoxWalk<T>::open(const OpenBox& box) {
   const T* const value = bounds_.values();
   const auto from = static_cast<std::ptrdiff_t>(stack_.size());
   for (std::int64_t b = 0; b < count; ++b) {
-    const double rank = !(value[b] == value[b]) ? -HUGE_VAL : job_.least ? value[b] : -value[b];
+    const bool known = value[b] == value[b] && parts_known(first + b);
+    const double rank = !known ? -HUGE_VAL : job_.least ? value[b] : -value[b];
     if (matters(rank)) stack_.push_back({rank, first + b, box.level + levels});
   }
   const auto worse = [](const OpenBox& a, const OpenBox& b) { return a.rank > b.rank; };

@@ -12,7 +12,7 @@ namespace {
 std::vector<Ref> refs_of(const Growth& growth) {
   std::vector<Ref> refs;
   for (const Difference& d : growth.differences) refs.insert(refs.end(), {d.row, d.column});
-  for (const Part& part : growth.parts) refs.push_back(part.of_point);
+  for (const FoldedPart& part : growth.parts) refs.push_back(part.of_point);
   return refs;
 }
 
@@ -181,7 +181,7 @@ void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
   for (const Rectangle& extent : extents) add_part(extent, threads);
   deal_out();
   other_parts_ = trees_made_ > 0 ? 0 : other_parts_ + 1;
-  // With other parts, a trial by the clock is made again after as many runs as have been.
+  // A trial by the clock is made again after as many runs with other parts as have been.
   if (job_.exponents || (other_parts_ & (other_parts_ - 1)) == 0) paid_ = Paid::untried;
 }
 

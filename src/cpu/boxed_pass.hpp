@@ -123,6 +123,7 @@ class BoxWalk {
   };
   bool surround(const T* rows, std::int64_t count);
   void bound(std::int64_t first, std::int64_t count);
+  bool parts_known(std::int64_t box) const;
   void open(const OpenBox& box);
   void fold(const Range& columns);
   void flush();

@@ -48,6 +48,8 @@ inline constexpr double kCpuSecondsPerCall = 1e-5;
 inline constexpr double kSecondsPerPointOfLevel = 8e-9;
 inline constexpr double kSecondsPerComponentOfLevel = 4e-9;
 inline constexpr double kMostOfTree = 0.06;
+// A tree of formulas with a part of folded points stays where only the part changes, as it does in iterations.
+inline constexpr double kMostOfKeptTree = 0.12;
 // Rows of a trial, and how much of the time of all pairs most of them may take by boxes.
 inline constexpr long long kRowsOfTrial = 64;
 inline constexpr double kWorthOfBoxes = 0.9;

@@ -88,7 +88,7 @@ class GrowthWalk {
   }
   // Each component of a point has its partner, always the same.
   bool note(const Ref& at_row, const Ref& at_column) {
-    const auto is_part = [&](const Part& p) {
+    const auto is_part = [&](const FoldedPart& p) {
       return same_value(p.of_point, at_row) || same_value(p.of_point, at_column);
     };
     if (at_row.width != at_column.width || std::any_of(growth_->parts.begin(), growth_->parts.end(), is_part))
@@ -106,7 +106,7 @@ class GrowthWalk {
     const auto reads = [&](const Difference& d) { return same_value(d.row, ref) || same_value(d.column, ref); };
     if (ref.width != 1 || std::any_of(growth_->differences.begin(), growth_->differences.end(), reads))
       return std::nullopt;
-    const auto same = [&](const Part& p) { return same_value(p.of_point, ref); };
+    const auto same = [&](const FoldedPart& p) { return same_value(p.of_point, ref); };
     const auto at = std::find_if(growth_->parts.begin(), growth_->parts.end(), same) - growth_->parts.begin();
     if (at == static_cast<std::ptrdiff_t>(growth_->parts.size())) growth_->parts.push_back({ref, true});
     KnownValue found{false, Trend::flat, Interval(-kMostOfPart, kMostOfPart)};
@@ -215,7 +215,7 @@ bool operator==(const Growth& a, const Growth& b) {
   const auto same = [](const Difference& x, const Difference& y) {
     return same_value(x.row, y.row) && same_value(x.column, y.column);
   };
-  const auto alike = [](const Part& x, const Part& y) {
+  const auto alike = [](const FoldedPart& x, const FoldedPart& y) {
     return same_value(x.of_point, y.of_point) && x.grows == y.grows;
   };
   return same_value(a.value, b.value) && a.grows == b.grows &&

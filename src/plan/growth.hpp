@@ -15,7 +15,7 @@ struct Difference {
 };
 
 // A number of each point of the folded axis with which the value grows, or falls.
-struct Part {
+struct FoldedPart {
   Ref of_point;
   bool grows;
 };
@@ -27,7 +27,7 @@ struct Growth {
   Verdict verdict = Verdict::no("");
   bool grows = true;  // or falls, as differences grow
   std::vector<Difference> differences;
-  std::vector<Part> parts{};
+  std::vector<FoldedPart> parts{};
 
   int components() const;
 };

@@ -23,7 +23,7 @@ auto fields(Struct& s) {
   else if constexpr (std::is_same_v<Plain, Loops>) return std::tie(s.rows, s.columns, s.split, s.mode, s.boxes);
   else if constexpr (std::is_same_v<Plain, Ref>) return std::tie(s.from, s.index, s.width);
   else if constexpr (std::is_same_v<Plain, Difference>) return std::tie(s.row, s.column);
-  else if constexpr (std::is_same_v<Plain, Part>) return std::tie(s.of_point, s.grows);
+  else if constexpr (std::is_same_v<Plain, FoldedPart>) return std::tie(s.of_point, s.grows);
   else if constexpr (std::is_same_v<Plain, Growth>) return std::tie(s.value, s.grows, s.differences, s.parts);
   else
     return std::tie(s.backend, s.model, s.variant, s.sizes, s.loops, s.strain, s.growths, s.centres, s.steps, s.others);

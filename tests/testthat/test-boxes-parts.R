@@ -132,7 +132,9 @@ test_that("logsumexp by boxes is what R computes, with weights of 0 and with NaN
     y <- matrix(runif(400 * d), 400)
     h <- log(pmax(runif(400) - 0.3, 0))
     cost <- outer(rowSums(x^2), rowSums(y^2), "+") - 2 * tcrossprod(x, y)
-    R <- function(h) lazy_set(logsumexp(Vj(h) - sqdist(Vi(x), Vj(y)) / epsilon, index = "j", call = FALSE), device = "cpu")
+    R <- function(h) {
+      lazy_set(logsumexp(Vj(h) - sqdist(Vi(x), Vj(y)) / epsilon, index = "j", call = FALSE), device = "cpu")
+    }
     expect_boxes(R(h), "a potential")
     E <- rep(h, each = 70) - cost / epsilon
     expect_equal(as.vector(with_boxes(TRUE, run_reduction(R(h)))), plain_logsumexp(E), tolerance = 1e-11)
@@ -173,15 +175,15 @@ test_that("any number of threads finds the same sums, again with other parts, an
 test_that("a trial takes boxes where epsilon is small and leaves them where it is not, without a clock", {
   skip_below("quick")
   set.seed(5)
-  x <- matrix(runif(8000), 4000)
-  h <- rnorm(4000) * 0.05
+  x <- matrix(runif(4e4), 2e4)
+  h <- rnorm(2e4) * 0.05
   R <- function(epsilon) {
     lazy_set(logsumexp(Vj(h / epsilon) - sqdist(Vi(x), Vj(x)) / epsilon, index = "j", call = FALSE), device = "cpu")
   }
   for (epsilon in c(1, 1e-4)) {
     expect_match(explain(R(epsilon))$schedule$why, "by boxes of points", fixed = TRUE)
     found <- run_reduction(R(epsilon))
-    expect_identical(found, with_boxes(epsilon < 1e-3, run_reduction(R(epsilon))))
+    expect_true(identical(found, with_boxes(epsilon < 1e-3, run_reduction(R(epsilon)))))
     expect_equal(found, with_boxes(FALSE, run_reduction(R(epsilon))), tolerance = 1e-14)
   }
 })
