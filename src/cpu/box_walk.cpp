@@ -163,7 +163,7 @@ void BoxWalk<T>::fold(const Range& columns) {
     any_seen_ = true;
     seen_ += some.size();
     // The sums of a row are told by its state, and as they grow they change less.
-    if (!job_.exponents || seen_ - flushed_ >= std::min(flushed_, kMostUnflushed)) flush();
+    if (!job_.exponents || seen_ - flushed_ >= std::min(3 * flushed_, kMostUnflushed)) flush();
   }
 }
 
