@@ -1,6 +1,6 @@
 // Walks through boxes, and the points in their order. The bound of a box is the formula itself, of the points of both
 // boxes that are nearest to each other: formulas that know differences alone are given the gap between the boxes, and
-// 0.
+// 0; and of a part that columns have, the best number in the box.
 #include "cpu/boxed_pass.hpp"
 
 #include <algorithm>
@@ -21,6 +21,17 @@ constexpr int kLevelsAtOnce = 4;
 template <class T>
 constexpr T kMargin = sizeof(T) == 4 ? static_cast<T>(0x1p-10) : static_cast<T>(0x1p-20);
 
+// The margin of parts, whose sums with differences are rounded, but do not go up and down.
+template <class T>
+constexpr T kMarginOfPart = sizeof(T) == 4 ? static_cast<T>(0x1p-18) : static_cast<T>(0x1p-44);
+
+// The share of a sum of exponentials that all terms which are passed over are less than: half of the last bit.
+template <class T>
+constexpr double kShareLeftOut = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+
+// Columns after which sums go to the row states.
+constexpr std::int64_t kMostUnflushed = kMostColumns;
+
 }  // namespace
 
 template <class T>
@@ -35,6 +46,8 @@ BoxWalk<T>::BoxWalk(const BoxJob<T>& job) : job_(job), pairs_(*job.pairs), bound
   if (pairs_.looks() && places <= kMostLookedPlaces) looked_at_ = kLookedInBoxes * places;
   least_.resize(job.axes.size());
   most_.resize(job.axes.size());
+  sums_.resize(static_cast<std::size_t>(job.pairs->pass->tiling.strip_rows()));
+  no_numbers_.resize(sums_.size());
 }
 
 template <class T>
@@ -52,6 +65,7 @@ void BoxWalk<T>::strip(const T* rows, std::int64_t count, const BoxedPoints<T>& 
   count_ = count;
   states_ = states;
   any_seen_ = false;
+  seen_ = flushed_ = 0;
   pairs_.begin_strip(columns_->names().data());
   limit_ = std::numeric_limits<double>::quiet_NaN();
   if (!surround(rows, count)) fold(columns_->boxed());
@@ -69,6 +83,7 @@ void BoxWalk<T>::strip(const T* rows, std::int64_t count, const BoxedPoints<T>& 
   }
   stack_.clear();
   fold(columns_->others());
+  if (seen_ > flushed_) flush();
   pairs_.end_strip(count, false, states);
 }
 
@@ -108,7 +123,16 @@ void BoxWalk<T>::bound(std::int64_t first, std::int64_t count) {
       gap[b] = job_.grows == job_.least ? near * (1 - kMargin<T>) : far * (1 + kMargin<T>);
     }
   }
+  for (std::size_t p = 0; p < job_.parts.size(); ++p)
+    std::copy_n(columns_->best(p) + first, count, gaps_.data() + job_.parts[p].of_bounds * wide);
   bounds_.fold_strip(gaps_.data(), zeros_.data(), 1, 0);
+}
+
+template <class T>
+bool BoxWalk<T>::parts_known(std::int64_t box) const {
+  for (std::size_t p = 0; p < job_.parts.size(); ++p)
+    if (const T best = columns_->best(p)[box]; best != best) return false;
+  return true;
 }
 
 // Boxes some levels down that matter, the best on top.
@@ -122,7 +146,8 @@ void BoxWalk<T>::open(const OpenBox& box) {
   const T* const value = bounds_.values();
   const auto from = static_cast<std::ptrdiff_t>(stack_.size());
   for (std::int64_t b = 0; b < count; ++b) {
-    const double rank = !(value[b] == value[b]) ? -HUGE_VAL : job_.least ? value[b] : -value[b];
+    const bool known = value[b] == value[b] && parts_known(first + b);
+    const double rank = !known ? -HUGE_VAL : job_.least ? value[b] : -value[b];
     if (matters(rank)) stack_.push_back({rank, first + b, box.level + levels});
   }
   const auto worse = [](const OpenBox& a, const OpenBox& b) { return a.rank > b.rank; };
@@ -131,17 +156,39 @@ void BoxWalk<T>::open(const OpenBox& box) {
 
 template <class T>
 void BoxWalk<T>::fold(const Range& columns) {
-  if (columns.size() == 0) return;
-  pairs_.fold_strip(rows_, columns_->panel(columns.from), columns.size(), columns.from);
+  const std::int64_t most = job_.exponents ? kMostUnflushed : columns.size();
+  for (Range some{columns.from, columns.from}; some.from < columns.to; some.from = some.to) {
+    some.to = std::min(some.from + most, columns.to);
+    pairs_.fold_strip(rows_, columns_->panel(some.from), some.size(), some.from);
+    any_seen_ = true;
+    seen_ += some.size();
+    // The sums of a row are told by its state, and as they grow they change less.
+    if (!job_.exponents || seen_ - flushed_ >= std::min(3 * flushed_, kMostUnflushed)) flush();
+  }
+}
+
+template <class T>
+void BoxWalk<T>::flush() {
   pairs_.end_strip(count_, true, states_);
-  any_seen_ = true;
+  flushed_ = seen_;
   note_limit();
 }
 
 template <class T>
 void BoxWalk<T>::note_limit() {
-  const double limit = pairs_.limit();
+  const double limit = job_.exponents ? limit_of_sums() : pairs_.limit();
   limit_ = job_.least ? limit : -limit;
+}
+
+// The exponent of which n terms are less than the share that may be left out of the least sum so far. NaN where that
+// is not finite, but for sums without a term.
+template <class T>
+double BoxWalk<T>::limit_of_sums() {
+  job_.pairs->shape->parts[0].kernel->finish(states_.at(0, 0, 0), count_, 1, sums_.data(), no_numbers_.data());
+  double least = HUGE_VAL;
+  for (std::int64_t r = 0; r < count_; ++r) least = sums_[r] < least || sums_[r] != sums_[r] ? sums_[r] : least;
+  const auto terms = static_cast<double>(columns_->tree().order().size());
+  return least < HUGE_VAL ? least - std::log(terms / kShareLeftOut<T>) : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Looks at the points around the first leaf: a list gets its first limit before any term has entered the list.
@@ -163,7 +210,8 @@ template class BoxWalk<double>;
 
 template <class T>
 BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, const PanelShape& shape,
-                            std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain)
+                            std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain,
+                            const std::vector<BoxPart>& parts)
     : shape_(shape), tree_(std::move(tree)) {
   const std::vector<std::int64_t>& order = tree_->order();
   const auto padded = [&](std::int64_t points) { return (points + grain - 1) / grain * grain; };
@@ -176,6 +224,8 @@ BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, co
   rows.resize(static_cast<std::size_t>(first_other_), rows.empty() ? 0 : rows.back());
   rows.insert(rows.end(), last_boxed, order.end());
   rows.resize(static_cast<std::size_t>(places), rows.empty() ? 0 : rows.back());
+  for (const BoxPart& part : parts)
+    bound_part(values[static_cast<std::size_t>(part.of_pairs)], rows, first, part.largest);
   names_.push_back(0);
   for (std::int64_t& row : rows) names_.push_back((row += first) + 1);
   panel_.resize(static_cast<std::size_t>(places * shape_.components));
@@ -186,6 +236,31 @@ BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, co
       panel_[static_cast<std::size_t>(shape_.place(p, c))] = from[static_cast<std::size_t>(row)];
     }
   }
+}
+
+// Numbers that nothing is proved of make a box unknown; infinite ones that are the worst there are do not.
+template <class T>
+void BoxedPoints<T>::bound_part(const std::vector<T>& numbers, const std::vector<std::int64_t>& rows,
+                                std::int64_t first, bool largest) {
+  const T unknown = std::numeric_limits<T>::quiet_NaN(), infinite = std::numeric_limits<T>::infinity(),
+          worst = largest ? -infinite : infinite;
+  const auto better = [&](T a, T b) { return a != a || b != b ? unknown : (a < b) == largest ? b : a; };
+  std::vector<T> best(static_cast<std::size_t>(tree_->shape().boxes()), worst);
+  const std::size_t leaves = best.size() / 2;
+  for (std::size_t box = best.size() - 1; box >= 1; --box) {
+    if (box < leaves) {
+      best[box] = better(best[2 * box], best[2 * box + 1]);
+      continue;
+    }
+    const Range range = tree_->points_of(tree_->levels(), static_cast<std::int64_t>(box));
+    for (std::int64_t p = range.from; p < range.to; ++p) {
+      const T x = numbers[static_cast<std::size_t>(first + rows[static_cast<std::size_t>(p)])];
+      best[box] = better(best[box], x == worst || std::fabs(x) <= kMostOfPart ? x : unknown);
+    }
+  }
+  for (T& x : best)
+    if (std::isfinite(x)) x += std::fabs(x) * (largest ? kMarginOfPart<T> : -kMarginOfPart<T>);
+  best_.push_back(std::move(best));
 }
 
 template <class T>

@@ -12,7 +12,27 @@ namespace {
 std::vector<Ref> refs_of(const Growth& growth) {
   std::vector<Ref> refs;
   for (const Difference& d : growth.differences) refs.insert(refs.end(), {d.row, d.column});
+  for (const FoldedPart& part : growth.parts) refs.push_back(part.of_point);
   return refs;
+}
+
+// The place of a part among the variables of the plan of bounds.
+Ref in_bounds(const Plan& plan, std::size_t part) {
+  return {Ref::From::variable, static_cast<int>(plan.variables.size() + part), 1};
+}
+
+std::vector<Ref> refs_in_bounds(const Plan& plan, Growth growth) {
+  for (std::size_t p = 0; p < growth.parts.size(); ++p) growth.parts[p].of_point = in_bounds(plan, p);
+  return refs_of(growth);
+}
+
+// Adds a variable of rows for each part. What is kept pair by pair has its lanes along i.
+Plan with_parts_of_rows(Plan plan, const Growth& growth) {
+  for (std::size_t p = 0; p < growth.parts.size(); ++p) {
+    plan.variables.push_back({"part", Axis::i, Source::data, 1, Kind::real, Axes(), -1});
+    plan.direct.push_back(true);
+  }
+  return plan;
 }
 
 Variant of_one_output(Variant variant, std::size_t number) {
@@ -21,8 +41,18 @@ Variant of_one_output(Variant variant, std::size_t number) {
   return variant;
 }
 
-// Makes the variant that computes the value to be bounded, pair by pair.
-Variant pair_by_pair(Variant variant, const Growth& growth) {
+// Makes the variant that computes the value to be bounded, pair by pair, and reads parts as those of rows.
+Variant pair_by_pair(const Plan& plan, Variant variant, const Growth& growth) {
+  const auto put = [&](Ref* ref) {
+    for (std::size_t p = 0; p < growth.parts.size(); ++p)
+      if (same_value(*ref, growth.parts[p].of_point)) return void(*ref = in_bounds(plan, p));
+  };
+  for (Step& step : variant.program.steps) {
+    if (home(variant.program, step) != Region::pair) continue;
+    for (Ref& ref : step.in) put(&ref);
+    if (step.start) put(&*step.start);
+  }
+  variant.program.note_uses();
   Output& o = variant.outputs[0];
   o.value = growth.value;
   o.red = Red::Sum;
@@ -36,10 +66,14 @@ PanelShape shape_of(const Pass& pass, bool rows) {
   return {pass.stride(panel), pass.components[static_cast<int>(panel)]};
 }
 
-// Levels of leaves that are taken as one: of many components, boxes are close to each other, and few are left out.
-int joined_levels(int components) {
-  return components <= kFewestOfJoinedLeaves ? 0 : components <= 2 * kFewestOfJoinedLeaves ? 1 : 2;
+// Levels of leaves that are taken as one: of many components, boxes are close to each other, and few are left out. Sums
+// of exponentials look at many leaves anyway.
+int joined_levels(int components, const Output& output) {
+  const int levels = components <= kFewestOfJoinedLeaves ? 0 : components <= 2 * kFewestOfJoinedLeaves ? 1 : 2;
+  return adds_exponentials(output) ? std::max(levels, 1) : levels;
 }
+
+constexpr std::size_t kKeptTrees = 2;
 
 }  // namespace
 
@@ -50,30 +84,30 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t ou
       always_(decision.loops.boxes == Boxes::always),
       conditional_(!same_value(growth_.value, variant.outputs[output].value)),
       alone_(of_one_output(variant, output)),
-      bounded_(pair_by_pair(alone_, growth_)),
-      pass_(compiled(plan, alone_, decision.sizes, kernel, decision.loops)),
-      of_bounds_(compiled(plan, bounded_, {1, 1, {}}, kernel, {})),
+      plan_of_bounds_(with_parts_of_rows(plan, growth_)),
+      bounded_(pair_by_pair(plan, alone_, growth_)),
+      pass_(compile(plan, alone_, decision.sizes, kernel, sizeof(T), decision.loops, refs_of(growth_))[0]),
+      of_bounds_(
+          compile(plan_of_bounds_, bounded_, {1, 1, {}}, kernel, sizeof(T), {}, refs_in_bounds(plan, growth_))[0]),
       shape_(pass_, alone_, kernel),
       no_shape_(of_bounds_, bounded_, kernel),
       run_{&plan, &alone_, &pass_, &kernel, &shape_, pass_.lanes_along_i ? decision.sizes.i : decision.sizes.j,
            pass_.lanes_along_i ? decision.sizes.j : decision.sizes.i},
-      bounds_{&plan, &bounded_, &of_bounds_, &kernel, &no_shape_, 1, 1},
+      bounds_{&plan_of_bounds_, &bounded_, &of_bounds_, &kernel, &no_shape_, 1, 1},
       job_{&run_, &bounds_, {}, growth_.grows, row(alone_.outputs[0].red).matters == red::Matters::least,
-           joined_levels(growth_.components())},
+           joined_levels(growth_.components(), alone_.outputs[0]), adds_exponentials(alone_.outputs[0])},
       workers_(job_),
       sweep_(this, run_.lanes) {
   shape_.parts[0].number = static_cast<int>(output);
-  const std::vector<int> of_pairs = places(pass_, true), of_bounds = places(of_bounds_, true);
-  for (std::size_t d = 0; d < of_pairs.size(); ++d) job_.axes.push_back({of_pairs[d], of_bounds[d]});
+  const std::vector<int> of_rows = axes(true), of_columns = places(pass_, false), of_bounds = places(of_bounds_, true);
+  const std::size_t components = of_rows.size();
+  for (std::size_t d = 0; d < components; ++d) job_.axes.push_back({of_rows[d], of_bounds[d]});
+  for (std::size_t p = 0; p < growth_.parts.size(); ++p)
+    job_.parts.push_back({of_columns[components + p], of_bounds[components + p], growth_.parts[p].grows != job_.least});
 }
 
-template <class T>
-Pass BoxedPass<T>::compiled(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                            const Loops& loops) const {
-  return compile(plan, variant, sizes, kernel, sizeof(T), loops, refs_of(growth_))[0];
-}
-
-// Components of a panel in which a pass finds the differences' values: those of rows, or those of columns.
+// Components of a panel in which a pass finds the differences' values, those of rows or those of columns, then the
+// parts.
 template <class T>
 std::vector<int> BoxedPass<T>::places(const Pass& pass, bool row) const {
   std::vector<int> places;
@@ -83,6 +117,13 @@ std::vector<int> BoxedPass<T>::places(const Pass& pass, bool row) const {
     for (int c = 0; c < o.width; ++c) places.push_back(static_cast<int>(o.offset / shape_of(pass, row).wide) + c);
   }
   return places;
+}
+
+template <class T>
+std::vector<int> BoxedPass<T>::axes(bool row) const {
+  std::vector<int> all = places(pass_, row);
+  all.resize(static_cast<std::size_t>(growth_.components()));
+  return all;
 }
 
 // Computes the values that pairs read of the points of an axis, by component.
@@ -134,27 +175,40 @@ void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
     return;
   columns_ = std::move(columns);
   rows_ = std::move(rows);
-  paid_ = Paid::untried;
   parts_.clear();
   order_.clear();
+  trees_made_ = 0;
   for (const Rectangle& extent : extents) add_part(extent, threads);
   deal_out();
+  other_parts_ = trees_made_ > 0 ? 0 : other_parts_ + 1;
+  // A trial by the clock is made again after as many runs with other parts as have been.
+  if (job_.exponents || (other_parts_ & (other_parts_ - 1)) == 0) paid_ = Paid::untried;
+}
+
+template <class T>
+std::shared_ptr<const BoxTree<T>> BoxedPass<T>::tree(const Coordinates<T>& points, int threads) {
+  for (const KeptTree& kept : trees_)
+    if (same_numbers(kept.points, points)) return kept.tree;
+  ++trees_made_;
+  const auto made =
+      std::make_shared<const BoxTree<T>>(points, pass_.tiling.strip_rows(), threads, run_.task->poll);
+  if (!growth_.parts.empty()) trees_.push_front({points, made});
+  if (trees_.size() > kKeptTrees) trees_.pop_back();
+  return made;
 }
 
 // Rows that lie as the columns do have the same tree.
 template <class T>
 void BoxedPass<T>::add_part(const Rectangle& extent, int threads) {
   const std::int64_t grain = pass_.tiling.strip_rows();
-  const auto tree = [&](const Coordinates<T>& points) {
-    const bool large = extent.rows.size() + extent.columns.size() >= kFewestOfSharedTree;
-    return std::make_shared<const BoxTree<T>>(points, grain, large ? threads : 1, run_.task->poll);
-  };
-  const Coordinates<T> of_columns = part_of(columns_, places(pass_, false), extent.columns),
-                       of_rows = part_of(rows_, places(pass_, true), extent.rows);
-  const auto tree_of_columns = tree(of_columns);
-  const auto tree_of_rows = same_numbers(of_rows, of_columns) ? tree_of_columns : tree(of_rows);
+  if (extent.rows.size() + extent.columns.size() < kFewestOfSharedTree) threads = 1;
+  const Coordinates<T> of_columns = part_of(columns_, axes(false), extent.columns),
+                       of_rows = part_of(rows_, axes(true), extent.rows);
+  const auto tree_of_columns = tree(of_columns, threads);
+  const auto tree_of_rows = same_numbers(of_rows, of_columns) ? tree_of_columns : tree(of_rows, threads);
   const auto set_out = [&](const Coordinates<T>& values, const Range& points, bool rows, const auto& in_order) {
-    return std::make_unique<BoxedPoints<T>>(values, points.from, shape_of(pass_, rows), in_order, grain);
+    const std::vector<BoxPart> parts = rows ? std::vector<BoxPart>() : job_.parts;
+    return std::make_unique<BoxedPoints<T>>(values, points.from, shape_of(pass_, rows), in_order, grain, parts);
   };
   const auto first = static_cast<std::int64_t>(order_.size());
   parts_.push_back({extent, first, set_out(rows_, extent.rows, true, tree_of_rows),
@@ -203,7 +257,8 @@ bool BoxedPass<T>::most_are_faster(const Task& task) {
                      tried = std::min<std::int64_t>(units, kRowsOfTrial / pass_.tiling.strip_rows());
   std::int64_t faster = 0;
   for (std::int64_t k = 0; k < tried; ++k) {
-    faster += is_faster((*units_)[units * k / tried].rows);
+    const Range& rows = (*units_)[units * k / tried].rows;
+    faster += job_.exponents ? passes_over(rows) : is_faster(rows);
     task.poll(0.0);
   }
   return 2 * faster > tried;
@@ -230,6 +285,20 @@ bool BoxedPass<T>::is_faster(const Range& some) {
     return !faster;
   });
   return faster;
+}
+
+// Sums have other last bits by boxes, so no clock decides: most columns are to be passed over.
+template <class T>
+bool BoxedPass<T>::passes_over(const Range& some) {
+  const BoxedRectangle& part = part_with(some.from);
+  BoxWalk<T>& walk = workers_[0];
+  const double most =
+      kMostSeen * static_cast<double>(part.extent.columns.size()) * (conditional_ ? kWorkOfFused : 1.0);
+  RowStates states;
+  states.init(shape_, in_strip(some));
+  walk.strip(part.strip(some.from), in_strip(some), *part.columns, {&states},
+             [&] { return static_cast<double>(walk.seen()) > most; });
+  return static_cast<double>(walk.seen()) <= most;
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 // columns.
 #pragma once
 #include <functional>
+#include <list>
 #include <memory>
 #include <vector>
 #include "cpu/limits.hpp"
@@ -25,13 +26,20 @@ struct PanelShape {
   }
 };
 
+// A part of the value that depends on the columns alone: where pairs find it in a panel of columns, and where bounds do
+// in one of rows; and whether its largest or its smallest number in a box makes the best pair.
+struct BoxPart {
+  int of_pairs, of_bounds;
+  bool largest;
+};
+
 template <class T>
 class BoxedPoints {
  public:
   // `values`: of each component of the panel, in the order of the data, of which the tree has those from `first` on.
   // Boxes and strips begin at multiples of `grain`.
   BoxedPoints(const Coordinates<T>& values, std::int64_t first, const PanelShape& shape,
-              std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain);
+              std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain, const std::vector<BoxPart>& parts);
 
   const BoxTree<T>& tree() const { return *tree_; }
 
@@ -44,10 +52,16 @@ class BoxedPoints {
   const T* panel(std::int64_t place) const { return panel_.data() + place * shape_.components; }
   // The names of terms: rows of the data by place, both counted from 1.
   const std::vector<Index>& names() const { return names_; }
+  // Returns the best number of a part that pairs of a box can have, by box; NaN where that is not known.
+  const T* best(std::size_t part) const { return best_[part].data(); }
 
  private:
+  void bound_part(const std::vector<T>& numbers, const std::vector<std::int64_t>& rows, std::int64_t first,
+                  bool largest);
+
   PanelShape shape_;
   std::shared_ptr<const BoxTree<T>> tree_;
+  Coordinates<T> best_;
   std::int64_t first_other_ = 0;
   std::vector<T> panel_;
   std::vector<Index> names_;
@@ -79,6 +93,8 @@ struct BoxJob {
   bool grows;  // with differences, or falls
   bool least;  // do the least terms matter, or those that are not 0?
   int joined = 0;  // levels of leaves that are taken as one
+  bool exponents = false;  // are exponentials added up, of which the largest matter?
+  std::vector<BoxPart> parts{};
 };
 
 template <class T>
@@ -94,6 +110,8 @@ class BoxWalk {
   using GiveUp = std::function<bool()>;
   void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, const StatesFrom& states,
              const GiveUp& give_up = nullptr);
+  // The columns that the last strip has looked at.
+  std::int64_t seen() const { return seen_; }
   // Folds the rows with all columns in boxes, in any order. Finds no result: it serves to measure the time.
   void all_columns(const T* rows, const BoxedPoints<T>& columns);
 
@@ -105,11 +123,14 @@ class BoxWalk {
   };
   bool surround(const T* rows, std::int64_t count);
   void bound(std::int64_t first, std::int64_t count);
+  bool parts_known(std::int64_t box) const;
   void open(const OpenBox& box);
   void fold(const Range& columns);
+  void flush();
   void look_around(OpenBox box);
   void note_limit();
-  bool matters(double rank) const { return !(limit_ <= rank); }
+  double limit_of_sums();
+  bool matters(double rank) const { return rank == -HUGE_VAL || !(limit_ <= rank); }
 
   const BoxJob<T>& job_;
   TileWorker<T> pairs_, bounds_;
@@ -124,6 +145,9 @@ class BoxWalk {
   std::int64_t looked_at_ = 0;  // columns that are looked at for a first limit; 0: none are
   StatesFrom states_{nullptr};
   double limit_ = 0;  // ranks of at least this do not matter; NaN: all do
+  std::int64_t seen_ = 0, flushed_ = 0;  // columns of the strip, and those that its row states have
+  std::vector<double> sums_;  // of rows, and what they say of numbers: nothing
+  std::vector<long long> no_numbers_;
 };
 
 template <class T>
@@ -147,9 +171,9 @@ class BoxedPass : public SpanFolder {
                   const StatesFrom& states, const Heartbeat& beat) override;
 
  private:
-  Pass compiled(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
-                const Loops& loops) const;
   std::vector<int> places(const Pass& pass, bool row) const;
+  std::vector<int> axes(bool row) const;
+  std::shared_ptr<const BoxTree<T>> tree(const Coordinates<T>& points, int threads);
   // Rows and columns of which all pairs are there. Its rows are those of units from `first` on.
   struct BoxedRectangle {
     Rectangle extent;
@@ -166,12 +190,14 @@ class BoxedPass : public SpanFolder {
   const BoxedRectangle& part_with(std::int64_t row) const;
   bool most_are_faster(const Task& task);
   bool is_faster(const Range& some);
+  bool passes_over(const Range& some);
   std::int64_t in_strip(const Range& rows) const { return std::min(pass_.tiling.strip_rows(), rows.size()); }
 
   const Growth growth_;
   const bool always_;
   const bool conditional_;  // does the formula say which pairs there are?
   const Variant alone_;      // with that output alone
+  Plan plan_of_bounds_;      // parts are variables of rows there, as boxes are rows
   Variant bounded_;
   const Pass pass_, of_bounds_;
   RowShape shape_;
@@ -184,7 +210,15 @@ class BoxedPass : public SpanFolder {
   std::vector<BoxedRectangle> parts_;
   std::vector<std::int64_t> order_;
   std::unique_ptr<const Units> units_;
+  // The trees that were made last, for other parts of the same points.
+  struct KeptTree {
+    Coordinates<T> points;
+    std::shared_ptr<const BoxTree<T>> tree;
+  };
+  std::list<KeptTree> trees_;
+  int trees_made_ = 0;
   enum class Paid { untried, yes, no } paid_ = Paid::untried;
+  int other_parts_ = 0;  // times that parts changed and points did not
 };
 
 }  // namespace kernweave

@@ -48,9 +48,13 @@ inline constexpr double kCpuSecondsPerCall = 1e-5;
 inline constexpr double kSecondsPerPointOfLevel = 8e-9;
 inline constexpr double kSecondsPerComponentOfLevel = 4e-9;
 inline constexpr double kMostOfTree = 0.06;
+// A tree of formulas with a part of folded points stays where only the part changes, as it does in iterations.
+inline constexpr double kMostOfKeptTree = 0.12;
 // Rows of a trial, and how much of the time of all pairs most of them may take by boxes.
 inline constexpr long long kRowsOfTrial = 64;
 inline constexpr double kWorthOfBoxes = 0.9;
+// The columns, as a share, that most of them may look at for sums of exponentials: a pair takes half as long again.
+inline constexpr double kMostSeen = 0.5;
 // If a formula says which pairs exist, the time of all pairs, as a share: their loops are compiled whole, too.
 inline constexpr double kWorkOfFused = 0.25;
 // Points from which threads make a tree together: fewer are sorted as threads start.

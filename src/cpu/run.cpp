@@ -262,16 +262,21 @@ class Cpu : public Backend {
                           const Growths& growths) const override {
     const double all = seconds(plan, variant, sizes, Home::host);
     const double points = static_cast<double>((sizes.i + sizes.j) * sizes.runs());
-    double trees = 0, share = 0;
+    double trees = 0, share = 0, most_of_tree = kMostOfTree;
     for (std::size_t k = 0; k < growths.size(); ++k) {
       const Output& output = variant.outputs[k];
       const double of_point = kSecondsPerPointOfLevel + kSecondsPerComponentOfLevel * growths[k].components();
       trees += of_point * points * std::log2(static_cast<double>(sizes.i + sizes.j)) / allowed_threads(0);
       const double d = std::max(1, growths[k].components()), places = output.places;
       const double along = static_cast<double>(output.keep == Keep::j ? sizes.i : sizes.j);
-      share += std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d) / along;
+      const bool has_parts = !growths[k].parts.empty();
+      if (has_parts) most_of_tree = kMostOfKeptTree;
+      // Nobody knows how wide exponentials are, and how far apart parts.
+      share += has_parts || adds_exponentials(output)
+                   ? 1.0
+                   : std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d) / along;
     }
-    return trees + all * (trees > kMostOfTree * all ? 1.0 : std::min(share, 0.9));
+    return trees + all * (trees > most_of_tree * all ? 1.0 : std::min(share, 0.9));
   }
 
   double working_bytes(const Plan&, const Variant& variant, const Sizes&) const override {

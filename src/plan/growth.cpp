@@ -14,23 +14,42 @@
 namespace kernweave {
 namespace {
 
-// The facts known of a value of pairs: it is a difference, or has a trend in the sizes of differences.
+// The facts known of a value of pairs: it is a difference, or has a trend in the sizes of differences and in each part.
 struct KnownValue {
   bool difference = false;
   Trend trend = Trend::flat;
   Interval interval = Interval::anything();
+  std::vector<Trend> of_parts{};  // of the first parts; flat in others
+
+  bool uneven() const {
+    return trend == Trend::uneven || std::count(of_parts.begin(), of_parts.end(), Trend::uneven) > 0;
+  }
+  // Follows another value, with this trend.
+  void follow(Trend own, const KnownValue& other) {
+    const auto seen = [&](Trend theirs) {
+      return theirs == Trend::flat ? Trend::flat : theirs == Trend::falls ? opposite(own) : own;
+    };
+    trend = both(trend, seen(other.trend));
+    of_parts.resize(std::max(of_parts.size(), other.of_parts.size()), Trend::flat);
+    for (std::size_t p = 0; p < other.of_parts.size(); ++p) of_parts[p] = both(of_parts[p], seen(other.of_parts[p]));
+  }
 };
 
 class GrowthWalk {
  public:
-  GrowthWalk(const Plan& plan, const Variant& variant, const OnceBounds& once, Growth* growth)
-      : plan_(plan), program_(variant.program), once_(once), growth_(growth), known_(program_.slots.size()) {}
+  GrowthWalk(const Plan& plan, const Variant& variant, Keep keep, const OnceBounds& once, Growth* growth)
+      : plan_(plan),
+        program_(variant.program),
+        folded_(keep == Keep::j ? Region::row : Region::column),
+        once_(once),
+        growth_(growth),
+        known_(program_.slots.size()) {}
 
   // No: `why` tells.
   bool step(const Step& step) {
     KnownValue found;
     if (points(step, &found) || scaled(step, &found) || square(step, &found) || any(step, &found)) {
-      if (found.difference || found.trend != Trend::uneven) {
+      if (found.difference || !found.uneven()) {
         known_[static_cast<std::size_t>(step.out)] = found;
         return true;
       }
@@ -40,6 +59,7 @@ class GrowthWalk {
   }
   std::optional<KnownValue> known(const Ref& ref) {
     if (region(ref) == Region::param) return KnownValue{false, Trend::flat, once_(ref)};
+    if (region(ref) == folded_) return part(ref);
     if (is_slot(ref) && region(ref) != Region::row && region(ref) != Region::column)
       return known_[static_cast<std::size_t>(ref.index)];
     return std::nullopt;
@@ -68,7 +88,11 @@ class GrowthWalk {
   }
   // Each component of a point has its partner, always the same.
   bool note(const Ref& at_row, const Ref& at_column) {
-    if (at_row.width != at_column.width) return false;
+    const auto is_part = [&](const FoldedPart& p) {
+      return same_value(p.of_point, at_row) || same_value(p.of_point, at_column);
+    };
+    if (at_row.width != at_column.width || std::any_of(growth_->parts.begin(), growth_->parts.end(), is_part))
+      return false;
     for (const Difference& d : growth_->differences) {
       const bool one = same_value(d.row, at_row), other = same_value(d.column, at_column);
       if (one && other) return true;
@@ -76,6 +100,19 @@ class GrowthWalk {
     }
     growth_->differences.push_back({at_row, at_column});
     return true;
+  }
+  // A number of a folded point that is in no difference.
+  std::optional<KnownValue> part(const Ref& ref) {
+    const auto reads = [&](const Difference& d) { return same_value(d.row, ref) || same_value(d.column, ref); };
+    if (ref.width != 1 || std::any_of(growth_->differences.begin(), growth_->differences.end(), reads))
+      return std::nullopt;
+    const auto same = [&](const FoldedPart& p) { return same_value(p.of_point, ref); };
+    const auto at = std::find_if(growth_->parts.begin(), growth_->parts.end(), same) - growth_->parts.begin();
+    if (at == static_cast<std::ptrdiff_t>(growth_->parts.size())) growth_->parts.push_back({ref, true});
+    KnownValue found{false, Trend::flat, Interval(-kMostOfPart, kMostOfPart)};
+    found.of_parts.resize(static_cast<std::size_t>(at) + 1, Trend::flat);
+    found.of_parts.back() = Trend::grows;
+    return found;
   }
   // The opposite or a multiple of a difference.
   bool scaled(const Step& step, KnownValue* found) {
@@ -115,18 +152,14 @@ class GrowthWalk {
     if (differences > 1 || args.empty()) return false;
     const Proved proved = differences ? trends_of_difference(step.op, intervals, at) : trends_of(step.op, intervals);
     if (differences) args[at].trend = Trend::grows;
-    Trend all = Trend::flat;
-    for (std::size_t k = 0; k < args.size(); ++k) {
-      if (args[k].trend == Trend::flat) continue;
-      const Trend own = proved.trends[k], seen = args[k].trend == Trend::falls ? opposite(own) : own;
-      all = both(all, seen);
-    }
-    *found = {false, all, proved.value};
+    *found = {false, Trend::flat, proved.value};
+    for (std::size_t k = 0; k < args.size(); ++k) found->follow(proved.trends[k], args[k]);
     return true;
   }
 
   const Plan& plan_;
   const Program& program_;
+  const Region folded_;
   const OnceBounds& once_;
   Growth* const growth_;
   std::vector<std::optional<KnownValue>> known_;
@@ -156,6 +189,8 @@ int Growth::components() const {
   return components;
 }
 
+bool adds_exponentials(const Output& output) { return row(output.red).exponents && row(output.red).adds; }
+
 bool may_be_bounded(const Plan& plan, const Variant& variant) {
   const auto of_pairs = [](const Variable& v) { return v.axis == Axis::pair || v.axis == Axis::pair_swapped; };
   if (std::any_of(plan.variables.begin(), plan.variables.end(), of_pairs)) return false;
@@ -164,7 +199,8 @@ bool may_be_bounded(const Plan& plan, const Variant& variant) {
     const bool folds_rows = o.keep == Keep::none && row(o.red).results == Results::value;
     const bool kept = o.keep == Keep::i || o.keep == Keep::j || folds_rows;
     const bool weighed = o.weight.from != Ref::From::number || variant.program.numbers[o.weight.index] != 1.0;
-    return one_number && kept && !weighed && row(o.red).matters != red::Matters::all && is_slot(o.value);
+    const bool passes_over = row(o.red).matters != red::Matters::all || adds_exponentials(o);
+    return one_number && kept && !weighed && passes_over && is_slot(o.value);
   });
 }
 
@@ -179,8 +215,12 @@ bool operator==(const Growth& a, const Growth& b) {
   const auto same = [](const Difference& x, const Difference& y) {
     return same_value(x.row, y.row) && same_value(x.column, y.column);
   };
+  const auto alike = [](const FoldedPart& x, const FoldedPart& y) {
+    return same_value(x.of_point, y.of_point) && x.grows == y.grows;
+  };
   return same_value(a.value, b.value) && a.grows == b.grows &&
-         std::equal(a.differences.begin(), a.differences.end(), b.differences.begin(), b.differences.end(), same);
+         std::equal(a.differences.begin(), a.differences.end(), b.differences.begin(), b.differences.end(), same) &&
+         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), alike);
 }
 
 Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, const OnceBounds& once) {
@@ -189,7 +229,7 @@ Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, c
     growth.verdict = Verdict::no(why);
     return growth;
   };
-  GrowthWalk walk(plan, variant, once, &growth);
+  GrowthWalk walk(plan, variant, variant.outputs[number].keep, once, &growth);
   Variant bounded = variant;
   bounded.outputs[number].value = growth.value = without_condition(variant, variant.outputs[number]);
   const std::vector<bool> needed = needed_steps(bounded, {static_cast<int>(number)});
@@ -206,6 +246,7 @@ Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, c
   if (row(output.red).matters == red::Matters::not_zero && !(i.whole && i.least >= 0 && i.most <= 1))
     return refused("all its terms are added up");
   growth.grows = value->trend == Trend::grows;
+  for (std::size_t p = 0; p < value->of_parts.size(); ++p) growth.parts[p].grows = value->of_parts[p] == Trend::grows;
   growth.verdict = {};
   return growth;
 }

@@ -23,13 +23,14 @@ auto fields(Struct& s) {
   else if constexpr (std::is_same_v<Plain, Loops>) return std::tie(s.rows, s.columns, s.split, s.mode, s.boxes);
   else if constexpr (std::is_same_v<Plain, Ref>) return std::tie(s.from, s.index, s.width);
   else if constexpr (std::is_same_v<Plain, Difference>) return std::tie(s.row, s.column);
-  else if constexpr (std::is_same_v<Plain, Growth>) return std::tie(s.value, s.grows, s.differences);
+  else if constexpr (std::is_same_v<Plain, FoldedPart>) return std::tie(s.of_point, s.grows);
+  else if constexpr (std::is_same_v<Plain, Growth>) return std::tie(s.value, s.grows, s.differences, s.parts);
   else
     return std::tie(s.backend, s.model, s.variant, s.sizes, s.loops, s.strain, s.growths, s.centres, s.steps, s.others);
 }
 
 // The version is that of the fields above.
-constexpr char kMark[] = {'k', 'w', 'd', '2'};
+constexpr char kMark[] = {'k', 'w', 'd', '3'};
 
 std::uint64_t sum_of(const char* bytes, std::size_t count) {  // FNV-1a
   std::uint64_t sum = 0xcbf29ce484222325;
@@ -138,8 +139,10 @@ void show(const Decision& d, std::ostream& out) {
   if (d.sizes.share < 1) out << ", " << d.sizes.share << " of the pairs";
   out << (d.steps == 2 ? ", two steps; " : ", one step; ");
   show(d.loops, out);
-  for (const Growth& growth : d.growths)
+  for (const Growth& growth : d.growths) {
     out << (growth.grows ? ", growing" : ", falling") << " with " << growth.components() << " differences";
+    if (!growth.parts.empty()) out << " and " << growth.parts.size() << " parts of one axis";
+  }
   out << "; strain " << d.strain;
   for (std::size_t k = 0; k < d.centres.size(); ++k) {
     for (std::size_t c = 0; c < d.centres[k].size(); ++c)
