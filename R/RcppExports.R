@@ -501,8 +501,8 @@ r_spanning_tree <- function(points, core, metric, threads) {
     .Call(`_kernweave_r_spanning_tree`, points, core, metric, threads)
 }
 
-r_single_linkage <- function(points, core, metric, threads) {
-    .Call(`_kernweave_r_single_linkage`, points, core, metric, threads)
+r_single_linkage <- function(points, neighbours, metric, threads) {
+    .Call(`_kernweave_r_single_linkage`, points, neighbours, metric, threads)
 }
 
 r_ward <- function(points, sizes, threads) {

@@ -13,20 +13,23 @@
 #' `1 / eps` where the point leaves the cluster, less `1 / eps` where the cluster begins. The clusters chosen are those
 #' of the largest total stability without overlap (Campello, Moulavi and Sander, 2013). Other points are noise.
 #'
-#' Partition, stabilities and outlier scores are those of `dbscan::hdbscan()`, which stores all distances. The numbers
-#' of clusters follow their first points. Mutual reachability distances are often equal: of these, nearer points come
-#' first here, so that the order of the rows does not matter, and the few points that join a cluster at the height where
-#' it begins may differ. Copies of a point count as half as far apart as the nearest points that differ.
+#' Core distances and the heights of the tree are those of `dbscan::hdbscan()`, which stores all distances. Mutual
+#' reachability distances are often equal. Here all merges of one height are taken apart together, so that the order of
+#' the rows does not matter; `dbscan::hdbscan()` takes them one by one in an order that depends on the rows, and some of
+#' its clusters, stabilities and scores differ. The numbers of clusters follow their first points. For points in the
+#' same place, `1 / eps` is infinite; half of the smallest positive height stands for 0.
 #'
-#' @inheritParams hclust_fit
+#' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
+#'   as in [knn()]
 #' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `hdbscan_fit()`
 #' @param minPts least number of points of a cluster, at least 2
 #' @param object,newdata for `predict()`: an object returned by `hdbscan_fit()`, and points to assign to the cluster of
-#'   their nearest point in a cluster, if that is within its core distance, or to noise
+#'   their nearest point in a cluster, if that is within its core distance, or to noise. Points that are noise in the
+#'   fit may be assigned to a cluster as new points
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
-#' @return An object of classes `hdbscan_fit` and `hdbscan`: `cluster`, with 0 for noise; `minPts`; `coredist`, the core
-#'   distances; `cluster_scores`, the stabilities; `membership_prob`, 0 for noise; `outlier_scores`, the GLOSH scores
-#'   from 0 to 1; and `hc`, the tree, as [hclust_fit()] returns it. `predict()`: a cluster for each row, 0 for noise,
+#' @return An object of classes `hdbscan_fit` and `hdbscan`: `call`; `cluster`, with 0 for noise; `minPts`; `coredist`,
+#'   the core distances; `cluster_scores`, the stabilities; `membership_prob`, 0 for noise; `outlier_scores`, the
+#'   GLOSH scores from 0 to 1; and `hc`, the tree, as [hclust_fit()] returns it. `predict()`: a cluster for each row, 0 for noise,
 #'   `NA` where values are missing.
 #' @references Campello, R. J. G. B., Moulavi, D. and Sander, J. (2013). Density-based clustering based on hierarchical
 #'   density estimates. *Advances in Knowledge Discovery and Data Mining*, 160--172.
@@ -50,18 +53,17 @@ hdbscan_fit <- function(x, minPts = 5, metric = "euclidean") {
   if (minPts < 2 || minPts > n) {
     abort("value", "`minPts` must be from 2 to ", n, ", the number of points, not ", minPts)
   }
-  core <- knn(points$at, k = minPts - 1, metric = c("euclidean", "manhattan", "chebyshev")[points$code + 1L])
-  core <- core$nn.dist[, minPts - 1]
-  parts <- r_single_linkage(points$at, core, points$code, array_threads())
+  near <- knn(points$at, k = minPts - 1, metric = c("euclidean", "manhattan", "chebyshev")[points$code + 1L])$nn.index
+  parts <- r_single_linkage(points$at, near, points$code, array_threads())
   hc <- new_hclust(parts, points, "robust single", match.call())
   hc$dist.method <- "mutual reachability"
-  core <- points$back(core)
+  core <- points$back(parts$core)
   found <- r_density_clusters(hc$merge, hc$height, minPts)
   named <- function(v) stats::setNames(v, points$labels)
   scores <- stats::setNames(found$stability, as.character(seq_along(found$stability)))
-  structure(list(cluster = named(found$cluster), minPts = minPts, coredist = named(core), cluster_scores = scores,
-                 membership_prob = named(memberships(found$cluster, core)), outlier_scores = named(found$outlier),
-                 hc = hc, dist = points$name),
+  structure(list(call = match.call(), cluster = named(found$cluster), minPts = minPts, coredist = named(core),
+                 cluster_scores = scores, membership_prob = named(memberships(found$cluster, core)),
+                 outlier_scores = named(found$outlier), hc = hc, dist = points$name),
             points = list(x = points$x, like = points$like, metric = given$metric, places = given$places),
             class = c("hdbscan_fit", "hdbscan"))
 }
@@ -92,6 +94,10 @@ predict.hdbscan_fit <- function(object, newdata = NULL, ...) {
   }
   stats::setNames(out, rownames(at))
 }
+
+#' @importFrom stats as.hclust
+#' @export
+as.hclust.hdbscan_fit <- function(x, ...) stats::as.hclust(x$hc)
 
 #' @rdname hdbscan_fit
 #' @export

@@ -20,14 +20,15 @@
 #' any function whose result [stats::as.hclust()] takes.
 #'
 #' A tree of more than 2000 points is drawn by its top 100 branches, each labelled with its number of points in
-#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches.
+#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches. `rect.hclust()` is for trees that are drawn
+#' whole; `plot(as.hclust(tree))` draws a tree whole.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package, as in
 #'   [knn()]; for `plot()` and `as.dendrogram()` an object returned by `hclust_fit()`
 #' @param method `"single"` or `"ward.D2"`
 #' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
-#'   as in [knn()]; Ward's method is Euclidean
-#' @param members for `"ward.D2"`: the number of observations that each row of `x` stands for, as the mean of them. The
+#'   as in [knn()]; for Ward's method `"euclidean"`
+#' @param members for `"ward.D2"`: the number of observations of which each row of `x` is the mean. The
 #'   heights are those of `hclust(d * sqrt(2 * a * b / (a + b)), "ward.D2", members)`, with `d` the distance of two
 #'   rows, and `a` and `b` their members
 #' @return `hclust_fit()`: an object of classes `hclust_fit` and `hclust`, with `merge`, `height`, `order`, `labels`,
@@ -59,7 +60,7 @@ hclust_fit <- function(x, method = c("single", "ward.D2"), metric = "euclidean",
     abort("unsupported", "`metric` is \"", points$name, "\", and Ward's method is of Euclidean distances: method = ",
           "\"single\" takes other distances")
   }
-  parts <- if (method == "single") r_single_linkage(points$at, numeric(), points$code, array_threads())
+  parts <- if (method == "single") r_single_linkage(points$at, matrix(0L, 0, 0), points$code, array_threads())
            else r_ward(points$at, members %or% rep(1, nrow(points$at)), array_threads())
   new_hclust(parts, points, method, match.call())
 }
@@ -148,6 +149,7 @@ cut_tree <- function(tree, k = NULL, h = NULL) {
   merge <- checked_merge(tree$merge)
   n <- nrow(merge) + 1L
   if (is.null(k) && is.null(h)) abort("input", "`k` or `h` must be given: a number of clusters, or a height to cut at")
+  if (!is.null(k)) h <- NULL
   if (is.null(k)) k <- clusters_at(tree, h)
   else if (!is.numeric(k) || !length(k) || anyNA(k) || any(k < 1 | k > n | k != round(k))) {
     abort("value", "`k` must be whole numbers from 1 to ", n, ", the number of points, not ", format_value(k))
@@ -222,6 +224,10 @@ plot.hclust_fit <- function(x, labels = NULL, ...) {
        ...)
   invisible(x)
 }
+
+#' @importFrom stats as.hclust
+#' @export
+as.hclust.hclust_fit <- function(x, ...) structure(x, class = "hclust")
 
 #' @rdname hclust_fit
 #' @param object an object returned by `hclust_fit()`

@@ -10,7 +10,8 @@
 #' is the mutual reachability distance of HDBSCAN. If several distances are equal, the edges of points with smaller row
 #' numbers are taken, for any number of threads.
 #'
-#' @inheritParams hclust_fit
+#' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
+#'   as in [knn()]
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package
 #' @param core a number for each point, at least 0: no edge of the point is shorter
 #' @return A data frame with a row for each edge, shortest first: `from` and `to`, row numbers with `from < to`, and

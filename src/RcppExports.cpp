@@ -1504,15 +1504,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // r_single_linkage
-List r_single_linkage(NumericMatrix points, NumericVector core, int metric, int threads);
-RcppExport SEXP _kernweave_r_single_linkage(SEXP pointsSEXP, SEXP coreSEXP, SEXP metricSEXP, SEXP threadsSEXP) {
+List r_single_linkage(NumericMatrix points, IntegerMatrix neighbours, int metric, int threads);
+RcppExport SEXP _kernweave_r_single_linkage(SEXP pointsSEXP, SEXP neighboursSEXP, SEXP metricSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< NumericMatrix >::type points(pointsSEXP);
-    Rcpp::traits::input_parameter< NumericVector >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< IntegerMatrix >::type neighbours(neighboursSEXP);
     Rcpp::traits::input_parameter< int >::type metric(metricSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(r_single_linkage(points, core, metric, threads));
+    rcpp_result_gen = Rcpp::wrap(r_single_linkage(points, neighbours, metric, threads));
     return rcpp_result_gen;
 END_RCPP
 }

@@ -50,10 +50,17 @@ List r_spanning_tree(NumericMatrix points, NumericVector core, int metric, int t
                       Rcpp::_["distance"] = distances(edges));
 }
 
-// Returns single linkage as the fields of hclust().
+// Returns single linkage as the fields of hclust(). With `neighbours`, of which each point has a row, the core of a
+// point is its largest distance from them, and is returned, too.
 // [[Rcpp::export(rng = false)]]
-List r_single_linkage(NumericMatrix points, NumericVector core, int metric, int threads) {
-  return hierarchy(edges_of(points, core, metric, threads));
+List r_single_linkage(NumericMatrix points, IntegerMatrix neighbours, int metric, int threads) {
+  NumericVector core;
+  if (neighbours.ncol() > 0)
+    core = wrap(trees::largest_distances(axes_of(points), neighbours.begin(), neighbours.ncol(),
+                                         static_cast<trees::Metric>(metric)));
+  List out = hierarchy(edges_of(points, core, metric, threads));
+  out["core"] = core;
+  return out;
 }
 
 // Returns Ward's clusters as the fields of hclust().

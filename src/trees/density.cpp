@@ -1,4 +1,5 @@
 // HDBSCAN: from the top of a hierarchy down, clusters split, lose points, or last.
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -47,25 +48,42 @@ class Condensed {
     return static_cast<int>(clusters_.size()) - 1;
   }
 
-  // Takes the merge of a cluster apart. A side that is too small to be a cluster stays in it until its points leave,
-  // one by one, or until the cluster has split.
+  // Takes the merge of a cluster apart, with all merges below it at the same height: equal heights have no order. A
+  // piece that is too small to be a cluster stays in it until its points leave, or until the cluster has split.
   void fall(int k) {
     const int home = home_[static_cast<std::size_t>(k)];
-    const int sides[] = {first_[k], second_[k]};
+    if (home < 0) return;  // taken apart already
+    const std::vector<int> pieces = pieces_of(k);
+    const auto is_large = [&](int piece) { return size_of(piece) >= least_; };
     Cluster& c = clusters_[static_cast<std::size_t>(home)];
-    const double height = c.split ? c.death : height_[k];
-    if (sides[0] < 0 && sides[1] < 0) c.least = std::min(c.least, height_[k]);
-    if (!c.split && size_of(sides[0]) >= least_ && size_of(sides[1]) >= least_) {
+    const double height = c.split ? c.death : height_[k], gained = density(height) - density(c.birth);
+    c.least = std::min(c.least, height_[k]);
+    const bool splits = !c.split && std::count_if(pieces.begin(), pieces.end(), is_large) > 1;
+    if (splits) {
       c.split = true;
       c.death = height;
-      c.stability += size_[static_cast<std::size_t>(k)] * (density(height) - density(c.birth));
-      for (const int side : sides) put(side, add(home, height), height);
-      return;
     }
-    for (const int side : sides) {
-      if (side < 0) c.stability += density(height) - density(c.birth);
-      put(side, home, height);
+    for (const int piece : pieces) {
+      if (piece < 0 || (splits && is_large(piece)))
+        clusters_[static_cast<std::size_t>(home)].stability += size_of(piece) * gained;
+      put(piece, splits && is_large(piece) ? add(home, height) : home, height);
     }
+  }
+
+  // The points of a merge, and the clusters below its height.
+  std::vector<int> pieces_of(int k) {
+    std::vector<int> pieces, open{first_[k], second_[k]};
+    while (!open.empty()) {
+      const int at = open.back();
+      open.pop_back();
+      if (at < 0 || height_[at - 1] < height_[k]) {
+        pieces.push_back(at);
+        continue;
+      }
+      home_[static_cast<std::size_t>(at) - 1] = -1;
+      open.insert(open.end(), {first_[at - 1], second_[at - 1]});
+    }
+    return pieces;
   }
 
   void put(int side, int home, double height) {

@@ -214,7 +214,26 @@ void add_edges(Coordinates<double>* points, const std::vector<double>& core, int
   for (std::size_t k = before; k < edges->size(); ++k) (*edges)[k].distance = Metric::distance((*edges)[k].distance);
 }
 
+template <class Metric>
+double distance_of(const Coordinates<double>& points, std::size_t a, std::size_t b) {
+  double sum = 0;
+  for (const std::vector<double>& axis : points) sum = Metric::add(sum, axis[a] - axis[b]);
+  return Metric::distance(sum);
+}
+
 }  // namespace
+
+std::vector<double> largest_distances(const Coordinates<double>& points, const int* others, int each, Metric metric) {
+  const auto distance = metric == Metric::euclidean   ? distance_of<SumOfSquares>
+                        : metric == Metric::manhattan ? distance_of<SumOfAbsolutes>
+                                                      : distance_of<LargestDifference>;
+  const std::size_t n = points[0].size();
+  std::vector<double> largest(n, 0);
+  for (int k = 0; k < each; ++k)
+    for (std::size_t p = 0; p < n; ++p)
+      largest[p] = std::max(largest[p], distance(points, p, static_cast<std::size_t>(*others++) - 1));
+  return largest;
+}
 
 std::vector<Edge> spanning_tree(Coordinates<double> points, const std::vector<double>& core, Metric metric, int threads,
                                 const Poll& poll) {

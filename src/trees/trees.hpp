@@ -46,6 +46,10 @@ void name_points(const std::vector<int>& rows, std::size_t begin, std::vector<Ed
 std::vector<Edge> spanning_tree(Coordinates<double> points, const std::vector<double>& core, Metric metric, int threads,
                                 const Poll& poll);
 
+// The largest distance of each point from some others, `each` for a point: columns of numbers from 1. Distances are
+// rounded as those of the tree, so that equal ones are equal.
+std::vector<double> largest_distances(const Coordinates<double>& points, const int* others, int each, Metric metric);
+
 // --- ward.cpp ------------------------------------------------------------------------------------------------------
 // The merges of Ward's clusters in rising order, each as a point of either cluster and the root of twice the growth of
 // the sum of squares. `sizes`: the mass of each point.

@@ -123,27 +123,68 @@ test_that("the spanning tree has the least length, and its edges make single lin
   }
 })
 
-test_that("clusters of all radii are those of dbscan::hdbscan(), by its tree and by its heights", {
-  skip_if_not_installed("dbscan")
-  set.seed(4)
-  y <- rbind(matrix(stats::rnorm(1000, 0, 0.3), 500), matrix(stats::rnorm(1000, 3, 0.5), 500),
-             matrix(stats::runif(600, -2, 5), 300))
-  for (x in list(y, as.matrix(unique(iris[, 1:4])))) for (least in c(5, 15)) {
-    theirs <- dbscan::hdbscan(x, least)
-    mine <- hdbscan_fit(x, least)
-    expect_close(mine$hc$height, theirs$hc$height, 1e-15)
-    expect_close(unname(mine$coredist), theirs$coredist, 1e-15)
-    of_tree <- kernweave:::r_density_clusters(theirs$hc$merge, theirs$hc$height, least)
-    expect_identical(of_tree$cluster == 0, theirs$cluster == 0)
-    expect_true(same_partition(of_tree$cluster, theirs$cluster))
-    expect_close(of_tree$outlier, theirs$outlier_scores, 1e-14)
-    expect_close(sort(of_tree$stability), sort(unname(theirs$cluster_scores)), 1e-10)
-    # Equal heights are ordered otherwise: some points join a cluster at the height where it begins.
-    met <- table(mine$cluster, theirs$cluster)
-    expect_identical(dim(met), rep(length(theirs$cluster_scores) + any(theirs$cluster == 0), 2))
-    expect_gt(sum(apply(met, 1, max)), 0.995 * nrow(x))
-    expect_close(sort(unname(mine$cluster_scores)), sort(unname(theirs$cluster_scores)), 1e-10)
+# HDBSCAN by its definition, from the matrix of mutual reachability distances. A point leaves its cluster at its nearest
+# reachability distance, or where the cluster splits.
+by_definition <- function(x, least) {
+  D <- as.matrix(stats::dist(x))
+  core <- apply(D, 1, function(d) sort(d)[least])
+  reach <- pmax(D, outer(core, core, pmax))
+  diag(reach) <- Inf
+  nearest <- apply(reach, 1, min)
+  tree <- stats::hclust(stats::as.dist(reach), "single")
+  levels <- rev(unique(tree$height))
+  below <- function(e) stats::cutree(tree, h = max(c(-1, levels[levels < e])))
+  glosh <- numeric(nrow(x))
+  cluster <- function(S, birth) {
+    for (e in levels[levels < birth]) {
+      parts <- split(S, below(e)[S])
+      large <- parts[lengths(parts) >= least]
+      if (length(large) > 1) break
+      large <- list()
+    }
+    rest <- setdiff(S, unlist(large))
+    leave <- if (length(large)) pmax(nearest[rest], e) else nearest[rest]
+    glosh[rest] <<- 1 - min(nearest[S]) / leave
+    stability <- sum(1 / leave - 1 / birth) + length(unlist(large)) * (1 / e - 1 / birth)
+    parts <- lapply(large, cluster, e)
+    inner <- sum(vapply(parts, `[[`, 0, "best"))
+    own <- !length(parts) || inner <= stability
+    chosen <- if (own) list(S) else unlist(lapply(parts, `[[`, "chosen"), recursive = FALSE)
+    list(best = if (own) stability else inner, chosen = chosen, parts = parts)
   }
+  root <- cluster(seq_len(nrow(x)), max(levels) * (1 + 1e-12))
+  chosen <- unlist(lapply(root$parts, `[[`, "chosen"), recursive = FALSE)
+  found <- integer(nrow(x))
+  for (k in seq_along(chosen)) found[chosen[[k]]] <- k
+  list(cluster = found, outlier = glosh, total = sum(vapply(root$parts, `[[`, 0, "best")))
+}
+
+test_that("clusters of all radii are those of the definition, for any order of rows, and near those of dbscan", {
+  set.seed(4)
+  mixed <- rbind(matrix(stats::rnorm(300, 0, 0.3), 150), matrix(stats::rnorm(300, 3, 0.5), 150),
+                 matrix(stats::runif(200, -2, 5), 100))
+  places <- list(mixed, as.matrix(unique(iris[, 1:4])), unique(as.matrix(datasets::faithful)), grid(14),
+                 unique(round(cloud(300, 2), 1)))
+  for (x in places) for (least in c(4, 5, 12)) {
+    exact <- by_definition(x, least)
+    mine <- hdbscan_fit(x, least)
+    expect_true(same_partition(mine$cluster, exact$cluster))
+    expect_identical(mine$cluster == 0, exact$cluster == 0, ignore_attr = TRUE)
+    expect_close(unname(mine$outlier_scores), exact$outlier, 1e-12)
+    expect_close(sum(mine$cluster_scores), exact$total, 1e-9, scale = max(1, exact$total))
+    expect_true(all(mine$cluster_scores > 0))
+    shuffled <- sample(nrow(x))
+    again <- hdbscan_fit(x[shuffled, ], least)
+    expect_true(same_partition(again$cluster, mine$cluster[shuffled]))
+    expect_close(unname(again$outlier_scores), unname(mine$outlier_scores[shuffled]), 1e-14)
+  }
+  skip_if_not_installed("dbscan")
+  theirs <- dbscan::hdbscan(mixed, 12)
+  mine <- hdbscan_fit(mixed, 12)
+  expect_close(mine$hc$height, theirs$hc$height, 1e-15)
+  expect_close(unname(mine$coredist), theirs$coredist, 1e-15)
+  # dbscan takes merges of one height one by one.
+  expect_gt(sum(apply(table(mine$cluster, theirs$cluster), 1, max)), 0.95 * nrow(mixed))
 })
 
 test_that("clusters of copies, of all points alike and of few points are told apart from noise", {
