@@ -31,8 +31,8 @@ median_scale <- function(x) {
   unit <- points_unit(x)
   distances <- as.vector(stats::dist(some_points(x, 2000) / unit))
   positive <- distances > 0
-  if (2 * sum(positive) < length(distances)) {
-    abort("data", "more than half of the pairs of points coincide; give `scale`")
+  if (!any(positive)) {
+    abort("data", "all points of `x` coincide, and have no scale: give one, as in kernel_spec(\"gaussian\", scale = 1)")
   }
   stats::median(distances[positive]) * unit
 }

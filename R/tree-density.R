@@ -29,8 +29,8 @@
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
 #' @return An object of classes `hdbscan_fit` and `hdbscan`: `call`; `cluster`, with 0 for noise; `minPts`; `coredist`,
 #'   the core distances; `cluster_scores`, the stabilities; `membership_prob`, 0 for noise; `outlier_scores`, the
-#'   GLOSH scores from 0 to 1; and `hc`, the tree, as [hclust_fit()] returns it. `predict()`: a cluster for each row, 0 for noise,
-#'   `NA` where values are missing.
+#'   GLOSH scores from 0 to 1; and `hc`, the tree, as [hclust_fit()] returns it. `predict()`: a cluster for each row, 0
+#'   for noise, `NA` where values are missing.
 #' @references Campello, R. J. G. B., Moulavi, D. and Sander, J. (2013). Density-based clustering based on hierarchical
 #'   density estimates. *Advances in Knowledge Discovery and Data Mining*, 160--172.
 #' @seealso [dbscan_fit()] for one radius, [hclust_fit()], [lof_scores()]

@@ -128,3 +128,8 @@ test_that("tests hold their level by moments, and see a circle", {
   expect_lt(abs(by_moments$p.value - by_permutation$p.value), 0.06)
   expect_output(print(by_moments), "Distance covariance test of independence .moments of all permutations.")
 })
+
+test_that("two numbers against two numbers are Fisher's exact test", {
+  exact <- stats::fisher.test(table(mtcars$am, mtcars$vs))$p.value
+  expect_equal(unname(suppressMessages(hsic_test(mtcars$am, mtcars$vs))$p.value), exact)
+})

@@ -103,7 +103,9 @@ test_that("scales come from the points alone, whatever their order, and have the
   skip_if_not_installed("MASS")
   inputs <- scale(MASS::Boston[, c("crim", "nox", "rm", "dis", "ptratio", "lstat")])
   expect_equal(maxvar_scale(inputs), 2.03204352, tolerance = 1e-5)
-  expect_error(median_scale(rep(1:2, c(20, 1))), class = "kernweave_error_data")
+  # Points that coincide have no distance.
+  expect_identical(median_scale(rep(c(0, 3), c(90, 10))), 3)
+  expect_error(median_scale(rep(1, 5)), "kernel_spec", class = "kernweave_error_data")
   expect_error(median_scale(1), class = "kernweave_error_data")
 })
 
