@@ -295,9 +295,9 @@ fit_matrix <- function(x, y = NULL) {
 }
 
 # One text is no point, but a formula or a name in quotation marks.
-refuse_one_text <- function(x) {
+refuse_one_text <- function(x, argument = "x") {
   if (!is.character(x) || length(x) != 1) return(invisible())
-  abort("input", "`x` is the text \"", x, "\", and ", if (grepl("~", x)) "a formula has no quotation marks"
+  abort("input", "`", argument, "` is the text \"", x, "\", and ", if (grepl("~", x)) "a formula has no quotation marks"
         else "points are wanted: a matrix, a data frame or a vector")
 }
 

@@ -2,10 +2,7 @@
 
 # Points beside others, of which `like` is kept: the same variables, their levels the same.
 points_like <- function(x, like, argument) {
-  if (is.character(x) && length(x) == 1 && !length(like$xlevels)) {
-    abort("input", "`", argument, "` is the text \"", x, "\", and points are wanted: a matrix, a data frame or a ",
-          "vector")
-  }
+  if (!length(like$xlevels)) refuse_one_text(x, argument)
   x <- columns_like(x, like, argument)
   if (is.data.frame(x)) check_kinds(x, like$xlevels, argument)
   as_inputs(x, argument, like$xlevels)

@@ -84,15 +84,14 @@ predict.hdbscan_fit <- function(object, newdata = NULL, ...) {
   at <- points_like(place_numbers(newdata, kept$places, "newdata"), kept$like, "newdata")
   match_width(at, ncol(kept$x), "the points", newdata)
   inside <- unname(object$cluster) > 0
-  known <- rowSums(is.na(at)) == 0
-  out <- rep(NA_integer_, nrow(at))
-  out[known] <- 0L
-  if (any(inside) && any(known)) {
-    near <- knn(unname(kept$x[inside, , drop = FALSE]), unname(at[known, , drop = FALSE]), k = 1, metric = kept$metric)
+  found <- at_complete(at, function(at) {
+    if (!any(inside) || !nrow(at)) return(integer(nrow(at)))
+    near <- knn(unname(kept$x[inside, , drop = FALSE]), unname(at), k = 1, metric = kept$metric)
     index <- which(inside)[near$nn.index[, 1]]
-    out[known] <- ifelse(near$nn.dist[, 1] <= object$coredist[index], unname(object$cluster)[index], 0L)
-  }
-  stats::setNames(out, rownames(at))
+    ifelse(near$nn.dist[, 1] <= unname(object$coredist)[index], unname(object$cluster)[index], 0L)
+  })
+  storage.mode(found) <- "integer"
+  found
 }
 
 #' @importFrom stats as.hclust

@@ -7,8 +7,8 @@
 #' plane take a minute.
 #'
 #' With `core`, a distance is at least the number of either of its points: with the distance to the k-th neighbour this
-#' is the mutual reachability distance of HDBSCAN. If several distances are equal, the edges of points with smaller row
-#' numbers are taken, for any number of threads.
+#' is the mutual reachability distance of HDBSCAN. If several distances are equal, the edges of nearer points and
+#' then those with smaller row numbers are taken, for any number of threads.
 #'
 #' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
 #'   as in [knn()]

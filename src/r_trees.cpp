@@ -35,17 +35,14 @@ List hierarchy(std::vector<Edge> edges) {
 
 const int* second_of(const IntegerMatrix& merge) { return merge.begin() + merge.nrow(); }
 
-std::vector<Edge> edges_of(const NumericMatrix& points, const NumericVector& core, int metric, int threads) {
-  return trees::spanning_tree(axes_of(points), {core.begin(), core.end()}, static_cast<trees::Metric>(metric),
-                              allowed_threads(threads), poll_r);
-}
-
 }  // namespace
 
 // Returns the edges of a shortest spanning tree, shortest first. `metric`: 0 Euclidean, 1 Manhattan, 2 Chebyshev.
 // [[Rcpp::export(rng = false)]]
 List r_spanning_tree(NumericMatrix points, NumericVector core, int metric, int threads) {
-  const std::vector<Edge> edges = edges_of(points, core, metric, threads);
+  const std::vector<Edge> edges =
+      trees::spanning_tree(axes_of(points), {core.begin(), core.end()}, static_cast<trees::Metric>(metric),
+                           allowed_threads(threads), poll_r);
   return List::create(Rcpp::_["from"] = named(edges, &Edge::from), Rcpp::_["to"] = named(edges, &Edge::to),
                       Rcpp::_["distance"] = distances(edges));
 }
@@ -54,11 +51,11 @@ List r_spanning_tree(NumericMatrix points, NumericVector core, int metric, int t
 // point is its largest distance from them, and is returned, too.
 // [[Rcpp::export(rng = false)]]
 List r_single_linkage(NumericMatrix points, IntegerMatrix neighbours, int metric, int threads) {
-  NumericVector core;
-  if (neighbours.ncol() > 0)
-    core = wrap(trees::largest_distances(axes_of(points), neighbours.begin(), neighbours.ncol(),
-                                         static_cast<trees::Metric>(metric)));
-  List out = hierarchy(edges_of(points, core, metric, threads));
+  Coordinates<double> axes = axes_of(points);
+  const auto of = static_cast<trees::Metric>(metric);
+  std::vector<double> core;
+  if (neighbours.ncol() > 0) core = trees::largest_distances(axes, neighbours.begin(), neighbours.ncol(), of);
+  List out = hierarchy(trees::spanning_tree(std::move(axes), core, of, allowed_threads(threads), poll_r));
   out["core"] = core;
   return out;
 }

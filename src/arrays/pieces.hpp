@@ -24,10 +24,7 @@ constexpr Index pieces_of(Index items) { return (items + kPiece - 1) / kPiece; }
 // Calls work(task) for tasks 0 .. tasks - 1, each once, in any order.
 template <class Work>
 void each_task(const Workers& workers, Index tasks, Work work) {
-  share_out(workers.threads, tasks, workers.poll, [&](int, std::int64_t task, const Heartbeat& beat) {
-    beat();
-    work(task);
-  });
+  share_out(workers.threads, tasks, workers.poll, [&](int, std::int64_t task, const Heartbeat&) { work(task); });
 }
 
 // Calls work(piece, first, last) for items first .. last - 1 of every piece, each once, in any order.

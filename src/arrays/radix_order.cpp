@@ -37,8 +37,7 @@ bool nearly_order(const Keys& keys, const OrderTask& task, Number* order, std::u
   const std::int64_t rows = keys.rows(), w = task.nearly, size = std::max<std::int64_t>(12288, 4 * w);
   if (rows / 2 < size) return false;
   const std::int64_t blocks = (rows + size - 1) / size;
-  share_out(task.workers.threads, blocks, task.workers.poll, [&](int, std::int64_t block, const Heartbeat& beat) {
-    beat();
+  share_out(task.workers.threads, blocks, task.workers.poll, [&](int, std::int64_t block, const Heartbeat&) {
     const std::int64_t begin = block * size, end = std::min(rows, begin + size);
     const std::int64_t from = std::max<std::int64_t>(0, begin - w), to = std::min(rows, end + w), count = to - from;
     const Keys stretch(keys, from, to);
@@ -251,8 +250,7 @@ class Sorter {
     const std::int64_t pieces = (bucket.size() + size - 1) / size;
     std::vector<std::int64_t> next(pieces * bins), starts;
     const auto each_code = [&](auto take) {
-      share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat& beat) {
-        beat();
+      share_out(task_.workers.threads, pieces, task_.workers.poll, [&](int, std::int64_t piece, const Heartbeat&) {
         const std::int64_t first = bucket.from + piece * size, last = std::min(bucket.to, first + size);
         std::int64_t* const own = &next[piece * bins];
         with_codes(keys_.columns()[0], [=](const auto& code, const void*) {
@@ -279,9 +277,8 @@ class Sorter {
       }
     std::vector<WordSorter<Number>> sorters(task_.workers.threads, WordSorter<Number>(keys_, out_));
     share_out(task_.workers.threads, static_cast<std::int64_t>(cuts.size()) - 1, task_.workers.poll,
-              [&](int worker, std::int64_t batch, const Heartbeat& beat) {
+              [&](int worker, std::int64_t batch, const Heartbeat&) {
                 for (std::size_t k = cuts[batch]; k < cuts[batch + 1]; ++k) sort_small(small_[k], &sorters[worker]);
-                beat();
               });
   }
 

@@ -27,7 +27,8 @@ using Heartbeat = std::function<void()>;
 using Poll = std::function<void(double)>;  // called with the share of the work that is done
 
 // Runs work(worker, task, beat) for tasks 0 .. tasks - 1, in any order, each once, on `threads` threads, the
-// calling one among them. `poll` is called on that thread only, with the share of tasks that are done.
+// calling one among them. `poll` is called on that thread only, with the share of tasks that are done. Each task begins
+// with a beat; long ones beat in between.
 void share_out(int threads, std::int64_t tasks, const Poll& poll,
                const std::function<void(int, std::int64_t, const Heartbeat&)>& work);
 

@@ -135,7 +135,7 @@ Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
   std::vector<std::vector<T>> panels(static_cast<std::size_t>(threads));
   const auto no_progress = [&](double) { run_.task->poll(0.0); };
   share_out(threads, (points + tile - 1) / tile, no_progress,
-            [&](int number, std::int64_t k, const Heartbeat& beat) {
+            [&](int number, std::int64_t k, const Heartbeat&) {
               std::vector<T>& panel = panels[static_cast<std::size_t>(number)];
               panel.resize(static_cast<std::size_t>(shape.components * tile));
               const std::int64_t first = k * tile, count = std::min(tile, points - first);
@@ -146,7 +146,6 @@ Coordinates<T> BoxedPass<T>::read(bool rows, int threads) {
                 for (std::int64_t p = 0; p < count; ++p)
                   values[static_cast<std::size_t>(c)][static_cast<std::size_t>(first + p)] =
                       panel[static_cast<std::size_t>(shape.place(p, c))];
-              beat();
             });
   return values;
 }

@@ -68,9 +68,8 @@ class ReadyPass : public SpanFolder {
     if (tiles * each * static_cast<std::int64_t>(sizeof(T)) > kSharedBytes) return false;
     columns_.resize(static_cast<std::size_t>(tiles * each));
     const auto no_progress = [&](double) { job_.task->poll(0.0); };
-    share_out(threads, tiles, no_progress, [&](int worker, std::int64_t tile, const Heartbeat& beat) {
+    share_out(threads, tiles, no_progress, [&](int worker, std::int64_t tile, const Heartbeat&) {
       workers_[worker].panel(tile * wide, job_.sweep, columns_.data() + tile * each);
-      beat();
     });
     return true;
   }

@@ -81,25 +81,21 @@ class SearchTree {
   int row(std::int64_t place) const { return tree_.row(place); }
 
   // The nearest of those before the point at a place of the tree's order.
-  void look(std::int64_t place, NearestSoFar* nearest) const { look_into(0, 1, 0, place, nearest); }
-
- private:
-  void look_into(int level, std::int64_t box, double away, std::int64_t place, NearestSoFar* nearest) const {
+  void look(std::int64_t place, NearestSoFar* nearest) const {
     const int before = row(place);
-    if (first_[static_cast<std::size_t>(box)] >= before || !nearest->may_take(away)) return;
-    if (level == tree_.shape().levels) {
-      const Range range = tree_.shape().points_of(level, box);
-      for (std::int64_t k = range.from; k < range.to; ++k)
-        if (row(k) < before) nearest->add({tree_.apart<SumOfSquares>(tree_.point(k), tree_.point(place)), row(k)});
-      return;
-    }
     const double* const x = tree_.point(place);
-    const double left = tree_.gap<SumOfSquares>(2 * box, x), right = tree_.gap<SumOfSquares>(2 * box + 1, x);
-    const int nearer = right < left;
-    look_into(level + 1, 2 * box + nearer, std::min(left, right), place, nearest);
-    look_into(level + 1, 2 * box + 1 - nearer, std::max(left, right), place, nearest);
+    tree_.walk<SumOfSquares>(
+        x,
+        [&](std::int64_t box, double away) {
+          return first_[static_cast<std::size_t>(box)] < before && nearest->may_take(away);
+        },
+        [&](const Range& leaf) {
+          for (std::int64_t k = leaf.from; k < leaf.to; ++k)
+            if (row(k) < before) nearest->add({tree_.apart<SumOfSquares>(tree_.point(k), x), row(k)});
+        });
   }
 
+ private:
   const PointTree tree_;
   std::vector<int> first_;  // of the points in each box
 };

@@ -47,6 +47,12 @@ class PointTree {
     return sum;
   }
 
+  // Calls look(range) for the leaves below boxes of which matters(box, gap) is true, the nearer half of a box first.
+  template <class Metric, class Matters, class Look>
+  void walk(const double* x, const Matters& matters, const Look& look) const {
+    walk_into<Metric>(x, 0, 1, 0, matters, look);
+  }
+
   // Fills in a number for each box from below: value(place) of its points, merged.
   template <class T, class Value, class Merge>
   void fill_boxes(std::vector<T>* boxes, Value value, Merge merge) const {
@@ -64,6 +70,17 @@ class PointTree {
   }
 
  private:
+  template <class Metric, class Matters, class Look>
+  void walk_into(const double* x, int level, std::int64_t box, double away, const Matters& matters,
+                 const Look& look) const {
+    if (!matters(box, away)) return;
+    if (level == shape_.levels) return look(shape_.points_of(level, box));
+    const double left = gap<Metric>(2 * box, x), right = gap<Metric>(2 * box + 1, x);
+    const int nearer = right < left;
+    walk_into<Metric>(x, level + 1, 2 * box + nearer, std::min(left, right), matters, look);
+    walk_into<Metric>(x, level + 1, 2 * box + 1 - nearer, std::max(left, right), matters, look);
+  }
+
   const std::size_t axes_;
   BoxShape shape_;
   std::vector<double> corners_;  // of each box, of each axis: least, most

@@ -1,31 +1,10 @@
 // The merges of a hierarchy from its edges, the order of its leaves, and the clusters of a cut.
-#include <numeric>
-
 #include "trees/trees.hpp"
 
 namespace kernweave::trees {
-namespace {
-
-// Sets of points that are joined; each is known by one of its points.
-class Sets {
- public:
-  explicit Sets(std::size_t points) : parent_(points) { std::iota(parent_.begin(), parent_.end(), 0); }
-  int of(int point) {
-    while (parent(point) != point) point = parent(point) = parent(parent(point));
-    return point;
-  }
-  void join(int a, int b) { parent(b) = a; }
-
- private:
-  int& parent(int point) { return parent_[static_cast<std::size_t>(point)]; }
-  std::vector<int> parent_;
-};
-
-}  // namespace
-
 // A point stands before a cluster, and of two points or clusters the one with the smaller number.
 Merges merges_of(const std::vector<Edge>& rising) {
-  Sets sets(rising.size() + 1);
+  JoinedSets sets(rising.size() + 1);
   std::vector<int> merge(rising.size() + 1, 0);  // of a set, by the point it is known by; 0: a point alone
   Merges out;
   for (const Edge& edge : rising) {
@@ -62,7 +41,7 @@ std::vector<int> leaf_order(const int* first, const int* second, int merges) {
 }
 
 std::vector<int> cut(const int* first, const int* second, int points, int merges) {
-  Sets sets(static_cast<std::size_t>(points));
+  JoinedSets sets(static_cast<std::size_t>(points));
   std::vector<int> member;  // a point of each merge
   const auto point_of = [&](int at) { return at < 0 ? -at - 1 : member[static_cast<std::size_t>(at) - 1]; };
   for (int k = 0; k < merges; ++k) {

@@ -106,7 +106,9 @@ class Boruvka {
     const int own = component_[at];
     if (joins_others(p) || known_[at] > limits->of(own)) return;
     PointSearch s{tree_.point(p), p, own, core_.empty() ? 0 : core_[at], limits, {kInfinite, 0, 0, 0}, -1};
-    look(0, 1, 0, &s);
+    tree_.template walk<Metric>(
+        s.x, [&](std::int64_t box, double away) { return matters(box, away, s); },
+        [&](const Range& leaf) { look_at_points(leaf, &s); });
     const double limit = limits->of(own);
     const bool found = s.best.distance <= limit;
     nearest_[at] = found ? s.nearest : -1;
@@ -118,17 +120,10 @@ class Boruvka {
   }
 
   // Boxes as far as the limit may have a point with a smaller number.
-  void look(int level, std::int64_t box, double away, PointSearch* s) const {
-    const double limit = std::min(s->best.distance, s->limits->of(s->component));
-    if (box_component_[static_cast<std::size_t>(box)] == s->component) return;
-    const double least = rank(away, box_core_, box, *s);
-    if (least > limit || (least == s->best.distance && away > s->best.apart)) return;
-    if (level == tree_.shape().levels) return look_at_points(tree_.shape().points_of(level, box), s);
-    const double left = tree_.template gap<Metric>(2 * box, s->x),
-                 right = tree_.template gap<Metric>(2 * box + 1, s->x);
-    const int nearer = right < left;
-    look(level + 1, 2 * box + nearer, std::min(left, right), s);
-    look(level + 1, 2 * box + 1 - nearer, std::max(left, right), s);
+  bool matters(std::int64_t box, double away, const PointSearch& s) const {
+    if (box_component_[static_cast<std::size_t>(box)] == s.component) return false;
+    const double limit = std::min(s.best.distance, s.limits->of(s.component)), least = rank(away, box_core_, box, s);
+    return least <= limit && (least < s.best.distance || away <= s.best.apart);
   }
 
   void look_at_points(const Range& range, PointSearch* s) const {
@@ -152,7 +147,7 @@ class Boruvka {
   // Joins each component to the nearest other one. The least edges of all components make no circle, since no two edges
   // are equal in their order.
   void join(std::vector<Edge>* edges) {
-    std::vector<int> end(static_cast<std::size_t>(components_), -1), parent(end.size());
+    std::vector<int> end(static_cast<std::size_t>(components_), -1);
     std::vector<Edge> best(end.size(), Edge{kInfinite, 0, 0, 0});
     for (int p = 0; p < n_; ++p) {
       if (!joins_others(p)) continue;
@@ -165,30 +160,22 @@ class Boruvka {
       best[c] = edge;
       end[c] = component_[static_cast<std::size_t>(q)];
     }
-    for (std::size_t c = 0; c < parent.size(); ++c) parent[c] = static_cast<int>(c);
-    const auto root = [&](int c) {
-      while (parent[static_cast<std::size_t>(c)] != c) {
-        int& up = parent[static_cast<std::size_t>(c)];
-        c = up = parent[static_cast<std::size_t>(up)];
-      }
-      return c;
-    };
-    for (std::size_t c = 0; c < parent.size(); ++c) {
+    JoinedSets sets(end.size());
+    for (std::size_t c = 0; c < end.size(); ++c) {
       internal_check(end[c] >= 0, "a component without an edge to another one");
-      const int a = root(static_cast<int>(c)), b = root(end[c]);
+      const int a = sets.of(static_cast<int>(c)), b = sets.of(end[c]);
       if (a == b) continue;
-      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+      sets.join(std::min(a, b), std::max(a, b));
       edges->push_back(best[c]);
     }
-    renumber(root);
+    renumber(&sets);
   }
 
-  template <class Root>
-  void renumber(Root root) {
+  void renumber(JoinedSets* sets) {
     std::vector<int> number(static_cast<std::size_t>(components_), -1);
     int next = 0;
     for (int& c : component_) {
-      int& own = number[static_cast<std::size_t>(root(c))];
+      int& own = number[static_cast<std::size_t>(sets->of(c))];
       if (own < 0) own = next++;
       c = own;
     }

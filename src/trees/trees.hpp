@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "pairs/point_tree.hpp"
@@ -23,6 +24,22 @@ inline bool operator<(const Edge& a, const Edge& b) {
   if (a.apart != b.apart) return a.apart < b.apart;
   return a.from != b.from ? a.from < b.from : a.to < b.to;
 }
+
+// Sets that are joined; each is known by one of its points.
+class JoinedSets {
+ public:
+  explicit JoinedSets(std::size_t points) : parent_(points) { std::iota(parent_.begin(), parent_.end(), 0); }
+  int of(int point) {
+    while (parent(point) != point) point = parent(point) = parent(parent(point));
+    return point;
+  }
+  // Joins b to a, which both are known by.
+  void join(int a, int b) { parent(b) = a; }
+
+ private:
+  int& parent(int point) { return parent_[static_cast<std::size_t>(point)]; }
+  std::vector<int> parent_;
+};
 
 enum class Metric { euclidean, manhattan, chebyshev };
 

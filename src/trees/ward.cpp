@@ -98,29 +98,24 @@ class Ward {
 
   void search(int cluster) {
     Edge best{kInfinite, 0, 0, 0};
-    look(0, 1, 0, cluster, &best);
+    const double size = size_[at(cluster)];
+    tree_->walk<SumOfSquares>(
+        centre(cluster),
+        [&](std::int64_t box, double away) {
+          return factor(size, least_size_[static_cast<std::size_t>(box)]) * away <= best.distance;
+        },
+        [&](const Range& leaf) { look_at_clusters(leaf, cluster, &best); });
     for (const int other : beside_)
       if (height_[at(other)] >= 0) compare(cluster, other, centre(other), size_[at(other)], &best);
     cost_[at(cluster)] = best.distance;
     nearest_[at(cluster)] = best.from == cluster ? best.to : best.from;
   }
 
-  void look(int level, std::int64_t box, double away, int cluster, Edge* best) const {
-    const double size = size_[at(cluster)];
-    if (factor(size, least_size_[static_cast<std::size_t>(box)]) * away > best->distance) return;
-    if (level == tree_->shape().levels) {
-      const Range range = tree_->shape().points_of(level, box);
-      for (std::int64_t p = range.from; p < range.to; ++p) {
-        const int other = in_tree_[static_cast<std::size_t>(p)];
-        if (other >= 0) compare(cluster, other, tree_->point(p), in_tree_size_[static_cast<std::size_t>(p)], best);
-      }
-      return;
+  void look_at_clusters(const Range& places, int cluster, Edge* best) const {
+    for (std::int64_t p = places.from; p < places.to; ++p) {
+      const int other = in_tree_[static_cast<std::size_t>(p)];
+      if (other >= 0) compare(cluster, other, tree_->point(p), in_tree_size_[static_cast<std::size_t>(p)], best);
     }
-    const double left = tree_->gap<SumOfSquares>(2 * box, centre(cluster)),
-                 right = tree_->gap<SumOfSquares>(2 * box + 1, centre(cluster));
-    const int nearer = right < left;
-    look(level + 1, 2 * box + nearer, std::min(left, right), cluster, best);
-    look(level + 1, 2 * box + 1 - nearer, std::max(left, right), cluster, best);
   }
 
   void compare(int cluster, int other, const double* where, double size, Edge* best) const {

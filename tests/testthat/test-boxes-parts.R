@@ -1,28 +1,10 @@
 # Boxes of formulas with a part that depends on folded points alone: least terms bit for bit, sums of exponentials up to
 # rounding.
 
-with_boxes <- function(on, code) {
-  old <- options(kernweave.boxes = on)
-  on.exit(options(old))
-  code
-}
-why <- function(R) with_boxes(TRUE, explain(lazy_set(R, device = "cpu")))$schedule$why
-by_boxes <- function(R) grepl("by boxes of points", why(R), fixed = TRUE)
+by_boxes <- function(R) grepl("by boxes of points", why_boxes(R), fixed = TRUE)
 expect_boxes <- function(R, label) expect_true(by_boxes(R), label = label)
-one_of <- function(list) list[[sample(length(list), 1)]]
 
-clouds <- list(
-  uniform = function(n, d) matrix(runif(n * d), n),
-  lattice = function(n, d) matrix(sample(0:3, n * d, replace = TRUE) + 0, n),
-  equal = function(n, d) matrix(rep(rnorm(d), each = n), n),
-  clusters = function(n, d) matrix(rnorm(n * d, sd = 1e-3), n) + sample(c(-1, 0, 7), n, replace = TRUE),
-  far = function(n, d) matrix(rnorm(n * d), n) + 1e6,
-  wild = function(n, d) {
-    x <- matrix(rnorm(n * d), n)
-    x[sample(length(x), min(length(x), 3))] <- c(NaN, Inf, -Inf)[seq_len(min(length(x), 3))]
-    x
-  }
-)
+clouds <- box_clouds[c("uniform", "lattice", "equal", "clusters", "far", "wild")]
 
 # Numbers of points that change some terms or all, are equal, say nothing, or are none.
 parts <- list(
@@ -54,27 +36,16 @@ combined <- list(
   exponential = function(d, h) exp(h - d)
 )
 
-reductions <- list(
-  function(F, index) reduction(F, "Kmin_argKmin", K = 1, index = index, call = FALSE),
-  function(F, index) reduction(F, "Kmin_argKmin", K = 4, index = index, call = FALSE),
-  function(F, index) reduction(F, "argKmin", K = 40, index = index, call = FALSE),
-  function(F, index) reduction(F, "Kmax_argKmax", K = 3, index = index, call = FALSE),
-  function(F, index) reduction(F, "min_argmin", index = index, call = FALSE),
-  function(F, index) reduction(F, "argmax", index = index, call = FALSE),
-  function(F, index) min(F, index = index, call = FALSE),
-  function(F, index) max(F, index = index, call = FALSE),
-  function(F, index) reduction(F <= 0.7, "count", index = index, call = FALSE),
-  function(F, index) any(F > 0.9, index = index, call = FALSE)
-)
+reductions <- c(box_reductions, list(function(F, index) any(F > 0.9, index = index, call = FALSE)))
 
 # A problem with points of both axes, and the part on the axis that is folded.
 problem <- function(index, d = sample(3, 1)) {
   size <- function() sample(c(1, 2, 7, 16, 17, 65, 300), 1)
-  x <- one_of(clouds)(size(), d)
-  y <- if (runif(1) < 0.3) x else one_of(clouds)(size(), d)
+  x <- one_drawn(clouds)(size(), d)
+  y <- if (runif(1) < 0.3) x else one_drawn(clouds)(size(), d)
   kind <- sample(names(parts), 1)
   h <- parts[[kind]](nrow(if (index == "i") x else y))
-  list(d = one_of(list(sqdist, manhattan, euclidean))(Vi(x), Vj(y)), x = x, y = y, kind = kind,
+  list(d = one_drawn(list(sqdist, manhattan, euclidean))(Vi(x), Vj(y)), x = x, y = y, kind = kind,
        h = if (index == "i") Vi(h) else Vj(h))
 }
 
@@ -213,8 +184,8 @@ test_that("parts of both axes, products with parts and weights take all pairs, a
   y <- Vj(matrix(rnorm(90), 30))
   h <- Vj(runif(30))
   k <- function(F, ...) reduction(F, "min", call = FALSE, ...)
-  expect_match(why(k(h * sqdist(x, y))), "all pairs: multiply() neither grows nor falls", fixed = TRUE)
-  expect_match(why(k(Vi(runif(20)) - sqdist(x, y))), "all pairs: it depends on points otherwise")
-  expect_match(why(k(sin(h - sqdist(x, y)))), "all pairs: sin() neither grows nor falls", fixed = TRUE)
+  expect_match(why_boxes(k(h * sqdist(x, y))), "all pairs: multiply() neither grows nor falls", fixed = TRUE)
+  expect_match(why_boxes(k(Vi(runif(20)) - sqdist(x, y))), "all pairs: it depends on points otherwise")
+  expect_match(why_boxes(k(sin(h - sqdist(x, y)))), "all pairs: sin() neither grows nor falls", fixed = TRUE)
   expect_false(by_boxes(logsumexp(h - sqdist(x, y), weight = h, index = "j", call = FALSE)))
 })

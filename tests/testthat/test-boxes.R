@@ -1,29 +1,6 @@
 # A tree of boxes leaves out pairs that cannot matter, and changes no bit: all that is found is found among all pairs.
 
-with_boxes <- function(on, code) {
-  old <- options(kernweave.boxes = on)
-  on.exit(options(old))
-  code
-}
-why <- function(R) with_boxes(TRUE, explain(lazy_set(R, device = "cpu")))$schedule$why
-expect_boxes <- function(R, label) expect_match(why(R), "by boxes of points", fixed = TRUE, label = label)
-
-# Points of all kinds that trees have trouble with.
-clouds <- list(
-  uniform = function(n, d) matrix(runif(n * d), n),
-  lattice = function(n, d) matrix(sample(0:3, n * d, replace = TRUE) + 0, n),
-  equal = function(n, d) matrix(rep(rnorm(d), each = n), n),
-  twins = function(n, d) matrix(rnorm(n * d), n)[sample(ceiling(n / 3), n, replace = TRUE), , drop = FALSE],
-  clusters = function(n, d) matrix(rnorm(n * d, sd = 1e-3), n) + sample(c(-1, 0, 7), n, replace = TRUE),
-  far = function(n, d) matrix(rnorm(n * d), n) + 1e6,
-  line = function(n, d) matrix(rnorm(n * d), n) * rep(c(1, rep(1e-9, d - 1)), each = n),
-  wild = function(n, d) {
-    x <- matrix(rnorm(n * d), n)
-    x[sample(length(x), min(length(x), 3))] <- c(NaN, Inf, -Inf)[seq_len(min(length(x), 3))]
-    x
-  },
-  huge = function(n, d) matrix(rnorm(n * d), n) * rep_len(c(1, 1, 1, 1e200), n)
-)
+expect_boxes <- function(R, label) expect_match(why_boxes(R), "by boxes of points", fixed = TRUE, label = label)
 
 distances <- list(
   sqdist = function(x, y) sqdist(x, y),
@@ -40,31 +17,20 @@ distances <- list(
   inside = function(x, y) relu(1 - manhattan(x, y))
 )
 
-reductions <- list(
-  function(F, index) reduction(F, "Kmin_argKmin", K = 1, index = index, call = FALSE),
-  function(F, index) reduction(F, "Kmin_argKmin", K = 4, index = index, call = FALSE),
-  function(F, index) reduction(F, "argKmin", K = 40, index = index, call = FALSE),
-  function(F, index) reduction(F, "Kmax_argKmax", K = 3, index = index, call = FALSE),
-  function(F, index) reduction(F, "min_argmin", index = index, call = FALSE),
-  function(F, index) reduction(F, "argmax", index = index, call = FALSE),
-  function(F, index) min(F, index = index, call = FALSE),
-  function(F, index) max(F, index = index, call = FALSE),
-  function(F, index) reduction(F <= 0.7, "count", index = index, call = FALSE),
+reductions <- c(box_reductions, list(
   function(F, index) reduction(F > 0.7, "count", index = index, call = FALSE),
   function(F, index) any(F < 0.1, index = index, call = FALSE),
   function(F, index) all(F < 3, index = index, call = FALSE)
-)
-
-one_of <- function(list) list[[sample(length(list), 1)]]
+))
 
 test_that("boxes find what all pairs find, ties and numbers that are none included", {
   set.seed(1)
   for (k in seq_len(by_tier(200, 700, 6000))) {
     d <- sample(c(1, 2, 3, 4, 5, 8), 1)
     size <- function() sample(c(1, 2, 7, 16, 17, 65, 300), 1)
-    kinds <- sample(names(clouds), 2, replace = TRUE)
-    x <- clouds[[kinds[1]]](size(), d)
-    y <- if (runif(1) < 0.3) x else clouds[[kinds[2]]](size(), d)
+    kinds <- sample(names(box_clouds), 2, replace = TRUE)
+    x <- box_clouds[[kinds[1]]](size(), d)
+    y <- if (runif(1) < 0.3) x else box_clouds[[kinds[2]]](size(), d)
     distance <- sample(names(distances), 1)
     number <- sample(length(reductions), 1)
     precision <- sample(c("float64", "float32"), 1)
@@ -84,18 +50,18 @@ test_that("boxes find what all pairs find, ties and numbers that are none includ
 test_that("several outputs go by boxes where all of them may", {
   set.seed(7)
   for (k in seq_len(by_tier(20, 60, 500))) {
-    x <- clouds[[sample(names(clouds), 1)]](sample(c(17, 65, 200), 1), 2)
+    x <- box_clouds[[sample(names(box_clouds), 1)]](sample(c(17, 65, 200), 1), 2)
     F <- distances[[sample(names(distances), 1)]](Vi(x), Vj(x))
     if (runif(1) < 0.3) F <- exclude_diag(F)
     G <- list(a = F, b = sqdist(Vi(x), Vj(x)) < 0.5, c = F)
-    R <- reduction(G, c("argKmin", "count", one_of(c("min", "max", "argmax"))), K = 3, index = sample(c("i", "j"), 1),
-                   call = FALSE)
+    R <- reduction(G, c("argKmin", "count", one_drawn(c("min", "max", "argmax"))), K = 3,
+                   index = sample(c("i", "j"), 1), call = FALSE)
     R <- lazy_set(R, device = "cpu", precision = sample(c("float64", "float32"), 1), threads = sample(2, 1))
     expect_identical(with_boxes(TRUE, run_reduction(R)), with_boxes(FALSE, run_reduction(R)))
     expect_boxes(R, "three outputs")
   }
   few <- reduction(sqdist(Vi(x), Vj(x)), c("argKmin", "sum"), K = 3, call = FALSE)
-  expect_false(grepl("boxes", why(few)))
+  expect_false(grepl("boxes", why_boxes(few)))
 })
 
 test_that("formulas that grow or fall with differences of points are bounded, and explain() says why others are not", {
@@ -113,20 +79,20 @@ test_that("formulas that grow or fall with differences of points are bounded, an
   expect_boxes(reduction(sqdist(x, y) < 1, "count", call = FALSE), "how many are near")
   narrow <- function(F) lazy_set(k(F), precision = "float32")
   expect_boxes(narrow(exclude_diag(sqdist(x, y))), "no diagonal, whose row numbers float32 has exactly")
-  expect_false(grepl("boxes", why(narrow(restrict(sqdist(x, y), where = row_index() + 1 < col_index())))))
+  expect_false(grepl("boxes", why_boxes(narrow(restrict(sqdist(x, y), where = row_index() + 1 < col_index())))))
   w <- Vj(runif(30))
   expect_boxes(k(sqdist(x, y) + w), "a part of the folded axis")
   for (F in list(sqdist(x, y) + Vi(runif(20)), canberra(x, y), cosine(x, y), sum(x * y))) {
-    expect_match(why(k(F)), "all pairs: it depends on points otherwise than by their differences")
+    expect_match(why_boxes(k(F)), "all pairs: it depends on points otherwise than by their differences")
   }
-  expect_match(why(k(sin(sqdist(x, y)))), "all pairs: sin() neither grows nor falls", fixed = TRUE)
-  expect_match(why(k(sum(x - y))), "all pairs: ")
-  expect_match(why(k(sqdist(x, y) * (4 - manhattan(x, y)))), "all pairs: multiply() neither", fixed = TRUE)
+  expect_match(why_boxes(k(sin(sqdist(x, y)))), "all pairs: sin() neither grows nor falls", fixed = TRUE)
+  expect_match(why_boxes(k(sum(x - y))), "all pairs: ")
+  expect_match(why_boxes(k(sqdist(x, y) * (4 - manhattan(x, y)))), "all pairs: multiply() neither", fixed = TRUE)
   for (R in list(max(sqdist(x, y), index = "ij", call = FALSE), any(sqdist(x, y) < 1, index = "ij", call = FALSE))) {
     expect_boxes(R, "both axes")
   }
   for (R in list(sum(sqdist(x, y), index = "j", call = FALSE), k(sqdist(x, y), index = "ij"))) {
-    expect_false(grepl("boxes", why(R)))
+    expect_false(grepl("boxes", why_boxes(R)))
   }
 })
 
@@ -172,7 +138,7 @@ test_that("what turns with the distance between any two numbers is looked for am
     x <- matrix(runif(400, 0, 4), 200)
     y <- matrix(runif(600, 0, 4), 300)
     name <- sample(names(turning), 1)
-    d <- one_of(list(euclidean, manhattan, sqdist))(Vi(x), Vj(y))
+    d <- one_drawn(list(euclidean, manhattan, sqdist))(Vi(x), Vj(y))
     F <- turning[[name]](d, runif(1, 0.5, 4), runif(1, 0.01, 0.3))
     number <- sample(length(reductions), 1)
     R <- lazy_set(reductions[[number]](F, sample(c("i", "j", "ij"), 1)), device = "cpu",
@@ -257,7 +223,7 @@ test_that("restricted pairs are found among those that exist: without the diagon
   for (k in seq_len(by_tier(75, 300, 2500, cran = 75))) {
     n <- sample(c(30, 65, 200), 1)
     d <- sample(1:4, 1)
-    x <- clouds[[sample(names(clouds), 1)]](n, d)
+    x <- box_clouds[[sample(names(box_clouds), 1)]](n, d)
     how <- sample(names(restrictions), 1)
     distance <- sample(names(distances), 1)
     F <- restrictions[[how]](distances[[distance]](Vi(x), Vj(x)), n)
@@ -270,7 +236,7 @@ test_that("restricted pairs are found among those that exist: without the diagon
     if (!same) {
       fail(paste("problem", k, "d", d, n, how, distance, "reduction", number))
     }
-    if (grepl("boxes of points", why(R))) taken <- union(taken, how)
+    if (grepl("boxes of points", why_boxes(R))) taken <- union(taken, how)
   }
   expect_setequal(taken, names(restrictions))
 })
@@ -279,8 +245,8 @@ test_that("every instruction set finds what two plain loops find", {
   set.seed(5)
   for (isa in instruction_sets) with_isa(isa, for (d in 1:3) for (precision in c("float64", "float32")) {
     # Whole numbers: nothing is rounded, and most are as near as others.
-    x <- clouds$lattice(150, d)
-    y <- clouds$lattice(210, d)
+    x <- box_clouds$lattice(150, d)
+    y <- box_clouds$lattice(210, d)
     for (index in c("i", "j")) {
       R <- reduction(manhattan(Vi(x), Vj(y)), "Kmin_argKmin", K = 5, index = index, call = FALSE)
       boxes <- with_boxes(TRUE, run_reduction(lazy_set(R, device = "cpu", precision = precision)))
