@@ -179,7 +179,7 @@ batch_dim <- function(data) if (length(dim(data)) > 2) dim(data)[-(1:2)] else in
 #' is an error. An argument that is `NULL`, the default, leaves its setting unchanged.
 #'
 #' @param F a lazy tensor, a lazy reduction, or a linear operator, with settings for all its lazy tensors
-#' @param precision `"float64"`, `"float32"` or `"tf32"`
+#' @param precision `"float64"`, `"float32"` or `"float16"`: see [kernweave_options]
 #' @param device `"auto"`, `"reference"`, `"cpu"`, `"gpu"`, `"all"`, or numbers of GPUs
 #' @param threads number of CPU threads
 #' @param workers [kernweave_workers()] that share the rows of large results

@@ -1,10 +1,12 @@
 # One table of options: name, default, environment twin, meaning; and the settings that travel with a formula.
 
+precisions <- c("float64", "float32", "float16")
+
 options_table <- list(
   device = list(default = "auto",
                 meaning = paste("where to compute: \"auto\", \"reference\", \"cpu\", \"gpu\", \"all\" GPUs,",
                                 "or numbers of GPUs")),
-  precision = list(default = "float64", meaning = "\"float64\", \"float32\" or \"tf32\""),
+  precision = list(default = "float64", meaning = "\"float64\", \"float32\" or \"float16\""),
   threads = list(default = NULL, meaning = "number of CPU threads; NULL lets kernweave decide"),
   workers = list(default = NULL, meaning = "kernweave_workers() that share the rows of large results; NULL: none"),
   max_dense_mb = list(default = 1024,
@@ -47,8 +49,10 @@ setting_names <- c("device", "precision", "threads", "workers")
 #'
 #' @section Precision and threads:
 #' With `precision = "float32"` points are rounded once, after centring, and sums are added up in float64 between tiles.
-#' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. At present, `"tf32"` is the
-#' same as `"float32"`. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
+#' `precision = "float16"` asks for three digits of each term. Numbers are stored as in float32; the tensor cores of a
+#' GPU take them as one half-precision number each, scaled so that none overflows, if the data allow that, and else as
+#' two. Formulas with whole numbers in them (row numbers, codes) are always computed in float64. On a GPU, float32
+#' numbers below 1.2e-38 count as 0, and divisors beyond 8.5e37 as infinite.
 #'
 #' The option `kernweave.threads` sets the number of threads. Without this option, the number is
 #' * 1 in a worker of another package: a process forked by `mclapply()`, a node of `parallel::makeCluster()`, a worker
@@ -161,7 +165,7 @@ check_settings <- function(settings) {
     abort("settings", "there is no setting `", unknown[1], "`", there_are(setting_names),
           near_hint(unknown[1], setting_names))
   }
-  if (!is.null(settings$precision)) one_of(settings$precision, c("float64", "float32", "tf32"), "precision", "settings")
+  if (!is.null(settings$precision)) one_of(settings$precision, precisions, "precision", "settings")
   if (!is.null(settings$device)) settings$device <- check_device(settings$device)
   if (!is.null(settings$threads)) settings$threads <- check_count(settings$threads, "threads", "settings")
   if (!is.null(settings$workers)) check_workers(settings$workers, settings$device)

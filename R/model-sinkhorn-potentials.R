@@ -1,10 +1,39 @@
 # Potentials of optimal transport, by Sinkhorn's iterations, and bounds of the value that they reach.
 
-# -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, at any places; times rho / (rho + epsilon), the best
-# potential where masses may differ at the price of rho.
-softmin <- function(at, cloud, potential, epsilon, p, rho = Inf) {
-  shifted <- Vj(potential / epsilon + cloud$log) - pair_cost(at, cloud$at, p) / epsilon
-  -epsilon / (1 + epsilon / rho) * as.vector(logsumexp(shifted, index = "j"))
+# Returns a function of a potential and epsilon: -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, at
+# any places; times rho / (rho + epsilon), the best potential where masses may differ at the price of rho.
+softmin <- function(at, cloud, p, rho = Inf, precision = NULL) {
+  shifted <- Vj(dim = 1, name = "shift") - pair_cost(at, cloud$at, p) * Pm(dim = 1, name = "rate")
+  log_sum <- as.function(logsumexp(shifted, index = "j", precision = precision, call = FALSE))
+  function(potential, epsilon) {
+    -epsilon / (1 + epsilon / rho) * as.vector(log_sum(potential / epsilon + cloud$log, 1 / epsilon))
+  }
+}
+
+# The best potentials of two clouds: f as a function of g and epsilon, and g of f.
+softmins <- function(x, y, how) {
+  list(f = softmin(x$at, y, how$p, how$rho[["x"]], how$precision),
+       g = softmin(y$at, x, how$p, how$rho[["y"]], how$precision))
+}
+
+# The number of pairs from which first iterations in float16, which are quicker, are worth a second preparation.
+rough_pairs <- 1e7
+
+# Iterates twice if pairs are many: in float16 while that reduces the error, then in the precision of the session.
+in_two_precisions <- function(pairs, how, start, run) {
+  if (pairs < rough_pairs || how$max_iter == 1) return(run(how, start, FALSE))
+  rough <- utils::modifyList(how, list(precision = "float16", max_iter = how$max_iter - 1))
+  first <- run(rough, start, TRUE)
+  how$max_iter <- how$max_iter - first$iterations
+  found <- run(how, first$start, FALSE)
+  found$iterations <- found$iterations + first$iterations
+  found
+}
+
+# Tells whether the last five errors are no less than the least before them.
+has_stalled <- function(errors) {
+  n <- length(errors)
+  n > 5 && min(errors[(n - 4):n]) >= min(errors[seq_len(n - 5)])
 }
 
 # The smallest and largest cost that points of two boxes around the clouds can have.
@@ -39,13 +68,11 @@ first_potential <- function(x, y, how) {
     few <- some_of_cloud(x)
     rough <- replace(how, c("tol", "max_iter"), c(1e-2, 100))
     found <- two_potentials(few, some_of_cloud(y), rough, quiet = TRUE)
-    return(softmin(y$at, few, found$f, how$epsilon, how$p, how$rho[["y"]]))
+    return(softmin(y$at, few, how$p, how$rho[["y"]])(found$f, how$epsilon))
   }
+  best <- softmins(x, y, how)
   g <- numeric(length(y$mass))
-  for (epsilon in falling(x, y, how)) {
-    f <- softmin(x$at, y, g, epsilon, how$p, how$rho[["x"]])
-    g <- softmin(y$at, x, f, epsilon, how$p, how$rho[["y"]])
-  }
+  for (epsilon in falling(x, y, how)) g <- best$g(best$f(g, epsilon), epsilon)
   g
 }
 
@@ -69,34 +96,46 @@ best_constant <- function(x, y, f, g, rho) {
 # Potentials f and g, and by how much at most the value is `short` of the optimal one: neither the best potential nor a
 # softmin varies by more than the cost, and f is a softmin.
 two_potentials <- function(x, y, how, quiet = FALSE, g = first_potential(x, y, how)) {
+  pairs <- as.numeric(length(x$mass)) * length(y$mass)
+  found <- in_two_precisions(pairs, how, list(g = g), function(how, start, rough) {
+    iterated_pair(x, y, how, start, rough)
+  })
+  if (!quiet && !isTRUE(found$error < how$tol)) warn_of_masses(found$error, how)
+  found$short <- if (is_balanced(how$rho)) {
+    found$error * (diff(cost_range(x, y, how$p)) + diff(range(found$g))) / 2
+  } else NA_real_
+  found
+}
+
+iterated_pair <- function(x, y, how, start, rough) {
   epsilon <- how$epsilon
-  best_f <- function(g) softmin(x$at, y, g, epsilon, how$p, how$rho[["x"]])
-  force(g)
-  past <- NULL
+  g <- start$g
+  past <- start$past
+  best <- softmins(x, y, how)
   reached <- -Inf
+  errors <- numeric()
   for (iteration in seq_len(how$max_iter)) {
-    f <- best_f(g)
+    f <- best$f(g, epsilon)
     value <- dual_value(x, y, f, g, epsilon, how$rho)
     # A plain step never lowers the value; one that did is taken back, and a plain one made in its place.
-    if (!is.null(past) && !isTRUE(value >= reached - 1e-12 * abs(reached))) {
+    if (!is.null(past) && !isTRUE(value >= reached - (if (rough) 1e-6 else 1e-12) * abs(reached))) {
       g <- past$g + past$step
       past <- NULL
-      f <- best_f(g)
+      f <- best$f(g, epsilon)
       value <- dual_value(x, y, f, g, epsilon, how$rho)
     }
     reached <- value
-    to <- softmin(y$at, x, f, epsilon, how$p, how$rho[["y"]])
+    to <- best$g(f, epsilon)
     step <- to + best_constant(x, y, f, to, how$rho) - g
     # Masses that leave are right with this f; those that arrive are not, by so much.
     error <- sum(y$mass * abs(expm1(-step / epsilon))) / sum(y$mass)
-    if (is.finite(error) && error < how$tol || iteration == how$max_iter) break
+    errors <- c(errors, if (is.finite(error)) error else Inf)
+    if (is.finite(error) && error < how$tol || iteration == how$max_iter || rough && has_stalled(errors)) break
     step_work("sinkhorn()", paste0("iteration ", iteration, ", masses wrong by ", format(error, digits = 2)))
     past <- accelerated(past, g, step, y$mass)
     g <- past$to
   }
-  if (!quiet && !isTRUE(error < how$tol)) warn_of_masses(error, how)
-  short <- if (is_balanced(how$rho)) error * (diff(cost_range(x, y, how$p)) + diff(range(g))) / 2 else NA_real_
-  list(f = f, g = g, value = value, short = short, error = error, iterations = iteration)
+  list(f = f, g = g, value = value, error = error, iterations = iteration, start = list(g = g, past = past))
 }
 
 # Anderson's acceleration: the last five differences of potentials and of their steps, and `to`, where that combination
@@ -124,23 +163,34 @@ warn_of_masses <- function(error, how) {
 # Computes the potential of a cloud to itself: a step takes the mean of old and new potential. Its value is that of the
 # pair of both.
 own_potential <- function(cloud, how, rho, f = NULL) {
-  best <- function(f, epsilon) softmin(cloud$at, cloud, f, epsilon, how$p, rho)
+  n <- length(cloud$mass)
   if (is.null(f)) {
-    f <- numeric(length(cloud$mass))
+    best <- softmin(cloud$at, cloud, how$p, rho)
+    f <- numeric(n)
     for (epsilon in falling(cloud, cloud, how)) f <- (f + best(f, epsilon)) / 2
   }
+  found <- in_two_precisions(n^2, how, f, function(how, f, rough) iterated_own(cloud, how, rho, f, rough))
+  if (!isTRUE(found$error < how$tol)) warn_of_masses(found$error, how)
+  # A constant makes the mass of the plan of `old` right; both its marginals are then wrong.
+  short <- if (is.finite(rho)) NA_real_ else {
+    sum(abs(found$moved / sum(found$moved) - cloud$mass)) * (diff(cost_range(cloud, cloud, how$p)) +
+                                                               diff(range(found$old)))
+  }
+  list(f = found$start, value = dual_value(cloud, cloud, found$new, found$old, how$epsilon, c(x = rho, y = rho)),
+       short = short)
+}
+
+iterated_own <- function(cloud, how, rho, f, rough) {
+  best <- softmin(cloud$at, cloud, how$p, rho, how$precision)
+  errors <- numeric()
   for (iteration in seq_len(how$max_iter)) {
     old <- f
     new <- best(old, how$epsilon)
     f <- (old + new) / 2
     moved <- cloud$mass * exp((old - new) / how$epsilon)
     error <- sum(abs(moved - cloud$mass)) / sum(cloud$mass)
-    if (is.finite(error) && error < how$tol) break
+    errors <- c(errors, if (is.finite(error)) error else Inf)
+    if (is.finite(error) && error < how$tol || rough && has_stalled(errors)) break
   }
-  if (!isTRUE(error < how$tol)) warn_of_masses(error, how)
-  # A constant makes the mass of the plan of `old` right; both its marginals are then wrong.
-  short <- if (is.finite(rho)) NA_real_ else {
-    sum(abs(moved / sum(moved) - cloud$mass)) * (diff(cost_range(cloud, cloud, how$p)) + diff(range(old)))
-  }
-  list(f = f, value = dual_value(cloud, cloud, new, old, how$epsilon, c(x = rho, y = rho)), short = short)
+  list(start = f, old = old, new = new, moved = moved, error = error, iterations = iteration)
 }

@@ -218,7 +218,7 @@ predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
 
 # Computes the mean target of the plan for mass at places.
 mean_target <- function(at, cloud, potential, how) {
-  f <- softmin(at, cloud, potential, how$epsilon, how$p)
+  f <- softmin(at, cloud, how$p)(potential, how$epsilon)
   shares <- exp(Vi(f / how$epsilon) + Vj(potential / how$epsilon + cloud$log) -
                   pair_cost(at, cloud$at, how$p) / how$epsilon)
   unname(shares %*% cloud$at)

@@ -101,7 +101,7 @@ set_rkeops_options <- function(input = NULL) {
       backend = if (one_of(value, c("CPU", "GPU"), "backend", "settings") == "GPU") set_gpu(-1)
                 else instead(kernweave.device = "cpu"),
       device_id = if (check_device_id(value) < 0) instead(kernweave.device = "auto") else set_gpu(value),
-      precision = instead(kernweave.precision = one_of(value, c("float32", "float64"), "precision", "settings")),
+      precision = instead(kernweave.precision = one_of(value, precisions, "precision", "settings")),
       verbosity = {
         if (is.character(value) || !isTRUE(value %in% 0:1)) {
           abort("settings", "`verbosity` must be 0 or 1, not ", format_value(value))

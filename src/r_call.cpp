@@ -11,10 +11,10 @@ namespace {
 using SharedPlan = std::shared_ptr<KeptPlan>;
 constexpr const char* kPlanTag = "kernweave_plan";
 
-// float32 results are added up in float64 (between tiles); tf32 is a mode of the products alone.
+// Results are added up in float64 (between tiles). float16 is the precision of what tensor cores multiply.
 Precision precision_named(const std::string& name) {
-  const auto format = named<Format>("precision", name, {"float64", "float32", "tf32"});
-  return {format == Format::tf32 ? Format::float32 : format, format, Format::float64};
+  const auto format = named<Format>("precision", name, {"float64", "float32", "float16"});
+  return {format == Format::float16 ? Format::float32 : format, format, Format::float64};
 }
 
 Finish finish_from_r(const List& from) {

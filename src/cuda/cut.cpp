@@ -25,6 +25,7 @@ std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split)
 // Blocks for each multiprocessor, at most.
 int most_blocks(const Pass& pass) {
   if (pass.nearest) return kGpuNearestBlocks;
+  if (pass.wide.softens) return kGpuSoftBlocks;
   if (pass.by_tiles()) return kGpuProductBlocks;
   if (pass.picks()) return kGpuPickBlocks;
   return pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
@@ -151,8 +152,8 @@ double Needs::all(std::int64_t lanes, std::int64_t sweep) const {
 }
 
 Needs needs_of(const Pass& pass) {
-  const double halves = pass.product.any() ? static_cast<double>(pass.product.padded_width() * kTwoHalves + 8) : 0.0;
-  const double weights = pass.wide.any() ? static_cast<double>(pass.wide.padded_width() * kTwoHalves) : 0.0;
+  const double halves = pass.product.any() ? static_cast<double>(pass.product_bytes() + 8) : 0.0;
+  const double weights = pass.wide.any() ? static_cast<double>(pass.weight_bytes()) : 0.0;
   Needs needs;
   needs.lane = halves + (pass.stores_rows() ? pass.lanes.total * pass.number_bytes() : 0);
   needs.sweep = halves + weights + pass.sweep.total * pass.number_bytes();

@@ -64,6 +64,9 @@ inline constexpr int kGpuFewestOfProduct = 8;
 // Their sums are cut off after each step, not rounded: with 0.9 of what the contracted form allows, terms were off
 // by 5.4e-6, 5.5e-6 and 1.2e-5 for 17, 64 and 200 components (H100), where 5e-6 is asked for.
 inline constexpr double kGpuMostStrain = 0.3;
+// In float16's precision, of which that allows terms: one half of each number will do up to this strain, at which terms
+// of random points are off by a thousandth.
+inline constexpr double kGpuMostStrainOfHalves = 0.0015;
 // Components of squared distances that are better told from inner products first: so many, and more for each place of a
 // list. Of 1e5 x 1e5 points (H100), one nearest of 16 components took 9 ms that way, ten 21, where all distances take
 // one for each component.
@@ -74,8 +77,10 @@ inline constexpr int kGpuFewestOfScreen = 2;
 // Blocks for each multiprocessor where they are used, which works on two at a time: the baseline's prototype had six
 // rounds.
 inline constexpr int kGpuProductBlocks = 12;
-// Fewer where each share of the folded axis has to fill its own lists.
+// Fewer where each share of the folded axis has to fill its own lists, and where it leaves a state for each of many
+// weights: of 16 384 rows with 64 weights, 12 shares of the axis took 2.4 ms, of which 1 ms merged their states (H200).
 inline constexpr int kGpuNearestBlocks = 6;
+inline constexpr int kGpuSoftBlocks = 3;
 // Registers that a row's states may take beside a tile's inner products: four rows and 64 products leave no more.
 inline constexpr int kGpuMostTileStates = 12;
 // Weights of a sum that are worth tensor cores (ten took 15 ms there and 8.4 without, a hundred 42 and 123: H100).

@@ -66,16 +66,17 @@ void screen_distances(Pass* pass) {
   else if (picked.width >= kGpuFewestOfScreen && picked.width < kGpuMostColumnRegisters) pass->screen = picked;
 }
 
-// The one output of a pass that is a sum with more weights a column than a thread can keep.
+// The one output of a pass that is a sum or a softmax with more weights a column than a thread can keep.
 WideSum wide_sum_of(const Pass& pass, int most) {
   WideSum wide;
   if (!pass.float32 || pass.group.outputs.size() != 1 || pass.pairwise(pass.group.outputs[0])) return wide;
   const Output& o = pass.variant->outputs[pass.group.outputs[0]];
   const bool weighs =
       pass.value(0).width == 1 && o.weight.width == o.width && region_read(o.weight, pass) == pass.sweep_region();
-  if (o.red != Red::Sum || o.keep == Keep::none || !weighs || o.width < kGpuFewestWide) return wide;
+  const bool softens = o.red == Red::SumSoftMaxWeight;
+  if (!softens && o.red != Red::Sum || o.keep == Keep::none || !weighs || o.width < kGpuFewestWide) return wide;
   const int blocks = (o.width + most - 1) / most;
-  return {o.weight, o.width, blocks, padded((o.width + blocks - 1) / blocks, 8) / 8};
+  return {o.weight, o.width, blocks, padded((o.width + blocks - 1) / blocks, 8) / 8, softens};
 }
 
 void want(const Ref& ref, bool by_pairs, Pass* pass) {
@@ -135,6 +136,15 @@ RowRegisters state_registers(const Pass& pass) {
     (row(o.red).adds ? registers.tiles : registers.pairs) += state * 2;
   }
   return registers;
+}
+
+// The product and the wide sum that tensor cores compute.
+void find_tiles(double strain, Pass* pass) {
+  const Product product = strain <= kGpuMostStrain ? product_of(*pass) : Product();
+  pass->wide = wide_sum_of(*pass, product.any() ? kGpuMostWideOfProduct : kGpuMostWide);
+  if (pass->wide.any() || state_registers(*pass).all() <= kGpuMostTileStates) pass->product = product;
+  const bool three_digits = pass->plan->precision.compute == Format::float16;
+  pass->halves = three_digits && pass->by_tiles() && strain <= kGpuMostStrainOfHalves;
 }
 
 template <class Tile>
@@ -299,7 +309,11 @@ std::int64_t Pass::shared_bytes() const {
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
 }
 
-int Product::padded_width() const { return padded(width, gpu::kProductDepth); }
+// Two halves are as long as a number.
+std::int64_t Pass::product_bytes() const {
+  return halves ? padded(product.width, 2 * gpu::kProductDepth) * 2 : padded(product.width, gpu::kProductDepth) * 4;
+}
+std::int64_t Pass::weight_bytes() const { return wide.padded_width() * (halves ? 2 : 4); }
 
 std::vector<int> Panel::gaps() const {
   std::vector<bool> taken(static_cast<std::size_t>(total), false);
@@ -327,9 +341,7 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
     pass.epilogues.push_back(apart ? o.epilogue : std::nullopt);
     if (apart) pass.needed[variant.program.slots[o.value.index].maker] = false;
   }
-  const Product product = mode == PassMode::best && strain <= kGpuMostStrain ? product_of(pass) : Product();
-  if (mode == PassMode::best) pass.wide = wide_sum_of(pass, product.any() ? kGpuMostWideOfProduct : kGpuMostWide);
-  if (pass.wide.any() || state_registers(pass).all() <= kGpuMostTileStates) pass.product = product;
+  if (mode == PassMode::best) find_tiles(strain, &pass);
   if (mode == PassMode::best && !pass.product.any()) screen_distances(&pass);
   fill_panels(&pass);
   // Rows of tables are loaded two numbers at a time.
@@ -343,6 +355,14 @@ Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& grou
   pass.shape = shape_for(pass, lanes, sweep);
   pass.units = plan.pairs == Pairs::restricted;
   return pass;
+}
+
+bool softens_at_once(const Plan& plan, const Variant& variant, double strain, PassMode mode) {
+  const std::vector<OutputGroup> groups = output_groups(variant);
+  return std::all_of(groups.begin(), groups.end(), [&](const OutputGroup& group) {
+    const Pass pass = make_pass(plan, variant, group, 1, 1, strain, mode);
+    return pass.wide.softens && pass.product.any();
+  });
 }
 
 void fit_loops(const Loops& loops, Pass* pass) {

@@ -15,9 +15,6 @@ struct PassExtents {
 };
 PassExtents extents_of(const OutputGroup& group, const Sizes& sizes);
 
-// A number's two halves are as long as the number.
-constexpr std::int64_t kTwoHalves = sizeof(float);
-
 // Numbers in the order in which they lie. Narrow values come first and are kept in registers; wide ones are read
 // where they lie.
 class Panel {
@@ -64,21 +61,23 @@ struct Product {
   int width = 0;
 
   bool any() const { return step >= 0; }
-  int padded_width() const;
 };
 
-// A sum of one term a pair with many weights a column, which tensor cores add up. A block has the weights of some
-// eights.
+using kernweave::PassMode;
+
+// A sum of one term a pair with many weights a column, which tensor cores add up; or such a softmax. A block has the
+// weights of some eights.
 struct WideSum {
   Ref weight;
   int width = 0;  // 0: none
   int weight_blocks = 1, eights = 0;
+  bool softens = false;
 
   bool any() const { return width > 0; }
   int padded_width() const { return weight_blocks * eights * 8; }
+  // The mode without tensor cores: threads have no registers for the states of a softmax.
+  PassMode plain_mode() const { return softens ? PassMode::interpreted : PassMode::plain; }
 };
-
-using kernweave::PassMode;
 
 struct Pass {
   const Plan* plan;
@@ -92,6 +91,7 @@ struct Pass {
   bool nearest = false;  // is the product a distance that tensor cores screen?
   Product screen{};      // a distance that threads screen, where points are narrow
   WideSum wide{};
+  bool halves = false;  // do tensor cores take numbers as one half each, not as two?
   Panel once{}, lanes{}, sweep{};
   int square_at = 0;  // where a column has its square, for the screen
   LaunchShape shape{};
@@ -121,6 +121,9 @@ struct Pass {
   bool stores_rows() const { return product.any() || interpreted() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }
   std::int64_t shared_bytes() const;
+  // Bytes of the halves of a point, and of a column's weights.
+  std::int64_t product_bytes() const;
+  std::int64_t weight_bytes() const;
 };
 
 // Tells whether an output is a list that a thread can keep in registers.
@@ -130,6 +133,8 @@ bool is_short_list(const Output& o);
 // it. An interpreted pass gets its shape later (script_layout.hpp).
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
                std::int64_t sweep, double strain = 0, PassMode mode = PassMode::best);
+// Tells whether tensor cores compute the exponents of all outputs and their softmax with many weights.
+bool softens_at_once(const Plan& plan, const Variant& variant, double strain, PassMode mode);
 // Threads of no more rows and columns than are decided, where tensor cores do not say how many.
 void fit_loops(const Loops& loops, Pass* pass);
 

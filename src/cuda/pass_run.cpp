@@ -210,7 +210,7 @@ void PassRun::place_rows(const Range& lanes) {
   if (pass_.stores_rows()) head_.rows = room_for_panel(&row_numbers_, lanes, pass_.lanes, pass_.nearest);
   if (!pass_.product.any()) return;
   head_.row_halves =
-      room_for<void>(&row_halves_, padded_rows(lanes), pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
+      room_for<void>(&row_halves_, padded_rows(lanes), pass_.product_bytes(), kOfOneAxis);
   head_.row_scales = room_for<float>(&row_scales_, padded_rows(lanes), sizeof(float), kOfOneAxis);
   if (pass_.nearest) head_.row_squares = room_for<float>(&row_squares_, padded_rows(lanes), sizeof(float), kOfOneAxis);
 }
@@ -219,12 +219,12 @@ void PassRun::place_columns(const Range& sweep) {
   const Range all = padded(sweep);
   head_.columns = room_for_panel(&columns_, all, pass_.sweep, !pass_.interpreted());
   if (pass_.product.any()) {
-    head_.column_halves = room_for<void>(&column_halves_, all, pass_.product.padded_width() * kTwoHalves, kOfOneAxis);
+    head_.column_halves = room_for<void>(&column_halves_, all, pass_.product_bytes(), kOfOneAxis);
     head_.column_scales = room_for<float>(&column_scales_, all, sizeof(float), kOfOneAxis);
     if (pass_.nearest) head_.column_squares = room_for<float>(&column_squares_, all, sizeof(float), kOfOneAxis);
   }
   if (!pass_.wide.any()) return;
-  head_.weight_halves = room_for<void>(&weight_halves_, all, pass_.wide.padded_width() * kTwoHalves, kOfOneAxis);
+  head_.weight_halves = room_for<void>(&weight_halves_, all, pass_.weight_bytes(), kOfOneAxis);
   head_.weight_scales = room_for<float>(&weight_scales_, weights(all), sizeof(float), kOfOneAxis);
 }
 
@@ -300,10 +300,10 @@ void PassRun::launch(const char* name, std::int64_t blocks, std::int64_t splits,
                  threads, static_cast<unsigned>(shared_bytes), pass_.batched ? arguments_of_runs() : arguments());
 }
 
-void PassRun::launch_points(const char* name, const Range& points, std::int64_t times) {
+void PassRun::launch_points(const char* name, const Range& points, std::int64_t times, int blocks_z) {
   head_.from = points.from;
   head_.to = points.to;
-  if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), times, kPointThreads, 0);
+  if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), times, kPointThreads, 0, blocks_z);
 }
 
 // Blocks and splits of a launch. They change no result: a block computes the same in any launch.
@@ -336,9 +336,10 @@ void PassRun::sweep_chunk(std::int64_t block, std::int64_t blocks) {
 void PassRun::merge() {
   const Range rows{head_.first_row, head_.first_row + head_.rows_here};
   head_.gathers = cut_.group > 1;
-  if (head_.gathers) launch_points("merge", rows, ceiling(head_.splits_here, cut_.group));
+  const int by_weights = std::max(1, pass_.wide.padded_width() / 8);
+  if (head_.gathers) launch_points("merge", rows, ceiling(head_.splits_here, cut_.group), by_weights);
   head_.gathers = 0;
-  launch_points("merge", rows);
+  launch_points("merge", rows, 1, by_weights);
 }
 
 void PassRun::launch_slice(const Slice& slice) {

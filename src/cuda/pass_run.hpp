@@ -96,7 +96,7 @@ class PassRun {
   std::vector<char> arguments_of_runs();
   void launch(const char* name, std::int64_t blocks, std::int64_t splits, unsigned threads, std::int64_t shared_bytes,
               int weight_blocks = 1);
-  void launch_points(const char* name, const Range& points, std::int64_t times = 1);
+  void launch_points(const char* name, const Range& points, std::int64_t times = 1, int blocks_z = 1);
   Slice slice_of(std::int64_t blocks) const;
   void sweep_window();
   void sweep_chunk(std::int64_t block, std::int64_t blocks);

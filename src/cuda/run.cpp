@@ -145,8 +145,8 @@ class Passes : public Executable {
     return plain(&groups_[k].by_rows[rows], groups_[k], rows);
   }
   ReadyPass& plain(std::unique_ptr<ReadyPass>* ready, const PassGroup& g, int rows) {
-    if (!*ready)
-      *ready = std::make_unique<ReadyPass>(make_.start(make_.write(g.written.pass.group, PassMode::plain, rows)));
+    const PassMode mode = g.written.pass.wide.plain_mode();
+    if (!*ready) *ready = std::make_unique<ReadyPass>(make_.start(make_.write(g.written.pass.group, mode, rows)));
     return **ready;
   }
   ReadyPass& plain(PassGroup* g) { return plain(&g->plain, *g, 0); }
@@ -230,11 +230,7 @@ class Gpu : public Backend {
     return bytes;
   }
 
-  Loops loops(const Variant& variant) const override {
-    Loops loops;
-    loops.mode = mode_for(variant);
-    return loops;
-  }
+  Loops loops(const Variant& variant) const override { return {0, 0, 0, mode_for(variant)}; }
   // Threads of one row and one column, more splits; no tensor cores and screens; where it can be, interpreted.
   std::vector<Loops> other_loops(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     if (mode_for(variant) != PassMode::best) return {};
@@ -247,6 +243,11 @@ class Gpu : public Backend {
   std::string model() const override {
     const device::Device& device = device::open(numbers()[0]);
     return sentence("compute ", device.capability(), ", ", device.processors(), " multiprocessors");
+  }
+
+  bool softens_at_once(const Plan& plan, const Decision& decision) const override {
+    const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
+    return kernweave::cuda::softens_at_once(plan, variant, decision.strain, mode_in(plan, variant, decision));
   }
 
   std::vector<std::string> sources(const Plan& plan, const Decision& decision) const override {
@@ -349,9 +350,8 @@ class Gpu : public Backend {
     return device::compiler().found && !is_long(variant) ? PassMode::best : PassMode::interpreted;
   }
   static std::string why_not_written(const Variant& variant) {
-    return is_long(variant)
-               ? sentence("of more than ", kGpuMostSteps, " steps a pair it would take too long to compile")
-               : device::compiler().why;
+    if (!is_long(variant)) return device::compiler().why;
+    return sentence("of more than ", kGpuMostSteps, " steps a pair it would take too long to compile");
   }
 
   // Returns the script of a pass that can be interpreted: ready_for() has asked.

@@ -57,7 +57,7 @@ class SourceWriter {
         ", kProduct = ", product().width, ";");
     say("static constexpr int kRowNumbers = ", std::max(pass_.lanes.narrow, 1), ", kRowTotal = ", pass_.lanes.total,
         ", kColumnNumbers = ", pass_.sweep.total, ";");
-    say("static constexpr bool kNearest = ", pass_.nearest ? "true" : "false", ";");
+    say("static constexpr bool kNearest = ", pass_.nearest, ", kManyWeights = ", pass_.wide.any(), ";");
     if (pass_.by_tiles()) tiles();
     say("static constexpr int kOnceNumbers = ", std::max(pass_.once.narrow, 1), ";");
     say("static constexpr bool kWideRows = ", pass_.stores_rows() ? "true" : "false",
@@ -71,6 +71,7 @@ class SourceWriter {
     say("static constexpr int kBlockRows = ", pass_.shape.block_rows, ", kWide = ", wide.width,
         ", kWideAt = ", weight ? weight->at : 0, ", kWideTiles = ", wide.eights,
         ", kWidePadded = ", wide.padded_width(), ";");
+    say("static constexpr bool kSoft = ", wide.softens, ", kHalves = ", pass_.halves, ";");
   }
 
   // Constants of a screen: which list it serves, and where its points lie.
@@ -231,7 +232,8 @@ class SourceWriter {
     }
     if (pass_.wide.any()) {
       scope.each_pair(&out_);
-      say("terms[c][k] = c < left ? ", scope.value(pass_.value(k), "0"), " : L(0.0);");
+      say("terms[c][k] = c < left ? ", scope.value(pass_.value(k), "0"), " : ",
+          pass_.wide.softens ? "-infinity<L>();" : "L(0.0);");
       return;
     }
     const char* index = o.keep == Keep::none ? "rows.number[k] + (first + c) * a.head.lanes + 1" : "first + c + 1";

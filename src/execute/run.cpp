@@ -265,9 +265,20 @@ std::string Execution::device_of_others(const Backend& first) const {
   return partial_ || (first.holds_data() && first_->data.resident()) ? first.name() : settings_.device;
 }
 
+// Takes one step instead of two where the back end computes shares of a row along with the sum of their exponentials.
+void Execution::settle_steps() {
+  if (settled_) return;
+  settled_ = true;
+  if (after_.empty() || kept_->plan.stages->second != SecondStep::pairs || !first_->backend().holds_data()) return;
+  const Decision whole = PlanRun(kept_->plan, sizes_, operands_, host_).best(settings_.device).decision;
+  if (backend_named(whole.backend).softens_at_once(kept_->plan, whole)) set_out(1);
+}
+
 // Decides what is not decided.
 void Execution::decide() {
   agree_on_device();
+  first_->schedule(settings_.device);
+  settle_steps();
   first_->schedule(settings_.device);
   for (PlanRun* other : others()) other->schedule(device_of_others(first_->backend()));
 }
@@ -332,8 +343,7 @@ Schedule Execution::schedule() {
   decide();
   Schedule chosen = first_->schedule(settings_.device);
   chosen.decision = decision();
-  if (!after_.empty())
-    chosen.reason += reason_of(kept_->plan.stages->second);
+  if (!after_.empty()) chosen.reason += reason_of(kept_->plan.stages->second);
   if (partial_ && partial_->decision().loops.boxes != Boxes::none) chosen.reason += ", by boxes of points";
   return chosen;
 }
@@ -367,6 +377,7 @@ std::vector<Schedule> Execution::candidates() {
 }
 
 void Execution::take(const Decision& decision) {
+  settled_ = true;
   const bool two = decision.steps == 2;
   user_check(!two || may_be_two_steps(kept_->plan, sizes_), Fault::input,
              "a decision for two steps, of a formula that has one");

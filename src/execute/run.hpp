@@ -63,6 +63,7 @@ class Execution {
   std::vector<PlanRun*> others() const;
   std::string device_of_others(const Backend& first) const;
   void agree_on_device();
+  void settle_steps();
   void decide();
   using Tasks = std::vector<Task>;
   Tasks tasks_of(PlanRun* plan, std::int64_t run, const std::vector<Result>& results);
@@ -96,6 +97,7 @@ class Execution {
   std::unique_ptr<PlanRun> partial_;
   std::unique_ptr<Ordered> ordered_;
   std::vector<std::unique_ptr<PlanRun>> after_;  // of each output, where there are two steps
+  bool settled_ = false;                         // is the number of steps decided?
   std::vector<StepSum> sums_;
 };
 

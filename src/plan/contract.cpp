@@ -25,7 +25,7 @@ constexpr int kNoInner = std::numeric_limits<int>::max();
 // Components that are added up before their squares are taken off again, in parts of one size. All at once, the sum
 // would grow to the size of all squares and be rounded there D times. Two components more each time: a tenth of the
 // work in float32, where roundings count; a thirtieth in float64, where there is room.
-int most_together(const Precision& precision) { return precision.compute == Format::float64 ? 64 : 20; }
+int most_together(const Precision& precision) { return precision.wide() ? 64 : 20; }
 int together(int width, int most) {
   const int parts = (width + most - 1) / most;
   return (width + parts - 1) / parts;
@@ -203,11 +203,10 @@ std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choi
 // tests/testthat/test-contract.R finds at the edge of the bound what the design allows a term: distances of 200, in
 // exponents, are told apart in float64 alone, so far points count for more there.
 double contraction_bound(int width, const Precision& precision) {
-  const bool wide = precision.compute == Format::float64;
-  const double unit = wide ? 0x1p-53 : 0x1p-24, allowed = wide ? 1e-13 : 5e-6;
   const double part = together(width, most_together(precision)), group = part / width;
-  const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(group), far = width / (wide ? 22.0 : 50.0);
-  return allowed / (unit * std::max(near, far));
+  const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(group);
+  const double far = width / (precision.wide() ? 22.0 : 50.0);
+  return precision.allowed() / (precision.unit() * std::max(near, far));
 }
 
 // No inner product is larger than half of |u|^2 + |v|^2, and no squares are taken off it again. At 0.3 of this bound,
@@ -296,8 +295,8 @@ bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, s
     return replace_distances({kFewestComponents, most_together(precision), fewest_of_inner}, precision, outputs, guards,
                              &none);
   };
-  // Inner products are for tensor cores, which have float32 alone. One that stands elsewhere, too, is none of these.
-  return (precision.compute == Format::float32 && replaced(kFewestOfInner)) || replaced(kNoInner);
+  // Inner products are for tensor cores, which have no float64. One that stands elsewhere, too, is none of these.
+  return (!precision.wide() && replaced(kFewestOfInner)) || replaced(kNoInner);
 }
 
 bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards) {

@@ -88,14 +88,14 @@ bool is_only_compared(const Plan& plan, int number) {
 }  // namespace
 
 bool in_float32(const Plan& plan) {
-  if (plan.precision.compute == Format::float64) return false;
+  if (plan.precision.wide()) return false;
   return std::none_of(plan.variables.begin(), plan.variables.end(),
                       [](const Variable& v) { return v.kind == Kind::integer; });
 }
 
 bool in_float32(const Plan& plan, std::int64_t largest_row) {
   constexpr std::int64_t kExact = std::int64_t{1} << 24;
-  if (plan.precision.compute == Format::float64) return false;
+  if (plan.precision.wide()) return false;
   for (std::size_t k = 0; k < plan.variables.size(); ++k) {
     if (plan.variables[k].kind != Kind::integer) continue;
     if (largest_row > kExact || !is_only_compared(plan, static_cast<int>(k))) return false;

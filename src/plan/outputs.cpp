@@ -46,7 +46,7 @@ bool find_exponent(Expr power, const Users& users, Exponent* found) {
 // Scaled points are rounded once more than points are. The error of a term grows with its exponent, which is at most
 // what the guard bounds; tests/testthat/test-scale.R holds it at the edge.
 double most_of(const Precision& precision) {
-  return precision.compute == Format::float64 ? 1e-13 / 0x1p-53 : 5e-6 / 0x1p-24;
+  return precision.allowed() / precision.unit();
 }
 
 Expr scaled(const Exponent& e, const Precision& precision, std::vector<ConditionGuard>* guards) {

@@ -20,11 +20,18 @@ constexpr int kRegions = 5;
 // The axes that index an output; the other axes are folded.
 enum class Keep { i, j, none, both };
 
-enum class Format { float64, float32, tf32 };
+// Formats of numbers. float16: numbers are in float32, but terms need three digits only, as tensor cores give them that
+// take a number as one half.
+enum class Format { float64, float32, float16 };
 struct Precision {
   Format load = Format::float64;
   Format compute = Format::float64;
   Format accumulate = Format::float64;
+
+  bool wide() const { return compute == Format::float64; }
+  // The rounding error of a number, and the relative error that a term may have.
+  double unit() const { return wide() ? 0x1p-53 : 0x1p-24; }
+  double allowed() const { return wide() ? 1e-13 : compute == Format::float32 ? 5e-6 : 1e-3; }
 };
 
 // The existing pairs: all, or the pairs of a map that is given when the plan is run.

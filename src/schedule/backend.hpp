@@ -134,6 +134,8 @@ class Backend {
   // same numbers up to rounding.
   virtual Loops loops(const Variant&) const { return {}; }
   virtual std::vector<Loops> other_loops(const Plan&, const Variant&, const Sizes&) const { return {}; }
+  // Tells whether a softmax with many weights is computed in one pass, faster than in two steps.
+  virtual bool softens_at_once(const Plan&, const Decision&) const { return false; }
   // The text that a device is given for each pass, where there is one: for explain().
   virtual std::vector<std::string> sources(const Plan&, const Decision&) const { return {}; }
   // Returns the model that results depend on beside the decision. Asked only if the back end is ready.

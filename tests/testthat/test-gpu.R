@@ -173,6 +173,31 @@ test_that("the GPU gives the same bits, run to run", {
   }
 })
 
+test_that("a softmax with many weights is right on the GPU whatever order and size its exponents have", {
+  skip_without_gpu()
+  set.seed(11)
+  x <- matrix(stats::rnorm(150 * 16), 150)
+  y <- matrix(stats::rnorm(140 * 16), 140)
+  weights <- matrix(stats::rnorm(140 * 40), 140)
+  shift <- sort(stats::rnorm(140, sd = 30))
+  without <- replace(shift, c(3, 70, 71), -Inf)
+  softmax <- function(shift, weights, ...) {
+    sumsoftmaxweight((Vi(x) | Vj(y)) / 4 + Vj(shift), weight = Vj(weights), ...)
+  }
+  cases <- list(rising = list(shift, weights), falling = list(rev(shift), weights), masked = list(without, weights),
+                one = list(replace(rep(-Inf, 140), 70, 1), weights), none = list(rep(-Inf, 140), weights),
+                large = list(shift * 1e4, weights), infinite = list(replace(shift, 5, Inf), weights),
+                unknown = list(replace(shift, 5, NaN), weights),
+                infinite_weight = list(shift, replace(weights, 900, Inf)),
+                unknown_weight = list(shift, replace(weights, 900, NaN)))
+  for (name in names(cases)) for (precision in c("float32", "float16")) {
+    found <- do.call(softmax, c(cases[[name]], device = "gpu", precision = precision))
+    expected <- do.call(softmax, c(cases[[name]], device = "reference"))
+    expect_close(found, expected, if (precision == "float16") 4e-3 else 1e-5 * (1 + 50 * (name == "large")),
+                 label = paste(name, precision))
+  }
+})
+
 test_that("wide points, many right-hand sides and long lists work on the GPU", {
   skip_without_gpu()
   set.seed(10)

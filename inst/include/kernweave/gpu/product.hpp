@@ -15,7 +15,7 @@ template <class F, class Order, class Point>
 __device__ void pack(const Head& head, Point point_of, long long count, int first, void* halves, float* scales,
                      float* squares) {
   constexpr int kWidth = F::kProduct;
-  constexpr int kSteps = (kWidth + kProductDepth - 1) / kProductDepth;
+  constexpr int kDepth = kStepDepth<F::kHalves>, kSteps = (kWidth + kDepth - 1) / kDepth;
   const long long at = own_point(head);
   if (at >= head.to) return;
   const long long point = least(at, count - 1);
@@ -30,12 +30,13 @@ __device__ void pack(const Head& head, Point point_of, long long count, int firs
   if (scale == 0.0f) *head.lost = 1;
   auto* const to = static_cast<unsigned short*>(halves);
   const auto put = [&](int d, float number) {
-    put_halves(number, to + Order::at(at, d, kSteps, 0), to + Order::at(at, d, kSteps, 1));
+    put_halves<F::kHalves>(number, d, to,
+                           [&](int step, int k, int half) { return Order::at(at, step, k, kSteps, half); });
   };
   point_of(point, [&](int n, auto value) {
     if (n >= first) put(n - first, value.v * scale);
   });
-  for (int d = kWidth; d < kSteps * kProductDepth; ++d) put(d, 0.0f);
+  for (int d = kWidth; d < kSteps * kDepth; ++d) put(d, 0.0f);
   scales[at] = inverse_scale(scale);
 }
 
@@ -53,13 +54,13 @@ __device__ void packed_columns(const typename F::Arguments& a) {
       a.head.column_halves, a.head.column_scales, a.head.column_squares);
 }
 
-// The products of a block, tile by tile. Steps of 16 components pass through shared memory, some ahead of the
+// The products of a block, tile by tile. Steps of components pass through shared memory, some ahead of the
 // arithmetic.
 template <class F>
 class Products {
  public:
   using T = typename F::Tile;
-  static constexpr int kSteps = (F::kProduct + kProductDepth - 1) / kProductDepth;
+  static constexpr int kDepth = kStepDepth<F::kHalves>, kSteps = (F::kProduct + kDepth - 1) / kDepth;
 
   __device__ Products(const Head& head, uint4* shared, long long first_row, long long first_column, long long end)
       : shared_(shared),
@@ -109,17 +110,17 @@ class Products {
   __device__ void multiply(const uint4* at, float (&sums)[T::kRowTiles][T::kColumnTiles][4]) const {
     const uint4* row = at + T::row_warp() * T::kRowTiles * 64 + T::lane();
     const uint4* column = at + T::kRowChunks + T::column_warp() * T::kColumnTiles * 32 + T::lane();
-    uint4 high[T::kRowTiles], low[T::kRowTiles];
+    uint4 first[T::kRowTiles], second[T::kRowTiles];
 #pragma unroll
     for (int m = 0; m < T::kRowTiles; ++m) {
-      high[m] = row[m * 64];
-      low[m] = row[m * 64 + 32];
+      first[m] = row[m * 64];
+      second[m] = row[m * 64 + 32];
     }
 #pragma unroll
     for (int n = 0; n < T::kColumnTiles; ++n) {
       const uint4 both = column[n * 32];
 #pragma unroll
-      for (int m = 0; m < T::kRowTiles; ++m) multiply_add(sums[m][n], high[m], low[m], both);
+      for (int m = 0; m < T::kRowTiles; ++m) add_step<F::kHalves>(sums[m][n], first[m], second[m], both);
     }
   }
 

@@ -301,7 +301,8 @@ __device__ void merge(const typename F::Arguments& a) {
     using Row = typename Fold::Row;
     if constexpr (!decltype(place)::kTotal) {
       const Target& to = a.targets[decltype(place)::kNumber];
-      for (int w = 0; w < Fold::kWidth; ++w) {
+      // Blocks along z share many weights.
+      for (int w = F::kManyWeights ? blockIdx.z : 0; w < Fold::kWidth; w += F::kManyWeights ? gridDim.z : 1) {
         const auto state_of = [&](long long s) {
           return static_cast<Row*>(to.states) + (s * Fold::kWidth + w) * a.head.rows_here + here;
         };

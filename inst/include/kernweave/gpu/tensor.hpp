@@ -1,4 +1,5 @@
-// Tensor cores in float32's precision: numbers as two halves, and the order in which these lie.
+// Tensor cores in float32's precision: numbers as two halves, and the order in which these lie. In float16's precision
+// a number is one half, and the second half of a place belongs to the number 16 components further on.
 #pragma once
 #include "tensor_words.hpp"
 
@@ -14,6 +15,21 @@ __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& high,
   multiply_add(sum, high, b.x, b.y);
 }
 
+// Components of a step: 16 numbers of two halves, or 32 of one.
+template <bool kHalves>
+inline constexpr int kStepDepth = kHalves ? 2 * kProductDepth : kProductDepth;
+
+// Adds the products of a step to a sum. a, b: the first and the second halves of their places.
+template <bool kHalves>
+__device__ __forceinline__ void add_step(float (&sum)[4], const uint4& first, const uint4& second, const uint4& b) {
+  if constexpr (kHalves) {
+    multiply_add(sum, first, b.x, b.y);
+    multiply_add(sum, second, b.z, b.w);
+  } else {
+    multiply_add(sum, first, second, b);
+  }
+}
+
 // Splits two numbers: their high halves, and the low halves of what those leave.
 __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned* low) {
   float x_high, y_high;
@@ -22,12 +38,18 @@ __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned
   *low = halves_of(x - x_high, y - y_high);
 }
 
-// Puts the two halves of a number where they belong.
-__device__ __forceinline__ void put_halves(float x, unsigned short* high, unsigned short* low) {
-  unsigned of_high, of_low;
-  split(x, 0.0f, &of_high, &of_low);
-  *high = static_cast<unsigned short>(of_high);
-  *low = static_cast<unsigned short>(of_low);
+// Puts the halves of a point's component where they belong: `at` gives the place of one of 16 components in a step.
+template <bool kHalves, class At>
+__device__ __forceinline__ void put_halves(float x, int component, unsigned short* to, At at) {
+  const int step = component / kStepDepth<kHalves>, place = component % kProductDepth;
+  unsigned high, low;
+  split(x, 0.0f, &high, &low);
+  if constexpr (kHalves) {
+    to[at(step, place, component / kProductDepth % 2)] = static_cast<unsigned short>(high);
+  } else {
+    to[at(step, place, 0)] = static_cast<unsigned short>(high);
+    to[at(step, place, 1)] = static_cast<unsigned short>(low);
+  }
 }
 
 // Scale of some numbers: a power of two that brings the largest to between 2^13 and 2^14, so that no low half is lost.
@@ -44,20 +66,19 @@ __device__ __forceinline__ float inverse_scale(float scale) {
 // The larger size of two. NaN does not count: its halves are NaN as well.
 __device__ __forceinline__ float larger(float largest, float x) { return fmaxf(largest, fabsf(x)); }
 
-// Order of the halves in memory, as tensor cores read them: 16 bytes a lane.
+// Order of the halves in memory, as tensor cores read them: 16 bytes a lane. k: one of the 16 components of a step.
 struct RowOrder {
-  static __device__ long long at(long long point, int component, int steps, int low) {
-    const int g = static_cast<int>(point & 7), half = static_cast<int>(point >> 3 & 1), k = component & 15,
-              t = (k & 7) >> 1;
-    const long long chunk = (((point >> 4) * steps + (component >> 4)) * 2 + low) * 32 + g * 4 + t;
+  static __device__ long long at(long long point, int step, int k, int steps, int second) {
+    const int g = static_cast<int>(point & 7), half = static_cast<int>(point >> 3 & 1), t = (k & 7) >> 1;
+    const long long chunk = (((point >> 4) * steps + step) * 2 + second) * 32 + g * 4 + t;
     return chunk * 8 + (half + 2 * (k >> 3)) * 2 + (k & 1);
   }
 };
 struct ColumnOrder {
-  static __device__ long long at(long long point, int component, int steps, int low) {
-    const int g = static_cast<int>(point & 7), k = component & 15, t = (k & 7) >> 1;
-    const long long chunk = ((point >> 3) * steps + (component >> 4)) * 32 + g * 4 + t;
-    return chunk * 8 + low * 4 + (k >> 3) * 2 + (k & 1);
+  static __device__ long long at(long long point, int step, int k, int steps, int second) {
+    const int g = static_cast<int>(point & 7), t = (k & 7) >> 1;
+    const long long chunk = ((point >> 3) * steps + step) * 32 + g * 4 + t;
+    return chunk * 8 + second * 4 + (k >> 3) * 2 + (k & 1);
   }
 };
 

@@ -1,8 +1,8 @@
 // Sums with many weights: tensor cores multiply a tile of terms with a tile of weights, in float32's precision. Terms
-// are scaled by a power of two for each row of a tile, weights for each of their columns in it.
+// are scaled as row_scales.hpp says, weights by a power of two for each of their columns in a tile.
 #pragma once
+#include "row_scales.hpp"
 #include "sweep.hpp"
-#include "tensor.hpp"
 
 namespace kernweave {
 inline namespace KW_ISA {
@@ -26,12 +26,11 @@ __device__ void packed_weights(const typename F::Arguments& a) {
   const float scale = scale_for(largest);
   if (scale == 0.0f) *a.head.lost = 1;
   auto* const to = static_cast<unsigned short*>(a.head.weight_halves) +
-                   tile * (T::kSide / kProductDepth) * F::kWidePadded * 2 * kProductDepth;
-  for (int j = 0; j < T::kSide; ++j) {
-    const long long step = static_cast<long long>(j / kProductDepth) * F::kWidePadded * 2 * kProductDepth;
-    put_halves(weight(j) * scale, to + step + ColumnOrder::at(w, j % kProductDepth, 1, 0),
-               to + step + ColumnOrder::at(w, j % kProductDepth, 1, 1));
-  }
+                   tile * (T::kSide / kStepDepth<F::kHalves>) * F::kWidePadded * 2 * kProductDepth;
+  for (int j = 0; j < T::kSide; ++j)
+    put_halves<F::kHalves>(weight(j) * scale, j, to, [&](int step, int k, int half) {
+      return static_cast<long long>(step) * F::kWidePadded * 2 * kProductDepth + ColumnOrder::at(w, 0, k, 1, half);
+    });
   a.head.weight_scales[tile * F::kWidePadded + w] = inverse_scale(scale);
 }
 
@@ -42,46 +41,40 @@ class WideSums {
   using T = typename F::Tile;
   static constexpr int kTiles = F::kWideTiles;  // of eight weights
   static constexpr int kTogether = 4;           // whose sums a thread has registers for beside all totals
+  static constexpr int kSteps = T::kSide / kStepDepth<F::kHalves>;
 
   __device__ explicit WideSums(const Head& head, int share) : share_(share), lost_(head.lost) {
     const int first = share * kTiles;
     weights_ = static_cast<const uint4*>(head.weight_halves) + first * 32 + T::lane();
     scales_ = head.weight_scales + first * 8 + (T::lane() & 3) * 2;
+    rows_.init();
 #pragma unroll
     for (int n = 0; n < kTiles; ++n) totals_[n][0] = totals_[n][1] = totals_[n][2] = totals_[n][3] = 0.0f;
   }
 
-  // Adds tile `number` of the sweep axis. Tensor cores cut off what they add instead of rounding it, so they add 64
-  // terms only, and the rest is done in float32.
-  __device__ void add(const float (&terms)[T::kColumnTiles][4], long long number) {
-    const float scale[2] = {row_scale(terms, 0), row_scale(terms, 2)};
-    if (scale[0] == 0.0f || scale[1] == 0.0f) *lost_ = 1;
-    uint4 high[T::kColumnTiles / 2], low[T::kColumnTiles / 2];
+  // Adds tile `number` of the sweep axis, whose terms are overwritten. Tensor cores cut off what they add instead of
+  // rounding it, so they add 64 terms only, and the rest is done in float32.
+  __device__ void add(float (&terms)[T::kColumnTiles][4], long long number) {
+    if (rows_.take(terms, lost_)) shrink();
+    uint4 first[kSteps], second[kSteps];
+    halve(terms, first, second);
+    const uint4* at = weights_ + number * kSteps * (F::kWidePadded / 8) * 32;
 #pragma unroll
-    for (int q = 0; q < T::kColumnTiles / 2; ++q) {
-      split(terms[2 * q][0] * scale[0], terms[2 * q][1] * scale[0], &high[q].x, &low[q].x);
-      split(terms[2 * q][2] * scale[1], terms[2 * q][3] * scale[1], &high[q].y, &low[q].y);
-      split(terms[2 * q + 1][0] * scale[0], terms[2 * q + 1][1] * scale[0], &high[q].z, &low[q].z);
-      split(terms[2 * q + 1][2] * scale[1], terms[2 * q + 1][3] * scale[1], &high[q].w, &low[q].w);
-    }
-    const float back[2] = {inverse_scale(scale[0]), inverse_scale(scale[1])};
-    const uint4* at = weights_ + number * (T::kSide / kProductDepth) * (F::kWidePadded / 8) * 32;
-#pragma unroll
-    for (int first = 0; first < kTiles; first += kTogether) {
+    for (int begin = 0; begin < kTiles; begin += kTogether) {
       float sums[kTogether][4] = {};
 #pragma unroll
-      for (int q = 0; q < T::kColumnTiles / 2; ++q)
+      for (int q = 0; q < kSteps; ++q)
 #pragma unroll
-        for (int n = first; n < first + kTogether && n < kTiles; ++n)
-          multiply_add(sums[n - first], high[q], low[q], at[(q * (F::kWidePadded / 8) + n) * 32]);
+        for (int n = begin; n < begin + kTogether && n < kTiles; ++n)
+          add_step<F::kHalves>(sums[n - begin], first[q], second[q], at[(q * (F::kWidePadded / 8) + n) * 32]);
 #pragma unroll
-      for (int n = first; n < first + kTogether && n < kTiles; ++n) {
-        const float(&sum)[4] = sums[n - first];
+      for (int n = begin; n < begin + kTogether && n < kTiles; ++n) {
+        const float(&sum)[4] = sums[n - begin];
         const float2 of_weights = *reinterpret_cast<const float2*>(scales_ + number * F::kWidePadded + n * 8);
-        totals_[n][0] += sum[0] * (back[0] * of_weights.x);
-        totals_[n][1] += sum[1] * (back[0] * of_weights.y);
-        totals_[n][2] += sum[2] * (back[1] * of_weights.x);
-        totals_[n][3] += sum[3] * (back[1] * of_weights.y);
+        totals_[n][0] += sum[0] * (rows_.back(0) * of_weights.x);
+        totals_[n][1] += sum[1] * (rows_.back(0) * of_weights.y);
+        totals_[n][2] += sum[2] * (rows_.back(1) * of_weights.x);
+        totals_[n][3] += sum[3] * (rows_.back(1) * of_weights.y);
       }
     }
   }
@@ -89,7 +82,8 @@ class WideSums {
   // Leaves the sums for the merge, as leave() of sweep.hpp does.
   template <class Fold>
   __device__ void leave(const typename F::Arguments& a, const Target& to, const Rows<F>& rows, bool first_exists,
-                        bool second_exists, long long split) const {
+                        bool second_exists, long long split) {
+    rows_.end();
     const float in_front[2] = {F::template factor<0>(a, rows, 0).v, F::template factor<0>(a, rows, 1).v};
 #pragma unroll
     for (int n = 0; n < kTiles; ++n)
@@ -99,23 +93,39 @@ class WideSums {
         if (w >= F::kWide || !(r < 2 ? first_exists : second_exists)) continue;
         typename Fold::Row own;
         own.init();
-        own.state.step(Scalar<double>(static_cast<double>(totals_[n][r]) * in_front[r / 2]), Scalar<double>(1.0), 1,
-                       true);
+        rows_.template put<Fold>(r / 2, totals_[n][r], in_front[r / 2], &own);
         put_state<F, Fold>(a, to, own, rows.number[r / 2], w, split, 0);
       }
   }
 
  private:
-  // The largest among the four threads that have columns of a row.
-  __device__ static float row_scale(const float (&terms)[T::kColumnTiles][4], int first) {
-    float largest = 0.0f;
+  // Terms as numbers for tensor cores: the two halves of 16 columns, or the halves of 32.
+  __device__ static void halve(const float (&terms)[T::kColumnTiles][4], uint4 (&first)[kSteps],
+                               uint4 (&second)[kSteps]) {
 #pragma unroll
-    for (int n = 0; n < T::kColumnTiles; ++n) largest = larger(larger(largest, terms[n][first]), terms[n][first + 1]);
-    largest = larger(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-    largest = larger(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-    return scale_for(largest);
+    for (int q = 0; q < T::kColumnTiles / 2; ++q) {
+      uint4 high, low;
+      split(terms[2 * q][0], terms[2 * q][1], &high.x, &low.x);
+      split(terms[2 * q][2], terms[2 * q][3], &high.y, &low.y);
+      split(terms[2 * q + 1][0], terms[2 * q + 1][1], &high.z, &low.z);
+      split(terms[2 * q + 1][2], terms[2 * q + 1][3], &high.w, &low.w);
+      if constexpr (F::kHalves) {
+        (q % 2 == 0 ? first : second)[q / 2] = high;
+      } else {
+        first[q] = high;
+        second[q] = low;
+      }
+    }
   }
 
+  __device__ void shrink() {
+#pragma unroll
+    for (int n = 0; n < kTiles; ++n)
+#pragma unroll
+      for (int r = 0; r < 4; ++r) totals_[n][r] *= rows_.shrink(r / 2);
+  }
+
+  typename ScalesOf<T, F::kSoft>::Type rows_;
   int share_;
   int* lost_;
   const uint4* weights_;
