@@ -125,7 +125,8 @@ plot_data.silhouette_widths <- function(object, ...) {
 #' plot(found, iris[, 1:4])
 #' predict(found, iris[c(1, 51, 101), 1:4])
 #' silhouette_widths(iris[, 1:4], found)
-kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
+kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, ...) {
+  refuse_more(...)
   inputs <- fit_matrix(x)
   x <- strip_term(inputs$x)
   if (is.null(inputs$columns)) colnames(x) <- NULL

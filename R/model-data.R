@@ -13,7 +13,10 @@ as_inputs <- function(x, argument, levels = NULL) {
   structure(columns, term = if (is.null(dim(x))) rep(1L, ncol(columns)) else seq_len(ncol(columns)))
 }
 
-check_given <- function(x, argument) if (missing(x)) abort("input", "`", argument, "` is not given")
+check_given <- function(x, argument) {
+  if (missing(x)) abort("input", "`", argument, "` is not given")
+  invisible(found_variables(x, NULL, paste0("`", argument, "`")))
+}
 
 inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
@@ -96,6 +99,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
     abort("input", "the formula must have ", if (one_sided) "one side, as in ~ x" else "two sides, as in y ~ x",
           ", not be `", deparse1(formula), "`")
   }
+  refuse_other_terms(formula, "the formula")
   where <- environment(formula)
   data <- found_variables(framed(data), NULL, "`data`") %or% where
   rest <- !one_sided && identical(formula[[2]], quote(.)) && is.data.frame(data)  # `.` is what the right does not name

@@ -39,7 +39,8 @@
 #' table(found$cluster, iris$Species)
 #' predict(found, iris[c(1, 42, 51), 1:4])
 #' plot(found, iris[, 1:4])
-dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE) {
+dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE, ...) {
+  refuse_more(...)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   inputs <- c(fit_matrix(given$x), list(places = given$places))
   if (missing(eps)) abort("input", "`eps` is not given: the distance up to which points are neighbours")
@@ -158,6 +159,7 @@ plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 # Two columns as they are; of more, the first two principal components.
 #' @export
 plot_data.dbscan_fit <- function(object, points = NULL, ...) {
+  points <- place_numbers(points, attr(object, "like")$places, "y")
   at <- if (is.null(points)) object$points
         else check_complete(points_like(points, attr(object, "like"), "y"), "y")
   clusters_picture(at, unname(object$cluster)[if (is.null(points)) object$core else TRUE], object$points)

@@ -107,6 +107,7 @@ after_neighbours <- function(A, k, own, y, Q, at) {
 # Nodes as new data: `data`, a row for each, the `group` and `weight` of each, `count` and `names` of the groups;
 # `alike`: are the nodes of all groups at the same offsets?
 block_nodes <- function(object, newdata, block) {
+  newdata <- as_sf(newdata, object$variables)
   if (is.list(block) && (!is.data.frame(block) || inherits(block, "sf"))) return(polygon_nodes(object, newdata, block))
   if (is.null(newdata)) abort("input", "`block` needs `newdata`, the middles of the blocks")
   x <- new_points(object, newdata)

@@ -175,6 +175,6 @@ meaning_of_bound <- function(row, high, below, model) {
   else if (!is_one_of(row$name, "scale")) "the data do not determine it"
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
-  else paste("the process is as smooth as a trend, which hides how far it reaches; a given `scale`, or a trend of the",
-             "inputs, would help")
+  else paste("the process is as smooth as a trend, which hides how far it reaches; a given `scale`, a bound as in",
+             "fit_control(upper = c(scale = )), or a trend of the inputs, would help")
 }

@@ -100,7 +100,7 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, rho = Inf,
 check_rho <- function(rho) {
   sides <- c("x", "y")
   named <- length(rho) == 2 && setequal(names(rho), sides)
-  if (is.numeric(rho) && (length(rho) == 1 || named) && isTRUE(all(rho > 0))) {
+  if (is.numeric(rho) && (length(rho) == 1 && is.null(names(rho)) || named) && isTRUE(all(rho > 0))) {
     return(if (named) rho[sides] else c(x = rho[[1]], y = rho[[1]]))
   }
   abort("value", "`rho` must be a positive number, or c(x = , y = ), not ", format_value(rho),
