@@ -45,7 +45,10 @@ variable_columns <- function(v, name, levels = NULL) {
   if (is.data.frame(v)) v <- inputs_of_frame(v, name)
   if (!is.numeric(v) && !is.logical(v) || length(dim(v)) > 2) {
     abort("input", "`", name, "` must be numbers, a factor or texts, not ", describe(v),
-          if (inherits(v, "sfc")) "; sf::st_coordinates() has its numbers, and formulas of gp_fit() take it as it is")
+          if (inherits(v, c("sfc", "SpatVector", "Spatial"))) {
+            paste0("; ", if (inherits(v, "SpatVector")) "terra::crds()" else "sf::st_coordinates()", " has its ",
+                   "numbers, and formulas of gp_fit() take it as it is")
+          })
   }
   columns <- if (is.matrix(v)) v else matrix(v, ncol = 1, dimnames = list(names(v), name))
   if (!ncol(columns)) abort("shape", "`", name, "` has no columns")
@@ -149,7 +152,9 @@ checked_subset <- function(subset, n) {
 framed <- function(data) {
   if (is.matrix(data)) return(as.data.frame(data))
   if (is.null(data) || is.list(data) || is.environment(data)) return(data)
-  abort("input", "`data` must be a data frame, not ", describe(data))
+  if (inherits(data, c("SpatVector", "SpatialPoints"))) return(as.data.frame(data))
+  abort("input", "`data` must be a data frame, not ", describe(data),
+        if (inherits(data, c("SpatRaster", "stars"))) "; as.data.frame(data, xy = TRUE) has a row for each cell")
 }
 
 # Returns the rows of `subset`, which is looked for among the data.
@@ -166,6 +171,9 @@ found_variables <- function(value, data, place = "the formula") {
     said <- conditionMessage(e)
     absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
     hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
+            else if (inherits(data, "sf") && grepl("invalid type", said)) {
+              "; gp_fit(), kernel_ridge() and knn_fit() take geometries, here sf::st_coordinates() has the numbers"
+            }
     if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)
     abort("input", "in ", place, ": ", said, hint)
   })

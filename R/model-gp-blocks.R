@@ -189,9 +189,9 @@ shifted <- function(object, newdata, spread, by) {
 
 # About 64 nodes of a grid in each polygon, with what else is known of it.
 polygon_nodes <- function(object, newdata, block) {
-  polygons <- if (!inherits(block, c("sf", "sfc"))) block$polygons
+  polygons <- if (!inherits(block, c("sf", "sfc"))) as_sf(block$polygons)
   if (!identical(names(block), "polygons") || !inherits(polygons, c("sf", "sfc"))) {
-    abort("input", "`block` must be list(polygons = ), of the sf package",
+    abort("input", "`block` must be list(polygons = ), of the sf, terra or sp packages",
           if (inherits(block, c("sf", "sfc"))) ": block = list(polygons = block)")
   }
   if (!is.null(newdata)) abort("input", "polygons are places by themselves: `newdata` has no place beside them")

@@ -227,7 +227,7 @@ free_parameters <- function(parameters, estimate = NULL) {
   for (name in free) {
     if (!is.null(parameters[[name]]) && any(parameters[[name]] <= 0)) {
       abort("value", "`", name, "` is estimated by its logarithm and must be positive, not ",
-            format(min(parameters[[name]])))
+            format(min(parameters[[name]])), "; a kernel of your own of `", name, " - 10`, say, lets it be negative")
     }
   }
   names(parameters)[names(parameters) %in% free]

@@ -237,6 +237,15 @@ sf_formula <- function(formula, data) {
   }
   variables <- all.vars(formula[[length(formula)]])
   if (!any(c(name, ".") %in% variables)) {
+    place <- "^(x|y|lon|long|lat|longitude|latitude|coords?|geom|geometry)$"
+    absent <- Filter(function(name) {
+      found <- get0(name, environment(formula))
+      is.null(found) || NROW(found) != nrow(data) && grepl(place, tolower(name))
+    }, setdiff(variables, names(data)))
+    if (length(absent)) {
+      abort("input", "`data` has no column `", absent[1], "`", near_hint(absent[1], setdiff(names(data), name)),
+            "; its places are the geometry, `", name, "`: ~ ", name, ", or ~ 1, has them")
+    }
     if (length(variables)) {
       # Other packages take places from the data, and covariates from the right side of a formula.
       message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
@@ -248,10 +257,10 @@ sf_formula <- function(formula, data) {
   list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
 }
 
-# Points of the terra and sp packages as points of sf; anything else as it is. Points of sp have names of coordinates,
-# and are a data frame where `variables` has these.
+# Points and polygons of the terra and sp packages as those of sf; anything else as it is. Points of sp have names of
+# coordinates, and are a data frame where `variables` has these.
 as_sf <- function(x, variables = NULL) {
-  if (!inherits(x, c("SpatVector", "SpatialPoints"))) return(x)
+  if (!inherits(x, c("SpatVector", "SpatialPoints", "SpatialPolygons"))) return(x)
   if (inherits(x, "SpatialPoints") && any(colnames(x@coords) %in% variables)) return(as.data.frame(x))
   if (!requireNamespace("sf", quietly = TRUE)) {
     abort("input", "an object of class ", class(x)[1], " is read by the sf package, which is not installed")

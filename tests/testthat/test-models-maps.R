@@ -137,3 +137,34 @@ test_that("clusters of points are drawn on these points", {
     expect_invisible(plot(found, places))
   }
 })
+
+test_that("what is no column of points of sf, and geometries where they are not taken, are answered", {
+  skip_without_peer("sf")
+  places <- flat()[c("depth", "mag")]
+  expect_error(gp_fit(depth ~ east + north, places), "no column `east`.*or ~ 1", class = "kernweave_error_input")
+  x <- y <- 1:3
+  expect_error(gp_fit(depth ~ x + y, places), "no column `x`", class = "kernweave_error_input")
+  expect_error(knn_fit(depth ~ magn, places), "did you mean `mag`", class = "kernweave_error_input")
+  w <- seq_len(nrow(places))
+  k <- 2
+  expect_message(knn_fit(depth ~ I(w / k), places), "the geometry of `data` is not in the formula")
+  for (f in list(local_reg, rbf_interpolate)) {
+    expect_error(f(depth ~ geometry, places), "sf::st_coordinates\\(\\)", class = "kernweave_error_input")
+  }
+  flat_line <- local_reg(depth ~ mag, spots, bandwidth = 1)
+  for (points in kinds(places)) {
+    expect_equal(fitted(local_reg(depth ~ mag, points, bandwidth = 1)), fitted(flat_line), ignore_attr = TRUE)
+    expect_error(kmeans_fit(points, 2), "has its numbers", class = "kernweave_error_input")
+  }
+  skip_without_peer("terra")
+  raster <- terra::rast(nrows = 2, ncols = 2, vals = 1:4)
+  expect_error(gp_fit(depth ~ x, raster), "as.data.frame\\(data, xy = TRUE\\)", class = "kernweave_error_input")
+})
+
+test_that("polygons of terra and sp are blocks as those of sf are", {
+  skip_without_peer("sf")
+  fit <- of(depth ~ 1, flat())
+  around <- sf::st_buffer(flat()[1:2, ], 50)
+  blocks <- lapply(kinds(around), function(polygons) predict(fit, block = list(polygons = polygons)))
+  for (found in blocks) expect_equal(found, blocks[[1]], ignore_attr = TRUE)
+})

@@ -22,6 +22,28 @@ test_that("smooth terms in a formula are answered by the inputs that they have",
   expect_equal(fitted(of(depth ~ s(x) + y)), fitted(of(depth ~ I(x / 2) + y)))
 })
 
+test_that("smooth terms of other packages, and families that are not there, are answered, too", {
+  expect_said(gp_fit(depth ~ gp(x, y), some), "unsupported", "`gp(x, y)` in the formula", "write x + y")
+  expect_said(gp_fit(depth ~ Matern(1 | x + y), some), "unsupported", "write x + y")
+  expect_said(gp_fit(depth ~ x + y, some, trend = ~ lo(mag)), "unsupported", "`lo(mag)` in the trend")
+  expect_said(gp_fit(stations ~ x + y, some, family = no_such_family), "input", "in `family`", "family = \"negbin\"")
+})
+
+test_that("a parameter of a kernel that would be negative is told how it can be", {
+  d <- data.frame(x = sin(1:60), y = cos(3 * (1:60)^1.3))
+  sheared <- function(x, y, b = 10, s = 1) {
+    across <- x[, , 2] - y[, , 2]
+    exp(-sqrt(square(x[, , 1] - y[, , 1] + (b - 10) * across) + square(across)) / s)
+  }
+  set.seed(1)
+  K <- as.matrix(kernel_spec(sheared, b = 8.8)(as.matrix(d))) + diag(1e-3, 60)
+  d$z <- c(crossprod(chol(K), rnorm(60)))
+  found <- gp_fit(z ~ x + y, d, kernel = kernel_spec(sheared, estimate = c("b", "s")))
+  expect_lt(coef(found, "covariance")[["b"]] - 10, -0.6)
+  plain <- function(x, y, b = 1) exp(-b * sqdist(x, y))
+  expect_said(kernel_spec(plain, b = -1, estimate = "b"), "value", "must be positive, not -1", "`b - 10`")
+})
+
 test_that("numbers for a factor of the trend, and the reverse, are named", {
   fit <- of(depth ~ x + y, trend = ~ kind + mag)
   expect_said(predict(fit, transform(some, kind = 1:40)), "input", "`kind` was a factor in the fit", "integer vector")
