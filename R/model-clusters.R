@@ -25,7 +25,8 @@
 #' found <- silhouette_widths(iris[, 1:4], iris$Species)
 #' found
 #' tapply(found[, "sil_width"], iris$Species, mean)
-silhouette_widths <- function(x, cluster, metric = "euclidean") {
+silhouette_widths <- function(x, cluster, metric = "euclidean", ...) {
+  refuse_more(...)
   call <- sys.call()
   if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
   x <- complete_points(x, "x")

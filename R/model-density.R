@@ -180,6 +180,7 @@ plot_data.dbscan_fit <- function(object, points = NULL, ...) {
 #' density with such a neighbour has the factor `Inf`.
 #'
 #' @inheritParams knn
+#' @param ... not used
 #' @return A numeric vector: the factor of each point.
 #' @seealso [knn()], [dbscan_fit()]
 #' @concept outlier detection
@@ -190,7 +191,8 @@ plot_data.dbscan_fit <- function(object, points = NULL, ...) {
 #' factor <- lof_scores(iris[, 1:4], k = 10)
 #' head(sort(factor, decreasing = TRUE))
 #' plot(iris$Sepal.Length, iris$Sepal.Width, cex = factor)
-lof_scores <- function(x, k = 4, metric = "euclidean") {
+lof_scores <- function(x, k = 4, metric = "euclidean", ...) {
+  refuse_more(...)
   nn <- if (missing(metric)) knn(x, k = k) else knn(x, k = k, metric = metric)
   index <- nn$nn.index
   if (anyNA(index)) abort("data", "`metric` leaves some points with fewer than ", counted(k, "neighbour"))

@@ -145,7 +145,8 @@ new_neighbours <- function(parts, kind, n, metric, exclude_self, same, tied = NU
 
 #' @rdname knn
 #' @export
-radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_self = is.null(query)) {
+radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_self = is.null(query), ...) {
+  refuse_more(...)
   if (missing(radius)) {
     abort("input", "`radius` is not given", if (length(query) == 1) "; the second argument is points, it goes by name")
   }

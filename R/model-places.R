@@ -261,7 +261,8 @@ sf_formula <- function(formula, data) {
 # coordinates, and are a data frame where `variables` has these.
 as_sf <- function(x, variables = NULL) {
   if (!inherits(x, c("SpatVector", "SpatialPoints", "SpatialPolygons"))) return(x)
-  if (inherits(x, "SpatialPoints") && any(colnames(x@coords) %in% variables)) return(as.data.frame(x))
+  named <- inherits(x, "SpatialPoints") && any(colnames(x@coords) %in% variables)
+  if (named && requireNamespace("sp", quietly = TRUE)) return(as.data.frame(x))
   if (!requireNamespace("sf", quietly = TRUE)) {
     abort("input", "an object of class ", class(x)[1], " is read by the sf package, which is not installed")
   }
@@ -353,7 +354,7 @@ tell_of_degrees <- function(part, inputs) {
   plane <- is.null(part$metric) && !isTRUE(part$ard) && !is_aniso(part) && !has_time(part)
   if (!setequal(kinds, 1:2) || length(of) != 2 || !plane || is.null(kernel_rows[[part$name]]$of_square)) return()
   columns <- match(of[order(kinds)], attr(inputs$x, "term"))
-  reach <- apply(abs(inputs$x[, columns]), 2, max)
+  reach <- apply(abs(inputs$x[, columns, drop = FALSE]), 2, max)
   if (reach[1] > 360 || reach[2] > 90) return()
   say_once("degrees", "kernweave: `", names[of[1]], "` and `", names[of[2]], "` look like longitudes and latitudes, ",
            "and distances are those of a plane, in degrees; kernel_spec(metric = \"chordal\") has distances on a ",

@@ -40,6 +40,7 @@
 #' @param tol tolerance on the marginals: sum of absolute differences of the masses. If the transport is unbalanced, the
 #'   tolerance on the mean step of the potential `g`, in units of `epsilon`
 #' @param max_iter maximum number of iterations at the final `epsilon`
+#' @param ... not used
 #' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `mass`, that of
 #'   the plan; `divergence`; `distance`, `max(divergence, 0)^(1 / p)`; `value_bounds` and `divergence_bounds`, which are
 #'   `NA` for unbalanced transport; the potentials `f` and `g`; `marginal_error`, which `tol` bounds; `iterations`.
@@ -60,7 +61,8 @@
 #' # A tenth of the points lies far away, and stays there
 #' sinkhorn(c(1:9, 100), 2:11, epsilon = 0.1, rho = 10)
 sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, rho = Inf, debias = TRUE, tol = 1e-6,
-                     max_iter = 2000) {
+                     max_iter = 2000, ...) {
+  refuse_more(...)
   call <- match.call()
   check_flag(debias, "debias")
   if (!is.numeric(p) || length(p) != 1 || !isTRUE(p >= 1 && is.finite(p))) {

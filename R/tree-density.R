@@ -45,7 +45,8 @@
 #' plot(found, quakes[, c("long", "lat")])
 #' head(order(found$outlier_scores, decreasing = TRUE))  # the farthest out
 #' max(cut_tree(found$hc, h = 0.5))  # clusters and single points at this radius
-hdbscan_fit <- function(x, minPts = 5, metric = "euclidean") {
+hdbscan_fit <- function(x, minPts = 5, metric = "euclidean", ...) {
+  refuse_more(...)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   points <- tree_points(given$x, given$metric, 2, keep = TRUE)
   n <- nrow(points$at)

@@ -51,7 +51,8 @@
 #' many <- hclust_fit(x, "ward.D2")
 #' table(cut_tree(many, k = 3))
 #' plot(many)
-hclust_fit <- function(x, method = c("single", "ward.D2"), metric = "euclidean", members = NULL) {
+hclust_fit <- function(x, method = c("single", "ward.D2"), metric = "euclidean", members = NULL, ...) {
+  refuse_more(...)
   method <- linkage_of(if (missing(method)) "single" else method)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   points <- tree_points(given$x, given$metric, 2)

@@ -110,6 +110,7 @@ test_that("columns called longitude and latitude get one hint to distances on a 
   none <- list(of(metric = "chordal"), of(metric = "euclidean"), kernel_spec("matern32", scale = 3:4, ard = TRUE),
                kernel_spec("linear", scale = 1))
   for (k in none) expect_length(hint(fit(depth ~ long + lat, k)), 0)
+  expect_error(hint(gp_fit(as.matrix(some[1, c("long", "lat")]), 1, kernel = of())), class = "kernweave_error_data")
   some$long <- some$long * 1000
   for (formula in list(depth ~ long + lat, depth ~ lon + north, depth ~ mag + stations, depth ~ lon)) {
     expect_length(hint(fit(formula)), 0)

@@ -68,6 +68,17 @@ test_that("what is not there is named, and the call is the user's", {
   expect_said(fit_control(maxit = 10), "input", "did you mean `max_iter`?")
   expect_said(kmeans_fit(some[1:2], k = 3), "input", "no argument `k`", "`centers`")
   expect_said(dbscan_fit(some[1:2], eps = 1, minpts = 3), "input", "did you mean `minPts`?")
+  cloud <- as.matrix(some[1:2])
+  for (code in expression(sinkhorn(cloud, cloud, reg = 1), permanova(cloud ~ some$kind, method = "bray"),
+                          radius_nn(cloud, eps = 1, radius = 1), hclust_fit(cloud, linkage = 1),
+                          lof_scores(cloud, minPts = 3), spanning_tree(cloud, k = 2), hdbscan_fit(cloud, eps = 1),
+                          ksd_test(cloud, identity, samples = 3),
+                          silhouette_widths(cloud, some$kind, dist = 1), sinkhorn_barycentre(list(cloud), reg = 1),
+                          gp_posterior(of(depth ~ x + y), chains = 4))) {
+    expect_said(eval(code), "input", "there is no argument `", names(code[[1]])[length(code[[1]])])
+  }
+  expect_said(elpd(some), "input", "elpd() is for fits", "data.frame")
+  expect_said(elpd(knn_fit(depth ~ x + y, some)), "input", "knn_fit")
   expect_said(cross_validate(of(depth ~ x + y), k = 3), "input", "no argument `k`", "`folds`")
   expect_said(cross_validate(of(depth ~ x + y), seed = "a"), "input", "`seed` must be a whole number or NULL")
   expect_said(simulate(of(depth ~ x + y), seed = 1e10), "input", "`seed` must be")
