@@ -79,7 +79,7 @@ check_kinds <- function(frame, levels, argument) {
     if (texts == is.null(levels[[name]])) {
       abort("input", "`", name, "` was ", if (texts) "numbers" else "a factor", " in the ",
             if (argument == "newdata") "fit" else "points beside it", ", and is ", describe(frame[[name]]), " in `",
-            argument, "`")
+            argument, "`", if (!texts) "; as.factor() makes it one")
     }
   }
 }

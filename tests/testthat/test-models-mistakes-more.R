@@ -46,7 +46,8 @@ test_that("a parameter of a kernel that would be negative is told how it can be"
 
 test_that("numbers for a factor of the trend, and the reverse, are named", {
   fit <- of(depth ~ x + y, trend = ~ kind + mag)
-  expect_said(predict(fit, transform(some, kind = 1:40)), "input", "`kind` was a factor in the fit", "integer vector")
+  expect_said(predict(fit, transform(some, kind = 1:40)), "input", "`kind` was a factor in the fit", "integer vector",
+              "as.factor()")
   expect_said(predict(fit, transform(some, mag = factor(mag))), "input", "`mag` was numbers in the fit")
   expect_identical(predict(fit, transform(some, kind = as.character(kind))), predict(fit, some))
   texts <- of(depth ~ x + y, trend = ~ kind, data = transform(some, kind = as.character(kind)))
