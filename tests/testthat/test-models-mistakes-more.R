@@ -160,3 +160,11 @@ test_that("a model without a process is the generalised linear model, and is com
   tested <- anova(without, process, test = "boot", R = 9, seed = 1)
   expect_equal(tested[["p-value"]][2], 0.1)
 })
+
+test_that("two operands of one name are told apart", {
+  f <- function(x) Vi(x)
+  expect_said(Vi(matrix(1, 4)) + f(matrix(1, 5)), "shape", "points along i, but")
+  x <- matrix(1, 4)
+  g <- function(x) Vi(x)
+  expect_said(Vi(x) + g(matrix(1, 5)), "shape", "`x` has 4 points along i, but another `x` has 5")
+})

@@ -160,3 +160,14 @@ test_that("layers of numbers for a factor of the trend are named, and layers of 
   values <- terra::values(predict(kinds, layer), mat = FALSE)
   expect_equal(values, unname(predict(kinds, transform(cells, kind = rep(c("dry", "wet"), 24)))), tolerance = 1e-12)
 })
+
+test_that("a posterior takes rasters as its fit does", {
+  skip_without_peer("stars")
+  post <- gp_posterior(gp_fit(z ~ long + lat, d, trend = ~rain, kernel = "matern32"), nsim = 50, seed = 1)
+  ours <- predict(post, cells, se.fit = TRUE, interval = "prediction")
+  for (grid in grids()) {
+    found <- predict(post, grid, se.fit = TRUE, interval = "prediction")
+    expect_identical(class(found), class(grid))
+    expect_equal(unname(layers_of(found)), at_known(cbind(ours$fit, ours$se.fit)), tolerance = 1e-12)
+  }
+})
