@@ -155,7 +155,8 @@ test_that("layers of numbers for a factor of the trend are named, and layers of 
   skip_without_peer("terra")
   kinds <- gp_fit(z ~ long + lat, d, trend = ~kind, kernel = kernel, variance = 1, nugget = 0.1)
   layer <- terra::setValues(grid_of_terra("kind"), rep(1:2, 24))
-  expect_error(predict(kinds, layer), "`kind` was a factor in the fit.*as.factor\\(\\)", class = "kernweave_error_input")
+  expect_error(predict(kinds, layer), "`kind` was a factor in the fit.*as.factor\\(\\)",
+               class = "kernweave_error_input")
   levels(layer) <- data.frame(value = 1:2, kind = c("dry", "wet"))
   values <- terra::values(predict(kinds, layer), mat = FALSE)
   expect_equal(values, unname(predict(kinds, transform(cells, kind = rep(c("dry", "wet"), 24)))), tolerance = 1e-12)
