@@ -42,7 +42,9 @@ as_pairs <- function(value, numbers, beside, name) {
   what <- paste0("`", name, "` is a ", nrow(value), " x ", ncol(value), " matrix beside a formula ")
   if (!has_axis(beside, "i") || !has_axis(beside, "j")) {
     abort("shape", what, "that does not vary along both i and j; use ",
-          if (has_named_axes(beside)) "along()" else "Vi(), Vj() or Vij()")
+          if (has_named_axes(beside)) "along()"
+          else paste0("Vi(), Vj() or Vij(), or Pm(as.vector(", name, ")) for a matrix of parameters, by columns, as ",
+                      "in matvecmult(Pm(as.vector(M)), x)"))
   }
   extent <- .subset2(beside, "extent")[1:2]
   if (any(!is.na(extent) & dim(value) != extent)) {

@@ -183,7 +183,8 @@ refuse_more <- function(...) {
 near_hint <- function(typed, known, otherwise = "") {
   typed <- as.character(typed)[1]
   near <- r_nearest(typed, known)
-  longer <- known[nchar(typed) > 1 & startsWith(known, typed)]
+  plain <- function(text) tolower(gsub("[._]", "", text))
+  longer <- known[nchar(typed) > 1 & startsWith(plain(known), plain(typed))]
   if (!nzchar(near) && length(longer) %in% 1:3) near <- paste(longer, collapse = "` or `")
   if (nzchar(near)) paste0("; did you mean `", near, "`?") else otherwise
 }

@@ -54,6 +54,11 @@
 #' A reduction returns a matrix with a row for each point kept, as `%*%` does; `drop = TRUE` turns a single column into
 #' a vector.
 #'
+#' @section Functions of base R:
+#' `library(kernweave)` masks `crossprod()`, `tcrossprod()`, `diag()`, `rowSums()`, `colSums()`, `rowMeans()` and
+#' `colMeans()` of base R by generics of the same name. For matrices and data frames they return what those of base R
+#' return.
+#'
 #' @section Arrays in parallel:
 #' With numbers `z`, their groups `g` and sorted vectors `s` and `h`:
 #'

@@ -25,7 +25,8 @@
 #' found <- silhouette_widths(iris[, 1:4], iris$Species)
 #' found
 #' tapply(found[, "sil_width"], iris$Species, mean)
-silhouette_widths <- function(x, cluster, metric = "euclidean") {
+silhouette_widths <- function(x, cluster, metric = "euclidean", ...) {
+  refuse_more(...)
   call <- sys.call()
   if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
   x <- complete_points(x, "x")
@@ -125,7 +126,8 @@ plot_data.silhouette_widths <- function(object, ...) {
 #' plot(found, iris[, 1:4])
 #' predict(found, iris[c(1, 51, 101), 1:4])
 #' silhouette_widths(iris[, 1:4], found)
-kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL) {
+kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, ...) {
+  refuse_more(...)
   inputs <- fit_matrix(x)
   x <- strip_term(inputs$x)
   if (is.null(inputs$columns)) colnames(x) <- NULL

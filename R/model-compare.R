@@ -106,6 +106,7 @@ fit_texts <- function(call) {
 
 # Fits of the same response, rows and weights, by their names.
 checked_fits <- function(fits, names, class, what) {
+  fits <- found_variables(fits, NULL, "the fits")
   names(fits) <- names
   for (k in seq_along(fits)) {
     if (!inherits(fits[[k]], class)) {

@@ -22,6 +22,7 @@
 #' @param refit choose covariance parameters, `lambda`, bandwidth or `k` again in each fold?
 #' @param seed seed for the folds, which makes them reproducible
 #' @param level level of the prediction intervals
+#' @param ... not used
 #' @return A data frame of class `cross_validate` with a row per observation: `.fold`; `.fitted`, its prediction; `.se`,
 #'   the standard deviation of the observation about its prediction; `.resid`, observed minus predicted; `.lpd`, its log
 #'   predictive density or, for classes, the logarithm of the share of votes for its class; `.crps`, its continuous
@@ -42,7 +43,8 @@
 #' cross_validate(fit, seed = 1)
 #' # far from other data errors are larger
 #' cross_validate(fit, by = "place", seed = 1)
-cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NULL, level = 0.9) {
+cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NULL, level = 0.9, ...) {
+  refuse_more(...)
   if (!inherits(fit, c("gp_fit", "kernel_ridge", "local_reg", "knn_fit"))) {
     abort("input", "`fit` must be what gp_fit(), kernel_ridge(), local_reg() or knn_fit() returned, not ",
           describe(fit))

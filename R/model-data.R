@@ -13,7 +13,10 @@ as_inputs <- function(x, argument, levels = NULL) {
   structure(columns, term = if (is.null(dim(x))) rep(1L, ncol(columns)) else seq_len(ncol(columns)))
 }
 
-check_given <- function(x, argument) if (missing(x)) abort("input", "`", argument, "` is not given")
+check_given <- function(x, argument) {
+  if (missing(x)) abort("input", "`", argument, "` is not given")
+  invisible(found_variables(x, NULL, paste0("`", argument, "`")))
+}
 
 inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
@@ -42,7 +45,10 @@ variable_columns <- function(v, name, levels = NULL) {
   if (is.data.frame(v)) v <- inputs_of_frame(v, name)
   if (!is.numeric(v) && !is.logical(v) || length(dim(v)) > 2) {
     abort("input", "`", name, "` must be numbers, a factor or texts, not ", describe(v),
-          if (inherits(v, "sfc")) "; sf::st_coordinates() has its numbers, and formulas of gp_fit() take it as it is")
+          if (inherits(v, c("sfc", "SpatVector", "Spatial"))) {
+            paste0("; ", if (inherits(v, "SpatVector")) "terra::crds()" else "sf::st_coordinates()", " has its ",
+                   "numbers, and formulas of gp_fit() take it as it is")
+          })
   }
   columns <- if (is.matrix(v)) v else matrix(v, ncol = 1, dimnames = list(names(v), name))
   if (!ncol(columns)) abort("shape", "`", name, "` has no columns")
@@ -96,6 +102,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
     abort("input", "the formula must have ", if (one_sided) "one side, as in ~ x" else "two sides, as in y ~ x",
           ", not be `", deparse1(formula), "`")
   }
+  refuse_other_terms(formula, "the formula")
   where <- environment(formula)
   data <- found_variables(framed(data), NULL, "`data`") %or% where
   rest <- !one_sided && identical(formula[[2]], quote(.)) && is.data.frame(data)  # `.` is what the right does not name
@@ -145,7 +152,9 @@ checked_subset <- function(subset, n) {
 framed <- function(data) {
   if (is.matrix(data)) return(as.data.frame(data))
   if (is.null(data) || is.list(data) || is.environment(data)) return(data)
-  abort("input", "`data` must be a data frame, not ", describe(data))
+  if (inherits(data, c("SpatVector", "SpatialPoints"))) return(as.data.frame(data))
+  abort("input", "`data` must be a data frame, not ", describe(data),
+        if (inherits(data, c("SpatRaster", "stars"))) "; as.data.frame(data, xy = TRUE) has a row for each cell")
 }
 
 # Returns the rows of `subset`, which is looked for among the data.
@@ -162,6 +171,9 @@ found_variables <- function(value, data, place = "the formula") {
     said <- conditionMessage(e)
     absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
     hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
+            else if (inherits(data, "sf") && grepl("invalid type", said)) {
+              "; gp_fit(), kernel_ridge() and knn_fit() take geometries, here sf::st_coordinates() has the numbers"
+            }
     if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)
     abort("input", "in ", place, ": ", said, hint)
   })

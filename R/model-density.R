@@ -39,7 +39,8 @@
 #' table(found$cluster, iris$Species)
 #' predict(found, iris[c(1, 42, 51), 1:4])
 #' plot(found, iris[, 1:4])
-dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE) {
+dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE, ...) {
+  refuse_more(...)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   inputs <- c(fit_matrix(given$x), list(places = given$places))
   if (missing(eps)) abort("input", "`eps` is not given: the distance up to which points are neighbours")
@@ -158,6 +159,7 @@ plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 # Two columns as they are; of more, the first two principal components.
 #' @export
 plot_data.dbscan_fit <- function(object, points = NULL, ...) {
+  points <- place_numbers(points, attr(object, "like")$places, "y")
   at <- if (is.null(points)) object$points
         else check_complete(points_like(points, attr(object, "like"), "y"), "y")
   clusters_picture(at, unname(object$cluster)[if (is.null(points)) object$core else TRUE], object$points)
@@ -178,6 +180,7 @@ plot_data.dbscan_fit <- function(object, points = NULL, ...) {
 #' density with such a neighbour has the factor `Inf`.
 #'
 #' @inheritParams knn
+#' @param ... not used
 #' @return A numeric vector: the factor of each point.
 #' @seealso [knn()], [dbscan_fit()]
 #' @concept outlier detection
@@ -188,7 +191,8 @@ plot_data.dbscan_fit <- function(object, points = NULL, ...) {
 #' factor <- lof_scores(iris[, 1:4], k = 10)
 #' head(sort(factor, decreasing = TRUE))
 #' plot(iris$Sepal.Length, iris$Sepal.Width, cex = factor)
-lof_scores <- function(x, k = 4, metric = "euclidean") {
+lof_scores <- function(x, k = 4, metric = "euclidean", ...) {
+  refuse_more(...)
   nn <- if (missing(metric)) knn(x, k = k) else knn(x, k = k, metric = metric)
   index <- nn$nn.index
   if (anyNA(index)) abort("data", "`metric` leaves some points with fewer than ", counted(k, "neighbour"))

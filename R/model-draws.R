@@ -19,6 +19,9 @@ with_state <- function(seed, drawn) {
   if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
   before <- get(".Random.seed", globalenv(), inherits = FALSE)
   if (is.null(seed)) return(list(value = drawn, mark = before))
+  if (!is_whole(seed, -.Machine$integer.max, .Machine$integer.max)) {
+    abort("input", "`seed` must be a whole number or NULL, not ", format_value(seed))
+  }
   on.exit(assign(".Random.seed", before, envir = globalenv()))
   set.seed(seed)
   list(value = drawn, mark = structure(seed, kind = as.list(RNGkind())))

@@ -41,6 +41,12 @@
 #' elpd(smooth, rough, ridge = kernel_ridge(accel ~ times, MASS::mcycle))
 elpd <- function(object, ...) UseMethod("elpd")
 
+#' @export
+elpd.default <- function(object, ...) {
+  abort("input", "elpd() is for fits of gp_fit() and kernel_ridge(), not for ", describe(object),
+        "; cross_validate() also takes local_reg() and knn_fit()")
+}
+
 #' @rdname elpd
 #' @export
 #' @rawNamespace S3method(elpd, kernel_ridge, elpd.gp_fit)

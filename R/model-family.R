@@ -174,6 +174,11 @@ negative_binomial <- function(size) {
 
 # A row of the table, with `value`, the further parameter, and whether it is `given`.
 as_family <- function(family) {
+  withCallingHandlers(force(family), error = function(e) {
+    if (inherits(e, "kernweave_error")) return()
+    abort("input", "in `family`: ", conditionMessage(e), "; the names of families here are in quotation marks, as in ",
+          "family = \"negbin\"")
+  })
   if (is.function(family)) family <- tryCatch(family(), error = function(e) {
     abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
           "\"negbin\", by which it is estimated (", conditionMessage(e), ")")

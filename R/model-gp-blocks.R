@@ -107,6 +107,7 @@ after_neighbours <- function(A, k, own, y, Q, at) {
 # Nodes as new data: `data`, a row for each, the `group` and `weight` of each, `count` and `names` of the groups;
 # `alike`: are the nodes of all groups at the same offsets?
 block_nodes <- function(object, newdata, block) {
+  newdata <- as_sf(newdata, object$variables)
   if (is.list(block) && (!is.data.frame(block) || inherits(block, "sf"))) return(polygon_nodes(object, newdata, block))
   if (is.null(newdata)) abort("input", "`block` needs `newdata`, the middles of the blocks")
   x <- new_points(object, newdata)
@@ -188,9 +189,9 @@ shifted <- function(object, newdata, spread, by) {
 
 # About 64 nodes of a grid in each polygon, with what else is known of it.
 polygon_nodes <- function(object, newdata, block) {
-  polygons <- if (!inherits(block, c("sf", "sfc"))) block$polygons
+  polygons <- if (!inherits(block, c("sf", "sfc"))) as_sf(block$polygons)
   if (!identical(names(block), "polygons") || !inherits(polygons, c("sf", "sfc"))) {
-    abort("input", "`block` must be list(polygons = ), of the sf package",
+    abort("input", "`block` must be list(polygons = ), of the sf, terra or sp packages",
           if (inherits(block, c("sf", "sfc"))) ": block = list(polygons = block)")
   }
   if (!is.null(newdata)) abort("input", "polygons are places by themselves: `newdata` has no place beside them")

@@ -172,9 +172,13 @@ meaning_of_bound <- function(row, high, below, model) {
   } else if (row$part == "kernel" && row$link == "logit") {
     paste0("it is ", if (high) "at most 1" else "not below 0", "; a number in `time` of kernel_spec() fixes it")
   } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
-  else if (!is_one_of(row$name, "scale")) "the data do not determine it"
+  else if (!is_one_of(row$name, "scale")) {
+    own <- !high && !is.null(Find(function(part) !is.null(part$fun), leaf_parts(model$kernel)))
+    paste0("the data do not determine it",
+           if (own) paste0(", or it would be negative; a kernel of `", row$name, " - 10`, say, lets it be negative"))
+  }
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
-  else paste("the process is as smooth as a trend, which hides how far it reaches; a given `scale`, or a trend of the",
-             "inputs, would help")
+  else paste("the process is as smooth as a trend, which hides how far it reaches; a given `scale`, a bound as in",
+             "fit_control(upper = c(scale = )), or a trend of the inputs, would help")
 }

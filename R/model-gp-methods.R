@@ -71,7 +71,7 @@
 #'   (the default) is as many as the check described below needs, or 60 with `method = "local"`
 #' @param se_tol for `logLik()` beyond `dense_n` rows: probes are doubled until the standard error is below `se_tol`
 #' @param block lengths of the sides of blocks: one for each input, matched by name if they have names, or one for all;
-#'   or a matrix of offsets; or `list(polygons = )`, of the sf package and without `newdata`
+#'   or a matrix of offsets; or `list(polygons = )`, of the sf, terra or sp packages, without `newdata`
 #' @param re.form for fits with grouped effects: `NULL` (the default) for all of them, `NA` or `~ 0` for none, or a
 #'   formula of those that predictions include, such as `~ (1 | site)`
 #' @param allow.new.levels may `newdata` have levels of grouping factors that the data do not have? The effects of a new

@@ -186,6 +186,8 @@ check_estimate_on <- function(model, rows) {
           least, " rows are needed; numbers for `variance`, `nugget` or the kernel need none")
   }
   if (!estimated || rows >= least) return(invisible())
-  abort("value", "`estimate_on` must be at least ", least, ", not ", rows, ": the covariance has ",
+  # Some families are estimated on the rows of a matrix that is factored.
+  abort("value", if (rows == model$control$dense_n) "`dense_n` of fit_control()" else "`estimate_on`",
+        " must be at least ", least, ", not ", rows, ": the covariance has ",
         counted(estimated, "parameter"), ", and the trend ", counted(ncol(model$Q), "column"))
 }

@@ -148,6 +148,11 @@ predict.gp_posterior <- function(object, newdata = NULL, se.fit = FALSE,
   about <- about_posterior(object, "predict()")
   check_flag(allow.new.levels, "allow.new.levels")
   about$fit <- fit <- with_groups_of(about$fit, re.form, allow.new.levels)
+  if (is_raster(newdata)) {
+    return(over_cells(fit, newdata, function(fit, cells) {
+      predict.gp_posterior(object, cells, se.fit, interval, level, type, re.form, allow.new.levels)
+    }))
+  }
   if (is.null(fit$family)) return(mixed_prediction(about, newdata, se.fit, interval, level))
   if (type == "link") {
     if (interval == "prediction") abort("input", "a prediction interval is that of type = \"response\"")

@@ -83,7 +83,8 @@
 #' predict(fit, at, se.fit = TRUE)$se.fit
 #' # a prior of your own
 #' summary(gp_posterior(fit, prior = gp_prior(range = c(below = 3, prob = 0.05)), seed = 1))
-gp_posterior <- function(fit, nsim = 1000, prior = gp_prior(), seed = NULL) {
+gp_posterior <- function(fit, nsim = 1000, prior = gp_prior(), seed = NULL, ...) {
+  refuse_more(...)
   check_posterior(fit)
   nsim <- check_count(nsim, "nsim")
   begin_work("gp_posterior()", quicker = "a fit to a sample of the rows")

@@ -84,6 +84,7 @@ with_groups_of <- function(object, re.form, allow.new.levels) {
 # f(inputs, regressors, offset) of places that are complete; NA elsewhere. Inputs are those of the kernel and, after
 # them, those of grouped effects.
 at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
+  newdata <- as_sf(newdata, object$variables)
   own <- is.null(newdata)
   trend_alone <- trend_alone && !is.null(object$terms) && is.data.frame(newdata)
   x <- if (own) object$x else if (trend_alone) no_places(newdata) else new_points(object, newdata)

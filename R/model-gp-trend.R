@@ -14,7 +14,7 @@ trend_variables <- function(trend, data, response = NULL, formulas = NULL) {
   if (length(trend) != 2) {
     abort("input", "`trend` has one side, as in ~ ", deparse1(trend[[3]]), ", not `", deparse1(trend), "`")
   }
-  refuse_other_terms(trend)
+  refuse_other_terms(trend, "the trend")
   known <- if (is.data.frame(data)) data[setdiff(names(data), response)]
   as_terms <- function(formula) if (is.null(known)) stats::terms(formula) else stats::terms(formula, data = known)
   parts <- parted_trend(trend)
@@ -55,20 +55,6 @@ as_found_in <- function(terms, all) {
   own <- match(as.list(attr(terms, "variables"))[-1], as.list(attr(all, "variables"))[-1])
   attr(terms, "predvars") <- as.call(c(quote(list), as.list(attr(all, "predvars"))[-1][own]))
   terms
-}
-
-# Smooth terms of mgcv are kernels here.
-refuse_other_terms <- function(trend) {
-  for (one in as.list(attr(stats::terms(trend, allowDotAsName = TRUE), "variables"))[-1]) {
-    one <- without_brackets(one)
-    name <- if (is.call(one) && is.name(one[[1]])) as.character(one[[1]]) else ""
-    if (!name %in% c("s", "te", "ti", "t2")) next
-    known <- get0(name, environment(trend) %or% globalenv(), mode = "function")
-    if (is.null(known) || environmentName(environment(known)) == "mgcv") {
-      abort("unsupported", "`", deparse1(one), "` in the trend: smooth terms are kernels here, kernel_spec(of = ) for ",
-            "each input on the right side of the formula; in a trend, splines::ns() is smooth")
-    }
-  }
 }
 
 # Returns the matrix of regressors, the offset and the matrix of grouped effects at the used rows, and the terms that
@@ -115,10 +101,17 @@ new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FAL
   if (length(attr(trend$all, "variables")) == 1) return(c(constant_trend(trend, n), list(z = z)))
   newdata <- frame_of_trend(object, newdata)
   refuse_absent(needed_of_trend(trend, re.form), newdata)
+  check_kinds_of(trend, newdata)
   made <- function() stats::model.frame(trend$all, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
   c(frame_columns(trend$terms, frame, trend$contrasts),
     list(z = z %or% group_places(trend$groups, frame, allow.new.levels, kept)))
+}
+
+# Variables of regressors are factors, or numbers, at new places as they were in the fit.
+check_kinds_of <- function(trend, newdata) {
+  own <- vapply(as.list(attr(trend$terms, "variables"))[-1], deparse1, "")
+  check_kinds(newdata[intersect(own, names(newdata))], trend$xlevels, "newdata")
 }
 
 # New places as a data frame for the formulas of a fit.

@@ -27,7 +27,8 @@
 #'
 #' @section Parameters:
 #' `variance` and `nugget` are estimated if `NULL`, and fixed if you give a number. With `nugget = 0` the process
-#' interpolates the data. With `variance = 0` there is no process, and the fit is the linear model of the trend.
+#' interpolates the data. With `variance = 0` there is no process, and the fit is the linear model of the trend or,
+#' with a `family`, its generalised linear model.
 #'
 #' A given `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale` (length-scale,
 #' or range) without a value, and the parameters that `estimate` names. With `ard = TRUE` each variable has its own
@@ -59,8 +60,8 @@
 #' ordered or censored numbers, or a log-density of your own. See [gp_fit-families] and [gp_family()].
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with a column for each
-#'   of several responses); or `x` is a formula, whose right side names the inputs of the kernel. For points of the sf
-#'   package the right side may be 1, see [kernel_spec()]
+#'   of several responses); or `x` is a formula, whose right side names the inputs of the kernel. For points of the sf,
+#'   terra or sp packages the right side may be 1, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param trend a one-sided formula for the trend, in variables of the data or columns of `x`; `~ 0` for no trend. Terms
 #'   such as `(1 | site)` are grouped effects, see below
@@ -181,10 +182,6 @@ gp_variance <- function(kernel, variance) {
 }
 
 gp_of <- function(inputs, y, trend, settings, weights, call) {
-  alone <- identical(as.numeric(settings$variance), 0) && !length(trend$groups)
-  if (alone && !asked_of(settings)$nugget && !inherits(settings$family, "gp_likelihood")) {
-    abort("unsupported", "with `variance` 0 and a family the model is that of glm()")
-  }
   placed <- placed_inputs(settings$kernel, inputs)
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)

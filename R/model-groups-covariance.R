@@ -190,6 +190,7 @@ group_draws <- function(parts, n, nsim) {
 
 # A root R with R'R = G, which may be singular.
 root_of_covariance <- function(G) {
+  if (!all(is.finite(G))) abort("indefinite", "a covariance of grouped effects is not finite")  # of a step too far
   found <- eigen(G, symmetric = TRUE)
   sqrt(pmax(found$values, 0)) * t(found$vectors)
 }

@@ -50,9 +50,13 @@
 #' stand on the right side of the formula, and are not standardised.
 #'
 #' If the data are points of the sf package, the formula of [gp_fit()] and [kernel_ridge()] may name their geometry, or
-#' have 1 on its right side, which stands for the geometry. For longitudes and latitudes `metric` is then `"chordal"`,
-#' with a message. If the formula does not name the geometry, the model uses the variables alone, again with a message:
-#' covariates belong in the `trend`.
+#' have 1 on its right side, which stands for the geometry. Points of the terra package (`SpatVector`) and of the sp
+#' package are converted to sf; their geometry is called `geometry`. For longitudes and latitudes `metric` is then
+#' `"chordal"`, with a message. If the formula does not name the geometry, the model uses the variables alone, again
+#' with a message: covariates belong in the `trend`. For points of the sp package the formula may also name the
+#' coordinates, as in `z ~ x + y`, which are then columns like others.
+#'
+#' For other data a message says, once in a session, that two inputs look like longitude and latitude.
 #'
 #' @section Groups:
 #' `"same"` is 1 if two rows agree in all inputs of the kernel, and otherwise 0. Inputs may be factors, texts or
@@ -145,6 +149,9 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
   }
   if (is.function(kernel)) known <- own_kernel(kernel, as_typed(substitute(kernel), parent.frame()))
   else {
+    if (is_word(kernel) && tolower(kernel) %in% names(kernel_words)) {
+      abort("input", "there is no kernel \"", kernel, "\"; did you mean `", kernel_words[[tolower(kernel)]], "`?")
+    }
     name <- one_of(kernel, c(names(kernel_rows), names(kernel_aliases)), "kernel")
     if (name %in% names(kernel_aliases)) name <- kernel_aliases[[name]]
     row <- kernel_rows[[name]]
@@ -165,6 +172,10 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
                kernel_places(known, metric, radius, of, times)))
 }
 
+# Names of other packages.
+kernel_words <- c(rbf = "gaussian", rbfdot = "gaussian", se = "gaussian", sqexp = "gaussian", gau = "gaussian",
+                  squared_exponential = "gaussian", exp = "exponential", laplace = "laplacian", sph = "spherical",
+                  mat = "matern", ste = "matern", rq = "rational_quadratic", per = "periodic")
 kernel_aliases <- c(exponential = "matern12", laplacian = "matern12", gneiting = "gneiting12")
 
 # Returns the user's text for an argument that functions have handed on, from `frame`, under names of their own.
@@ -216,7 +227,7 @@ free_parameters <- function(parameters, estimate = NULL) {
   for (name in free) {
     if (!is.null(parameters[[name]]) && any(parameters[[name]] <= 0)) {
       abort("value", "`", name, "` is estimated by its logarithm and must be positive, not ",
-            format(min(parameters[[name]])))
+            format(min(parameters[[name]])), "; a kernel of your own of `", name, " - 10`, say, lets it be negative")
     }
   }
   names(parameters)[names(parameters) %in% free]

@@ -71,10 +71,14 @@ on_sphere <- function(x, radius) {
     return(c(cos(lat) * cos(long), cos(lat) * sin(long), sin(lat)) * radius)
   }
   x <- matrix(as.numeric(as.matrix(x)), ncol = 2, dimnames = list(rownames(x), NULL))
-  beyond <- which(abs(x[, 2]) > 90)
-  if (length(beyond)) {
-    abort("data", "the second column must be latitudes, from -90 to 90, and row ", first_few(beyond), " has ",
-          format(x[beyond[1], 2]), "; the first are longitudes")
+  for (k in 2:1) {
+    beyond <- which(abs(x[, k]) > c(360, 90)[k])
+    if (length(beyond)) {
+      abort("data", "the ", c("first column must be longitudes, from -360 to 360",
+                              "second column must be latitudes, from -90 to 90")[k], ", and row ", first_few(beyond),
+            " has ", format(x[beyond[1], k]),
+            if (k == 2) "; the first are longitudes" else "; sf::st_transform() makes degrees of projected coordinates")
+    }
   }
   angle <- x * (pi / 180)
   radius * cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))

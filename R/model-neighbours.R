@@ -20,8 +20,8 @@
 #' point.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values; a factor has one column per level. Or
-#'   points of the sf package: if these are longitudes and latitudes, distances are `"chordal"` unless you give a
-#'   `metric`
+#'   points of the sf, terra or sp packages: if these are longitudes and latitudes, distances are `"chordal"` unless you
+#'   give a `metric`
 #' @param query points whose neighbours are wanted; by default all of `x`. Columns are matched by name if both have
 #'   names
 #' @param k number of neighbours
@@ -145,7 +145,8 @@ new_neighbours <- function(parts, kind, n, metric, exclude_self, same, tied = NU
 
 #' @rdname knn
 #' @export
-radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_self = is.null(query)) {
+radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_self = is.null(query), ...) {
+  refuse_more(...)
   if (missing(radius)) {
     abort("input", "`radius` is not given", if (length(query) == 1) "; the second argument is points, it goes by name")
   }

@@ -29,7 +29,7 @@ check_parameter_formula <- function(formula, name) {
     abort("input", "the formula of the parameter `", name, "` has one side, as in ~ ", deparse1(formula[[3]]),
           ", not `", deparse1(formula), "`")
   }
-  refuse_other_terms(formula)
+  refuse_other_terms(formula, "a formula of gp_family()")
   if (length(split_bars(formula[[2]])$bars)) {
     abort("unsupported", "the formula of the parameter `", name, "` has a grouped effect, which is not built: ",
           "`trend` of gp_fit() may have one, and a factor is a term of any formula")
@@ -121,6 +121,7 @@ new_parameters <- function(object, newdata) {
     if (length(attr(one$terms, "variables")) == 1) return(constant_trend(one, NROW(newdata))$F)
     newdata <- frame_of_trend(object, newdata)
     refuse_absent(one$variables, newdata)
+    check_kinds_of(one, newdata)
     made <- function() stats::model.frame(one$terms, newdata, na.action = stats::na.pass, xlev = one$xlevels)
     frame_columns(one$terms, found_variables(made(), newdata, "`newdata`"), one$contrasts)$F
   })

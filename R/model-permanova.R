@@ -40,7 +40,8 @@
 #' permanova(USArrests ~ state.region, null = "moments")
 permanova <- function(formula, data = NULL, distance = "euclidean", by = c("terms", "margin", "model"),
                       null = c("permutation", "moments"), R = 999, strata = NULL, subset = NULL,
-                      na.action = NULL) {
+                      na.action = NULL, ...) {
+  refuse_more(...)
   by <- choice_of(by[1], c("terms", "margin", "model"), "by")
   null <- choice_of(null[1], c("permutation", "moments"), "null")
   subset <- subset_of(substitute(subset), data, environment(formula))

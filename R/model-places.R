@@ -108,6 +108,7 @@ placed_inputs <- function(kernel, inputs) {
   if (!isTRUE(places$name %in% term_labels(inputs))) places <- NULL  # y ~ . - geometry
   if (isTRUE(places$longlat)) kernel <- with_chords(kernel, places$name)
   parts <- leaf_parts(kernel)
+  for (part in parts) tell_of_degrees(part, inputs)
   if (is.null(places) && all(vapply(parts, function(p) is.null(c(p$metric, p$terms, p$times)), NA))) {
     return(list(kernel = kernel, inputs = inputs))
   }
@@ -228,6 +229,7 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
 # A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1,
 # and part of it where that has a dot.
 sf_formula <- function(formula, data) {
+  data <- as_sf(found_variables(data, NULL, "`data`"), all.vars(formula))
   if (!inherits(data, "sf")) return(list(formula = formula, data = data))
   name <- attr(data, "sf_column")
   if (inherits(formula, "formula") && identical(formula[[length(formula)]], 1)) {
@@ -235,6 +237,15 @@ sf_formula <- function(formula, data) {
   }
   variables <- all.vars(formula[[length(formula)]])
   if (!any(c(name, ".") %in% variables)) {
+    place <- "^(x|y|lon|long|lat|longitude|latitude|coords?|geom|geometry)$"
+    absent <- Filter(function(name) {
+      found <- get0(name, environment(formula))
+      is.null(found) || NROW(found) != nrow(data) && grepl(place, tolower(name))
+    }, setdiff(variables, names(data)))
+    if (length(absent)) {
+      abort("input", "`data` has no column `", absent[1], "`", near_hint(absent[1], setdiff(names(data), name)),
+            "; its places are the geometry, `", name, "`: ~ ", name, ", or ~ 1, has them")
+    }
     if (length(variables)) {
       # Other packages take places from the data, and covariates from the right side of a formula.
       message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
@@ -244,6 +255,18 @@ sf_formula <- function(formula, data) {
     return(list(formula = formula, data = sf::st_drop_geometry(data)))
   }
   list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
+}
+
+# Points and polygons of the terra and sp packages as those of sf; anything else as it is. Points of sp have names of
+# coordinates, and are a data frame where `variables` has these.
+as_sf <- function(x, variables = NULL) {
+  if (!inherits(x, c("SpatVector", "SpatialPoints", "SpatialPolygons"))) return(x)
+  named <- inherits(x, "SpatialPoints") && any(colnames(x@coords) %in% variables)
+  if (named && requireNamespace("sp", quietly = TRUE)) return(as.data.frame(x))
+  if (!requireNamespace("sf", quietly = TRUE)) {
+    abort("input", "an object of class ", class(x)[1], " is read by the sf package, which is not installed")
+  }
+  sf::st_as_sf(x)
 }
 
 about_places <- function(x, name = "geometry") {
@@ -278,6 +301,7 @@ place_matrix <- function(geometry) {
 
 # New places of a fit, or of neighbours, in the coordinates of its own.
 places_like <- function(newdata, places, argument = "newdata", beside = "the fit") {
+  newdata <- as_sf(newdata)
   if (is.null(places) || !inherits(newdata, c("sf", "sfc"))) return(newdata)
   check_crs(newdata, places, argument, beside)
   place_frame(newdata, places$name)
@@ -294,6 +318,7 @@ check_crs <- function(newdata, places, argument, beside) {
 # Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes and no metric `is_given`.
 sf_neighbours <- function(x, query, metric, is_given) {
   check_given(x, "x")
+  x <- as_sf(x)
   if (!inherits(x, c("sf", "sfc"))) return(list(x = x, query = query, metric = metric))
   places <- about_places(x)
   if (isTRUE(places$longlat) && !is_given) {
@@ -306,7 +331,8 @@ sf_neighbours <- function(x, query, metric, is_given) {
 
 # Points of sf beside others as a matrix; anything else as it is.
 place_numbers <- function(x, places, argument) {
-  if (is.null(places)) return(x)
+  x <- as_sf(x)
+  if (is.null(places) || is.null(x)) return(x)
   if (is.data.frame(x) && !inherits(x, "sf")) {
     abort("input", "`x` is points of sf, and `", argument, "` a plain data frame: sf::st_as_sf(", argument,
           ", coords = ) makes it points")
@@ -318,6 +344,21 @@ place_numbers <- function(x, places, argument) {
 tell_of_chords <- function(radius) {
   message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
           format(radius, digits = 8), ", by metric = \"chordal\"")
+}
+
+# Two columns that are called longitude and latitude, and range like these, to a kernel of distances in the plane.
+tell_of_degrees <- function(part, inputs) {
+  names <- term_labels(inputs)
+  of <- if (is.null(part$terms)) seq_along(names) else match(part$terms, names)
+  kinds <- grepl("^(lon|long|lng|longitude)$", tolower(names[of])) + 2 * grepl("^(lat|latitude)$", tolower(names[of]))
+  plane <- is.null(part$metric) && !isTRUE(part$ard) && !is_aniso(part) && !has_time(part)
+  if (!setequal(kinds, 1:2) || length(of) != 2 || !plane || is.null(kernel_rows[[part$name]]$of_square)) return()
+  columns <- match(of[order(kinds)], attr(inputs$x, "term"))
+  reach <- apply(abs(inputs$x[, columns, drop = FALSE]), 2, max)
+  if (reach[1] > 360 || reach[2] > 90) return()
+  say_once("degrees", "kernweave: `", names[of[1]], "` and `", names[of[2]], "` look like longitudes and latitudes, ",
+           "and distances are those of a plane, in degrees; kernel_spec(metric = \"chordal\") has distances on a ",
+           "sphere, in kilometres, of longitude and latitude in this order. (Said once.)")
 }
 
 # One distance of places and covariates has a meaning where each has its own scale, or all have been standardised.

@@ -4,7 +4,10 @@
 points_like <- function(x, like, argument) {
   if (!length(like$xlevels)) refuse_one_text(x, argument)
   x <- columns_like(x, like, argument)
-  if (is.data.frame(x)) check_kinds(x, like$xlevels, argument)
+  single <- is.atomic(x) && is.null(dim(x)) && length(like$names) == 1
+  if (is.data.frame(x) || single) {
+    check_kinds(if (single) stats::setNames(list(x), like$names) else x, like$xlevels, argument)
+  }
   as_inputs(x, argument, like$xlevels)
 }
 
@@ -40,6 +43,7 @@ input_variables <- function(fit) {
 
 # Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
 new_points <- function(object, newdata) {
+  newdata <- as_sf(newdata, object$variables)
   if (is.null(object$terms)) {
     x <- points_like(newdata, object, "newdata")
   } else {
@@ -63,7 +67,8 @@ new_points <- function(object, newdata) {
 refuse_absent <- function(variables, newdata) {
   absent <- setdiff(variables, names(newdata))
   if (!length(absent)) return(invisible())
-  hint <- near_hint(absent[1], setdiff(names(newdata), variables))
+  hint <- near_hint(absent[1], setdiff(names(newdata), variables),
+                    if (inherits(newdata, "sf")) ": cbind(newdata, sf::st_coordinates(newdata)) has columns X and Y")
   abort("input", "`newdata` has no variable `", absent[1], "`", hint)
 }
 
@@ -74,7 +79,7 @@ check_kinds <- function(frame, levels, argument) {
     if (texts == is.null(levels[[name]])) {
       abort("input", "`", name, "` was ", if (texts) "numbers" else "a factor", " in the ",
             if (argument == "newdata") "fit" else "points beside it", ", and is ", describe(frame[[name]]), " in `",
-            argument, "`")
+            argument, "`", if (!texts) "; as.factor() makes it one")
     }
   }
 }

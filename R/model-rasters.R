@@ -95,7 +95,11 @@ seen_cells <- function(raster) {
 }
 
 cell_centres <- function(raster, cells) {
-  if (is_terra(raster)) return(unname(terra::xyFromCell(raster, cells)))
+  if (is_terra(raster)) {
+    columns <- terra::ncol(raster)
+    return(cbind(terra::xFromCol(raster)[(cells - 1L) %% columns + 1L],
+                 terra::yFromRow(raster)[(cells - 1L) %/% columns + 1L]))
+  }
   plane <- attr(stars::st_dimensions(raster), "raster")$dimensions
   unname(as.matrix(sf::st_coordinates(raster)[cells, plane]))
 }

@@ -50,7 +50,7 @@
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops its search for `lambda` early: fix `lambda` to compare the two.
 #'
 #' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with one column per
-#'   response); or `x` a formula. Data may be points of the sf package, see [kernel_spec()]
+#'   response); or `x` a formula. Data may be points of the sf, terra or sp packages, see [kernel_spec()]
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param kernel a positive definite kernel, as in [kernel_spec()]
 #' @param lambda the penalty: a positive number; several numbers, to choose the best of them; `NULL` or `"gcv"` for

@@ -191,7 +191,16 @@ matched_columns <- function(x, y) {
   if (NCOL(x) != NCOL(y)) {
     abort("shape", "`x` has ", counted(NCOL(x), "column"), " and `y` ", NCOL(y), ": the same variables are wanted")
   }
-  list(x = x, y = columns_like(y, list(columns = colnames(x)), "y"))
+  y <- columns_like(y, list(columns = colnames(x)), "y")
+  texts <- function(v) {
+    if (is.data.frame(v)) vapply(v, texts, NA) else is.character(v) || is.factor(v)
+  }
+  differ <- which(texts(x) != texts(y))
+  if (length(differ)) {
+    abort("input", "`x` and `y` are ", if (texts(x)[differ[1]]) "texts and numbers" else "numbers and texts",
+          if (NCOL(x) > 1) paste(", in column", differ[1]), ": the same variables are wanted")
+  }
+  list(x = x, y = y)
 }
 
 rbind_inputs <- function(x, y) {

@@ -22,6 +22,7 @@
 #' @param start starting points; by default points of the cloud with the largest weight, moved to the mean of all clouds
 #' @param tol tolerance on the root mean square of the last move, relative to the standard deviation of all points
 #' @param max_iter maximum number of iterations
+#' @param ... not used
 #' @return An object of class `sinkhorn_barycentre`: the points `x`, their masses `a`, the `divergence` from each cloud,
 #'   `value`, their weighted mean, `epsilon`, `move`, the root mean square of the last move, and `iterations`.
 #' @seealso [sinkhorn()]
@@ -36,7 +37,8 @@
 #' plot(iris[, 3:4], col = iris$Species)
 #' points(between$x, pch = 4)
 sinkhorn_barycentre <- function(clouds, weights = NULL, n = NULL, epsilon = NULL, a = NULL, b = NULL, start = NULL,
-                                tol = 1e-3, max_iter = 200) {
+                                tol = 1e-3, max_iter = 200, ...) {
+  refuse_more(...)
   call <- match.call()
   check_tolerance(tol)
   max_iter <- check_count(max_iter, "max_iter")

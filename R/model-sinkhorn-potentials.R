@@ -1,19 +1,17 @@
 # Potentials of optimal transport, by Sinkhorn's iterations, and bounds of the value that they reach.
 
-# Returns a function of a potential and epsilon: -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, at
-# any places; times rho / (rho + epsilon), the best potential where masses may differ at the price of rho.
-softmin <- function(at, cloud, p, rho = Inf, precision = NULL) {
-  shifted <- Vj(dim = 1, name = "shift") - pair_cost(at, cloud$at, p) * Pm(dim = 1, name = "rate")
-  log_sum <- as.function(logsumexp(shifted, index = "j", precision = precision, call = FALSE))
-  function(potential, epsilon) {
-    -epsilon / (1 + epsilon / rho) * as.vector(log_sum(potential / epsilon + cloud$log, 1 / epsilon))
-  }
+# Returns a function of a potential: -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, at any places;
+# times rho / (rho + epsilon), the best potential where masses may differ at the price of rho.
+softmin <- function(at, cloud, how, rho = Inf) {
+  epsilon <- how$epsilon
+  shifted <- Vj(dim = 1, name = "shift") - pair_cost(at, cloud$at, how$p) / epsilon
+  log_sum <- as.function(logsumexp(shifted, index = "j", precision = how$precision, call = FALSE))
+  function(potential) -epsilon / (1 + epsilon / rho) * as.vector(log_sum(potential / epsilon + cloud$log))
 }
 
-# The best potentials of two clouds: f as a function of g and epsilon, and g of f.
+# The best potentials of two clouds: f as a function of g, and g of f.
 softmins <- function(x, y, how) {
-  list(f = softmin(x$at, y, how$p, how$rho[["x"]], how$precision),
-       g = softmin(y$at, x, how$p, how$rho[["y"]], how$precision))
+  list(f = softmin(x$at, y, how, how$rho[["x"]]), g = softmin(y$at, x, how, how$rho[["y"]]))
 }
 
 # The number of pairs from which first iterations in float16, which are quicker, are worth a second preparation.
@@ -68,11 +66,13 @@ first_potential <- function(x, y, how) {
     few <- some_of_cloud(x)
     rough <- replace(how, c("tol", "max_iter"), c(1e-2, 100))
     found <- two_potentials(few, some_of_cloud(y), rough, quiet = TRUE)
-    return(softmin(y$at, few, how$p, how$rho[["y"]])(found$f, how$epsilon))
+    return(softmin(y$at, few, how, how$rho[["y"]])(found$f))
   }
-  best <- softmins(x, y, how)
   g <- numeric(length(y$mass))
-  for (epsilon in falling(x, y, how)) g <- best$g(best$f(g, epsilon), epsilon)
+  for (epsilon in falling(x, y, how)) {
+    best <- softmins(x, y, replace(how, "epsilon", epsilon))
+    g <- best$g(best$f(g))
+  }
   g
 }
 
@@ -115,17 +115,17 @@ iterated_pair <- function(x, y, how, start, rough) {
   reached <- -Inf
   errors <- numeric()
   for (iteration in seq_len(how$max_iter)) {
-    f <- best$f(g, epsilon)
+    f <- best$f(g)
     value <- dual_value(x, y, f, g, epsilon, how$rho)
     # A plain step never lowers the value; one that did is taken back, and a plain one made in its place.
     if (!is.null(past) && !isTRUE(value >= reached - (if (rough) 1e-6 else 1e-12) * abs(reached))) {
       g <- past$g + past$step
       past <- NULL
-      f <- best$f(g, epsilon)
+      f <- best$f(g)
       value <- dual_value(x, y, f, g, epsilon, how$rho)
     }
     reached <- value
-    to <- best$g(f, epsilon)
+    to <- best$g(f)
     step <- to + best_constant(x, y, f, to, how$rho) - g
     # Masses that leave are right with this f; those that arrive are not, by so much.
     error <- sum(y$mass * abs(expm1(-step / epsilon))) / sum(y$mass)
@@ -165,9 +165,10 @@ warn_of_masses <- function(error, how) {
 own_potential <- function(cloud, how, rho, f = NULL) {
   n <- length(cloud$mass)
   if (is.null(f)) {
-    best <- softmin(cloud$at, cloud, how$p, rho)
     f <- numeric(n)
-    for (epsilon in falling(cloud, cloud, how)) f <- (f + best(f, epsilon)) / 2
+    for (epsilon in falling(cloud, cloud, how)) {
+      f <- (f + softmin(cloud$at, cloud, replace(how, "epsilon", epsilon), rho)(f)) / 2
+    }
   }
   found <- in_two_precisions(n^2, how, f, function(how, f, rough) iterated_own(cloud, how, rho, f, rough))
   if (!isTRUE(found$error < how$tol)) warn_of_masses(found$error, how)
@@ -181,11 +182,11 @@ own_potential <- function(cloud, how, rho, f = NULL) {
 }
 
 iterated_own <- function(cloud, how, rho, f, rough) {
-  best <- softmin(cloud$at, cloud, how$p, rho, how$precision)
+  best <- softmin(cloud$at, cloud, how, rho)
   errors <- numeric()
   for (iteration in seq_len(how$max_iter)) {
     old <- f
-    new <- best(old, how$epsilon)
+    new <- best(old)
     f <- (old + new) / 2
     moved <- cloud$mass * exp((old - new) / how$epsilon)
     error <- sum(abs(moved - cloud$mass)) / sum(cloud$mass)

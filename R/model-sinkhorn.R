@@ -40,6 +40,7 @@
 #' @param tol tolerance on the marginals: sum of absolute differences of the masses. If the transport is unbalanced, the
 #'   tolerance on the mean step of the potential `g`, in units of `epsilon`
 #' @param max_iter maximum number of iterations at the final `epsilon`
+#' @param ... not used
 #' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `mass`, that of
 #'   the plan; `divergence`; `distance`, `max(divergence, 0)^(1 / p)`; `value_bounds` and `divergence_bounds`, which are
 #'   `NA` for unbalanced transport; the potentials `f` and `g`; `marginal_error`, which `tol` bounds; `iterations`.
@@ -60,7 +61,8 @@
 #' # A tenth of the points lies far away, and stays there
 #' sinkhorn(c(1:9, 100), 2:11, epsilon = 0.1, rho = 10)
 sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, rho = Inf, debias = TRUE, tol = 1e-6,
-                     max_iter = 2000) {
+                     max_iter = 2000, ...) {
+  refuse_more(...)
   call <- match.call()
   check_flag(debias, "debias")
   if (!is.numeric(p) || length(p) != 1 || !isTRUE(p >= 1 && is.finite(p))) {
@@ -100,7 +102,7 @@ sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, rho = Inf,
 check_rho <- function(rho) {
   sides <- c("x", "y")
   named <- length(rho) == 2 && setequal(names(rho), sides)
-  if (is.numeric(rho) && (length(rho) == 1 || named) && isTRUE(all(rho > 0))) {
+  if (is.numeric(rho) && (length(rho) == 1 && is.null(names(rho)) || named) && isTRUE(all(rho > 0))) {
     return(if (named) rho[sides] else c(x = rho[[1]], y = rho[[1]]))
   }
   abort("value", "`rho` must be a positive number, or c(x = , y = ), not ", format_value(rho),
@@ -218,7 +220,7 @@ predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
 
 # Computes the mean target of the plan for mass at places.
 mean_target <- function(at, cloud, potential, how) {
-  f <- softmin(at, cloud, how$p)(potential, how$epsilon)
+  f <- softmin(at, cloud, how)(potential)
   shares <- exp(Vi(f / how$epsilon) + Vj(potential / how$epsilon + cloud$log) -
                   pair_cost(at, cloud$at, how$p) / how$epsilon)
   unname(shares %*% cloud$at)

@@ -20,6 +20,7 @@
 #' @param kernel the kernel, as in [kernel_spec()]; without a scale, it uses [median_scale()]
 #' @param null the null distribution: `"signs"`, the default, or `"moments"`
 #' @param R number of random signs
+#' @param ... not used
 #' @return A test of class [kernweave_test] and `htest`. `estimate` has U, the mean of `h` over pairs of different
 #'   points, which may be negative, and V, the mean over all pairs. `statistic` is `n` times V.
 #' @seealso [pair-derivatives], [kernweave_test]
@@ -33,7 +34,9 @@
 #' x <- matrix(rnorm(200), 100)
 #' ksd_test(x, function(x) -x)
 #' ksd_test(rt(200, 3), function(x) -x, null = "moments")
-ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs", "moments"), R = 999) {
+ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs", "moments"), R = 999,
+                     ...) {
+  refuse_more(...)
   null <- choice_of(null[1], c("signs", "moments"), "null")
   name <- deparse1(substitute(x))
   if (missing(score)) abort("input", "`score` is not given: gradients of a log density at `x`, or a function of `x`")

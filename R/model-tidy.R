@@ -85,6 +85,8 @@ augment.local_reg <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
 
 # The rows that were fitted, those that were complete whatever the na.action, or those of new data.
 augmented_rows <- function(x, data, newdata) {
+  newdata <- as_sf(newdata, x$variables)
+  data <- as_sf(data, x$variables)
   if (inherits(newdata, c("sf", "sfc"))) return(sf::st_sf(newdata))
   if (!is.null(newdata)) return(data.frame(newdata, check.names = FALSE))
   if (!is.null(data)) {

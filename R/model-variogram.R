@@ -31,8 +31,10 @@
 #' @section gstat:
 #' The result is also of class `gstatVariogram`, so that `gstat::fit.variogram()` reads it, and `gstat::variogram()` of
 #' a `gp_fit` calls this method. With the same boundaries, the numbers are those of `gstat::variogram()`, whose default
-#' cutoff differs slightly. Calls in the form of `gstat::variogram()`, with locations in a formula of their own or in a
-#' spatial object, give an error here. If gstat is attached later than kernweave, write `kernweave::variogram()`.
+#' cutoff differs slightly. The right side of the formula names the inputs, and covariates belong in `trend`; for points
+#' of the sf, terra or sp packages it may be 1, as in [gp_fit()]. Distances of such points in longitudes and latitudes
+#' are chords, in kilometres. Locations in a formula of their own are an error. If gstat is attached later than
+#' kernweave, write `kernweave::variogram()`.
 #'
 #' @param x what [gp_fit()] returned, or a formula, response ~ inputs, as in [gp_fit()]; for methods: a variogram
 #' @param data,subset,na.action as in [gp_fit()]
@@ -87,19 +89,21 @@ variogram.formula <- function(x, data = NULL, trend = ~ 1, subset = NULL, na.act
                               cressie = FALSE, pairs = 2e7, ...) {
   refuse_gstat(x, data, names(list(...)))
   refuse_more(...)
+  placed <- sf_formula(x, data)
+  x <- placed$formula
+  data <- placed$data
   trend <- trend_variables(trend, framed(data), if (length(x) == 3) all.vars(x[[2]]))
   if (length(trend$groups)) {
     abort("unsupported", "a variogram has no grouped effects: variogram(gp_fit(..., trend = ", deparse1(trend$formula),
           ")) has the curve of a fit with them")
   }
   found <- formula_inputs(x, data, na.action, NULL, substitute(subset), beside = trend$frame)
-  inputs <- without_constants(found$inputs)
-  points <- unname(strip_term(inputs$x))
+  points <- variogram_points(found$inputs, placed$places)
   y <- check_response(found$left, nrow(points))
   if (ncol(y) > 1) abort("unsupported", "a variogram is of one response, not of ", ncol(y))
   columns <- trend_columns(trend, found$beside, nrow(points))
   left <- trend_residuals(columns$F, as.vector(y) - columns$offset)
-  about <- list(formula = x, trend = trend$formula, na.action = inputs$na.action, seed = fit_control()$seed)
+  about <- list(formula = x, trend = trend$formula, na.action = found$inputs$na.action, seed = fit_control()$seed)
   variogram_of(points, left, variogram_ends(points, cutoff, if (!missing(width)) width, breaks),
                variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
 }
@@ -125,6 +129,14 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
                variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
 }
 
+# The points of distances: of longitudes and latitudes of sf those on a sphere.
+variogram_points <- function(inputs, places) {
+  points <- unname(strip_term(without_constants(inputs)$x))
+  if (!isTRUE(places$longlat) || !places$name %in% inputs$names) return(points)
+  tell_of_chords(earth_radius)
+  on_sphere(unname(strip_term(inputs$x)), earth_radius)
+}
+
 # Residuals by least squares. Equal responses have equal ones where the trend is constant: the root of a difference of
 # 1e-13, where there is none, would be seen in robust estimates.
 trend_residuals <- function(F, y) {
@@ -139,8 +151,8 @@ gstat_arguments <- c("locations", "cloud", "covariogram", "map", "g", "beta", "p
 
 refuse_gstat <- function(formula, data, more) {
   theirs <- intersect(more, gstat_arguments)
-  spatial <- inherits(data, c("formula", "Spatial", "sf", "ST", "stars"))
-  no_places <- !length(all.vars(formula[[length(formula)]]))
+  spatial <- inherits(data, c("formula", "ST", "stars"))
+  no_places <- !length(all.vars(formula[[length(formula)]])) && !inherits(as_sf(data), "sf")
   if (!length(theirs) && !spatial && !no_places) return(invisible())
   abort("input", "variogram() takes response ~ inputs and a data frame, the trend by itself, as in ",
         "variogram(depth ~ long + lat, quakes, trend = ~ long); here ",

@@ -59,7 +59,8 @@ check_summed <- function(K, written, kept = r_kept(K)) {
   if (has_named_axes(K, kept)) refuse_named_axes(operands_of(K$formula))
   if (has_axis(K, "j")) return(invisible())
   abort("shape", "the ", side_of(written, setdiff(c("left", "right"), written$side)), ", `",
-        formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over")
+        formula_text(written$formula, 40L), "`, has no points along ", written$axis, " to be summed over; to multiply ",
+        "each point by a matrix M of parameters, write vecmatmult(x, Pm(as.vector(M)))")
 }
 
 points_along_j <- function(K, v, written, kept = r_kept(K)) {

@@ -45,14 +45,16 @@
 #' plot(found, quakes[, c("long", "lat")])
 #' head(order(found$outlier_scores, decreasing = TRUE))  # the farthest out
 #' max(cut_tree(found$hc, h = 0.5))  # clusters and single points at this radius
-hdbscan_fit <- function(x, minPts = 5, metric = "euclidean") {
+hdbscan_fit <- function(x, minPts = 5, metric = "euclidean", ...) {
+  refuse_more(...)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   points <- tree_points(given$x, given$metric, 2, keep = TRUE)
   n <- nrow(points$at)
-  minPts <- check_count(minPts, "minPts")
-  if (minPts < 2 || minPts > n) {
-    abort("value", "`minPts` must be from 2 to ", n, ", the number of points, not ", minPts)
+  if (!is_whole(minPts, 2, n)) {
+    abort("value", "`minPts` must be a whole number from 2 to ", n, ", the number of points, not ",
+          format_value(minPts))
   }
+  minPts <- as.integer(minPts)
   near <- knn(points$at, k = minPts - 1, metric = c("euclidean", "manhattan", "chebyshev")[points$code + 1L])$nn.index
   parts <- r_single_linkage(points$at, near, points$code, array_threads())
   hc <- new_hclust(parts, points, "robust single", match.call())
@@ -122,6 +124,7 @@ plot.hdbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 #' @export
 plot_data.hdbscan_fit <- function(object, points = NULL, ...) {
   kept <- attr(object, "points")
+  points <- place_numbers(points, kept$places, "y")
   at <- if (is.null(points)) kept$x else check_complete(points_like(points, kept$like, "y"), "y")
   clusters_picture(at, unname(object$cluster), kept$x)
 }

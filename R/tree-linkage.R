@@ -51,7 +51,8 @@
 #' many <- hclust_fit(x, "ward.D2")
 #' table(cut_tree(many, k = 3))
 #' plot(many)
-hclust_fit <- function(x, method = c("single", "ward.D2"), metric = "euclidean", members = NULL) {
+hclust_fit <- function(x, method = c("single", "ward.D2"), metric = "euclidean", members = NULL, ...) {
+  refuse_more(...)
   method <- linkage_of(if (missing(method)) "single" else method)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   points <- tree_points(given$x, given$metric, 2)
@@ -99,7 +100,10 @@ tree_points <- function(x, metric, least = 1, keep = FALSE) {
   dimnames(at) <- NULL
   if (nrow(at) < least) abort("data", "`x` has ", counted(nrow(at), "row"), ", and a tree needs ", least, " or more")
   if (!ncol(at)) abort("shape", "`x` has no columns")
-  name <- if (is.function(metric)) "own metric" else as_metric(metric)$name
+  others <- setdiff(names(metric_rows), tree_metrics)
+  name <- if (is.function(metric)) "own metric"
+          else if (is_word(metric) && metric %in% c(others, names(metric_aliases))) as_metric(metric)$name
+          else one_of(metric, tree_metrics, "metric")
   as_they_are <- function(d) d
   found <- switch(name, euclidean = list(code = 0L), manhattan = list(code = 1L), chebyshev = list(code = 2L),
                   sqeuclidean = list(code = 0L, back = function(d) d^2),
@@ -116,6 +120,8 @@ tree_points <- function(x, metric, least = 1, keep = FALSE) {
   list(at = at, code = found$code, back = found$back %or% as_they_are, name = name, labels = labels, like = inputs,
        x = x)
 }
+
+tree_metrics <- c("euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", "haversine", "chordal")
 
 unit_rows <- function(x) {
   length <- sqrt(rowSums(x^2))

@@ -14,6 +14,7 @@
 #'   as in [knn()]
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package
 #' @param core a number for each point, at least 0: no edge of the point is shorter
+#' @param ... not used
 #' @return A data frame with a row for each edge, shortest first: `from` and `to`, row numbers with `from < to`, and
 #'   `distance`. `igraph::graph_from_data_frame(tree, directed = FALSE)` makes a graph of it.
 #' @seealso [hclust_fit()], [hdbscan_fit()], [nn_graph()]
@@ -25,7 +26,8 @@
 #' head(tree)
 #' plot(quakes$long, quakes$lat, asp = 1)
 #' segments(quakes$long[tree$from], quakes$lat[tree$from], quakes$long[tree$to], quakes$lat[tree$to])
-spanning_tree <- function(x, core = NULL, metric = "euclidean") {
+spanning_tree <- function(x, core = NULL, metric = "euclidean", ...) {
+  refuse_more(...)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   points <- tree_points(given$x, given$metric)
   n <- nrow(points$at)

@@ -104,8 +104,8 @@ double met_extent(const List& args, R_xlen_t axis) {
     if (std::isnan(here) || (axis > 1 && here == 1 && knows >= 0)) continue;
     if (knows >= 0 && here != met && !(axis > 1 && met == 1)) {
       const std::string along = axis == 0 ? "i" : axis == 1 ? "j" : sentence("batch axis ", axis - 1);
-      fail(Fault::shape, "`", shown(args[knows]), "` has ", met, " points along ", along, ", but `", shown(args[k]),
-           "` has ", here);
+      fail(Fault::shape, "`", shown(args[knows]), "` has ", met, " points along ", along,
+           shown(args[knows]) == shown(args[k]) ? ", but another `" : ", but `", shown(args[k]), "` has ", here);
     }
     knows = k;
     met = here;

@@ -17,7 +17,7 @@ test_that("what is written as in other packages is answered by what to write", {
   }
   error(gp_fit(z ~ x, d, family = "poison"), "\"poison\"; did you mean `poisson`?", "unsupported")
   error(gp_fit(z ~ x, d, family = "cauchy"), "not \"cauchy\"", "unsupported")
-  error(fit_control(maxit = 10), "there is no argument `maxit`; there are `tol`, `max_iter`")
+  error(fit_control(maxit = 10), "there is no argument `maxit`; did you mean `max_iter`?")
   error(gp_fit(z ~ x, d, trend = ~ s(dist)), "`s(dist)` in the trend: smooth terms are kernels", "unsupported")
   s <- function(v) v^2
   own <- gp_fit(z ~ x, d, trend = ~ s(dist), kernel = k)

@@ -150,3 +150,25 @@ test_that("cubes and places of stars are told what to become", {
   vectors <- stars::st_as_stars(sf::st_as_sf(d, coords = c("long", "lat")))
   expect_error(predict(fit, vectors), "sf::st_as_sf(newdata)", class = "kernweave_error_input", fixed = TRUE)
 })
+
+test_that("layers of numbers for a factor of the trend are named, and layers of factors are taken", {
+  skip_without_peer("terra")
+  kinds <- gp_fit(z ~ long + lat, d, trend = ~kind, kernel = kernel, variance = 1, nugget = 0.1)
+  layer <- terra::setValues(grid_of_terra("kind"), rep(1:2, 24))
+  expect_error(predict(kinds, layer), "`kind` was a factor in the fit.*as.factor\\(\\)",
+               class = "kernweave_error_input")
+  levels(layer) <- data.frame(value = 1:2, kind = c("dry", "wet"))
+  values <- terra::values(predict(kinds, layer), mat = FALSE)
+  expect_equal(values, unname(predict(kinds, transform(cells, kind = rep(c("dry", "wet"), 24)))), tolerance = 1e-12)
+})
+
+test_that("a posterior takes rasters as its fit does", {
+  skip_without_peer("stars")
+  post <- gp_posterior(gp_fit(z ~ long + lat, d, trend = ~rain, kernel = "matern32"), nsim = 50, seed = 1)
+  ours <- predict(post, cells, se.fit = TRUE, interval = "prediction")
+  for (grid in grids()) {
+    found <- predict(post, grid, se.fit = TRUE, interval = "prediction")
+    expect_identical(class(found), class(grid))
+    expect_equal(unname(layers_of(found)), at_known(cbind(ours$fit, ours$se.fit)), tolerance = 1e-12)
+  }
+})

@@ -1,0 +1,22 @@
+# Terms that formulas of other packages have, and that are written otherwise here.
+
+smooth_terms <- c("s", "te", "ti", "t2", "gp", "f", "lo", "Matern")
+smoothing_packages <- c("mgcv", "gam", "brms", "INLA", "spaMM")
+
+# Smooth terms of mgcv, brms, INLA, gam and spaMM are kernels here.
+refuse_other_terms <- function(formula, place) {
+  for (one in as.list(attr(stats::terms(formula, allowDotAsName = TRUE), "variables"))[-1]) {
+    one <- without_brackets(one)
+    name <- if (is.call(one) && is.name(one[[1]])) as.character(one[[1]]) else ""
+    if (!name %in% smooth_terms) next
+    known <- get0(name, environment(formula) %or% globalenv(), mode = "function")
+    if (!is.null(known) && !environmentName(environment(known)) %in% smoothing_packages) next
+    abort("unsupported", "`", deparse1(one), "` in ", place, ": ",
+          if (place == "the formula") {
+            paste("fits are smooth in their inputs without it; write", paste(all.vars(one), collapse = " + "))
+          } else {
+            paste("smooth terms are kernels here, kernel_spec(of = ) for each input on the right side of the formula;",
+                  "in a trend, splines::ns() is smooth")
+          })
+  }
+}
