@@ -280,12 +280,13 @@ response_of.gp_fit <- function(fit) {
 
 #' @rdname gp_fit-methods
 #' @export
-plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
-  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which, n, level), ...)
+plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, whole = FALSE, ...) {
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which, n, level, whole), ...)
 }
 
 #' @export
-plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
+plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, whole = FALSE,
+                             ...) {
   refuse_responses(object, "plot()", "predict(fit, newdata) has a column for each")
   if (is.numeric(which)) return(diagnostic_picture(object, which))
   which <- choice_of(which[1], c("fit", "se", "variogram"), "which")
@@ -296,13 +297,16 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   labels <- colnames(object$x) %or% object$names
   response <- response_name(object)
   observed <- object$fitted.values + object$residuals
-  if (is.null(places)) return(observed_picture(object$fitted.values, observed, response))
+  if (is.null(places)) {
+    return(observed_picture(object$fitted.values, observed, response,
+                            main = if (D == 2) "No map: the model has more inputs than two coordinates"))
+  }
   seen <- unname(strip_term(object$x))[object$data$rows, , drop = FALSE]
   if (D == 2 && which == "fit") {
-    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response))
+    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response, whole, object))
   }
   found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
-  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error"))
+  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error", whole, object))
   if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
   curve_picture(axes[[1]], found$fit[, 1], object$x, observed, labels, response, found$fit[, 2:3])
 }

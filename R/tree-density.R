@@ -123,5 +123,5 @@ plot.hdbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 plot_data.hdbscan_fit <- function(object, points = NULL, ...) {
   kept <- attr(object, "points")
   at <- if (is.null(points)) kept$x else check_complete(points_like(points, kept$like, "y"), "y")
-  clusters_picture(at, unname(object$cluster), kept$x)
+  clusters_picture(at, object, kept$x)
 }

@@ -1,0 +1,169 @@
+# Maps end where data end, coordinates have equal scales, and pictures of many points stay pictures.
+
+hill <- function(d) transform(d, z = sin(6 * d[[1]]) + d[[2]])
+# Points of a square without its upper right quarter.
+corner <- local({
+  set.seed(1)
+  d <- data.frame(x = stats::runif(400), y = stats::runif(400))
+  hill(d[!(d$x > 0.5 & d$y > 0.5), ])
+})
+surface_of <- function(d, ...) pictured(rbf_interpolate(z ~ ., d, lambda = 0.1), ...)
+
+test_that("a map is drawn up to a margin about the data, or as a rectangle", {
+  surface <- surface_of(corner)$layers$surface
+  far <- apply(surface[1:2], 1, function(at) sqrt(min((corner$x - at[1])^2 + (corner$y - at[2])^2)))
+  expect_equal(surface$far / far, rep(surface$far[1] / far[1], nrow(surface)), tolerance = 1e-6)
+  seen <- surface$far <= 1
+  expect_true(all(seen[far < 0.05]))
+  expect_false(any(seen[surface$x > 0.65 & surface$y > 0.65]))
+  expect_true(all(seen[surface$x < 0.45 | surface$y < 0.45]))
+  expect_true(all(surface_of(corner, whole = TRUE)$layers$surface$far == 0))
+  expect_error(surface_of(corner, whole = 1), "whole", class = "kernweave_error_input")
+  drawn <- kernweave:::seen_grid(surface)
+  expect_true(all(range(drawn$z, na.rm = TRUE) >= range(surface$z[seen])[1] - 1e-12))
+  expect_true(anyNA(drawn$z) && !anyNA(kernweave:::seen_grid(transform(surface, far = 0))$z))
+})
+
+test_that("the margin does not depend on units, nor on copies of points", {
+  far <- function(d) surface_of(d, n = 9)$layers$surface$far
+  own <- far(corner)
+  expect_equal(far(transform(corner, x = 1e6 + 1e3 * x, y = 1e3 * y)), own, tolerance = 1e-6)
+  unlike <- stats::setNames(corner, c("age", "dose", "z"))
+  expect_equal(far(transform(unlike, dose = 1e3 * dose)), far(unlike), tolerance = 1e-6)
+  expect_equal(far(rbind(corner, corner)), own)
+})
+
+test_that("coordinates have equal scales, degrees those of their latitude, other inputs none", {
+  aspect <- function(names, by = 1, shift = 0) {
+    kernweave:::map_aspect(cbind(corner$x, by * corner$y + shift), names)
+  }
+  for (names in list(c("x", "y"), c("X", "Y"), c("x_km", "y_km"), c("utm.x", "utm.y"), c("easting", "northing"),
+                     c("East", "North"), c("coords.x1", "coords.x2"))) {
+    expect_identical(aspect(names), 1, label = toString(names))
+  }
+  for (names in list(c("long", "lat"), c("lon", "lat"), c("longitude", "latitude"))) {
+    expect_equal(aspect(names, 2, 50), 1 / cos(pi / 180 * (mean(range(2 * corner$y)) + 50)), label = toString(names))
+  }
+  for (names in list(c("age", "dose"), c("x1", "x2"), c("x", "z"), c("y", "x"), c("max", "may"), c("wt", "hp"))) {
+    expect_null(aspect(names), label = toString(names))
+  }
+  expect_null(aspect(c("x", "y"), 1000))  # a strip
+  expect_null(aspect(c("long", "lat"), 1000))  # not degrees
+  expect_null(kernweave:::map_aspect(cbind(1:3, 2), c("x", "y")))
+  skip_if_not_installed("ggplot2")
+  fit <- rbf_interpolate(z ~ ., corner, lambda = 0.1)
+  expect_identical(ggplot2::autoplot(fit)$coordinates$ratio, 1)
+  in_nowhere({
+    plot(fit)
+    unit <- graphics::par("pin") / c(diff(graphics::par("usr")[1:2]), diff(graphics::par("usr")[3:4]))
+    expect_equal(unit[1], unit[2])
+  })
+})
+
+test_that("sf points have equal scales by their coordinate system", {
+  skip_if_not_installed("sf")
+  places <- function(d, crs) sf::st_as_sf(d, coords = 1:2, crs = crs)
+  flat <- gp_fit(z ~ geometry, places(transform(corner, x = 1e5 * x, y = 1e5 * y), 28992), variance = 1, nugget = 0.1,
+                 kernel = kernel_spec("matern32", 3e4))
+  expect_identical(pictured(flat, n = 5)$asp, 1)
+  globe <- suppressMessages(gp_fit(z ~ geometry, places(transform(corner, y = 60 + y), 4326), variance = 1,
+                                   nugget = 0.1, kernel = kernel_spec("matern32", 50, metric = "chordal")))
+  expect_equal(pictured(globe, n = 5)$asp, 1 / cos(pi / 180 * (60 + mean(range(corner$y)))))
+})
+
+test_that("of many points some are drawn, of each group, and the title says how many", {
+  picture <- kernweave:::picture
+  many <- data.frame(x = 1:30000, y = 1, group = factor(rep(c("a", "b", NA), c(29000, 30, 970))))
+  shown <- picture("", "", points = many, most = 3000)
+  counts <- table(shown$layers$points$group, useNA = "always")
+  expect_identical(as.vector(counts), c(2900L, 20L, 97L))
+  expect_identical(shown$main, "3,017 of 30,000 points drawn")
+  expect_identical(picture("", "", points = many[1:3000, ], most = 3000)$layers$points, many[1:3000, ])
+  expect_null(picture("", "", points = many[1:3000, ], most = 3000)$main)
+  every <- transform(many, group = factor(seq_len(30000) %/% 2))
+  expect_lte(nrow(picture("", "", points = every, most = 100)$layers$points), 15001)
+  fit <- rbf_interpolate(z ~ x + y, corner, lambda = 0.1)
+  expect_identical(nrow(layer(fit, "points")), nrow(corner))
+  expect_identical(nrow(layer(gp_fit(z ~ x + y, corner[rep(1:300, 2), ], kernel = kernel_spec("matern32", 1),
+                                     variance = 1, nugget = 0.1), "points")), 500L)
+})
+
+test_that("colours given for all points are those of the points that are drawn", {
+  in_nowhere({
+    fit <- kpca_fit(as.matrix(iris[, 1:4]), 2)
+    found <- NULL
+    shown <- pictured(fit)
+    shown$layers$points <- structure(shown$layers$points[c(1, 60), ], rows = c(1, 60), of = 150)
+    painters <- kernweave:::painters
+    expect_silent(kernweave:::draw_picture(shown, col = iris$Species))
+  })
+})
+
+test_that("noise is grey, clusters have colours of their own, and both are drawn without the points", {
+  skip_if_not_installed("ggplot2")
+  set.seed(1)
+  x <- rbind(matrix(stats::rnorm(200, 0, 0.1), ncol = 2), matrix(stats::rnorm(200, 3, 0.1), ncol = 2), c(9, 9))
+  found <- dbscan_fit(x, eps = 0.2)
+  points <- layer(found, "points")
+  expect_equal(points, layer(found, "points", x))
+  expect_true(is.na(points$group[201]))
+  colours <- kernweave:::group_colours(points$group, "black")
+  expect_identical(colours[201], "grey75")
+  expect_identical(length(unique(colours[1:200])), nlevels(points$group))
+  built <- ggplot2::ggplot_build(ggplot2::autoplot(found))
+  expect_identical(unique(built$data[[1]]$colour), "grey75")
+  expect_setequal(built$data[[2]]$colour, colours[!is.na(points$group)])
+  for (n in c(2, 7, 30)) {
+    apart <- as.matrix(stats::dist(grDevices::convertColor(t(grDevices::col2rgb(kernweave:::distinct_colours(n))) / 255,
+                                                           "sRGB", "Lab")))
+    expect_gt(min(apart[upper.tri(apart)]), if (n < 10) 20 else 4)
+  }
+  centres <- kmeans_fit(x, x[c(1, 101), ])
+  expect_equal(layer(centres, "points"), layer(centres, "points", x))
+  expect_output(print(kmeans_fit(x[rep(1:200, 50), ], x[c(1, 101), ])), "of 10,000 points: 2 clusters")
+  expect_lt(length(utils::capture.output(print(kmeans_fit(matrix(stats::rnorm(5000), 500), 40, nstart = 1)))), 30)
+})
+
+test_that("cross-validation, elpd and profiles are drawn by both kinds of graphics", {
+  skip_if_not_installed("ggplot2")
+  fit <- gp_fit(depth ~ long, quakes[1:60, ], kernel = "matern32")
+  folds <- cross_validate(fit, folds = 4, seed = 1)
+  points <- layer(folds, "points")
+  expect_equal(points, data.frame(x = folds$.fitted, y = quakes$depth[1:60]))
+  expect_equal(layer(folds, "boxes", "folds")$ymax, summary(folds)$rmse[1:4])
+  expect_equal(layer(folds, "across", "folds")$y, sqrt(mean(folds$.resid^2)))
+  classes <- cross_validate(knn_fit(Species ~ ., iris, k = 5), folds = 3, seed = 1)
+  expect_equal(layer(classes, "boxes")$ymax, summary(classes)$errors[1:3])
+  one <- elpd(fit)
+  expect_equal(layer(one, "points")$y, unname(one$pointwise))
+  expect_identical(layer(one, "labels")$label, order(one$pointwise)[1:3])
+  both <- elpd(fit, flat = update(fit, variance = 0))
+  expect_equal(layer(both, "intervals")$xend - layer(both, "intervals")$x, 2 * both$se_diff)
+  in_nowhere({
+    for (one in list(folds, classes, one, both)) {
+      expect_identical(plot(one), one)
+      expect_silent(ggplot2::ggplot_build(ggplot2::autoplot(one)))
+    }
+    curves <- suppressWarnings(profile(fit))
+    panels <- ggplot2::ggplot_build(ggplot2::autoplot(curves))$data[[1]]
+    for (k in seq_along(curves)) expect_identical(sum(panels$PANEL == k), nrow(curves[[k]]))
+    expect_silent(ggplot2::ggplot_build(ggplot2::autoplot(curves, "scale")))
+  })
+})
+
+test_that("rows of a cross-validation that are left are counted and scored", {
+  fit <- gp_fit(depth ~ long, quakes[1:60, ], kernel = "matern32")
+  folds <- cross_validate(fit, folds = 4, seed = 1)
+  left <- folds
+  kept <- folds$.fold == "2"
+  left <- structure(as.data.frame(unclass(folds))[kept, ], title = attr(folds, "title"), level = attr(folds, "level"),
+                    scored = attr(folds, "scored"), class = class(folds))  # as dplyr::filter() does
+  expect_output(print(left), "1 fold, without refits, 15 of 60 rows")
+  expect_output(print(folds), "4 folds, without refits\n", fixed = TRUE)
+  expect_equal(summary(left)["all", "rmse"], sqrt(mean(folds$.resid[kept]^2)))
+  expect_equal(summary(left)["2", ], summary(folds)["2", ])
+  expect_equal(predictive_scores(left)["all", "crps"], mean(folds$.crps[kept]))
+  expect_output(print(summary(folds)), "rmse")
+  expect_lt(max(nchar(utils::capture.output(print(summary(folds))))), 60)
+  expect_equal(folds$.observed, quakes$depth[1:60])
+})
