@@ -290,7 +290,8 @@ parameter_table <- function(x, digits) {
   inner <- setdiff(free, bounded)
   ends <- confint(x)[inner, , drop = FALSE]
   for (row in inner) table[row, 2:3] <- vapply(ends[row, ], format, "", digits = digits - 1)
-  table
+  ones <- names(found) != "variance" & is_one_of(names(found), "variance") & found == 1 & !names(found) %in% free
+  table[!ones, , drop = FALSE]  # a part of a kernel whose variance is 1 says nothing by it
 }
 
 #' @rdname gp_fit-methods

@@ -72,8 +72,9 @@ gp_start_numbers <- function(settings, model, spread) {
   turned_numbers(list(values = values, free = free), parts)
 }
 
-# Names of parameters, in sums and products with the name of a kernel before it and a number behind.
-is_one_of <- function(names, kind) grepl(paste0(kind, "(_[0-9]+)?$"), names)
+# Tells whether parameters are of a kind. In sums and products they have the name of a kernel before it, and the names
+# of inputs or a number behind.
+is_one_of <- function(names, kind) grepl(paste0(kind, "([._].*)?$"), names)
 
 # Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.
 linear_scales <- function(parts, free, multiplied) {
