@@ -56,7 +56,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
       near <- local_process(object, x, neighbours %or% fewest_neighbours, object$data$y, if (ncol(F)) own)
       return(cbind(as.vector(own %*% object$data$b) + offset + near[, 1], sqrt(near[, 2]) * !near[, 3]))
     }
-    of_data <- gp_products(object, x, cbind(model_alpha(object), if (errors) object$U))
+    of_data <- with_work("predict()", gp_products(object, x, cbind(model_alpha(object), if (errors) object$U)), 1)
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   }, trend_alone = type == "trend")
   as_prediction(object, found, se.fit, interval, level, by)
@@ -138,7 +138,8 @@ dense_gp_variance <- function(object, x) {
   kept <- object$kept
   if (object$variance == 0 && !length(model$groups)) return(numeric(nrow(x)))
   if (is.null(kept$system)) kept$system <- replace(kept_system(object), "model", list(NULL))
-  pmax(diag(gp_cross(object, x, x)) - unlist(explained_at_places(kept$system, object, x)), 0)
+  explained <- with_work("predict()", unlist(explained_at_places(kept$system, object, x)), ceiling(nrow(x) / 256))
+  pmax(diag(gp_cross(object, x, x)) - explained, 0)
 }
 
 # Returns what the data explain of the variance of the process at places, by blocks of these.
@@ -146,7 +147,7 @@ explained_at_places <- function(system, object, x) UseMethod("explained_at_place
 
 #' @export
 explained_at_places.gp_system <- function(system, object, x) {
-  in_row_blocks(nrow(x), function(rows) {
+  in_row_blocks(nrow(x), work = "predict()", function(rows) {
     inverse_forms(system, unname(as.matrix(gp_cross(object, model_places(object$data), x[rows, , drop = FALSE]))))
   })
 }
@@ -161,6 +162,9 @@ lazy_gp_variance <- function(object, x) {
   both <- rbind(model_places(model), x)
   seen <- seq_along(model$y)
   W <- asked_of(model)$around(model$w)
+  begin_work("predict()", quicker = "method = \"local\"")
+  on.exit(end_work("predict()"))
+  step_work("predict()", paste("exact standard errors at", counted(nrow(x), "place")))
   quietly_solved(conditional(
     weighed_pairs(gp_cross(object, both, both), c(W, rep(1, nrow(x)))), NULL, seen = seen,
     ridge = model$values$nugget * W / model$w, tol = min(100 * object$control$tol, 1e-2), solver = "cg",
@@ -187,6 +191,8 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   object <- with_groups_of(object, re.form, allow.new.levels)
   weights <- if (is.null(newdata)) object$weights
   of_family <- !is.null(object$family)
+  begin_work("simulate()", quicker = "a smaller `nsim`")
+  on.exit(end_work("simulate()"))
   latent <- function() at_gp_places(object, newdata, function(x, F, offset) {
     draws <- if (conditional) draws_after(object, x, F, offset, nsim)
              else as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
@@ -218,6 +224,7 @@ draws_after <- function(object, x, F, offset, nsim) {
   noise <- c(model$values$nugget / model$w, numeric(nrow(x)))
   before <- gp_draws(object, both, noise, nsim)
   z <- before[seen, , drop = FALSE]
+  step_work("simulate()", "draws given the data")
   of_trend <- crossprod(object$U, z)
   weights <- matrix(as.vector(solve(kept_system(object), z)), nrow(z)) - object$U %*% of_trend
   kriged <- gp_products(object, x, cbind(model_alpha(object), weights))
@@ -244,6 +251,9 @@ gp_draws <- function(object, x, noise, nsim) {
   by_sides <- if (!is.null(object$data$panel) && nrow(x)) panel_draws(object, x, nsim)
   draws <- if (!is.null(by_sides)) by_sides + sqrt(noise) * stats::rnorm(length(by_sides)) else if (nrow(x)) {
     K <- fit_products(process_cross(object, x, x), object$control)
+    # about a hundred steps of a draw, each a product
+    if (nrow(x) > 5000) expect_work("simulate()", expected_seconds(K, rep(1, nrow(x)), 100 * nsim), "a smaller `nsim`")
+    step_work("simulate()", "draws of the process")
     simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
   }
   parts <- group_parts(object$data, object$data$values, x[, -seq_len(ncol(object$data$x)), drop = FALSE])
