@@ -39,7 +39,7 @@ first_part <- function(parts) if (is.null(parts$op)) parts else first_part(kerne
 # The number of places at a time, whose neighbours are some ten megabytes.
 places_at_once <- 2^15
 
-# With many neighbours a place takes a processor up to 12 ms, and blocks of some seconds show how far they are.
+# A block takes some seconds, and shows how far the work is: with many neighbours a place takes up to 12 ms.
 places_in_block <- function(m) max(1024, floor(places_at_once * min(1, (60 / m)^2.6)))
 
 # The observations nearest to places, in the distance of the kernel, or of its first part. With few axes boxes find them

@@ -72,10 +72,6 @@ gp_start_numbers <- function(settings, model, spread) {
   turned_numbers(list(values = values, free = free), parts)
 }
 
-# Tells whether parameters are of a kind. In sums and products they have the name of a kernel before it, and the names
-# of inputs or a number behind.
-is_one_of <- function(names, kind) grepl(paste0(kind, "([._].*)?$"), names)
-
 # Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.
 linear_scales <- function(parts, free, multiplied) {
   if (is.null(parts$op)) return(if (parts$name == "linear" && (multiplied || "variance" %in% free)) "scale")

@@ -70,6 +70,10 @@ with_time <- function(given, ard) {
   c(given[names(given) != "time"], time)
 }
 
+# Tells whether parameters are of a kind. In sums and products they have the name of a kernel before it, and the names
+# of inputs or a number behind.
+is_one_of <- function(names, kind) grepl(paste0(kind, "([._].*)?$"), names)
+
 # Tells which parameters are between 0 and 1.
 is_share <- function(names, parts) {
   found <- is_one_of(names, "(^|[.])(alpha|beta)")
