@@ -54,10 +54,13 @@ geoms <- list(
   points = function(d) {
     more <- c(colour = if (!is.null(d$group)) "group", size = if (!is.null(d$size)) "size")
     as_drawn <- do.call(drawn_by, c(list(d), more))
-    if (is.null(d$group)) return(ggplot2::geom_point(as_drawn, d, colour = "grey50", size = if (is.null(d$size)) 1))
+    of_points <- function(d, ...) {
+      do.call(ggplot2::geom_point, c(list(as_drawn, d, ...), if (is.null(d$size)) list(size = 1)))
+    }
+    if (is.null(d$group)) return(of_points(d, colour = "grey50"))
     none <- is.na(d$group)
     list(if (any(none)) ggplot2::geom_point(drawn_by(d), d[none, ], colour = "grey75", size = 0.3),
-         ggplot2::geom_point(as_drawn, d[!none, ], size = if (is.null(d$size)) 1), group_scale(d$group, "colour"))
+         of_points(d[!none, ]), group_scale(d$group, "colour"))
   },
   map = function(d) {
     colours <- ggplot2::scale_fill_gradientn(colours = diverging_colours(), limits = about_zero(d$z))

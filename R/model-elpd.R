@@ -99,10 +99,10 @@ plot.elpd <- function(x, ...) drawn(x, plot_data(x), ...)
 #' @export
 plot_data.elpd <- function(object, ...) {
   terms <- object$pointwise
-  lowest <- utils::head(order(terms), 3)
+  rows <- utils::head(order(terms), 3)
+  lowest <- data.frame(x = rows, y = unname(terms[rows]), label = names(terms)[rows] %or% rows)
   picture("observation", "log predictive density", points = data.frame(x = seq_along(terms), y = unname(terms)),
-          labels = data.frame(x = lowest, y = unname(terms[lowest]), label = names(terms)[lowest] %or% lowest),
-          across = data.frame(y = mean(terms)), main = paste("Sum", format(object)))
+          estimates = lowest, labels = lowest, across = data.frame(y = mean(terms)), main = paste("Sum", format(object)))
 }
 
 #' @export
