@@ -102,7 +102,8 @@ plot_data.elpd <- function(object, ...) {
   rows <- utils::head(order(terms), 3)
   lowest <- data.frame(x = rows, y = unname(terms[rows]), label = names(terms)[rows] %or% rows)
   picture("observation", "log predictive density", points = data.frame(x = seq_along(terms), y = unname(terms)),
-          estimates = lowest, labels = lowest, across = data.frame(y = mean(terms)), main = paste("Sum", format(object)))
+          estimates = lowest, labels = lowest, across = data.frame(y = mean(terms)),
+          main = paste("Sum", format(object)))
 }
 
 #' @export

@@ -91,6 +91,8 @@
 #' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`
 #' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
 #'   [autoplot-fits]
+#' @param at for `plot()`: a list of values of inputs and covariates, as in `list(depth = 2)`. The map or curve is drawn
+#'   for the other inputs, at these values. Covariates of the trend that are not inputs need a value
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
 #'   like that of [stats::predict.lm()], with the attribute `local` if standard errors come from neighbours.

@@ -290,48 +290,75 @@ response_of.gp_fit <- function(fit) {
 
 #' @rdname gp_fit-methods
 #' @export
-plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, whole = FALSE, ...) {
-  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which, n, level, whole), ...)
+plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, whole = FALSE, at = NULL, ...) {
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which, n, level, whole, at), ...)
 }
 
 #' @export
 plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, whole = FALSE,
-                             ...) {
+                             at = NULL, ...) {
   refuse_responses(object, "plot()", "predict(fit, newdata) has a column for each")
   if (is.numeric(which)) return(diagnostic_picture(object, which))
   which <- choice_of(which[1], c("fit", "se", "variogram"), "which")
   if (which == "variogram") return(plot_data(variogram(object)))
-  D <- ncol(object$x)
-  axes <- plot_axes(object$x, check_count(n %or% c(200, 40)[min(D, 2)], "n", least = 2))
-  places <- if (D <= 2) grid_places(object, axes)
+  check_held(object, at)
   labels <- colnames(object$x) %or% object$names
+  free <- which(!labels %in% names(at))
+  labels <- labels[free]
+  x <- unname(strip_term(object$x))[, free, drop = FALSE]
+  D <- length(free)
+  axes <- plot_axes(x, check_count(n %or% c(200, 40)[min(max(D, 1), 2)], "n", least = 2))
+  places <- if (D %in% 1:2) grid_places(object, axes, at, free)
+  held <- if (length(at)) paste(names(at), vapply(at, format, "", digits = 4), sep = " = ", collapse = ", ")
   response <- response_name(object)
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) {
+    lacking <- setdiff(trend_covariates(object), c(names(at), labels))
     return(observed_picture(object$fitted.values, observed, response,
-                            main = if (D == 2) "No map: the model has more inputs than two coordinates"))
+                            main = if (D == 2) paste("For a map give", toString(unique(lacking)), "in `at`")))
   }
-  seen <- unname(strip_term(object$x))[object$data$rows, , drop = FALSE]
+  seen <- x[object$data$rows, , drop = FALSE]
   if (D == 2 && which == "fit") {
-    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response, whole, object))
+    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response, whole, object, held))
   }
   found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
-  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error", whole, object))
+  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error", whole, object, held))
   if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
-  curve_picture(axes[[1]], found$fit[, 1], object$x, observed, labels, response, found$fit[, 2:3])
+  curve_picture(axes[[1]], found$fit[, 1], x, observed, labels, response, found$fit[, 2:3])
 }
 
-# Places of a grid as new data, where numbers of the inputs tell the trend, too.
-grid_places <- function(fit, axes) {
+# Checks that values which a picture holds are of variables of the fit.
+check_held <- function(fit, at) {
+  if (is.null(at)) return(invisible())
+  one <- is.list(at) && length(names(at)) == length(at) && all(lengths(at) == 1)
+  if (!one) {
+    abort("input", "`at` must be a list of single values with names, as in at = list(depth = 2), not ", describe(at))
+  }
+  known <- unique(c(fit$names, colnames(fit$x), trend_covariates(fit)))
+  wrong <- setdiff(names(at), known)
+  if (length(wrong)) abort("input", "`at` has `", wrong[1], "`, which the fit has not", near_hint(wrong[1], known))
+}
+
+trend_covariates <- function(fit) {
+  unlist(lapply(c(list(fit$trend), fit$trend$parameters), function(one) all.vars(one$terms)))
+}
+
+# Places of a grid of the inputs in columns `free` as new data, where numbers of the inputs, and the values in `at`,
+# tell the trend, too.
+grid_places <- function(fit, axes, at, free) {
   variables <- if (is.null(fit$terms)) fit$names else input_variables(fit)
   # without grouped effects, which pictures leave out
-  needed <- unlist(lapply(c(list(fit$trend), fit$trend$parameters), function(one) all.vars(one$terms)))
+  needed <- setdiff(trend_covariates(fit), names(at))
+  variables <- setdiff(variables, names(at))
+  numbers <- unname(as.matrix(expand.grid(axes)))
+  grid <- data.frame(row.names = seq_len(nrow(numbers)))
+  grid[names(at)] <- at
   if (identical(variables, fit$places$name) && !length(needed)) {
-    grid <- data.frame(row.names = seq_len(prod(lengths(axes))))
-    grid[[variables]] <- unname(as.matrix(expand.grid(axes)))
+    grid[[variables]] <- numbers
     return(grid)
   }
-  if (length(variables) != length(axes) || length(fit$xlevels) || !all(needed %in% variables)) return(NULL)
-  grid <- stats::setNames(expand.grid(axes), variables)
-  if (isTRUE(all.equal(unname(strip_term(new_points(fit, grid))), unname(as.matrix(grid))))) grid
+  if (length(variables) != length(axes) || length(setdiff(names(fit$xlevels), names(at))) ||
+        !all(needed %in% variables)) return(NULL)
+  grid[variables] <- expand.grid(axes)
+  if (isTRUE(all.equal(unname(strip_term(new_points(fit, grid)))[, free, drop = FALSE], numbers))) grid
 }

@@ -1,7 +1,7 @@
 # Maps: surfaces of two inputs, as far as there are data, with equal scales for coordinates.
 
 # A function of two inputs, x first and fastest, and what it is called. `whole`: draw all of the rectangle of the axes?
-surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL) {
+surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL, main = NULL) {
   check_flag(whole, "whole")
   asp <- map_aspect(points, labels, fit)
   grid <- data.frame(x = rep(axes[[1]], length(axes[[2]])), y = rep(axes[[2]], each = length(axes[[1]])),
@@ -9,7 +9,8 @@ surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, f
   grid$far <- if (whole) 0 else gaps_from(points, as.matrix(grid[1:2]), asp)
   if (all(grid$far > 1)) grid$far <- 0  # no place of a coarse grid is near the data
   picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(seen_heights(grid), 10)),
-          points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab, asp = asp, most = 500)
+          points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab, asp = asp, main = main,
+          most = 500)
 }
 
 seen_heights <- function(grid) grid$z[grid$far <= 1 & is.finite(grid$z)]

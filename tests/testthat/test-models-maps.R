@@ -167,3 +167,27 @@ test_that("rows of a cross-validation that are left are counted and scored", {
   expect_lt(max(nchar(utils::capture.output(print(summary(folds))))), 60)
   expect_equal(folds$.observed, quakes$depth[1:60])
 })
+
+test_that("a map holds the values in `at`, of inputs and of covariates", {
+  d <- transform(corner, depth = x + y^2, kind = factor(rep(c("a", "b"), length.out = nrow(corner))))
+  d$time <- rep_len(0:9 / 9, nrow(d))
+  k <- kernel_spec("matern32", 1)
+  fit <- gp_fit(z ~ x + y, d, trend = ~ depth + kind, kernel = k, variance = 1, nugget = 0.1)
+  expect_null(layer(fit, "surface"))
+  expect_identical(pictured(fit)$main, "For a map give depth, kind in `at`")
+  surface <- layer(fit, "surface", n = 5, at = list(depth = 2, kind = "b"))
+  expect_equal(surface$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"))))
+  expect_identical(pictured(fit, n = 5, at = list(depth = 2, kind = "b"))$main, "depth = 2, kind = b")
+  se <- layer(fit, "surface", which = "se", n = 5, at = list(depth = 2, kind = "b"))
+  expect_equal(se$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"), se.fit = TRUE)$se.fit))
+  days <- gp_fit(z ~ x + y + time, d, kernel = k, variance = 1, nugget = 0.1)
+  surface <- layer(days, "surface", n = 5, at = list(time = 0.3))
+  expect_equal(surface$z, unname(predict(days, data.frame(surface[1:2], time = 0.3))))
+  along <- layer(days, "curve", n = 5, at = list(x = 0.2, y = 0.3))
+  expect_equal(along$y, unname(predict(days, data.frame(x = 0.2, y = 0.3, time = along$x))))
+  expect_equal(range(along$x), c(0, 1))
+  expect_error(pictured(fit, at = list(dpth = 1)), "depth", class = "kernweave_error_input")
+  for (wrong in list(1, list(1), list(depth = 1:2))) {
+    expect_error(pictured(fit, at = wrong), "list of single values", class = "kernweave_error_input")
+  }
+})
