@@ -8,6 +8,7 @@ surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, f
                      z = as.vector(height))
   grid$far <- if (whole) 0 else gaps_from(points, as.matrix(grid[1:2]), asp)
   if (all(grid$far > 1)) grid$far <- 0  # no place of a coarse grid is near the data
+  points <- points[!duplicated(complex(real = points[, 1], imaginary = points[, 2])), , drop = FALSE]
   picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(seen_heights(grid), 10)),
           points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab, asp = asp, main = main,
           most = 500)
