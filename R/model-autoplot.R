@@ -80,8 +80,8 @@ geoms <- list(
   },
   rug = function(d) ggplot2::geom_rug(drawn_by(d), d, sides = "b"),
   line = function(d) ggplot2::geom_abline(intercept = d$intercept, slope = d$slope, linetype = 2),
-  upright = function(d) ggplot2::geom_vline(ggplot2::aes(xintercept = .data$x), d, linetype = 2),
-  across = function(d) ggplot2::geom_hline(ggplot2::aes(yintercept = .data$y), d, linetype = 2)
+  upright = function(d) ggplot2::geom_vline(drawn_by(NULL, xintercept = "x"), d, linetype = 2),
+  across = function(d) ggplot2::geom_hline(drawn_by(NULL, yintercept = "y"), d, linetype = 2)
 )
 
 grid_frame <- function(grid) {
