@@ -47,6 +47,13 @@ end_work <- function(what) {
   working$now <- NULL
 }
 
+# Runs a call as a work that begins and ends.
+with_work <- function(what, call, ...) {
+  begin_work(what, ...)
+  on.exit(end_work(what))
+  call
+}
+
 now <- function() working$clock()
 
 shows_progress <- function() option("progress") %or% interactive()

@@ -4,9 +4,20 @@
 #'
 #' Methods for `ggplot2::autoplot()`, which draw what `plot()` draws. Use them to add layers, scales and themes.
 #'
+#' Of many points some are drawn, chosen evenly, and the title says how many: 500 on maps, 20 000 in clusters (of each
+#' cluster its share), 5000 elsewhere.
+#'
+#' Maps of two inputs end where there are no data: a place is left out if the nearest observation is farther than 1.8
+#' times the mean distance between neighbours, and farther than a twentieth of the map. With `whole = TRUE` the whole
+#' rectangle is drawn. Two coordinates have equal scales: those of `sf` points, inputs with names like `x` and `y` or
+#' `easting` and `northing`, and longitudes and latitudes, where a degree of longitude is as long as it is in the middle
+#' of the map. The argument `asp = NA` of `plot()`, or `ggplot2::coord_cartesian()`, fills the figure instead.
+#'
 #' @param object an object returned by [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()],
-#'   [marginal_effects()], [gp_fit()], [variogram()], [kpca_fit()], [kmeans_fit()], [dbscan_fit()], [knn_fit()],
+#'   [marginal_effects()], [gp_fit()], [variogram()], [cross_validate()], [elpd()], [profile()][profile.gp_fit()],
+#'   [gp_posterior()], [kpca_fit()], [kmeans_fit()], [dbscan_fit()], [hdbscan_fit()], [knn_fit()],
 #'   [silhouette_widths()], [permanova()], [sinkhorn()] or a test of the package
+#' @param which names of the parameters, by default all, each in a panel
 #' @param ... arguments of the object's `plot()` that choose what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
 #' @seealso [kernweave_fit], [kernweave_test], [tidy-fits]
@@ -25,18 +36,31 @@ drawn_by <- function(d, ...) {
 }
 
 geoms <- list(
-  surface = function(d) ggplot2::geom_raster(drawn_by(d, fill = "z"), d, interpolate = TRUE),
-  contours = function(d) ggplot2::geom_contour(drawn_by(d, z = "z"), d, breaks = attr(d, "levels"), colour = "grey20"),
+  surface = function(d) {
+    fine <- grid_frame(seen_grid(d))
+    list(ggplot2::geom_raster(drawn_by(fine, fill = "z"), fine[!is.na(fine$z), ]),
+         ggplot2::scale_fill_gradientn(colours = map_colours()))
+  },
+  contours = function(d) {
+    fine <- grid_frame(seen_grid(d))
+    ggplot2::geom_contour(drawn_by(fine, z = "z"), fine, breaks = attr(d, "levels"), colour = "grey20", na.rm = TRUE)
+  },
   band = function(d) ggplot2::geom_ribbon(drawn_by(d), d, alpha = 0.15),
   boxes = function(d) {
     if (is.null(d$group)) ggplot2::geom_rect(drawn_by(d), d, fill = "grey85", colour = "grey40")
-    else ggplot2::geom_rect(drawn_by(d, fill = "group"), d)
+    else list(ggplot2::geom_rect(drawn_by(d, fill = "group"), d), group_scale(d$group, "fill"))
   },
   origin = function(d) ggplot2::geom_blank(drawn_by(d), d),
   points = function(d) {
     more <- c(colour = if (!is.null(d$group)) "group", size = if (!is.null(d$size)) "size")
     as_drawn <- do.call(drawn_by, c(list(d), more))
-    if (is.null(d$group)) ggplot2::geom_point(as_drawn, d, colour = "grey50") else ggplot2::geom_point(as_drawn, d)
+    of_points <- function(d, ...) {
+      do.call(ggplot2::geom_point, c(list(as_drawn, d, ...), if (is.null(d$size)) list(size = 1)))
+    }
+    if (is.null(d$group)) return(of_points(d, colour = "grey50"))
+    none <- is.na(d$group)
+    list(if (any(none)) ggplot2::geom_point(drawn_by(d), d[none, ], colour = "grey75", size = 0.3),
+         of_points(d[!none, ]), group_scale(d$group, "colour"))
   },
   map = function(d) {
     colours <- ggplot2::scale_fill_gradientn(colours = diverging_colours(), limits = about_zero(d$z))
@@ -56,9 +80,19 @@ geoms <- list(
   },
   rug = function(d) ggplot2::geom_rug(drawn_by(d), d, sides = "b"),
   line = function(d) ggplot2::geom_abline(intercept = d$intercept, slope = d$slope, linetype = 2),
-  upright = function(d) ggplot2::geom_vline(xintercept = d$x, linetype = 2),
-  across = function(d) ggplot2::geom_hline(yintercept = d$y, linetype = 2)
+  upright = function(d) ggplot2::geom_vline(drawn_by(NULL, xintercept = "x"), d, linetype = 2),
+  across = function(d) ggplot2::geom_hline(drawn_by(NULL, yintercept = "y"), d, linetype = 2)
 )
+
+grid_frame <- function(grid) {
+  data.frame(x = rep(grid$x, length(grid$y)), y = rep(grid$y, each = length(grid$x)), z = as.vector(grid$z))
+}
+
+# Gives groups the colours that plot() gives them, and explains them where they are few.
+group_scale <- function(group, what) {
+  ggplot2::scale_discrete_manual(what, values = distinct_colours(nlevels(group)), limits = levels(group),
+                                 guide = if (nlevels(group) > 20) "none" else ggplot2::guide_legend())
+}
 
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
@@ -71,8 +105,12 @@ geoms <- list(
 #' @rawNamespace S3method(ggplot2::autoplot, silhouette_widths, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, permanova, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, sinkhorn, autoplot.kernweave_fit)
-autoplot.kernweave_fit <- function(object, ...) {
-  picture <- plot_data(object, ...)
+#' @rawNamespace S3method(ggplot2::autoplot, cross_validate, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, elpd, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, elpd_differences, autoplot.kernweave_fit)
+autoplot.kernweave_fit <- function(object, ...) ggplot_of(plot_data(object, ...))
+
+ggplot_of <- function(picture) {
   drawn <- ggplot2::ggplot()
   for (kind in names(picture$layers)) drawn <- drawn + geoms[[kind]](picture$layers[[kind]])
   drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = picture$glab,
@@ -84,7 +122,33 @@ autoplot.kernweave_fit <- function(object, ...) {
     if (length(at)) drawn <- drawn + scale(breaks = at, labels = texts[at])
     if (grepl(axis, picture$log)) drawn <- drawn + scale(trans = "log10")
   }
-  drawn
+  if (is.null(picture$asp)) drawn else drawn + ggplot2::coord_fixed(picture$asp)
+}
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.profile.gp_fit <- function(object, which = names(object), ...) {
+  pictures <- lapply(stats::setNames(which, which), function(name) plot_data(object, name, ...))
+  if (length(which) == 1) return(ggplot_of(pictures[[1]]))
+  panels <- function(kind) {
+    parts <- lapply(which, function(name) {
+      d <- pictures[[name]]$layers[[kind]]
+      if (!is.null(d)) data.frame(d, panel = factor(name, which))
+    })
+    do.call(rbind, parts)
+  }
+  kinds <- unique(unlist(lapply(pictures, function(one) names(one$layers))))
+  all <- pictures[[1]]
+  all$layers <- lapply(stats::setNames(kinds, kinds), panels)
+  all$xlab <- NULL
+  all$log <- if (all(vapply(pictures, `[[`, "", "log") == "x")) "x" else ""
+  ggplot_of(all) + ggplot2::facet_wrap("panel", scales = "free")
+}
+
+#' @rdname autoplot-fits
+#' @exportS3Method ggplot2::autoplot
+autoplot.gp_posterior <- function(object, which = names(draws_of_parameters(object)), ...) {
+  autoplot.profile.gp_fit(object, which, ...)
 }
 
 #' @rdname autoplot-fits

@@ -105,7 +105,8 @@ plot_data.silhouette_widths <- function(object, ...) {
 #' If `centers` is a number, starting centres are drawn with k-means++, `nstart` times, with R's random numbers, and the
 #' best result is kept. A cluster that loses all its points takes the point farthest from its centre, with a warning.
 #'
-#' @param x points: matrix, data frame or vector, without missing values; for `plot()` a result of `kmeans_fit()`
+#' @param x points: matrix, data frame or vector, without missing values; for `print()` and `plot()` a result of
+#'   `kmeans_fit()`
 #' @param centers the number of clusters, or a matrix of starting centres
 #' @param iter.max maximum number of iterations
 #' @param nstart number of random starts, if `centers` is a number
@@ -123,7 +124,7 @@ plot_data.silhouette_widths <- function(object, ...) {
 #' found <- kmeans_fit(iris[, 1:4], 3)
 #' found$size
 #' table(found$cluster, iris$Species)
-#' plot(found, iris[, 1:4])
+#' plot(found)
 #' predict(found, iris[c(1, 51, 101), 1:4])
 #' silhouette_widths(iris[, 1:4], found)
 kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, ...) {
@@ -151,7 +152,7 @@ kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, .
   }
   # Base R's clusters are of columns of numbers, whose names the centres have; factors have more to keep.
   if (!identical(inputs$columns, colnames(x))) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
-  found
+  with_sample(found, x)
 }
 
 kmeans_of <- function(x, centers, iter.max, nstart, weights) {
@@ -261,20 +262,52 @@ points_beside <- function(x, clusters, argument) {
 }
 
 #' @rdname kmeans_fit
-#' @param y for `plot()`: the points; without them only the centres are drawn
+#' @param digits significant digits
+#' @export
+print.kmeans_fit <- function(x, digits = 4, ...) {
+  k <- nrow(x$centers)
+  cat("K-means clustering of ", count_text(length(x$cluster), "point"), ": ", counted(k, "cluster"), ", ",
+      format(100 * x$betweenss / x$totss, digits = 3), " % of the sum of squares is between them, ",
+      counted(x$iter, "iteration"), "\n", sep = "")
+  columns <- seq_len(min(ncol(x$centers), 5))
+  centres <- structure(x$centers[, columns, drop = FALSE], dimnames = list(NULL, colnames(x$centers)[columns]))
+  table <- data.frame(size = x$size, within.ss = x$withinss, centre = centres)
+  print(utils::head(table, 20), digits = digits)
+  more <- c(if (k > 20) counted(k - 20, "more cluster"),
+            if (ncol(x$centers) > 5) counted(ncol(x$centers) - 5, "more column"))
+  if (length(more)) cat("  ... ", paste(more, collapse = ", "), "\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname kmeans_fit
+#' @param y for `plot()`: the points; by default some of them, at most 2000, which the object keeps
 #' @export
 plot.kmeans_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 
 # Two columns as they are; of more, the first two principal components of the points, or of the centres alone.
 #' @export
 plot_data.kmeans_fit <- function(object, points = NULL, ...) {
-  at <- if (is.null(points)) object$centers else check_complete(points_beside(points, object, "y"), "y")
-  group <- if (is.null(points)) seq_len(nrow(at)) else unname(object$cluster)
-  clusters_picture(at, group, object$centers, unname(object$centers))
+  if (!is.null(points)) points <- check_complete(points_beside(points, object, "y"), "y")
+  clusters_picture(points, object, object$centers, unname(object$centers))
 }
 
-# Draws points that have the columns of `like`, and centres if there are any. Group 0 is noise.
-clusters_picture <- function(at, group, like, centers = matrix(0, 0, ncol(like))) {
+# Keeps some points of a clustering, which plot() draws where it is given none.
+with_sample <- function(found, x) {
+  rows <- drawn_rows(nrow(x), max(100, min(2000, floor(2e5 / ncol(x)))), found$cluster)
+  structure(found, sample = list(rows = rows, x = unname(x[rows, , drop = FALSE])))
+}
+
+# Draws points that have the columns of `like`, by default the sample that was kept, and centres if there are any.
+# Group 0 is noise.
+clusters_picture <- function(at, found, like, centers = matrix(0, 0, ncol(like))) {
+  group <- unname(found$cluster)
+  main <- NULL
+  if (is.null(at)) {
+    sample <- attr(found, "sample")
+    at <- sample$x
+    group <- group[sample$rows]
+    main <- drawn_title(NULL, length(found$cluster), length(group))
+  }
   at <- unname(strip_term(at))
   group[group == 0] <- NA
   if (nrow(at) != length(group) || ncol(at) != ncol(like)) {
@@ -287,11 +320,12 @@ clusters_picture <- function(at, group, like, centers = matrix(0, 0, ncol(like))
     centers <- cbind(centers, seq_len(nrow(centers)))
     names <- c(names, "cluster")
   } else if (ncol(at) > 2 && nrow(rbind(at, centers)) > 1) {
-    main <- stats::prcomp(at)
-    centers <- cbind(stats::predict(main, centers), numeric(nrow(centers)))
-    at <- cbind(main$x, 0)  # of one point there is one component
+    turned <- stats::prcomp(at)
+    centers <- cbind(stats::predict(turned, centers), numeric(nrow(centers)))
+    at <- cbind(turned$x, 0)  # of one point there is one component
     names <- c("PC1", "PC2")
   }
   picture(names[1], names[2], points = data.frame(x = at[, 1], y = at[, 2], group = factor(group)),
-          centres = if (nrow(centers)) data.frame(x = centers[, 1], y = centers[, 2]), glab = "cluster")
+          centres = if (nrow(centers)) data.frame(x = centers[, 1], y = centers[, 2]), glab = "cluster",
+          main = main, asp = map_aspect(at, names), most = 20000)
 }

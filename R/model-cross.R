@@ -28,8 +28,9 @@
 #'   predictive density or, for classes, the logarithm of the share of votes for its class; `.crps`, its continuous
 #'   ranked probability score; `.lower` and `.upper`, its prediction interval, see [predictive_scores()]. With a
 #'   `family` these columns refer to an observation of its weight, see [gp_fit()]. Rows of weight 0 are omitted.
-#'   Classes have `.fold`, `.fitted`, `.lpd` and `.wrong`, the share of votes for other classes. `summary()` has, by
-#'   fold, the root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
+#'   Classes have `.fold`, `.fitted`, `.lpd` and `.wrong`, the share of votes for other classes. The last column,
+#'   `.observed`, is the response. If dplyr drops rows, the rest is counted and scored. `summary()` has, by fold,
+#'   the root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
 #'   observations in their intervals (`coverage`) and sum of `.lpd`.
 #' @seealso [predictive_scores()] for standard errors of these means, and to compare fits; [elpd()] and `residuals(fit,
 #'   type = "loo")`, which leave out one observation at a time
@@ -75,9 +76,9 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   table <- left_out_scores(fit, table, observed, rows, level)
   rownames(table) <- case.names(fit)
   how <- c(if (!is.null(by)) " by place", if (refit) ", all chosen again in each" else if (exact) ", without refits")
-  title <- paste0(c("Cross-validation of a ", class(fit)[1], ", ", counted(length(each), "fold"), how), collapse = "")
-  structure(data.frame(.fold = labels, table), title = title, level = level,
-            scored = c(list(observed = observed), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
+  title <- c(paste("Cross-validation of a", class(fit)[1]), paste(how, collapse = ""))
+  structure(data.frame(.fold = labels, table, .observed = observed), title = title, level = level,
+            scored = c(list(fitted = table$.fitted), places_of_rows(fit)), class = c("cross_validate", "data.frame"))
 }
 
 #' @export
@@ -195,24 +196,55 @@ summary.cross_validate <- function(object, ...) {
     c(n = nrow(part), errors, ranked, elpd = sum(part$.lpd))
   }
   whole <- structure(object, class = "data.frame")
-  observed <- nearest_in(attr(object, "scored")$observed, whole$.fitted)
+  observed <- nearest_in(whole$.observed, whole$.fitted)
   if (!is.null(whole$.crps)) whole$within <- observed >= whole$.lower & observed <= whole$.upper
-  parts <- c(split(whole, whole$.fold), list(all = whole))
-  as.data.frame(do.call(rbind, lapply(parts, one)))
+  parts <- c(split(whole, droplevels(whole$.fold)), list(all = whole))
+  table <- as.data.frame(do.call(rbind, lapply(parts, one)))
+  structure(table, class = c("summary.cross_validate", "data.frame"))
+}
+
+#' @rdname cross_validate
+#' @export
+print.summary.cross_validate <- function(x, digits = 4, ...) {
+  print.data.frame(x[!vapply(x, function(v) all(is.na(v)), NA)], digits = digits)
+  invisible(x)
 }
 
 #' @rdname cross_validate
 #' @param digits significant digits
 #' @export
 print.cross_validate <- function(x, digits = 4, ...) {
-  table <- summary(x)
-  cat(attr(x, "title"), "\n", sep = "")
+  table <- structure(summary(x), class = "data.frame")
+  total <- length(attr(x, "scored")$at)
+  title <- attr(x, "title")
+  cat(title[1], ", ", counted(nrow(table) - 1, "fold"), title[2],
+      if (nrow(x) < total) paste0(", ", nrow(x), " of ", total, " rows"), "\n", sep = "")
   last <- table[nrow(table), ]
   known <- !vapply(last, is.na, NA)
   cat("  ", paste(names(last)[known][-1], vapply(last[known][-1], format, "", digits = digits), collapse = ", "),
       if (!anyNA(x$.lpd)) paste0(" (se ", format(error_of_sum(x$.lpd), digits = 2), ")"), "\n", sep = "")
   if (nrow(table) <= 21) print(table[-nrow(table), known], digits = digits)
   invisible(x)
+}
+
+#' @rdname cross_validate
+#' @param which what `plot()` shows: observed values against their predictions (`"fitted"`), or by fold (`"folds"`) the
+#'   root mean squared error. For classes it is the share of errors by fold
+#' @export
+plot.cross_validate <- function(x, which = c("fitted", "folds"), ...) drawn(x, plot_data(x, which), ...)
+
+#' @export
+plot_data.cross_validate <- function(object, which = c("fitted", "folds"), ...) {
+  which <- choice_of(which[1], c("fitted", "folds"), "which")
+  label <- if (is.null(object$.wrong)) "rmse" else "errors"
+  if (which == "folds" || label == "errors") {
+    table <- summary(object)
+    all <- nrow(table)
+    bars <- bars_picture(table[[label]][-all], row.names(table)[-all], label)
+    bars$layers$across <- data.frame(y = table[[label]][all])
+    return(bars)
+  }
+  observed_picture(object$.fitted, nearest_in(object$.observed, object$.fitted), "observed", "predicted")
 }
 
 # Some of the rows or columns are a data frame as others are.

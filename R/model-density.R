@@ -38,7 +38,7 @@
 #' found
 #' table(found$cluster, iris$Species)
 #' predict(found, iris[c(1, 42, 51), 1:4])
-#' plot(found, iris[, 1:4])
+#' plot(found)
 dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = TRUE, ...) {
   refuse_more(...)
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
@@ -61,9 +61,9 @@ dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = 
   cluster <- integer(n)
   cluster[core] <- linked_groups(cores, metric, eps)
   if (borderPoints) cluster[!core] <- cluster_of_nearest(x[!core, , drop = FALSE], cores, cluster[core], metric, eps)
-  structure(list(cluster = stats::setNames(cluster, rownames(x)), eps = eps, minPts = minPts, dist = metric$name,
-                 borderPoints = borderPoints, core = core, points = cores),
-            metric = metric, like = inputs[setdiff(names(inputs), "x")],
+  found <- list(cluster = stats::setNames(cluster, rownames(x)), eps = eps, minPts = minPts, dist = metric$name,
+                borderPoints = borderPoints, core = core, points = cores)
+  structure(with_sample(found, x), metric = metric, like = inputs[setdiff(names(inputs), "x")],
             class = c("dbscan_fit", "dbscan_fast", "dbscan"))
 }
 
@@ -152,7 +152,8 @@ print.dbscan_fit <- function(x, ...) {
 }
 
 #' @rdname dbscan_fit
-#' @param y for `plot()`: the points; without `y` only the core points are drawn
+#' @param y for `plot()`: the points; by default some of them, at most 2000, which the object keeps. Noise is drawn in
+#'   grey
 #' @export
 plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 
@@ -160,9 +161,8 @@ plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 #' @export
 plot_data.dbscan_fit <- function(object, points = NULL, ...) {
   points <- place_numbers(points, attr(object, "like")$places, "y")
-  at <- if (is.null(points)) object$points
-        else check_complete(points_like(points, attr(object, "like"), "y"), "y")
-  clusters_picture(at, unname(object$cluster)[if (is.null(points)) object$core else TRUE], object$points)
+  if (!is.null(points)) points <- check_complete(points_like(points, attr(object, "like"), "y"), "y")
+  clusters_picture(points, object, object$points)
 }
 
 #' Local outlier factors

@@ -14,8 +14,12 @@
 #'    the fit follows the observation.
 #' 6. With two inputs a map of the residuals, blue below 0 and red above; with one input, residuals against the input.
 #'
-#' With more than 5000 observations, 5000 evenly spaced ones are drawn (of Cook's distances the largest); lines use all
-#' observations. Further arguments are passed to [graphics::plot()], for each plot. The fit is returned, invisibly.
+#' With a `family` of [gp_fit()] plots 1, 2, 3 and 6 show randomised quantile residuals, see
+#' [residuals()][residuals.gp_fit()], which are standard normal if the model is true, and 1 and 3 have the linear
+#' predictor instead of fitted values.
+#'
+#' With more than 5000 observations, 5000 evenly spaced ones are drawn (of Cook's distances the largest); lines use up
+#' to 100 000. Further arguments are passed to [graphics::plot()], for each plot. The fit is returned, invisibly.
 #'
 #' @seealso [fit-influence], [variogram()]; [autoplot-fits] for the same plots by ggplot2
 #' @concept residual plots
@@ -54,46 +58,51 @@ diagnostic_picture <- function(fit, which) {
   which <- checked_pictures(which)
   if (length(which) > 1) abort("input", "one picture at a time: `which` has ", length(which), " numbers")
   refuse_many(NCOL(fit$residuals))
+  seen <- seen_residuals(fit)
   switch(which,
-         smoothed_picture(fit$fitted.values, fit$residuals, "fitted", "residual", "Residuals and fitted values",
+         smoothed_picture(seen$at, seen$raw(), seen$xlab, seen$ylab, "Residuals and fitted values",
                           across = data.frame(y = 0)),
-         quantile_picture(fit),
-         smoothed_picture(fit$fitted.values, sqrt(abs(rstandard_of(fit))), "fitted", "sqrt(|standardized residual|)",
-                          "Scale and location"),
+         quantile_picture(seen),
+         smoothed_picture(seen$at, sqrt(abs(seen$standard())), seen$xlab, paste0("sqrt(|", seen$label, "|)"),
+                          "Spread and fitted values"),
          cook_picture(fit), loo_picture(fit), residual_map(fit))
 }
 
-most_drawn <- 5000
-
-# Chooses the points drawn of n. The title says how many.
-drawn_of <- function(n) evenly_spaced(n, most_drawn)
-
-drawn_title <- function(title, n) {
-  if (n <= most_drawn) return(title)
-  paste0(title, " (", format(most_drawn, big.mark = ","), " of ", format(n, big.mark = ",", trim = TRUE), " drawn)")
-}
-
-# Numbers against numbers with a smooth line of all of them.
+# Numbers against numbers with a smooth line of all of them, up to 100 000.
 smoothed_picture <- function(x, y, xlab, ylab, main, ...) {
   known <- is.finite(x) & is.finite(y)
   x <- unname(x[known])
   y <- unname(y[known])
-  line <- stats::lowess(x, y)
+  some <- drawn_rows(length(x), 1e5)
+  line <- stats::lowess(x[some], y[some])
   line <- data.frame(x = line$x, y = line$y)[!duplicated(line$x), ]
-  rows <- drawn_of(length(x))
-  picture(xlab, ylab, points = data.frame(x = x[rows], y = y[rows]),
-          curve = data.frame(line, row.names = NULL)[drawn_of(nrow(line)), ], ..., main = drawn_title(main, length(x)))
+  picture(xlab, ylab, points = data.frame(x = x, y = y), ..., main = main,
+          curve = data.frame(line, row.names = NULL)[drawn_rows(nrow(line), most_drawn), ])
 }
 
-quantile_picture <- function(fit) {
-  found <- sort(unname(rstandard_of(fit)))
+# Residuals whose distribution is known if the model is true. With a family they are quantile residuals, or those of
+# deviances if the distribution function is not known, beside the linear predictor.
+seen_residuals <- function(fit) {
+  if (!is_gp_family(fit)) {
+    return(list(at = fit$fitted.values, xlab = "fitted", raw = function() fit$residuals, ylab = "residual",
+                standard = function() rstandard_of(fit), label = "standardized residual"))
+  }
+  family <- family_at(fit)
+  type <- if (is.null(family$below) && !isTRUE(family$trials)) "deviance" else "quantile"
+  fit["na.action"] <- list(NULL)
+  found <- function() as.vector(residuals(fit, type))
+  label <- paste(type, "residual")
+  list(at = fit$linear.predictors, xlab = "linear predictor", raw = found, ylab = label, standard = found,
+       label = label)
+}
+
+quantile_picture <- function(seen) {
+  found <- sort(unname(seen$standard()))
   at <- stats::qnorm(stats::ppoints(length(found)))
   quartiles <- stats::quantile(found, c(0.25, 0.75), names = FALSE)
   slope <- diff(quartiles) / (2 * stats::qnorm(0.75))
-  rows <- drawn_of(length(found))
-  picture("normal quantile", "standardized residual", points = data.frame(x = at[rows], y = found[rows]),
-          line = data.frame(intercept = mean(quartiles), slope = slope),
-          main = drawn_title("Normal quantiles", length(found)))
+  picture("normal quantile", seen$label, points = data.frame(x = at, y = found),
+          line = data.frame(intercept = mean(quartiles), slope = slope), main = "Normal quantiles")
 }
 
 # Computes standardised residuals of the rows that the fit used, whatever its na.action.
@@ -112,7 +121,7 @@ cook_picture <- function(fit) {
   down <- order(-found)
   largest <- utils::head(down, 3)
   rows <- sort(utils::head(down, most_drawn))
-  picture("observation", "Cook's distance", main = drawn_title("Cook's distances", length(found)),
+  picture("observation", "Cook's distance", main = drawn_title("Cook's distances", length(found), length(rows)),
           intervals = data.frame(x = rows, y = 0, xend = rows, yend = found[rows]),
           labels = data.frame(x = largest, y = found[largest], label = names[largest]))
 }
@@ -120,24 +129,24 @@ cook_picture <- function(fit) {
 loo_picture <- function(fit) {
   fit["na.action"] <- list(NULL)
   y <- as.vector(fit$fitted.values + fit$residuals)
-  rows <- drawn_of(length(y))
   both <- data.frame(x = as.vector(fit$fitted.values), y = y - as.vector(residuals(fit, type = "loo")))
-  picture("fitted", "predicted from all others", points = both[rows, ], line = data.frame(intercept = 0, slope = 1),
-          main = drawn_title("Left out, and fitted", length(y)))
+  picture("fitted", "predicted from all others", points = both, line = data.frame(intercept = 0, slope = 1),
+          main = "Predicted from all others, and fitted")
 }
 
 residual_map <- function(fit) {
   x <- unname(strip_term(fit$x))
   labels <- colnames(fit$x) %or% fit$names
-  left <- as.vector(fit$residuals)
+  seen <- seen_residuals(fit)
+  left <- as.vector(seen$raw())
   if (ncol(x) == 1) {
-    return(smoothed_picture(x[, 1], left, labels[1], "residual", "Residuals and input", across = data.frame(y = 0)))
+    return(smoothed_picture(x[, 1], left, labels[1], seen$ylab, "Residuals and input", across = data.frame(y = 0)))
   }
   if (ncol(x) > 2) abort("unsupported", "a map of residuals is of one or two inputs; this fit has ", ncol(x))
-  rows <- drawn_of(nrow(x))
+  rows <- drawn_rows(nrow(x), most_drawn)
   rows <- rows[order(abs(left[rows]))]  # the largest on top
-  picture(labels[1], labels[2], map = data.frame(x = x[rows, 1], y = x[rows, 2], z = left[rows]), zlab = "residual",
-          main = drawn_title("Residuals on the map", nrow(x)))
+  picture(labels[1], labels[2], map = data.frame(x = x[rows, 1], y = x[rows, 2], z = left[rows]), zlab = seen$ylab,
+          main = drawn_title("Residuals on the map", nrow(x), length(rows)), asp = map_aspect(x, labels, fit))
 }
 
 # The variogram of a ridge regression's residuals, in the units of its inputs.

@@ -97,6 +97,32 @@ one_elpd <- function(fit) {
 error_of_sum <- function(terms) sqrt(length(terms)) * stats::sd(terms)
 
 #' @rdname elpd
+#' @export
+#' @rawNamespace S3method(plot, elpd_differences, plot.elpd)
+plot.elpd <- function(x, ...) drawn(x, plot_data(x), ...)
+
+# The terms in the order of the rows, with labels for the three lowest.
+#' @export
+plot_data.elpd <- function(object, ...) {
+  terms <- object$pointwise
+  rows <- utils::head(order(terms), 3)
+  lowest <- data.frame(x = rows, y = unname(terms[rows]), label = names(terms)[rows] %or% rows)
+  picture("observation", "log predictive density", points = data.frame(x = seq_along(terms), y = unname(terms)),
+          estimates = lowest, labels = lowest, across = data.frame(y = mean(terms)),
+          main = paste("Sum", format(object)))
+}
+
+#' @export
+plot_data.elpd_differences <- function(object, ...) {
+  at <- rev(seq_len(nrow(object)))
+  across <- data.frame(x = object$elpd_diff - object$se_diff, y = at, xend = object$elpd_diff + object$se_diff,
+                       yend = at)
+  picture("difference of elpd, and its standard error", "", intervals = across, upright = data.frame(x = 0),
+          origin = data.frame(x = 0, y = c(0.5, nrow(object) + 0.5)),
+          estimates = data.frame(x = object$elpd_diff, y = at), ticks = list(y = rev(row.names(object))))
+}
+
+#' @rdname elpd
 #' @param x an object returned by `elpd()`
 #' @param digits digits after the point
 #' @export

@@ -101,15 +101,15 @@ family_draws <- function(object, draws, noise, weights, newdata = NULL) {
 scale_of <- function(object, family) if (length(family$formulas)) family$base(family$value) else object$family
 
 # Computes residuals as glm() does. Leaving a row out keeps the covariance, and is one Newton step back from the mode.
-family_residuals <- function(object, type) {
-  type <- choice_of(type[1], c("response", "pearson", "deviance", "working", "loo"), "type")
+family_residuals <- function(object, type, seed = 1) {
+  type <- choice_of(type[1], c("response", "pearson", "deviance", "working", "loo", "quantile"), "type")
   mean <- object$fitted.values
   a <- object$weights %or% 1
   y <- object$ranges %or% (mean + object$residuals)
   left_of <- function(mean) nearest_in(y, mean) - mean
   variance <- if (type == "pearson") pearson_variance(object, mean)
   left <- switch(type, response = object$residuals, pearson = left_of(mean) * sqrt(a / variance),
-                 deviance = deviance_residuals(object),
+                 deviance = deviance_residuals(object), quantile = quantile_residuals(object, seed),
                  working = left_of(mean) / object$family$mu.eta(object$linear.predictors),
                  loo = left_of(object$family$linkinv(object$left_out %or% left_out_predictor(object))))
   stats::naresid(object$na.action, stats::setNames(left, names(mean)))
@@ -136,6 +136,35 @@ deviance_residuals <- function(object) {
   e <- bounded_predictor(object$linear.predictors)
   at <- function(e) family$log_density(y, e, family$value, a)
   sign(family$curvature(y, e, family$value, a)$g) * sqrt(2 * pmax(at(saturated_predictor(family, y, a)) - at(e), 0))
+}
+
+# Draws randomised quantile residuals; observations without weight have none. A probability that rounds to 0 or 1 is
+# the number next to it.
+quantile_residuals <- function(object, seed) {
+  mean <- object$fitted.values
+  y <- object$ranges %or% (mean + object$residuals)
+  a <- rep_len(object$weights %or% 1, length(y))
+  family <- family_at(object)
+  ends <- outcome_ends(family, family$as_given(y, a), object$linear.predictors, as.vector(mean), a)
+  draws <- with_state(seed, stats::runif(length(y)))$value
+  u <- ends$less * (1 - draws) + ends$most * draws
+  ifelse(a > 0, stats::qnorm(pmin(pmax(u, .Machine$double.xmin), 1 - .Machine$double.neg.eps)), NA)
+}
+
+# The probabilities of less than y and of at most y, for linear predictors e and means m.
+outcome_ends <- function(family, y, e, m, a) {
+  k <- family$value
+  if (isTRUE(family$trials)) {
+    return(list(less = stats::pbinom(round(a * y) - 1, round(a), m), most = stats::pbinom(round(a * y), round(a), m)))
+  }
+  if (!inherits(family, "gp_likelihood")) {
+    most <- family$below(y, m, k, a)
+    return(list(less = if (isTRUE(family$copies)) ifelse(y > 0, family$below(pmax(y - 1, 0), m, k, a), 0) else most,
+                most = most))
+  }
+  # A step to the left of y: of numbers that are not counts it changes 0 alone, which may have a probability.
+  step <- if (family$whole) 1 else .Machine$double.xmin
+  list(less = of_family(family, "below", lower_end(y) - step, e), most = of_family(family, "below", upper_end(y), e))
 }
 
 #' @importFrom stats deviance

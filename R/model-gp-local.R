@@ -39,6 +39,9 @@ first_part <- function(parts) if (is.null(parts$op)) parts else first_part(kerne
 # The number of places at a time, whose neighbours are some ten megabytes.
 places_at_once <- 2^15
 
+# A block takes some seconds, and shows how far the work is: with many neighbours a place takes up to 12 ms.
+places_in_block <- function(m) max(1024, floor(places_at_once * min(1, (60 / m)^2.6)))
+
 # The observations nearest to places, in the distance of the kernel, or of its first part. With few axes boxes find them
 # before a GPU has compiled a kernel.
 nearest_observations <- function(object, x, m) {
@@ -70,7 +73,10 @@ first_numbers <- function(parts, numbers) {
 local_process <- function(object, x, m, y = NULL, trend = NULL) {
   model <- object$data
   n <- length(model$y)
-  do.call(rbind, in_row_blocks(nrow(x), size = places_at_once, function(rows) {
+  size <- places_in_block(m)
+  begin_work("predict()", steps = ceiling(nrow(x) / size), quicker = if (m > 60) "fewer `neighbours`")
+  on.exit(end_work("predict()"))
+  do.call(rbind, in_row_blocks(nrow(x), size = size, work = "predict()", function(rows) {
     at <- x[rows, , drop = FALSE]
     near <- nearest_observations(object, at, min(m, n))
     both <- rbind(model_places(model), at)

@@ -64,7 +64,11 @@
 #'   and `"prob"` and `"class"` of ordered levels, see [gp_fit-families]. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
 #'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
-#'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()]
+#'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()], and
+#'   `"quantile"`, randomised quantile residuals (Dunn and Smyth 1996): the normal quantile of the probability of at
+#'   most the observed value, given its fitted value. For counts, which have probabilities of single values, it is drawn
+#'   uniformly between the probabilities of less and of at most that value. The residuals of a true model are standard
+#'   normal, except that the fit follows each observation a little
 #' @param method for `predict()`: the method for standard errors, see below; for `confint()`: `"wald"`, by standard
 #'   errors, or `"profile"`, by [profile()][profile.gp_fit()]
 #' @param neighbours number of nearest observations for standard errors and, with `method = "local"`, for means; `NULL`
@@ -76,7 +80,7 @@
 #'   formula of those that predictions include, such as `~ (1 | site)`
 #' @param allow.new.levels may `newdata` have levels of grouping factors that the data do not have? The effects of a new
 #'   level have mean 0, and their variance is part of the standard error
-#' @param nsim,seed as in [stats::simulate()]
+#' @param nsim,seed as in [stats::simulate()]; for `residuals(type = "quantile")` the seed of the random numbers
 #' @param conditional draw from the posterior (given the data), or from the prior?
 #' @param noise draw observations, with noise, or the process without noise? By default `!conditional`
 #' @param which `"trend"` for the coefficients of the trend, or `"covariance"` for the covariance parameters; for
@@ -85,6 +89,10 @@
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
 #' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`
+#' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
+#'   [autoplot-fits]
+#' @param at for `plot()`: a list of values of inputs and covariates, as in `list(depth = 2)`. The map or curve is drawn
+#'   for the other inputs, at these values. Covariates of the trend that are not inputs need a value
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
 #'   like that of [stats::predict.lm()], with the attribute `local` if standard errors come from neighbours.
@@ -216,12 +224,12 @@ extractAIC.gp_fit <- function(fit, scale = 0, k = 2, ...) {
 
 #' @rdname gp_fit-methods
 #' @export
-residuals.gp_fit <- function(object, type = c("response", "pearson", "loo"), ...) {
+residuals.gp_fit <- function(object, type = c("response", "pearson", "loo", "quantile"), seed = 1, ...) {
   refuse_more(...)
-  if (!is.null(object$family)) return(family_residuals(object, type))
-  type <- choice_of(type[1], c("response", "pearson", "loo"), "type")
+  if (!is.null(object$family)) return(family_residuals(object, type, seed))
+  type <- choice_of(type[1], c("response", "pearson", "loo", "quantile"), "type")
   left <- object$residuals
-  if (type == "pearson") {
+  if (type %in% c("pearson", "quantile")) {
     if (object$nugget == 0) abort("unsupported", "without a nugget there is no noise to divide residuals by")
     left <- left / sqrt(object$nugget / (object$weights %or% 1))
   }
@@ -284,7 +292,8 @@ parameter_table <- function(x, digits) {
   inner <- setdiff(free, bounded)
   ends <- confint(x)[inner, , drop = FALSE]
   for (row in inner) table[row, 2:3] <- vapply(ends[row, ], format, "", digits = digits - 1)
-  table
+  ones <- names(found) != "variance" & is_one_of(names(found), "variance") & found == 1 & !names(found) %in% free
+  table[!ones, , drop = FALSE]  # a part of a kernel whose variance is 1 says nothing by it
 }
 
 #' @rdname gp_fit-methods

@@ -72,9 +72,6 @@ gp_start_numbers <- function(settings, model, spread) {
   turned_numbers(list(values = values, free = free), parts)
 }
 
-# Names of parameters, in sums and products with the name of a kernel before it and a number behind.
-is_one_of <- function(names, kind) grepl(paste0(kind, "(_[0-9]+)?$"), names)
-
 # Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.
 linear_scales <- function(parts, free, multiplied) {
   if (is.null(parts$op)) return(if (parts$name == "linear" && (multiplied || "variance" %in% free)) "scale")

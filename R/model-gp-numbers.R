@@ -9,7 +9,7 @@ column_of_parameter <- function(model, name, n) {
 has_nu <- function(kernel) any(vapply(leaf_parts(kernel), function(part) identical(part$name, "matern"), NA))
 
 # Tells which parameters of a kernel are a smoothness.
-of_smoothness <- function(names, kernel) grepl("(^|[.])nu(_[0-9]+)?$", names) & has_nu(kernel)
+of_smoothness <- function(names, kernel) is_one_of(names, "(^|[.])nu") & has_nu(kernel)
 
 # `root`: of weights by which the matrix is multiplied on both sides.
 gp_pairs <- function(model, numbers) {

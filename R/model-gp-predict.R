@@ -56,7 +56,7 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
       near <- local_process(object, x, neighbours %or% fewest_neighbours, object$data$y, if (ncol(F)) own)
       return(cbind(as.vector(own %*% object$data$b) + offset + near[, 1], sqrt(near[, 2]) * !near[, 3]))
     }
-    of_data <- gp_products(object, x, cbind(model_alpha(object), if (errors) object$U))
+    of_data <- with_work("predict()", gp_products(object, x, cbind(model_alpha(object), if (errors) object$U)), 1)
     cbind(beside + of_data[, 1], if (errors) gp_se(object, x, F, of_data[, -1, drop = FALSE], by$neighbours))
   }, trend_alone = type == "trend")
   as_prediction(object, found, se.fit, interval, level, by)
@@ -139,7 +139,8 @@ dense_gp_variance <- function(object, x) {
   kept <- object$kept
   if (object$variance == 0 && !length(model$groups)) return(numeric(nrow(x)))
   if (is.null(kept$system)) kept$system <- replace(kept_system(object), "model", list(NULL))
-  pmax(diag(gp_cross(object, x, x)) - unlist(explained_at_places(kept$system, object, x)), 0)
+  explained <- with_work("predict()", unlist(explained_at_places(kept$system, object, x)), ceiling(nrow(x) / 256))
+  pmax(diag(gp_cross(object, x, x)) - explained, 0)
 }
 
 # Returns what the data explain of the variance of the process at places, by blocks of these.
@@ -147,7 +148,7 @@ explained_at_places <- function(system, object, x) UseMethod("explained_at_place
 
 #' @export
 explained_at_places.gp_system <- function(system, object, x) {
-  in_row_blocks(nrow(x), function(rows) {
+  in_row_blocks(nrow(x), work = "predict()", function(rows) {
     inverse_forms(system, unname(as.matrix(gp_cross(object, model_places(object$data), x[rows, , drop = FALSE]))))
   })
 }
@@ -162,6 +163,9 @@ lazy_gp_variance <- function(object, x) {
   both <- rbind(model_places(model), x)
   seen <- seq_along(model$y)
   W <- asked_of(model)$around(model$w)
+  begin_work("predict()", quicker = "method = \"local\"")
+  on.exit(end_work("predict()"))
+  step_work("predict()", paste("exact standard errors at", counted(nrow(x), "place")))
   quietly_solved(conditional(
     weighed_pairs(gp_cross(object, both, both), c(W, rep(1, nrow(x)))), NULL, seen = seen,
     ridge = model$values$nugget * W / model$w, tol = min(100 * object$control$tol, 1e-2), solver = "cg",
@@ -188,6 +192,8 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   object <- with_groups_of(object, re.form, allow.new.levels)
   weights <- if (is.null(newdata)) object$weights
   of_family <- !is.null(object$family)
+  begin_work("simulate()", quicker = "a smaller `nsim`")
+  on.exit(end_work("simulate()"))
   latent <- function() at_gp_places(object, newdata, function(x, F, offset) {
     draws <- if (conditional) draws_after(object, x, F, offset, nsim)
              else as.vector(F %*% coef(object)) + offset + gp_draws(object, x, 0, nsim)
@@ -219,6 +225,7 @@ draws_after <- function(object, x, F, offset, nsim) {
   noise <- c(model$values$nugget / model$w, numeric(nrow(x)))
   before <- gp_draws(object, both, noise, nsim)
   z <- before[seen, , drop = FALSE]
+  step_work("simulate()", "draws given the data")
   of_trend <- crossprod(object$U, z)
   weights <- matrix(as.vector(solve(kept_system(object), z)), nrow(z)) - object$U %*% of_trend
   kriged <- gp_products(object, x, cbind(model_alpha(object), weights))
@@ -245,6 +252,9 @@ gp_draws <- function(object, x, noise, nsim) {
   by_sides <- if (!is.null(object$data$panel) && nrow(x)) panel_draws(object, x, nsim)
   draws <- if (!is.null(by_sides)) by_sides + sqrt(noise) * stats::rnorm(length(by_sides)) else if (nrow(x)) {
     K <- fit_products(process_cross(object, x, x), object$control)
+    # about a hundred steps of a draw, each a product
+    if (nrow(x) > 5000) expect_work("simulate()", expected_seconds(K, rep(1, nrow(x)), 100 * nsim), "a smaller `nsim`")
+    step_work("simulate()", "draws of the process")
     simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
   }
   parts <- group_parts(object$data, object$data$values, x[, -seq_len(ncol(object$data$x)), drop = FALSE])
@@ -281,44 +291,75 @@ response_of.gp_fit <- function(fit) {
 
 #' @rdname gp_fit-methods
 #' @export
-plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
-  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which, n, level), ...)
+plot.gp_fit <- function(x, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, whole = FALSE, at = NULL, ...) {
+  if (is.numeric(which)) draw_diagnostics(x, which, ...) else drawn(x, plot_data(x, which, n, level, whole, at), ...)
 }
 
 #' @export
-plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, ...) {
+plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NULL, level = 0.95, whole = FALSE,
+                             at = NULL, ...) {
   refuse_responses(object, "plot()", "predict(fit, newdata) has a column for each")
   if (is.numeric(which)) return(diagnostic_picture(object, which))
   which <- choice_of(which[1], c("fit", "se", "variogram"), "which")
   if (which == "variogram") return(plot_data(variogram(object)))
-  D <- ncol(object$x)
-  axes <- plot_axes(object$x, check_count(n %or% c(200, 40)[min(D, 2)], "n", least = 2))
-  places <- if (D <= 2) grid_places(object, axes)
+  check_held(object, at)
   labels <- colnames(object$x) %or% object$names
+  free <- which(!labels %in% names(at))
+  labels <- labels[free]
+  x <- unname(strip_term(object$x))[, free, drop = FALSE]
+  D <- length(free)
+  axes <- plot_axes(x, check_count(n %or% c(200, 40)[min(max(D, 1), 2)], "n", least = 2))
+  places <- if (D %in% 1:2) grid_places(object, axes, at, free)
+  held <- if (length(at)) paste(names(at), vapply(at, format, "", digits = 4), sep = " = ", collapse = ", ")
   response <- response_name(object)
   observed <- object$fitted.values + object$residuals
-  if (is.null(places)) return(observed_picture(object$fitted.values, observed, response))
-  seen <- unname(strip_term(object$x))[object$data$rows, , drop = FALSE]
+  if (is.null(places)) {
+    lacking <- setdiff(trend_covariates(object), c(names(at), labels))
+    return(observed_picture(object$fitted.values, observed, response,
+                            main = if (D == 2) paste("For a map give", toString(unique(lacking)), "in `at`")))
+  }
+  seen <- x[object$data$rows, , drop = FALSE]
   if (D == 2 && which == "fit") {
-    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response))
+    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response, whole, object, held))
   }
   found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
-  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error"))
+  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error", whole, object, held))
   if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
-  curve_picture(axes[[1]], found$fit[, 1], object$x, observed, labels, response, found$fit[, 2:3])
+  curve_picture(axes[[1]], found$fit[, 1], x, observed, labels, response, found$fit[, 2:3])
 }
 
-# Places of a grid as new data, where numbers of the inputs tell the trend, too.
-grid_places <- function(fit, axes) {
+# Checks that values which a picture holds are of variables of the fit.
+check_held <- function(fit, at) {
+  if (is.null(at)) return(invisible())
+  one <- is.list(at) && length(names(at)) == length(at) && all(lengths(at) == 1)
+  if (!one) {
+    abort("input", "`at` must be a list of single values with names, as in at = list(depth = 2), not ", describe(at))
+  }
+  known <- unique(c(fit$names, colnames(fit$x), trend_covariates(fit)))
+  wrong <- setdiff(names(at), known)
+  if (length(wrong)) abort("input", "`at` has `", wrong[1], "`, which the fit has not", near_hint(wrong[1], known))
+}
+
+trend_covariates <- function(fit) {
+  unlist(lapply(c(list(fit$trend), fit$trend$parameters), function(one) all.vars(one$terms)))
+}
+
+# Places of a grid of the inputs in columns `free` as new data, where numbers of the inputs, and the values in `at`,
+# tell the trend, too.
+grid_places <- function(fit, axes, at, free) {
   variables <- if (is.null(fit$terms)) fit$names else input_variables(fit)
   # without grouped effects, which pictures leave out
-  needed <- unlist(lapply(c(list(fit$trend), fit$trend$parameters), function(one) all.vars(one$terms)))
+  needed <- setdiff(trend_covariates(fit), names(at))
+  variables <- setdiff(variables, names(at))
+  numbers <- unname(as.matrix(expand.grid(axes)))
+  grid <- data.frame(row.names = seq_len(nrow(numbers)))
+  grid[names(at)] <- at
   if (identical(variables, fit$places$name) && !length(needed)) {
-    grid <- data.frame(row.names = seq_len(prod(lengths(axes))))
-    grid[[variables]] <- unname(as.matrix(expand.grid(axes)))
+    grid[[variables]] <- numbers
     return(grid)
   }
-  if (length(variables) != length(axes) || length(fit$xlevels) || !all(needed %in% variables)) return(NULL)
-  grid <- stats::setNames(expand.grid(axes), variables)
-  if (isTRUE(all.equal(unname(strip_term(new_points(fit, grid))), unname(as.matrix(grid))))) grid
+  if (length(variables) != length(axes) || length(setdiff(names(fit$xlevels), names(at))) ||
+        !all(needed %in% variables)) return(NULL)
+  grid[variables] <- expand.grid(axes)
+  if (isTRUE(all.equal(unname(strip_term(new_points(fit, grid)))[, free, drop = FALSE], numbers))) grid
 }

@@ -286,5 +286,6 @@ plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL,
   levels <- unname(stats::quantile(object$fitted.values, 1 - mass))  # so much of the mass of the points exceeds them
   grid <- structure(data.frame(x = places[, 1], y = places[, 2], z = height), levels = levels,
                     labels = paste0(100 * mass, " %"))
-  picture(names[1], names[2], points = data.frame(x = x[, 1], y = x[, 2]), contours = grid)
+  picture(names[1], names[2], points = data.frame(x = x[, 1], y = x[, 2]), contours = grid,
+          asp = map_aspect(x, names))
 }

@@ -70,9 +70,13 @@ with_time <- function(given, ard) {
   c(given[names(given) != "time"], time)
 }
 
+# Tells whether parameters are of a kind. In sums and products they have the name of a kernel before it, and the names
+# of inputs or a number behind.
+is_one_of <- function(names, kind) grepl(paste0(kind, "([._].*)?$"), names)
+
 # Tells which parameters are between 0 and 1.
 is_share <- function(names, parts) {
-  found <- grepl("(^|[.])(alpha|beta)(_[0-9]+)?$", names)
+  found <- is_one_of(names, "(^|[.])(alpha|beta)")
   found[found] <- vapply(names[found], function(name) has_time(part_of_parameter(parts, name)), NA)
   found
 }
@@ -112,6 +116,6 @@ points_of_scale <- function(parts, name, x) {
   x <- kernel_points(part, x)
   if (!has_time(part)) return(x)
   last <- ncol(x)
-  if (grepl("time[.]scale(_[0-9]+)?$", name)) x[, last, drop = FALSE] / time_unit(part, x)
+  if (is_one_of(name, "time[.]scale")) x[, last, drop = FALSE] / time_unit(part, x)
   else x[, -last, drop = FALSE]
 }

@@ -42,7 +42,9 @@
 #' `of` names the inputs on which a kernel depends, in [gp_fit()] and [kernel_ridge()]. For a model of space and time,
 #' `kernel_spec(metric = "chordal", of = c("long", "lat")) * kernel_spec(of = "day")` is the separable kernel. With `+`
 #' instead of `*` it is the sum kernel, and the sum of both is the product-sum kernel. One distance of all inputs, with
-#' a scale for each (`ard = TRUE`), is the metric model.
+#' a scale for each (`ard = TRUE`), is the metric model. In sums and products the parameters of a kernel with `of` end
+#' in the names of its inputs, as in `scale.day`, `scale.long.lat` or, of `c("x", "y")`, `scale.xy`. Parameters that
+#' would have the same name in two kernels begin with the name of their kernel.
 #'
 #' `times` names inputs that multiply the kernel: with `times = "depth"` it is w_i w_j k(x_i, x_j), where w is the
 #' depth. In [gp_fit()] this is a coefficient of `depth` that varies in space, f(x) w, and `variance` is that of the
@@ -356,13 +358,23 @@ Ops.kernel_spec <- function(e1, e2) {
   update(k, variance = number * (kernel_parts(k)$parameters$variance %or% 1))
 }
 
+# Returns the names in `of`, by which parameters of a part are told from those of others: ".xy", ".long.lat". Inputs
+# that are called as parameters are would be mistaken for these.
+inputs_suffix <- function(parts) {
+  of <- if (is.null(parts$op)) parts$terms
+  known <- "(^|[._])(scale|variance|nu|alpha|beta|time|period|ratio|angle|turn|mean)($|[._])"
+  if (!length(of) || any(grepl(known, of))) return("")
+  paste0(".", paste(of, collapse = if (all(nchar(of) == 1)) "" else "."))
+}
+
 composite <- function(op, a, b) {
   of <- list(a, b)
   parts <- lapply(of, kernel_parts)
   keys <- lapply(parts, function(p) names(p$parameters))
-  clash <- intersect(keys[[1]], keys[[2]])
+  own <- lapply(1:2, function(k) paste0(keys[[k]], inputs_suffix(parts[[k]])))
+  clash <- intersect(own[[1]], own[[2]])
   unique_keys <- lapply(1:2, function(k) {
-    ifelse(keys[[k]] %in% c(clash, "variance"), paste0(parts[[k]]$name, ".", keys[[k]]), keys[[k]])
+    ifelse(own[[k]] %in% c(clash, "variance"), paste0(parts[[k]]$name, ".", own[[k]]), own[[k]])
   })
   all_keys <- make.unique(unlist(unique_keys), sep = "_")
   unique_keys <- split(all_keys, rep(1:2, lengths(keys)))

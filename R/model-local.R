@@ -131,11 +131,15 @@ print.local_reg <- function(x, digits = 4, ...) {
 
 #' @rdname local_reg
 #' @param n for `plot()` with one or two inputs: number of grid points along each input
+#' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
+#'   [autoplot-fits]
 #' @export
-plot.local_reg <- function(x, n = NULL, level = 0.95, ...) drawn(x, plot_data(x, n, level), ...)
+plot.local_reg <- function(x, n = NULL, level = 0.95, whole = FALSE, ...) {
+  drawn(x, plot_data(x, n, level, whole), ...)
+}
 
 #' @export
-plot_data.local_reg <- function(object, n = NULL, level = 0.95, ...) {
+plot_data.local_reg <- function(object, n = NULL, level = 0.95, whole = FALSE, ...) {
   part <- object$data
   refuse_many(ncol(part$y))
   D <- ncol(part$x)
@@ -145,7 +149,7 @@ plot_data.local_reg <- function(object, n = NULL, level = 0.95, ...) {
   fit <- values$fit[, 1]
   labels <- names(object$bandwidth)
   if (D > 2) return(observed_picture(fit, part$y, response_name(object)))
-  if (D == 2) return(surface_picture(axes, fit, part$x, labels, response_name(object)))
+  if (D == 2) return(surface_picture(axes, fit, part$x, labels, response_name(object), whole))
   band <- with_interval(fit, object$sigma * sqrt(values$square), object, "confidence", level)
   curve_picture(at[, 1], fit, part$x, part$y, labels, response_name(object), band[, 2:3])
 }

@@ -294,5 +294,6 @@ plot_data.kernweave_nn <- function(object, ...) {
   k <- if (about$kind == "knn") ncol(object$nn.dist)
   of_each <- sort(if (is.null(k)) lengths(object$id) else object$nn.dist[, k])
   label <- if (is.null(k)) paste("neighbours within", object$radius) else paste("distance to neighbour", k)
-  picture("points in order", label, curve = data.frame(x = seq_along(of_each), y = of_each))
+  rows <- drawn_rows(length(of_each), most_drawn)
+  picture("points in order", label, curve = data.frame(x = rows, y = of_each[rows]))
 }

@@ -205,7 +205,7 @@ inverse_forms.gp_panel <- function(system, k) colSums(to_eigenvectors(system, k)
 #' @export
 explained_at_places.gp_panel <- function(system, object, x) {
   inverse <- object$variance^2 / matrix(system$d[system$at], nrow(system$at))
-  in_row_blocks(nrow(x), function(rows) {
+  in_row_blocks(nrow(x), work = "predict()", function(rows) {
     k <- lapply(1:2, function(one) {
       (system$sides[[one]]$to %*% side_cross(object$data, object$data$values, one, x[rows, , drop = FALSE]))^2
     })

@@ -2,11 +2,39 @@
 
 # A picture: layers, which are data frames named by what they are and drawn in their order, and the texts of the axes.
 # Columns are called as ggplot2 calls them. `zlab`: what the colours of a surface or map mean; `glab`: what groups are;
-# `ticks`: texts at 1, 2, ... of an axis, none where they are empty; `log`: as in plot().
-picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, main = NULL, ticks = list(), log = "") {
+# `ticks`: texts at 1, 2, ... of an axis, none where they are empty; `log`: as in plot(); `asp`: as in plot(). Of more
+# than `most` points some are drawn, and the title says so.
+picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, main = NULL, ticks = list(), log = "", asp = NULL,
+                    most = most_drawn) {
   layers <- list(...)
-  list(layers = layers[!vapply(layers, is.null, NA)], xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, main = main,
-       ticks = ticks, log = log)
+  layers <- layers[!vapply(layers, is.null, NA)]
+  for (kind in intersect(c("points", "rug"), names(layers))) {
+    all <- layers[[kind]]
+    rows <- drawn_rows(nrow(all), most, all$group)
+    if (length(rows) == nrow(all)) next
+    layers[[kind]] <- structure(all[rows, , drop = FALSE], rows = rows, of = nrow(all))
+    main <- drawn_title(main, nrow(all), length(rows))
+  }
+  list(layers = layers, xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, main = main, ticks = ticks, log = log,
+       asp = asp)
+}
+
+most_drawn <- 5000
+
+# Chooses rows that are drawn: evenly, in each group as many as its share, and of small groups up to 20.
+drawn_rows <- function(n, most, group = NULL) {
+  if (n <= most) return(seq_len(n))
+  parts <- if (is.null(group)) list(seq_len(n)) else split(seq_len(n), replace(as.integer(group), is.na(group), 0L))
+  least <- max(1, min(20, floor(most / length(parts))))
+  each <- lapply(parts, function(rows) rows[evenly_spaced(length(rows), max(least, floor(most * length(rows) / n)))])
+  sort(unlist(each, use.names = FALSE))
+}
+
+drawn_title <- function(title, n, drawn) {
+  if (n <= drawn) return(title)
+  count <- function(n) format(n, big.mark = ",", trim = TRUE)
+  text <- paste(count(drawn), "of", count(n), if (is.null(title)) "points drawn" else "drawn")
+  if (is.null(title)) text else paste0(title, " (", text, ")")
 }
 
 # The picture of a fit or a test. A method for each class.
@@ -29,17 +57,9 @@ curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL) {
           points = data.frame(x = as.vector(x), y = as.vector(y)), curve = data.frame(x = at, y = value))
 }
 
-# A function of two inputs, x first and fastest, and what it is called.
-surface_picture <- function(axes, height, points, labels, zlab) {
-  grid <- data.frame(x = rep(axes[[1]], length(axes[[2]])), y = rep(axes[[2]], each = length(axes[[1]])),
-                     z = as.vector(height))
-  picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(grid$z, 10)),
-          points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab)
-}
-
 # A function of more: what was seen beside what was fitted.
-observed_picture <- function(fitted, y, ylab) {
-  picture("fitted", ylab, points = data.frame(x = as.vector(fitted), y = as.vector(y)),
+observed_picture <- function(fitted, y, ylab, xlab = "fitted", main = NULL) {
+  picture(xlab, ylab, main = main, points = data.frame(x = as.vector(fitted), y = as.vector(y)),
           line = data.frame(intercept = 0, slope = 1))
 }
 
@@ -82,7 +102,7 @@ draw_picture <- function(picture, ...) {
   layers <- picture$layers
   frame <- list(x = layer_range(layers, c("x", "xmin", "xmax", "xend")),
                 y = layer_range(layers, c("y", "ymin", "ymax", "yend")), type = "n", log = picture$log,
-                xlab = picture$xlab, ylab = picture$ylab, main = picture$main)
+                xlab = picture$xlab, ylab = picture$ylab, main = picture$main, asp = picture$asp)
   frame[c(x = "xaxt", y = "yaxt")[names(picture$ticks)]] <- "n"
   if (!is.null(layers$surface)) frame[c("xaxs", "yaxs")] <- "i"
   frame <- utils::modifyList(frame, given[setdiff(names(given), layer_styles)])
@@ -97,9 +117,12 @@ draw_picture <- function(picture, ...) {
   styled <- intersect(main_layers, names(layers))[1]
   for (kind in names(layers)) {
     style <- if (identical(kind, styled)) given[intersect(layer_styles, names(given))]
+    # a style for each point is for those that are drawn
+    rows <- attr(layers[[kind]], "rows")
+    if (length(rows)) style <- lapply(style, function(v) if (length(v) == attr(layers[[kind]], "of")) v[rows] else v)
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
   }
-  if (!is.null(layers$surface)) colour_key(layers$surface$z, given$col %or% map_colours(), picture$zlab)
+  if (!is.null(layers$surface)) colour_key(seen_heights(layers$surface), given$col %or% map_colours(), picture$zlab)
   if (!is.null(layers$map)) colour_key(about_zero(layers$map$z), given$col %or% diverging_colours(), picture$zlab)
 }
 
@@ -140,35 +163,28 @@ layer_range <- function(layers, columns) {
   range(values[is.finite(values)])
 }
 
-# The numbers of a grid as a matrix, and its axes.
-grid_matrix <- function(d) {
-  x <- unique(d$x)
-  list(x = x, y = unique(d$y), z = matrix(d$z, length(x)))
-}
-
-# Interpolates a coarse grid along straight lines.
-finer_grid <- function(grid, n = 240) {
-  if (anyNA(grid$z) || min(dim(grid$z)) < 2) return(grid)
-  between <- function(z, at, to) matrix(apply(z, 2, function(one) stats::approx(at, one, to)$y), length(to))
-  x <- seq(min(grid$x), max(grid$x), length.out = max(n, length(grid$x)))
-  y <- seq(min(grid$y), max(grid$y), length.out = max(n, length(grid$y)))
-  list(x = x, y = y, z = t(between(t(between(grid$z, grid$x, x)), grid$y, y)))
-}
-
+# Colours of groups, of which neighbours differ much; what is in no group is grey.
 group_colours <- function(group, otherwise) {
   if (is.null(group)) return(otherwise)
-  colours <- hcl.colors(max(nlevels(group), 2), "Dark 3")[group]
-  replace(colours, is.na(group), "grey80")
+  colours <- distinct_colours(nlevels(group))[group]
+  replace(colours, is.na(group), "grey75")
+}
+
+# The colours of Okabe and Ito; of many, hues by the golden angle, in turns darker and lighter.
+distinct_colours <- function(n) {
+  few <- c("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
+  k <- seq_len(n)
+  if (n <= length(few)) few[k] else hcl(h = 137.5 * k, c = 80, l = c(45, 65, 80)[k %% 3 + 1])
 }
 
 painters <- list(
   surface = function(d, col = map_colours(), ...) {
-    grid <- finer_grid(grid_matrix(d))
+    grid <- seen_grid(d)
     graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, useRaster = TRUE)  # cells of it have no seams
     graphics::box()
   },
   contours = function(d) {
-    grid <- grid_matrix(d)
+    grid <- seen_grid(d)
     graphics::contour(grid$x, grid$y, grid$z, levels = attr(d, "levels"), labels = attr(d, "labels"), add = TRUE)
   },
   band = function(d) graphics::polygon(c(d$x, rev(d$x)), c(d$ymin, rev(d$ymax)), col = "#0000001A", border = NA),
@@ -178,7 +194,10 @@ painters <- list(
   origin = function(d) invisible(d),  # it is within the range of the axes
   points = function(d, col = group_colours(d$group, "grey50"), pch = 19,
                     cex = if (is.null(d$size)) 0.5 else 0.4 + 1.6 * sqrt(d$size / max(d$size)), ...) {  # area ~ size
-    graphics::points(d$x, d$y, col = col, pch = pch, cex = cex, ...)
+    none <- if (is.null(d$group)) FALSE else is.na(d$group)
+    if (any(none)) graphics::points(d$x[none], d$y[none], col = "grey75", pch = 20, cex = 0.3)
+    of <- function(v) if (length(v) == nrow(d)) v[!none] else v
+    graphics::points(d$x[!none], d$y[!none], col = of(col), pch = of(pch), cex = of(cex), ...)
   },
   map = function(d, col = diverging_colours(), pch = 21, cex = 0.9, ...) {
     ends <- about_zero(d$z)

@@ -288,11 +288,13 @@ sigma.rbf_interpolate <- function(object, ...) {
 
 #' @rdname rbf_interpolate
 #' @param n for `plot()` with one or two inputs: number of grid points along each input
+#' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
+#'   [autoplot-fits]
 #' @export
-plot.rbf_interpolate <- function(x, n = NULL, ...) drawn(x, plot_data(x, n), ...)
+plot.rbf_interpolate <- function(x, n = NULL, whole = FALSE, ...) drawn(x, plot_data(x, n, whole), ...)
 
 #' @export
-plot_data.rbf_interpolate <- function(object, n = NULL, ...) {
+plot_data.rbf_interpolate <- function(object, n = NULL, whole = FALSE, ...) {
   part <- object$data
   refuse_many(ncol(part$y))
   D <- ncol(part$x)
@@ -300,6 +302,6 @@ plot_data.rbf_interpolate <- function(object, n = NULL, ...) {
   fit <- rbf_values(object, if (D < 3) unname(as.matrix(expand.grid(axes))) else part$x)[, 1]
   labels <- colnames(object$x) %or% object$names
   if (D > 2) return(observed_picture(fit, part$y, response_name(object)))
-  if (D == 2) return(surface_picture(axes, fit, part$x, labels, response_name(object)))
+  if (D == 2) return(surface_picture(axes, fit, part$x, labels, response_name(object), whole))
   curve_picture(axes[[1]], fit, part$x, part$y, labels, response_name(object))
 }

@@ -88,7 +88,7 @@ with_scale <- function(k, x) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) {
     waiting <- vapply(parts$parameters, is.null, NA)
-    open <- grep("scale", names(parts$parameters)[waiting], value = TRUE)
+    open <- Filter(function(name) is_one_of(name, "scale"), names(parts$parameters)[waiting])
     if (!length(open)) return(k)
     each <- lapply(open, function(name) median_scale(points_of_scale(parts, name, x)))
     return(do.call(update, c(list(k), stats::setNames(each, open))))

@@ -143,11 +143,12 @@ scored_table <- function(table, newdata) {
     abort("unsupported", "classes of several levels are scored by summary(), which has errors and `elpd`")
   }
   scored <- attr(table, "scored")
-  rows <- data.frame(observed = scored$observed, fitted = table$.fitted, se = table$.se,
+  if (!identical(scored$fitted, table$.fitted)) scored <- list(NULL, at = seq_len(nrow(table)), total = nrow(table))
+  rows <- data.frame(observed = table$.observed, fitted = table$.fitted, se = table$.se,
                      logs = -table$.lpd, crps = table$.crps, lower = table$.lower, upper = table$.upper,
                      row.names = row.names(table))
-  c(list(rows = rows, fold = table$.fold, what = "cross-validation",
-         how = paste(rows_in_words(rows), "of", counted(nlevels(table$.fold), "fold"))), scored[-1])
+  c(list(rows = rows, fold = droplevels(table$.fold), what = "cross-validation",
+         how = paste(rows_in_words(rows), "of", counted(length(unique(table$.fold)), "fold"))), scored[-1])
 }
 
 scored_left_out <- function(fit, level) {

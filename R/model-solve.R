@@ -77,8 +77,14 @@ fit_solve <- function(K, b, ridge, control, ...) {
   structure(solved, tolerance = if (products$approximated) products$control$approximate)
 }
 
-# f() of some rows at a time, where a block of the matrix is made for them: a list.
-in_row_blocks <- function(n, f, size = 256) lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% size)), f)
+# f() of some rows at a time, where a block of the matrix is made for them: a list. Blocks may be steps of a work.
+in_row_blocks <- function(n, f, size = 256, work = NULL) {
+  lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% size)), function(rows) {
+    out <- f(rows)
+    if (!is.null(work)) step_work(work)
+    out
+  })
+}
 
 # One product tells what so many will take; for the first a kernel may be compiled, or a plan made.
 expected_seconds <- function(products, y, count) {

@@ -240,11 +240,12 @@ tidy_rows <- function(effect, group, estimate, error, ends) {
 glance.gp_fit <- function(x, ...) {
   value <- logLik(x)
   one <- is.null(x$cells)
-  data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
-             BIC = stats::BIC(value), variance = if (one) x$variance else NA_real_,
-             nugget = if (one) x$nugget else NA_real_, deviance = if (one) stats::deviance(x) else NA_real_,
-             null.deviance = x$null.deviance %or% NA_real_, iterations = x$convergence$iterations,
-             residual = x$convergence$residual)
+  out <- data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
+                    BIC = stats::BIC(value), variance = if (one) x$variance else NA_real_,
+                    nugget = if (one) x$nugget else NA_real_, deviance = if (one) stats::deviance(x) else NA_real_,
+                    iterations = x$convergence$iterations)
+  out$null.deviance <- x$null.deviance  # with a family
+  out
 }
 
 #' @rdname tidy-fits

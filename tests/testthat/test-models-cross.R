@@ -10,7 +10,7 @@ test_that("folds without refits are exactly those of fits to the other rows", {
   skip_below("quick")
   found <- cross_validate(process, labels)
   expect_identical(nrow(found), 83L)
-  expect_named(found, c(".fold", ".fitted", ".se", ".resid", ".lpd", ".crps", ".lower", ".upper"))
+  expect_named(found, c(".fold", ".fitted", ".se", ".resid", ".lpd", ".crps", ".lower", ".upper", ".observed"))
   expect_identical(rownames(found), rownames(some)[-7])
   for (fold in c(1, 3)) {
     without <- gp_fit(depth ~ long + lat, some[labels != fold, ], trend = ~ long, weights = w, kernel = process$kernel,

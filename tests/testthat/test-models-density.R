@@ -123,7 +123,7 @@ test_that("new points take the cluster of their nearest core", {
   drawn <- kernweave:::plot_data(found, petals)$layers$points$group
   expect_identical(levels(drawn), c("1", "2"))  # noise is grey
   expect_identical(sum(is.na(drawn)), 17L)
-  expect_identical(nrow(kernweave:::plot_data(found)$layers$points), 117L)
+  expect_identical(nrow(kernweave:::plot_data(found)$layers$points), 150L)
 })
 
 test_that("mistakes are refused by class", {

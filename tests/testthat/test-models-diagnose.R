@@ -75,3 +75,70 @@ test_that("of many rows some are drawn, and the title says so", {
                   variance = 900, nugget = 300)
   for (k in 1:6) expect_false(anyNA(unlist(pictured(holes, k)$layers)), label = paste("NA in", k))
 })
+
+test_that("quantile residuals are the normal quantiles of Dunn and Smyth, by hand", {
+  set.seed(1)
+  d <- data.frame(x = stats::runif(80, 0, 3), trials = 5)
+  d$count <- stats::rpois(80, exp(d$x))
+  d$many <- stats::rnbinom(80, 2, mu = exp(d$x))
+  d$none <- d$count * stats::rbinom(80, 1, 0.6)
+  d$share <- stats::rbinom(80, 5, stats::plogis(d$x - 1)) / 5
+  d$size <- stats::rgamma(80, 2, 2 / exp(d$x))
+  set.seed(9)
+  draws <- stats::runif(80)
+  k <- kernel_spec("matern32", 1)
+  # the formula of statmod::qresid(): a uniform number between the probabilities of less than y and of at most y
+  by_hand <- function(less, most) stats::qnorm(less * (1 - draws) + most * draws)
+  of <- function(formula, family, ...) gp_fit(formula, d, kernel = k, variance = 0.1, family = family, ...)
+  counts <- of(count ~ x, stats::poisson())
+  m <- fitted(counts)
+  expect_equal(unname(residuals(counts, "quantile", seed = 9)),
+               unname(by_hand(stats::ppois(d$count - 1, m), stats::ppois(d$count, m))))
+  negative <- of(many ~ x, "negbin")
+  k_size <- coef(negative, "covariance")[["size"]]
+  m <- fitted(negative)
+  expect_equal(unname(residuals(negative, "quantile", seed = 9)),
+               unname(by_hand(stats::pnbinom(d$many - 1, k_size, mu = m), stats::pnbinom(d$many, k_size, mu = m))))
+  shares <- of(share ~ x, stats::binomial(), weights = trials)
+  m <- fitted(shares)
+  expect_equal(unname(residuals(shares, "quantile", seed = 9)),
+               unname(by_hand(stats::pbinom(5 * d$share - 1, 5, m), stats::pbinom(5 * d$share, 5, m))))
+  sizes <- of(size ~ x, stats::Gamma("log"))
+  shape <- coef(sizes, "covariance")[["shape"]]
+  m <- fitted(sizes)
+  expect_equal(unname(residuals(sizes, "quantile")), unname(stats::qnorm(stats::pgamma(d$size, shape, shape / m))))
+  zeros <- of(none ~ x, "zip")
+  zero <- coef(zeros, "covariance")[["zero"]]
+  m <- exp(zeros$linear.predictors)
+  below <- function(q) (q >= 0) * zero + (1 - zero) * stats::ppois(q, m)
+  expect_equal(unname(residuals(zeros, "quantile", seed = 9)), unname(by_hand(below(d$none - 1), below(d$none))))
+})
+
+test_that("quantile residuals are reproducible, normal under a true model, and those of pictures", {
+  set.seed(2)
+  d <- data.frame(x = stats::runif(400, 0, 3))
+  d$n <- stats::rpois(400, exp(sin(2 * d$x)))
+  fit <- gp_fit(n ~ x, d, family = stats::poisson(), kernel = kernel_spec("gaussian", 1), variance = 1)
+  found <- residuals(fit, "quantile")
+  expect_identical(residuals(fit, "quantile"), found)
+  expect_false(identical(residuals(fit, "quantile", seed = 2), found))
+  before <- .Random.seed
+  residuals(fit, "quantile")
+  expect_identical(.Random.seed, before)
+  expect_gt(stats::ks.test(found, stats::pnorm)$p.value, 0.01)
+  expect_equal(layer(fit, "points", 1), data.frame(x = unname(fit$linear.predictors), y = unname(found)))
+  expect_equal(layer(fit, "points", 2)$y, sort(unname(found)))
+  expect_identical(pictured(fit, 2)$ylab, "quantile residual")
+  plain <- gp_fit(n ~ x, d, kernel = kernel_spec("gaussian", 1), variance = 1, nugget = 2)
+  expect_equal(residuals(plain, "quantile"), residuals(plain, "pearson"))
+  # far tails are numbers, and an observation without weight has no residual
+  far <- replace(fit, c("fitted.values", "residuals"), list(0 * d$n + 1e-8, d$n - 1e-8))
+  expect_true(all(is.finite(kernweave:::quantile_residuals(far, 1))))
+  light <- gp_fit(n ~ x, d, family = stats::poisson(), kernel = kernel_spec("gaussian", 1), variance = 1,
+                  weights = rep(c(0, 1), 200))
+  expect_identical(is.na(unname(residuals(light, "quantile"))), rep(c(TRUE, FALSE), 200))
+  own <- gp_family(function(y, eta) -exp(eta) + y * eta - lgamma(y + 1))
+  unknown <- gp_fit(n ~ x, d, family = own, kernel = kernel_spec("gaussian", 1), variance = 1)
+  expect_identical(pictured(unknown, 1)$ylab, "deviance residual")
+  expect_error(residuals(unknown, "quantile"), "below", class = "kernweave_error_unsupported")
+})

@@ -122,7 +122,7 @@ test_that("coefficients that vary are estimated alike in any units, alone and in
     data <- transform(places, depth = depth * unit, count = round(exp(y / 2)))
     fit <- gp_fit(formula, data, kernel = k, family = family)
     values <- coef(fit, "covariance")
-    of_depth <- names(values) == if (length(coef(k)) > 2) "matern32.variance" else "variance"
+    of_depth <- names(values) == if (length(coef(k)) > 2) "variance.long.lat" else "variance"
     c(as.numeric(logLik(fit)), values * ifelse(of_depth, unit^2, 1))
   }
   for (unit in c(1e5, 1e-6)) {
@@ -177,8 +177,8 @@ test_that("parameters of time have names, values and logits", {
   expect_equal(coef(update(begun, unconstrained = at)), coef(begun))
   both <- begun * kernel_spec("rational_quadratic", scale = 1, alpha = 3, estimate = "alpha", of = "depth")
   expect_equal(coef(both, "free", unconstrained = TRUE),
-               c(time.scale = log(3), gneiting12.alpha = stats::qlogis(0.2), beta = stats::qlogis(0.6),
-                 rational_quadratic.alpha = log(3)))
+               c(time.scale = log(3), alpha = stats::qlogis(0.2), beta = stats::qlogis(0.6),
+                 alpha.depth = log(3)))
   for (wrong in list(list(nu = 1), list(time = list(alpha = 0)), list(time = list(alpha = 1.1)),
                      list(time = list(beta = -0.1)), list(time = list(scale = -1)),
                      list(time = list(beta = 0), estimate = "beta"))) {

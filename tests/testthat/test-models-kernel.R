@@ -54,6 +54,18 @@ test_that("kernels are added, multiplied and weighed, and keep their parameters 
   expect_equal(as.matrix(moved(x, y)), 2 * as.matrix(kernel_matern(x, y, 0.1)) +
                  as.matrix(kernel_periodic(x, y, 1, period = 0.3)))
   twice <- a + a
+  space <- kernel_spec("matern52", of = c("x", "y"), variance = NULL)
+  time <- kernel_spec("periodic", of = "day")
+  expect_named(coef(space * time, "free"), c("scale.xy", "variance.xy", "scale.day"))
+  expect_named(coef(space + kernel_spec("matern52", of = "day"), "free"), c("scale.xy", "variance.xy", "scale.day"))
+  expect_named(coef((space + time) * kernel_spec(of = c("long", "lat")), "free"),
+               c("scale.xy", "variance.xy", "scale.day", "scale.long.lat"))
+  expect_named(coef(space + kernel_spec("gaussian", of = c("x", "y")), "free"),
+               c("matern52.scale.xy", "matern52.variance.xy", "gaussian.scale.xy"))
+  expect_named(coef(space + space * kernel_spec("same", of = "year"), "free"),
+               c("matern52.scale.xy", "matern52.variance.xy", "product.scale.xy", "product.variance.xy"))
+  expect_named(coef(kernel_spec(of = "scale") + kernel_spec(of = "x_scale"), "free"),
+               c("gaussian.scale", "gaussian.scale_1"))  # inputs that are called as parameters are
   expect_equal(as.matrix(update(twice, matern52.scale_1 = 2)(x, y)), M + as.matrix(kernel_matern(x, y, 2)))
   expect_equal(as.matrix(unserialize(serialize(both, NULL))(x, y)), 2 * M + P)
 })

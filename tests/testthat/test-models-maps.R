@@ -1,171 +1,195 @@
-# Maps as people have them: points of terra and sp are those of sf, and variograms take all three.
+# Maps end where data end, coordinates have equal scales, and pictures of many points stay pictures.
 
-spots <- quakes[seq(1, 1000, by = 10), ]
-spots <- transform(spots, x = 100 * long, y = 110 * lat)
-flat <- function() sf::st_as_sf(spots, coords = c("x", "y"), crs = 3857)
-kernel <- kernel_spec("matern32", scale = 300)
-of <- function(formula, data, ...) gp_fit(formula, data, kernel = kernel, variance = 5e4, nugget = 1500, ...)
-kinds <- function(places) {
-  c(list(sf = places), if (requireNamespace("terra", quietly = TRUE)) list(terra = terra::vect(places)),
-    if (requireNamespace("sp", quietly = TRUE)) list(sp = sf::as_Spatial(places)))
-}
+hill <- function(d) transform(d, z = sin(6 * d[[1]]) + d[[2]])
+# Points of a square without its upper right quarter.
+corner <- local({
+  set.seed(1)
+  d <- data.frame(x = stats::runif(400), y = stats::runif(400))
+  hill(d[!(d$x > 0.5 & d$y > 0.5), ])
+})
+surface_of <- function(d, ...) pictured(rbf_interpolate(z ~ ., d, lambda = 0.1), ...)
 
-test_that("points of terra and sp give the numbers of their coordinates, as data and as new data", {
-  skip_without_peer("sf")
-  plain <- of(depth ~ x + y, spots, ~mag)
-  near <- knn_fit(depth ~ x + y, spots, standardize = FALSE)
-  ridge <- kernel_ridge(depth ~ 1, flat(), lambda = 1)
-  for (places in kinds(flat())) {
-    expect_equal(logLik(of(depth ~ 1, places, ~mag)), logLik(plain), ignore_attr = TRUE)
-    fit <- of(depth ~ geometry, places, ~mag)
-    expect_equal(predict(fit, places[1:5, ], se.fit = TRUE), predict(plain, spots[1:5, ], se.fit = TRUE),
-                 ignore_attr = TRUE)
-    expect_equal(predict(fit, places[1:5, ], block = 20), predict(plain, spots[1:5, ], block = 20), ignore_attr = TRUE)
-    draws <- simulate(fit, 2, seed = 1, newdata = places[1:5, ])
-    expect_equal(draws, simulate(plain, 2, seed = 1, newdata = spots[1:5, ]), ignore_attr = TRUE)
-    expect_equal(predictive_scores(fit, places[1:9, ]), predictive_scores(plain, spots[1:9, ]), ignore_attr = TRUE)
-    augmented <- generics::augment(fit, newdata = places[1:5, ])
-    expect_equal(augmented$.fitted, unname(predict(plain, spots[1:5, ])))
-    expect_s3_class(augmented, "sf")
-    expect_equal(predict(knn_fit(depth ~ 1, places), places), predict(near, spots), ignore_attr = TRUE)
-    expect_equal(fitted(kernel_ridge(depth ~ 1, places, lambda = 1)), fitted(ridge), ignore_attr = TRUE)
-    expect_equal(knn(places, places[1:4, ], k = 3)$nn.dist, knn(spots[6:7], spots[1:4, 6:7], k = 3)$nn.dist,
-                 ignore_attr = TRUE)
-    expect_identical(dbscan_fit(places, eps = 60)$cluster, dbscan_fit(spots[6:7], eps = 60)$cluster,
-                     ignore_attr = TRUE)
-  }
+test_that("a map is drawn up to a margin about the data, or as a rectangle", {
+  surface <- surface_of(corner)$layers$surface
+  far <- apply(surface[1:2], 1, function(at) sqrt(min((corner$x - at[1])^2 + (corner$y - at[2])^2)))
+  expect_equal(surface$far / far, rep(surface$far[1] / far[1], nrow(surface)), tolerance = 1e-6)
+  seen <- surface$far <= 1
+  expect_true(all(seen[far < 0.05]))
+  expect_false(any(seen[surface$x > 0.65 & surface$y > 0.65]))
+  expect_true(all(seen[surface$x < 0.45 | surface$y < 0.45]))
+  expect_true(all(surface_of(corner, whole = TRUE)$layers$surface$far == 0))
+  expect_error(surface_of(corner, whole = 1), "whole", class = "kernweave_error_input")
+  drawn <- kernweave:::seen_grid(surface)
+  expect_true(all(range(drawn$z, na.rm = TRUE) >= range(surface$z[seen])[1] - 1e-12))
+  expect_true(anyNA(drawn$z) && !anyNA(kernweave:::seen_grid(transform(surface, far = 0))$z))
 })
 
-test_that("points of sp have names of coordinates, which a formula may use", {
-  skip_without_peer("sp")
-  skip_without_peer("sf")
-  places <- spots
-  sp::coordinates(places) <- ~ x + y
-  plain <- of(depth ~ x + y, spots, ~mag)
-  expect_silent(fit <- of(depth ~ x + y, places, ~mag))
-  expect_equal(logLik(fit), logLik(plain))
-  expect_equal(predict(fit, places[1:5, ]), predict(plain, spots[1:5, ]))
-  expect_equal(predict(plain, places[1:5, ], block = 20), predict(plain, spots[1:5, ], block = 20))
-  expect_equal(variogram(depth ~ x + y, places), variogram(depth ~ x + y, spots), ignore_attr = TRUE)
+test_that("the margin does not depend on units, nor on copies of points", {
+  far <- function(d) surface_of(d, n = 9)$layers$surface$far
+  own <- far(corner)
+  expect_equal(far(transform(corner, x = 1e6 + 1e3 * x, y = 1e3 * y)), own, tolerance = 1e-6)
+  unlike <- stats::setNames(corner, c("age", "dose", "z"))
+  expect_equal(far(transform(unlike, dose = 1e3 * dose)), far(unlike), tolerance = 1e-6)
+  expect_equal(far(rbind(corner, corner)), own)
 })
 
-test_that("places of another system, or that the fit does not have, are refused by name", {
-  skip_without_peer("sf")
-  fit <- of(depth ~ 1, flat())
-  for (places in kinds(sf::st_transform(flat(), 4326))) {
-    expect_error(predict(fit, places), "and the fit in those of", class = "kernweave_error_data")
-    expect_error(knn(flat(), places), "in the coordinates of", class = "kernweave_error_data")
+test_that("coordinates have equal scales, degrees those of their latitude, other inputs none", {
+  aspect <- function(names, by = 1, shift = 0) {
+    kernweave:::map_aspect(cbind(corner$x, by * corner$y + shift), names)
   }
-  for (places in kinds(flat())) {
-    expect_error(predict(of(depth ~ x + y, spots), places), "no variable `x`.*st_coordinates",
-                 class = "kernweave_error_input")
+  for (names in list(c("x", "y"), c("X", "Y"), c("x_km", "y_km"), c("utm.x", "utm.y"), c("easting", "northing"),
+                     c("East", "North"), c("coords.x1", "coords.x2"))) {
+    expect_identical(aspect(names), 1, label = toString(names))
   }
+  for (names in list(c("long", "lat"), c("lon", "lat"), c("longitude", "latitude"))) {
+    expect_equal(aspect(names, 2, 50), 1 / cos(pi / 180 * (mean(range(2 * corner$y)) + 50)), label = toString(names))
+  }
+  for (names in list(c("age", "dose"), c("x1", "x2"), c("x", "z"), c("y", "x"), c("max", "may"), c("wt", "hp"))) {
+    expect_null(aspect(names), label = toString(names))
+  }
+  expect_null(aspect(c("x", "y"), 1000))  # a strip
+  expect_null(aspect(c("long", "lat"), 1000))  # not degrees
+  expect_null(kernweave:::map_aspect(cbind(1:3, 2), c("x", "y")))
+  skip_if_not_installed("ggplot2")
+  fit <- rbf_interpolate(z ~ ., corner, lambda = 0.1)
+  expect_identical(ggplot2::autoplot(fit)$coordinates$ratio, 1)
+  in_nowhere({
+    plot(fit)
+    unit <- graphics::par("pin") / c(diff(graphics::par("usr")[1:2]), diff(graphics::par("usr")[3:4]))
+    expect_equal(unit[1], unit[2])
+  })
 })
 
-test_that("variograms of points are those of their coordinates, by chords where these are degrees", {
-  skip_without_peer("sf")
-  plain <- variogram(depth ~ x + y, spots, trend = ~mag, alpha = c(0, 90))
-  for (places in kinds(flat())) {
-    for (formula in list(depth ~ 1, depth ~ geometry)) {
-      expect_silent(found <- variogram(formula, places, trend = ~mag, alpha = c(0, 90)))
-      expect_equal(found, plain, ignore_attr = TRUE)
+test_that("sf points have equal scales by their coordinate system", {
+  skip_if_not_installed("sf")
+  places <- function(d, crs) sf::st_as_sf(d, coords = 1:2, crs = crs)
+  flat <- gp_fit(z ~ geometry, places(transform(corner, x = 1e5 * x, y = 1e5 * y), 28992), variance = 1, nugget = 0.1,
+                 kernel = kernel_spec("matern32", 3e4))
+  expect_identical(pictured(flat, n = 5)$asp, 1)
+  globe <- suppressMessages(gp_fit(z ~ geometry, places(transform(corner, y = 60 + y), 4326), variance = 1,
+                                   nugget = 0.1, kernel = kernel_spec("matern32", 50, metric = "chordal")))
+  expect_equal(pictured(globe, n = 5)$asp, 1 / cos(pi / 180 * (60 + mean(range(corner$y)))))
+})
+
+test_that("of many points some are drawn, of each group, and the title says how many", {
+  picture <- kernweave:::picture
+  many <- data.frame(x = 1:30000, y = 1, group = factor(rep(c("a", "b", NA), c(29000, 30, 970))))
+  shown <- picture("", "", points = many, most = 3000)
+  counts <- table(shown$layers$points$group, useNA = "always")
+  expect_identical(as.vector(counts), c(2900L, 20L, 97L))
+  expect_identical(shown$main, "3,017 of 30,000 points drawn")
+  expect_identical(picture("", "", points = many[1:3000, ], most = 3000)$layers$points, many[1:3000, ])
+  expect_null(picture("", "", points = many[1:3000, ], most = 3000)$main)
+  every <- transform(many, group = factor(seq_len(30000) %/% 2))
+  expect_lte(nrow(picture("", "", points = every, most = 100)$layers$points), 15001)
+  fit <- rbf_interpolate(z ~ x + y, corner, lambda = 0.1)
+  expect_identical(nrow(layer(fit, "points")), nrow(corner))
+  expect_identical(nrow(layer(rbf_interpolate(z ~ x + y, corner[rep(1:300, 2), ], lambda = 0.1), "points")), 300L)
+  shown <- pictured(rbf_interpolate(z ~ x + y, hill(data.frame(x = 1:600 %% 23, y = 1:600 %/% 23)), lambda = 1))
+  expect_identical(nrow(shown$layers$points), 500L)
+  expect_identical(shown$main, "500 of 600 points drawn")
+})
+
+test_that("colours given for all points are those of the points that are drawn", {
+  in_nowhere({
+    fit <- kpca_fit(as.matrix(iris[, 1:4]), 2)
+    found <- NULL
+    shown <- pictured(fit)
+    shown$layers$points <- structure(shown$layers$points[c(1, 60), ], rows = c(1, 60), of = 150)
+    painters <- kernweave:::painters
+    expect_silent(kernweave:::draw_picture(shown, col = iris$Species))
+  })
+})
+
+test_that("noise is grey, clusters have colours of their own, and both are drawn without the points", {
+  skip_if_not_installed("ggplot2")
+  set.seed(1)
+  x <- rbind(matrix(stats::rnorm(200, 0, 0.1), ncol = 2), matrix(stats::rnorm(200, 3, 0.1), ncol = 2), c(9, 9))
+  found <- dbscan_fit(x, eps = 0.2)
+  points <- layer(found, "points")
+  expect_equal(points, layer(found, "points", x))
+  expect_true(is.na(points$group[201]))
+  colours <- kernweave:::group_colours(points$group, "black")
+  expect_identical(colours[201], "grey75")
+  expect_identical(length(unique(colours[1:200])), nlevels(points$group))
+  built <- ggplot2::ggplot_build(ggplot2::autoplot(found))
+  expect_identical(unique(built$data[[1]]$colour), "grey75")
+  expect_setequal(built$data[[2]]$colour, colours[!is.na(points$group)])
+  for (n in c(2, 7, 30)) {
+    apart <- as.matrix(stats::dist(grDevices::convertColor(t(grDevices::col2rgb(kernweave:::distinct_colours(n))) / 255,
+                                                           "sRGB", "Lab")))
+    expect_gt(min(apart[upper.tri(apart)]), if (n < 10) 20 else 4)
+  }
+  centres <- kmeans_fit(x, x[c(1, 101), ])
+  expect_equal(layer(centres, "points"), layer(centres, "points", x))
+  expect_output(print(kmeans_fit(x[rep(1:200, 50), ], x[c(1, 101), ])), "of 10,000 points: 2 clusters")
+  expect_lt(length(utils::capture.output(print(kmeans_fit(matrix(stats::rnorm(5000), 500), 40, nstart = 1)))), 30)
+})
+
+test_that("cross-validation, elpd and profiles are drawn by both kinds of graphics", {
+  skip_if_not_installed("ggplot2")
+  fit <- gp_fit(depth ~ long, quakes[1:60, ], kernel = "matern32")
+  folds <- cross_validate(fit, folds = 4, seed = 1)
+  points <- layer(folds, "points")
+  expect_equal(points, data.frame(x = folds$.fitted, y = quakes$depth[1:60]))
+  expect_equal(layer(folds, "boxes", "folds")$ymax, summary(folds)$rmse[1:4])
+  expect_equal(layer(folds, "across", "folds")$y, sqrt(mean(folds$.resid^2)))
+  classes <- cross_validate(knn_fit(Species ~ ., iris, k = 5), folds = 3, seed = 1)
+  expect_equal(layer(classes, "boxes")$ymax, summary(classes)$errors[1:3])
+  one <- elpd(fit)
+  expect_equal(layer(one, "points")$y, unname(one$pointwise))
+  expect_identical(layer(one, "labels")$label, order(one$pointwise)[1:3])
+  both <- elpd(fit, flat = update(fit, variance = 0))
+  expect_equal(layer(both, "intervals")$xend - layer(both, "intervals")$x, 2 * both$se_diff)
+  in_nowhere({
+    for (one in list(folds, classes, one, both)) {
+      expect_identical(plot(one), one)
+      expect_silent(ggplot2::ggplot_build(ggplot2::autoplot(one)))
     }
-    expect_message(variogram(depth ~ mag, places), "the geometry of `data` is not in the formula")
-  }
-  round <- sf::st_as_sf(quakes[1:60, ], coords = c("long", "lat"), crs = 4326)
-  expect_message(found <- variogram(depth ~ 1, round), "chords of a sphere")
-  angle <- as.matrix(quakes[1:60, c("long", "lat")]) * pi / 180
-  chords <- 6371.0088 * cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
-  expect_equal(found, variogram(depth ~ chords, data.frame(depth = quakes$depth[1:60], chords = I(chords))),
-               ignore_attr = TRUE)
+    curves <- suppressWarnings(profile(fit))
+    panels <- ggplot2::ggplot_build(ggplot2::autoplot(curves))$data[[1]]
+    for (k in seq_along(curves)) expect_identical(sum(panels$PANEL == k), nrow(curves[[k]]))
+    expect_silent(ggplot2::ggplot_build(ggplot2::autoplot(curves, "scale")))
+  })
 })
 
-test_that("columns called longitude and latitude get one hint to distances on a sphere, others none", {
-  hint <- function(code) {
-    said <- get("said", asNamespace("kernweave"))
-    rm(list = intersect("degrees", ls(said)), envir = said)
-    found <- character()
-    withCallingHandlers(code, message = function(m) {
-      found <<- c(found, conditionMessage(m))
-      invokeRestart("muffleMessage")
-    })
-    grep("look like longitudes", found, value = TRUE)
-  }
-  some <- transform(quakes[1:30, ], lon = long, longitude = long, latitude = lat, lng = long - 360, north = lat)
-  fit <- function(formula, k = kernel_spec("matern32", scale = 3)) {
-    gp_fit(formula, some, kernel = k, variance = 1, nugget = 1)
-  }
-  for (formula in list(depth ~ long + lat, depth ~ lat + lon, depth ~ longitude + latitude, depth ~ lng + lat)) {
-    said <- hint({
-      fit(formula)
-      fit(formula)
-    })
-    expect_length(said, 1)
-    expect_match(said, "kernel_spec(metric = \"chordal\")", fixed = TRUE)
-  }
-  expect_length(hint(kernel_ridge(depth ~ long + lat, some, lambda = 1)), 1)
-  time <- kernel_spec("matern32", scale = 3, of = c("long", "lat")) * kernel_spec("matern12", scale = 1, of = "mag")
-  expect_length(hint(fit(depth ~ long + lat + mag, time)), 1)
-  of <- function(...) kernel_spec("matern32", scale = 3, ...)
-  none <- list(of(metric = "chordal"), of(metric = "euclidean"), kernel_spec("matern32", scale = 3:4, ard = TRUE),
-               kernel_spec("linear", scale = 1))
-  for (k in none) expect_length(hint(fit(depth ~ long + lat, k)), 0)
-  expect_error(hint(gp_fit(as.matrix(some[1, c("long", "lat")]), 1, kernel = of())), class = "kernweave_error_data")
-  some$long <- some$long * 1000
-  for (formula in list(depth ~ long + lat, depth ~ lon + north, depth ~ mag + stations, depth ~ lon)) {
-    expect_length(hint(fit(formula)), 0)
-  }
+test_that("rows of a cross-validation that are left are counted and scored", {
+  fit <- gp_fit(depth ~ long, quakes[1:60, ], kernel = "matern32")
+  folds <- cross_validate(fit, folds = 4, seed = 1)
+  left <- folds
+  kept <- folds$.fold == "2"
+  left <- structure(as.data.frame(unclass(folds))[kept, ], title = attr(folds, "title"), level = attr(folds, "level"),
+                    scored = attr(folds, "scored"), class = class(folds))  # as dplyr::filter() does
+  expect_output(print(left), "1 fold, without refits, 15 of 60 rows")
+  expect_output(print(folds), "4 folds, without refits\n", fixed = TRUE)
+  expect_equal(summary(left)["all", "rmse"], sqrt(mean(folds$.resid[kept]^2)))
+  expect_equal(summary(left)["2", ], summary(folds)["2", ])
+  expect_equal(predictive_scores(left)["all", "crps"], mean(folds$.crps[kept]))
+  expect_output(print(summary(folds)), "rmse")
+  expect_lt(max(nchar(utils::capture.output(print(summary(folds))))), 60)
+  expect_equal(folds$.observed, quakes$depth[1:60])
 })
 
-test_that("longitudes and latitudes out of range are refused by name, on every way to a sphere", {
-  far <- cbind(c(1, 400), c(2, 3))
-  for (code in expression(knn(far, k = 1, metric = "chordal"), hclust_fit(far, metric = "haversine"),
-                          gp_fit(far, 1:2, kernel = kernel_spec("matern32", scale = 1, metric = "chordal")))) {
-    expect_error(eval(code), "longitudes, from -360 to 360, and row 2 has 400", class = "kernweave_error_data")
+test_that("a map holds the values in `at`, of inputs and of covariates", {
+  d <- transform(corner, depth = x + y^2, kind = factor(rep(c("a", "b"), length.out = nrow(corner))))
+  d$time <- rep_len(0:9 / 9, nrow(d))
+  k <- kernel_spec("matern32", 1)
+  fit <- gp_fit(z ~ x + y, d, trend = ~ depth + kind, kernel = k, variance = 1, nugget = 0.1)
+  expect_null(layer(fit, "surface"))
+  expect_identical(pictured(fit)$main, "For a map give depth, kind in `at`")
+  surface <- layer(fit, "surface", n = 5, at = list(depth = 2, kind = "b"))
+  expect_equal(surface$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"))))
+  expect_identical(pictured(fit, n = 5, at = list(depth = 2, kind = "b"))$main, "depth = 2, kind = b")
+  se <- layer(fit, "surface", which = "se", n = 5, at = list(depth = 2, kind = "b"))
+  expect_equal(se$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"), se.fit = TRUE)$se.fit))
+  days <- gp_fit(z ~ x + y + time, d, kernel = k, variance = 1, nugget = 0.1)
+  surface <- layer(days, "surface", n = 5, at = list(time = 0.3))
+  expect_equal(surface$z, unname(predict(days, data.frame(surface[1:2], time = 0.3))))
+  along <- layer(days, "curve", n = 5, at = list(x = 0.2, y = 0.3))
+  expect_equal(along$y, unname(predict(days, data.frame(x = 0.2, y = 0.3, time = along$x))))
+  expect_equal(range(along$x), c(0, 1))
+  expect_error(pictured(fit, at = list(dpth = 1)), "depth", class = "kernweave_error_input")
+  for (wrong in list(1, list(1), list(depth = 1:2))) {
+    expect_error(pictured(fit, at = wrong), "list of single values", class = "kernweave_error_input")
   }
-  expect_error(knn(far[, 2:1], k = 1, metric = "chordal"), "latitudes, from -90 to 90, and row 2 has 400",
-               class = "kernweave_error_data")
-  turned <- cbind(c(-360, 0, 360), c(1, 1, 1))
-  expect_lt(max(knn(turned, k = 2, metric = "chordal")$nn.dist), 1e-8)
-})
-
-test_that("clusters of points are drawn on these points", {
-  skip_without_peer("sf")
-  pdf(NULL)
-  on.exit(dev.off())
-  for (places in kinds(flat())) for (found in list(dbscan_fit(places, eps = 60), hdbscan_fit(places))) {
-    expect_identical(plot_data(found, places)$points$x, plot_data(found, sf::st_geometry(flat()))$points$x)
-    expect_invisible(plot(found, places))
-  }
-})
-
-test_that("what is no column of points of sf, and geometries where they are not taken, are answered", {
-  skip_without_peer("sf")
-  places <- flat()[c("depth", "mag")]
-  expect_error(gp_fit(depth ~ east + north, places), "no column `east`.*or ~ 1", class = "kernweave_error_input")
-  x <- y <- 1:3
-  expect_error(gp_fit(depth ~ x + y, places), "no column `x`", class = "kernweave_error_input")
-  expect_error(knn_fit(depth ~ magn, places), "did you mean `mag`", class = "kernweave_error_input")
-  w <- seq_len(nrow(places))
-  k <- 2
-  expect_message(knn_fit(depth ~ I(w / k), places), "the geometry of `data` is not in the formula")
-  for (f in list(local_reg, rbf_interpolate)) {
-    expect_error(f(depth ~ geometry, places), "sf::st_coordinates\\(\\)", class = "kernweave_error_input")
-  }
-  flat_line <- local_reg(depth ~ mag, spots, bandwidth = 1)
-  for (points in kinds(places)) {
-    expect_equal(fitted(local_reg(depth ~ mag, points, bandwidth = 1)), fitted(flat_line), ignore_attr = TRUE)
-    expect_error(kmeans_fit(points, 2), "has its numbers", class = "kernweave_error_input")
-  }
-  skip_without_peer("terra")
-  raster <- terra::rast(nrows = 2, ncols = 2, vals = 1:4)
-  expect_error(gp_fit(depth ~ x, raster), "as.data.frame\\(data, xy = TRUE\\)", class = "kernweave_error_input")
-})
-
-test_that("polygons of terra and sp are blocks as those of sf are", {
-  skip_without_peer("sf")
-  fit <- of(depth ~ 1, flat())
-  around <- sf::st_buffer(flat()[1:2, ], 50)
-  blocks <- lapply(kinds(around), function(polygons) predict(fit, block = list(polygons = polygons)))
-  for (found in blocks) expect_equal(found, blocks[[1]], ignore_attr = TRUE)
 })

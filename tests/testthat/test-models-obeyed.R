@@ -141,7 +141,7 @@ test_that("a linear kernel of a factor is a random intercept, with the variance 
   expect_equal(coef(gp_fit(v ~ site, d, kernel = kernel_spec("linear", scale = 1)), "covariance"), numbers)
   K <- kernel_spec("linear", of = "site", variance = NULL) + kernel_spec("linear", of = "x", variance = NULL)
   both <- suppressWarnings(gp_fit(v ~ site + x, d, kernel = K))
-  expect_equal(unname(coef(both, "covariance")[c("linear.scale", "linear.scale_1")]), c(1, 1))
+  expect_equal(unname(coef(both, "covariance")[c("scale.site", "scale.x")]), c(1, 1))
   square <- kernel_spec("polynomial", scale = 1, degree = 2, offset = 1)
   fixed <- gp_fit(v ~ site + x, d, trend = ~0, variance = 2, nugget = 0.5, kernel = square)
   dense <- 2 * (outer(d$site, d$site, "==") + outer(d$x, d$x) + 1)^2

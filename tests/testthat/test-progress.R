@@ -185,3 +185,28 @@ test_that("whoever knows better than a count of steps says how long it will take
   expect_match(text, "takes about 4 minutes in all; a smaller `n` would be quicker", fixed = TRUE)
   expect_match(text, "step 1, 2.4 s.e. from the maximum, about 3 minutes to go", fixed = TRUE)
 })
+
+test_that("predict() and simulate() tell what they will take, and how far they are", {
+  skip_below("quick")
+  options <- options(kernweave.progress = TRUE)
+  on.exit(options(options))
+  set.seed(5)
+  x <- matrix(stats::runif(600), 300)
+  fit <- gp_fit(x, x[, 1] + stats::rnorm(300) / 5, kernel = kernel_spec("matern32", scale = 0.5), variance = 1,
+                nugget = 0.04, control = fit_control(dense_n = 100))
+  dense <- update(fit, control = fit_control())
+  at <- matrix(stats::runif(5000), 2500)
+  # every look at the clock takes ten seconds
+  taken <- function(code) shown(by_hand(0, 1, function(wait) code, each_look = 10))
+  near <- taken(predict(fit, at, method = "local", neighbours = 61))
+  expect_match(near, "predict\\(\\) takes about .* in all; fewer `neighbours` would be quicker")
+  expect_match(near, "predict\\(\\): [0-9]+ %, about")
+  expect_match(taken(predict(dense, at, se.fit = TRUE)), "predict\\(\\): [0-9]+ %, about")
+  expect_match(taken(predict(fit, at[1:3, ], se.fit = TRUE)), "predict\\(\\): exact standard errors at 3 places")
+  drawn <- taken(simulate(fit, 2, seed = 1, newdata = at))
+  expect_match(drawn, "simulate\\(\\) takes more than .* in all; a smaller `nsim` would be quicker")
+  expect_match(drawn, "simulate\\(\\): draws")
+  expect_null(working$now)
+  expect_equal(predict(fit, at, method = "local", neighbours = 61)[2000:2010],
+               predict(fit, at[2000:2010, ], method = "local", neighbours = 61))
+})

@@ -1,0 +1,83 @@
+# Maps: surfaces of two inputs, as far as there are data, with equal scales for coordinates.
+
+# A function of two inputs, x first and fastest, and what it is called. `whole`: draw all of the rectangle of the axes?
+surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL, main = NULL) {
+  check_flag(whole, "whole")
+  asp <- map_aspect(points, labels, fit)
+  grid <- data.frame(x = rep(axes[[1]], length(axes[[2]])), y = rep(axes[[2]], each = length(axes[[1]])),
+                     z = as.vector(height))
+  grid$far <- if (whole) 0 else gaps_from(points, as.matrix(grid[1:2]), asp)
+  if (all(grid$far > 1)) grid$far <- 0  # no place of a coarse grid is near the data
+  points <- points[!duplicated(complex(real = points[, 1], imaginary = points[, 2])), , drop = FALSE]
+  picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(seen_heights(grid), 10)),
+          points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab, asp = asp, main = main,
+          most = 500)
+}
+
+seen_heights <- function(grid) grid$z[grid$far <= 1 & is.finite(grid$z)]
+
+# Returns the length of a unit of the second input on paper, for a length of 1 of the first: 1 for two coordinates of
+# one unit, which have names that differ by x and y or by east and north, or are those of projected sf points; for
+# degrees that of the middle latitude. Returns NULL for other inputs, and where the map would be a narrow strip.
+map_aspect <- function(points, labels, fit = NULL) {
+  if (length(labels) != 2 || ncol(points) != 2) return(NULL)
+  ends <- apply(points, 2, range)
+  names <- tolower(labels)
+  of_globe <- grepl("^(.*[^a-z])?(lon|long|lng|longitude)$", names[1]) && grepl("^(.*[^a-z])?lat(itude)?$", names[2])
+  degrees <- of_globe || isTRUE(fit$places$longlat)
+  if (degrees && (any(abs(ends[, 2]) > 90) || any(abs(ends[, 1]) > 360))) return(NULL)
+  pairs <- list(c("(^|[^a-z])x([^a-z]|$)", "(^|[^a-z])y([^a-z]|$)"), c("()east()", "()north()"),
+                c("(coords[.]x)1()", "(coords[.]x)2()"))  # the last are names of package sp
+  alike <- function(pair) {
+    all(mapply(grepl, pair, names)) && sub(pair[1], "\\1*\\2", names[1]) == sub(pair[2], "\\1*\\2", names[2])
+  }
+  if (!degrees && !isFALSE(fit$places$longlat) && !any(vapply(pairs, alike, NA))) return(NULL)
+  asp <- if (degrees) 1 / max(cos(mean(ends[, 2]) * pi / 180), 0.05) else 1
+  strip <- asp * diff(ends[, 2]) / diff(ends[, 1])
+  if (is.finite(strip) && strip > 0.1 && strip < 10) asp
+}
+
+# Returns distances of places from the nearest point, divided by the distance beyond which there are no data: 1.8 mean
+# distances between neighbours, and at least a twentieth of the map. Without equal scales each input has its own unit.
+gaps_from <- function(points, places, asp = NULL) {
+  span <- pmax(apply(points, 2, function(v) diff(range(v))), .Machine$double.xmin)
+  unit <- if (is.null(asp)) span else max(span * c(1, asp)) / c(1, asp)
+  in_units <- function(x) t(t(unname(x)) / unit)
+  points <- in_units(points)
+  some <- unique(points[evenly_spaced(nrow(points), most_drawn), , drop = FALSE])
+  hull <- some[grDevices::chull(some), , drop = FALSE]
+  onward <- hull[c(seq_len(nrow(hull))[-1], 1), , drop = FALSE]
+  area <- abs(sum(hull[, 1] * onward[, 2] - onward[, 1] * hull[, 2])) / 2
+  gap <- max(0.05, 1.8 * sqrt(max(area, 1 / nrow(some)) / nrow(some)))
+  knn(points, in_units(places), k = 1)$nn.dist[, 1] / gap
+}
+
+# The numbers of a grid as a matrix, and its axes.
+grid_matrix <- function(d, column = "z") {
+  x <- unique(d$x)
+  list(x = x, y = unique(d$y), z = matrix(d[[column]], length(x)))
+}
+
+# Interpolates a coarse grid along straight lines.
+finer_grid <- function(grid, n = 240) {
+  if (anyNA(grid$z) || min(dim(grid$z)) < 2) return(grid)
+  between <- function(z, at, to) matrix(apply(z, 2, function(one) stats::approx(at, one, to)$y), length(to))
+  x <- seq(min(grid$x), max(grid$x), length.out = max(n, length(grid$x)))
+  y <- seq(min(grid$y), max(grid$y), length.out = max(n, length(grid$y)))
+  list(x = x, y = y, z = t(between(t(between(grid$z, grid$x, x)), grid$y, y)))
+}
+
+# The fine grid of a layer without what is far from all data; a layer that is not of a surface is as it is.
+seen_grid <- function(d) {
+  grid <- grid_matrix(d)
+  if (is.null(d$far)) return(grid)
+  far <- grid_matrix(d, "far")
+  if (!anyNA(grid$z)) {
+    grid <- finer_grid(grid)
+    far <- finer_grid(far)
+    ends <- range(seen_heights(d))
+    grid$z[] <- pmin(pmax(grid$z, ends[1]), ends[2])
+  }
+  grid$z[far$z > 1] <- NA
+  grid
+}

@@ -1,0 +1,171 @@
+# Maps as people have them: points of terra and sp are those of sf, and variograms take all three.
+
+spots <- quakes[seq(1, 1000, by = 10), ]
+spots <- transform(spots, x = 100 * long, y = 110 * lat)
+flat <- function() sf::st_as_sf(spots, coords = c("x", "y"), crs = 3857)
+kernel <- kernel_spec("matern32", scale = 300)
+of <- function(formula, data, ...) gp_fit(formula, data, kernel = kernel, variance = 5e4, nugget = 1500, ...)
+kinds <- function(places) {
+  c(list(sf = places), if (requireNamespace("terra", quietly = TRUE)) list(terra = terra::vect(places)),
+    if (requireNamespace("sp", quietly = TRUE)) list(sp = sf::as_Spatial(places)))
+}
+
+test_that("points of terra and sp give the numbers of their coordinates, as data and as new data", {
+  skip_without_peer("sf")
+  plain <- of(depth ~ x + y, spots, ~mag)
+  near <- knn_fit(depth ~ x + y, spots, standardize = FALSE)
+  ridge <- kernel_ridge(depth ~ 1, flat(), lambda = 1)
+  for (places in kinds(flat())) {
+    expect_equal(logLik(of(depth ~ 1, places, ~mag)), logLik(plain), ignore_attr = TRUE)
+    fit <- of(depth ~ geometry, places, ~mag)
+    expect_equal(predict(fit, places[1:5, ], se.fit = TRUE), predict(plain, spots[1:5, ], se.fit = TRUE),
+                 ignore_attr = TRUE)
+    expect_equal(predict(fit, places[1:5, ], block = 20), predict(plain, spots[1:5, ], block = 20), ignore_attr = TRUE)
+    draws <- simulate(fit, 2, seed = 1, newdata = places[1:5, ])
+    expect_equal(draws, simulate(plain, 2, seed = 1, newdata = spots[1:5, ]), ignore_attr = TRUE)
+    expect_equal(predictive_scores(fit, places[1:9, ]), predictive_scores(plain, spots[1:9, ]), ignore_attr = TRUE)
+    augmented <- generics::augment(fit, newdata = places[1:5, ])
+    expect_equal(augmented$.fitted, unname(predict(plain, spots[1:5, ])))
+    expect_s3_class(augmented, "sf")
+    expect_equal(predict(knn_fit(depth ~ 1, places), places), predict(near, spots), ignore_attr = TRUE)
+    expect_equal(fitted(kernel_ridge(depth ~ 1, places, lambda = 1)), fitted(ridge), ignore_attr = TRUE)
+    expect_equal(knn(places, places[1:4, ], k = 3)$nn.dist, knn(spots[6:7], spots[1:4, 6:7], k = 3)$nn.dist,
+                 ignore_attr = TRUE)
+    expect_identical(dbscan_fit(places, eps = 60)$cluster, dbscan_fit(spots[6:7], eps = 60)$cluster,
+                     ignore_attr = TRUE)
+  }
+})
+
+test_that("points of sp have names of coordinates, which a formula may use", {
+  skip_without_peer("sp")
+  skip_without_peer("sf")
+  places <- spots
+  sp::coordinates(places) <- ~ x + y
+  plain <- of(depth ~ x + y, spots, ~mag)
+  expect_silent(fit <- of(depth ~ x + y, places, ~mag))
+  expect_equal(logLik(fit), logLik(plain))
+  expect_equal(predict(fit, places[1:5, ]), predict(plain, spots[1:5, ]))
+  expect_equal(predict(plain, places[1:5, ], block = 20), predict(plain, spots[1:5, ], block = 20))
+  expect_equal(variogram(depth ~ x + y, places), variogram(depth ~ x + y, spots), ignore_attr = TRUE)
+})
+
+test_that("places of another system, or that the fit does not have, are refused by name", {
+  skip_without_peer("sf")
+  fit <- of(depth ~ 1, flat())
+  for (places in kinds(sf::st_transform(flat(), 4326))) {
+    expect_error(predict(fit, places), "and the fit in those of", class = "kernweave_error_data")
+    expect_error(knn(flat(), places), "in the coordinates of", class = "kernweave_error_data")
+  }
+  for (places in kinds(flat())) {
+    expect_error(predict(of(depth ~ x + y, spots), places), "no variable `x`.*st_coordinates",
+                 class = "kernweave_error_input")
+  }
+})
+
+test_that("variograms of points are those of their coordinates, by chords where these are degrees", {
+  skip_without_peer("sf")
+  plain <- variogram(depth ~ x + y, spots, trend = ~mag, alpha = c(0, 90))
+  for (places in kinds(flat())) {
+    for (formula in list(depth ~ 1, depth ~ geometry)) {
+      expect_silent(found <- variogram(formula, places, trend = ~mag, alpha = c(0, 90)))
+      expect_equal(found, plain, ignore_attr = TRUE)
+    }
+    expect_message(variogram(depth ~ mag, places), "the geometry of `data` is not in the formula")
+  }
+  round <- sf::st_as_sf(quakes[1:60, ], coords = c("long", "lat"), crs = 4326)
+  expect_message(found <- variogram(depth ~ 1, round), "chords of a sphere")
+  angle <- as.matrix(quakes[1:60, c("long", "lat")]) * pi / 180
+  chords <- 6371.0088 * cbind(cos(angle[, 2]) * cos(angle[, 1]), cos(angle[, 2]) * sin(angle[, 1]), sin(angle[, 2]))
+  expect_equal(found, variogram(depth ~ chords, data.frame(depth = quakes$depth[1:60], chords = I(chords))),
+               ignore_attr = TRUE)
+})
+
+test_that("columns called longitude and latitude get one hint to distances on a sphere, others none", {
+  hint <- function(code) {
+    said <- get("said", asNamespace("kernweave"))
+    rm(list = intersect("degrees", ls(said)), envir = said)
+    found <- character()
+    withCallingHandlers(code, message = function(m) {
+      found <<- c(found, conditionMessage(m))
+      invokeRestart("muffleMessage")
+    })
+    grep("look like longitudes", found, value = TRUE)
+  }
+  some <- transform(quakes[1:30, ], lon = long, longitude = long, latitude = lat, lng = long - 360, north = lat)
+  fit <- function(formula, k = kernel_spec("matern32", scale = 3)) {
+    gp_fit(formula, some, kernel = k, variance = 1, nugget = 1)
+  }
+  for (formula in list(depth ~ long + lat, depth ~ lat + lon, depth ~ longitude + latitude, depth ~ lng + lat)) {
+    said <- hint({
+      fit(formula)
+      fit(formula)
+    })
+    expect_length(said, 1)
+    expect_match(said, "kernel_spec(metric = \"chordal\")", fixed = TRUE)
+  }
+  expect_length(hint(kernel_ridge(depth ~ long + lat, some, lambda = 1)), 1)
+  time <- kernel_spec("matern32", scale = 3, of = c("long", "lat")) * kernel_spec("matern12", scale = 1, of = "mag")
+  expect_length(hint(fit(depth ~ long + lat + mag, time)), 1)
+  of <- function(...) kernel_spec("matern32", scale = 3, ...)
+  none <- list(of(metric = "chordal"), of(metric = "euclidean"), kernel_spec("matern32", scale = 3:4, ard = TRUE),
+               kernel_spec("linear", scale = 1))
+  for (k in none) expect_length(hint(fit(depth ~ long + lat, k)), 0)
+  expect_error(hint(gp_fit(as.matrix(some[1, c("long", "lat")]), 1, kernel = of())), class = "kernweave_error_data")
+  some$long <- some$long * 1000
+  for (formula in list(depth ~ long + lat, depth ~ lon + north, depth ~ mag + stations, depth ~ lon)) {
+    expect_length(hint(fit(formula)), 0)
+  }
+})
+
+test_that("longitudes and latitudes out of range are refused by name, on every way to a sphere", {
+  far <- cbind(c(1, 400), c(2, 3))
+  for (code in expression(knn(far, k = 1, metric = "chordal"), hclust_fit(far, metric = "haversine"),
+                          gp_fit(far, 1:2, kernel = kernel_spec("matern32", scale = 1, metric = "chordal")))) {
+    expect_error(eval(code), "longitudes, from -360 to 360, and row 2 has 400", class = "kernweave_error_data")
+  }
+  expect_error(knn(far[, 2:1], k = 1, metric = "chordal"), "latitudes, from -90 to 90, and row 2 has 400",
+               class = "kernweave_error_data")
+  turned <- cbind(c(-360, 0, 360), c(1, 1, 1))
+  expect_lt(max(knn(turned, k = 2, metric = "chordal")$nn.dist), 1e-8)
+})
+
+test_that("clusters of points are drawn on these points", {
+  skip_without_peer("sf")
+  pdf(NULL)
+  on.exit(dev.off())
+  for (places in kinds(flat())) for (found in list(dbscan_fit(places, eps = 60), hdbscan_fit(places))) {
+    expect_identical(plot_data(found, places)$points$x, plot_data(found, sf::st_geometry(flat()))$points$x)
+    expect_invisible(plot(found, places))
+  }
+})
+
+test_that("what is no column of points of sf, and geometries where they are not taken, are answered", {
+  skip_without_peer("sf")
+  places <- flat()[c("depth", "mag")]
+  expect_error(gp_fit(depth ~ east + north, places), "no column `east`.*or ~ 1", class = "kernweave_error_input")
+  x <- y <- 1:3
+  expect_error(gp_fit(depth ~ x + y, places), "no column `x`", class = "kernweave_error_input")
+  expect_error(knn_fit(depth ~ magn, places), "did you mean `mag`", class = "kernweave_error_input")
+  w <- seq_len(nrow(places))
+  k <- 2
+  expect_message(knn_fit(depth ~ I(w / k), places), "the geometry of `data` is not in the formula")
+  for (f in list(local_reg, rbf_interpolate)) {
+    expect_error(f(depth ~ geometry, places), "sf::st_coordinates\\(\\)", class = "kernweave_error_input")
+  }
+  flat_line <- local_reg(depth ~ mag, spots, bandwidth = 1)
+  for (points in kinds(places)) {
+    expect_equal(fitted(local_reg(depth ~ mag, points, bandwidth = 1)), fitted(flat_line), ignore_attr = TRUE)
+    expect_error(kmeans_fit(points, 2), "has its numbers", class = "kernweave_error_input")
+  }
+  skip_without_peer("terra")
+  raster <- terra::rast(nrows = 2, ncols = 2, vals = 1:4)
+  expect_error(gp_fit(depth ~ x, raster), "as.data.frame\\(data, xy = TRUE\\)", class = "kernweave_error_input")
+})
+
+test_that("polygons of terra and sp are blocks as those of sf are", {
+  skip_without_peer("sf")
+  fit <- of(depth ~ 1, flat())
+  around <- sf::st_buffer(flat()[1:2, ], 50)
+  blocks <- lapply(kinds(around), function(polygons) predict(fit, block = list(polygons = polygons)))
+  for (found in blocks) expect_equal(found, blocks[[1]], ignore_attr = TRUE)
+})
