@@ -179,7 +179,7 @@ test_that("tidy() has the rows and columns of a mixed model", {
   expect_identical(names(ours), names(theirs))
   expect_identical(vapply(ours, typeof, ""), vapply(theirs, typeof, ""))
   fixed <- theirs$effect == "fixed"
-  expect_identical(ours[1:2, 1:3], as.data.frame(theirs[fixed, 1:3]))
+  expect_identical(as.data.frame(ours[1:2, 1:3]), as.data.frame(theirs[fixed, 1:3]))
   expect_identical(ours$group[3:5], c("process", "process", "Residual"))
   expect_identical(ours$group[nrow(ours)], theirs$group[nrow(theirs)])
 })
