@@ -122,7 +122,8 @@ test_that("insight finds grouped effects, statistics, degrees of freedom and lik
   expect_true(insight::is_mixed_model(ours))
   expect_setequal(names(insight::get_data(ours, verbose = FALSE)), c("yield", "clay", "kind", "long", "lat"))
   apart <- suppressWarnings(process(yield ~ long + lat, ~ (1 | kind) + (0 + clay | kind), nugget = 0.1))
-  expect_equal(insight::find_formula(apart)$random, list(~ 1 | kind, ~ 0 + clay | kind), ignore_formula_env = TRUE, ignore_attr = TRUE)
+  expect_equal(insight::find_formula(apart)$random, list(~ 1 | kind, ~ 0 + clay | kind), ignore_formula_env = TRUE,
+               ignore_attr = TRUE)
   map <- process(yield ~ long + lat, ~ clay + kind, nugget = 0.1)
   related <- nlme::gls(yield ~ clay + kind, plots)
   peer <- insight::get_statistic(related)
