@@ -1,10 +1,11 @@
 # Fits as other packages want them: caret's description of a model, the reference grids of emmeans.
 
-#' Fits for caret, parsnip, emmeans, insight and marginaleffects
+#' Fits for caret, parsnip, mlr3, emmeans, insight and marginaleffects
 #'
 #' `caret_model()` describes [gp_fit()], [kernel_ridge()] or [knn_fit()] to `caret::train()`, for resampling and the
 #' choice of tuning parameters. `parsnip_model()` is a model specification of the parsnip package, for workflows of
-#' tidymodels. Functions of the packages emmeans, insight and marginaleffects take the fits themselves.
+#' tidymodels, and `mlr3_learner()` a learner of the mlr3 package. Functions of the packages emmeans, insight and
+#' marginaleffects take the fits themselves.
 #'
 #' **caret.** `kernel_ridge()` is tuned over `lambda` and `scale`, `knn_fit()` over `k`; where the tuning grid has 0,
 #' the fit chooses the value itself. `gp_fit()` estimates its parameters and has no tuning parameters. `caret_model()`
@@ -15,7 +16,13 @@
 #' and returns a specification for `parsnip::fit()`. `penalty` (the `lambda` of `kernel_ridge()`) and `neighbors` (the
 #' `k` of `knn_fit()`) may be `tune()`. Other arguments, such as `kernel`, `trend` or `metric`, are those of the fit.
 #' The fit has a formula and data, so `trend` may name any variable of the data. Predictions are `"numeric"`,
-#' `"conf_int"` and `"pred_int"`, or `"class"` and `"prob"`.
+#' `"conf_int"` and `"pred_int"`, or `"class"` and `"prob"`. For example
+#' `parsnip_model("kernel_ridge", penalty = tune(), kernel = "matern32")`.
+#'
+#' **mlr3.** `mlr3_learner()` is a learner for regression, or for classification by `knn_fit()`, whose parameters are
+#' the arguments of the fit. `inputs` are features of the task; `trend` may name any of them. Predictions are
+#' `"response"` and `"se"`, or `"response"` and `"prob"`. For example
+#' `mlr3_learner("gp_fit", inputs = c("long", "lat"), trend = ~ depth)`.
 #'
 #' **emmeans.** Marginal means are means of the trend, with the generalised least squares covariance matrix of its
 #' coefficients and infinite degrees of freedom. A [kernel_ridge()] has no coefficients and therefore no marginal means;
@@ -32,11 +39,12 @@
 #' @param model `"gp_fit"`, `"kernel_ridge"` or `"knn_fit"`
 #' @param ... arguments of the function that `model` names, the same in each fit
 #' @return `caret_model()`: a list, for the argument `method` of `caret::train()`. `parsnip_model()`: a model
-#'   specification.
+#'   specification. `mlr3_learner()`: a learner.
 #' @seealso [kernel_ridge()], [knn_fit()], [gp_fit()], [marginal_effects()]
 #' @concept caret package
 #' @concept parsnip engine
 #' @concept tidymodels
+#' @concept mlr3 learner
 #' @concept marginaleffects package
 #' @concept easystats
 #' @concept emmeans package
@@ -49,9 +57,6 @@
 #'                       tuneGrid = expand.grid(lambda = c(0.1, 1), scale = c(1, 2)),
 #'                       trControl = caret::trainControl("cv", number = 5))
 #' found$bestTune
-#' @examplesIf requireNamespace("parsnip", quietly = TRUE)
-#' spec <- parsnip_model("kernel_ridge", penalty = 0.1, kernel = "matern32")
-#' predict(parsnip::fit(spec, dist ~ speed, cars), data.frame(speed = 10:12), type = "conf_int")
 caret_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), ...) {
   if (is.function(model)) abort("input", "`model` is a name: caret_model(\"", deparse1(substitute(model)), "\")")
   model <- choice_of(model[1], c("gp_fit", "kernel_ridge", "knn_fit"), "model")

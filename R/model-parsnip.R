@@ -12,26 +12,35 @@ parsnip_rows <- list(
                               func = list(pkg = "dials", fun = "neighbors", range = c(1, 50)))))
 
 #' @rdname caret_model
-#' @param mode for `parsnip_model()`: `"regression"`, or `"classification"` for `knn_fit()` of a factor
+#' @param mode for `parsnip_model()` and `mlr3_learner()`: `"regression"`, or `"classification"` for `knn_fit()` of a
+#'   factor
 #' @export
 parsnip_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), mode = "regression", ...) {
   model <- choice_of(model[1], names(parsnip_rows), "model")
   row <- parsnip_rows[[model]]
   mode <- choice_of(mode, row$modes, "mode")
-  if (!requireNamespace("parsnip", quietly = TRUE)) abort("input", "the parsnip package is not installed")
   more <- list(...)
-  formals <- names(formals(get(paste0(model, ".formula"), asNamespace("kernweave"))))
-  taken <- c("x", "data", "subset", "...", if (model != "knn_fit") "weights", row$tuned$original)
-  known <- c(row$tuned$parsnip, setdiff(formals, taken))
+  known <- c(row$tuned$parsnip, setdiff(formula_arguments(model), row$tuned$original))
   check_parameter_names(names(more) %or% rep("", length(more)), known, model)
   register_parsnip(model, row)
-  quoted <- lapply(more, getExportedValue("rlang", "new_quosure"), globalenv())
+  quoted <- lapply(more, from_package("rlang", "new_quosure"), globalenv())
   main <- names(quoted) %in% row$tuned$parsnip
   of_parsnip("new_model_spec")(row$model, args = quoted[main], eng_args = quoted[!main], mode = mode, method = NULL,
                                engine = "kernweave")
 }
 
-of_parsnip <- function(name) getExportedValue("parsnip", name)
+# Arguments of a fit by a formula that are neither its data nor weights of its rows.
+formula_arguments <- function(model) {
+  taken <- c("x", "data", "subset", "...", if (model != "knn_fit") "weights")
+  setdiff(names(formals(get(paste0(model, ".formula"), asNamespace("kernweave")))), taken)
+}
+
+# A function of a package that need not be there.
+from_package <- function(package, name) {
+  if (!requireNamespace(package, quietly = TRUE)) abort("input", "the ", package, " package is not installed")
+  getExportedValue(package, name)
+}
+of_parsnip <- function(name) from_package("parsnip", name)
 
 # Tells parsnip of a model, or of an engine of a model that it has, unless it knows.
 register_parsnip <- function(fit, row) {
