@@ -14,8 +14,8 @@
 #' @param x what [kde_fit()], [local_reg()], [silhouette_widths()], [kpca_fit()], [rbf_interpolate()], [kernel_ridge()],
 #'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()], [permanova()] or [pairwise_test()]
 #'   returned, or a [test][kernweave_test]; for `tidy()` also [anova()][anova.gp_fit], `drop1()`, [elpd()],
-#'   [profile()][profile.gp_fit], [cross_validate()], [predictive_scores()], [knn()] and [radius_nn()]; [kmeans_fit()],
-#'   [dbscan_fit()] and [hdbscan_fit()]
+#'   [profile()][profile.gp_fit], [cross_validate()], [predictive_scores()], [gp_posterior()], [knn()] and
+#'   [radius_nn()]; [kmeans_fit()], [dbscan_fit()] and [hdbscan_fit()]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
 #'   `na.action` left out are dropped. Required for clusters
 #' @param newdata for `augment()`: new inputs, instead of the inputs of the fit
