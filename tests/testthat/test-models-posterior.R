@@ -25,12 +25,6 @@ test_that("draws are a data frame with the parameters of the fit", {
   expect_identical(colnames(table), c("mean", "sd", "median", "5 %", "95 %"))
   expect_equal(table["scale", c("mean", "sd", "median")],
                c(mean = mean(post$scale), sd = stats::sd(post$scale), median = stats::median(post$scale)))
-  if (requireNamespace("generics", quietly = TRUE)) {
-    rows <- generics::tidy(post, conf.level = 0.9)
-    expect_equal(unname(as.matrix(rows[-1])), unname(table[, c("mean", "sd", "5 %", "95 %")]))
-    expect_identical(names(generics::tidy(post, conf.int = FALSE)), c("term", "estimate", "std.error"))
-    expect_identical(generics::glance(post)$draws, 1000L)
-  }
   expect_output(print(post), "1000 draws, by 28 likelihoods of 100 points.*Pareto k.*P\\(range < 0[.]0.*P\\(sd > ")
   expect_output(print(post[1:3, ]), "log_posterior")
   expect_equal(nrow(gp_posterior(fit, 7, seed = 1)), 7)

@@ -108,3 +108,14 @@ test_that("neighbours have a row for each pair", {
     expect_equal(row$mean.distance, mean(tidy(found)$distance))
   }
 })
+
+test_that("posteriors have the means of their draws, with intervals between quantiles", {
+  set.seed(7)
+  places <- data.frame(x = stats::runif(40), y = stats::runif(40))
+  places$z <- sin(6 * places$x) + places$y + stats::rnorm(40, sd = 0.3)
+  post <- gp_posterior(gp_fit(z ~ x + y, places, kernel = kernel_spec("matern32")), seed = 1)
+  rows <- tidy(post, conf.level = 0.9)
+  expect_equal(unname(as.matrix(rows[-1])), unname(summary(post)[, c("mean", "sd", "5 %", "95 %")]))
+  expect_identical(names(tidy(post, conf.int = FALSE)), c("term", "estimate", "std.error"))
+  expect_identical(unlist(glance(post)[c("nobs", "draws")]), c(nobs = 40L, draws = 1000L))
+})
