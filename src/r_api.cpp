@@ -51,7 +51,7 @@ class CallerHost : public Host {
 
   void poll(double) override { poll_interrupt(); }
   void collect() override { R_gc(); }
-  const double* on_host(int) override { fail(Fault::input, "the data of an operand are NULL"); }
+  const double* on_host(int) override { fail(Fault::unsupported, "data of an operand lie on a device"); }
 
   Result allocate(std::size_t, const Output& output, const Sizes& sizes, bool) override {
     const std::int64_t size = kept_rows(output.keep, sizes) * output.width * output.places * sizes.kept_runs();

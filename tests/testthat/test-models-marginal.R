@@ -82,3 +82,7 @@ test_that("mean slopes of a ridge regression, and their errors, are those of mar
   counts <- kernel_ridge(I(kind == 1) ~ clay, plots, lambda = 0.5, family = binomial)
   expect_error(their$get_vcov(counts), "vcov = FALSE", class = "kernweave_error_unsupported")
 })
+
+# Other files of tests have nothing of it.
+unloadNamespace("marginaleffects")
+options(marginaleffects_model_classes = NULL)

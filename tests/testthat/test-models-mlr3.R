@@ -113,3 +113,6 @@ test_that("parameters are those of the fit", {
   expect_error(mlr3_learner("kernel_ridge", kernal = 1), "did you mean `kernel`", class = "kernweave_error_input")
   expect_error(mlr3_learner("gp_fit", mode = "classification"), "mode", class = "kernweave_error_input")
 })
+
+# Other files of tests have nothing of it.
+for (package in c("mlr3", "paradox")) unloadNamespace(package)

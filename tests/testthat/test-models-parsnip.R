@@ -156,3 +156,6 @@ test_that("arguments are known, and what is to be tuned stays a call", {
   expect_error(parsnip_model("gp_fit", kernal = 1), "did you mean `kernel`", class = "kernweave_error_input")
   expect_error(parsnip_model("gp_fit", mode = "classification"), "mode", class = "kernweave_error_input")
 })
+
+# Other files of tests have nothing of it.
+unloadNamespace("parsnip")
