@@ -1,24 +1,52 @@
 # Fits as other packages want them: caret's description of a model, the reference grids of emmeans.
 
-#' Fits for the caret and emmeans packages
+#' Fits for caret, parsnip, mlr3, emmeans, insight and marginaleffects
 #'
 #' `caret_model()` describes [gp_fit()], [kernel_ridge()] or [knn_fit()] to `caret::train()`, for resampling and the
-#' choice of tuning parameters. `emmeans::emmeans()` and other functions of that package use the trend of a [gp_fit()].
+#' choice of tuning parameters. `parsnip_model()` is a model specification of the parsnip package, for workflows of
+#' tidymodels, and `mlr3_learner()` a learner of the mlr3 package. Functions of the packages emmeans, insight and
+#' marginaleffects take the fits themselves.
 #'
-#' `kernel_ridge()` is tuned over `lambda` and `scale`, `knn_fit()` over `k`; where the tuning grid has 0, the fit
-#' chooses the value itself. `gp_fit()` estimates its parameters and has no tuning parameters. `caret_model()` hands
-#' further arguments of `train()`, such as `kernel`, `trend`, `metric` or `control`, to the fit. caret codes factors of
-#' a formula as 0 and 1 before it calls the fit.
+#' **caret.** `kernel_ridge()` is tuned over `lambda` and `scale`, `knn_fit()` over `k`; where the tuning grid has 0,
+#' the fit chooses the value itself. `gp_fit()` estimates its parameters and has no tuning parameters. `caret_model()`
+#' hands further arguments of `train()`, such as `kernel`, `trend`, `metric` or `control`, to the fit. caret codes
+#' factors of a formula as 0 and 1 before it calls the fit.
 #'
-#' Marginal means are means of the trend, with the generalised least squares covariance matrix of its coefficients and
-#' infinite degrees of freedom. A [kernel_ridge()] has no coefficients and therefore no marginal means;
+#' **parsnip.** `parsnip_model()` registers the engine `"kernweave"` for the model `nearest_neighbor()`, or a new model,
+#' and returns a specification for `parsnip::fit()`. `penalty` (the `lambda` of `kernel_ridge()`) and `neighbors` (the
+#' `k` of `knn_fit()`) may be `tune()`. Other arguments, such as `kernel`, `trend` or `metric`, are those of the fit.
+#' The fit has a formula and data, so `trend` may name any variable of the data. Predictions are `"numeric"`,
+#' `"conf_int"` and `"pred_int"`, or `"class"` and `"prob"`. For example
+#' `parsnip_model("kernel_ridge", penalty = tune(), kernel = "matern32")`.
+#'
+#' **mlr3.** `mlr3_learner()` is a learner for regression, or for classification by `knn_fit()`, whose parameters are
+#' the arguments of the fit. `inputs` are features of the task; `trend` may name any of them. Predictions are
+#' `"response"` and `"se"`, or `"response"` and `"prob"`. For example
+#' `mlr3_learner("gp_fit", inputs = c("long", "lat"), trend = ~ depth)`.
+#'
+#' **emmeans.** Marginal means are means of the trend, with the generalised least squares covariance matrix of its
+#' coefficients and infinite degrees of freedom. A [kernel_ridge()] has no coefficients and therefore no marginal means;
 #' [marginal_effects()] computes its slopes and contrasts.
+#'
+#' **insight**, and the easystats packages. `find_formula()` of a [gp_fit()] has the trend as `conditional`, grouped
+#' effects as `random`, and the inputs of the kernel as `correlation`. `get_predicted()` returns the predictions of
+#' `predict()` with their intervals.
+#'
+#' **marginaleffects.** Predictions, comparisons and slopes of all fits. Standard errors of a [gp_fit()] are of the
+#' coefficients of its trend, with the process as the data have it, as those of a mixed model are. Those of a
+#' [kernel_ridge()] without a family are the same as in [marginal_effects()]. Other fits have no standard errors there.
 #'
 #' @param model `"gp_fit"`, `"kernel_ridge"` or `"knn_fit"`
 #' @param ... arguments of the function that `model` names, the same in each fit
-#' @return A list, for the argument `method` of `caret::train()`.
+#' @return `caret_model()`: a list, for the argument `method` of `caret::train()`. `parsnip_model()`: a model
+#'   specification. `mlr3_learner()`: a learner.
 #' @seealso [kernel_ridge()], [knn_fit()], [gp_fit()], [marginal_effects()]
 #' @concept caret package
+#' @concept parsnip engine
+#' @concept tidymodels
+#' @concept mlr3 learner
+#' @concept marginaleffects package
+#' @concept easystats
 #' @concept emmeans package
 #' @concept estimated marginal means
 #' @concept hyperparameter tuning

@@ -196,6 +196,6 @@ term_table <- function(object, fits, labels, sign, test, heading) {
 #' @exportS3Method generics::tidy
 tidy.gp_terms <- function(x, ...) {
   refuse_more(...)
-  data.frame(term = row.names(x), df = x$Df, AIC = x$AIC, statistic = x$LRT %or% NA_real_,
-             p.value = x[["Pr(>Chi)"]] %or% NA_real_)
+  as_tidy(term = row.names(x), df = x$Df, AIC = x$AIC, statistic = x$LRT %or% NA_real_,
+          p.value = x[["Pr(>Chi)"]] %or% NA_real_)
 }

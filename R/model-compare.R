@@ -324,6 +324,6 @@ print.gp_anova <- function(x, digits = 4, ...) {
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.gp_anova <- function(x, ...) {
-  data.frame(model = row.names(x), df = x$df, AIC = x$AIC, BIC = x$BIC, logLik = x$logLik, statistic = x$L.Ratio,
-             p.value = x[["p-value"]] %or% NA_real_)
+  as_tidy(model = row.names(x), df = x$df, AIC = x$AIC, BIC = x$BIC, logLik = x$logLik, statistic = x$L.Ratio,
+          p.value = x[["p-value"]] %or% NA_real_)
 }

@@ -258,7 +258,7 @@ plot_data.cross_validate <- function(object, which = c("fitted", "folds"), ...) 
 #' @exportS3Method generics::tidy
 tidy.cross_validate <- function(x, ...) {
   table <- summary(x)
-  data.frame(fold = rownames(table), table, row.names = NULL)[-nrow(table), ]
+  as_tidy(fold = rownames(table)[-nrow(table)], table[-nrow(table), ], row.names = NULL)
 }
 
 # Returns the rows of `x`, a row for each observation.
@@ -266,7 +266,7 @@ tidy.cross_validate <- function(x, ...) {
 #' @exportS3Method generics::augment
 augment.cross_validate <- function(x, ...) {
   refuse_more(...)
-  as_plain_rows(x)
+  as_tidy(columns = as_plain_rows(x))
 }
 
 as_plain_rows <- function(x) structure(x, class = "data.frame", title = NULL, level = NULL, scored = NULL)
@@ -275,5 +275,5 @@ as_plain_rows <- function(x) structure(x, class = "data.frame", title = NULL, le
 #' @exportS3Method generics::glance
 glance.cross_validate <- function(x, ...) {
   table <- summary(x)
-  data.frame(folds = nrow(table) - 1, table[nrow(table), ], elpd.se = error_of_sum(x$.lpd), row.names = NULL)
+  as_tidy(folds = nrow(table) - 1, table[nrow(table), ], elpd.se = error_of_sum(x$.lpd), row.names = NULL)
 }

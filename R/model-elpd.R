@@ -153,10 +153,10 @@ format.elpd <- function(x, digits = 1, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.elpd <- function(x, ...) data.frame(term = "elpd", estimate = x$elpd, std.error = x$se)
+tidy.elpd <- function(x, ...) as_tidy(term = "elpd", estimate = x$elpd, std.error = x$se)
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.elpd_differences <- function(x, ...) {
-  data.frame(model = row.names(x), as.data.frame(unclass(x)), row.names = NULL)
+  as_tidy(model = row.names(x), as.data.frame(unclass(x)), row.names = NULL)
 }

@@ -71,6 +71,28 @@ summary.gp_posterior <- function(object, ...) {
   }, c(mean = 0, sd = 0, median = 0, "5 %" = 0, "95 %" = 0)))
 }
 
+# Means of draws, and intervals between their quantiles.
+#' @rdname tidy-fits
+#' @exportS3Method generics::tidy
+tidy.gp_posterior <- function(x, conf.int = TRUE, conf.level = 0.95, ...) {
+  refuse_more(...)
+  check_level(conf.level)
+  draws <- draws_of_parameters(x)
+  ends <- vapply(draws, stats::quantile, c(0, 0), (1 + c(-1, 1) * conf.level) / 2, names = FALSE)
+  table <- data.frame(term = names(draws), estimate = vapply(draws, mean, 0),
+                      std.error = vapply(draws, stats::sd, 0), conf.low = ends[1, ], conf.high = ends[2, ],
+                      row.names = NULL)
+  without_ends(table, conf.int)
+}
+
+#' @rdname tidy-fits
+#' @exportS3Method generics::glance
+glance.gp_posterior <- function(x, ...) {
+  about <- about_posterior(x, "glance()")
+  as_tidy(nobs = nobs(about$fit), draws = nrow(x), likelihoods = about$likelihoods, effective = about$effective,
+          pareto.k = about$shape)
+}
+
 draws_of_parameters <- function(x) {
   unclass(x)[setdiff(names(x), c("log_posterior", ".chain", ".iteration", ".draw"))]
 }

@@ -1,14 +1,36 @@
 # Fits in the hands of the insight package, on which the packages of easystats stand: formulas and predictions.
 
-# The trend is what lm() has; the variables of the kernel are where insight has those of a correlation of nlme::gls().
+# The trend is what lm() has; the variables of the kernel are where insight has those of a correlation of nlme::gls(),
+# and grouped effects where it has those of lme4::lmer().
 #' @exportS3Method insight::find_formula
 find_formula.gp_fit <- function(x, verbose = TRUE, ...) {
   if (is.null(x$terms)) return(NULL)
   trend <- stats::formula(x$trend$terms)
   trend[2:3] <- list(stats::formula(x)[[2]], trend[[2]])
-  structure(list(conditional = trend, correlation = stats::formula(input_terms(x))),
+  bars <- lapply(x$trend$groups, function(term) {
+    stats::as.formula(call("~", call("|", term$terms[[2]], term$expression)), environment(trend))
+  })
+  random <- if (length(bars)) list(random = if (length(bars) == 1) bars[[1]] else unname(bars))
+  structure(c(list(conditional = trend), random, list(correlation = stats::formula(input_terms(x)))),
             class = c("insight_formula", "list"))
 }
+
+# Tests of trend coefficients are by the normal distribution.
+#' @exportS3Method insight::get_statistic
+get_statistic.gp_fit <- function(x, ...) {
+  beta <- coef(x)
+  structure(data.frame(Parameter = names(beta) %or% character(), Statistic = unname(beta / sqrt(diag(x$vcov)))),
+            statistic = "z-statistic")
+}
+
+#' @exportS3Method insight::get_df
+get_df.gp_fit <- function(x, type = "residual", ...) {
+  type <- choice_of(type[1], c("residual", "normal", "wald", "model"), "type")
+  switch(type, residual = stats::df.residual(x), model = attr(logLik(x), "df"), Inf)
+}
+
+#' @exportS3Method insight::get_loglikelihood
+get_loglikelihood.gp_fit <- function(x, ...) logLik(x)
 
 # Classes have no family, and are no linear model.
 #' @exportS3Method insight::model_info

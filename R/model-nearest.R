@@ -272,12 +272,12 @@ plot_data.knn_fit <- function(object, ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.knn_fit <- function(x, ...) x$cv %or% data.frame(k = x$k, criterion = x$criterion)
+tidy.knn_fit <- function(x, ...) as_tidy(columns = x$cv %or% data.frame(k = x$k, criterion = x$criterion))
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.knn_fit <- function(x, ...) {
-  data.frame(nobs = nobs(x), k = x$k, weights = x$weighting, metric = x$metric$name, criterion = x$criterion)
+  as_tidy(nobs = nobs(x), k = x$k, weights = x$weighting, metric = x$metric$name, criterion = x$criterion)
 }
 
 #' @rdname tidy-fits
@@ -288,7 +288,7 @@ augment.knn_fit <- function(x, data = NULL, newdata = NULL, ...) {
   out <- augmented_rows(x, data, newdata)
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
   if (is.null(newdata)) out$.resid <- unname(x$residuals)  # none of classes
-  out
+  as_tidy(columns = out)
 }
 
 #' @export

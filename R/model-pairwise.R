@@ -130,6 +130,6 @@ print.pairwise_test <- function(x, ...) {
 tidy.pairwise_test <- function(x, ...) {
   refuse_more(...)
   at <- which(lower.tri(x$p.value, TRUE), arr.ind = TRUE)
-  data.frame(group1 = rownames(x$p.value)[at[, 1]], group2 = colnames(x$p.value)[at[, 2]], statistic = x$statistic[at],
-             p.value = x$p.value[at])
+  as_tidy(group1 = rownames(x$p.value)[at[, 1]], group2 = colnames(x$p.value)[at[, 2]], statistic = x$statistic[at],
+          p.value = x$p.value[at])
 }

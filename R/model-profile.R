@@ -322,9 +322,10 @@ plot_data.profile.gp_fit <- function(object, which = names(object)[1], ...) {
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.profile.gp_fit <- function(x, conf.level = 0.95, ...) {
+tidy.profile.gp_fit <- function(x, conf.int = TRUE, conf.level = 0.95, ...) {
+  refuse_more(...)
   ends <- confint(x, level = conf.level)
   estimates <- vapply(names(x), function(name) x[[name]]$par.vals[x[[name]]$z == 0, name][[1]], 0)
-  data.frame(term = names(x), estimate = unname(estimates), conf.low = unname(ends[, 1]),
-             conf.high = unname(ends[, 2]))
+  without_ends(data.frame(term = names(x), estimate = unname(estimates), conf.low = unname(ends[, 1]),
+                          conf.high = unname(ends[, 2])), conf.int)
 }

@@ -143,11 +143,11 @@ tidy.predictive_scores <- function(x, ...) {
   out <- data.frame(term = rep(score_names, nrow(x)), estimate = values(x, score_names), std.error = values(x, errors))
   differences <- attr(x, "differences")
   label <- rep(row.names(x), each = length(score_names))
-  if (isTRUE(attr(x, "blocks"))) return(data.frame(block = label, out))
-  if (is.null(differences)) return(out)
+  if (isTRUE(attr(x, "blocks"))) return(as_tidy(block = label, out))
+  if (is.null(differences)) return(as_tidy(columns = out))
   none <- rep(NA_real_, length(score_names))
-  data.frame(model = label, out, difference = c(none, values(differences, score_names)),
-             difference.se = c(none, values(differences, errors)))
+  as_tidy(model = label, out, difference = c(none, values(differences, score_names)),
+          difference.se = c(none, values(differences, errors)))
 }
 
 #' @rdname predictive_scores

@@ -5,20 +5,26 @@
 #' Methods for `tidy()`, `glance()` and `augment()` of the generics package, which broom also exports. Use them to
 #' collect results of several fits, or to plot fitted values with the data.
 #'
-#' `tidy()` returns a row for each bandwidth, component, coefficient, effect, pair of groups or class of distances.
-#' `glance()` returns one row for the fit. `augment()` adds fitted values to the data: to [model.frame()] if the fit was
-#' made from a formula, otherwise to the inputs and the `response`.
+#' `tidy()` returns a row for each bandwidth, component, coefficient, effect, pair of groups, class of distances,
+#' cluster, or pair of neighbours. `glance()` returns one row for the fit. `augment()` adds fitted values or clusters to
+#' the data: to [model.frame()] if the fit was made from a formula, otherwise to the inputs and the `response`.
+#'
+#' Columns for clusters are those of the broom and dbscan packages. Cluster 0 is noise.
 #'
 #' @param x what [kde_fit()], [local_reg()], [silhouette_widths()], [kpca_fit()], [rbf_interpolate()], [kernel_ridge()],
 #'   [gp_fit()], [knn_fit()], [variogram()], [sinkhorn()], [marginal_effects()], [permanova()] or [pairwise_test()]
 #'   returned, or a [test][kernweave_test]; for `tidy()` also [anova()][anova.gp_fit], `drop1()`, [elpd()],
-#'   [profile()][profile.gp_fit], [cross_validate()] and [predictive_scores()]
+#'   [profile()][profile.gp_fit], [cross_validate()], [predictive_scores()], [gp_posterior()], [knn()] and
+#'   [radius_nn()]; [kmeans_fit()], [dbscan_fit()] and [hdbscan_fit()]
 #' @param data for `augment()`: the data that were fitted, to include columns that are not in the formula. Rows that
-#'   `na.action` left out are dropped
+#'   `na.action` left out are dropped. Required for clusters
 #' @param newdata for `augment()`: new inputs, instead of the inputs of the fit
-#' @param se_fit,conf.level,interval add standard errors? Confidence level and type of interval in `.lower` and `.upper`
+#' @param conf.int for `tidy()`: include `conf.low` and `conf.high`, where there are intervals? By default `TRUE`
+#' @param conf.level confidence level
+#' @param se_fit,interval for `augment()`: add standard errors? Type of interval in `.lower` and `.upper`
 #' @param ... not used
-#' @return A data frame.
+#' @return A tibble if the tibble package is installed, otherwise a data frame. `augment()` of points of the sf package
+#'   returns such points. Row names of data become the column `.rownames` of a tibble.
 #' @seealso [kernweave_fit]
 #' @concept broom
 #' @concept tidy
@@ -29,6 +35,10 @@
 #' generics::tidy(fit)
 #' generics::glance(fit)
 #' head(generics::augment(fit, interval = "confidence"))
+#' found <- kmeans_fit(iris[, 1:4], 3)
+#' generics::tidy(found)
+#' head(generics::augment(found, iris))
+#' generics::tidy(knn(iris[1:4, 1:4], k = 1))
 NULL
 
 #' @rdname tidy-fits
@@ -36,22 +46,36 @@ NULL
 tidy.kernweave_fit <- function(x, ...) {
   h <- x$bandwidth
   if (is.matrix(h)) h <- sqrt(diag(h))
-  data.frame(term = names(h), estimate = unname(h))
+  as_tidy(term = names(h), estimate = unname(h))
+}
+
+# The one way out of these methods: a tibble where that package is installed, of columns or of a plain data frame. Row
+# names that are more than row numbers are kept as broom keeps them.
+as_tidy <- function(..., columns = data.frame(...)) {
+  if (!identical(class(columns), "data.frame") || !requireNamespace("tibble", quietly = TRUE)) return(columns)
+  is_numbered <- identical(row.names(columns), as.character(seq_len(nrow(columns))))
+  tibble::as_tibble(columns, rownames = if (!is_numbered) ".rownames")
+}
+
+# Leaves intervals out where nobody asks for them.
+without_ends <- function(columns, conf.int) {
+  check_flag(conf.int, "conf.int")
+  as_tidy(columns = if (conf.int) columns else columns[!names(columns) %in% c("conf.low", "conf.high")])
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.kde_fit <- function(x, ...) {
   fitted <- logLik(x)
-  data.frame(nobs = nobs(x), method = x$method, criterion = x$criterion %or% NA_real_, df = attr(fitted, "df"),
-             logLik.loo = as.numeric(fitted))
+  as_tidy(nobs = nobs(x), method = x$method, criterion = x$criterion %or% NA_real_, df = attr(fitted, "df"),
+          logLik.loo = as.numeric(fitted))
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.local_reg <- function(x, ...) {
-  data.frame(nobs = nobs(x), method = x$method, criterion = x$criterion, df = x$df, df.residual = x$df.residual,
-             sigma = x$sigma[1])
+  as_tidy(nobs = nobs(x), method = x$method, criterion = x$criterion, df = x$df, df.residual = x$df.residual,
+          sigma = x$sigma[1])
 }
 
 #' @rdname tidy-fits
@@ -61,7 +85,7 @@ augment.kde_fit <- function(x, data = NULL, newdata = NULL, ...) {
   out <- augmented_rows(x, data, newdata)
   if (is.null(newdata)) x["na.action"] <- list(NULL)
   out$.fitted <- unname(predict(x, newdata))
-  out
+  as_tidy(columns = out)
 }
 
 #' @rdname tidy-fits
@@ -80,7 +104,7 @@ augment.local_reg <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
   if (is.null(newdata)) out$.resid <- unname(residuals(x))
   if (se_fit) out$.se.fit <- unname(found$se.fit)
   if (interval != "none") out[c(".lower", ".upper")] <- unname(fit[, 2:3])
-  out
+  as_tidy(columns = out)
 }
 
 # The rows that were fitted, those that were complete whatever the na.action, or those of new data.
@@ -106,31 +130,31 @@ augmented_rows <- function(x, data, newdata) {
 #' @exportS3Method generics::tidy
 tidy.silhouette_widths <- function(x, ...) {
   size <- table(x[, "cluster"])
-  data.frame(cluster = attr(x, "labels") %or% names(size), size = as.vector(size),
-             sil_width = as.vector(tapply(x[, "sil_width"], x[, "cluster"], mean)))
+  as_tidy(cluster = attr(x, "labels") %or% names(size), size = as.vector(size),
+          sil_width = as.vector(tapply(x[, "sil_width"], x[, "cluster"], mean)))
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.permanova <- function(x, ...) {
-  data.frame(term = rownames(x), df = x$Df, sumsq = x$SumOfSqs, r.squared = x$R2, statistic = x$F,
-             p.value = x[["Pr(>F)"]])
+  as_tidy(term = rownames(x), df = x$Df, sumsq = x$SumOfSqs, r.squared = x$R2, statistic = x$F,
+          p.value = x[["Pr(>F)"]])
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.kernweave_variogram <- function(x, ...) as.data.frame(x)
+tidy.kernweave_variogram <- function(x, ...) as_tidy(columns = as.data.frame(x))
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.kpca_fit <- function(x, ...) {
-  data.frame(PC = seq_along(x$values), std.dev = x$sdev, value = unname(x$values),
-             percent = unname(x$values) / x$total, cumulative = unname(cumsum(x$values)) / x$total)
+  as_tidy(PC = seq_along(x$values), std.dev = x$sdev, value = unname(x$values), percent = unname(x$values) / x$total,
+          cumulative = unname(cumsum(x$values)) / x$total)
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
-glance.kpca_fit <- function(x, ...) data.frame(nobs = nobs(x), k = length(x$values), total = x$total)
+glance.kpca_fit <- function(x, ...) as_tidy(nobs = nobs(x), k = length(x$values), total = x$total)
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
@@ -139,7 +163,7 @@ augment.kpca_fit <- function(x, data = NULL, newdata = NULL, ...) {
   scores <- if (is.null(newdata)) x$scores else predict(x, newdata)
   out <- augmented_rows(x, data, newdata)
   out[paste0(".fitted", colnames(scores))] <- unname(scores)
-  out
+  as_tidy(columns = out)
 }
 
 #' @rdname tidy-fits
@@ -148,36 +172,38 @@ tidy.rbf_interpolate <- function(x, ...) {
   b <- as.matrix(coef(x))
   out <- data.frame(term = rep(rownames(b) %or% character(), ncol(b)), estimate = as.vector(b))
   if (ncol(b) > 1) out$response <- rep(colnames(b) %or% seq_len(ncol(b)), each = nrow(b))
-  out
+  as_tidy(columns = out)
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.rbf_interpolate <- function(x, ...) {
-  data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, gcv = x$criterion %or% NA_real_,
-             sigma = if (x$lambda == 0) NA_real_ else sigma(x)[1])
+  as_tidy(nobs = nobs(x), lambda = x$lambda, edf = x$edf, gcv = x$criterion %or% NA_real_,
+          sigma = if (x$lambda == 0) NA_real_ else sigma(x)[1])
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.kernel_ridge <- function(x, conf.level = 0.95, ...) {
-  tidy.marginal_effects(marginal_effects(x, level = conf.level))
+tidy.kernel_ridge <- function(x, conf.int = TRUE, conf.level = 0.95, ...) {
+  refuse_more(...)
+  tidy.marginal_effects(marginal_effects(x, level = conf.level), conf.int)
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
-tidy.marginal_effects <- function(x, ...) {
+tidy.marginal_effects <- function(x, conf.int = TRUE, conf.level = NULL, ...) {
   refuse_more(...)
   columns <- c("term", "contrast", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high")
-  data.frame(unclass(x)[intersect(columns, names(x))], row.names = NULL)
+  if (!is.null(conf.level)) x[c("conf.low", "conf.high")] <- as.data.frame(confint(x, level = conf.level))
+  without_ends(data.frame(unclass(x)[intersect(columns, names(x))], row.names = NULL), conf.int)
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.kernel_ridge <- function(x, ...) {
-  data.frame(nobs = nobs(x), lambda = x$lambda, edf = x$edf, r.squared = x$r.squared[1],
-             gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], deviance = sum(stats::deviance(x)),
-             null.deviance = x$null.deviance %or% NA_real_, df.residual = x$df.residual)
+  as_tidy(nobs = nobs(x), lambda = x$lambda, edf = x$edf, r.squared = x$r.squared[1],
+          gcv = x$criterion %or% NA_real_, sigma = x$sigma[1], deviance = sum(stats::deviance(x)),
+          null.deviance = x$null.deviance %or% NA_real_, df.residual = x$df.residual)
 }
 
 #' @rdname tidy-fits
@@ -185,14 +211,14 @@ glance.kernel_ridge <- function(x, ...) {
 #'   and `"ran_vals"`, the effects of groups, in the order of the rows. Words and columns are those of the broom.mixed
 #'   package
 #' @exportS3Method generics::tidy
-tidy.gp_fit <- function(x, conf.level = 0.95, effects = c("ran_pars", "fixed"), ...) {
+tidy.gp_fit <- function(x, conf.int = TRUE, conf.level = 0.95, effects = c("ran_pars", "fixed"), ...) {
   refuse_more(...)
   blocks <- list(ran_pars = covariance_rows, fixed = trend_rows, ran_vals = group_effect_rows)
   ends <- confint(x, level = conf.level)
   out <- do.call(rbind, lapply(effects, function(effect) {
     blocks[[one_of(effect, names(blocks), "effects")]](x, ends, conf.level)
   }))
-  if ("ran_vals" %in% effects) out else out[names(out) != "level"]
+  without_ends(if ("ran_vals" %in% effects) out else out[names(out) != "level"], conf.int)
 }
 
 # Parameters of the process, and those of single observations.
@@ -240,26 +266,26 @@ tidy_rows <- function(effect, group, estimate, error, ends) {
 glance.gp_fit <- function(x, ...) {
   value <- logLik(x)
   one <- is.null(x$cells)
-  out <- data.frame(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
-                    BIC = stats::BIC(value), variance = if (one) x$variance else NA_real_,
-                    nugget = if (one) x$nugget else NA_real_, deviance = if (one) stats::deviance(x) else NA_real_,
-                    iterations = x$convergence$iterations)
+  out <- list(nobs = nobs(x), logLik = as.numeric(value), df = attr(value, "df"), AIC = stats::AIC(value),
+              BIC = stats::BIC(value), variance = if (one) x$variance else NA_real_,
+              nugget = if (one) x$nugget else NA_real_, deviance = if (one) stats::deviance(x) else NA_real_,
+              iterations = x$convergence$iterations)
   out$null.deviance <- x$null.deviance  # with a family
-  out
+  do.call(as_tidy, out)
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.sinkhorn <- function(x, ...) {
-  data.frame(epsilon = x$epsilon, value = x$value, cost = x$cost, divergence = x$divergence %or% NA_real_,
-             distance = x$distance %or% NA_real_)
+  as_tidy(epsilon = x$epsilon, value = x$value, cost = x$cost, divergence = x$divergence %or% NA_real_,
+          distance = x$distance %or% NA_real_)
 }
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::glance
 glance.sinkhorn <- function(x, ...) {
-  data.frame(n.x = length(x$f), n.y = length(x$g), epsilon = x$epsilon, value = x$value, cost = x$cost,
-             mass = x$mass, iterations = x$iterations, marginal.error = x$marginal_error)
+  as_tidy(n.x = length(x$f), n.y = length(x$g), epsilon = x$epsilon, value = x$value, cost = x$cost, mass = x$mass,
+          iterations = x$iterations, marginal.error = x$marginal_error)
 }
 
 # Tabulates a test as the broom package tabulates other tests.
@@ -272,5 +298,5 @@ tidy.kernweave_test <- function(x, ...) {
   names(estimates) <- if (length(estimates) == 1) "estimate" else sprintf("estimate%d", seq_along(estimates))
   about <- list(statistic = x$statistic, p.value = x$p.value, parameter = x$parameter, method = x$method,
                 alternative = x$alternative)
-  data.frame(c(estimates, about[lengths(about) > 0]), row.names = NULL)
+  as_tidy(columns = data.frame(c(estimates, about[lengths(about) > 0]), row.names = NULL))
 }

@@ -74,3 +74,56 @@ run_single <- function(x, keep) {
   if (type_kind(x) == "logical") storage.mode(out) <- "logical"
   out
 }
+
+#' Call a prepared reduction from C or C++
+#'
+#' `reduction_pointer()` makes an external pointer of a reduction with placeholders. C and C++ code of another package
+#' computes the reduction with it, as often as needed, from plain arrays: see the function `kernweave_reduce()` of the
+#' header `kernweave/api.h`. The formula is written, checked and planned once, in R.
+#'
+#' The header also has functions that need no pointer: `kernweave_sum()` for sums of common kernels,
+#' `kernweave_nearest()`, `kernweave_radius()`, `kernweave_order()` and `kernweave_index_add()`. The article "Use it
+#' from C++" shows a package that uses them.
+#'
+#' Operands with data keep their data. Only placeholders are given in each call, in the order of `print()`. A result has
+#' a row for each point kept, then the `K` results, then the components; row numbers count from 1.
+#'
+#' A pointer lasts as long as its session. In a package, make it when the package is loaded.
+#'
+#' @param x a `lazy_reduction` of one result with placeholders, of all pairs, not a gradient
+#' @return An external pointer of class `reduction_pointer`.
+#' @seealso [as.function()][as.function.lazy_reduction] for a function in R
+#' @concept R_RegisterCCallable
+#' @concept LinkingTo
+#' @export
+#' @examples
+#' x <- Vi(dim = 2, name = "x")
+#' y <- Vj(dim = 2, name = "y")
+#' b <- Vj(dim = 1, name = "b")
+#' reduction_pointer(sum(exp(-sqdist(x, y)) * b, index = "j"))
+#' system.file("include", "kernweave", "api.h", package = "kernweave")
+reduction_pointer <- function(x) {
+  if (!is_reduction(x)) abort("input", "`x` must be a lazy_reduction with placeholders, not ", describe(x))
+  ready <- prepared(x, options <- call_options(x$settings))
+  computed <- vapply(ready$operands, function(operand) !is.null(operand$from), NA)
+  refused <- c("several results" = !is.null(x$results), "the groups of a gradient" = !is.null(x$groups),
+               "restricted pairs" = !is.null(x$pairs), "named axes" = !is.null(x$axes),
+               "the result of another reduction" = any(computed), "traced values" = ready$bearing)
+  if (any(refused)) {
+    abort("unsupported", "reduction_pointer() is of one pass over all pairs, and this reduction has ",
+          names(refused)[refused][1])
+  }
+  waiting <- waiting_places(ready$operands)
+  call <- engine_call(x, ready, lapply(ready$operands, `[[`, "data"), options)
+  structure(r_pointed_reduction(call, waiting), operands = lines_of_operands(ready$operands[waiting]),
+            class = "reduction_pointer")
+}
+
+#' @rdname reduction_pointer
+#' @param ... not used
+#' @export
+print.reduction_pointer <- function(x, ...) {
+  cat("Pointer to a reduction for C and C++, of this session. Operands in order:\n")
+  writeLines(attr(x, "operands"))
+  invisible(x)
+}

@@ -102,20 +102,30 @@ existing_file <- function(file) {
 in_folder <- function(path) if (!grepl("^([/\\\\]|[A-Za-z]:)", path)) paste(" in", getwd())
 
 # The first bytes of files of other formats, in which numbers do not lie as doubles one after the other.
-other_formats <- list(gzip = c(0x1f, 0x8b, 0x08, 0x00), HDF5 = c(0x89, 0x48, 0x44, 0x46),
-                      parquet = c(0x50, 0x41, 0x52, 0x31), npy = c(0x93, 0x4e, 0x55, 0x4d))
+other_formats <- list(gzip = c(0x1f, 0x8b, 0x08), HDF5 = c(0x89, 0x48, 0x44, 0x46), parquet = c(0x50, 0x41, 0x52, 0x31),
+                      npy = c(0x93, 0x4e, 0x55, 0x4d), arrow = c(0x41, 0x52, 0x52, 0x4f, 0x57, 0x31),
+                      "zip, such as xlsx" = c(0x50, 0x4b, 0x03, 0x04), bzip2 = c(0x42, 0x5a, 0x68),
+                      xz = c(0xfd, 0x37, 0x7a, 0x58, 0x5a), "R's saveRDS()" = c(0x58, 0x0a, 0x00, 0x00, 0x00))
 
 # Bytes of text have the size of doubles by chance, and are numbers without a meaning. Doubles are text by chance only
-# where they are one or two.
+# where they are one or two. Letters beyond ASCII are bytes beyond 127; in UTF-16 every other byte of most texts is 0.
 refuse_no_doubles <- function(path, offset) {
   if (file.size(path) <= offset) return(invisible())  # a pipe would wait for someone who writes
   bytes <- file(path, "rb")
   on.exit(close(bytes))
   seek(bytes, offset)
   first <- as.integer(readBin(bytes, "raw", 1024))
-  breaks <- first %in% c(9, 10, 12, 13)
-  text <- length(first) > 16 && all(first >= 32 | breaks) && mean(first %in% 32:126 | breaks) > 0.9
-  format <- if (offset == 0) names(Filter(function(start) all(first[1:4] == start), other_formats))
+  is_text <- function(bytes, least) {
+    breaks <- bytes %in% c(9, 10, 12, 13)
+    length(bytes) >= 16 && all(bytes >= 32 | breaks) && mean(bytes %in% 32:126 | breaks) >= least
+  }
+  marked <- setequal(first[1:2], c(254L, 255L))  # the mark at the beginning of UTF-16
+  halves <- split(if (marked) first[-(1:2)] else first, rep_len(1:2, length(first) - 2 * marked))
+  wide <- vapply(1:2, function(k) all(halves[[k]] == 0) && is_text(halves[[3 - k]], 1), NA)
+  # The last bytes of doubles, signs and exponents, are few different ones where all of their bytes are letters.
+  mixed <- length(unique(first[seq_along(first) %% 8 == 0])) > 4
+  text <- any(wide) || is_text(first, if (mixed) 0.5 else 0.9)
+  format <- if (offset == 0) names(Filter(function(start) all(first[seq_along(start)] == start), other_formats))
   if (!text && !length(format)) return(invisible())
   abort("data", "`file`, `", basename(path), "`, is ", if (text) "text" else paste("of the format", format),
         ", and not doubles as memory has them; write_points(read = ) makes such a file of what `read` gives, some ",

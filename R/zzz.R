@@ -6,6 +6,7 @@
   session$started <- format(Sys.time(), "%H:%M:%OS6")
   register_traced()
   register_refusals()
+  admit_to_marginaleffects()
   r_begin(worker_of(), system.file("include", package = pkgname, lib.loc = libname))
   reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
 }

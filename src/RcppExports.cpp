@@ -11,6 +11,17 @@ Rcpp::Rostream<true>&  Rcpp::Rcout = Rcpp::Rcpp_cout_get();
 Rcpp::Rostream<false>& Rcpp::Rcerr = Rcpp::Rcpp_cerr_get();
 #endif
 
+// r_pointed_reduction
+SEXP r_pointed_reduction(List call, IntegerVector waiting);
+RcppExport SEXP _kernweave_r_pointed_reduction(SEXP callSEXP, SEXP waitingSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< List >::type call(callSEXP);
+    Rcpp::traits::input_parameter< IntegerVector >::type waiting(waitingSEXP);
+    rcpp_result_gen = Rcpp::wrap(r_pointed_reduction(call, waiting));
+    return rcpp_result_gen;
+END_RCPP
+}
 // r_dress
 SEXP r_dress(SEXP x, List marks);
 RcppExport SEXP _kernweave_r_dress(SEXP xSEXP, SEXP marksSEXP) {
@@ -1553,6 +1564,7 @@ END_RCPP
 }
 
 static const R_CallMethodDef CallEntries[] = {
+    {"_kernweave_r_pointed_reduction", (DL_FUNC) &_kernweave_r_pointed_reduction, 2},
     {"_kernweave_r_dress", (DL_FUNC) &_kernweave_r_dress, 2},
     {"_kernweave_r_first_not_whole", (DL_FUNC) &_kernweave_r_first_not_whole, 3},
     {"_kernweave_r_offsets", (DL_FUNC) &_kernweave_r_offsets, 2},
@@ -1685,12 +1697,14 @@ static const R_CallMethodDef CallEntries[] = {
     {NULL, NULL, 0}
 };
 
+void offer_functions(DllInfo* dll);
 void open_windows(DllInfo* dll);
 void register_mapped_vectors(DllInfo* dll);
 void register_resident_vectors(DllInfo* dll);
 RcppExport void R_init_kernweave(DllInfo *dll) {
     R_registerRoutines(dll, NULL, CallEntries, NULL, NULL);
     R_useDynamicSymbols(dll, FALSE);
+    offer_functions(dll);
     open_windows(dll);
     register_mapped_vectors(dll);
     register_resident_vectors(dll);

@@ -1,4 +1,5 @@
 // The border to R, compiled as one: what its files include takes the compiler longer than what they say.
+#include "r_api.cpp"
 #include "r_arrays.cpp"
 #include "r_call.cpp"
 #include "r_data.cpp"

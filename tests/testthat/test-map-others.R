@@ -124,6 +124,25 @@ test_that("text, and files of other formats, are no doubles, and doubles are nev
   saveRDS(m, path)
   while (file.size(path) %% 8) writeBin(c(readBin(path, "raw", file.size(path)), as.raw(0)), path)
   refused("gzip", width = 1)
+  # Letters of other alphabets, in one byte each or two; a few numbers; nothing but ends of lines
+  swedish <- strrep("r\u00e4ksm\u00f6rg\u00e5s;1,5\n", 200)
+  encoded <- lapply(c("latin1", "UTF-8"), function(to) iconv(swedish, "UTF-8", to, toRaw = TRUE)[[1]])
+  marked <- c(as.raw(c(255, 254)), iconv(strrep("1,23456\n", 50), "UTF-8", "UTF-16LE", toRaw = TRUE)[[1]][1:798])
+  few <- lapply(c("1.25\n2.50\n3.75\n4\n", strrep("\n", 16)), charToRaw)
+  for (bytes in c(encoded, list(marked), few)) {
+    writeBin(c(bytes, rep(charToRaw("\n"), -length(bytes) %% 8)), path)
+    refused("is text", width = 1)
+  }
+  ascii <- iconv(strrep("1,2\n", 100), "UTF-8", "UTF-16BE", toRaw = TRUE)[[1]]
+  writeBin(ascii, path)
+  refused("is text", width = 1)
+  starts <- list(arrow = charToRaw("ARROW1"), zip = c(charToRaw("PK"), as.raw(3:4)), bzip2 = charToRaw("BZh"),
+                 saveRDS = serialize(m, NULL)[1:8])
+  for (name in names(starts)) {
+    bytes <- c(starts[[name]], as.raw(sample(0:255, 800, TRUE)))
+    writeBin(bytes[seq_len(800)], path)
+    refused(name, width = 1)
+  }
   for (values in list(0, 1, 0.1, -2.5, pi, 1e300, NA, NaN, Inf, 1:9 / 7, 2^(-9:9), stats::rnorm(500),
                       1e5 + seq_len(500), as.numeric(Sys.time()) + 1:40, c(quakes$lat, quakes$long))) {
     for (times in c(1, 100)) {

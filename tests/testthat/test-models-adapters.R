@@ -111,6 +111,33 @@ test_that("insight finds formulas, variables and data as it does those of lm(), 
   expect_true(classes$is_multinomial && !classes$is_linear)
 })
 
+test_that("insight finds grouped effects, statistics, degrees of freedom and likelihoods", {
+  for (peer in c("insight", "lme4", "nlme")) skip_without_peer(peer)
+  ours <- suppressWarnings(process(yield ~ long + lat, ~ clay + (1 + clay | kind), nugget = 0.1))
+  theirs <- suppressMessages(lme4::lmer(yield ~ clay + (1 + clay | kind), plots))
+  found <- insight::find_formula(ours)
+  expect_equal(found[c("conditional", "random")], unclass(insight::find_formula(theirs))[c("conditional", "random")],
+               ignore_attr = TRUE)
+  expect_identical(insight::find_random(ours), insight::find_random(theirs))
+  expect_true(insight::is_mixed_model(ours))
+  expect_setequal(names(insight::get_data(ours, verbose = FALSE)), c("yield", "clay", "kind", "long", "lat"))
+  apart <- suppressWarnings(process(yield ~ long + lat, ~ (1 | kind) + (0 + clay | kind), nugget = 0.1))
+  expect_equal(insight::find_formula(apart)$random, list(~ 1 | kind, ~ 0 + clay | kind), ignore_formula_env = TRUE,
+               ignore_attr = TRUE)
+  map <- process(yield ~ long + lat, ~ clay + kind, nugget = 0.1)
+  related <- nlme::gls(yield ~ clay + kind, plots)
+  peer <- insight::get_statistic(related)
+  statistic <- insight::get_statistic(map)
+  expect_identical(statistic$Parameter, peer$Parameter)
+  expect_equal(statistic$Statistic, unname(summary(map)$coefficients[, 3]))
+  expect_identical(attr(statistic, "statistic"), "z-statistic")
+  expect_identical(insight::get_df(map, type = "wald"), Inf)
+  expect_identical(insight::get_df(map), df.residual(map))
+  expect_identical(insight::get_df(map, type = "model"), attr(logLik(map), "df"))
+  expect_identical(insight::get_loglikelihood(map), logLik(map))
+  expect_identical(insight::get_varcov(map), vcov(map))
+})
+
 test_that("insight's predictions are those of predict(), in the shape of those of lm() and glm()", {
   skip_without_peer("insight")
   new <- plots[1:4, ]
@@ -179,7 +206,7 @@ test_that("tidy() has the rows and columns of a mixed model", {
   expect_identical(names(ours), names(theirs))
   expect_identical(vapply(ours, typeof, ""), vapply(theirs, typeof, ""))
   fixed <- theirs$effect == "fixed"
-  expect_identical(ours[1:2, 1:3], as.data.frame(theirs[fixed, 1:3]))
+  expect_identical(as.data.frame(ours[1:2, 1:3]), as.data.frame(theirs[fixed, 1:3]))
   expect_identical(ours$group[3:5], c("process", "process", "Residual"))
   expect_identical(ours$group[nrow(ours)], theirs$group[nrow(theirs)])
 })

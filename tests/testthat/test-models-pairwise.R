@@ -23,9 +23,9 @@ test_that("pairs have the tests of their rows, with p-values adjusted as by p.ad
   expect_output(print(found), "using energy tests of equal distributions.*method: BH.*setosa \\(50\\)")
   expect_s3_class(found, "pairwise.htest")
   skip_if_not_installed("generics")
-  expect_identical(generics::tidy(found), data.frame(group1 = c("versicolor", "virginica", "virginica"),
-                                                     group2 = c("setosa", "setosa", "versicolor"),
-                                                     statistic = found$statistic[at], p.value = found$p.value[at]))
+  rows <- data.frame(group1 = c("versicolor", "virginica", "virginica"), group2 = c("setosa", "setosa", "versicolor"),
+                     statistic = found$statistic[at], p.value = found$p.value[at])
+  expect_identical(as.data.frame(generics::tidy(found)), rows)
 })
 
 test_that("two groups have the p-value of the test itself, by formula and strata, too", {

@@ -17,16 +17,16 @@ test_that("augment() has the response and all variables of the model frame, or t
   for (fit in fits) {
     all <- generics::augment(fit)
     frame <- model.frame(log(Ozone) ~ Temp + Wind, holes)
-    expect_equal(all[1:3], frame, ignore_attr = TRUE, label = class(fit)[1])
+    expect_equal(as.data.frame(all)[names(frame)], frame, ignore_attr = TRUE, label = class(fit)[1])
     expect_equal(all$.fitted + all$.resid, frame[[1]])
     beside <- generics::augment(fit, data = holes)
-    expect_identical(beside[names(holes)], holes[!is.na(holes$Ozone), ])
+    expect_equal(as.data.frame(beside)[names(holes)], holes[!is.na(holes$Ozone), ], ignore_attr = "row.names")
     expect_equal(beside$.resid, all$.resid)
     expect_identical(generics::augment(fit, holes[!is.na(holes$Ozone), ]), beside)
     expect_equal(generics::augment(fit, newdata = holes[1:2, ])$.fitted, unname(predict(fit, holes[1:2, ])))
     expect_error(generics::augment(fit, holes[1:3, ]), "newdata", class = "kernweave_error_shape")
   }
-  expect_identical(names(generics::augment(kde_fit(~Temp, holes), holes)), c(names(holes), ".fitted"))
+  expect_identical(setdiff(names(generics::augment(kde_fit(~Temp, holes), holes)), names(holes)), ".fitted")
   expect_identical(names(generics::augment(kpca_fit(places, k = 2))), c("clay", "slope", ".fittedPC1", ".fittedPC2"))
   expect_equal(generics::augment(kernel_ridge(places, plots$yield, lambda = 1))$response, plots$yield)
   two <- generics::augment(local_reg(cbind(yield, slope) ~ clay, plots, bandwidth = 1), se_fit = FALSE)
@@ -39,7 +39,7 @@ test_that("effects, tests and transports are data frames with what is in them", 
   skip_if_not_installed("generics")
   effects <- marginal_effects(kernel_ridge(yield ~ clay + kind, plots, lambda = 1))
   rows <- generics::tidy(effects)
-  expect_identical(class(rows), "data.frame")
+  expect_s3_class(rows, "data.frame")
   expect_identical(rows$conf.high, effects$conf.high)
   ridge <- kernel_ridge(yield ~ clay, plots, lambda = 1)
   expect_identical(names(generics::tidy(marginal_effects(ridge, se.fit = FALSE))),
@@ -47,7 +47,7 @@ test_that("effects, tests and transports are data frames with what is in them", 
   set.seed(2)
   found <- mmd_test(places, groups = plots$kind, R = 49)
   row <- generics::tidy(found)
-  expect_identical(row[c("statistic", "p.value")],
+  expect_identical(as.data.frame(row[c("statistic", "p.value")]),
                    data.frame(statistic = found$statistic[[1]], p.value = found$p.value))
   expect_identical(unlist(row[c("estimate1", "estimate2")], use.names = FALSE), unname(found$estimate))
   expect_identical(generics::glance(found), row)

@@ -190,7 +190,7 @@ test_that("pictures are drawn by both systems, with the curves of fits", {
   expect_output(print(variogram(fit)), "np +dist +gamma *\n")
   skip_if_not_installed("generics")
   tidied <- generics::tidy(found)
-  expect_identical(class(tidied), "data.frame")
+  expect_false(inherits(tidied, "kernweave_variogram"))
   expect_identical(tidied$gamma, found$gamma)
   skip_if_not_installed("ggplot2")
   drawn <- ggplot2::autoplot(found)

@@ -1,0 +1,78 @@
+# Fits in the hands of the marginaleffects package: coefficients, their covariances, and predictions from others.
+
+# A Gaussian process has the coefficients of its trend. With others the process stays as the data have it, as the random
+# effects of a mixed model do: standard errors are of the trend's coefficients.
+#' @exportS3Method marginaleffects::get_coef
+get_coef.gp_fit <- function(model, ...) coef(model)
+
+#' @exportS3Method marginaleffects::set_coef
+set_coef.gp_fit <- function(model, coefs, ...) {
+  model$coefficients[] <- coefs
+  model
+}
+
+#' @exportS3Method marginaleffects::get_vcov
+get_vcov.gp_fit <- function(model, vcov = NULL, ...) asked_covariance(vcov, function() stats::vcov(model))
+
+# Answers `vcov` as marginaleffects has it: a matrix, FALSE for none, TRUE or NULL for the fit's own.
+asked_covariance <- function(vcov, own) {
+  if (isFALSE(vcov) || is.matrix(vcov)) return(if (is.matrix(vcov)) vcov)
+  if (is.null(vcov) || isTRUE(vcov)) return(own())
+  abort("unsupported", "`vcov` is TRUE, FALSE or a matrix; there are no robust covariances of these fits")
+}
+
+# A ridge regression has a weight for each row. Standard errors of means of slopes are those of marginal_effects().
+#' @exportS3Method marginaleffects::get_coef
+get_coef.kernel_ridge <- function(model, ...) {
+  if (ncol(model$alpha) > 1) abort("unsupported", "effects are those of one response, not of ", ncol(model$alpha))
+  stats::setNames(as.vector(model$alpha), sprintf("alpha[%d]", seq_len(nrow(model$alpha))))
+}
+
+#' @exportS3Method marginaleffects::set_coef
+set_coef.kernel_ridge <- function(model, coefs, ...) {
+  model$alpha[] <- coefs
+  model
+}
+
+#' @exportS3Method marginaleffects::get_vcov
+get_vcov.kernel_ridge <- function(model, vcov = NULL, ...) {
+  asked_covariance(vcov, function() {
+    if (!is.null(model$family)) {
+      abort("unsupported", "covariances of a ridge regression with a family are not those of its weights alone; ",
+            "vcov = FALSE has estimates, marginal_effects() standard errors")
+    }
+    labels <- names(get_coef.kernel_ridge(model))
+    matrix(stats::vcov(model), length(labels), dimnames = list(labels, labels))
+  })
+}
+
+# Other fits have no coefficients, and their estimates no standard errors there.
+#' @exportS3Method marginaleffects::get_vcov
+get_vcov.kernweave_fit <- function(model, vcov = NULL, ...) asked_covariance(vcov, function() NULL)
+
+# Returns a row for each place, or for each place and class.
+#' @exportS3Method marginaleffects::get_predict
+get_predict.kernweave_fit <- function(model, newdata = insight::get_data(model, verbose = FALSE), type = "response",
+                                      ...) {
+  arguments <- list(model, newdata)
+  of_classes <- is.factor(model[["y"]]) || !is.null(model$data$family$levels)
+  if (of_classes && identical(type, "response")) type <- "prob"
+  if (!is.null(type) && "type" %in% names(formals(utils::getS3method("predict", class(model)[1])))) {
+    arguments$type <- type
+  }
+  found <- do.call(stats::predict, arguments)
+  rowid <- newdata[["rowid"]] %or% seq_len(NROW(found))
+  if (is.null(dim(found))) return(data.frame(rowid = rowid, estimate = unname(found)))
+  groups <- colnames(found) %or% seq_len(ncol(found))
+  data.frame(rowid = rep(rowid, ncol(found)), group = factor(rep(groups, each = nrow(found)), groups),
+             estimate = as.vector(found))
+}
+
+# Adds these classes to those that marginaleffects takes, once it is loaded: it asks this option.
+admit_to_marginaleffects <- function() {
+  admit <- function(...) {
+    options(marginaleffects_model_classes = union(getOption("marginaleffects_model_classes"), "kernweave_fit"))
+  }
+  if (isNamespaceLoaded("marginaleffects")) admit()
+  else setHook(packageEvent("marginaleffects", "onLoad"), admit)
+}
