@@ -81,7 +81,5 @@ setup-demo setup-test setup-check setup-guard:
 	@tools/setup.sh $(@:setup-%=%)
 
 $(STAMP): $(SOURCES)
-	@mkdir -p $(LIB)
-	KERNWEAVE_TEST_WINDOWS=yes MAKEFLAGS="-j$(CORES) --no-print-directory" R CMD INSTALL --no-html \
-	  $(if $(filter $(HEADERS),$(notdir $?)),--preclean) --library=$(LIB) . 2>&1 | tee $(LIB)/install.log
-	@grep -q '^[*] DONE' $(LIB)/install.log && touch $@
+	@tools/install.sh $(LIB) $(CORES) $(if $(filter $(HEADERS),$(notdir $?)),--preclean)
+	@touch $@

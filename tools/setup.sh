@@ -22,7 +22,17 @@ case ${1:-} in
   *) sed -n '4,7s/^# *//p' "$0" >&2; exit 2 ;;
 esac
 
+log=.lib/setup.log
 say() { printf 'setup: %s\n' "$*"; }
+# Runs a command whose words matter only if it fails.
+quietly() {
+  mkdir -p "$(dirname "$log")"
+  "$@" > "$log" 2>&1 || {
+    say "failed: $*; the end of $log:" >&2
+    tail -n 20 "$log" >&2
+    return 1
+  }
+}
 have() { command -v "$1" > /dev/null; }
 twice() { "$@" || { sleep 5; "$@"; }; }
 
@@ -88,13 +98,13 @@ apt_install() {
   found=$(in_archive "$@")
   [ -n "$found" ] || return 0
   say "installing" $found
-  twice apt install -y --no-install-recommends $found
+  quietly twice apt install -y --no-install-recommends $found
 }
 
 # Into R's own library where it may be written, else into the user's.
 r_install() {
   say "installing from R's package archive:" "$@"
-  Rscript -e '
+  quietly Rscript -e '
     lib <- .libPaths()[1]
     if (file.access(lib, 2) != 0) dir.create(lib <- path.expand(Sys.getenv("R_LIBS_USER")), FALSE, TRUE)
     if (identical(getOption("repos")[["CRAN"]], "@CRAN@")) utils::chooseCRANmirror(FALSE, ind = 1)
