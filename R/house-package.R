@@ -6,7 +6,8 @@
 #' tests. The matrix of pairs is never stored, so memory grows with the number of points only.
 #'
 #' Wrap the data with [Vi()], [Vj()] and [Pm()], write a formula with them in plain R, and reduce it with [reduction()],
-#' `sum()`, `%*%` and similar functions. The models and tests below do this for you.
+#' `sum()`, `%*%` and similar functions. The models and tests below do this for you. Words that arguments take are
+#' case-sensitive and may be cut short; an error shows the nearest word.
 #'
 #' @section I want, I write:
 #' With points `x` and `y` in rows, `X <- Vi(x)`, `D <- sqdist(X, Vj(y))` and `K <- exp(-D / 0.18)`:
@@ -115,13 +116,9 @@
 #' `vignette("kriging")` for Gaussian processes, `vignette("trend")` to compare and check Gaussian processes,
 #' `vignette("two-samples")` for tests, `vignette("fitting")` for maximum likelihood and gradients of functions.
 #'
-#' The package's site and its source contain articles, too. Tests: "Dependence beyond correlation",
-#' "Communities and distances", "Goodness of fit by Stein". Regression, densities, maps: "The tables of the field",
-#' "Densities and curves", "What moves house prices", "Your own kernel", "Points on a map", "Counts and yes-no on a
-#' map". Neighbours, clusters, transport: "Neighbours and clusters", "Moving mass", "Moving unequal
-#' mass". Large data: "A million temperatures", "Sums over far more points", "Solving large kernel systems", "Points in
-#' files", "Beyond one machine". Pairs, axes and arrays: "Which pairs exist", "Formulas of any axes", "How the loops are
-#' chosen", "Arrays in parallel". Also "Coming from rkeops and KeOps" and "Adding an operation or a reduction".
+#' The package's site and its source contain articles, too, each of one task from data to plot: "Points on a map", "The
+#' tables of the field", "Dependence beyond correlation", "Neighbours and clusters", "Sums over far more points",
+#' "Points in files", "Beyond one machine". "How it is tested" says how results are checked, and what is not.
 #'
 #' Formulas: [Vi()], [lazy-arithmetic], [lazy-operations], [ready-kernels], [pair-derivatives], [kernel_op()].
 #' Numbers: [reduction()], [lazy-reductions], [lazy-matrix]. Derivatives: [vjp()], [gradient()], [objective()].

@@ -294,6 +294,7 @@ summary.kernweave_fit <- function(object, ...) object
 #' S3method(summary, hdbscan_fit, summary.kernweave_fit)
 #' S3method(summary, elpd, summary.kernweave_fit)
 #' S3method(summary, kernel_spec, summary.kernweave_fit)
+#' S3method(summary, kmeans_fit, summary.kernweave_fit)
 #' S3method(summary, pairwise_test, summary.kernweave_fit)
 #' S3method(summary, predictive_scores, summary.kernweave_fit)
 #' S3method(summary, sinkhorn, summary.kernweave_fit)

@@ -99,6 +99,7 @@ test_that("every row r times has the silhouettes that follow from the sums", {
 test_that("mistakes are refused by class, and silhouettes print themselves", {
   cluster <- kmeans_fit(petals, start)$cluster
   expect_output(print(silhouette_widths(petals, iris$Species)), "150 points in 3 clusters: mean 0.503")
+  expect_output(print(summary(kmeans_fit(petals, 3))), "K-means clustering of 150 points: 3 clusters")
   expect_error(silhouette_widths(petals), "`cluster`", class = "kernweave_error_input")
   expect_error(silhouette_widths(petals, rep(1, 150)), class = "kernweave_error_data")
   expect_error(silhouette_widths(petals, c(NA, cluster[-1])), class = "kernweave_error_data")

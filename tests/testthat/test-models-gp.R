@@ -41,6 +41,11 @@ test_that("the earthquakes' likelihood, predictions and errors are those of fiel
   expect_equal(unname(found$fit), as.vector(stats::predict(peer, as.matrix(at))), tolerance = 1e-7)
 })
 
+test_that("standard errors grow with the distance from the data", {
+  beyond <- predict(curve, data.frame(times = max(MASS::mcycle$times) + c(0, 2, 5, 10, 20, 40)), se.fit = TRUE)$se.fit
+  expect_true(all(diff(beyond) > 0))
+})
+
 test_that("likelihoods, coefficients and their errors are those of gls() of nlme", {
   skip_without_peer("nlme")
   some <- quakes[seq(3, 1000, by = 9), ]
