@@ -270,7 +270,7 @@ print_gp_title <- function(x) {
   if (x$estimated_on < n && nrow(model$layout)) {
     cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
   }
-  if (!is.null(x$chosen)) cat("  ", choice_text(x$chosen), "\n", sep = "")
+  if (!is.null(x$chosen)) writeLines(strwrap(choice_text(x$chosen), getOption("width"), indent = 2, exdent = 4))
   cat(groups_text(model$groups), left_out_text(x$na.action), sep = "")
 }
 
