@@ -262,15 +262,15 @@ print_gp_title <- function(x) {
   title <- if (model$values$variance > 0) paste0("Gaussian process, ", kernel)
            else if (is.null(x$family)) paste0("Linear ", if (length(model$groups)) "mixed ", "model")
            else paste0("Generalized linear ", if (length(model$groups)) "mixed ", "model")
-  cat(title, ", ", family_text(x), x$method, ", ", rows_text(x), ", ",
-      if (!is.null(model$panel)) paste("a panel of", paste(dim(model$panel$at), collapse = " x "))
-      else how_solved(n, model$control), "\n  ",
-      if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x),
-      "\n", sep = "")
+  lines <- function(..., indent = 2) writeLines(strwrap(paste0(...), getOption("width"), indent = indent, exdent = 4))
+  lines(indent = 0, title, ", ", family_text(x), x$method, ", ", rows_text(x), ", ",
+        if (!is.null(model$panel)) paste("a panel of", paste(dim(model$panel$at), collapse = " x "))
+        else how_solved(n, model$control))
+  lines(if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x))
   if (x$estimated_on < n && nrow(model$layout)) {
     cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
   }
-  if (!is.null(x$chosen)) cat("  ", choice_text(x$chosen), "\n", sep = "")
+  if (!is.null(x$chosen)) lines(choice_text(x$chosen))
   cat(groups_text(model$groups), left_out_text(x$na.action), sep = "")
 }
 

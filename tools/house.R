@@ -413,6 +413,21 @@ gate_columns <- function() {
   }))
 }
 
+# Code that a page shows has 80 columns at most, since the site cuts off what is wider.
+gate_listings <- function() {
+  pages <- c("README.md", pages_in("vignettes", "[.]Rmd$"))
+  unlist(lapply(pages, function(file) {
+    lines <- source_lines(file)
+    fence <- grepl("^ *```", lines)
+    inside <- cumsum(fence) %% 2 == 1 & !fence
+    hidden <- grepl("(echo|include) *= *FALSE", lines[fence])[cumsum(fence)[inside]]  # code that the page leaves out
+    if (any(grepl("opts_chunk[$]set.*echo = FALSE", lines))) hidden[] <- TRUE
+    wide <- which(inside)[!hidden & nchar(lines[inside]) > 80]
+    c(if (length(wide)) paste0(file, ":", wide, " is code of more than 80 columns"),
+      if (sum(fence) %% 2) paste(file, "has a listing without an end"))
+  }))
+}
+
 # Finds files outside expr/ that know operations by their names, case by case: the row of an operation tells what it
 # does. A condition may name one or two operations that a formula is made of.
 gate_operations <- function() {
@@ -650,6 +665,7 @@ gates <- list(direction = gate_direction, rooms = gate_rooms, circles = gate_cir
               row_grammar = gate_row_grammar, errors = gate_errors, dead = gate_dead, masks = gate_masks,
               withdrawn = gate_withdrawn, models = gate_models, called = gate_called, openings = gate_openings,
               first_line = gate_first_line, size = gate_size, totals = gate_totals, columns = gate_columns,
+              listings = gate_listings,
               functions = gate_functions,
               operations = gate_operations, compiled = gate_compiled, lists = gate_lists,
               words = gate_words, types = gate_types, readme = gate_readme, page = gate_page, listed = gate_listed,

@@ -5,7 +5,7 @@
 #
 #   Rscript tools/site.R [articles to be made, such as kriging, all if none is named]
 
-root <- Sys.getenv("KERNWEAVE_SOURCE", ".")
+root <- normalizePath(Sys.getenv("KERNWEAVE_SOURCE", "."))
 site <- file.path(root, "site")
 at_site <- function(...) file.path(site, ...)
 unlink(site, recursive = TRUE)

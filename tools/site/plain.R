@@ -68,6 +68,7 @@ with_ids <- function(html) {
   gsub("<div( id=\"[^\"]*\") class=\"section (level[23])\">\n<(h[23])>", "<div class=\"section \\2\">\n<\\3\\1>", html)
 }
 
+options(rmarkdown.html_vignette.check_title = FALSE)
 for (name in wanted) {
   file <- rmarkdown::render(articles[[name]], rmarkdown::html_vignette(css = at_site("site.css")), quiet = TRUE,
                             output_dir = at_site("articles"), intermediates_dir = tempfile(),
