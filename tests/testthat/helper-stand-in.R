@@ -15,3 +15,7 @@ stand_in <- function(name, lines, more = NULL) {
   testthat::expect_true(tool$ok, label = tool$output)
   into[["library"]]
 }
+
+# Loads a stand-in from its library. R CMD check takes a name in a call of loadNamespace() for a package that
+# DESCRIPTION must name.
+load_stand_in <- function(name, library) loadNamespace(name, lib.loc = library)

@@ -12,7 +12,7 @@ linked <- local({
                        c("CMD", "INSTALL", "--no-docs", "--no-multiarch", paste0("--library=", into[["library"]]),
                          file.path(into[["source"]], "kwlink")))
       testthat::expect_true(tool$ok, label = tool$output)
-      built <<- loadNamespace("kwlink", lib.loc = into[["library"]])
+      built <<- load_stand_in("kwlink", into[["library"]])
     }
     built
   }

@@ -8,7 +8,7 @@ contract <- c("get_coef <- function(model, ...) UseMethod('get_coef')",
               "get_vcov <- function(model, ...) UseMethod('get_vcov')",
               "get_predict <- function(model, newdata, type, ...) UseMethod('get_predict')")
 library_of_it <- if (!"marginaleffects" %in% loadedNamespaces()) stand_in("marginaleffects", contract)
-their <- asNamespace(loadNamespace("marginaleffects", lib.loc = library_of_it))
+their <- asNamespace(load_stand_in("marginaleffects", library_of_it))
 
 # An estimate of predictions and its standard error by the delta method, as that package computes them.
 estimated <- function(fit, of, step = 1e-5) {

@@ -161,6 +161,14 @@ test_that("a model without a process is the generalised linear model, and is com
   expect_equal(tested[["p-value"]][2], 0.1)
 })
 
+test_that("data of no rows, columns that are lists, and columns of a trend that follow from others are named", {
+  d <- quakes[1:20, ]
+  d$parts <- lapply(1:20, identity)
+  expect_said(gp_fit(depth ~ long + lat, d[0, ]), "data", "the data have no rows")
+  expect_said(gp_fit(depth ~ long + parts, d), "input", "invalid type (list) for variable 'parts'")
+  expect_said(gp_fit(depth ~ long + lat, d, ~ mag + I(2 * mag)), "singular", "`I(2 * mag)` is a linear combination")
+})
+
 test_that("two operands of one name are told apart", {
   f <- function(x) Vi(x)
   expect_said(Vi(matrix(1, 4)) + f(matrix(1, 5)), "shape", "points along i, but")

@@ -60,8 +60,8 @@ ps <- function(...) {
 "
 is_here <- c("mlr3", "paradox") %in% loadedNamespaces()
 skip_if(any(is_here), "mlr3 itself is here")
-loadNamespace("mlr3", lib.loc = stand_in("mlr3", learners, "LearnerRegr, LearnerClassif"))
-loadNamespace("paradox", lib.loc = stand_in("paradox", parameters))
+load_stand_in("mlr3", stand_in("mlr3", learners, "LearnerRegr, LearnerClassif"))
+load_stand_in("paradox", stand_in("paradox", parameters))
 
 # A task as mlr3 has it: its data by columns, its formula, the names of its features and its target.
 task_of <- function(data, target) {

@@ -100,7 +100,7 @@ predicted <- function(object, new_data, type, level = 0.95) {
 }
 "
 library_of_it <- if (!"parsnip" %in% loadedNamespaces()) stand_in("parsnip", contract)
-their <- asNamespace(loadNamespace("parsnip", lib.loc = library_of_it))
+their <- asNamespace(load_stand_in("parsnip", library_of_it))
 skip_if(is.null(their$predicted), "the parsnip package itself is here")
 
 test_that("a kernel ridge regression is the model that its specification names", {
