@@ -191,7 +191,8 @@ as_family <- function(family) {
   }
   if (is.character(family) && length(family) == 1) {
     known <- c("gaussian", "binomial", "poisson", "negbin", names(likelihood_rows))
-    refuse_family(paste0("\"", family, "\""), near_hint(family, known))
+    hint <- if (tolower(family) == "nb") "; did you mean `negbin`?" else near_hint(family, known, ".")
+    refuse_family(paste0("\"", family, "\""), hint)
   }
   if (!inherits(family, "family")) refuse_family(describe(family))
   name <- sub("\\(.*", "", family$family)
@@ -216,10 +217,11 @@ family_of_peer <- function(family, known) {
   do.call(gp_family, c(list(known[[1]]), stats::setNames(as.list(given), if (length(given)) known[[3]])))
 }
 
-refuse_family <- function(what, hint = NULL) {
-  abort("unsupported", "`family` must be gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
-        "Gamma(\"log\"), \"negbin\", negative.binomial(size) of MASS, of gp_family(), or one of \"",
-        paste(names(likelihood_rows), collapse = "\", \""), "\", not ", what, hint)
+refuse_family <- function(what, hint = ".") {
+  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what, hint, " There are: ",
+        "gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
+        "Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name \"",
+        paste(c("negbin", names(likelihood_rows)), collapse = "\", \""), "\"")
 }
 
 # --- responses ------------------------------------------------------------------------------------------------

@@ -250,7 +250,7 @@ sf_formula <- function(formula, data) {
       # Other packages take places from the data, and covariates from the right side of a formula.
       message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
               paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places, and ",
-              "covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "` of gp_fit()")
+              "covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`")
     }
     return(list(formula = formula, data = sf::st_drop_geometry(data)))
   }

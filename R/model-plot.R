@@ -87,7 +87,8 @@ fitted_curve <- function(fit) {
 
 # --- base graphics ------------------------------------------------------------------------------------------
 
-# The layers to which colours and symbols in `...` may apply: the first layer that the picture has takes them.
+# The layers to which colours and symbols in `...` may apply: the first layer that the picture has takes them; symbols
+# and their sizes are for points, too.
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
 
@@ -117,6 +118,7 @@ draw_picture <- function(picture, ...) {
   styled <- intersect(main_layers, names(layers))[1]
   for (kind in names(layers)) {
     style <- if (identical(kind, styled)) given[intersect(layer_styles, names(given))]
+             else if (kind == "points") given[intersect(c("pch", "cex"), names(given))]
     # a style for each point is for those that are drawn
     rows <- attr(layers[[kind]], "rows")
     if (length(rows)) style <- lapply(style, function(v) if (length(v) == attr(layers[[kind]], "of")) v[rows] else v)
@@ -148,7 +150,9 @@ colour_key <- function(z, col, title) {
   at <- at[at >= range[1] & at <= range[2]]
   graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]), format(at), srt = 90,
                  cex = 0.7, xpd = TRUE)
-  graphics::mtext(title, 3, 0.2, adj = 1, cex = 0.7 * graphics::par("cex"))
+  beside <- margin >= 2.8  # else there is room above alone, where a long title may be
+  graphics::mtext(title, if (beside) 4 else 3, if (beside) 1.7 else 0.2, adj = if (beside) 0.5 else 1,
+                  cex = 0.7 * graphics::par("cex"))
 }
 
 # Breaks a title into lines about as wide as the figure; bold letters are about half as wide as a line is high.

@@ -193,3 +193,17 @@ test_that("a map holds the values in `at`, of inputs and of covariates", {
     expect_error(pictured(fit, at = wrong), "list of single values", class = "kernweave_error_input")
   }
 })
+
+test_that("symbols on a map are for the points, which pch = NA leaves out", {
+  d <- expand.grid(x = 1:6, y = 1:6)
+  fit <- local_reg(d, sin(d$x) + d$y, bandwidth = 1, degree = 0)
+  drawn_with <- function(...) {
+    file <- tempfile(fileext = ".svg")
+    grDevices::svg(file)
+    plot(fit, ...)
+    grDevices::dev.off()
+    sum(nchar(readLines(file)))
+  }
+  skip_if_not(capabilities("cairo"))
+  expect_lt(drawn_with(pch = NA), drawn_with() - 36 * 50)
+})
