@@ -222,6 +222,10 @@ by_theory <- function(small, large, found, df, seed) {
                 note = "p-value from 10,000 draws of the exact null distribution"))
   }
   if (relation$kind != "inside") return(none(relation$why))
+  if (found$ratio < -1e-3 - 3 * (found$se %or% 0)) {
+    return(none("the larger model has the smaller likelihood: its estimates are at a local maximum; other values in ",
+                "`start` may help"))
+  }
   p <- function(ratio) stats::pchisq(max(ratio, 0), df, lower.tail = FALSE)
   if (isTRUE(found$se >= 0.5) && p(found$ratio - 3 * found$se) > 1e-3) {
     return(none("the standard error of L.Ratio is 0.5 or more; more `probes` of fit_control() would reduce it"))

@@ -351,6 +351,10 @@ tell_of_degrees <- function(part, inputs) {
   names <- term_labels(inputs)
   of <- if (is.null(part$terms)) seq_along(names) else match(part$terms, names)
   kinds <- grepl("^(lon|long|lng|longitude)$", tolower(names[of])) + 2 * grepl("^(lat|latitude)$", tolower(names[of]))
+  if (identical(part$metric, "chordal") && identical(as.numeric(kinds), c(2, 1))) {
+    abort("data", "distances on a sphere are of longitude and latitude in this order, and `", names[of[1]],
+          "` comes before `", names[of[2]], "`: write ~ ", names[of[2]], " + ", names[of[1]])
+  }
   plane <- is.null(part$metric) && !isTRUE(part$ard) && !is_aniso(part) && !has_time(part)
   if (!setequal(kinds, 1:2) || length(of) != 2 || !plane || is.null(kernel_rows[[part$name]]$of_square)) return()
   columns <- match(of[order(kinds)], attr(inputs$x, "term"))

@@ -194,7 +194,7 @@ test_that("what has no meaning on a map is refused by name", {
   error(kernel_spec(metric = "chords"), "did you mean `chordal`")
   error(kernel_spec(radius = -1), "`radius` must be a positive number", "value")
   error(kernel_spec(of = 2), "`of` must be names")
-  error(gp_fit(depth ~ lat + long, spots, kernel = chord), "the second column must be latitudes", "data")
+  error(gp_fit(depth ~ lat + long, spots, kernel = chord), "`lat` comes before `long`: write ~ long + lat", "data")
   error(gp_fit(depth ~ long + lat + mag, spots, kernel = chord), "two columns, longitude and latitude", "shape")
   error(gp_fit(depth ~ long + lat + mag, spots, kernel = kernel_spec(of = "mag")), "no kernel is `of` the input `long`")
   error(gp_fit(depth ~ long + lat, spots, kernel = kernel_spec(of = "latt")), "did you mean `lat`")

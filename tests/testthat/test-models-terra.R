@@ -169,3 +169,13 @@ test_that("polygons of terra and sp are blocks as those of sf are", {
   blocks <- lapply(kinds(around), function(polygons) predict(fit, block = list(polygons = polygons)))
   for (found in blocks) expect_equal(found, blocks[[1]], ignore_attr = TRUE)
 })
+
+test_that("a latitude before its longitude is refused on a sphere, with the formula that is meant", {
+  fit <- function(formula) {
+    gp_fit(formula, quakes[1:60, ], kernel = kernel_spec("matern32", scale = 500, metric = "chordal"), variance = 1e4,
+           nugget = 1e3)
+  }
+  expect_error(fit(depth ~ lat + long), "`lat` comes before `long`: write ~ long + lat", fixed = TRUE,
+               class = "kernweave_error_data")
+  expect_s3_class(fit(depth ~ long + lat), "gp_fit")
+})
