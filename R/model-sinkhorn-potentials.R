@@ -22,6 +22,7 @@ in_two_precisions <- function(pairs, how, start, run) {
   if (pairs < rough_pairs || how$max_iter == 1) return(run(how, start, FALSE))
   rough <- utils::modifyList(how, list(precision = "float16", max_iter = how$max_iter - 1))
   first <- run(rough, start, TRUE)
+  if (!is.finite(first$error)) return(run(how, start, FALSE))  # costs beyond float32
   how$max_iter <- how$max_iter - first$iterations
   found <- run(how, first$start, FALSE)
   found$iterations <- found$iterations + first$iterations

@@ -9,7 +9,8 @@
 #' The dual potentials are computed on the log scale, so that nothing under- or overflows. `epsilon` is halved from the
 #' largest cost down to its final value, at which the iteration continues until both marginals are correct to `tol`. The
 #' cost matrix is never formed. On a CPU and with points in one to three dimensions, an iteration with a small `epsilon`
-#' skips the pairs that cannot change a sum.
+#' skips the pairs that cannot change a sum. With ten million pairs or more the first iterations are computed in float16
+#' (see [kernweave_options]), and the last ones in the precision of the session.
 #'
 #' The regularised cost of a cloud to itself is not 0. `debias = TRUE` subtracts half of this cost for each cloud: the
 #' resulting Sinkhorn `divergence` is 0 for equal clouds and positive otherwise.

@@ -146,3 +146,25 @@ test_that("a small epsilon has right masses after few iterations, also where pla
   hard <- expect_silent(sinkhorn(iris[1:50, 3:4], iris[51:100, 3:4], epsilon = 0.001, debias = FALSE))
   expect_equal(hard$cost, 9.1094003, tolerance = 1e-7)
 })
+
+test_that("transport of many pairs, begun in float16, has the value of float64 and scales with its points", {
+  skip_below("usual")
+  set.seed(8)
+  x <- matrix(stats::rnorm(6400), 3200)
+  y <- matrix(stats::rnorm(6400), 3200) + 0.5
+  found <- suppressWarnings(sinkhorn(x, y, epsilon = 0.5, debias = FALSE))
+  kept <- rough_pairs
+  begin_at <- function(pairs) {
+    house <- asNamespace("kernweave")
+    unlockBinding("rough_pairs", house)
+    assign("rough_pairs", pairs, house)
+  }
+  on.exit(begin_at(kept))
+  huge <- suppressWarnings(sinkhorn(1e25 * x, 1e25 * y, epsilon = 0.5e50, debias = FALSE))
+  begin_at(Inf)
+  exact <- suppressWarnings(sinkhorn(x, y, epsilon = 0.5, debias = FALSE))
+  expect_equal(found$value, exact$value, tolerance = 1e-7)
+  expect_equal(huge$value / 1e50, exact$value, tolerance = 1e-7)
+  expect_lt(found$marginal_error, 1e-6)
+  expect_lt(huge$marginal_error, 1e-6)
+})
