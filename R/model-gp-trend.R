@@ -69,11 +69,44 @@ trend_columns <- function(trend, frame, n) {
   kept <- trend[c("terms", "all", "formula", "parameters")]
   if (is.null(frame)) return(c(constant_trend(trend, n), kept, list(phi = phi)))
   groups <- grouped_terms(trend$groups, frame)
-  found <- frame_columns(trend$terms, frame)
+  found <- without_dependent(frame_columns(trend$terms, frame), trend$terms)
   found$z <- group_places(groups, frame)
   check_complete(do.call(cbind, c(list(found$F, found$offset, found$z), unname(phi))), "trend")
   c(found, kept, list(phi = phi, variables = trend$variables, groups = groups,
                       xlevels = stats::.getXlevels(trend$terms, frame)))
+}
+
+# Leaves out columns of interactions that depend on the others, as those of combinations of levels that no row has.
+# `left_out`: how they depend on the columns that stay.
+without_dependent <- function(found, terms) {
+  of_interaction <- c(0, attr(terms, "order"))[found$assign + 1] > 1
+  rows <- stats::complete.cases(found$F)
+  if (!any(of_interaction) || sum(rows) <= ncol(found$F)) return(found)
+  F <- found$F[rows, , drop = FALSE]
+  q <- qr(F)
+  lost <- sort(q$pivot[-seq_len(q$rank)])
+  if (!length(lost) || !all(of_interaction[lost])) return(found)
+  names <- paste0("`", colnames(F)[lost], "`")
+  message("kernweave: the trend is without ", first_few(names), ", which the rows of the data do not determine: ",
+          "they may lack combinations of levels")
+  found$left_out <- round(qr.coef(qr(F[, -lost, drop = FALSE]), F[, lost, drop = FALSE]), 7)
+  found$F <- found$F[, -lost, drop = FALSE]
+  found$assign <- found$assign[-lost]
+  found
+}
+
+# The regressors at new places without those that a fit has left out; a warning where they cannot be told.
+without_left_out <- function(found, left_out) {
+  if (is.null(left_out)) return(found)
+  lost <- match(colnames(left_out), colnames(found$F))
+  kept <- found$F[, -lost, drop = FALSE]
+  unknown <- sum(abs(found$F[, lost, drop = FALSE] - kept %*% left_out) > 1e-6, na.rm = TRUE)
+  if (unknown) {
+    warn("data", counted(unknown, "place"), " of `newdata` have levels together that no row of the data had: ",
+         "the trend there is a guess")
+  }
+  found$F <- kept
+  found
 }
 
 constant_trend <- function(trend, n) {
@@ -104,7 +137,7 @@ new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FAL
   check_kinds_of(trend, newdata)
   made <- function() stats::model.frame(trend$all, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
-  c(frame_columns(trend$terms, frame, trend$contrasts),
+  c(without_left_out(frame_columns(trend$terms, frame, trend$contrasts), trend$left_out),
     list(z = z %or% group_places(trend$groups, frame, allow.new.levels, kept)))
 }
 
