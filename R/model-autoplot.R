@@ -4,8 +4,8 @@
 #'
 #' Methods for `ggplot2::autoplot()`, which draw what `plot()` draws. Use them to add layers, scales and themes.
 #'
-#' Of many points some are drawn, chosen evenly, and the title says how many: 500 on maps, 20 000 in clusters (of each
-#' cluster its share), 5000 elsewhere.
+#' A picture of many points draws some of them, chosen evenly, and its title says how many: 500 on maps, 20 000 in
+#' clusters (of each cluster its share), 5000 elsewhere.
 #'
 #' Maps of two inputs end where there are no data: a place is left out if the nearest observation is farther than 1.8
 #' times the mean distance between neighbours, and farther than a twentieth of the map. With `whole = TRUE` the whole

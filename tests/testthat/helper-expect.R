@@ -67,3 +67,12 @@ expect_error <- function(object, regexp = NULL, class = "error", ..., info = NUL
   else testthat::expect_error(if (!is.null(caught)) stop(caught), regexp, class, ..., info = info, label = label)
   invisible(caught)
 }
+
+# Expects an error of a class whose message has all these words.
+expect_said <- function(object, class, ...) {
+  caught <- tryCatch(object, error = function(e) e)
+  label <- paste(deparse(substitute(object)), collapse = " ")
+  expect_s3_class(caught, paste0("kernweave_error_", class))
+  if (!inherits(caught, "error")) return(invisible())
+  for (words in c(...)) expect_match(conditionMessage(caught), words, fixed = TRUE, label = label)
+}

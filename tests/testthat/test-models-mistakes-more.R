@@ -4,14 +4,6 @@ some <- transform(quakes[1:40, ], kind = factor(rep(c("a", "b"), 20)), x = long,
 flat <- kernel_spec("matern32", scale = 3)
 of <- function(formula, ..., data = some) gp_fit(formula, data, kernel = flat, variance = 5e4, nugget = 1500, ...)
 
-expect_said <- function(object, class, ...) {
-  caught <- tryCatch(object, error = function(e) e)
-  label <- paste(deparse(substitute(object)), collapse = " ")
-  expect_s3_class(caught, paste0("kernweave_error_", class))
-  if (!inherits(caught, "error")) return(invisible())
-  for (words in c(...)) expect_match(conditionMessage(caught), words, fixed = TRUE, label = label)
-}
-
 test_that("smooth terms in a formula are answered by the inputs that they have", {
   for (f in list(kernel_ridge, knn_fit, local_reg, gp_fit)) {
     expect_said(f(depth ~ s(x, y), some), "unsupported", "`s(x, y)` in the formula", "write x + y")

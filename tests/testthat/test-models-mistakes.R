@@ -9,14 +9,6 @@ cars_of <- kernel_ridge(mpg ~ wt + hp + factor(cyl), mtcars, lambda = 1)
 plate <- rbf_interpolate(places, quakes$depth[1:40], lambda = 1)
 components <- kpca_fit(flowers)
 
-expect_said <- function(object, class, ...) {
-  caught <- tryCatch(object, error = function(e) e)
-  label <- paste(deparse(substitute(object)), collapse = " ")
-  expect_s3_class(caught, paste0("kernweave_error_", class))
-  if (!inherits(caught, "error")) return(invisible())
-  for (words in c(...)) expect_match(conditionMessage(caught), words, fixed = TRUE, label = label)
-}
-
 test_that("what is not given or not there is named", {
   expect_said(kde_fit(), "input", "`x` is not given")
   expect_said(knn(), "input", "`x` is not given")
