@@ -89,6 +89,7 @@ dual_value <- function(x, y, f, g, epsilon, rho) {
 
 # The best constant to move from f to g, which makes the masses of both marginals equal; 0 for balanced transport.
 best_constant <- function(x, y, f, g, rho) {
+  if (is_balanced(rho)) return(0)
   log_mass <- function(mass, f, rho) log(sum(mass)) + log1p(sum(mass * expm1(-f / rho)) / sum(mass))
   constant <- (log_mass(y$mass, g, rho[["y"]]) - log_mass(x$mass, f, rho[["x"]])) / sum(1 / rho)
   if (is.finite(constant)) constant else 0
@@ -143,16 +144,13 @@ iterated_pair <- function(x, y, how, start, rough) {
 # of them leads after which the step would be least.
 accelerated <- function(past, g, step, mass, most = 5) {
   if (is.null(past)) return(list(g = g, step = step, to = g + step))
-  last_few <- function(old, new) {
-    all <- cbind(old, new)
-    all[, seq(max(1, ncol(all) - most + 1), ncol(all)), drop = FALSE]
-  }
+  last_few <- function(old, new) cbind(if (NCOL(old) < most) old else old[, -1], new)
   of_g <- last_few(past$of_g, g - past$g)
   of_step <- last_few(past$of_step, step - past$step)
   root <- sqrt(mass)
-  shares <- qr.coef(qr(root * of_step), root * step)
-  shares[is.na(shares)] <- 0  # differences that others already tell
-  list(g = g, step = step, of_g = of_g, of_step = of_step, to = g + (step - as.vector((of_g + of_step) %*% shares)))
+  found <- stats::.lm.fit(root * of_step, root * step)
+  shares <- found$coefficients[order(found$pivot)]  # 0 for differences that others already tell
+  list(g = g, step = step, of_g = of_g, of_step = of_step, to = g + step - as.vector((of_g + of_step) %*% shares))
 }
 
 warn_of_masses <- function(error, how) {

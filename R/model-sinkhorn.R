@@ -33,7 +33,7 @@
 #' @param x,y points: matrices, data frames or vectors; columns are matched by name if both have names
 #' @param a,b masses of the points; by default equal masses that sum to 1. If the transport is balanced, both must have
 #'   the same sum, and are rescaled to sum to 1
-#' @param epsilon entropic regularisation, in units of the cost; by default a hundredth of the mean cost
+#' @param epsilon entropic regularisation, in units of the cost; by default 0.01 of the mean cost of 5000 points
 #' @param p power of the distance, at least 1
 #' @param rho the price of mass that is not moved or not wanted, in units of the cost: a positive number, or two named
 #'   ones, `c(x = , y = )`. `Inf` keeps the masses exactly
@@ -149,8 +149,10 @@ check_masses <- function(mass, n, argument) {
   as.numeric(mass)
 }
 
-# A hundredth of the mean cost.
+# A hundredth of the mean cost, of some points of large clouds.
 default_epsilon <- function(x, y, p) {
+  x <- some_of_cloud(x)
+  y <- some_of_cloud(y)
   mean <- sum(x$mass * unname(pair_cost(x$at, y$at, p) %*% y$mass)) / (sum(x$mass) * sum(y$mass))
   if (mean == 0) abort("data", "all points are in one place; give `epsilon`")
   mean / 100

@@ -167,7 +167,8 @@ LaunchShape tile_shape(const Pass& pass, bool few_columns) {
 // Rows and columns whose numbers, states and values a thread has registers for.
 void fit_registers(const Pass& pass, std::int64_t lanes, LaunchShape* shape) {
   const int registers = pass.number_bytes() / 4,
-            live = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
+            values = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1,
+            live = pass.lanes.any_wide() ? (values + 2) / 3 : values;  // a strip is long, and most values are gone soon
   RowRegisters of_row = state_registers(pass);
   of_row.pairs += pass.lanes.narrow * registers;
   while (shape->rows > 1 && (lanes <= (shape->rows - 1) * shape->threads || !of_row.fit(shape->rows))) --shape->rows;
@@ -194,7 +195,8 @@ void fit_tile(const Pass& pass, LaunchShape* shape) {
 
 int rows_for(const Pass& pass) {
   const auto is_list = [&](int number) { return is_short_list(pass.variant->outputs[number]); };
-  if (!pass.takes_short_way()) return pass.float32 ? kGpuRows : kGpuRowsOfDoubles;
+  if (!pass.takes_short_way())
+    return pass.lanes.any_wide() ? kGpuWideRows : pass.float32 ? kGpuRows : kGpuRowsOfDoubles;
   const bool lists = std::any_of(pass.group.outputs.begin(), pass.group.outputs.end(), is_list);
   return pass.picks() && !lists ? kGpuPickRows : kGpuShortRows;
 }
@@ -305,7 +307,9 @@ bool Pass::folds_all() const {
 std::int64_t Pass::shared_bytes() const {
   if (interpreted()) return interpreter_bytes;
   if (nearest) return gpu::PairTile::kSharedBytes + gpu::kBounds * static_cast<std::int64_t>(sizeof(float));
-  if (product.any()) return wide.any() ? gpu::WideTile::kSharedBytes : gpu::PairTile::kSharedBytes;
+  if (wide.any())
+    return (product.any() ? gpu::WideTile::kSharedBytes : 0) + gpu::WideTile::kSide * block_weight_bytes();
+  if (product.any()) return gpu::PairTile::kSharedBytes;
   return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
 }
 
@@ -313,7 +317,8 @@ std::int64_t Pass::shared_bytes() const {
 std::int64_t Pass::product_bytes() const {
   return halves ? padded(product.width, 2 * gpu::kProductDepth) * 2 : padded(product.width, gpu::kProductDepth) * 4;
 }
-std::int64_t Pass::weight_bytes() const { return wide.padded_width() * (halves ? 2 : 4); }
+std::int64_t Pass::weight_bytes() const { return wide.weight_blocks * block_weight_bytes(); }
+std::int64_t Pass::block_weight_bytes() const { return wide.eights * 8 * (halves ? 2 : 4); }
 
 std::vector<int> Panel::gaps() const {
   std::vector<bool> taken(static_cast<std::size_t>(total), false);

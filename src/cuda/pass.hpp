@@ -121,9 +121,10 @@ struct Pass {
   bool stores_rows() const { return product.any() || interpreted() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }
   std::int64_t shared_bytes() const;
-  // Bytes of the halves of a point, and of a column's weights.
+  // Bytes of the halves of a point, and of a column's weights, all or those of one block of threads.
   std::int64_t product_bytes() const;
   std::int64_t weight_bytes() const;
+  std::int64_t block_weight_bytes() const;
 };
 
 // Tells whether an output is a list that a thread can keep in registers.

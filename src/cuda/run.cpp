@@ -247,7 +247,9 @@ class Gpu : public Backend {
 
   bool softens_at_once(const Plan& plan, const Decision& decision) const override {
     const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
-    return kernweave::cuda::softens_at_once(plan, variant, decision.strain, mode_in(plan, variant, decision));
+    // The interpreter takes over where tensor cores fail.
+    return interpreter_image(in_float32(plan)) &&
+           kernweave::cuda::softens_at_once(plan, variant, decision.strain, mode_in(plan, variant, decision));
   }
 
   std::vector<std::string> sources(const Plan& plan, const Decision& decision) const override {
@@ -337,12 +339,12 @@ class Gpu : public Backend {
   }
   // Tells why the interpreter does not take a variant; empty if it does.
   static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {
+    if (!interpreter_image(in_float32(plan))) return "there are none";
     for (const OutputGroup& group : output_groups(variant)) {
       const PassExtents n = extents_of(group, sizes);
       Pass pass = make_pass(plan, variant, group, n.lanes, n.sweep, 0, PassMode::interpreted);
       Interpretation unused;
-      const Verdict verdict = interpret(&pass, &unused);
-      if (!verdict.yes) return verdict.why;
+      if (const Verdict verdict = interpret(&pass, &unused); !verdict.yes) return verdict.why;
     }
     return "";
   }

@@ -317,7 +317,7 @@ class SourceWriter {
     scope.declare_total(&out_);
     scope.each_pair(&out_);
     say(scope.total(), " = ", last.start ? scope.value(*last.start, "0") : op + "::start<L>()", ";");
-    unroll(group.width);
+    say("#pragma unroll ", unrolled(pass_, group.width));
     say("for (int d = 0; d < ", group.width, "; ++d) {");
     for (int s = group.first; s >= 0 && s < group.last; ++s) {
       const Step& step = program_.steps[s];

@@ -1,8 +1,10 @@
 // A pass as CUDA source: straight code that calls the rows' functions. Names and texts of the user's never get in.
 #pragma once
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include "base/error.hpp"
+#include "cuda/limits.hpp"
 #include "cuda/pass.hpp"
 
 namespace kernweave {
@@ -17,6 +19,10 @@ std::string source_of(const Pass& pass);
 
 // Loops over components are written out where they are short: what is indexed in them then stays in registers.
 inline int unrolled(int width) { return width <= 128 ? width : 4; }
+// Some at a time if rows are read from memory: of longer loops registers would hold what was read ahead.
+inline int unrolled(const Pass& pass, int width) {
+  return pass.lanes.any_wide() ? std::min(width, kGpuWideComponents) : unrolled(width);
+}
 
 // Names in all regions: of the user's data, and of what is the same for all pairs.
 class Scope {

@@ -37,3 +37,14 @@ test_that("clang compiles every row too", {
   tool <- run_tool(clang, c(flags, source))
   expect_true(tool$ok && !grepl("warning", tool$output), label = tool$output)
 })
+
+test_that("the code for points in memory is not much longer than the code for points in registers", {
+  skip_below("usual")
+  skip_without_compiler()
+  length_of <- function(D) {
+    square <- sqdist(Vi(cloud(5, D)), Vj(cloud(6, D)))
+    R <- sum(exp(-square) * square, index = "j", call = FALSE, precision = "float64")
+    sum(vapply(sources_of(R), function(source) length(through("cuda_compile", source, 90L)), 0))
+  }
+  expect_lt(length_of(64), 2 * length_of(40))
+})

@@ -163,7 +163,7 @@ __device__ void sweep_nearest(const typename F::Arguments& a) {
 #pragma unroll 1
   for (long long tile = patch.begin; tile < patch.end; tile += T::kSide, ++count) {
     float pairs[T::kRowTiles][T::kColumnTiles][4];
-    products.find(pairs);
+    products.find(pairs, [] {});
     const long long column = tile + T::column_warp() * 64;
     screen.look(a, lists, pairs, count, column, static_cast<int>(least(patch.end - column, 64)));
   }

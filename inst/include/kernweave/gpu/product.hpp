@@ -71,8 +71,10 @@ class Products {
     for (int s = 0; s < T::kStages - 1; ++s) load(s);
   }
 
-  // Computes those of the next tile.
-  __device__ void find(float (&sums)[T::kRowTiles][T::kColumnTiles][4]) {
+  // Computes those of the next tile. `ahead` begins to copy what the tile needs afterwards, when no thread reads the
+  // last tile's any more.
+  template <class Ahead>
+  __device__ void find(float (&sums)[T::kRowTiles][T::kColumnTiles][4], Ahead ahead) {
 #pragma unroll
     for (int m = 0; m < T::kRowTiles; ++m)
 #pragma unroll
@@ -81,8 +83,16 @@ class Products {
     for (int step = 0; step < kSteps; ++step, ++done_) {
       wait_for_groups<T::kStages - 2>();
       __syncthreads();
+      if (step == 0) ahead();
       load(done_ + T::kStages - 1);
       multiply(shared_ + done_ % T::kStages * T::kStageChunks, sums);
+    }
+  }
+  // Waits for the copies of `ahead`: the steps of a long tile have waited for them.
+  __device__ void settle() const {
+    if constexpr (kSteps < T::kStages) {
+      wait_for_groups<kSteps - 1>();
+      __syncthreads();
     }
   }
 

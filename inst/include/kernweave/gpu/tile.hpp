@@ -53,6 +53,19 @@ __device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, co
 }
 
 struct Nothing {};
+// Pairs without an inner product.
+struct NoProducts {
+  template <class Sums, class Ahead>
+  __device__ void find(Sums&, Ahead ahead) const {
+    __syncthreads();
+    ahead();
+    end_group();
+  }
+  __device__ void settle() const {
+    wait_for_groups<0>();
+    __syncthreads();
+  }
+};
 
 template <class F>
 __device__ void sweep_tiles(const typename F::Arguments& a) {
@@ -69,10 +82,11 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
   auto products = [&] {
     if constexpr (F::kProduct > 0)
       return Products<F>(head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
-    else return Nothing();
+    else return NoProducts();
   }();
   auto wide = [&] {
-    if constexpr (F::kWide > 0) return WideSums<F>(head, static_cast<int>(blockIdx.z));
+    constexpr int kBefore = F::kProduct > 0 ? T::kStages * T::kStageChunks : 0;
+    if constexpr (F::kWide > 0) return WideSums<F>(head, shared + kBefore, static_cast<int>(blockIdx.z));
     else return Nothing();
   }();
   float row_scales[F::kRows] = {};
@@ -83,11 +97,16 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
 #pragma unroll 1
   for (long long tile = patch.begin; tile < patch.end; tile += T::kSide) {
     float pairs[T::kRowTiles][T::kColumnTiles][4];
-    if constexpr (F::kProduct > 0) products.find(pairs);
+    products.find(pairs, [&] {
+      if constexpr (F::kWide > 0) wide.fetch(tile / T::kSide);
+    });
     const long long column = tile + T::first_column();
     if (tile + T::kSide <= patch.end) tile_of_pairs<F, true>(a, rows, row_scales, column, T::kSide, states, pairs);
     else tile_of_pairs<F, false>(a, rows, row_scales, column, static_cast<int>(patch.end - column), states, pairs);
-    if constexpr (F::kWide > 0) wide.add(pairs[0], tile / T::kSide);
+    if constexpr (F::kWide > 0) {
+      products.settle();
+      wide.add(pairs[0], tile / T::kSide);
+    }
     states.each([](auto& folds, auto) {
 #pragma unroll
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();

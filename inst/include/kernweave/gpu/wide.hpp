@@ -42,23 +42,35 @@ class WideSums {
   static constexpr int kTiles = F::kWideTiles;  // of eight weights
   static constexpr int kTogether = 4;           // whose sums a thread has registers for beside all totals
   static constexpr int kSteps = T::kSide / kStepDepth<F::kHalves>;
+  // Chunks of 16 bytes of a step: of all weights, and of those of this block.
+  static constexpr int kAllChunks = F::kWidePadded / 8 * 32, kChunks = kTiles * 32;
 
-  __device__ explicit WideSums(const Head& head, int share) : share_(share), lost_(head.lost) {
+  __device__ WideSums(const Head& head, uint4* shared, int share) : shared_(shared), share_(share), lost_(head.lost) {
     const int first = share * kTiles;
-    weights_ = static_cast<const uint4*>(head.weight_halves) + first * 32 + T::lane();
+    weights_ = static_cast<const uint4*>(head.weight_halves) + first * 32;
     scales_ = head.weight_scales + first * 8 + (T::lane() & 3) * 2;
     rows_.init();
 #pragma unroll
     for (int n = 0; n < kTiles; ++n) totals_[n][0] = totals_[n][1] = totals_[n][2] = totals_[n][3] = 0.0f;
   }
 
-  // Adds tile `number` of the sweep axis, whose terms are overwritten. Tensor cores cut off what they add instead of
-  // rounding it, so they add 64 terms only, and the rest is done in float32.
+  // Begins to copy the weights of tile `number` of the sweep axis to shared memory.
+  __device__ void fetch(long long number) const {
+    const uint4* from = weights_ + number * kSteps * kAllChunks;
+#pragma unroll
+    for (int u = 0; u < (kSteps * kChunks + T::kThreads - 1) / T::kThreads; ++u) {
+      const int c = threadIdx.x + u * T::kThreads;
+      if (c < kSteps * kChunks) copy_ahead(shared_ + c, from + c / kChunks * kAllChunks + c % kChunks);
+    }
+  }
+
+  // Adds tile `number`, whose weights have been copied and whose terms are overwritten. Tensor cores cut off what they
+  // add instead of rounding it, so they add 64 terms only, and the rest is done in float32.
   __device__ void add(float (&terms)[T::kColumnTiles][4], long long number) {
     if (rows_.take(terms, lost_)) shrink();
     uint4 first[kSteps], second[kSteps];
     halve(terms, first, second);
-    const uint4* at = weights_ + number * kSteps * (F::kWidePadded / 8) * 32;
+    const uint4* at = shared_ + T::lane();
 #pragma unroll
     for (int begin = 0; begin < kTiles; begin += kTogether) {
       float sums[kTogether][4] = {};
@@ -66,7 +78,7 @@ class WideSums {
       for (int q = 0; q < kSteps; ++q)
 #pragma unroll
         for (int n = begin; n < begin + kTogether && n < kTiles; ++n)
-          add_step<F::kHalves>(sums[n - begin], first[q], second[q], at[(q * (F::kWidePadded / 8) + n) * 32]);
+          add_step<F::kHalves>(sums[n - begin], first[q], second[q], at[q * kChunks + n * 32]);
 #pragma unroll
       for (int n = begin; n < begin + kTogether && n < kTiles; ++n) {
         const float(&sum)[4] = sums[n - begin];
@@ -126,6 +138,7 @@ class WideSums {
   }
 
   typename ScalesOf<T, F::kSoft>::Type rows_;
+  uint4* shared_;
   int share_;
   int* lost_;
   const uint4* weights_;
