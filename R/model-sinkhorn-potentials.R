@@ -140,17 +140,18 @@ iterated_pair <- function(x, y, how, start, rough) {
   list(f = f, g = g, value = value, error = error, iterations = iteration, start = list(g = g, past = past))
 }
 
-# Anderson's acceleration: the last five differences of potentials and of their steps, and `to`, where that combination
-# of them leads after which the step would be least.
+# Anderson's acceleration, from the last five changes of the step and of the potential it leads to: `to` is where that
+# combination of them leads after which the step would be least.
 accelerated <- function(past, g, step, mass, most = 5) {
   if (is.null(past)) return(list(g = g, step = step, to = g + step))
   last_few <- function(old, new) cbind(if (NCOL(old) < most) old else old[, -1], new)
-  of_g <- last_few(past$of_g, g - past$g)
-  of_step <- last_few(past$of_step, step - past$step)
   root <- sqrt(mass)
-  found <- stats::.lm.fit(root * of_step, root * step)
+  change <- step - past$step
+  moves <- last_few(past$moves, g - past$g + change)
+  changes <- last_few(past$changes, root * change)
+  found <- stats::.lm.fit(changes, root * step)
   shares <- found$coefficients[order(found$pivot)]  # 0 for differences that others already tell
-  list(g = g, step = step, of_g = of_g, of_step = of_step, to = g + step - as.vector((of_g + of_step) %*% shares))
+  list(g = g, step = step, moves = moves, changes = changes, to = g + step - as.vector(moves %*% shares))
 }
 
 warn_of_masses <- function(error, how) {
