@@ -29,7 +29,8 @@ silhouette_widths <- function(x, cluster, metric = "euclidean", ...) {
   refuse_more(...)
   call <- sys.call()
   if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
-  x <- complete_points(x, "x")
+  given <- sf_neighbours(x, NULL, metric, !missing(metric))
+  x <- complete_points(given$x, "x")
   if (inherits(cluster, c("dist", "data.frame")) || is.matrix(cluster) && ncol(cluster) > 1) {
     abort("input", "`cluster` must be a label for each row, not ", describe(cluster),
           "; the points go first, as in silhouette_widths(x, cluster)")
@@ -38,7 +39,7 @@ silhouette_widths <- function(x, cluster, metric = "euclidean", ...) {
   else if (inherits(cluster, "partition")) cluster <- cluster$clustering
   groups <- grouped(x, cluster, "cluster")
   sizes <- tabulate(groups$codes)
-  sums <- metric_pairs(as_metric(metric), x) %*% (outer(groups$codes, seq_along(sizes), "==") * 1)
+  sums <- metric_pairs(as_metric(given$metric), x) %*% (outer(groups$codes, seq_along(sizes), "==") * 1)
   own <- cbind(seq_len(nrow(x)), groups$codes)
   a <- sums[own] / (sizes[groups$codes] - 1)
   others <- t(t(sums) / sizes)
@@ -151,7 +152,7 @@ kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, .
     found$cluster <- stats::setNames(replace(cluster, heavy, found$cluster), rownames(x))
   }
   # Base R's clusters are of columns of numbers, whose names the centres have; factors have more to keep.
-  if (!identical(inputs$columns, colnames(x))) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
+  if (!identical(inputs$columns, colnames(x)) || !is.null(inputs$places)) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
   with_sample(found, x)
 }
 

@@ -123,7 +123,7 @@ predict.dbscan_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   like <- attr(object, "like")
-  at <- points_like(place_numbers(newdata, like$places, "newdata"), like, "newdata")
+  at <- points_like(newdata, like, "newdata")
   match_width(at, ncol(object$points), "the points", newdata)
   check_finite(at, "newdata")
   of_cores <- unname(object$cluster)[object$core]
@@ -160,7 +160,6 @@ plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 # Two columns as they are; of more, the first two principal components.
 #' @export
 plot_data.dbscan_fit <- function(object, points = NULL, ...) {
-  points <- place_numbers(points, attr(object, "like")$places, "y")
   if (!is.null(points)) points <- check_complete(points_like(points, attr(object, "like"), "y"), "y")
   clusters_picture(points, object, object$points)
 }

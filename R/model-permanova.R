@@ -45,7 +45,7 @@ permanova <- function(formula, data = NULL, distance = "euclidean", by = c("term
   by <- choice_of(by[1], c("terms", "margin", "model"), "by")
   null <- choice_of(null[1], c("permutation", "moments"), "null")
   subset <- subset_of(substitute(subset), data, environment(formula))
-  sides <- formula_sides(formula, data, na.action, subset = subset)
+  sides <- formula_sides(formula, data, na.action, subset = subset, by_chords = missing(distance))
   strata <- strata_of(substitute(strata), data, environment(formula), subset, sides$dropped)
   x <- complete_points(sides$left, "left side")
   check_distinct(x)

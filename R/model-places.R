@@ -228,7 +228,7 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
 
 # A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1,
 # and part of it where that has a dot.
-sf_formula <- function(formula, data) {
+sf_formula <- function(formula, data, trend = TRUE) {
   data <- as_sf(found_variables(data, NULL, "`data`"), all.vars(formula))
   if (!inherits(data, "sf")) return(list(formula = formula, data = data))
   name <- attr(data, "sf_column")
@@ -249,12 +249,23 @@ sf_formula <- function(formula, data) {
     if (length(variables)) {
       # Other packages take places from the data, and covariates from the right side of a formula.
       message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
-              paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places, and ",
-              "covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`")
+              paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places",
+              if (trend) paste0(", and covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`"))
     }
     return(list(formula = formula, data = sf::st_drop_geometry(data)))
   }
   list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
+}
+
+# Data of sf as a plain data frame, in which the places are a matrix if `variables` has the geometry or a dot.
+sf_variables <- function(data, variables, by_chords) {
+  if (inherits(data, c("SpatVector", "SpatialPoints")) && !any(c("geometry", ".") %in% variables)) return(data)
+  data <- as_sf(data, variables)
+  if (!inherits(data, "sf")) return(data)
+  name <- attr(data, "sf_column")
+  out <- sf::st_drop_geometry(data)
+  if (any(c(name, ".") %in% variables)) out[[name]] <- point_numbers(data, by_chords)$x
+  out
 }
 
 # Points and polygons of the terra and sp packages as those of sf; anything else as it is. Points of sp have names of
@@ -329,21 +340,43 @@ sf_neighbours <- function(x, query, metric, is_given) {
        places = places)
 }
 
+# Points of sf as a matrix, with their `places`: longitudes and latitudes as they are, or `by_chords` as points in space.
+# Anything else as it is.
+point_numbers <- function(x, by_chords = FALSE) {
+  x <- as_sf(x)
+  if (!inherits(x, c("sf", "sfc"))) return(list(x = x))
+  places <- about_places(x)
+  places$sphere <- by_chords && isTRUE(places$longlat)
+  if (places$sphere) tell_of_chords(earth_radius)
+  else if (isTRUE(places$longlat)) tell_of_plane()
+  list(x = place_numbers(x, places, "x"), places = places)
+}
+
 # Points of sf beside others as a matrix; anything else as it is.
 place_numbers <- function(x, places, argument) {
   x <- as_sf(x)
-  if (is.null(places) || is.null(x)) return(x)
-  if (is.data.frame(x) && !inherits(x, "sf")) {
+  spatial <- inherits(x, c("sf", "sfc"))
+  if (is.null(places) && spatial) {
+    abort("input", "`", argument, "` is points of sf, and `x` is none; sf::st_coordinates(", argument,
+          ") has their numbers")
+  }
+  if (is.data.frame(x) && !is.null(places) && !spatial) {
     abort("input", "`x` is points of sf, and `", argument, "` a plain data frame: sf::st_as_sf(", argument,
           ", coords = ) makes it points")
   }
-  if (!inherits(x, c("sf", "sfc"))) return(x)
-  places_like(x, places, argument, "`x`")[[places$name]]
+  if (!spatial) return(x)
+  at <- places_like(x, places, argument, "`x`")[[places$name]]
+  if (isTRUE(places$sphere)) on_sphere(at, earth_radius) else at
 }
 
 tell_of_chords <- function(radius) {
   message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
           format(radius, digits = 8), ", by metric = \"chordal\"")
+}
+
+tell_of_plane <- function() {
+  message("kernweave: places are longitudes and latitudes; distances are those of a plane, in degrees; ",
+          "sf::st_transform() projects them")
 }
 
 # Two columns that are called longitude and latitude, and range like these, to a kernel of distances in the plane.
@@ -355,6 +388,7 @@ tell_of_degrees <- function(part, inputs) {
     abort("data", "distances on a sphere are of longitude and latitude in this order, and `", names[of[1]],
           "` comes before `", names[of[2]], "`: write ~ ", names[of[2]], " + ", names[of[1]])
   }
+  if (isTRUE(inputs$places$longlat)) return()
   plane <- is.null(part$metric) && !isTRUE(part$ard) && !is_aniso(part) && !has_time(part)
   if (!setequal(kinds, 1:2) || length(of) != 2 || !plane || is.null(kernel_rows[[part$name]]$of_square)) return()
   columns <- match(of[order(kinds)], attr(inputs$x, "term"))

@@ -42,7 +42,7 @@ sinkhorn_barycentre <- function(clouds, weights = NULL, n = NULL, epsilon = NULL
   call <- match.call()
   check_tolerance(tol)
   max_iter <- check_count(max_iter, "max_iter")
-  if (!is.list(clouds) || is.data.frame(clouds) || !length(clouds)) {
+  if (!is.list(clouds) || inherits(clouds, c("data.frame", "sfc")) || !length(clouds)) {
     abort("input", "`clouds` must be a list of clouds of points, not ", describe(clouds))
   }
   weights <- check_masses(weights, length(clouds), "weights")

@@ -116,7 +116,8 @@ is_balanced <- function(rho) all(is.infinite(rho))
 two_clouds <- function(x, y, a, b, rho) {
   check_given(y, "y")
   inputs <- fit_matrix(x)
-  y <- check_complete(points_like(matched_columns(x, y)$y, inputs, "y"), "y")
+  y <- place_numbers(y, inputs$places, "y")
+  y <- check_complete(points_like(matched_columns(if (is.null(inputs$places)) x else inputs$x, y)$y, inputs, "y"), "y")
   x <- inputs$x
   match_width(x, ncol(y), "`y` has", argument = "x")
   masses <- list(a = check_masses(a, nrow(x), "a"), b = check_masses(b, nrow(y), "b"))

@@ -10,8 +10,10 @@ as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
   structure(out[!vapply(out, is.null, NA)], class = c("kernweave_test", "htest"))
 }
 
-# A test whose formula's na.action dropped some rows.
-with_left_out <- function(test, dropped) {
+# A test with its call, and the rows that its formula's na.action dropped.
+with_call <- function(test, call, dropped = NULL) {
+  call[[1]] <- as.name(sub("[.](default|formula)$", "", deparse1(call[[1]])))
+  test$call <- call
   test$na.action <- dropped
   test
 }
@@ -107,7 +109,9 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   kernel <- if (length(x$kernel) > 1) paste("of", names(x$kernel), x$kernel, collapse = ", ") else x$kernel
   largest <- if (!is.null(x$kernels)) {
     k <- which.max(x$kernels$z)
-    paste0(" of the largest z, ", format(x$kernels$z[k], digits = few_digits), ", number ", k, " of ", nrow(x$kernels))
+    name <- if (is.character(attr(x$kernels, "row.names"))) paste0(", `", row.names(x$kernels)[k], "`")
+    paste0(" of the largest z, ", format(x$kernels$z[k], digits = few_digits), name, ", number ", k, " of ",
+           nrow(x$kernels))
   }
   cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n",
       if (length(kernel)) paste0("kernel", largest, ": ", kernel, "\n"), sep = "")
@@ -117,12 +121,15 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
        else paste("=", format(x$p.value, digits = few_digits))
   cat(paste(c(shown, paste("p-value", p)), collapse = ", "), "\n", left_out_text(x$na.action), sep = "")
   if (!is.null(x$stderr)) {
-    cat("standard error of ", names(x$statistic), ", for its slices: ", format(x$stderr, digits = few_digits), "\n",
-        sep = "")
+    cat("standard error of ", names(x$statistic), ", for its slices: ",
+        if (x$stderr == 0) "none, there is one direction" else format(x$stderr, digits = few_digits), "\n", sep = "")
   }
   if (!is.null(x$accuracy)) {
-    cat("accuracy of the moments: relative error of the variance ", format(x$accuracy[["variance"]], digits = 1),
-        ", standard error of the skewness ", format(x$accuracy[["skewness"]], digits = 1), "\n", sep = "")
+    error <- function(part, name) {
+      if (x$accuracy[[part]] == 0) paste(part, "exact") else paste(name, "of", part, format(x$accuracy[[part]], digits = 1))
+    }
+    cat("accuracy of the moments: ", error("variance", "relative error"), ", ", error("skewness", "std. error"), "\n",
+        sep = "")
   }
   if (length(x$sizes)) cat("groups: ", sizes_text(x$sizes), "\n", sep = "")
   if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")

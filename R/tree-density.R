@@ -66,7 +66,7 @@ hdbscan_fit <- function(x, minPts = 5, metric = "euclidean", ...) {
   structure(list(call = match.call(), cluster = named(found$cluster), minPts = minPts, coredist = named(core),
                  cluster_scores = scores, membership_prob = named(memberships(found$cluster, core)),
                  outlier_scores = named(found$outlier), hc = hc, dist = points$name),
-            points = list(x = points$x, like = points$like, metric = given$metric, places = given$places),
+            points = list(x = points$x, like = c(points$like, list(places = given$places)), metric = given$metric),
             class = c("hdbscan_fit", "hdbscan"))
 }
 
@@ -83,7 +83,7 @@ predict.hdbscan_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   kept <- attr(object, "points")
-  at <- points_like(place_numbers(newdata, kept$places, "newdata"), kept$like, "newdata")
+  at <- points_like(newdata, kept$like, "newdata")
   match_width(at, ncol(kept$x), "the points", newdata)
   inside <- unname(object$cluster) > 0
   found <- at_complete(at, function(at) {
@@ -124,7 +124,6 @@ plot.hdbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 #' @export
 plot_data.hdbscan_fit <- function(object, points = NULL, ...) {
   kept <- attr(object, "points")
-  points <- place_numbers(points, kept$places, "y")
   at <- if (is.null(points)) kept$x else check_complete(points_like(points, kept$like, "y"), "y")
   clusters_picture(at, object, kept$x)
 }
