@@ -11,8 +11,6 @@ refusals <- c(
   as.character = "use format()",
   as.vector = "reduce the formula, or use as.matrix()",
   as.data.frame = "use as.matrix() first",
-  median = "Kmin() gives the smallest values in order",
-  quantile = "there is no such reduction",
   sort = "argKmin() gives the smallest values in order",
   unique = "it is a formula, not numbers",
   rev = "take rows and columns with F[I, J]",
