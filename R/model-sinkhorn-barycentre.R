@@ -22,9 +22,10 @@
 #' @param start starting points; by default points of the cloud with the largest weight, moved to the mean of all clouds
 #' @param tol tolerance on the root mean square of the last move, relative to the standard deviation of all points
 #' @param max_iter maximum number of iterations
-#' @param ... not used
 #' @return An object of class `sinkhorn_barycentre`: the points `x`, their masses `a`, the `divergence` from each cloud,
-#'   `value`, their weighted mean, `epsilon`, `move`, the root mean square of the last move, and `iterations`.
+#'   `value`, their weighted mean, `epsilon`, `move`, the root mean square of the last move, `iterations`, and the
+#'   `clouds` as matrices. `as.data.frame()` has a row for each point, and its mass; `plot()` draws the clouds, and the
+#'   barycentre as crosses: of more than two dimensions the first two principal components.
 #' @seealso [sinkhorn()]
 #' @concept Wasserstein barycentre
 #' @concept barycenter
@@ -34,8 +35,8 @@
 #' species <- split(iris[, 3:4], iris$Species)
 #' between <- sinkhorn_barycentre(species, epsilon = 0.1)
 #' between
-#' plot(iris[, 3:4], col = iris$Species)
-#' points(between$x, pch = 4)
+#' plot(between)
+#' head(as.data.frame(between))
 sinkhorn_barycentre <- function(clouds, weights = NULL, n = NULL, epsilon = NULL, a = NULL, b = NULL, start = NULL,
                                 tol = 1e-3, max_iter = 200, ...) {
   refuse_more(...)
@@ -64,7 +65,8 @@ sinkhorn_barycentre <- function(clouds, weights = NULL, n = NULL, epsilon = NULL
   divergence <- stats::setNames(found$divergence, names(clouds))
   structure(list(call = call, x = start, a = mass / sum(mass), divergence = divergence,
                  value = sum(weights * divergence), weights = weights, epsilon = epsilon, move = found$size,
-                 iterations = found$iterations), class = "sinkhorn_barycentre")
+                 iterations = found$iterations, clouds = stats::setNames(lapply(targets, `[[`, "at"), names(clouds))),
+            class = "sinkhorn_barycentre")
 }
 
 cloud_like <- function(points, inputs, argument) {
@@ -103,21 +105,26 @@ mean_start <- function(clouds, weights, n) {
   at[evenly_spaced(nrow(at), n), , drop = FALSE]
 }
 
-# Steps of gradient descent until the points move by less than `tol` of the standard deviation of all clouds.
+# Steps of gradient descent until the points move by less than `tol` of the standard deviation of all clouds. As long as
+# they move far, the potentials need not be better than a hundredth of the move: most iterations would go into them.
 descended <- function(x, targets, weights, how, tol, max_iter) {
   all <- all_clouds(targets, weights)
-  least <- tol * sqrt(sum(all$mass * (all$at - rep(mean_of_cloud(all), each = nrow(all$at)))^2))
+  spread <- sqrt(sum(all$mass * (all$at - rep(mean_of_cloud(all), each = nrow(all$at)))^2))
+  least <- tol * spread
+  rough <- replace(how, "tol", max(how$tol, 1e-2))
   own <- NULL
   each <- lapply(targets, function(y) list(g = first_potential(x, y, how)))
   for (iteration in seq_len(max_iter)) {
-    own <- own_potential(x, how, Inf, own$f)
-    each <- Map(function(y, last) two_potentials(x, y, how, g = last$g), targets, each)
+    if (iteration == max_iter) rough <- how
+    own <- own_potential(x, rough, Inf, own$f)
+    each <- Map(function(y, last) two_potentials(x, y, rough, g = last$g), targets, each)
     maps <- Map(function(y, found, weight) weight * mean_target(x$at, y, found$g, how), targets, each, weights)
     move <- Reduce(`+`, maps) - mean_target(x$at, x, own$f, how)
     size <- sqrt(sum(x$mass * move^2))
-    if (size <= least || iteration == max_iter) break
+    if (size <= least && rough$tol == how$tol || iteration == max_iter) break
+    if (size > least) x$at <- x$at + move
+    rough$tol <- if (size <= least) how$tol else max(how$tol, min(rough$tol, size / spread / 100))
     step_work("sinkhorn_barycentre()", paste0("iteration ", iteration, ", moves by ", format(size, digits = 2)))
-    x$at <- x$at + move
   }
   if (size > least) {
     warn("convergence", "points still move by ", format(size, digits = 3), " after ", max_iter, " iterations, not by ",
@@ -130,8 +137,8 @@ descended <- function(x, targets, weights, how, tol, max_iter) {
 
 #' @rdname sinkhorn_barycentre
 #' @param x what `sinkhorn_barycentre()` returned
+#' @param row.names,optional,... as in [base::as.data.frame()]; for `plot()`, arguments of [graphics::plot()]
 #' @param digits significant digits
-#' @param ... not used
 #' @export
 print.sinkhorn_barycentre <- function(x, digits = 5, ...) {
   short <- function(v) format(v, digits = digits)
@@ -139,4 +146,31 @@ print.sinkhorn_barycentre <- function(x, digits = 5, ...) {
       counted(ncol(x$x), "dimension"), ", epsilon ", short(x$epsilon), "\n  mean divergence ", short(x$value),
       "   last move ", format(x$move, digits = 2), " after ", counted(x$iterations, "iteration"), "\n", sep = "")
   invisible(x)
+}
+
+#' @rdname sinkhorn_barycentre
+#' @export
+as.data.frame.sinkhorn_barycentre <- function(x, row.names = NULL, optional = FALSE, ...) {
+  points <- structure(x$x, dimnames = list(NULL, colnames(x$x) %or% paste0("x", seq_len(ncol(x$x)))))
+  as.data.frame(cbind(points, mass = x$a), row.names = row.names, optional = optional, ...)
+}
+
+#' @rdname sinkhorn_barycentre
+#' @export
+plot.sinkhorn_barycentre <- function(x, ...) drawn(x, plot_data(x), ...)
+
+# The points of clouds in colours; of one dimension a line for each cloud, and the barycentre below them.
+#' @export
+plot_data.sinkhorn_barycentre <- function(object, ...) {
+  at <- unname(do.call(rbind, object$clouds))
+  labels <- names(object$clouds) %or% seq_along(object$clouds)
+  group <- factor(rep(seq_along(labels), vapply(object$clouds, nrow, 0L)), seq_along(labels), make.unique(as.character(labels)))
+  if (ncol(at) == 1) {
+    return(picture(colnames(object$x) %or% "x", "", points = data.frame(x = at[, 1], y = as.integer(group), group = group),
+                   centres = data.frame(x = object$x[, 1], y = 0), glab = "cloud", ticks = list(y = levels(group))))
+  }
+  seen <- clusters_picture(at, list(cluster = as.integer(group)), object$x, unname(object$x))
+  seen$layers$points$group <- group[attr(seen$layers$points, "rows") %or% seq_along(group)]
+  seen$glab <- "cloud"
+  seen
 }
