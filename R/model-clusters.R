@@ -60,8 +60,8 @@ print.silhouette_widths <- function(x, ...) {
   widths <- x[, "sil_width"]
   by_cluster <- tapply(widths, x[, "cluster"], mean)
   labels <- attr(x, "labels") %or% names(by_cluster)
-  cat("Silhouette widths of ", count_text(nrow(x), "point"), " in ", length(by_cluster), " clusters: mean ",
-      format(mean(widths), digits = 4), "\n", sep = "")
+  say("Silhouette widths of ", count_text(nrow(x), "point"), " in ", length(by_cluster), " clusters: mean ",
+      format(mean(widths), digits = 4), "\n")
   print(data.frame(size = as.vector(table(x[, "cluster"])), mean = as.vector(by_cluster),
                    below.0 = as.vector(tapply(widths < 0, x[, "cluster"], sum)), row.names = labels), digits = 4)
   invisible(x)
@@ -152,7 +152,8 @@ kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, .
     found$cluster <- stats::setNames(replace(cluster, heavy, found$cluster), rownames(x))
   }
   # Base R's clusters are of columns of numbers, whose names the centres have; factors have more to keep.
-  if (!identical(inputs$columns, colnames(x)) || !is.null(inputs$places)) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
+  more <- !identical(inputs$columns, colnames(x)) || !is.null(inputs$places)
+  if (more) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
   with_sample(found, x)
 }
 
@@ -267,16 +268,16 @@ points_beside <- function(x, clusters, argument) {
 #' @export
 print.kmeans_fit <- function(x, digits = 4, ...) {
   k <- nrow(x$centers)
-  cat("K-means clustering of ", count_text(length(x$cluster), "point"), ": ", counted(k, "cluster"), ", ",
-      format(100 * x$betweenss / x$totss, digits = 3), " % of the sum of squares is between them, ",
-      counted(x$iter, "iteration"), "\n", sep = "")
+  say("K-means clustering of ", count_text(length(x$cluster), "point"), ": ", counted(k, "cluster"), ", ",
+      counted(x$iter, "iteration"), "\n  ", format(100 * x$betweenss / x$totss, digits = 3),
+      " % of the sum of squares is between clusters\n")
   columns <- seq_len(min(ncol(x$centers), 5))
   centres <- structure(x$centers[, columns, drop = FALSE], dimnames = list(NULL, colnames(x$centers)[columns]))
   table <- data.frame(size = x$size, within.ss = x$withinss, centre = centres)
   print(utils::head(table, 20), digits = digits)
   more <- c(if (k > 20) counted(k - 20, "more cluster"),
             if (ncol(x$centers) > 5) counted(ncol(x$centers) - 5, "more column"))
-  if (length(more)) cat("  ... ", paste(more, collapse = ", "), "\n", sep = "")
+  if (length(more)) say("  ... ", paste(more, collapse = ", "), "\n")
   invisible(x)
 }
 

@@ -92,8 +92,8 @@ choice_of <- function(value, known, argument) {
 
 # Both sides of a formula by the same rows: `left` as it evaluates, NULL where there is none, `right` a data frame of
 # the variables, `weights` of the rows, `beside` what else has a row for each, `dropped` the rows that na.action left
-# out. The left side is evaluated by itself, so that it may be a data frame. `by_chords`: are longitudes and latitudes of
-# sf points in space?
+# out. The left side is evaluated by itself, so that it may be a data frame. `by_chords` is for longitudes and latitudes
+# of sf.
 formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL,
                           beside = NULL, read = NULL, by_chords = TRUE) {
   if (!inherits(formula, "formula")) abort("input", "`formula` must be a formula, not ", describe(formula))

@@ -138,15 +138,14 @@ predict.dbscan_fit <- function(object, newdata = NULL, ...) {
 #' @export
 print.dbscan_fit <- function(x, ...) {
   size <- table(x$cluster[x$cluster > 0])
-  cat("Density clusters of ", count_text(length(x$cluster), "point"), " (", x$dist, ", eps = ",
-      format(x$eps), ", minPts = ", x$minPts, ")\n", sep = "")
-  cat("  ", counted(length(size), "cluster"), ", ", count_text(sum(x$core), "core"), ", ",
+  say("Density clusters of ", count_text(length(x$cluster), "point"), " (", x$dist, ", eps = ",
+      format(x$eps), ", minPts = ", x$minPts, ")\n")
+  say("  ", counted(length(size), "cluster"), ", ", count_text(sum(x$core), "core"), ", ",
       count_text(sum(x$cluster > 0 & !x$core), "border point"), ", ",
-      format(sum(x$cluster == 0), big.mark = ","), " noise\n", sep = "")
+      format(sum(x$cluster == 0), big.mark = ","), " noise\n")
   if (length(size)) {
     shown <- utils::head(size, 10)
-    cat("  sizes: ", paste(names(shown), shown, sep = ": ", collapse = ", "), if (length(size) > 10) ", ...", "\n",
-        sep = "")
+    say("  sizes: ", paste(names(shown), shown, sep = ": ", collapse = ", "), if (length(size) > 10) ", ...", "\n")
   }
   invisible(x)
 }

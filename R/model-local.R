@@ -117,14 +117,13 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
 #' @export
 print.local_reg <- function(x, digits = 4, ...) {
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
-  cat("Local ", c("constant", "linear")[x$degree + 1], " regression, ", title, ", ",
-      format(nrow(x$x), big.mark = ","), " points\n", sep = "")
+  say("Local ", c("constant", "linear")[x$degree + 1], " regression, ", title, ", ",
+      format(nrow(x$x), big.mark = ","), " points\n")
   widths <- ifelse(x$bandwidth > 0.3 * x$limits, c("Inf (drops out)", "Inf (linear)")[x$degree + 1],
                    vapply(x$bandwidth, format, "", digits = digits))
   how <- if (x$method == "given") "given" else paste(x$method, format(x$criterion, digits = digits + 1))
-  cat("  bandwidth: ", paste(names(x$bandwidth), widths, collapse = ", "), " (", how, ")   df ",
-      format(x$df, digits = digits - 1), "   sigma ", paste(format(x$sigma, digits = digits), collapse = " "), "\n",
-      sep = "")
+  say("  bandwidth: ", paste(names(x$bandwidth), widths, collapse = ", "), " (", how, ")   df ",
+      format(x$df, digits = digits - 1), "   sigma ", paste(format(x$sigma, digits = digits), collapse = " "), "\n")
   cat(left_out_text(x$na.action))
   invisible(x)
 }

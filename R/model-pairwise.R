@@ -121,7 +121,7 @@ plural_method <- function(methods) {
 #' @export
 print.pairwise_test <- function(x, ...) {
   NextMethod()
-  cat("groups: ", sizes_text(x$sizes), "\n", left_out_text(x$na.action), sep = "")
+  say("groups: ", sizes_text(x$sizes), "\n", left_out_text(x$na.action))
   invisible(x)
 }
 

@@ -340,8 +340,8 @@ sf_neighbours <- function(x, query, metric, is_given) {
        places = places)
 }
 
-# Points of sf as a matrix, with their `places`: longitudes and latitudes as they are, or `by_chords` as points in space.
-# Anything else as it is.
+# Points of sf as a matrix, with their `places`; anything else as it is. Longitudes and latitudes stay in degrees or,
+# `by_chords`, are points in space.
 point_numbers <- function(x, by_chords = FALSE) {
   x <- as_sf(x)
   if (!inherits(x, c("sf", "sfc"))) return(list(x = x))

@@ -183,7 +183,8 @@ pooled <- function(x, y, groups) {
   y <- place_numbers(y, given$places, "y")
   texts <- function(v) is.factor(v) || is.character(v)
   if (texts(y) && !texts(x)) {
-    abort("input", "`y` is ", if (is.factor(y)) "a factor" else "texts", ", and `x` is not; labels of the rows of `x` are given by `groups = `, a second sample by `y`")
+    abort("input", "`y` is ", if (is.factor(y)) "a factor" else "texts", ", and `x` is not; labels of the rows of `x` ",
+          "are given by `groups = `, a second sample by `y`")
   }
   both <- matched_columns(x, y)
   tested_points(both$x, "x")

@@ -142,9 +142,9 @@ descended <- function(x, targets, weights, how, tol, max_iter) {
 #' @export
 print.sinkhorn_barycentre <- function(x, digits = 5, ...) {
   short <- function(v) format(v, digits = digits)
-  cat("Barycentre of ", counted(length(x$weights), "cloud"), ", ", counted(nrow(x$x), "point"), " in ",
+  say("Barycentre of ", counted(length(x$weights), "cloud"), ", ", counted(nrow(x$x), "point"), " in ",
       counted(ncol(x$x), "dimension"), ", epsilon ", short(x$epsilon), "\n  mean divergence ", short(x$value),
-      "   last move ", format(x$move, digits = 2), " after ", counted(x$iterations, "iteration"), "\n", sep = "")
+      "   last move ", format(x$move, digits = 2), " after ", counted(x$iterations, "iteration"), "\n")
   invisible(x)
 }
 
@@ -163,13 +163,14 @@ plot.sinkhorn_barycentre <- function(x, ...) drawn(x, plot_data(x), ...)
 #' @export
 plot_data.sinkhorn_barycentre <- function(object, ...) {
   at <- unname(do.call(rbind, object$clouds))
-  labels <- names(object$clouds) %or% seq_along(object$clouds)
-  group <- factor(rep(seq_along(labels), vapply(object$clouds, nrow, 0L)), seq_along(labels), make.unique(as.character(labels)))
+  labels <- make.unique(names(object$clouds) %or% as.character(seq_along(object$clouds)))
+  cloud <- rep(seq_along(labels), vapply(object$clouds, nrow, 0L))
+  group <- factor(cloud, seq_along(labels), labels)
   if (ncol(at) == 1) {
-    return(picture(colnames(object$x) %or% "x", "", points = data.frame(x = at[, 1], y = as.integer(group), group = group),
-                   centres = data.frame(x = object$x[, 1], y = 0), glab = "cloud", ticks = list(y = levels(group))))
+    return(picture(colnames(object$x) %or% "x", "", points = data.frame(x = at[, 1], y = cloud, group = group),
+                   centres = data.frame(x = object$x[, 1], y = 0), glab = "cloud", ticks = list(y = labels)))
   }
-  seen <- clusters_picture(at, list(cluster = as.integer(group)), object$x, unname(object$x))
+  seen <- clusters_picture(at, list(cluster = cloud), object$x, unname(object$x))
   seen$layers$points$group <- group[attr(seen$layers$points, "rows") %or% seq_along(group)]
   seen$glab <- "cloud"
   seen

@@ -238,19 +238,19 @@ print.sinkhorn <- function(x, digits = 5, ...) {
   worst <- function(value, bounds) brief(max(abs(bounds - value)))
   balanced <- is_balanced(x$rho)
   several <- !is.null(x$divergence)
-  cat("Optimal transport, ", count(x$kept), " and ", count(x$target), " points in ", counted(ncol(x$x), "dimension"),
-      ", cost |x - y|", if (x$p != 1) paste0("^", format(x$p)), ", epsilon ", short(x$epsilon), "\n", sep = "")
+  say("Optimal transport, ", count(x$kept), " and ", count(x$target), " points in ", counted(ncol(x$x), "dimension"),
+      "   cost |x - y|", if (x$p != 1) paste0("^", format(x$p)), ", epsilon ", short(x$epsilon), "\n")
   if (!balanced) {
-    cat("  rho ", paste(unique(vapply(x$rho, short, "")), collapse = " and "), "   mass of the plan ", short(x$mass),
-        " of ", short(sum(x$kept$mass)), " and ", short(sum(x$target$mass)), "\n", sep = "")
+    say("  rho ", paste(unique(vapply(x$rho, short, "")), collapse = " and "), "   mass of the plan ", short(x$mass),
+        " of ", short(sum(x$kept$mass)), " and ", short(sum(x$target$mass)), "\n")
   }
-  cat("  cost of the plan ", short(x$cost),
+  say("  cost of the plan ", short(x$cost),
       if (several) paste0("   debiased divergence ", short(x$divergence), "   distance ", short(x$distance)), "\n",
       if (balanced) paste0("  error of the value below ", worst(x$value, x$value_bounds),
                            if (several) paste0(", of the divergence below ", worst(x$divergence, x$divergence_bounds)),
                            "\n"),
       "  ", if (balanced) "marginal error " else "last step ", brief(x$marginal_error), " after ",
-      counted(x$iterations, "iteration"), "\n", sep = "")
+      counted(x$iterations, "iteration"), "\n")
   invisible(x)
 }
 

@@ -113,26 +113,26 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
     paste0(" of the largest z, ", format(x$kernels$z[k], digits = few_digits), name, ", number ", k, " of ",
            nrow(x$kernels))
   }
-  cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n",
-      if (length(kernel)) paste0("kernel", largest, ": ", kernel, "\n"), sep = "")
+  say("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n",
+      if (length(kernel)) paste0("kernel", largest, ": ", kernel, "\n"))
   numbers <- c(x$statistic, n = x$n, x$parameter[names(x$parameter) != "n"])
   shown <- paste(names(numbers), "=", vapply(numbers, format, "", digits = digits))
   p <- if (!is.null(x$moments) && is.null(x$exact) && x$p.value <= 1e-3) "< 0.001"
        else paste("=", format(x$p.value, digits = few_digits))
-  cat(paste(c(shown, paste("p-value", p)), collapse = ", "), "\n", left_out_text(x$na.action), sep = "")
+  say(paste(c(shown, paste("p-value", p)), collapse = ", "), "\n", left_out_text(x$na.action))
   if (!is.null(x$stderr)) {
-    cat("standard error of ", names(x$statistic), ", for its slices: ",
-        if (x$stderr == 0) "none, there is one direction" else format(x$stderr, digits = few_digits), "\n", sep = "")
+    say("standard error of ", names(x$statistic), ", for its slices: ",
+        if (x$stderr == 0) "none, there is one direction" else format(x$stderr, digits = few_digits), "\n")
   }
   if (!is.null(x$accuracy)) {
     error <- function(part, name) {
-      if (x$accuracy[[part]] == 0) paste(part, "exact") else paste(name, "of", part, format(x$accuracy[[part]], digits = 1))
+      if (x$accuracy[[part]] == 0) paste("the", part, "is exact")
+      else paste0(name, " error of the ", part, " ", format(x$accuracy[[part]], digits = 1))
     }
-    cat("accuracy of the moments: ", error("variance", "relative error"), ", ", error("skewness", "std. error"), "\n",
-        sep = "")
+    say("accuracy of the moments: ", error("variance", "relative"), "   ", error("skewness", "standard"), "\n")
   }
-  if (length(x$sizes)) cat("groups: ", sizes_text(x$sizes), "\n", sep = "")
-  if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")
+  if (length(x$sizes)) say("groups: ", sizes_text(x$sizes), "\n")
+  if (!is.null(x$alternative)) say("alternative hypothesis: ", x$alternative, "\n")
   if (!is.null(x$estimate)) {
     cat("sample estimates:\n")
     print(x$estimate, digits = digits, ...)

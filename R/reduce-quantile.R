@@ -2,13 +2,13 @@
 
 #' Medians and quantiles of lazy tensors
 #'
-#' `median()` and `quantile()` of a formula over i, over j or over both, as of the matrix that it stands for. Use them to
-#' summarise distances or kernels robustly, without the matrix.
+#' `median()` and `quantile()` compute a formula's median and quantiles over i, over j or over both. Use them to
+#' summarise distances or kernels robustly; the matrix of the pairs is never stored.
 #'
-#' The value of a rank is searched between the least and the largest value: a pass over the pairs counts the values up to
-#' a number between the bounds, for all rows at once, and moves one bound to the nearest value on its side. It takes some
-#' 10 to 30 passes. The results are exact: they are those of base R from the same values, of quantiles of type 7. `NaN`
-#' is skipped.
+#' The results are exact: they equal those of base R for the same values, with quantiles of type 7. The value of a given
+#' rank is searched between the smallest and the largest value. Each pass over the pairs counts, for all rows at once,
+#' the values up to a number between the two bounds, and moves one bound. There are some 10 to 30 passes. `NaN` is
+#' skipped.
 #'
 #' @param x a lazy tensor with data
 #' @param na.rm not possible; must be `FALSE`
@@ -85,7 +85,7 @@ quantiles_over <- function(F, probs, index, fn, ...) {
   })
 }
 
-# The values of these ranks among n. A bound between others that gives the pass nothing new is replaced by the lower one.
+# The values of these ranks among n. A middle that gives a pass nothing new is replaced by the lower bound.
 value_of_rank <- function(at, rank, n, ends) {
   low <- ends$least
   high <- ends$most

@@ -104,9 +104,9 @@ as.hclust.hdbscan_fit <- function(x, ...) stats::as.hclust(x$hc)
 #' @export
 print.hdbscan_fit <- function(x, ...) {
   size <- table(x$cluster[x$cluster > 0])
-  cat("Density clusters at all radii of ", count_text(length(x$cluster), "point"), " (", x$dist, ", minPts = ",
+  say("Density clusters at all radii of ", count_text(length(x$cluster), "point"), " (", x$dist, ", minPts = ",
       x$minPts, ")\n  ", counted(length(size), "cluster"), ", ", format(sum(x$cluster == 0), big.mark = ","),
-      " noise\n", sep = "")
+      " noise\n")
   if (length(size)) {
     shown <- utils::head(data.frame(size = as.vector(size), stability = x$cluster_scores,
                                     row.names = names(size)), 10)

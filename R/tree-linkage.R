@@ -21,8 +21,8 @@
 #'
 #' A tree of more than 2000 points is drawn by its top 100 branches, each labelled with its number of points in
 #' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches; `plot(as.hclust(tree))` draws a tree whole.
-#' `plot()` returns the tree that it has drawn, invisibly: this is the tree for `rect.hclust()`, `rect.hclust(plot(tree),
-#' k = 3)`, which would misplace the rectangles of the whole tree on a drawing of its top branches.
+#' `plot()` returns the tree that it has drawn, invisibly. This is the tree for `rect.hclust()`, which would put
+#' rectangles of the whole tree into wrong places: `rect.hclust(plot(tree), k = 3)`.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package, as in
 #'   [knn()]; for `plot()` and `as.dendrogram()` an object returned by `hclust_fit()`
@@ -50,7 +50,7 @@
 #' x <- matrix(rnorm(2e5), ncol = 2) + c(0, 6, 12)
 #' many <- hclust_fit(x, "ward.D2")
 #' table(cut_tree(many, k = 3))
-#' plot(many)
+#' rect.hclust(plot(many), k = 3)
 hclust_fit <- function(x, method = c("single", "ward.D2"), metric = "euclidean", members = NULL, ...) {
   refuse_more(...)
   method <- linkage_of(if (missing(method)) "single" else method)

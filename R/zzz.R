@@ -1,5 +1,5 @@
-# The hooks of the package: when it is attached, the number of threads is told; at loading, methods that are rows of a table are registered, and the engine is told where
-# the headers are that kernels include.
+# The hooks of the package: at loading, methods that are rows of a table are registered, and the engine is told where
+# the headers are that kernels include; at attaching, the number of threads is told.
 
 .onLoad <- function(libname, pkgname) {
   fill_overlay()
