@@ -105,34 +105,41 @@ mean_start <- function(clouds, weights, n) {
   at[evenly_spaced(nrow(at), n), , drop = FALSE]
 }
 
-# Steps of gradient descent until the points move by less than `tol` of the standard deviation of all clouds. As long as
-# they move far, the potentials need not be better than a hundredth of the move: most iterations would go into them.
+# Steps of gradient descent until the points move by less than `tol` of the standard deviation of all clouds. Potentials
+# are as good as a move needs, a hundredth of its size: most iterations would go into better ones.
 descended <- function(x, targets, weights, how, tol, max_iter) {
   all <- all_clouds(targets, weights)
   spread <- sqrt(sum(all$mass * (all$at - rep(mean_of_cloud(all), each = nrow(all$at)))^2))
-  least <- tol * spread
   rough <- replace(how, "tol", max(how$tol, 1e-2))
-  own <- NULL
-  each <- lapply(targets, function(y) list(g = first_potential(x, y, how)))
+  found <- list(each = lapply(targets, function(y) list(g = first_potential(x, y, how))))
   for (iteration in seq_len(max_iter)) {
-    if (iteration == max_iter) rough <- how
-    own <- own_potential(x, rough, Inf, own$f)
-    each <- Map(function(y, last) two_potentials(x, y, rough, g = last$g), targets, each)
-    maps <- Map(function(y, found, weight) weight * mean_target(x$at, y, found$g, how), targets, each, weights)
-    move <- Reduce(`+`, maps) - mean_target(x$at, x, own$f, how)
-    size <- sqrt(sum(x$mass * move^2))
-    if (size <= least && rough$tol == how$tol || iteration == max_iter) break
-    if (size > least) x$at <- x$at + move
-    rough$tol <- if (size <= least) how$tol else max(how$tol, min(rough$tol, size / spread / 100))
-    step_work("sinkhorn_barycentre()", paste0("iteration ", iteration, ", moves by ", format(size, digits = 2)))
+    repeat {
+      found <- next_move(x, targets, weights, rough, found)
+      enough <- max(how$tol, found$size / spread / 100)
+      if (rough$tol <= 3 * enough && found$size > tol * spread || rough$tol <= enough) break
+      rough$tol <- enough
+    }
+    if (found$size <= tol * spread || iteration == max_iter) break
+    step_work("sinkhorn_barycentre()", paste0("iteration ", iteration, ", moves by ", format(found$size, digits = 2)))
+    x$at <- x$at + found$move
   }
-  if (size > least) {
-    warn("convergence", "points still move by ", format(size, digits = 3), " after ", max_iter, " iterations, not by ",
-         format(least, digits = 3), ": a larger `max_iter` or `epsilon` would help")
+  if (found$size > tol * spread) {
+    warn("convergence", "points still move by ", format(found$size, digits = 3), " after ", max_iter,
+         " iterations, not by ", format(tol * spread, digits = 3), ": a larger `max_iter` or `epsilon` would help")
+    found <- next_move(x, targets, weights, how, found)
   }
   value <- function(parts) vapply(parts, `[[`, 0, "value")
-  divergence <- value(each) - (own$value + value(lapply(targets, own_potential, how, Inf))) / 2
-  list(at = x$at, divergence = divergence, size = size, iterations = iteration)
+  divergence <- value(found$each) - (found$own$value + value(lapply(targets, own_potential, how, Inf))) / 2
+  list(at = x$at, divergence = divergence, size = found$size, iterations = iteration)
+}
+
+# Potentials of the points, from those before, and the move to which they lead, with its root mean square.
+next_move <- function(x, targets, weights, how, last) {
+  own <- own_potential(x, how, Inf, last$own$f)
+  each <- Map(function(y, last) two_potentials(x, y, how, g = last$g), targets, last$each)
+  maps <- Map(function(y, found, weight) weight * mean_target(x$at, y, found$g, how), targets, each, weights)
+  move <- Reduce(`+`, maps) - mean_target(x$at, x, own$f, how)
+  list(own = own, each = each, move = move, size = sqrt(sum(x$mass * move^2)))
 }
 
 #' @rdname sinkhorn_barycentre
