@@ -158,8 +158,7 @@ print.sinkhorn_barycentre <- function(x, digits = 5, ...) {
 #' @rdname sinkhorn_barycentre
 #' @export
 as.data.frame.sinkhorn_barycentre <- function(x, row.names = NULL, optional = FALSE, ...) {
-  points <- structure(x$x, dimnames = list(NULL, colnames(x$x) %or% paste0("x", seq_len(ncol(x$x)))))
-  as.data.frame(cbind(points, mass = x$a), row.names = row.names, optional = optional, ...)
+  as.data.frame(cbind(x$x, mass = x$a), row.names = row.names, optional = optional, ...)
 }
 
 #' @rdname sinkhorn_barycentre
