@@ -9,7 +9,7 @@
 #' If `a` is the mean distance of a point to the others in its cluster, and `b` the smallest mean distance to another
 #' cluster, the silhouette width of the point is `(b - a) / max(a, b)`. A point alone in its cluster has width 0.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values
+#' @param x points: a matrix, a data frame or a vector, without missing values, or points of sf, as in [knn()]
 #' @param cluster the cluster of each point: whole numbers, a factor or character strings; or an object returned by
 #'   [stats::kmeans()], [kmeans_fit()], `cluster::pam()` or `clara()`
 #' @param metric the distance, as in [knn()]
@@ -106,8 +106,8 @@ plot_data.silhouette_widths <- function(object, ...) {
 #' If `centers` is a number, starting centres are drawn with k-means++, `nstart` times, with R's random numbers, and the
 #' best result is kept. A cluster that loses all its points takes the point farthest from its centre, with a warning.
 #'
-#' @param x points: matrix, data frame or vector, without missing values; for `print()` and `plot()` a result of
-#'   `kmeans_fit()`
+#' @param x points: matrix, data frame or vector, without missing values, or points of the sf, terra or sp packages, in
+#'   their coordinates; for `print()` and `plot()` a result of `kmeans_fit()`
 #' @param centers the number of clusters, or a matrix of starting centres
 #' @param iter.max maximum number of iterations
 #' @param nstart number of random starts, if `centers` is a number

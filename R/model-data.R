@@ -14,11 +14,6 @@ as_inputs <- function(x, argument, levels = NULL) {
   structure(columns, term = if (is.null(dim(x))) rep(1L, ncol(columns)) else seq_len(ncol(columns)))
 }
 
-check_given <- function(x, argument) {
-  if (missing(x)) abort("input", "`", argument, "` is not given")
-  invisible(found_variables(x, NULL, paste0("`", argument, "`")))
-}
-
 inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
   parts <- lapply(names(x), function(name) variable_columns(x[[name]], name, levels[[name]]))
@@ -77,15 +72,6 @@ check_finite <- function(x, argument) {
 
 first_few <- function(rows) {
   paste0(paste(utils::head(rows, 5), collapse = ", "), if (length(rows) > 5) ", ...")
-}
-
-# --- words ---------------------------------------------------------------------------------------------------
-
-# Chooses a word as one_of() does, but the word may be cut short, as in arguments of statistics by match.arg():
-# interval = "conf".
-choice_of <- function(value, known, argument) {
-  whole <- if (is.character(value) && length(value) == 1) pmatch(value, known) else NA
-  if (is.na(whole)) one_of(value, known, argument) else known[whole]
 }
 
 # --- formulas -----------------------------------------------------------------------------------------------
@@ -161,18 +147,6 @@ subset_of <- function(subset, data, where) {
   if (is.null(subset)) return(NULL)
   data <- found_variables(framed(data), NULL, "`data`")
   found_variables(eval(subset, data, where), data, "`subset`")
-}
-
-# Variables that are not there are an error of ours, with the nearest name.
-found_variables <- function(value, data, place = "the formula") {
-  withCallingHandlers(value, error = function(e) {
-    if (inherits(e, "kernweave_error")) return()
-    said <- conditionMessage(e)
-    absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
-    hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
-    if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)
-    abort("input", "in ", place, ": ", said, hint)
-  })
 }
 
 # `.` stands for what the left side does not name.

@@ -32,8 +32,8 @@
 #' Gaussian and `x` and `y` have three columns together at most, and for `dcor_test()` if both have one column. The time
 #' is then proportional to the number of rows, a few seconds for a million.
 #'
-#' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
-#'   formula with variables on both sides, `cbind(a, b) ~ c + d`
+#' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors, factors or points of sf,
+#'   as in [energy_test()]; or `x` a formula with variables on both sides, `cbind(a, b) ~ c + d`
 #' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()], or lists of kernels; a scale that is not
 #'   given is [median_scale()]
 #' @param bandwidths length-scales for each of `x` and `y`: a count, or two numbers or more, as in [mmd_test()]; `NULL`,

@@ -10,7 +10,8 @@
 #' per variable, which maximises the leave-one-out likelihood; `"ucv"`, the same by unbiased cross-validation; or
 #' numbers: standard deviations (one, or one per variable), or a covariance matrix.
 #'
-#' @param x points: a matrix, a data frame or a vector; or a formula, `~ a + b`
+#' @param x points: a matrix, a data frame or a vector, or points of the sf, terra or sp packages, in their
+#'   coordinates; or a formula, `~ a + b`, `~ geometry`
 #' @param bandwidth `"nrd"`, `"ml"`, `"ucv"`, or numbers
 #' @param weights mass of each point
 #' @param control settings of the bandwidth search, from [fit_control()]

@@ -13,8 +13,8 @@
 #' within the bandwidth. The search starts on a grid of bandwidths and refines the best; with more than 500 rows, the
 #' grid is evaluated on 500 of the rows.
 #'
-#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with one column per
-#'   response); or `x` a formula
+#' @param x,y the inputs (a matrix, data frame, vector or points of sf) and the response (a vector, or a
+#'   matrix with one column per response); or `x` a formula, in which `~ geometry` has the places of sf data
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param degree degree of the local polynomial, 0 or 1
 #' @param bandwidth `"cv"`, `"aicc"`, or numbers (one, or one per variable): standard deviations of the Gaussian weights

@@ -15,8 +15,8 @@
 #' this is exact; for more points one Lanczos process serves all penalties. `fields::Tps()` chooses the minimum of the
 #' column `gcv`. The default `scale` is 1 for thin plates and energy kernels, and [median_scale()] for others.
 #'
-#' @param x,y the inputs (a matrix, data frame or vector) and the values (a vector, or a matrix with one column per
-#'   response); or `x` a formula
+#' @param x,y the inputs (a matrix, data frame, vector or points of sf) and the values (a vector, or a matrix
+#'   with one column per response); or `x` a formula, in which `~ geometry` has the places of sf data
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param kernel the kernel, as in [kernel_spec()]
 #' @param degree degree of the polynomial, at least the order of the kernel minus 1: 1 for thin plates, 0 for energy

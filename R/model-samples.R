@@ -62,8 +62,8 @@
 #' A warning of class `kernweave_warning_groups` says that there are more groups than half the number of rows, or that
 #' most groups have a single row. Usually the two sides of the formula have been swapped.
 #'
-#' @param x the points of the first sample, or of all samples (a matrix, data frame or vector); or a formula, with the
-#'   variables on the left and the grouping factor on the right
+#' @param x the points of the first sample, or of all samples (a matrix, data frame or vector, or points of sf: longitudes
+#'   and latitudes by chords of the globe); or a formula, with the variables on the left and the groups on the right
 #' @param y the points of the second sample; columns are matched by name if both have names
 #' @param groups instead of `y`: the group of each row of `x`, two or more groups
 #' @param kernel the kernel, as in [kernel_spec()], or a list of kernels
@@ -180,13 +180,11 @@ pooled <- function(x, y, groups) {
     check_group_sizes(sample, "groups", "`x` has the variables, `groups` their labels")
     return(sample)
   }
-  y <- place_numbers(y, given$places, "y")
-  texts <- function(v) is.factor(v) || is.character(v)
-  if (texts(y) && !texts(x)) {
-    abort("input", "`y` is ", if (is.factor(y)) "a factor" else "texts", ", and `x` is not; labels of the rows of `x` ",
-          "are given by `groups = `, a second sample by `y`")
+  if ((is.factor(y) || is.character(y)) && !is.factor(x) && !is.character(x)) {
+    abort("input", "`y` is texts, and `x` is not; labels of the rows of `x` are given by `groups = `, a second sample ",
+          "by `y`")
   }
-  both <- matched_columns(x, y)
+  both <- matched_columns(x, place_numbers(y, given$places, "y"))
   tested_points(both$x, "x")
   tested_points(both$y, "y")
   list(x = as_inputs(rbind_inputs(both$x, both$y), "x and y"), codes = rep(1:2, c(NROW(both$x), NROW(both$y))),

@@ -12,7 +12,7 @@
 #'
 #' Details smaller than `sqrt(epsilon)` have hardly any influence on the divergence, and remain as they are in `start`.
 #'
-#' @param clouds a list of clouds of points: matrices, data frames or vectors
+#' @param clouds a list of clouds of points: matrices, data frames, vectors or points of sf, as in [sinkhorn()]
 #' @param weights weights of the clouds, by default equal; they are rescaled to sum to 1
 #' @param n number of points; by default that of the cloud with the largest weight
 #' @param epsilon entropic regularisation, in units of squared distance; by default a hundredth of the mean cost from

@@ -30,7 +30,8 @@
 #'
 #' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value is half of the value here.
 #'
-#' @param x,y points: matrices, data frames or vectors; columns are matched by name if both have names
+#' @param x,y points: matrices, data frames, vectors or points of the sf, terra or sp packages, in their coordinates;
+#'   columns are matched by name if both have names
 #' @param a,b masses of the points; by default equal masses that sum to 1. If the transport is balanced, both must have
 #'   the same sum, and are rescaled to sum to 1
 #' @param epsilon entropic regularisation, in units of the cost; by default a hundredth of the mean cost

@@ -71,6 +71,8 @@ check_distinct <- function(x, argument = NULL) {
 #' Print and plot the tests of this package. The tests have class `htest`, like those of the stats package, so functions
 #' that take an `htest` accept them.
 #'
+#' `update()` changes the call of a test, `found$call`, and tests again, as in `update(found, R = 9999)`.
+#'
 #' A test keeps the replicates or the moments of its statistic under the null hypothesis. `plot()` draws them together
 #' with the observed statistic, and Pearson's type III curve of the same mean, variance and skewness.
 #'

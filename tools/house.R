@@ -327,7 +327,7 @@ gate_dead <- function() {
   words <- table(unlist(regmatches(everything, gregexpr("[A-Za-z_.]+", everything))))
   exported <- gsub("^export[(]\"?|\"?[)]$|^S3method[(]\"?|\"?[)]$", "", source_lines("NAMESPACE"))
   known <- c(gsub("\"|^[A-Za-z0-9]+::", "", gsub(",", ".", exported, fixed = TRUE)), "options_rd",
-             ".onLoad", ".onUnload")
+             ".onLoad", ".onAttach", ".onUnload")
   uses <- words[made]
   c(if (anyDuplicated(made)) paste(unique(made[duplicated(made)]), "is defined twice"),
     if (any(uses == 1 & !made %in% known)) paste(made[uses == 1 & !made %in% known], "is never used"))

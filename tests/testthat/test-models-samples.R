@@ -246,36 +246,6 @@ test_that("printing names the kernels and their scales", {
   expect_false(any(grepl("kernel", capture.output(energy_test(mpg ~ am, mtcars, R = 9)))))
 })
 
-test_that("kernels of a list keep its names in the table and the print", {
-  ks <- list(wide = kernel_spec(scale = 9), "energy", near = kernel_spec(scale = 1))
-  found <- mmd_test(petals, groups = iris$Species, kernel = ks, null = "moments")
-  expect_identical(row.names(found$kernels), c("wide", "2", "near"))
-  plain <- mmd_test(petals, groups = iris$Species, kernel = unname(ks), null = "moments")
-  expect_identical(found$p.value, plain$p.value)
-  expect_identical(unname(as.matrix(found$kernels)), unname(as.matrix(plain$kernels)))
-  expect_named(found$statistic, "max z")
-  best <- row.names(found$kernels)[which.max(found$kernels$z)]
-  expect_output(print(found), paste0("kernel of the largest z, .*`", best, "`, number"))
-  one <- mmd_test(petals, groups = iris$Species, kernel = list(a = kernel_spec(scale = 9)), null = "moments")
-  expect_named(one$statistic, "T")
-  pairs <- hsic_test(petals[, 1], petals[, 3], kernel = ks[c(1, 3)], kernel_y = list(kernel_spec(scale = 2)))
-  expect_identical(row.names(pairs$kernels), c("wide, 1", "near, 1"))
-})
-
-test_that("tests have a call, and update() tests again", {
-  tests <- list(energy_test(mpg ~ am, mtcars, R = 19), mmd_test(mtcars$mpg, groups = mtcars$am, R = 19),
-                hsic_test(mpg ~ wt, mtcars, null = "permutation", R = 19),
-                dcor_test(mtcars$mpg, mtcars$wt, null = "permutation", R = 19),
-                ksd_test(mtcars$wt, function(x) -x, R = 19))
-  for (test in tests) {
-    again <- update(test, R = 9)
-    expect_identical(again$statistic, test$statistic)
-    expect_length(again$replicates, 9)
-  }
-  pairs <- pairwise_test(mpg ~ am, mtcars, null = "moments")
-  expect_identical(update(pairs, p.adjust.method = "none")$statistic, pairs$statistic)
-})
-
 test_that("tests of no rows name the argument that has none", {
   none <- function(code, argument) {
     expect_error(code, paste0("`", argument, "` has no rows"), class = "kernweave_error_data")
