@@ -62,7 +62,7 @@
 #' A warning of class `kernweave_warning_groups` says that there are more groups than half the number of rows, or that
 #' most groups have a single row. Usually the two sides of the formula have been swapped.
 #'
-#' @param x the points of the first sample, or of all samples (a matrix, data frame or vector, or points of sf: longitudes
+#' @param x the points of the first sample, or of all samples (a matrix, data frame, vector or points of sf: longitudes
 #'   and latitudes by chords of the globe); or a formula, with the variables on the left and the groups on the right
 #' @param y the points of the second sample; columns are matched by name if both have names
 #' @param groups instead of `y`: the group of each row of `x`, two or more groups
