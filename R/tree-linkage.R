@@ -47,7 +47,7 @@
 #' rect.hclust(plot(tree, labels = FALSE), 3)
 #' # a hundred thousand points in three groups
 #' set.seed(1)
-#' x <- matrix(rnorm(2e5), ncol = 2) + c(0, 6, 12)
+#' x <- matrix(rnorm(2e5), ncol = 2) + rep_len(c(0, 6, 12), 1e5)
 #' many <- hclust_fit(x, "ward.D2")
 #' table(cut_tree(many, k = 3))
 #' rect.hclust(plot(many), k = 3)
