@@ -11,8 +11,8 @@ refusals <- c(
   as.character = "use format()",
   as.vector = "reduce the formula, or use as.matrix()",
   as.data.frame = "use as.matrix() first",
-  median = "Kmin() gives the smallest values in order",
-  quantile = "there is no such reduction",
+  median = "it is of real formulas",  # as quantile() is, of those of class lazy_tensor
+  quantile = "it is of real formulas",
   sort = "argKmin() gives the smallest values in order",
   unique = "it is a formula, not numbers",
   rev = "take rows and columns with F[I, J]",
@@ -152,7 +152,7 @@ register_refusals <- function() {
     registerS3method(generic, class[[what]], refuse_method(generic, home, what, instead), envir = home)
   }
   for (generic in names(refusals)) {
-    register(generic, "tensor", refusals[[generic]])
+    if (!generic %in% c("median", "quantile")) register(generic, "tensor", refusals[[generic]])
     register(generic, "complex", refusals[[generic]])
     register(generic, "operator", entries_instead)
     if (!generic %in% kept_for_lists) register(generic, "reduction", as_numbers)

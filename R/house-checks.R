@@ -48,3 +48,20 @@ positive_number <- function(value, argument) {
 
 # Numbers from 1 to n at equal steps: all, or at most `most`.
 evenly_spaced <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
+
+check_given <- function(x, argument) {
+  if (missing(x)) abort("input", "`", argument, "` is not given")
+  invisible(found_variables(x, NULL, paste0("`", argument, "`")))
+}
+
+# Variables that are not there are an error of ours, with the nearest name.
+found_variables <- function(value, data, place = "the formula") {
+  withCallingHandlers(value, error = function(e) {
+    if (inherits(e, "kernweave_error")) return()
+    said <- conditionMessage(e)
+    absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
+    hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
+    if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)
+    abort("input", "in ", place, ": ", said, hint)
+  })
+}

@@ -197,6 +197,13 @@ one_of <- function(value, known, argument, class = "input") {
         if (is.character(value) && length(value) == 1) near_hint(value, known))
 }
 
+# Chooses a word as one_of() does, but the word may be cut short, as in arguments of statistics by match.arg():
+# interval = "conf".
+choice_of <- function(value, known, argument) {
+  whole <- if (is.character(value) && length(value) == 1) pmatch(value, known) else NA
+  if (is.na(whole)) one_of(value, known, argument) else known[whole]
+}
+
 # "a character vector of length 3"
 describe <- function(x) {
   x <- plain_value(x)

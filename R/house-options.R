@@ -64,7 +64,8 @@ setting_names <- c("device", "precision", "threads", "workers")
 #' * half of the machine's cores otherwise.
 #'
 #' The environment variable `OMP_THREAD_LIMIT` is an upper limit and, without the option, so is `OMP_NUM_THREADS`.
-#' [kernweave_sitrep()] reports the number and the reason. Results are identical to the bit for any number of threads.
+#' In an interactive session `library(kernweave)` shows the number; [kernweave_sitrep()] also gives the reason. Results
+#' are identical to the bit for any number of threads.
 #'
 #' @eval options_rd()
 #' @return A data frame with one row per option and the columns `option` (the name), `value` (at present) and `meaning`.

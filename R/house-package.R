@@ -58,7 +58,7 @@
 #' @section Functions of base R:
 #' `library(kernweave)` masks `crossprod()`, `tcrossprod()`, `diag()`, `rowSums()`, `colSums()`, `rowMeans()` and
 #' `colMeans()` of base R by generics of the same name. For matrices and data frames they return what those of base R
-#' return.
+#' return. As for those of Matrix, R gives no note of it.
 #'
 #' @section Arrays in parallel:
 #' With numbers `z`, their groups `g` and sorted vectors `s` and `h`:

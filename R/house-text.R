@@ -6,6 +6,32 @@ counted <- function(n, what) paste0(n, " ", what, ifelse(n == 1, "", "s"))
 
 count_text <- function(n, what) paste0(format(n, big.mark = ",", scientific = FALSE), " ", what, if (n != 1) "s")
 
+# Prints as cat() does without separators, no line wider than the console: longer ones are broken where there are three
+# blanks or, if parts between these are too long, at any blank.
+say <- function(...) {
+  writeLines(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line)))
+}
+
+broken_line <- function(line, width = getOption("width")) {
+  lead <- sub("[^ \t].*", "", line)
+  at <- nchar(gsub("\t", strrep(" ", 8), lead, fixed = TRUE))
+  text <- substring(line, nchar(lead) + 1)
+  if (at + nchar(text) <= width) return(line)
+  gap <- "   "
+  parts <- strsplit(text, gap, fixed = TRUE)[[1]]
+  if (any(at + 2 + nchar(parts) > width)) {
+    gap <- " "
+    parts <- strsplit(text, gap, fixed = TRUE)[[1]]
+  }
+  lines <- parts[1]
+  for (part in parts[-1]) {
+    k <- length(lines)
+    joined <- paste0(lines[k], gap, part)
+    if (at + 2 * (k > 1) + nchar(joined) <= width) lines[k] <- joined else lines <- c(lines, part)
+  }
+  paste0(lead, ifelse(seq_along(lines) > 1, "  ", ""), lines)
+}
+
 # Names of all that could have been asked for.
 there_are <- function(known) if (length(known)) paste0("; there are ", paste0("`", known, "`", collapse = ", "))
 

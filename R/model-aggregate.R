@@ -14,7 +14,19 @@ test_kernels <- function(kernel, bandwidths, x, argument = "kernel") {
     abort("input", "`", argument, "` is a list of kernels, which have scales of their own: leave out `bandwidths`, or ",
           "give one kernel")
   }
-  unname(lapply(kernel, function(one) do.call(test_kernel, list(one, quote(x)))))
+  lapply(kernel, function(one) do.call(test_kernel, list(one, quote(x))))
+}
+
+# Names for the rows of a table of kernels: those that they have in their lists, in the place of others their numbers.
+# NULL where there are none.
+kernel_labels <- function(...) {
+  lists <- list(...)
+  if (!length(unlist(lapply(lists, names)))) return(NULL)
+  each <- lapply(lists, function(ks) {
+    labels <- names(ks) %or% rep("", length(ks))
+    ifelse(nzchar(labels), labels, seq_along(ks))
+  })
+  make.unique(do.call(paste, c(expand.grid(each), sep = ", ")))
 }
 
 # A count stands for scales from an eighth to eight times the scale of the kernel. `scaled`: has the user given it?

@@ -16,7 +16,7 @@
 #' @param object an object returned by [kde_fit()], [local_reg()], [rbf_interpolate()], [kernel_ridge()],
 #'   [marginal_effects()], [gp_fit()], [variogram()], [cross_validate()], [elpd()], [profile()][profile.gp_fit()],
 #'   [gp_posterior()], [kpca_fit()], [kmeans_fit()], [dbscan_fit()], [hdbscan_fit()], [knn_fit()],
-#'   [silhouette_widths()], [permanova()], [sinkhorn()] or a test of the package
+#'   [silhouette_widths()], [permanova()], [sinkhorn()], [sinkhorn_barycentre()] or a test of the package
 #' @param which names of the parameters, by default all, each in a panel
 #' @param ... arguments of the object's `plot()` that choose what is drawn, such as `n`, `which` or `components`
 #' @return A `ggplot`.
@@ -105,6 +105,7 @@ group_scale <- function(group, what) {
 #' @rawNamespace S3method(ggplot2::autoplot, silhouette_widths, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, permanova, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, sinkhorn, autoplot.kernweave_fit)
+#' @rawNamespace S3method(ggplot2::autoplot, sinkhorn_barycentre, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, cross_validate, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, elpd, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, elpd_differences, autoplot.kernweave_fit)

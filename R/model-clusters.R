@@ -9,7 +9,7 @@
 #' If `a` is the mean distance of a point to the others in its cluster, and `b` the smallest mean distance to another
 #' cluster, the silhouette width of the point is `(b - a) / max(a, b)`. A point alone in its cluster has width 0.
 #'
-#' @param x points: a matrix, a data frame or a vector, without missing values
+#' @param x points: a matrix, a data frame or a vector, without missing values, or points of sf, as in [knn()]
 #' @param cluster the cluster of each point: whole numbers, a factor or character strings; or an object returned by
 #'   [stats::kmeans()], [kmeans_fit()], `cluster::pam()` or `clara()`
 #' @param metric the distance, as in [knn()]
@@ -29,7 +29,8 @@ silhouette_widths <- function(x, cluster, metric = "euclidean", ...) {
   refuse_more(...)
   call <- sys.call()
   if (missing(cluster)) abort("input", "`cluster` is not given: a label for each row of `x`")
-  x <- complete_points(x, "x")
+  given <- sf_neighbours(x, NULL, metric, !missing(metric))
+  x <- complete_points(given$x, "x")
   if (inherits(cluster, c("dist", "data.frame")) || is.matrix(cluster) && ncol(cluster) > 1) {
     abort("input", "`cluster` must be a label for each row, not ", describe(cluster),
           "; the points go first, as in silhouette_widths(x, cluster)")
@@ -38,7 +39,7 @@ silhouette_widths <- function(x, cluster, metric = "euclidean", ...) {
   else if (inherits(cluster, "partition")) cluster <- cluster$clustering
   groups <- grouped(x, cluster, "cluster")
   sizes <- tabulate(groups$codes)
-  sums <- metric_pairs(as_metric(metric), x) %*% (outer(groups$codes, seq_along(sizes), "==") * 1)
+  sums <- metric_pairs(as_metric(given$metric), x) %*% (outer(groups$codes, seq_along(sizes), "==") * 1)
   own <- cbind(seq_len(nrow(x)), groups$codes)
   a <- sums[own] / (sizes[groups$codes] - 1)
   others <- t(t(sums) / sizes)
@@ -59,8 +60,8 @@ print.silhouette_widths <- function(x, ...) {
   widths <- x[, "sil_width"]
   by_cluster <- tapply(widths, x[, "cluster"], mean)
   labels <- attr(x, "labels") %or% names(by_cluster)
-  cat("Silhouette widths of ", count_text(nrow(x), "point"), " in ", length(by_cluster), " clusters: mean ",
-      format(mean(widths), digits = 4), "\n", sep = "")
+  say("Silhouette widths of ", count_text(nrow(x), "point"), " in ", length(by_cluster), " clusters: mean ",
+      format(mean(widths), digits = 4), "\n")
   print(data.frame(size = as.vector(table(x[, "cluster"])), mean = as.vector(by_cluster),
                    below.0 = as.vector(tapply(widths < 0, x[, "cluster"], sum)), row.names = labels), digits = 4)
   invisible(x)
@@ -105,8 +106,8 @@ plot_data.silhouette_widths <- function(object, ...) {
 #' If `centers` is a number, starting centres are drawn with k-means++, `nstart` times, with R's random numbers, and the
 #' best result is kept. A cluster that loses all its points takes the point farthest from its centre, with a warning.
 #'
-#' @param x points: matrix, data frame or vector, without missing values; for `print()` and `plot()` a result of
-#'   `kmeans_fit()`
+#' @param x points: matrix, data frame or vector, without missing values, or points of the sf, terra or sp packages, in
+#'   their coordinates; for `print()` and `plot()` a result of `kmeans_fit()`
 #' @param centers the number of clusters, or a matrix of starting centres
 #' @param iter.max maximum number of iterations
 #' @param nstart number of random starts, if `centers` is a number
@@ -151,7 +152,8 @@ kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, .
     found$cluster <- stats::setNames(replace(cluster, heavy, found$cluster), rownames(x))
   }
   # Base R's clusters are of columns of numbers, whose names the centres have; factors have more to keep.
-  if (!identical(inputs$columns, colnames(x))) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
+  more <- !identical(inputs$columns, colnames(x)) || !is.null(inputs$places)
+  if (more) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
   with_sample(found, x)
 }
 
@@ -266,16 +268,16 @@ points_beside <- function(x, clusters, argument) {
 #' @export
 print.kmeans_fit <- function(x, digits = 4, ...) {
   k <- nrow(x$centers)
-  cat("K-means clustering of ", count_text(length(x$cluster), "point"), ": ", counted(k, "cluster"), ", ",
-      format(100 * x$betweenss / x$totss, digits = 3), " % of the sum of squares is between them, ",
-      counted(x$iter, "iteration"), "\n", sep = "")
+  say("K-means clustering of ", count_text(length(x$cluster), "point"), ": ", counted(k, "cluster"), ", ",
+      counted(x$iter, "iteration"), "\n  ", format(100 * x$betweenss / x$totss, digits = 3),
+      " % of the sum of squares is between clusters\n")
   columns <- seq_len(min(ncol(x$centers), 5))
   centres <- structure(x$centers[, columns, drop = FALSE], dimnames = list(NULL, colnames(x$centers)[columns]))
   table <- data.frame(size = x$size, within.ss = x$withinss, centre = centres)
   print(utils::head(table, 20), digits = digits)
   more <- c(if (k > 20) counted(k - 20, "more cluster"),
             if (ncol(x$centers) > 5) counted(ncol(x$centers) - 5, "more column"))
-  if (length(more)) cat("  ... ", paste(more, collapse = ", "), "\n", sep = "")
+  if (length(more)) say("  ... ", paste(more, collapse = ", "), "\n")
   invisible(x)
 }
 

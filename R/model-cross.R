@@ -217,12 +217,12 @@ print.cross_validate <- function(x, digits = 4, ...) {
   table <- structure(summary(x), class = "data.frame")
   total <- length(attr(x, "scored")$at)
   title <- attr(x, "title")
-  cat(title[1], ", ", counted(nrow(table) - 1, "fold"), title[2],
-      if (nrow(x) < total) paste0(", ", nrow(x), " of ", total, " rows"), "\n", sep = "")
+  say(title[1], ", ", counted(nrow(table) - 1, "fold"), title[2],
+      if (nrow(x) < total) paste0(", ", nrow(x), " of ", total, " rows"), "\n")
   last <- table[nrow(table), ]
   known <- !vapply(last, is.na, NA)
-  cat("  ", paste(names(last)[known][-1], vapply(last[known][-1], format, "", digits = digits), collapse = ", "),
-      if (!anyNA(x$.lpd)) paste0(" (se ", format(error_of_sum(x$.lpd), digits = 2), ")"), "\n", sep = "")
+  say("  ", paste(names(last)[known][-1], vapply(last[known][-1], format, "", digits = digits), collapse = ", "),
+      if (!anyNA(x$.lpd)) paste0(" (se ", format(error_of_sum(x$.lpd), digits = 2), ")"), "\n")
   if (nrow(table) <= 21) print(table[-nrow(table), known], digits = digits)
   invisible(x)
 }

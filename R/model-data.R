@@ -8,14 +8,10 @@ as_inputs <- function(x, argument, levels = NULL) {
     abort("input", "`", argument, "` is a `dist` object; the points themselves are wanted, a row for each")
   }
   if (is_lazy(x)) abort("input", "`", argument, "` is a lazy tensor; the points themselves are wanted, a row for each")
+  x <- point_numbers(x, by_chords = TRUE)$x
   if (is.data.frame(x)) return(inputs_of_frame(x, argument, levels))
   columns <- variable_columns(x, argument, levels[[1]])
   structure(columns, term = if (is.null(dim(x))) rep(1L, ncol(columns)) else seq_len(ncol(columns)))
-}
-
-check_given <- function(x, argument) {
-  if (missing(x)) abort("input", "`", argument, "` is not given")
-  invisible(found_variables(x, NULL, paste0("`", argument, "`")))
 }
 
 inputs_of_frame <- function(x, argument, levels = NULL) {
@@ -45,10 +41,7 @@ variable_columns <- function(v, name, levels = NULL) {
   if (is.data.frame(v)) v <- inputs_of_frame(v, name)
   if (!is.numeric(v) && !is.logical(v) || length(dim(v)) > 2) {
     abort("input", "`", name, "` must be numbers, a factor or texts, not ", describe(v),
-          if (inherits(v, c("sfc", "SpatVector", "Spatial"))) {
-            paste0("; ", if (inherits(v, "SpatVector")) "terra::crds()" else "sf::st_coordinates()", " has its ",
-                   "numbers, and formulas of gp_fit() take it as it is")
-          })
+          if (inherits(v, "sfc")) "; sf::st_coordinates() has its numbers, and sf::st_as_sf() makes points of the data")
   }
   columns <- if (is.matrix(v)) v else matrix(v, ncol = 1, dimnames = list(names(v), name))
   if (!ncol(columns)) abort("shape", "`", name, "` has no columns")
@@ -81,22 +74,14 @@ first_few <- function(rows) {
   paste0(paste(utils::head(rows, 5), collapse = ", "), if (length(rows) > 5) ", ...")
 }
 
-# --- words ---------------------------------------------------------------------------------------------------
-
-# Chooses a word as one_of() does, but the word may be cut short, as in arguments of statistics by match.arg():
-# interval = "conf".
-choice_of <- function(value, known, argument) {
-  whole <- if (is.character(value) && length(value) == 1) pmatch(value, known) else NA
-  if (is.na(whole)) one_of(value, known, argument) else known[whole]
-}
-
 # --- formulas -----------------------------------------------------------------------------------------------
 
 # Both sides of a formula by the same rows: `left` as it evaluates, NULL where there is none, `right` a data frame of
 # the variables, `weights` of the rows, `beside` what else has a row for each, `dropped` the rows that na.action left
-# out. The left side is evaluated by itself, so that it may be a data frame.
+# out. The left side is evaluated by itself, so that it may be a data frame. `by_chords` is for longitudes and latitudes
+# of sf.
 formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL,
-                          beside = NULL, read = NULL) {
+                          beside = NULL, read = NULL, by_chords = TRUE) {
   if (!inherits(formula, "formula")) abort("input", "`formula` must be a formula, not ", describe(formula))
   if (length(formula) != if (one_sided) 2 else 3) {
     abort("input", "the formula must have ", if (one_sided) "one side, as in ~ x" else "two sides, as in y ~ x",
@@ -104,7 +89,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   }
   refuse_other_terms(formula, "the formula")
   where <- environment(formula)
-  data <- found_variables(framed(data), NULL, "`data`") %or% where
+  data <- found_variables(framed(sf_variables(data, all.vars(formula), by_chords)), NULL, "`data`") %or% where
   rest <- !one_sided && identical(formula[[2]], quote(.)) && is.data.frame(data)  # `.` is what the right does not name
   left <- if (rest) data[setdiff(names(data), all.vars(formula[[3]]))]
           else if (!one_sided) found_variables(eval(formula[[2]], data, where), data)
@@ -162,21 +147,6 @@ subset_of <- function(subset, data, where) {
   if (is.null(subset)) return(NULL)
   data <- found_variables(framed(data), NULL, "`data`")
   found_variables(eval(subset, data, where), data, "`subset`")
-}
-
-# Variables that are not there are an error of ours, with the nearest name.
-found_variables <- function(value, data, place = "the formula") {
-  withCallingHandlers(value, error = function(e) {
-    if (inherits(e, "kernweave_error")) return()
-    said <- conditionMessage(e)
-    absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
-    hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
-            else if (inherits(data, "sf") && grepl("invalid type", said)) {
-              "; gp_fit(), kernel_ridge() and knn_fit() take geometries, here sf::st_coordinates() has the numbers"
-            }
-    if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)
-    abort("input", "in ", place, ": ", said, hint)
-  })
 }
 
 # `.` stands for what the left side does not name.
@@ -244,7 +214,10 @@ without_idle <- function(frame, terms) {
 # `names` are the names of the terms. Weights and rows are expressions of columns of the data, as the call has them.
 formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE,
                            beside = NULL, read = NULL) {
-  data <- found_variables(framed(data), NULL, "`data`")
+  placed <- sf_formula(formula, data, trend = FALSE)
+  if (isTRUE(placed$places$longlat)) tell_of_plane()
+  formula <- placed$formula
+  data <- found_variables(framed(placed$data), NULL, "`data`")
   where <- environment(formula)
   weights <- found_variables(eval(weights, data, where), data, "`weights`")
   subset <- subset_of(subset, data, where)
@@ -253,10 +226,11 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
   x <- kernel_inputs(sides)
   frame <- kept_frame(sides, formula)
   right <- without_idle(sides$right, sides$terms)
-  list(inputs = list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(right),
-                     na.action = sides$dropped, names = names(right), weights = sides$weights,
-                     variables = sides$variables, formula = formula),
-       left = sides$left, beside = sides$beside)
+  inputs <- list(x = x, terms = attr(frame, "terms"), model = frame, xlevels = levels_of(right),
+                 na.action = sides$dropped, names = names(right), weights = sides$weights, variables = sides$variables,
+                 formula = formula)
+  inputs$places <- placed$places
+  list(inputs = inputs, left = sides$left, beside = sides$beside)
 }
 
 # The data of the rows that are used, as lm() keeps them: the response, the variables, those of a trend alone, weights.
@@ -303,7 +277,13 @@ fit_matrix <- function(x, y = NULL) {
   if (inherits(y, "formula")) {
     abort("input", "`y` is a formula, which stands first, before the data: `x = ", deparse1(y), ", data = `")
   }
-  c(list(x = complete_points(x, "x")), kept_of_points(x))
+  if (!is.null(y) && inherits(x, c("sf", "sfc", "SpatVector", "Spatial"))) {
+    abort("input", "`x` is ", describe(x), "; a formula takes places, as in z ~ geometry, with `data`")
+  }
+  given <- point_numbers(x)
+  inputs <- c(list(x = complete_points(given$x, "x")), kept_of_points(given$x))
+  inputs$places <- given$places
+  inputs
 }
 
 # One text is no point, but a formula or a name in quotation marks.

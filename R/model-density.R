@@ -123,7 +123,7 @@ predict.dbscan_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   like <- attr(object, "like")
-  at <- points_like(place_numbers(newdata, like$places, "newdata"), like, "newdata")
+  at <- points_like(newdata, like, "newdata")
   match_width(at, ncol(object$points), "the points", newdata)
   check_finite(at, "newdata")
   of_cores <- unname(object$cluster)[object$core]
@@ -138,15 +138,14 @@ predict.dbscan_fit <- function(object, newdata = NULL, ...) {
 #' @export
 print.dbscan_fit <- function(x, ...) {
   size <- table(x$cluster[x$cluster > 0])
-  cat("Density clusters of ", count_text(length(x$cluster), "point"), " (", x$dist, ", eps = ",
-      format(x$eps), ", minPts = ", x$minPts, ")\n", sep = "")
-  cat("  ", counted(length(size), "cluster"), ", ", count_text(sum(x$core), "core"), ", ",
+  say("Density clusters of ", count_text(length(x$cluster), "point"), " (", x$dist, ", eps = ",
+      format(x$eps), ", minPts = ", x$minPts, ")\n")
+  say("  ", counted(length(size), "cluster"), ", ", count_text(sum(x$core), "core"), ", ",
       count_text(sum(x$cluster > 0 & !x$core), "border point"), ", ",
-      format(sum(x$cluster == 0), big.mark = ","), " noise\n", sep = "")
+      format(sum(x$cluster == 0), big.mark = ","), " noise\n")
   if (length(size)) {
     shown <- utils::head(size, 10)
-    cat("  sizes: ", paste(names(shown), shown, sep = ": ", collapse = ", "), if (length(size) > 10) ", ...", "\n",
-        sep = "")
+    say("  sizes: ", paste(names(shown), shown, sep = ": ", collapse = ", "), if (length(size) > 10) ", ...", "\n")
   }
   invisible(x)
 }
@@ -160,7 +159,6 @@ plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 # Two columns as they are; of more, the first two principal components.
 #' @export
 plot_data.dbscan_fit <- function(object, points = NULL, ...) {
-  points <- place_numbers(points, attr(object, "like")$places, "y")
   if (!is.null(points)) points <- check_complete(points_like(points, attr(object, "like"), "y"), "y")
   clusters_picture(points, object, object$points)
 }

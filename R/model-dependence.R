@@ -32,8 +32,8 @@
 #' Gaussian and `x` and `y` have three columns together at most, and for `dcor_test()` if both have one column. The time
 #' is then proportional to the number of rows, a few seconds for a million.
 #'
-#' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors or factors; or `x` a
-#'   formula with variables on both sides, `cbind(a, b) ~ c + d`
+#' @param x,y the two sets of variables, a row per observation: matrices, data frames, vectors, factors or points of sf,
+#'   as in [energy_test()]; or `x` a formula with variables on both sides, `cbind(a, b) ~ c + d`
 #' @param kernel,kernel_y kernels of `x` and of `y`, as in [kernel_spec()], or lists of kernels; a scale that is not
 #'   given is [median_scale()]
 #' @param bandwidths length-scales for each of `x` and `y`: a count, or two numbers or more, as in [mmd_test()]; `NULL`,
@@ -75,7 +75,7 @@ hsic_test.default <- function(x, y, kernel = "gaussian", kernel_y = kernel, band
                               null = c("moments", "permutation"), R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, bandwidths, null, R, name)
+  with_call(hsic_of(both_sets(x, if (!missing(y)) y), kernel, kernel_y, bandwidths, null, R, name), match.call())
 }
 
 #' @rdname independence
@@ -84,7 +84,7 @@ hsic_test.formula <- function(x, data = NULL, kernel = "gaussian", kernel_y = ke
                               null = c("moments", "permutation"), R = 999, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  with_left_out(hsic_of(sets, kernel, kernel_y, bandwidths, null, R, deparse1(x)), sets$dropped)
+  with_call(hsic_of(sets, kernel, kernel_y, bandwidths, null, R, deparse1(x)), match.call(), sets$dropped)
 }
 
 #' @rdname independence
@@ -96,7 +96,7 @@ dcor_test <- function(x, ...) UseMethod("dcor_test")
 dcor_test.default <- function(x, y, exponent = 1, null = c("moments", "permutation"), R = 999, ...) {
   refuse_more(...)
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
-  dcor_of(both_sets(x, if (!missing(y)) y), exponent, null, R, name)
+  with_call(dcor_of(both_sets(x, if (!missing(y)) y), exponent, null, R, name), match.call())
 }
 
 #' @rdname independence
@@ -105,7 +105,7 @@ dcor_test.formula <- function(x, data = NULL, exponent = 1, null = c("moments", 
                               subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sets <- formula_sets(x, data, na.action, substitute(subset))
-  with_left_out(dcor_of(sets, exponent, null, R, deparse1(x)), sets$dropped)
+  with_call(dcor_of(sets, exponent, null, R, deparse1(x)), match.call(), sets$dropped)
 }
 
 both_sets <- function(x, y) {
@@ -165,12 +165,12 @@ dcor_of <- function(sets, exponent, null, R, name) {
 # matrix; `unit` is that of A B. `lines`: are they distances of one variable and of one, whose sums are by sorting?
 dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
   n <- nrow(sets$x)
-  kernels <- list(x = ks, y = ls)
+  kernels <- list(x = unname(ks), y = unname(ls))
   at <- expand.grid(x = seq_along(ks), y = seq_along(ls))
   plan <- independence_plan(sets, kernels, null, R)
   line <- if (lines) distance_sums(as.vector(sets$x), as.vector(sets$y))
   joint <- if (!lines && plan$by_moments && n > most_rows_by_pairs) {
-    Map(joint_kernel, ks[at$x], ls[at$y], list(sets$x), list(sets$y))
+    Map(joint_kernel, kernels$x[at$x], kernels$y[at$y], list(sets$x), list(sets$y))
   }
   far <- plan$by_moments && (lines || length(joint) && !any(vapply(joint, is.null, NA)))
   side <- function(v, kernels, distances) {
@@ -178,7 +178,7 @@ dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
       centred_kernel(k(v), if (far) v, if (lines) product_tol else joint_tol(n), distances = distances)
     })
   }
-  centred <- list(x = side(sets$x, ks, line$rows_x), y = side(sets$y, ls, line$rows_y))
+  centred <- list(x = side(sets$x, kernels$x, line$rows_x), y = side(sets$y, kernels$y, line$rows_y))
   units <- lapply(centred, vapply, `[[`, 0, "unit")
   units <- units$x[at$x] * units$y[at$y]
   sums_of <- function(pair) {
@@ -201,7 +201,7 @@ dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
        rows = list(centred$x[[at$x[best]]]$sums, centred$y[[at$y[best]]]$sums), null = found,
        names = c(x = names$x[at$x[best]], y = names$y[at$y[best]]),
        kernels = if (nrow(at) > 1) data.frame(kernel = names$x[at$x], kernel_y = names$y[at$y], T = first * units / n,
-                                              z = found$z))
+                                              z = found$z, row.names = kernel_labels(ks, ls)))
 }
 
 sums_of_pair <- function(a, b) {

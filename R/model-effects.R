@@ -189,7 +189,7 @@ print.marginal_effects <- function(x, digits = 4, ...) {
   if (is.null(attr(x, "n")) || !all(c("contrast", "estimate", "q25", "q50", "q75") %in% names(x))) {
     return(print(as.data.frame(unclass(x)), digits = digits))
   }
-  cat("Average marginal effects, ", count_text(attr(x, "n"), "point"), "\n", sep = "")
+  say("Average marginal effects, ", count_text(attr(x, "n"), "point"), "\n")
   labels <- ifelse(x$contrast == "dy/dx", row.names(x), paste(x$term, x$contrast))
   table <- data.frame(estimate = x$estimate, row.names = labels)
   if (!is.null(x$std.error)) {

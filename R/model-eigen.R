@@ -117,8 +117,8 @@ predict.kpca_fit <- function(object, newdata = NULL, ...) {
 #' @param digits significant digits
 #' @export
 print.kpca_fit <- function(x, digits = 4, ...) {
-  cat("Kernel PCA of ", count_text(nrow(x$x), "point"), ", ", format(x$kernel),
-      if (!x$center) ", not centred", "\n", sep = "")
+  say("Kernel PCA of ", count_text(nrow(x$x), "point"), ", ", format(x$kernel),
+      if (!x$center) ", not centred", "\n")
   share <- x$values / x$total
   table <- rbind(Value = x$values, Proportion = share, Cumulative = cumsum(share))
   print(rbind(format(table[1, , drop = FALSE], digits = digits + 1),

@@ -127,12 +127,12 @@ plot_data.elpd_differences <- function(object, ...) {
 #' @param digits digits after the point
 #' @export
 print.elpd <- function(x, digits = 1, ...) {
-  cat("Expected log predictive density, leaving one out of ", format(length(x$pointwise), big.mark = ","), ": ",
-      format(x, digits), "\n", sep = "")
+  say("Expected log predictive density, leaving one out of ", format(length(x$pointwise), big.mark = ","), ": ",
+      format(x, digits), "\n")
   by <- x$local$correction
   if (!is.null(by)) {
-    cat("by ", x$local$neighbours, " neighbours, with a correction of ", formatC(by[["sum"]], digits, format = "f"),
-        " (se ", formatC(by[["se"]], digits, format = "f"), ") for all others\n", sep = "")
+    say("by ", x$local$neighbours, " neighbours, with a correction of ", formatC(by[["sum"]], digits, format = "f"),
+        " (se ", formatC(by[["se"]], digits, format = "f"), ") for all others\n")
   }
   invisible(x)
 }
@@ -140,8 +140,8 @@ print.elpd <- function(x, digits = 1, ...) {
 #' @rdname elpd
 #' @export
 print.elpd_differences <- function(x, digits = 1, ...) {
-  cat("Expected log predictive densities, leaving one out of ", format(nrow(attr(x, "pointwise")), big.mark = ","),
-      ", the best fit first\n", sep = "")
+  say("Expected log predictive densities, leaving one out of ", format(nrow(attr(x, "pointwise")), big.mark = ","),
+      ", the best fit first\n")
   print(round(as.data.frame(unclass(x), row.names = row.names(x)), digits))
   invisible(x)
 }

@@ -72,9 +72,9 @@ print.kernweave_control <- function(x, ...) {
     each <- vapply(value, format, "", big.mark = ",", trim = TRUE)
     paste(if (is.null(names(value))) each else paste(names(value), "=", each), collapse = ", ")
   }
-  cat("Settings of fits\n", paste0("  ", format(names(given)), "  ", vapply(given, one, ""), "\n"), sep = "")
+  say("Settings of fits\n", paste0("  ", format(names(given)), "  ", vapply(given, one, ""), "\n"))
   none <- setdiff(names(formals(fit_control)), c(names(given), "..."))
-  if (length(none)) cat("  not given: ", paste(none, collapse = ", "), "\n", sep = "")
+  if (length(none)) say("  not given: ", paste(none, collapse = ", "), "\n")
   invisible(x)
 }
 

@@ -203,8 +203,8 @@ logLik.gp_fit <- function(object, se_tol = NULL, ...) {
 #' @export
 print.gp_logLik <- function(x, digits = getOption("digits"), ...) {
   se <- attr(x, "std.error")
-  cat("logLik ", format(as.numeric(x), nsmall = 1, digits = digits),
-      if (se > 0) paste0(" (se ", format(se, digits = 2), ")"), " on ", attr(x, "df"), " df\n", sep = "")
+  say("logLik ", format(as.numeric(x), nsmall = 1, digits = digits),
+      if (se > 0) paste0(" (se ", format(se, digits = 2), ")"), " on ", attr(x, "df"), " df\n")
   invisible(x)
 }
 
@@ -329,8 +329,7 @@ print.summary.gp_fit <- function(x, digits = 4, ...) {
   print(x$residuals, digits = digits)
   cat("\n")
   print.gp_logLik(x$logLik, digits)
-  cat("AIC ", format(x$AIC, digits = digits + 2), ", BIC ", format(x$BIC, digits = digits + 2), "; ",
-      counted(fit$convergence$iterations, "step"), " in ", format(fit$convergence$seconds, digits = 2), " s\n",
-      sep = "")
+  say("AIC ", format(x$AIC, digits = digits + 2), ", BIC ", format(x$BIC, digits = digits + 2), "; ",
+      counted(fit$convergence$iterations, "step"), " in ", format(fit$convergence$seconds, digits = 2), " s\n")
   invisible(x)
 }

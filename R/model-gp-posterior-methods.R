@@ -50,14 +50,14 @@ natural_draws <- function(theta, model) {
 print.gp_posterior <- function(x, digits = 3, ...) {
   about <- about_draws(x)
   if (is.null(about)) return(print(as.data.frame(x), digits = digits))
-  cat("Posterior of covariance parameters: ", counted(nrow(x), "draw"), ", by ", about$likelihoods, " likelihoods of ",
-      count_text(length(about$fit$data$y), "point"), "\n", sep = "")
+  say("Posterior of covariance parameters: ", counted(nrow(x), "draw"), ", by ", about$likelihoods, " likelihoods of ",
+      count_text(length(about$fit$data$y), "point"), "\n")
   print(summary(x), digits = digits)
-  cat("  ", format(floor(about$effective), big.mark = ","), " effective draws, Pareto k ",
+  say("  ", format(floor(about$effective), big.mark = ","), " effective draws, Pareto k ",
       format(about$shape, digits = 2), if (!is.null(about$off)) {
         paste0("; ", points_of_check, " exact log posteriors differ by ", format(about$off, digits = 2))
-      }, "\n", sep = "")
-  cat(paste0("  ", prior_texts(about$prior, digits, about$of$kind), "\n"), sep = "")
+      }, "\n")
+  say(paste0("  ", prior_texts(about$prior, digits, about$of$kind), "\n"))
   invisible(x)
 }
 

@@ -178,7 +178,7 @@ as.data.frame.ranef.gp_fit <- function(x, row.names = NULL, optional = FALSE, ..
 #' @export
 print.ranef.gp_fit <- function(x, digits = 4, ...) {
   for (name in names(x)) {
-    cat("$", name, "\n", sep = "")
+    say("$", name, "\n")
     print(x[[name]], digits = digits, ...)
     cat("\n")
   }

@@ -10,7 +10,8 @@
 #' per variable, which maximises the leave-one-out likelihood; `"ucv"`, the same by unbiased cross-validation; or
 #' numbers: standard deviations (one, or one per variable), or a covariance matrix.
 #'
-#' @param x points: a matrix, a data frame or a vector; or a formula, `~ a + b`
+#' @param x points: a matrix, a data frame or a vector, or points of the sf, terra or sp packages, in their
+#'   coordinates; or a formula, `~ a + b`, `~ geometry`
 #' @param bandwidth `"nrd"`, `"ml"`, `"ucv"`, or numbers
 #' @param weights mass of each point
 #' @param control settings of the bandwidth search, from [fit_control()]
@@ -245,16 +246,15 @@ simulate.kde_fit <- function(object, nsim = 1, seed = NULL, ...) {
 #' @export
 print.kde_fit <- function(x, digits = 4, ...) {
   D <- ncol(x$x)
-  cat("Kernel density, ", format(nrow(x$x), big.mark = ","), " points in ", counted(D, "dimension"), ", Gaussian\n",
-      sep = "")
+  say("Kernel density, ", format(nrow(x$x), big.mark = ","), " points in ", counted(D, "dimension"), ", Gaussian\n")
   sds <- vapply(sqrt(diag(x$bandwidth)), format, "", digits = digits)
   how <- if (x$method == "given") "given" else paste0("chosen by \"", x$method, "\"")
   full <- any(x$bandwidth[upper.tri(x$bandwidth)] != 0)
-  cat("  bandwidth (sd): ", paste(rownames(x$bandwidth), sds, collapse = ", "), if (full) ", with correlation", "   (",
-      how, ")\n", sep = "")
+  say("  bandwidth (sd): ", paste(rownames(x$bandwidth), sds, collapse = ", "), if (full) ", with correlation", "   (",
+      how, ")\n")
   total <- as.numeric(logLik(x))
-  cat("  leave-one-out log-likelihood: ", format(total, digits = digits + 3), ", mean ",
-      format(sum(x$mass * x$loo), digits = digits + 1), "\n", sep = "")
+  say("  leave-one-out log-likelihood: ", format(total, digits = digits + 3), ", mean ",
+      format(sum(x$mass * x$loo), digits = digits + 1), "\n")
   cat(left_out_text(x$na.action))
   invisible(x)
 }

@@ -54,7 +54,7 @@ constrained <- function(parts, unconstrained) {
 #' @rdname kernel_spec
 #' @export
 print.kernel_spec <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
+  say(format(x), "\n")
   invisible(x)
 }
 

@@ -13,8 +13,8 @@
 #' within the bandwidth. The search starts on a grid of bandwidths and refines the best; with more than 500 rows, the
 #' grid is evaluated on 500 of the rows.
 #'
-#' @param x,y the inputs (a matrix, data frame or vector) and the response (a vector, or a matrix with one column per
-#'   response); or `x` a formula
+#' @param x,y the inputs (a matrix, data frame, vector or points of sf) and the response (a vector, or a
+#'   matrix with one column per response); or `x` a formula, in which `~ geometry` has the places of sf data
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param degree degree of the local polynomial, 0 or 1
 #' @param bandwidth `"cv"`, `"aicc"`, or numbers (one, or one per variable): standard deviations of the Gaussian weights
@@ -117,14 +117,13 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
 #' @export
 print.local_reg <- function(x, digits = 4, ...) {
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
-  cat("Local ", c("constant", "linear")[x$degree + 1], " regression, ", title, ", ",
-      format(nrow(x$x), big.mark = ","), " points\n", sep = "")
+  say("Local ", c("constant", "linear")[x$degree + 1], " regression, ", title, ", ",
+      format(nrow(x$x), big.mark = ","), " points\n")
   widths <- ifelse(x$bandwidth > 0.3 * x$limits, c("Inf (drops out)", "Inf (linear)")[x$degree + 1],
                    vapply(x$bandwidth, format, "", digits = digits))
   how <- if (x$method == "given") "given" else paste(x$method, format(x$criterion, digits = digits + 1))
-  cat("  bandwidth: ", paste(names(x$bandwidth), widths, collapse = ", "), " (", how, ")   df ",
-      format(x$df, digits = digits - 1), "   sigma ", paste(format(x$sigma, digits = digits), collapse = " "), "\n",
-      sep = "")
+  say("  bandwidth: ", paste(names(x$bandwidth), widths, collapse = ", "), " (", how, ")   df ",
+      format(x$df, digits = digits - 1), "   sigma ", paste(format(x$sigma, digits = digits), collapse = " "), "\n")
   cat(left_out_text(x$na.action))
   invisible(x)
 }

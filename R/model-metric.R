@@ -26,7 +26,7 @@ as_metric <- function(metric, argument = "metric") {
     }
     return(list(name = "own metric", of = metric))
   }
-  name <- one_of(metric, c(names(metric_rows), names(metric_aliases)), argument)
+  name <- choice_of(metric, c(names(metric_rows), names(metric_aliases)), argument)
   if (name %in% names(metric_aliases)) name <- metric_aliases[[name]]
   list(name = name, of = metric_rows[[name]])
 }

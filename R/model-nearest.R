@@ -239,13 +239,12 @@ predict.knn_fit <- function(object, newdata = NULL, type = NULL, se.fit = FALSE,
 print.knn_fit <- function(x, digits = 3, ...) {
   of_classes <- is.factor(x$y)
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
-  cat("Nearest-neighbour ", if (of_classes) "classification" else "regression", ", ", title, ", ",
-      format(nrow(x$x), big.mark = ","), " points", if (of_classes) paste(" of", nlevels(x$y), "classes"), "\n",
-      sep = "")
-  cat("  k = ", x$k, if (is.null(x$cv)) " (given)" else " (leave-one-out)", ", ", x$weighting, " weights, ",
-      x$metric$name, if (x$standardize) ", standardized inputs", "\n", sep = "")
-  cat("  left out one by one: ", if (of_classes) paste(format(100 * x$criterion, digits = digits), "% errors")
-      else paste("mean squared error", format(x$criterion, digits = digits)), "\n", sep = "")
+  say("Nearest-neighbour ", if (of_classes) "classification" else "regression", ", ", title, ", ",
+      format(nrow(x$x), big.mark = ","), " points", if (of_classes) paste(" of", nlevels(x$y), "classes"), "\n")
+  say("  k = ", x$k, if (is.null(x$cv)) " (given)" else " (leave-one-out)", ", ", x$weighting, " weights, ",
+      x$metric$name, if (x$standardize) ", standardized inputs", "\n")
+  say("  left out one by one: ", if (of_classes) paste(format(100 * x$criterion, digits = digits), "% errors")
+      else paste("mean squared error", format(x$criterion, digits = digits)), "\n")
   cat(left_out_text(x$na.action))
   invisible(x)
 }

@@ -259,23 +259,23 @@ print.kernweave_nn <- function(x, digits = 3, ...) {
   about <- attr(x, "about")
   m <- if (about$kind == "knn") nrow(x$nn.index) else length(x$id)
   distances <- if (about$kind == "knn") x$nn.dist else unlist(x$dist)
-  among <- if (about$same) "points among themselves" else paste0("points among ", format(about$n, big.mark = ","))
+  among <- if (about$same) "points" else paste0("points among ", format(about$n, big.mark = ","))
   what <- if (about$kind == "knn") counted(ncol(x$nn.index), "nearest neighbour")
           else paste("neighbours within", x$radius)
-  cat(what, " of ", format(m, big.mark = ","), " ", among, " (", about$metric,
-      if (about$exclude_self) ", self left out", ")\n", sep = "")
+  say(what, " of ", format(m, big.mark = ","), " ", among, " (", about$metric,
+      if (about$exclude_self) ", self left out", ")\n")
   distances <- distances[is.finite(distances)]
   if (about$kind == "radius" && m > 0) {
     counts <- lengths(x$id)
-    cat("  ", format(sum(counts), big.mark = ","), " in all, ", min(counts), " to ", max(counts), " each, ",
-        counted(sum(counts == 0), "point"), " without any\n", sep = "")
+    say("  ", format(sum(counts), big.mark = ","), " in all, ", min(counts), " to ", max(counts), " each, ",
+        counted(sum(counts == 0), "point"), " without any\n")
   }
   if (length(distances)) {
     shown <- vapply(c(min(distances), median(distances), max(distances)), format, "", digits = digits)
-    cat("  distances: min ", shown[1], ", median ", shown[2], ", max ", shown[3], "\n", sep = "")
+    say("  distances: min ", shown[1], ", median ", shown[2], ", max ", shown[3], "\n")
   }
   if (isTRUE(about$tied > 0)) {
-    cat("  ties for the last place: in ", counted(about$tied, "row"), ", smallest index kept\n", sep = "")
+    say("  ties for the last place: in ", counted(about$tied, "row"), ", smallest index kept\n")
   }
   invisible(x)
 }

@@ -37,10 +37,11 @@ pairwise_test.default <- function(x, g, test = energy_test, p.adjust.method = "h
   name <- paste(deparse1(substitute(x)), "and", deparse1(substitute(g)))
   if (inherits(x, "dist")) abort("input", "`x` is a `dist` object; the points themselves are wanted")
   if (missing(g)) abort("input", "`g`, the group of each row, is not given")
+  x <- point_numbers(x, by_chords = TRUE)$x
   sample <- grouped(complete_points(x, "x"), g, "g")
   sample$left <- x
   check_group_sizes(sample, "g", "`x` has the variables, `g` their groups")
-  pairs_of_groups(sample, test, p.adjust.method, strata, name, ...)
+  with_call(pairs_of_groups(sample, test, p.adjust.method, strata, name, ...), match.call())
 }
 
 #' @rdname pairwise_test
@@ -48,9 +49,8 @@ pairwise_test.default <- function(x, g, test = energy_test, p.adjust.method = "h
 pairwise_test.formula <- function(x, data = NULL, test = energy_test, p.adjust.method = "holm", strata = NULL,
                                   subset = NULL, na.action = NULL, ...) {
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
-  out <- pairs_of_groups(sample, test, p.adjust.method, sample$strata, deparse1(x), ...)
-  out$na.action <- sample$dropped
-  out
+  found <- pairs_of_groups(sample, test, p.adjust.method, sample$strata, deparse1(x), ...)
+  with_call(found, match.call(), sample$dropped)
 }
 
 pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
@@ -121,7 +121,7 @@ plural_method <- function(methods) {
 #' @export
 print.pairwise_test <- function(x, ...) {
   NextMethod()
-  cat("groups: ", sizes_text(x$sizes), "\n", left_out_text(x$na.action), sep = "")
+  say("groups: ", sizes_text(x$sizes), "\n", left_out_text(x$na.action))
   invisible(x)
 }
 

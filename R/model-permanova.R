@@ -45,7 +45,7 @@ permanova <- function(formula, data = NULL, distance = "euclidean", by = c("term
   by <- choice_of(by[1], c("terms", "margin", "model"), "by")
   null <- choice_of(null[1], c("permutation", "moments"), "null")
   subset <- subset_of(substitute(subset), data, environment(formula))
-  sides <- formula_sides(formula, data, na.action, subset = subset)
+  sides <- formula_sides(formula, data, na.action, subset = subset, by_chords = missing(distance))
   strata <- strata_of(substitute(strata), data, environment(formula), subset, sides$dropped)
   x <- complete_points(sides$left, "left side")
   check_distinct(x)
@@ -188,7 +188,7 @@ permanova_table <- function(fit, found, metric, n, by, dropped) {
                     p = c(found$p.value, NA, NA), row.names = c(labels, "Residual", "Total"))
   names(out)[5] <- "Pr(>F)"
   order <- c(terms = ", terms in order", margin = ", each term after the others", model = "")[[by]]
-  heading <- paste0("Analysis of variance by distances (", metric$name, ", ", counted(n, "row"), ", ",
+  heading <- paste0("Analysis of variance by distances\n(", metric$name, ", ", counted(n, "row"), ", ",
                     null_text(replace(found, "replicates", list(found$replicates[, 1]))), order, ")")
   structure(out, heading = c(heading, trimws(left_out_text(dropped))), replicates = found$replicates,
             moments = found$moments, na.action = dropped, class = c("permanova", "anova", "data.frame"))

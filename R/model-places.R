@@ -1,4 +1,4 @@
-# Places: points on a sphere, points of the sf package, kernels of some of the inputs.
+# Places: points on a sphere, and kernels of some of the inputs.
 
 # --- kernels of places ------------------------------------------------------------------------------------------
 
@@ -224,127 +224,7 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
   }
 }
 
-# --- points of sf -----------------------------------------------------------------------------------------------
-
-# A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1,
-# and part of it where that has a dot.
-sf_formula <- function(formula, data) {
-  data <- as_sf(found_variables(data, NULL, "`data`"), all.vars(formula))
-  if (!inherits(data, "sf")) return(list(formula = formula, data = data))
-  name <- attr(data, "sf_column")
-  if (inherits(formula, "formula") && identical(formula[[length(formula)]], 1)) {
-    formula[[length(formula)]] <- as.name(name)
-  }
-  variables <- all.vars(formula[[length(formula)]])
-  if (!any(c(name, ".") %in% variables)) {
-    place <- "^(x|y|lon|long|lat|longitude|latitude|coords?|geom|geometry)$"
-    absent <- Filter(function(name) {
-      found <- get0(name, environment(formula))
-      is.null(found) || NROW(found) != nrow(data) && grepl(place, tolower(name))
-    }, setdiff(variables, names(data)))
-    if (length(absent)) {
-      abort("input", "`data` has no column `", absent[1], "`", near_hint(absent[1], setdiff(names(data), name)),
-            "; its places are the geometry, `", name, "`: ~ ", name, ", or ~ 1, has them")
-    }
-    if (length(variables)) {
-      # Other packages take places from the data, and covariates from the right side of a formula.
-      message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
-              paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places, and ",
-              "covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`")
-    }
-    return(list(formula = formula, data = sf::st_drop_geometry(data)))
-  }
-  list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
-}
-
-# Points and polygons of the terra and sp packages as those of sf; anything else as it is. Points of sp have names of
-# coordinates, and are a data frame where `variables` has these.
-as_sf <- function(x, variables = NULL) {
-  if (!inherits(x, c("SpatVector", "SpatialPoints", "SpatialPolygons"))) return(x)
-  named <- inherits(x, "SpatialPoints") && any(colnames(x@coords) %in% variables)
-  if (named && requireNamespace("sp", quietly = TRUE)) return(as.data.frame(x))
-  if (!requireNamespace("sf", quietly = TRUE)) {
-    abort("input", "an object of class ", class(x)[1], " is read by the sf package, which is not installed")
-  }
-  sf::st_as_sf(x)
-}
-
-about_places <- function(x, name = "geometry") {
-  kind <- class(sf::st_geometry(x)[[1]] %or% sf::st_point())[1]
-  if (kind %in% c("XYZ", "XYZM")) {
-    message("kernweave: places are by X and Y; the Z of their points is not used; as a column of the data, ",
-            "sf::st_coordinates(data)[, \"Z\"], it can be an input")
-  }
-  list(name = name, crs = sf::st_crs(x), longlat = sf::st_is_longlat(x))
-}
-
-# The variables of sf data, with the places as a matrix of this name.
-place_frame <- function(x, name) {
-  geometry <- sf::st_geometry(x)
-  out <- if (inherits(x, "sf")) as.data.frame(sf::st_drop_geometry(x))
-         else as.data.frame(matrix(0, length(geometry), 0))
-  out[[name]] <- place_matrix(geometry)
-  out
-}
-
-place_matrix <- function(geometry) {
-  if (!inherits(geometry, "sfc_POINT")) {
-    kind <- sub("^sfc_", "", class(geometry)[1])
-    abort("data", "places must be points, not ", tolower(kind), " geometries; sf::st_centroid() or ",
-          "sf::st_point_on_surface() makes them")
-  }
-  out <- unname(sf::st_coordinates(geometry)[, 1:2, drop = FALSE])
-  out[is.nan(out)] <- NA
-  colnames(out) <- if (isTRUE(sf::st_is_longlat(geometry))) c("longitude", "latitude") else c("X", "Y")
-  out
-}
-
-# New places of a fit, or of neighbours, in the coordinates of its own.
-places_like <- function(newdata, places, argument = "newdata", beside = "the fit") {
-  newdata <- as_sf(newdata)
-  if (is.null(places) || !inherits(newdata, c("sf", "sfc"))) return(newdata)
-  check_crs(newdata, places, argument, beside)
-  place_frame(newdata, places$name)
-}
-
-check_crs <- function(newdata, places, argument, beside) {
-  crs <- sf::st_crs(newdata)
-  if (crs != places$crs) {
-    abort("data", "`", argument, "` is in the coordinates of ", crs_text(crs), ", and ", beside, " in those of ",
-          crs_text(places$crs), "; sf::st_transform() turns one into the other")
-  }
-}
-
-# Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes and no metric `is_given`.
-sf_neighbours <- function(x, query, metric, is_given) {
-  check_given(x, "x")
-  x <- as_sf(x)
-  if (!inherits(x, c("sf", "sfc"))) return(list(x = x, query = query, metric = metric))
-  places <- about_places(x)
-  if (isTRUE(places$longlat) && !is_given) {
-    metric <- "chordal"
-    tell_of_chords(earth_radius)
-  }
-  list(x = place_matrix(sf::st_geometry(x)), query = place_numbers(query, places, "query"), metric = metric,
-       places = places)
-}
-
-# Points of sf beside others as a matrix; anything else as it is.
-place_numbers <- function(x, places, argument) {
-  x <- as_sf(x)
-  if (is.null(places) || is.null(x)) return(x)
-  if (is.data.frame(x) && !inherits(x, "sf")) {
-    abort("input", "`x` is points of sf, and `", argument, "` a plain data frame: sf::st_as_sf(", argument,
-          ", coords = ) makes it points")
-  }
-  if (!inherits(x, c("sf", "sfc"))) return(x)
-  places_like(x, places, argument, "`x`")[[places$name]]
-}
-
-tell_of_chords <- function(radius) {
-  message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
-          format(radius, digits = 8), ", by metric = \"chordal\"")
-}
+# --- what is told of places ---------------------------------------------------------------------------------------
 
 # Two columns that are called longitude and latitude, and range like these, to a kernel of distances in the plane.
 tell_of_degrees <- function(part, inputs) {
@@ -355,6 +235,7 @@ tell_of_degrees <- function(part, inputs) {
     abort("data", "distances on a sphere are of longitude and latitude in this order, and `", names[of[1]],
           "` comes before `", names[of[2]], "`: write ~ ", names[of[2]], " + ", names[of[1]])
   }
+  if (isTRUE(inputs$places$longlat)) return()
   plane <- is.null(part$metric) && !isTRUE(part$ard) && !is_aniso(part) && !has_time(part)
   if (!setequal(kinds, 1:2) || length(of) != 2 || !plane || is.null(kernel_rows[[part$name]]$of_square)) return()
   columns <- match(of[order(kinds)], attr(inputs$x, "term"))
@@ -374,8 +255,6 @@ tell_of_mixture <- function(names, places) {
           "covariates belong in `trend = ~ ", paste(covariates, collapse = " + "), "` of gp_fit(), and ",
           "kernel_spec(ard = TRUE) has a scale for each input")
 }
-
-crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input %or% "an unnamed system"
 
 # Longitudes and latitudes are points on a sphere to each kernel of them that has no metric.
 with_chords <- function(kernel, name) {

@@ -3,6 +3,7 @@
 # Points beside others, of which `like` is kept: the same variables, their levels the same.
 points_like <- function(x, like, argument) {
   if (!length(like$xlevels)) refuse_one_text(x, argument)
+  x <- place_numbers(x, like$places, argument)
   x <- columns_like(x, like, argument)
   single <- is.atomic(x) && is.null(dim(x)) && length(like$names) == 1
   if (is.data.frame(x) || single) {

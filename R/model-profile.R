@@ -281,13 +281,12 @@ root_curve <- function(table, name) {
 #' @param digits significant digits
 #' @export
 print.profile.gp_fit <- function(x, digits = 4, ...) {
-  cat("Profile likelihoods of a Gaussian process by ", attr(x, "original.fit")$method, ", intervals of 95 %\n",
-      sep = "")
+  say("Profile likelihoods of a Gaussian process by ", attr(x, "original.fit")$method, ", intervals of 95 %\n")
   ends <- confint(x)
   print(ends, digits = digits)
   open <- vapply(x, function(table) out_of_link(c(-Inf, Inf), attributes(table)["link"]), c(0, 0))
   open <- rownames(ends)[ends[, 1] == open[1, ] & open[1, ] == 0 | ends[, 2] == open[2, ]]
-  if (length(open)) cat("Still open at a bound, and end with their range: ", toString(open), "\n", sep = "")
+  if (length(open)) say("Still open at a bound, and end with their range: ", toString(open), "\n")
   invisible(x)
 }
 

@@ -15,8 +15,8 @@
 #' this is exact; for more points one Lanczos process serves all penalties. `fields::Tps()` chooses the minimum of the
 #' column `gcv`. The default `scale` is 1 for thin plates and energy kernels, and [median_scale()] for others.
 #'
-#' @param x,y the inputs (a matrix, data frame or vector) and the values (a vector, or a matrix with one column per
-#'   response); or `x` a formula
+#' @param x,y the inputs (a matrix, data frame, vector or points of sf) and the values (a vector, or a matrix
+#'   with one column per response); or `x` a formula, in which `~ geometry` has the places of sf data
 #' @param data,subset,na.action for a formula: as in [stats::lm()]
 #' @param kernel the kernel, as in [kernel_spec()]
 #' @param degree degree of the polynomial, at least the order of the kernel minus 1: 1 for thin plates, 0 for energy
@@ -261,19 +261,19 @@ rbf_gradient <- function(object, at) {
 #' @export
 print.rbf_interpolate <- function(x, digits = 4, ...) {
   n <- nrow(x$data$x)
-  cat(format(x$kernel), ", ", if (x$degree < 0) "no polynomial" else paste("degree", x$degree), ", ",
+  say(format(x$kernel), ", ", if (x$degree < 0) "no polynomial" else paste("degree", x$degree), ", ",
       if (x$lambda == 0) "interpolates " else "smooths ", format(n, big.mark = ","), " points in ",
-      counted(ncol(x$x), "dimension"), "\n", sep = "")
-  if (x$lambda == 0) cat("  largest residual ", format(max(abs(x$residuals)), digits = 2), "\n", sep = "")
+      counted(ncol(x$x), "dimension"), "\n")
+  if (x$lambda == 0) say("  largest residual ", format(max(abs(x$residuals)), digits = 2), "\n")
   else {
-    cat("  lambda ", format(x$lambda, digits = digits), if (!is.null(x$gcv)) " by generalised cross-validation",
+    say("  lambda ", format(x$lambda, digits = digits), if (!is.null(x$gcv)) " by generalised cross-validation",
         ", edf ", format(x$edf, digits = digits), ", sigma ",
-        paste(format(sigma(x), digits = digits), collapse = " "), "\n", sep = "")
+        paste(format(sigma(x), digits = digits), collapse = " "), "\n")
   }
   if (is.matrix(x$coefficients)) print(x$coefficients, digits = digits)
   else if (length(x$coefficients)) {
     values <- vapply(x$coefficients, format, "", digits = digits)
-    cat("  polynomial: ", paste(names(x$coefficients), values, collapse = ", "), "\n", sep = "")
+    say("  polynomial: ", paste(names(x$coefficients), values, collapse = ", "), "\n")
   }
   cat(left_out_text(x$na.action))
   invisible(x)

@@ -272,13 +272,13 @@ loo_curve <- function(B, y, ridges) {
 print.kernel_ridge <- function(x, digits = 4, ...) {
   title <- if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula)
   short <- function(v) paste(format(v, digits = digits), collapse = " ")
-  cat("Kernel ridge regression, ", family_text(x), title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
+  say("Kernel ridge regression, ", family_text(x), title, ", ", format(nrow(x$x), big.mark = ","), " points, ",
       how_solved(nrow(x$data$x), x$control), "\n  ", format(x$kernel),
       if (x$standardize && any(!(x$units$x$rule$fixed %or% FALSE))) ", of standardized inputs",
       "\n  lambda ", short(x$lambda), " (", x$method, ")   edf ", if (is.na(x$edf)) "not computed" else short(x$edf),
       if (x$edf_se > 0) paste0(" (se ", format(x$edf_se, digits = 2), ")"),
       if (is.null(x$family)) paste0("   R2 ", short(x$r.squared), "   sigma ", short(x$sigma))
-      else paste0("   deviance ", short(x$deviance), " (explained ", short(100 * x$r.squared), " %)"), "\n", sep = "")
+      else paste0("   deviance ", short(x$deviance), " (explained ", short(100 * x$r.squared), " %)"), "\n")
   cat(left_out_text(x$na.action))
   invisible(x)
 }

@@ -62,8 +62,8 @@
 #' A warning of class `kernweave_warning_groups` says that there are more groups than half the number of rows, or that
 #' most groups have a single row. Usually the two sides of the formula have been swapped.
 #'
-#' @param x the points of the first sample, or of all samples (a matrix, data frame or vector); or a formula, with the
-#'   variables on the left and the grouping factor on the right
+#' @param x the points of the first sample, or of all samples (a matrix, data frame, vector or points of sf: longitudes
+#'   and latitudes by chords of the globe); or a formula, with the variables on the left and the groups on the right
 #' @param y the points of the second sample; columns are matched by name if both have names
 #' @param groups instead of `y`: the group of each row of `x`, two or more groups
 #' @param kernel the kernel, as in [kernel_spec()], or a list of kernels
@@ -124,7 +124,7 @@ mmd_test.default <- function(x, y = NULL, groups = NULL, kernel = "gaussian", ba
                              null = c("permutation", "moments"), R = 999, strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  mmd_of(pooled(x, y, groups), kernel, bandwidths, null, R, strata, slices, name)
+  with_call(mmd_of(pooled(x, y, groups), kernel, bandwidths, null, R, strata, slices, name), match.call())
 }
 
 #' @rdname two-samples
@@ -134,7 +134,8 @@ mmd_test.formula <- function(x, data = NULL, kernel = "gaussian", bandwidths = N
                              na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
-  with_left_out(mmd_of(sample, kernel, bandwidths, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
+  found <- mmd_of(sample, kernel, bandwidths, null, R, sample$strata, slices, deparse1(x))
+  with_call(found, match.call(), sample$dropped)
 }
 
 #' @rdname two-samples
@@ -147,7 +148,7 @@ energy_test.default <- function(x, y = NULL, groups = NULL, exponent = 1, null =
                                 strata = NULL, slices = NULL, ...) {
   refuse_more(...)
   name <- samples_name(substitute(x), substitute(y), substitute(groups))
-  energy_of(pooled(x, y, groups), exponent, null, R, strata, slices, name)
+  with_call(energy_of(pooled(x, y, groups), exponent, null, R, strata, slices, name), match.call())
 }
 
 #' @rdname two-samples
@@ -156,7 +157,8 @@ energy_test.formula <- function(x, data = NULL, exponent = 1, null = c("permutat
                                 strata = NULL, slices = NULL, subset = NULL, na.action = NULL, ...) {
   refuse_more(...)
   sample <- formula_sample(x, data, na.action, substitute(strata), substitute(subset))
-  with_left_out(energy_of(sample, exponent, null, R, sample$strata, slices, deparse1(x)), sample$dropped)
+  found <- energy_of(sample, exponent, null, R, sample$strata, slices, deparse1(x))
+  with_call(found, match.call(), sample$dropped)
 }
 
 # --- the samples --------------------------------------------------------------------------------------------
@@ -171,15 +173,18 @@ pooled <- function(x, y, groups) {
   if (is.null(y) == is.null(groups)) {
     abort("input", "give either `y`, the second sample, or `groups`, a label for each row of `x`")
   }
+  given <- point_numbers(x, by_chords = TRUE)
+  x <- given$x
   if (is.null(y)) {
     sample <- grouped(tested_points(x, "x"), groups, "groups")
     check_group_sizes(sample, "groups", "`x` has the variables, `groups` their labels")
     return(sample)
   }
-  if (is.factor(y) || is.character(y) && !is.character(x)) {
-    abort("input", "`y` is a factor; labels of the rows of `x` are given by `groups = `, a second sample by `y`")
+  if ((is.factor(y) || is.character(y)) && !is.factor(x) && !is.character(x)) {
+    abort("input", "`y` is texts, and `x` is not; labels of the rows of `x` are given by `groups = `, a second sample ",
+          "by `y`")
   }
-  both <- matched_columns(x, y)
+  both <- matched_columns(x, place_numbers(y, given$places, "y"))
   tested_points(both$x, "x")
   tested_points(both$y, "y")
   list(x = as_inputs(rbind_inputs(both$x, both$y), "x and y"), codes = rep(1:2, c(NROW(both$x), NROW(both$y))),
@@ -337,8 +342,8 @@ compared <- function(sample, ks, null, R, strata, slices) {
   each <- lapply(ks, sums_of_groups, sample, g, by_moments, if (length(ks) == 1) statistic_tol else product_tol)
   S <- lapply(each, `[[`, "S")
   statistic_of <- function(S) sum(outer(sizes, sizes) / outer(sizes, sizes, "+") * discrepancies(S, sizes)) / 2
-  statistics <- vapply(S, statistic_of, 0)
-  names <- vapply(ks, format, "")
+  statistics <- vapply(unname(S), statistic_of, 0)
+  names <- vapply(unname(ks), format, "")
   found <- if (by_moments) {
     units <- vapply(each, `[[`, 0, "unit")
     labels <- function(sizes) block_invariants(label_weights(sizes), sizes)
@@ -358,7 +363,8 @@ compared <- function(sample, ks, null, R, strata, slices) {
   list(statistic = statistics[best], null = found, S = S[[best]], n = n, g = g, best = best,
        sizes = stats::setNames(sizes, sample$labels), pairwise = discrepancies(S[[best]], sizes, sample$labels),
        own = as.vector(rowsum(as.vector(diag(each[[best]]$K)), sample$codes)),
-       kernels = if (!is.null(found$z)) data.frame(kernel = names, T = statistics, z = found$z))
+       kernels = if (!is.null(found$z)) data.frame(kernel = names, T = statistics, z = found$z,
+                                                           row.names = kernel_labels(ks)))
 }
 
 # Sums of a kernel over rows and over blocks of groups, and for moments its invariants. The kernel of few rows is kept.

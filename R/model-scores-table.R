@@ -87,7 +87,7 @@ compared_scores <- function(each, level, by) {
 #' @param digits significant digits
 #' @export
 print.predictive_scores <- function(x, digits = 4, ...) {
-  cat(attr(x, "title"), ", intervals of level ", format(attr(x, "level")), "\n", sep = "")
+  say(attr(x, "title"), ", intervals of level ", format(attr(x, "level")), "\n")
   cat(left_out_text(attr(x, "dropped")))
   known <- score_names[!vapply(x[score_names], function(v) all(is.na(v)), NA)]
   table <- if (isTRUE(attr(x, "blocks"))) text_of_blocks(x, known, digits) else text_of_models(x, known, digits)

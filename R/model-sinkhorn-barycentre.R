@@ -12,7 +12,7 @@
 #'
 #' Details smaller than `sqrt(epsilon)` have hardly any influence on the divergence, and remain as they are in `start`.
 #'
-#' @param clouds a list of clouds of points: matrices, data frames or vectors
+#' @param clouds a list of clouds of points: matrices, data frames, vectors or points of sf, as in [sinkhorn()]
 #' @param weights weights of the clouds, by default equal; they are rescaled to sum to 1
 #' @param n number of points; by default that of the cloud with the largest weight
 #' @param epsilon entropic regularisation, in units of squared distance; by default a hundredth of the mean cost from
@@ -22,9 +22,10 @@
 #' @param start starting points; by default points of the cloud with the largest weight, moved to the mean of all clouds
 #' @param tol tolerance on the root mean square of the last move, relative to the standard deviation of all points
 #' @param max_iter maximum number of iterations
-#' @param ... not used
 #' @return An object of class `sinkhorn_barycentre`: the points `x`, their masses `a`, the `divergence` from each cloud,
-#'   `value`, their weighted mean, `epsilon`, `move`, the root mean square of the last move, and `iterations`.
+#'   `value`, their weighted mean, `epsilon`, `move`, the root mean square of the last move, `iterations`, and the
+#'   `clouds` as matrices. `as.data.frame()` has a row for each point, and its mass; `plot()` draws the clouds, and the
+#'   barycentre as crosses: of more than two dimensions the first two principal components.
 #' @seealso [sinkhorn()]
 #' @concept Wasserstein barycentre
 #' @concept barycenter
@@ -34,15 +35,15 @@
 #' species <- split(iris[, 3:4], iris$Species)
 #' between <- sinkhorn_barycentre(species, epsilon = 0.1)
 #' between
-#' plot(iris[, 3:4], col = iris$Species)
-#' points(between$x, pch = 4)
+#' plot(between)
+#' head(as.data.frame(between))
 sinkhorn_barycentre <- function(clouds, weights = NULL, n = NULL, epsilon = NULL, a = NULL, b = NULL, start = NULL,
                                 tol = 1e-3, max_iter = 200, ...) {
   refuse_more(...)
   call <- match.call()
   check_tolerance(tol)
   max_iter <- check_count(max_iter, "max_iter")
-  if (!is.list(clouds) || is.data.frame(clouds) || !length(clouds)) {
+  if (!is.list(clouds) || inherits(clouds, c("data.frame", "sfc")) || !length(clouds)) {
     abort("input", "`clouds` must be a list of clouds of points, not ", describe(clouds))
   }
   weights <- check_masses(weights, length(clouds), "weights")
@@ -64,7 +65,8 @@ sinkhorn_barycentre <- function(clouds, weights = NULL, n = NULL, epsilon = NULL
   divergence <- stats::setNames(found$divergence, names(clouds))
   structure(list(call = call, x = start, a = mass / sum(mass), divergence = divergence,
                  value = sum(weights * divergence), weights = weights, epsilon = epsilon, move = found$size,
-                 iterations = found$iterations), class = "sinkhorn_barycentre")
+                 iterations = found$iterations, clouds = stats::setNames(lapply(targets, `[[`, "at"), names(clouds))),
+            class = "sinkhorn_barycentre")
 }
 
 cloud_like <- function(points, inputs, argument) {
@@ -103,40 +105,79 @@ mean_start <- function(clouds, weights, n) {
   at[evenly_spaced(nrow(at), n), , drop = FALSE]
 }
 
-# Steps of gradient descent until the points move by less than `tol` of the standard deviation of all clouds.
+# Steps of gradient descent until the points move by less than `tol` of the standard deviation of all clouds. Potentials
+# are as good as a move needs, a hundredth of its size: most iterations would go into better ones.
 descended <- function(x, targets, weights, how, tol, max_iter) {
   all <- all_clouds(targets, weights)
-  least <- tol * sqrt(sum(all$mass * (all$at - rep(mean_of_cloud(all), each = nrow(all$at)))^2))
-  own <- NULL
-  each <- lapply(targets, function(y) list(g = first_potential(x, y, how)))
+  spread <- sqrt(sum(all$mass * (all$at - rep(mean_of_cloud(all), each = nrow(all$at)))^2))
+  rough <- replace(how, "tol", max(how$tol, 1e-2))
+  found <- list(each = lapply(targets, function(y) list(g = first_potential(x, y, how))))
   for (iteration in seq_len(max_iter)) {
-    own <- own_potential(x, how, Inf, own$f)
-    each <- Map(function(y, last) two_potentials(x, y, how, g = last$g), targets, each)
-    maps <- Map(function(y, found, weight) weight * mean_target(x$at, y, found$g, how), targets, each, weights)
-    move <- Reduce(`+`, maps) - mean_target(x$at, x, own$f, how)
-    size <- sqrt(sum(x$mass * move^2))
-    if (size <= least || iteration == max_iter) break
-    step_work("sinkhorn_barycentre()", paste0("iteration ", iteration, ", moves by ", format(size, digits = 2)))
-    x$at <- x$at + move
+    repeat {
+      found <- next_move(x, targets, weights, rough, found)
+      enough <- max(how$tol, found$size / spread / 100)
+      if (rough$tol <= 3 * enough && found$size > tol * spread || rough$tol <= enough) break
+      rough$tol <- enough
+    }
+    if (found$size <= tol * spread || iteration == max_iter) break
+    step_work("sinkhorn_barycentre()", paste0("iteration ", iteration, ", moves by ", format(found$size, digits = 2)))
+    x$at <- x$at + found$move
   }
-  if (size > least) {
-    warn("convergence", "points still move by ", format(size, digits = 3), " after ", max_iter, " iterations, not by ",
-         format(least, digits = 3), ": a larger `max_iter` or `epsilon` would help")
+  if (found$size > tol * spread) {
+    warn("convergence", "points still move by ", format(found$size, digits = 3), " after ", max_iter,
+         " iterations, not by ", format(tol * spread, digits = 3), ": a larger `max_iter` or `epsilon` would help")
+    found <- next_move(x, targets, weights, how, found)
   }
   value <- function(parts) vapply(parts, `[[`, 0, "value")
-  divergence <- value(each) - (own$value + value(lapply(targets, own_potential, how, Inf))) / 2
-  list(at = x$at, divergence = divergence, size = size, iterations = iteration)
+  divergence <- value(found$each) - (found$own$value + value(lapply(targets, own_potential, how, Inf))) / 2
+  list(at = x$at, divergence = divergence, size = found$size, iterations = iteration)
+}
+
+# Potentials of the points, from those before, and the move to which they lead, with its root mean square.
+next_move <- function(x, targets, weights, how, last) {
+  own <- own_potential(x, how, Inf, last$own$f)
+  each <- Map(function(y, last) two_potentials(x, y, how, g = last$g), targets, last$each)
+  maps <- Map(function(y, found, weight) weight * mean_target(x$at, y, found$g, how), targets, each, weights)
+  move <- Reduce(`+`, maps) - mean_target(x$at, x, own$f, how)
+  list(own = own, each = each, move = move, size = sqrt(sum(x$mass * move^2)))
 }
 
 #' @rdname sinkhorn_barycentre
 #' @param x what `sinkhorn_barycentre()` returned
+#' @param row.names,optional,... as in [base::as.data.frame()]; for `plot()`, arguments of [graphics::plot()]
 #' @param digits significant digits
-#' @param ... not used
 #' @export
 print.sinkhorn_barycentre <- function(x, digits = 5, ...) {
   short <- function(v) format(v, digits = digits)
-  cat("Barycentre of ", counted(length(x$weights), "cloud"), ", ", counted(nrow(x$x), "point"), " in ",
+  say("Barycentre of ", counted(length(x$weights), "cloud"), ", ", counted(nrow(x$x), "point"), " in ",
       counted(ncol(x$x), "dimension"), ", epsilon ", short(x$epsilon), "\n  mean divergence ", short(x$value),
-      "   last move ", format(x$move, digits = 2), " after ", counted(x$iterations, "iteration"), "\n", sep = "")
+      "   last move ", format(x$move, digits = 2), " after ", counted(x$iterations, "iteration"), "\n")
   invisible(x)
+}
+
+#' @rdname sinkhorn_barycentre
+#' @export
+as.data.frame.sinkhorn_barycentre <- function(x, row.names = NULL, optional = FALSE, ...) {
+  as.data.frame(cbind(x$x, mass = x$a), row.names = row.names, optional = optional, ...)
+}
+
+#' @rdname sinkhorn_barycentre
+#' @export
+plot.sinkhorn_barycentre <- function(x, ...) drawn(x, plot_data(x), ...)
+
+# The points of clouds in colours; of one dimension a line for each cloud, and the barycentre below them.
+#' @export
+plot_data.sinkhorn_barycentre <- function(object, ...) {
+  at <- unname(do.call(rbind, object$clouds))
+  labels <- make.unique(names(object$clouds) %or% as.character(seq_along(object$clouds)))
+  cloud <- rep(seq_along(labels), vapply(object$clouds, nrow, 0L))
+  group <- factor(cloud, seq_along(labels), labels)
+  if (ncol(at) == 1) {
+    return(picture(colnames(object$x) %or% "x", "", points = data.frame(x = at[, 1], y = cloud, group = group),
+                   centres = data.frame(x = object$x[, 1], y = 0), glab = "cloud", ticks = list(y = labels)))
+  }
+  seen <- clusters_picture(at, list(cluster = cloud), object$x, unname(object$x))
+  seen$layers$points$group <- group[attr(seen$layers$points, "rows") %or% seq_along(group)]
+  seen$glab <- "cloud"
+  seen
 }

@@ -30,7 +30,8 @@
 #'
 #' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value is half of the value here.
 #'
-#' @param x,y points: matrices, data frames or vectors; columns are matched by name if both have names
+#' @param x,y points: matrices, data frames, vectors or points of the sf, terra or sp packages, in their coordinates;
+#'   columns are matched by name if both have names
 #' @param a,b masses of the points; by default equal masses that sum to 1. If the transport is balanced, both must have
 #'   the same sum, and are rescaled to sum to 1
 #' @param epsilon entropic regularisation, in units of the cost; by default 0.01 of the mean cost of 5000 points
@@ -116,7 +117,8 @@ is_balanced <- function(rho) all(is.infinite(rho))
 two_clouds <- function(x, y, a, b, rho) {
   check_given(y, "y")
   inputs <- fit_matrix(x)
-  y <- check_complete(points_like(matched_columns(x, y)$y, inputs, "y"), "y")
+  y <- place_numbers(y, inputs$places, "y")
+  y <- check_complete(points_like(matched_columns(if (is.null(inputs$places)) x else inputs$x, y)$y, inputs, "y"), "y")
   x <- inputs$x
   match_width(x, ncol(y), "`y` has", argument = "x")
   masses <- list(a = check_masses(a, nrow(x), "a"), b = check_masses(b, nrow(y), "b"))
@@ -239,19 +241,19 @@ print.sinkhorn <- function(x, digits = 5, ...) {
   worst <- function(value, bounds) brief(max(abs(bounds - value)))
   balanced <- is_balanced(x$rho)
   several <- !is.null(x$divergence)
-  cat("Optimal transport, ", count(x$kept), " and ", count(x$target), " points in ", counted(ncol(x$x), "dimension"),
-      ", cost |x - y|", if (x$p != 1) paste0("^", format(x$p)), ", epsilon ", short(x$epsilon), "\n", sep = "")
+  say("Optimal transport, ", count(x$kept), " and ", count(x$target), " points in ", counted(ncol(x$x), "dimension"),
+      "   cost |x - y|", if (x$p != 1) paste0("^", format(x$p)), ", epsilon ", short(x$epsilon), "\n")
   if (!balanced) {
-    cat("  rho ", paste(unique(vapply(x$rho, short, "")), collapse = " and "), "   mass of the plan ", short(x$mass),
-        " of ", short(sum(x$kept$mass)), " and ", short(sum(x$target$mass)), "\n", sep = "")
+    say("  rho ", paste(unique(vapply(x$rho, short, "")), collapse = " and "), "   mass of the plan ", short(x$mass),
+        " of ", short(sum(x$kept$mass)), " and ", short(sum(x$target$mass)), "\n")
   }
-  cat("  cost of the plan ", short(x$cost),
+  say("  cost of the plan ", short(x$cost),
       if (several) paste0("   debiased divergence ", short(x$divergence), "   distance ", short(x$distance)), "\n",
       if (balanced) paste0("  error of the value below ", worst(x$value, x$value_bounds),
                            if (several) paste0(", of the divergence below ", worst(x$divergence, x$divergence_bounds)),
                            "\n"),
       "  ", if (balanced) "marginal error " else "last step ", brief(x$marginal_error), " after ",
-      counted(x$iterations, "iteration"), "\n", sep = "")
+      counted(x$iterations, "iteration"), "\n")
   invisible(x)
 }
 

@@ -51,7 +51,7 @@ ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs"
   found <- sign_null(total / n, H, own, null, most_relabellings(null, R))
   as_test(c(nV = total / n), found, c(U = (total - sum(own)) / (n * (n - 1)), V = total / n^2),
           paste0("Kernel Stein test of fit (", null_text(found, "signs"), ")"), name, n, kernel = format(k),
-          scale = kernel_parts(k)$parameters$scale, engine = engine_used())
+          scale = kernel_parts(k)$parameters$scale, engine = engine_used(), call = match.call())
 }
 
 # The discrepancy has derivatives of the kernel in both points, where these are one, too: a cusp has none there.

@@ -10,8 +10,10 @@ as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
   structure(out[!vapply(out, is.null, NA)], class = c("kernweave_test", "htest"))
 }
 
-# A test whose formula's na.action dropped some rows.
-with_left_out <- function(test, dropped) {
+# A test with its call, and the rows that its formula's na.action dropped.
+with_call <- function(test, call, dropped = NULL) {
+  call[[1]] <- as.name(sub("[.](default|formula)$", "", deparse1(call[[1]])))
+  test$call <- call
   test$na.action <- dropped
   test
 }
@@ -69,6 +71,8 @@ check_distinct <- function(x, argument = NULL) {
 #' Print and plot the tests of this package. The tests have class `htest`, like those of the stats package, so functions
 #' that take an `htest` accept them.
 #'
+#' `update()` changes the call of a test, `found$call`, and tests again, as in `update(found, R = 9999)`.
+#'
 #' A test keeps the replicates or the moments of its statistic under the null hypothesis. `plot()` draws them together
 #' with the observed statistic, and Pearson's type III curve of the same mean, variance and skewness.
 #'
@@ -107,25 +111,30 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   kernel <- if (length(x$kernel) > 1) paste("of", names(x$kernel), x$kernel, collapse = ", ") else x$kernel
   largest <- if (!is.null(x$kernels)) {
     k <- which.max(x$kernels$z)
-    paste0(" of the largest z, ", format(x$kernels$z[k], digits = few_digits), ", number ", k, " of ", nrow(x$kernels))
+    name <- if (is.character(attr(x$kernels, "row.names"))) paste0(", `", row.names(x$kernels)[k], "`")
+    paste0(" of the largest z, ", format(x$kernels$z[k], digits = few_digits), name, ", number ", k, " of ",
+           nrow(x$kernels))
   }
-  cat("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n",
-      if (length(kernel)) paste0("kernel", largest, ": ", kernel, "\n"), sep = "")
+  say("\n\t", x$method, "\n\n", "data:  ", x$data.name, "\n",
+      if (length(kernel)) paste0("kernel", largest, ": ", kernel, "\n"))
   numbers <- c(x$statistic, n = x$n, x$parameter[names(x$parameter) != "n"])
   shown <- paste(names(numbers), "=", vapply(numbers, format, "", digits = digits))
   p <- if (!is.null(x$moments) && is.null(x$exact) && x$p.value <= 1e-3) "< 0.001"
        else paste("=", format(x$p.value, digits = few_digits))
-  cat(paste(c(shown, paste("p-value", p)), collapse = ", "), "\n", left_out_text(x$na.action), sep = "")
+  say(paste(c(shown, paste("p-value", p)), collapse = ", "), "\n", left_out_text(x$na.action))
   if (!is.null(x$stderr)) {
-    cat("standard error of ", names(x$statistic), ", for its slices: ", format(x$stderr, digits = few_digits), "\n",
-        sep = "")
+    say("standard error of ", names(x$statistic), ", for its slices: ",
+        if (x$stderr == 0) "none, there is one direction" else format(x$stderr, digits = few_digits), "\n")
   }
   if (!is.null(x$accuracy)) {
-    cat("accuracy of the moments: relative error of the variance ", format(x$accuracy[["variance"]], digits = 1),
-        ", standard error of the skewness ", format(x$accuracy[["skewness"]], digits = 1), "\n", sep = "")
+    error <- function(part, name) {
+      if (x$accuracy[[part]] == 0) paste("the", part, "is exact")
+      else paste0(name, " error of the ", part, " ", format(x$accuracy[[part]], digits = 1))
+    }
+    say("accuracy of the moments: ", error("variance", "relative"), "   ", error("skewness", "standard"), "\n")
   }
-  if (length(x$sizes)) cat("groups: ", sizes_text(x$sizes), "\n", sep = "")
-  if (!is.null(x$alternative)) cat("alternative hypothesis: ", x$alternative, "\n", sep = "")
+  if (length(x$sizes)) say("groups: ", sizes_text(x$sizes), "\n")
+  if (!is.null(x$alternative)) say("alternative hypothesis: ", x$alternative, "\n")
   if (!is.null(x$estimate)) {
     cat("sample estimates:\n")
     print(x$estimate, digits = digits, ...)

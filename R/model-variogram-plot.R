@@ -39,17 +39,17 @@ print.kernweave_variogram <- function(x, digits = 4, ...) {
   about <- attr(x, "about")
   if (!is.null(about)) {
     large <- function(n) format(n, big.mark = ",")
-    cat(if (about$cressie) "Robust variogram, " else "Variogram, ",
+    say(if (about$cressie) "Robust variogram, " else "Variogram, ",
         if (!is.null(about$formula)) paste0(deparse1(about$formula), ", "), "trend ",
         sub("^~", "~ ", deparse1(about$trend)), "\n  ", large(about$n), " points, ",
         if (about$rows == about$n) "all pairs" else paste0(
-          "pairs among ", large(about$rows), " of them, half at random, half their nearest neighbours"), "\n", sep = "")
+          "pairs among ", large(about$rows), " of them, half at random, half their nearest neighbours"), "\n")
     cat(left_out_text(about$na.action))
   }
   parameters <- about$fitted$parameters
   if (!is.null(parameters)) {
-    cat("  fitted: ", paste(names(parameters), vapply(parameters, format, "", digits = digits), collapse = ", "),
-        if (is.null(about$fitted$curve)) "; no curve, as the kernel depends on places", "\n", sep = "")
+    say("  fitted: ", paste(names(parameters), vapply(parameters, format, "", digits = digits), collapse = ", "),
+        if (is.null(about$fitted$curve)) "; no curve, as the kernel depends on places", "\n")
   }
   table <- as.data.frame(x)
   if (is.null(about$directions) && all(table$dir.hor == 0)) table$dir.hor <- NULL

@@ -63,8 +63,8 @@
 #' @return A matrix with one row per point kept; for `K` results with several components, an array. For index formulas,
 #'   an array with one dimension per kept axis, then the components, then the `K` results. `min_argmin` returns a list
 #'   of two, several reductions return a list of results. With placeholders or `call = FALSE`, a `lazy_reduction`.
-#' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-matrix] for `%*%`, [vjp()] for
-#'   gradients, [explain()]
+#' @seealso [lazy-reductions] for shortcuts and what each reduction does, [lazy-quantiles] for medians, [lazy-matrix]
+#'   for `%*%`, [vjp()] for gradients, [explain()]
 #' @concept kernel sum
 #' @concept einsum
 #' @concept tensor contraction

@@ -66,7 +66,7 @@ hdbscan_fit <- function(x, minPts = 5, metric = "euclidean", ...) {
   structure(list(call = match.call(), cluster = named(found$cluster), minPts = minPts, coredist = named(core),
                  cluster_scores = scores, membership_prob = named(memberships(found$cluster, core)),
                  outlier_scores = named(found$outlier), hc = hc, dist = points$name),
-            points = list(x = points$x, like = points$like, metric = given$metric, places = given$places),
+            points = list(x = points$x, like = c(points$like, list(places = given$places)), metric = given$metric),
             class = c("hdbscan_fit", "hdbscan"))
 }
 
@@ -83,7 +83,7 @@ predict.hdbscan_fit <- function(object, newdata = NULL, ...) {
   refuse_more(...)
   if (is.null(newdata)) return(object$cluster)
   kept <- attr(object, "points")
-  at <- points_like(place_numbers(newdata, kept$places, "newdata"), kept$like, "newdata")
+  at <- points_like(newdata, kept$like, "newdata")
   match_width(at, ncol(kept$x), "the points", newdata)
   inside <- unname(object$cluster) > 0
   found <- at_complete(at, function(at) {
@@ -104,9 +104,9 @@ as.hclust.hdbscan_fit <- function(x, ...) stats::as.hclust(x$hc)
 #' @export
 print.hdbscan_fit <- function(x, ...) {
   size <- table(x$cluster[x$cluster > 0])
-  cat("Density clusters at all radii of ", count_text(length(x$cluster), "point"), " (", x$dist, ", minPts = ",
+  say("Density clusters at all radii of ", count_text(length(x$cluster), "point"), " (", x$dist, ", minPts = ",
       x$minPts, ")\n  ", counted(length(size), "cluster"), ", ", format(sum(x$cluster == 0), big.mark = ","),
-      " noise\n", sep = "")
+      " noise\n")
   if (length(size)) {
     shown <- utils::head(data.frame(size = as.vector(size), stability = x$cluster_scores,
                                     row.names = names(size)), 10)
@@ -124,7 +124,6 @@ plot.hdbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 #' @export
 plot_data.hdbscan_fit <- function(object, points = NULL, ...) {
   kept <- attr(object, "points")
-  points <- place_numbers(points, kept$places, "y")
   at <- if (is.null(points)) kept$x else check_complete(points_like(points, kept$like, "y"), "y")
   clusters_picture(at, object, kept$x)
 }

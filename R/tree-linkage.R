@@ -20,8 +20,9 @@
 #' any function whose result [stats::as.hclust()] takes.
 #'
 #' A tree of more than 2000 points is drawn by its top 100 branches, each labelled with its number of points in
-#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches. `rect.hclust()` is for trees that are drawn
-#' whole; `plot(as.hclust(tree))` draws a tree whole.
+#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches; `plot(as.hclust(tree))` draws a tree whole.
+#' `plot()` returns the tree that it has drawn, invisibly. This is the tree for `rect.hclust()`, which would put
+#' rectangles of the whole tree into wrong places: `rect.hclust(plot(tree), k = 3)`.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package, as in
 #'   [knn()]; for `plot()` and `as.dendrogram()` an object returned by `hclust_fit()`
@@ -43,14 +44,13 @@
 #' @examples
 #' tree <- hclust_fit(iris[, 1:4], "ward.D2")
 #' table(cut_tree(tree, k = 3), iris$Species)
-#' plot(tree, labels = FALSE)
-#' rect.hclust(tree, 3)
+#' rect.hclust(plot(tree, labels = FALSE), 3)
 #' # a hundred thousand points in three groups
 #' set.seed(1)
-#' x <- matrix(rnorm(2e5), ncol = 2) + c(0, 6, 12)
+#' x <- matrix(rnorm(2e5), ncol = 2) + rep_len(c(0, 6, 12), 1e5)
 #' many <- hclust_fit(x, "ward.D2")
 #' table(cut_tree(many, k = 3))
-#' plot(many)
+#' rect.hclust(plot(many), k = 3)
 hclust_fit <- function(x, method = c("single", "ward.D2"), metric = "euclidean", members = NULL, ...) {
   refuse_more(...)
   method <- linkage_of(if (missing(method)) "single" else method)
@@ -103,7 +103,7 @@ tree_points <- function(x, metric, least = 1, keep = FALSE) {
   others <- setdiff(names(metric_rows), tree_metrics)
   name <- if (is.function(metric)) "own metric"
           else if (is_word(metric) && metric %in% c(others, names(metric_aliases))) as_metric(metric)$name
-          else one_of(metric, tree_metrics, "metric")
+          else choice_of(metric, tree_metrics, "metric")
   as_they_are <- function(d) d
   found <- switch(name, euclidean = list(code = 0L), manhattan = list(code = 1L), chebyshev = list(code = 2L),
                   sqeuclidean = list(code = 0L, back = function(d) d^2),
@@ -113,8 +113,7 @@ tree_points <- function(x, metric, least = 1, keep = FALSE) {
                   }),
                   cosine = list(code = 0L, at = unit_rows(at), back = function(d) d^2 / 2),
                   abort("unsupported", "`metric` is ", if (is.function(metric)) "a function" else dQuote(name, FALSE),
-                        ", and trees of points are of \"euclidean\", \"manhattan\", \"chebyshev\", \"cosine\", ",
-                        "\"haversine\" or \"chordal\" distances"))
+                        ", and a tree takes ", paste(dQuote(tree_metrics, FALSE), collapse = ", ")))
   at <- found$at %or% at
   storage.mode(at) <- "double"
   list(at = at, code = found$code, back = found$back %or% as_they_are, name = name, labels = labels, like = inputs,
@@ -228,7 +227,7 @@ plot.hclust_fit <- function(x, labels = NULL, ...) {
   tree <- shown_tree(x)
   plot(tree, labels = if (length(labels) == length(x$order) && length(tree$order) < length(labels)) NULL else labels,
        ...)
-  invisible(x)
+  invisible(tree)
 }
 
 #' @importFrom stats as.hclust

@@ -1,5 +1,5 @@
 # The hooks of the package: at loading, methods that are rows of a table are registered, and the engine is told where
-# the headers are that kernels include.
+# the headers are that kernels include; at attaching, the number of threads is told.
 
 .onLoad <- function(libname, pkgname) {
   fill_overlay()
@@ -9,6 +9,18 @@
   admit_to_marginaleffects()
   r_begin(worker_of(), system.file("include", package = pkgname, lib.loc = libname))
   reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
+}
+
+# R tells by itself of functions that are masked, but of no generics that hand on to what they mask.
+.onAttach <- function(libname, pkgname) {
+  if (interactive()) packageStartupMessage(startup_text())
+}
+
+startup_text <- function() {
+  had <- chosen_threads()
+  paste0("kernweave ", utils::packageVersion("kernweave"), ": ", had$threads, " of ", counted(had$cores, "core"),
+         "; options(kernweave.threads = ) sets the number.\n",
+         "Generics mask colMeans, colSums, crossprod, diag, rowMeans, rowSums, tcrossprod.")
 }
 
 # The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp), and not

@@ -196,3 +196,19 @@ test_that("tests by several kernels hold their level, and find what the median s
   expect_lt(mmd_test(x[901:1150], waves, bandwidths = 10, null = "moments")$p.value, 0.01)
   expect_gt(mmd_test(x[901:1150], waves, null = "moments")$p.value, 0.01)
 })
+
+test_that("kernels of a list keep its names in the table and the print", {
+  ks <- list(wide = kernel_spec(scale = 9), "energy", near = kernel_spec(scale = 1))
+  found <- mmd_test(iris[, 1:4], groups = iris$Species, kernel = ks, null = "moments")
+  expect_identical(row.names(found$kernels), c("wide", "2", "near"))
+  plain <- mmd_test(iris[, 1:4], groups = iris$Species, kernel = unname(ks), null = "moments")
+  expect_identical(found$p.value, plain$p.value)
+  expect_identical(unname(as.matrix(found$kernels)), unname(as.matrix(plain$kernels)))
+  expect_named(found$statistic, "max z")
+  best <- row.names(found$kernels)[which.max(found$kernels$z)]
+  expect_output(print(found), paste0("kernel of the largest z, .*`", best, "`, number"))
+  one <- mmd_test(iris[, 1:4], groups = iris$Species, kernel = list(a = kernel_spec(scale = 9)), null = "moments")
+  expect_named(one$statistic, "T")
+  pairs <- hsic_test(iris[, 1:4][, 1], iris[, 1:4][, 3], kernel = ks[c(1, 3)], kernel_y = list(kernel_spec(scale = 2)))
+  expect_identical(row.names(pairs$kernels), c("wide, 1", "near, 1"))
+})

@@ -135,7 +135,7 @@ test_that("mistakes are refused by class", {
   expect_error(dbscan_fit(petals, 1, borderPoints = 1), class = "kernweave_error_input")
   expect_error(dbscan_fit(airquality, 1), "missing values", class = "kernweave_error_data")
   expect_error(dbscan_fit(stats::dist(petals), 1), class = "kernweave_error_input")
-  expect_error(dbscan_fit(petals, 1, metric = "euclid"), class = "kernweave_error_input")
+  expect_error(dbscan_fit(petals, 1, metric = "euclidian"), class = "kernweave_error_input")
   expect_error(lof_scores(petals, k = 150), class = "kernweave_error_value")
   expect_error(lof_scores(airquality), class = "kernweave_error_data")
 })

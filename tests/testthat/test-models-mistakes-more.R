@@ -120,10 +120,10 @@ test_that("settings out of range are named by what was given", {
     expect_said(hdbscan_fit(some[1:2], minPts = wrong), "value", "`minPts` must be a whole number from 2 to 40")
   }
   for (tree in list(spanning_tree, hclust_fit, hdbscan_fit)) {
-    caught <- tryCatch(tree(some[1:2], metric = "euclid"), error = conditionMessage)
+    caught <- tryCatch(tree(some[1:2], metric = "euclidian"), error = conditionMessage)
     expect_match(caught, "did you mean `euclidean`?", fixed = TRUE)
     expect_no_match(caught, "canberra")
-    expect_said(tree(some[1:2], metric = "canberra"), "unsupported", "trees of points are of")
+    expect_said(tree(some[1:2], metric = "canberra"), "unsupported", "a tree takes \"euclidean\", \"sqeuclidean\"")
   }
   cloud <- matrix(sin(1:8), 4)
   for (wrong in list(c(x = 1), c(y = 1), c(x = 1, z = 1), c(1, 1), 0)) {

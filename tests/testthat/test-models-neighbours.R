@@ -85,7 +85,7 @@ test_that("graphs link points to their neighbours, one way, either way or both",
 })
 
 test_that("neighbours print themselves, keep row names and take factors, integers and empty queries", {
-  expect_output(print(knn(petals, k = 5)), "5 nearest neighbours of 150 points among themselves .euclidean, self left")
+  expect_output(print(knn(petals, k = 5)), "5 nearest neighbours of 150 points .euclidean, self left")
   expect_output(print(radius_nn(petals, radius = 0.5)), "1,460 in all, 0 to 32 each")
   cars <- knn(mtcars[, c("cyl", "gear")], k = 1)
   expect_identical(rownames(cars$nn.index), rownames(mtcars))
@@ -102,7 +102,7 @@ test_that("mistakes are refused by class, and classification is pointed to", {
   expect_error(knn(petals, k = 0), class = "kernweave_error_input")
   expect_error(knn(petals, petals[, 1:2]), class = "kernweave_error_shape")
   expect_error(knn(airquality), "missing values", class = "kernweave_error_data")
-  expect_error(knn(petals, metric = "euclid"), "euclidean", class = "kernweave_error_input")
+  expect_error(knn(petals, metric = "euclidian"), "euclidean", class = "kernweave_error_input")
   expect_error(knn(petals, metric = function(x, y) x - y), class = "kernweave_error_input")
   expect_error(knn(rbind(0, 0, 1), metric = "braycurtis", k = 1), "1, 2", class = "kernweave_error_data")
   expect_error(radius_nn(petals), "radius", class = "kernweave_error_input")

@@ -68,3 +68,17 @@ test_that("many groups are said, and slips are named", {
   error(pairwise_test(x, rep(1:2, 52), p.adjust.method = "holmes"), "did you mean `holm`")
   error(pairwise_test(wt ~ cyll, mtcars), "did you mean `cyl`")
 })
+
+test_that("tests have a call, and update() tests again", {
+  tests <- list(energy_test(mpg ~ am, mtcars, R = 19), mmd_test(mtcars$mpg, groups = mtcars$am, R = 19),
+                hsic_test(mpg ~ wt, mtcars, null = "permutation", R = 19),
+                dcor_test(mtcars$mpg, mtcars$wt, null = "permutation", R = 19),
+                ksd_test(mtcars$wt, function(x) -x, R = 19))
+  for (test in tests) {
+    again <- update(test, R = 9)
+    expect_identical(again$statistic, test$statistic)
+    expect_length(again$replicates, 9)
+  }
+  pairs <- pairwise_test(mpg ~ am, mtcars, null = "moments")
+  expect_identical(update(pairs, p.adjust.method = "none")$statistic, pairs$statistic)
+})

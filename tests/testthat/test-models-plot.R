@@ -28,7 +28,9 @@ all_pictures <- function() {
     signs = ksd_test(as.vector(scale(trees$Volume)), function(x) -x, R = 49),
     design = permanova(cbind(mpg, wt) ~ am + gear, mtcars, R = 49),
     near = knn(long, k = 3), within = radius_nn(long, radius = 0.2),
-    map = sinkhorn(long[1:20, ], long[51:75, ], epsilon = 0.5), shift = sinkhorn(1:5, 2:7, epsilon = 0.5)
+    map = sinkhorn(long[1:20, ], long[51:75, ], epsilon = 0.5), shift = sinkhorn(1:5, 2:7, epsilon = 0.5),
+    middle = sinkhorn_barycentre(list(a = flowers[1:9, ], b = flowers[60:69, ]), epsilon = 2, tol = 0.1),
+    middles = sinkhorn_barycentre(list(1:5, 2:7), epsilon = 1)
   )
 }
 

@@ -56,6 +56,12 @@ test_that("one point goes to the mean, one cloud stays, and scales scale", {
   expect_equal(colnames(found$x), c("u", "v"))
   expect_named(found$divergence, c("May", "June"))
   expect_equal(nrow(sinkhorn_barycentre(frames, n = 45, epsilon = 1, tol = 0.1)$x), 45)
+  table <- as.data.frame(found)
+  expect_equal(as.matrix(table[c("u", "v")]), found$x, ignore_attr = TRUE)
+  expect_identical(table$mass, found$a)
+  expect_named(as.data.frame(sinkhorn_barycentre(list(1:3, 4:6), epsilon = 1)), c("x", "mass"))
+  expect_identical(levels(layer(found, "points")$group), c("May", "June"))
+  expect_equal(layer(found, "centres"), data.frame(x = found$x[, 1], y = found$x[, 2]))
   expect_output(print(found), "Barycentre of 2 clouds, 30 points in 2 dimensions, epsilon 0.5")
 })
 

@@ -149,13 +149,10 @@ test_that("what is no column of points of sf, and geometries where they are not 
   w <- seq_len(nrow(places))
   k <- 2
   expect_message(knn_fit(depth ~ I(w / k), places), "the geometry of `data` is not in the formula")
-  for (f in list(local_reg, rbf_interpolate)) {
-    expect_error(f(depth ~ geometry, places), "sf::st_coordinates\\(\\)", class = "kernweave_error_input")
-  }
   flat_line <- local_reg(depth ~ mag, spots, bandwidth = 1)
   for (points in kinds(places)) {
-    expect_equal(fitted(local_reg(depth ~ mag, points, bandwidth = 1)), fitted(flat_line), ignore_attr = TRUE)
-    expect_error(kmeans_fit(points, 2), "has its numbers", class = "kernweave_error_input")
+    line <- suppressMessages(local_reg(depth ~ mag, points, bandwidth = 1))
+    expect_equal(fitted(line), fitted(flat_line), ignore_attr = TRUE)
   }
   skip_without_peer("terra")
   raster <- terra::rast(nrows = 2, ncols = 2, vals = 1:4)
@@ -178,4 +175,59 @@ test_that("a latitude before its longitude is refused on a sphere, with the form
   expect_error(fit(depth ~ lat + long), "`lat` comes before `long`: write ~ long + lat", fixed = TRUE,
                class = "kernweave_error_data")
   expect_s3_class(fit(depth ~ long + lat), "gp_fit")
+})
+
+test_that("clusters, tests, densities, surfaces and transport of points give the numbers of their coordinates", {
+  skip_without_peer("sf")
+  few <- spots[1:40, ]
+  xy <- few[c("x", "y")]
+  group <- rep(1:2, 20)
+  answers <- function(points, other, groups, z) {
+    means <- kmeans_fit(points, if (is.data.frame(points) && !inherits(points, "sf")) xy[1:3, ] else points[1:3, ])
+    surface <- rbf_interpolate(points, z)
+    transport <- sinkhorn(points, other, epsilon = 1e5, debias = FALSE, tol = 1e-3)
+    list(means$cluster, predict(means, other), kernweave:::plot_data(means, points)$layers$points,
+         energy_test(points, other, null = "moments")$statistic, mmd_test(points, groups = groups, R = 9)$statistic,
+         dcor_test(points, z)$estimate, silhouette_widths(points, groups)[, 3],
+         predict(kde_fit(points), other), predict(local_reg(points, z, bandwidth = 300), other),
+         predict(surface, other), median_scale(points), transport$value, predict(transport, other),
+         sinkhorn_barycentre(list(points, other), epsilon = 1e6, tol = 0.3)$x)
+  }
+  expected <- answers(xy, xy[11:30, ], group, few$depth)
+  places <- flat()[1:40, ]
+  expect_equal(answers(places, places[11:30, ], group, few$depth), expected, ignore_attr = TRUE)
+  for (points in kinds(places)) {
+    expect_identical(kernweave:::point_numbers(points)$x, kernweave:::point_numbers(places)$x)
+    expect_equal(predict(kmeans_fit(points, unname(as.matrix(xy[1:3, ]))), points[11:30, ]), expected[[2]],
+                 ignore_attr = TRUE)
+  }
+  places$group <- group
+  expect_equal(fitted(kde_fit(~ geometry, places)), fitted(kde_fit(xy)), ignore_attr = TRUE)
+  line <- local_reg(depth ~ 1, places, bandwidth = 300)
+  expect_equal(predict(line, places[11:30, ]), expected[[9]], ignore_attr = TRUE)
+  between <- energy_test(xy, groups = group, null = "moments")$statistic
+  for (points in kinds(places)) {
+    expect_equal(energy_test(geometry ~ group, points, null = "moments")$statistic, between)
+  }
+  expect_equal(permanova(geometry ~ group, places, R = 9)$F, permanova(xy ~ group, R = 9)$F)
+  expect_equal(dcor_test(depth ~ geometry, places)$estimate, expected[[6]])
+})
+
+test_that("tests of longitudes and latitudes are by chords; clusters of them are of a plane, with a message", {
+  skip_without_peer("sf")
+  globe <- sf::st_as_sf(spots[1:40, ], coords = c("long", "lat"), crs = 4326)
+  degrees <- as.matrix(spots[1:40, c("long", "lat")])
+  space <- kernweave:::on_sphere(degrees, kernweave:::earth_radius)
+  expect_message(found <- energy_test(globe[1:20, ], globe[21:40, ], null = "moments"), "chords")
+  expect_equal(found$statistic, energy_test(space[1:20, ], space[21:40, ], null = "moments")$statistic)
+  expect_message(table <- permanova(geometry ~ I(depth > 300), globe, distance = "haversine", R = 9), "plane")
+  expect_message(clusters <- kmeans_fit(globe, unname(degrees[1:2, ])), "in degrees")
+  expect_equal(clusters$centers, kmeans_fit(degrees, degrees[1:2, ])$centers, ignore_attr = TRUE)
+  projected <- sf::st_transform(globe, 3857)
+  for (other in list(function() energy_test(globe, projected), function() sinkhorn(globe, projected))) {
+    expect_error(suppressMessages(other()), "coordinates of", class = "kernweave_error_data")
+  }
+  expect_error(energy_test(degrees, globe), "`y` is points of sf", class = "kernweave_error_input")
+  expect_error(predict(kmeans_fit(degrees, degrees[1:2, ]), globe), "points of sf", class = "kernweave_error_input")
+  expect_error(kmeans_fit(sf::st_buffer(projected, 1), 2), "must be points", class = "kernweave_error_data")
 })

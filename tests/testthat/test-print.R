@@ -144,6 +144,31 @@ test_that("the situation report says how many cores are used and why, and how to
   expect_false(any(grepl("Calls use", with_kernweave(kernweave_sitrep(), threads = cores)$problems)))
 })
 
+test_that("attaching tells threads and masked functions where somebody reads it, and only there", {
+  said <- kernweave:::startup_text()
+  had <- threads_here()
+  about <- paste0("kernweave ", packageVersion("kernweave"), ": ", had[1], " of ", had[2], " core")
+  expect_match(said, about, fixed = TRUE)
+  masked <- intersect(ls("package:kernweave"), ls(baseenv()))
+  for (name in masked) expect_match(said, name, fixed = TRUE)
+  if (!interactive()) expect_silent(kernweave:::.onAttach("", "kernweave"))
+})
+
+test_that("no line that say() prints is wider than the console, and short lines stay as they are", {
+  lines <- c("  a b   c d", "", "\tshort", paste(rep("word", 40), collapse = " "),
+             paste(rep("two words", 20), collapse = "   "), paste0("    ", strrep("x", 90), " y"))
+  words <- function(lines) strsplit(paste(lines, collapse = " "), "[[:space:]]+")
+  for (width in c(40, 80)) {
+    old <- options(width = width)
+    shown <- utils::capture.output(kernweave:::say(paste(lines, collapse = "\n"), "\n"))
+    options(old)
+    expect_identical(shown[1:3], lines[1:3])
+    expect_true(all(nchar(shown) <= width | !grepl("[^ ] ", trimws(shown))))
+    expect_identical(words(shown), words(lines))
+    expect_true(any(grepl("two words   two words", shown)))
+  }
+})
+
 test_that("a call that takes long says once how to have all cores", {
   skip_if(threads_here()[2] == 1 || gpu_is_ready(), "there is nothing to gain")
   seen <- kernweave:::seen_options

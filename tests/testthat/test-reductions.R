@@ -263,3 +263,36 @@ test_that("of all pairs the least has the place of the first in the matrix", {
     }
   }
 })
+
+test_that("medians and quantiles are those of base R to the bit, through ties, infinities and sizes", {
+  set.seed(19)
+  x <- matrix(rnorm(60), 20, dimnames = list(letters[1:20], NULL))
+  y <- matrix(rnorm(93), 31)
+  D <- sqdist(Vi(x), Vj(y))
+  probs <- c(0, 0.1, 1 / 3, 0.5, 0.9, 1)
+  whole <- matrix(sample(1:3, 60, TRUE), 20)
+  formulas <- list(D, exp(-300 * D), -exp(-300 * D), 1 / D, sqdist(Vi(whole), Vj(y) * 0), lazy_if(D < 5, D, Inf),
+                   lazy_if(D < 5, -Inf, D), sin(D), lazy_if(D < 3, D, 0))
+  for (F in formulas) {
+    M <- as.matrix(F)
+    expect_identical(unname(median(F, index = "j", drop = TRUE)), unname(apply(M, 1, median)))
+    expect_identical(c(median(F, index = "i")), unname(apply(M, 2, median)))
+    expect_identical(c(median(F, index = "ij")), median(M))
+    values <- t(apply(M, 1, quantile, probs))
+    expect_equal(quantile(F, probs, index = "j"), values, tolerance = 1e-15, ignore_attr = TRUE)
+  }
+  expect_identical(dimnames(quantile(D, 0.25, index = "j")), list(letters[1:20], "25%"))
+  wide <- median(Vi(x) - Vj(y), index = "j")
+  expect_identical(unname(wide[, 2]), unname(apply(outer(x[, 2], y[, 2], "-"), 1, median)))
+  same <- rep(1:3, length.out = 20)
+  M <- as.matrix(sqdist(Vi(x), Vj(x)))
+  M[outer(same, same, "!=")] <- NA
+  within <- restrict(sqdist(Vi(x), Vj(x)), by = same)
+  expect_identical(median(within, index = "j", drop = TRUE), apply(M, 1, median, na.rm = TRUE))
+  none <- restrict(D, where = Vj(y)[, , 1] > 99)
+  expect_true(all(is.na(median(none, index = "j"))))
+  rounded <- median(D, index = "j", precision = "float32")
+  expect_equal(rounded, median(D, index = "j"), tolerance = 1e-5)
+  expect_error(median(sqdist(Vi(dim = 3), Vj(y)), index = "j"), "placeholders", class = "kernweave_error_input")
+  expect_error(quantile(D, 2, index = "j"), "`probs`", class = "kernweave_error_value")
+})

@@ -220,8 +220,14 @@ test_that("a large tree is drawn by its top branches, and becomes a dendrogram o
     expect_identical(sort(shown), sort(as.integer(sizes[sizes > 1])))
     expect_close(attr(few, "height"), max(tree$height), 0)
     grDevices::pdf(NULL)
-    expect_message(plot(tree), "top 100 branches")
+    expect_message(drawn <- plot(tree), "top 100 branches")
+    boxes <- stats::rect.hclust(drawn, 3)
     grDevices::dev.off()
+    # Rectangles hold the branches of three clusters of all points.
+    labels <- vapply(boxes, function(branch) {
+      sum(ifelse(grepl("^[(]", drawn$labels[branch]), as.integer(gsub("[^0-9]", "", drawn$labels[branch])), 1L))
+    }, 1L)
+    expect_identical(sort(labels), sort(tabulate(cut_tree(tree, 3))))
   }
   small <- hclust_fit(iris[1:30, 1:4])
   expect_identical(attr(stats::as.dendrogram(small), "members"), 30L)

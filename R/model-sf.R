@@ -1,0 +1,156 @@
+# Points of the sf, terra and sp packages as numbers: in formulas, as points, and as new data.
+
+# A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1,
+# and part of it where that has a dot.
+sf_formula <- function(formula, data, trend = TRUE) {
+  data <- as_sf(found_variables(data, NULL, "`data`"), all.vars(formula))
+  if (!inherits(data, "sf")) return(list(formula = formula, data = data))
+  name <- attr(data, "sf_column")
+  if (inherits(formula, "formula") && identical(formula[[length(formula)]], 1)) {
+    formula[[length(formula)]] <- as.name(name)
+  }
+  variables <- all.vars(formula[[length(formula)]])
+  if (!any(c(name, ".") %in% variables)) {
+    place <- "^(x|y|lon|long|lat|longitude|latitude|coords?|geom|geometry)$"
+    absent <- Filter(function(name) {
+      found <- get0(name, environment(formula))
+      is.null(found) || NROW(found) != nrow(data) && grepl(place, tolower(name))
+    }, setdiff(variables, names(data)))
+    if (length(absent)) {
+      abort("input", "`data` has no column `", absent[1], "`", near_hint(absent[1], setdiff(names(data), name)),
+            "; its places are the geometry, `", name, "`: ~ ", name, ", or ~ 1, has them")
+    }
+    if (length(variables)) {
+      # Other packages take places from the data, and covariates from the right side of a formula.
+      message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
+              paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places",
+              if (trend) paste0(", and covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`"))
+    }
+    return(list(formula = formula, data = sf::st_drop_geometry(data)))
+  }
+  list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
+}
+
+# Data of sf as a plain data frame, in which the places are a matrix if `variables` has the geometry or a dot.
+sf_variables <- function(data, variables, by_chords) {
+  if (inherits(data, c("SpatVector", "SpatialPoints")) && !any(c("geometry", ".") %in% variables)) return(data)
+  data <- as_sf(data, variables)
+  if (!inherits(data, "sf")) return(data)
+  name <- attr(data, "sf_column")
+  out <- sf::st_drop_geometry(data)
+  if (any(c(name, ".") %in% variables)) out[[name]] <- point_numbers(data, by_chords)$x
+  out
+}
+
+# Points and polygons of the terra and sp packages as those of sf; anything else as it is. Points of sp have names of
+# coordinates, and are a data frame where `variables` has these.
+as_sf <- function(x, variables = NULL) {
+  if (!inherits(x, c("SpatVector", "SpatialPoints", "SpatialPolygons"))) return(x)
+  named <- inherits(x, "SpatialPoints") && any(colnames(x@coords) %in% variables)
+  if (named && requireNamespace("sp", quietly = TRUE)) return(as.data.frame(x))
+  if (!requireNamespace("sf", quietly = TRUE)) {
+    abort("input", "an object of class ", class(x)[1], " is read by the sf package, which is not installed")
+  }
+  sf::st_as_sf(x)
+}
+
+about_places <- function(x, name = "geometry") {
+  kind <- class(sf::st_geometry(x)[[1]] %or% sf::st_point())[1]
+  if (kind %in% c("XYZ", "XYZM")) {
+    message("kernweave: places are by X and Y; the Z of their points is not used; as a column of the data, ",
+            "sf::st_coordinates(data)[, \"Z\"], it can be an input")
+  }
+  list(name = name, crs = sf::st_crs(x), longlat = sf::st_is_longlat(x))
+}
+
+# The variables of sf data, with the places as a matrix of this name.
+place_frame <- function(x, name) {
+  geometry <- sf::st_geometry(x)
+  out <- if (inherits(x, "sf")) as.data.frame(sf::st_drop_geometry(x))
+         else as.data.frame(matrix(0, length(geometry), 0))
+  out[[name]] <- place_matrix(geometry)
+  out
+}
+
+place_matrix <- function(geometry) {
+  if (!inherits(geometry, "sfc_POINT")) {
+    kind <- sub("^sfc_", "", class(geometry)[1])
+    abort("data", "places must be points, not ", tolower(kind), " geometries; sf::st_centroid() or ",
+          "sf::st_point_on_surface() makes them")
+  }
+  out <- unname(sf::st_coordinates(geometry)[, 1:2, drop = FALSE])
+  out[is.nan(out)] <- NA
+  colnames(out) <- if (isTRUE(sf::st_is_longlat(geometry))) c("longitude", "latitude") else c("X", "Y")
+  out
+}
+
+# New places of a fit, or of neighbours, in the coordinates of its own.
+places_like <- function(newdata, places, argument = "newdata", beside = "the fit") {
+  newdata <- as_sf(newdata)
+  if (is.null(places) || !inherits(newdata, c("sf", "sfc"))) return(newdata)
+  check_crs(newdata, places, argument, beside)
+  place_frame(newdata, places$name)
+}
+
+check_crs <- function(newdata, places, argument, beside) {
+  crs <- sf::st_crs(newdata)
+  if (crs != places$crs) {
+    abort("data", "`", argument, "` is in the coordinates of ", crs_text(crs), ", and ", beside, " in those of ",
+          crs_text(places$crs), "; sf::st_transform() turns one into the other")
+  }
+}
+
+# Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes and no metric `is_given`.
+sf_neighbours <- function(x, query, metric, is_given) {
+  check_given(x, "x")
+  x <- as_sf(x)
+  if (!inherits(x, c("sf", "sfc"))) return(list(x = x, query = query, metric = metric))
+  places <- about_places(x)
+  if (isTRUE(places$longlat) && !is_given) {
+    metric <- "chordal"
+    tell_of_chords(earth_radius)
+  }
+  list(x = place_matrix(sf::st_geometry(x)), query = place_numbers(query, places, "query"), metric = metric,
+       places = places)
+}
+
+# Points of sf as a matrix, with their `places`; anything else as it is. Longitudes and latitudes stay in degrees or,
+# `by_chords`, are points in space.
+point_numbers <- function(x, by_chords = FALSE) {
+  x <- as_sf(x)
+  if (!inherits(x, c("sf", "sfc"))) return(list(x = x))
+  places <- about_places(x)
+  places$sphere <- by_chords && isTRUE(places$longlat)
+  if (places$sphere) tell_of_chords(earth_radius)
+  else if (isTRUE(places$longlat)) tell_of_plane()
+  list(x = place_numbers(x, places, "x"), places = places)
+}
+
+# Points of sf beside others as a matrix; anything else as it is.
+place_numbers <- function(x, places, argument) {
+  x <- as_sf(x)
+  spatial <- inherits(x, c("sf", "sfc"))
+  if (is.null(places) && spatial) {
+    abort("input", "`", argument, "` is points of sf, and `x` is none; sf::st_coordinates(", argument,
+          ") has their numbers")
+  }
+  if (is.data.frame(x) && !is.null(places) && !spatial) {
+    abort("input", "`x` is points of sf, and `", argument, "` a plain data frame: sf::st_as_sf(", argument,
+          ", coords = ) makes it points")
+  }
+  if (!spatial) return(x)
+  at <- places_like(x, places, argument, "`x`")[[places$name]]
+  if (isTRUE(places$sphere)) on_sphere(at, earth_radius) else at
+}
+
+tell_of_chords <- function(radius) {
+  message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
+          format(radius, digits = 8), ", by metric = \"chordal\"")
+}
+
+tell_of_plane <- function() {
+  message("kernweave: places are longitudes and latitudes; distances are those of a plane, in degrees; ",
+          "sf::st_transform() projects them")
+}
+
+crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input %or% "an unnamed system"
