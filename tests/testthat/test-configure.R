@@ -38,9 +38,7 @@ fake_nvcc <- c(
 fake_r <- function(folder) {
   cxx <- file.path(folder, "c++")
   write_script(cxx, fake_compiler)
-  write_script(file.path(folder, "bin/Rscript"),
-               "case \"$*\" in *Makeconf*) echo \"$R_HOME/Makeconf\" ;; *) echo x86_64-pc-linux-gnu ;; esac")
-  writeLines("STRIP_SHARED_LIB = strip --strip-unneeded", file.path(folder, "Makeconf"))
+  write_script(file.path(folder, "bin/Rscript"), "echo x86_64-pc-linux-gnu")
   write_script(file.path(folder, "bin/R"), c(
     "case \"$3\" in",
     "  CXX17) eval echo \"${COMPILER:-\\$R_HOME/c++}\" ;;",
@@ -63,7 +61,8 @@ configured_by <- function(..., nvcc = FALSE, script = "configure", makevars = "s
   tree <- file.path(folder, "package")
   file.copy(file.path(source_root, script), tree)
   file.copy(file.path(source_root, "src/Makevars.in"), file.path(tree, "src"))
-  for (file in c("one.cpp", "arrays/two.cpp", "arrays/ahead_three.cu"))
+  dir.create(file.path(tree, "src/rooms"))
+  for (file in c("one.cpp", "arrays/two.cpp", "rooms/border.cpp", "arrays/ahead_three.cu"))
     writeLines("", file.path(tree, "src", file))
   verbs <- c(cu = "#include <cub/device/of_today.cuh>", cuh = "#include <optional>")
   for (kind in names(verbs)) writeLines(verbs[[kind]], file.path(tree, "src/arrays/cuda", paste0("verb.", kind)))
@@ -114,8 +113,40 @@ test_that("debug information is left out, but not where it was asked for by a sa
   expect_false(plain(configured_by(FLAGS = "-g -O2", KERNWEAVE_DEBUG = "yes")))
 })
 
-test_that("symbols stay in the library, where R CMD check reads them", {
-  expect_false(any(grepl("strip", configured_by(FLAGS = "-g -O2")$makevars, ignore.case = TRUE)))
+test_that("rooms that prepare a call are compiled for size, no others, and none for a debugger", {
+  small <- function(...) sub(".* -c (.*) -o .*", "\\1", grep(" -Os -c ", configured_by(...)$makevars, value = TRUE))
+  for (flags in c("-g -O2", "-O2", "-O3")) expect_identical(small(FLAGS = flags), "rooms/border.cpp")
+  expect_length(small(FLAGS = "-g -O0"), 0)
+  expect_length(small(FLAGS = "-O2", KERNWEAVE_DEBUG = "yes"), 0)
+})
+
+# The recipe that is carried out after the link.
+after_link <- function(run) sub("^\t", "", run$makevars[grep("^all:", run$makevars) + 1])
+
+test_that("a linked library keeps what R CMD check reads of it, and loses what is local", {
+  skip_on_os(c("windows", "mac"))
+  for (tool in c("nm", "strip")) skip_if_not(nzchar(Sys.which(tool)), paste("no", tool))
+  folder <- tempfile("linked")
+  dir.create(folder)
+  writeLines(c("#include <cstdio>", "static int __attribute__((noinline)) local_one(int x) { return std::puts(\"\") + x; }",
+               "__attribute__((visibility(\"hidden\"))) int hidden_one(int x) { return local_one(x) + 1; }",
+               "extern \"C\" int external_one(int x) { return hidden_one(x); }"), file.path(folder, "one.cpp"))
+  makevars <- c("all: $(SHLIB)", paste0("\t", after_link(configured_by())))
+  names_after <- function(makevars) {
+    writeLines(makevars, file.path(folder, "Makevars"))
+    unlink(file.path(folder, "one.so"))
+    made <- run_tool("sh", c("-c", shQuote(paste("cd", shQuote(folder), "&& R CMD SHLIB -o one.so one.cpp"))))
+    skip_if_not(made$ok, "no compiler")
+    list(read = tools:::read_symbols_from_object_file(file.path(folder, "one.so"))[, c("name", "type")],
+         local = system2("nm", file.path(folder, "one.so"), stdout = TRUE))
+  }
+  whole <- names_after("all: $(SHLIB)")
+  left <- names_after(makevars)
+  expect_identical(left$read, whole$read)
+  expect_true(all(c("puts", "external_one") %in% sub("@.*", "", left$read[, "name"])))
+  expect_true(any(grepl("hidden_one", whole$local)) && any(grepl("local_one", whole$local)))
+  expect_false(any(grepl("hidden_one|local_one", left$local)))
+  expect_identical(after_link(configured_by(KERNWEAVE_DEBUG = "yes")), ":")
 })
 
 test_that("what tests alone call is compiled for who asks", {
