@@ -60,7 +60,7 @@ configured_by <- function(..., nvcc = FALSE, script = "configure", makevars = "s
   dir.create(file.path(folder, "package/src/arrays/cuda"), recursive = TRUE)
   tree <- file.path(folder, "package")
   file.copy(file.path(source_root, script), tree)
-  file.copy(file.path(source_root, "src/Makevars.in"), file.path(tree, "src"))
+  file.copy(file.path(source_root, "src", c("Makevars.in", "exports.map")), file.path(tree, "src"))
   dir.create(file.path(tree, "src/rooms"))
   for (file in c("one.cpp", "arrays/two.cpp", "rooms/border.cpp", "arrays/ahead_three.cu"))
     writeLines("", file.path(tree, "src", file))
@@ -84,7 +84,8 @@ configured_by <- function(..., nvcc = FALSE, script = "configure", makevars = "s
 `%||%` <- function(x, y) if (is.null(x)) y else x
 
 libraries <- function(run) {
-  trimws(gsub(" +", " ", sub("^PKG_LIBS = ", "", grep("^PKG_LIBS", run$makevars, value = TRUE))))
+  line <- grep("^PKG_LIBS", run$makevars, value = TRUE)
+  trimws(gsub(" +", " ", sub("^PKG_LIBS = (-Wl,--version-script=exports.map)?", "", line)))
 }
 has_verbs <- function(run) any(grepl("^AHEAD = .*arrays/cuda/verb[.]o", run$makevars))
 has_kernels <- function(run) any(grepl("^AHEAD = .*arrays/ahead_three[.]o", run$makevars))
@@ -123,29 +124,39 @@ test_that("rooms that prepare a call are compiled for size, no others, and none 
 # The recipe that is carried out after the link.
 after_link <- function(run) sub("^\t", "", run$makevars[grep("^all:", run$makevars) + 1])
 
-test_that("a linked library keeps what R CMD check reads of it, and loses what is local", {
+# Links a small library by lines of a Makevars. Gives the names that R CMD check reads, by type, and all names.
+linked_by <- function(makevars) {
+  folder <- tempfile("linked")
+  on.exit(unlink(folder, recursive = TRUE))
+  dir.create(folder)
+  file.copy(file.path(source_root, "src/exports.map"), folder)
+  writeLines(c("#include <cstdio>", "#include <vector>", "struct Pair { int a, b; };",
+               "static int __attribute__((noinline)) local_one(int x) { return std::puts(\"\") + x; }",
+               "__attribute__((visibility(\"hidden\"))) int hidden_one(int x) { return local_one(x) + 1; }",
+               "extern \"C\" void R_init_one(void *to) {", "  auto *all = static_cast<std::vector<Pair> *>(to);",
+               "  all->push_back({hidden_one(1), 2});", "}"), file.path(folder, "one.cpp"))
+  writeLines(makevars, file.path(folder, "Makevars"))
+  made <- run_tool("sh", c("-c", shQuote(paste("cd", shQuote(folder), "&& R CMD SHLIB -o one.so one.cpp"))))
+  skip_if_not(made$ok, "no compiler")
+  library <- file.path(folder, "one.so")
+  read <- tools:::read_symbols_from_object_file(library)[, c("name", "type")]
+  list(read = split(sub("@.*", "", read[, "name"]), read[, "type"]), all = system2("nm", library, stdout = TRUE))
+}
+
+test_that("a linked library keeps what R CMD check reads of it, and loses what is its own", {
   skip_on_os(c("windows", "mac"))
   for (tool in c("nm", "strip")) skip_if_not(nzchar(Sys.which(tool)), paste("no", tool))
-  folder <- tempfile("linked")
-  dir.create(folder)
-  writeLines(c("#include <cstdio>", "static int __attribute__((noinline)) local_one(int x) { return std::puts(\"\") + x; }",
-               "__attribute__((visibility(\"hidden\"))) int hidden_one(int x) { return local_one(x) + 1; }",
-               "extern \"C\" int external_one(int x) { return hidden_one(x); }"), file.path(folder, "one.cpp"))
-  makevars <- c("all: $(SHLIB)", paste0("\t", after_link(configured_by())))
-  names_after <- function(makevars) {
-    writeLines(makevars, file.path(folder, "Makevars"))
-    unlink(file.path(folder, "one.so"))
-    made <- run_tool("sh", c("-c", shQuote(paste("cd", shQuote(folder), "&& R CMD SHLIB -o one.so one.cpp"))))
-    skip_if_not(made$ok, "no compiler")
-    list(read = tools:::read_symbols_from_object_file(file.path(folder, "one.so"))[, c("name", "type")],
-         local = system2("nm", file.path(folder, "one.so"), stdout = TRUE))
-  }
-  whole <- names_after("all: $(SHLIB)")
-  left <- names_after(makevars)
-  expect_identical(left$read, whole$read)
-  expect_true(all(c("puts", "external_one") %in% sub("@.*", "", left$read[, "name"])))
-  expect_true(any(grepl("hidden_one", whole$local)) && any(grepl("local_one", whole$local)))
-  expect_false(any(grepl("hidden_one|local_one", left$local)))
+  run <- configured_by()
+  all <- c("all: $(SHLIB)", paste0("\t", after_link(run)))
+  whole <- linked_by("all: $(SHLIB)")
+  expect_true(any(grepl("hidden_one", whole$all)) && any(grepl("local_one", whole$all)))
+  stripped <- linked_by(all)
+  expect_identical(stripped$read[names(stripped$read) != "u"], whole$read[names(whole$read) != "u"])
+  expect_false(any(grepl("hidden_one|local_one", stripped$all)))
+  mapped <- linked_by(c(grep("^PKG_LIBS", run$makevars, value = TRUE), all))
+  expect_identical(mapped$read$U, whole$read$U)
+  expect_true("puts" %in% mapped$read$U)
+  expect_identical(c(mapped$read$T, mapped$read$W), "R_init_one")
   expect_identical(after_link(configured_by(KERNWEAVE_DEBUG = "yes")), ":")
 })
 
