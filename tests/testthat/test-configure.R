@@ -10,7 +10,7 @@ write_script <- function(path, lines) {
 
 # A program needs what NEEDS names; whatever is compiled may not hold what matches LACKS.
 fake_compiler <- c(
-  "case \"$*\" in *--version*) echo \"fake compiler 1.0\"; exit ;; esac",
+  "case \" $* \" in *\" --version \"*) echo \"fake compiler 1.0\"; exit ;; esac",
   "out= file=",
   "while [ $# -gt 0 ]; do",
   "  case $1 in -o) out=$2; shift ;; -l*) libs=\"$libs $1\" ;; *.cpp | *.cu) file=$1 ;; esac",
@@ -58,11 +58,11 @@ configured_by <- function(..., nvcc = FALSE, script = "configure", makevars = "s
   skip_if_not(nzchar(Sys.which("make")), "no make")
   folder <- tempfile("configured")
   on.exit(unlink(folder, recursive = TRUE))
-  dir.create(file.path(folder, "package/src/arrays/cuda"), recursive = TRUE)
+  for (room in c("arrays/cuda", "rooms")) dir.create(file.path(folder, "package/src", room), recursive = TRUE)
   tree <- file.path(folder, "package")
   file.copy(file.path(source_root, script), tree)
-  file.copy(file.path(source_root, "src", c("Makevars.in", "exports.map")), file.path(tree, "src"))
-  dir.create(file.path(tree, "src/rooms"))
+  for (file in c("src/Makevars.in", "src/rooms/exports.map"))
+    file.copy(file.path(source_root, file), file.path(tree, dirname(file)))
   for (file in c("one.cpp", "arrays/two.cpp", "rooms/border.cpp", "arrays/ahead_three.cu"))
     writeLines("", file.path(tree, "src", file))
   verbs <- c(cu = "#include <cub/device/of_today.cuh>", cuh = "#include <optional>")
@@ -129,8 +129,8 @@ after_link <- function(run) sub("^\t", "", run$makevars[grep("^all:", run$makeva
 linked_by <- function(makevars) {
   folder <- tempfile("linked")
   on.exit(unlink(folder, recursive = TRUE))
-  dir.create(folder)
-  file.copy(file.path(source_root, "src/exports.map"), folder)
+  dir.create(file.path(folder, "rooms"), recursive = TRUE)
+  file.copy(file.path(source_root, "src/rooms/exports.map"), file.path(folder, "rooms"))
   writeLines(c("#include <cstdio>", "#include <vector>", "struct Pair { int a, b; };",
                "static int __attribute__((noinline)) local_one(int x) { return std::puts(\"\") + x; }",
                "__attribute__((visibility(\"hidden\"))) int hidden_one(int x) { return local_one(x) + 1; }",
