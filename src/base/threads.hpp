@@ -29,17 +29,20 @@ using Poll = std::function<void(double)>;  // called with the share of the work 
 // A function that is called while whoever gave it waits, so that it is not copied.
 template <class Signature>
 class Borrowed;
-template <class Result, class... Arguments>
-class Borrowed<Result(Arguments...)> {
+template <class Result, class... Given>
+class Borrowed<Result(Given...)> {
  public:
   template <class F>
-  Borrowed(const F& f)
-      : f_(&f), call_([](const void* of, Arguments... all) -> Result { return (*static_cast<const F*>(of))(all...); }) {}
-  Result operator()(Arguments... all) const { return call_(f_, all...); }
+  Borrowed(const F& f) : f_(&f), call_(call<F>) {}
+  Result operator()(Given... given) const { return call_(f_, given...); }
 
  private:
+  template <class F>
+  static Result call(const void* f, Given... given) {
+    return (*static_cast<const F*>(f))(given...);
+  }
   const void* f_;
-  Result (*call_)(const void*, Arguments...);
+  Result (*call_)(const void*, Given...);
 };
 
 // Runs work(worker, task, beat) for tasks 0 .. tasks - 1, in any order, each once, on `threads` threads, the
