@@ -23,6 +23,15 @@ startup_text <- function() {
          "Generics mask colMeans, colSums, crossprod, diag, rowMeans, rowSums, tcrossprod.")
 }
 
+# Detaches the tables of S4 methods from the environments of their generics: nothing is looked up there, and with them
+# the methods of package Matrix would be saved in this package, a third of a megabyte.
+local({
+  for (name in ls(topenv(), all.names = TRUE, pattern = "^[.]__T__")) {
+    methods <- get(name, topenv())
+    parent.env(methods) <- topenv()
+  }
+})
+
 # The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp), and not
 # each system forgets that when the code goes: a fork would end R. Who installs the package anew starts R anew.
 .onUnload <- function(libpath) r_dismiss_threads()

@@ -8,8 +8,7 @@ namespace {
 using partition::Place;
 
 // Calls explain(k) for items that are not available, until it says that there is nothing more to explain.
-template <class Explain>
-void each_missing(const Items& items, Index first, Index end, Explain explain) {
+void each_missing(const Items& items, Index first, Index end, Borrowed<bool(Index)> explain) {
   double buffer[kTile];
   for (; first < end; first += kTile) {
     const Index last = std::min(end, first + kTile);

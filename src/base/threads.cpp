@@ -173,7 +173,7 @@ bool under_check() {
 class Team {
  public:
   Team(std::int64_t tasks, const std::function<void(double)>& poll,
-       const std::function<void(int, std::int64_t, const Heartbeat&)>& work)
+       Borrowed<void(int, std::int64_t, const Heartbeat&)> work)
       : tasks_(tasks), poll_(poll), work_(work), next_look_(Clock::now() + kBetweenPolls) {}
 
   void run(int threads) {
@@ -246,7 +246,7 @@ class Team {
   static constexpr std::chrono::milliseconds kBetweenPolls{50};
   const std::int64_t tasks_;
   const std::function<void(double)>& poll_;
-  const std::function<void(int, std::int64_t, const Heartbeat&)>& work_;
+  const Borrowed<void(int, std::int64_t, const Heartbeat&)> work_;
   std::atomic<std::int64_t> next_{0}, done_{0};
   std::atomic<bool> stopping_{false};
   Clock::time_point next_look_;
@@ -272,7 +272,7 @@ TeamSize team_size(int asked) {
 }
 
 void share_out(int threads, std::int64_t tasks, const std::function<void(double)>& poll,
-               const std::function<void(int, std::int64_t, const Heartbeat&)>& work) {
+               Borrowed<void(int, std::int64_t, const Heartbeat&)> work) {
   if (tasks == 0) return;
   Team(tasks, poll, work).run(static_cast<int>(std::min<std::int64_t>(threads, tasks)));
 }

@@ -26,11 +26,30 @@ void note_process(const std::string& worker);
 using Heartbeat = std::function<void()>;
 using Poll = std::function<void(double)>;  // called with the share of the work that is done
 
+// A function that is called while whoever gave it waits, so that it is not copied.
+template <class Signature>
+class Borrowed;
+template <class Result, class... Given>
+class Borrowed<Result(Given...)> {
+ public:
+  template <class F>
+  Borrowed(const F& f) : f_(&f), call_(call<F>) {}
+  Result operator()(Given... given) const { return call_(f_, given...); }
+
+ private:
+  template <class F>
+  static Result call(const void* f, Given... given) {
+    return (*static_cast<const F*>(f))(given...);
+  }
+  const void* f_;
+  Result (*call_)(const void*, Given...);
+};
+
 // Runs work(worker, task, beat) for tasks 0 .. tasks - 1, in any order, each once, on `threads` threads, the
 // calling one among them. `poll` is called on that thread only, with the share of tasks that are done. Each task begins
 // with a beat; long ones beat in between.
 void share_out(int threads, std::int64_t tasks, const Poll& poll,
-               const std::function<void(int, std::int64_t, const Heartbeat&)>& work);
+               Borrowed<void(int, std::int64_t, const Heartbeat&)> work);
 
 // --- crew ----------------------------------------------------------------------------------------------------------
 // Threads that wait for work between calls, since starting one may take longer than the work of a small call.

@@ -134,15 +134,24 @@ struct Machine {
   }
   // The last thing that a step does: compilers make a jump of it. Where one does not, the stack grows by the length of
   // the program.
-  static KW_FN void go_on(const Ready* i, Run* run, const Strip& s) {
-    return i->step(i, run, s.at[0][0].v, s.at[0][1].v, s.at[1][0].v, s.at[1][1].v, s.at[2][0].v, s.at[2][1].v,
-                   s.at[3][0].v, s.at[3][1].v);
+  static KW_FN void go_on(Step next, const Ready* i, Run* run, const Strip& s) {
+    return next(i, run, s.at[0][0].v, s.at[0][1].v, s.at[1][0].v, s.at[1][1].v, s.at[2][0].v, s.at[2][1].v,
+                s.at[3][0].v, s.at[3][1].v);
   }
+  static KW_FN void go_on(const Ready* i, Run* run, const Strip& s) { return go_on(i->step, i, run, s); }
   template <class Work>
-  __attribute__((flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
+  __attribute__((noinline, flatten)) static void step(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g,
+                                                      V h) {
     Strip s = strip_of(a, b, c, d, e, f, g, h);
     Work::work(*i, run, &s);
     return go_on(i + 1, run, s);
+  }
+  // Two kinds of work for one instruction: the second has one step, whatever comes before it.
+  template <class Work, class Next>
+  __attribute__((flatten)) static void step_before(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
+    Strip s = strip_of(a, b, c, d, e, f, g, h);
+    Work::work(*i, run, &s);
+    return go_on(step<Next>, i, run, s);
   }
   static void end(const Ready*, Run*, V, V, V, V, V, V, V, V) {}
   // The strip is free before, between and after the turns of a loop.

@@ -37,13 +37,15 @@ class StripSteps {
     }
   };
 
-  template <class Value, StepShape kShape>
+  template <class Value>
   struct Unary {
-    static KW_FN void work(const Ready& i, Run*, Strip* s) {
-      if constexpr (kShape == StepShape::scaled) M::map_number(s, i.a, [](P x, P y) { return x * y; });
-      if constexpr (kShape == StepShape::shifted) M::map_number(s, i.a, [](P x, P y) { return x + y; });
-      Value::map(i, s);
-    }
+    static KW_FN void work(const Ready& i, Run*, Strip* s) { Value::map(i, s); }
+  };
+  struct Scaled {
+    static KW_FN void work(const Ready& i, Run*, Strip* s) { M::map_number(s, i.a, [](P x, P y) { return x * y; }); }
+  };
+  struct Shifted {
+    static KW_FN void work(const Ready& i, Run*, Strip* s) { M::map_number(s, i.a, [](P x, P y) { return x + y; }); }
   };
 
   template <class Value, StepShape kShape>
@@ -219,12 +221,13 @@ class StripSteps {
     constexpr void add(std::uint16_t code, typename M::Step step, typename M::Function function = nullptr) {
       at[code] = {step, function};
     }
-    template <Op kOp, class Row, int... K>
-    constexpr void add_unary(std::integer_sequence<int, K...>) {
-      using Value = std::conditional_t<kIsWritten<Row, P>, Written<Row>, Called>;
-      (add(code_of(kOp, static_cast<StepShape>(K)), M::template step<Unary<Value, static_cast<StepShape>(K)>>,
-           function_of_one<Row>()),
-       ...);
+    template <Op kOp, class Row>
+    constexpr void add_unary() {
+      using Work = Unary<std::conditional_t<kIsWritten<Row, P>, Written<Row>, Called>>;
+      constexpr typename M::Function kFunction = function_of_one<Row>();
+      add(code_of(kOp, StepShape::alone), M::template step<Work>, kFunction);
+      add(code_of(kOp, StepShape::scaled), M::template step_before<Scaled, Work>, kFunction);
+      add(code_of(kOp, StepShape::shifted), M::template step_before<Shifted, Work>, kFunction);
     }
     template <Op kOp, class Row, int... K>
     constexpr void add_binary(std::integer_sequence<int, K...>) {
@@ -255,7 +258,7 @@ class StripSteps {
 
   static constexpr StepTable table() {
     StepTable all;
-#define UNARY(Name, ...) all.template add_unary<Op::Name, op::Name>(Every<StepShape, StepShape::of_one>());
+#define UNARY(Name, ...) all.template add_unary<Op::Name, op::Name>();
 #define BINARY(Name, ...) all.template add_binary<Op::Name, op::Name>(Every<StepShape, StepShape::of_two>());
 #define TERNARY(Name, ...) all.template add_ternary<Op::Name, op::Name>(Every<StepShape, StepShape::of_three>());
 #define FOLD1(Name, ...) all.template add_fold<Op::Name, Fold1, op::Name>(Every<FoldShape, FoldShape::of_one>());

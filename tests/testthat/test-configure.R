@@ -10,7 +10,7 @@ write_script <- function(path, lines) {
 
 # A program needs what NEEDS names; whatever is compiled may not hold what matches LACKS.
 fake_compiler <- c(
-  "case \"$*\" in *--version*) echo \"fake compiler 1.0\"; exit ;; esac",
+  "case \" $* \" in *\" --version \"*) echo \"fake compiler 1.0\"; exit ;; esac",
   "out= file=",
   "while [ $# -gt 0 ]; do",
   "  case $1 in -o) out=$2; shift ;; -l*) libs=\"$libs $1\" ;; *.cpp | *.cu) file=$1 ;; esac",
@@ -24,7 +24,8 @@ fake_compiler <- c(
   "if [ -n \"$file\" ] && [ -n \"$LACKS\" ] && grep -q \"$LACKS\" \"$file\"; then",
   "  echo \"$file: fatal error: $LACKS is not there\" >&2; exit 1",
   "fi",
-  "[ -z \"$out\" ] || echo made > \"$out\"")
+  "[ -z \"$out\" ] || printf '#!/bin/sh\\nexit ${RUNS:-1}\\n' > \"$out\"",
+  "[ \"$out\" != program ] || chmod +x program")
 
 fake_nvcc <- c(
   "case \"$*\" in",
@@ -38,9 +39,7 @@ fake_nvcc <- c(
 fake_r <- function(folder) {
   cxx <- file.path(folder, "c++")
   write_script(cxx, fake_compiler)
-  write_script(file.path(folder, "bin/Rscript"),
-               "case \"$*\" in *Makeconf*) echo \"$R_HOME/Makeconf\" ;; *) echo x86_64-pc-linux-gnu ;; esac")
-  writeLines("STRIP_SHARED_LIB = strip --strip-unneeded", file.path(folder, "Makeconf"))
+  write_script(file.path(folder, "bin/Rscript"), "echo x86_64-pc-linux-gnu")
   write_script(file.path(folder, "bin/R"), c(
     "case \"$3\" in",
     "  CXX17) eval echo \"${COMPILER:-\\$R_HOME/c++}\" ;;",
@@ -59,11 +58,12 @@ configured_by <- function(..., nvcc = FALSE, script = "configure", makevars = "s
   skip_if_not(nzchar(Sys.which("make")), "no make")
   folder <- tempfile("configured")
   on.exit(unlink(folder, recursive = TRUE))
-  dir.create(file.path(folder, "package/src/arrays/cuda"), recursive = TRUE)
+  for (room in c("arrays/cuda", "rooms")) dir.create(file.path(folder, "package/src", room), recursive = TRUE)
   tree <- file.path(folder, "package")
   file.copy(file.path(source_root, script), tree)
-  file.copy(file.path(source_root, "src/Makevars.in"), file.path(tree, "src"))
-  for (file in c("one.cpp", "arrays/two.cpp", "arrays/ahead_three.cu"))
+  for (file in c("src/Makevars.in", "src/rooms/exports.map"))
+    file.copy(file.path(source_root, file), file.path(tree, dirname(file)))
+  for (file in c("one.cpp", "arrays/two.cpp", "rooms/border.cpp", "arrays/ahead_three.cu"))
     writeLines("", file.path(tree, "src", file))
   verbs <- c(cu = "#include <cub/device/of_today.cuh>", cuh = "#include <optional>")
   for (kind in names(verbs)) writeLines(verbs[[kind]], file.path(tree, "src/arrays/cuda", paste0("verb.", kind)))
@@ -85,7 +85,8 @@ configured_by <- function(..., nvcc = FALSE, script = "configure", makevars = "s
 `%||%` <- function(x, y) if (is.null(x)) y else x
 
 libraries <- function(run) {
-  trimws(gsub(" +", " ", sub("^PKG_LIBS = ", "", grep("^PKG_LIBS", run$makevars, value = TRUE))))
+  line <- grep("^PKG_LIBS", run$makevars, value = TRUE)
+  trimws(gsub(" +", " ", gsub("^PKG_LIBS = |-Wl,[^ ]*", "", line)))
 }
 has_verbs <- function(run) any(grepl("^AHEAD = .*arrays/cuda/verb[.]o", run$makevars))
 has_kernels <- function(run) any(grepl("^AHEAD = .*arrays/ahead_three[.]o", run$makevars))
@@ -114,8 +115,52 @@ test_that("debug information is left out, but not where it was asked for by a sa
   expect_false(plain(configured_by(FLAGS = "-g -O2", KERNWEAVE_DEBUG = "yes")))
 })
 
-test_that("symbols stay in the library, where R CMD check reads them", {
-  expect_false(any(grepl("strip", configured_by(FLAGS = "-g -O2")$makevars, ignore.case = TRUE)))
+test_that("rooms that prepare a call are compiled for size, no others, and none for a debugger", {
+  small <- function(...) sub(".* -c (.*) -o .*", "\\1", grep(" -Os -c ", configured_by(...)$makevars, value = TRUE))
+  for (flags in c("-g -O2", "-O2", "-O3")) expect_identical(small(FLAGS = flags), "rooms/border.cpp")
+  expect_length(small(FLAGS = "-g -O0"), 0)
+  expect_length(small(FLAGS = "-O2", KERNWEAVE_DEBUG = "yes"), 0)
+})
+
+# The recipe that is carried out after the link.
+after_link <- function(run) sub("^\t", "", run$makevars[grep("^all:", run$makevars) + 1])
+
+# Links a small library by lines of a Makevars. Gives the names that R CMD check reads, by type, and all names.
+linked_by <- function(makevars) {
+  folder <- tempfile("linked")
+  on.exit(unlink(folder, recursive = TRUE))
+  dir.create(file.path(folder, "rooms"), recursive = TRUE)
+  file.copy(file.path(source_root, "src/rooms/exports.map"), file.path(folder, "rooms"))
+  writeLines(c("#include <cstdio>", "#include <vector>", "struct Pair { int a, b; };",
+               "static int __attribute__((noinline)) local_one(int x) { return std::puts(\"\") + x; }",
+               "__attribute__((visibility(\"hidden\"))) int hidden_one(int x) { return local_one(x) + 1; }",
+               "extern \"C\" void R_init_one(void *to) {", "  auto *all = static_cast<std::vector<Pair> *>(to);",
+               "  all->push_back({hidden_one(1), 2});", "}"), file.path(folder, "one.cpp"))
+  writeLines(makevars, file.path(folder, "Makevars"))
+  made <- run_tool("sh", c("-c", shQuote(paste("cd", shQuote(folder), "&& R CMD SHLIB -o one.so one.cpp"))))
+  skip_if_not(made$ok, "no compiler")
+  library <- file.path(folder, "one.so")
+  read <- tools:::read_symbols_from_object_file(library)[, c("name", "type")]
+  list(read = split(sub("@.*", "", read[, "name"]), read[, "type"]), all = system2("nm", library, stdout = TRUE))
+}
+
+test_that("a linked library keeps what R CMD check reads of it, and loses what is its own", {
+  skip_on_os(c("windows", "mac"))
+  for (tool in c("nm", "strip")) skip_if_not(nzchar(Sys.which(tool)), paste("no", tool))
+  run <- configured_by()
+  all <- c("all: $(SHLIB)", paste0("\t", after_link(run)))
+  whole <- linked_by("all: $(SHLIB)")
+  expect_true(any(grepl("hidden_one", whole$all)) && any(grepl("local_one", whole$all)))
+  stripped <- linked_by(all)
+  expect_identical(stripped$read[names(stripped$read) != "u"], whole$read[names(whole$read) != "u"])
+  expect_false(any(grepl("hidden_one|local_one", stripped$all)))
+  mapped <- linked_by(c(grep("^PKG_LIBS", run$makevars, value = TRUE), all))
+  expect_identical(mapped$read$U, whole$read$U)
+  expect_true("puts" %in% mapped$read$U)
+  expect_identical(c(mapped$read$T, mapped$read$W), "R_init_one")
+  for (asked in c("KERNWEAVE_DEBUG", "KERNWEAVE_TEST_WINDOWS"))
+    expect_identical(after_link(do.call(configured_by, stats::setNames(list("yes"), asked))), ":")
+  expect_false(any(grepl("-Wl,", configured_by(RUNS = "139")$makevars)))
 })
 
 test_that("what tests alone call is compiled for who asks", {
