@@ -50,14 +50,15 @@ natural_draws <- function(theta, model) {
 print.gp_posterior <- function(x, digits = 3, ...) {
   about <- about_draws(x)
   if (is.null(about)) return(print(as.data.frame(x), digits = digits))
-  cat("Posterior of covariance parameters: ", counted(nrow(x), "draw"), ", by ", about$likelihoods, " likelihoods of ",
-      count_text(length(about$fit$data$y), "point"), "\n", sep = "")
+  lines <- function(..., indent = 2) cat(strwrap(paste0(...), 80, indent = indent, exdent = 4), sep = "\n")
+  lines("Posterior of covariance parameters: ", counted(nrow(x), "draw"), ", by ", about$likelihoods, " likelihoods of ",
+        count_text(length(about$fit$data$y), "point"), indent = 0)
   print(summary(x), digits = digits)
-  cat("  ", format(floor(about$effective), big.mark = ","), " effective draws, Pareto k ",
-      format(about$shape, digits = 2), if (!is.null(about$off)) {
-        paste0("; ", points_of_check, " exact log posteriors differ by ", format(about$off, digits = 2))
-      }, "\n", sep = "")
-  cat(paste0("  ", prior_texts(about$prior, digits, about$of$kind), "\n"), sep = "")
+  lines(format(floor(about$effective), big.mark = ","), " effective draws, Pareto k ",
+        format(about$shape, digits = 2), if (!is.null(about$off)) {
+          paste0("; ", points_of_check, " exact log posteriors differ by ", format(about$off, digits = 2))
+        })
+  for (text in prior_texts(about$prior, digits, about$of$kind)) lines(text)
   invisible(x)
 }
 

@@ -70,7 +70,7 @@ prior_tail <- function(tail, argument, end, other) {
 #' @export
 print.gp_prior <- function(x, digits = 3, ...) {
   cat("Prior of covariance parameters\n")
-  cat(paste0("  ", prior_texts(x, digits), "\n"), sep = "")
+  cat(strwrap(prior_texts(x, digits), 80, indent = 2, exdent = 4), sep = "\n")
   invisible(x)
 }
 
