@@ -15,8 +15,9 @@ begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
     getExportedValue("progressr", "progressor")(steps = steps, on_exit = FALSE)
   }
   working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, within = 0,
-                               note = NULL, left = NA, at = c(0, 0), before = c(0, 0), said = FALSE, shown = FALSE, begun = now(),
-                               next_look = now() + 2, signal = signal), parent = emptyenv())
+                               note = NULL, left = NA, at = c(0, 0), before = c(0, 0), said = FALSE,
+                               shown = FALSE, begun = now(), next_look = now() + 2, signal = signal),
+                          parent = emptyenv())
   say_expected(working$now, expected)
 }
 
@@ -73,9 +74,9 @@ show_work <- function(work) {
   work$shown <- TRUE
 }
 
-# Seconds to go by the rate of the last part, at least a third of the work so far: the first part may be faster or slower
-# than the rest. Between two steps they count down. `at` and `before`: seconds and share at the last progress, and where
-# its rate begins.
+# Seconds to go by the rate of the last part, at least a third of the work so far: the first part may be faster or
+# slower than the rest. Between two steps they count down. `at` and `before`: seconds and share at the last progress,
+# and where its rate begins.
 left_by_rate <- function(work, spent, done) {
   if (done > work$at[2]) {
     if (spent > 1.5 * work$before[1] + 2) work$before <- work$at

@@ -106,8 +106,8 @@ left_out_scores <- function(fit, table, y, rows, level) {
 fold_labels <- function(fit, rows, folds, by, seed) {
   n <- length(rows)
   if (!is.null(by) && !identical(by, "place")) {
-    abort("input", "`by` must be \"place\" or NULL, not ", format_value(by), "; labels, one for each row, are given as ",
-          "`folds`, as in folds = data$site")
+    abort("input", "`by` must be \"place\" or NULL, not ", format_value(by), "; labels, one for each row, are given ",
+          "as `folds`, as in folds = data$site")
   }
   if (length(folds) > 1) {
     if (!is.null(by)) abort("input", "`folds` are labels, and `by` is given, too")

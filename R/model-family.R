@@ -217,46 +217,10 @@ family_of_peer <- function(family, known) {
   do.call(gp_family, c(list(known[[1]]), stats::setNames(as.list(given), if (length(given)) known[[3]])))
 }
 
-# Names of families in mgcv, brms, glmmTMB, sdmTMB and INLA, and what is to be written for them: a name, or a text.
-family_words <- c(
-  t = "student", student_t = "student", studentt = "student", t_family = "student", scat = "student",
-  scaledt = "student", normal = "gaussian", log_normal = "lognormal", lnorm = "lognormal",
-  nb = "negbin", nbinom = "negbin", negbinomial = "negbin", negative_binomial = "negbin", negativebinomial = "negbin",
-  negative.binomial = "negbin", neg_binomial = "negbin", neg_binomial_2 = "negbin", nbinomial = "negbin",
-  quasipoisson = "negbin", genpois = "negbin", compois = "negbin", geometric = "negbin", nb1 = "nbinom1",
-  nb2 = "nbinom2", tw = "tweedie", twlss = "tweedie", betar = "beta", beta_family = "beta", betareg = "beta",
-  ocat = "ordinal", cumulative = "ordinal", clm = "ordinal", polr = "ordinal", ordered = "ordinal",
-  sratio = "ordinal", acat = "ordinal", ziplss = "zip", zero_inflated_poisson = "zip", zeroinflatedpoisson1 = "zip",
-  zero_inflated_negbinomial = "zinb", zeroinflatednbinomial1 = "zinb", zip1 = "zip", hurdle = "hurdle_poisson",
-  hurdle_negbinomial = "hurdle_negbin", truncated_nbinom2 = "truncated_negbin", ztpoisson = "truncated_poisson",
-  truncated_nbinom1 = "truncated_negbin", bernoulli = "binomial", logistic = "binomial", logit = "binomial",
-  betabinomial = "binomial", beta_binomial = "binomial", quasibinomial = "binomial",
-  weibullsurv = "weibull", exp = "exponential", cox.ph = "weibull", cox = "weibull", coxph = "weibull",
-  cnorm = "tobit", censored = "tobit", clog = "loglogistic", llogis = "loglogistic", log_logistic = "loglogistic",
-  probit = "binomial(\"probit\")", gamma = "Gamma(\"log\")", gamma_lss = "Gamma(\"log\")",
-  gammals = "Gamma(\"log\")", inverse.gaussian = "Gamma(\"log\")", hurdle_gamma = "tweedie", ziGamma = "tweedie",
-  hurdle_lognormal = "tweedie", delta_gamma = "tweedie", delta_lognormal = "tweedie"
-)
-
-# The family that another package's name, or a misspelt one, is likely to mean. `known`: names beside those of the table.
-family_hint <- function(typed, known = character()) {
-  plain <- function(text) gsub("[ ._-]|\\(.*", "", tolower(text))
-  meant <- family_words[match(plain(typed), plain(names(family_words)))]
-  if (!is.na(meant)) return(paste0("; did you mean ", if (grepl("(", meant, fixed = TRUE)) meant else dQuote(meant, FALSE),
-                                   "?"))
-  if (plain(typed) %in% c("multinomial", "multinom", "categorical")) {
-    return(": multinomial is not built; binomial() fits one class against the rest, and \"ordinal\" ordered ones")
-  }
-  known <- c(known, "negbin", names(likelihood_rows))
-  same <- known[match(plain(typed), plain(known))]
-  if (!is.na(same)) return(if (same != typed) paste0("; did you mean \"", same, "\"?") else "")
-  near_hint(typed, known)
-}
-
 refuse_family <- function(what, hint = "") {
-  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what, hint, if (!grepl("[?]$", hint)) ".", " There are: ",
-        "gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
-        "Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name \"",
+  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what, hint,
+        if (!grepl("[?]$", hint)) ".", " There are: gaussian(), binomial() with link \"logit\" or \"probit\", ",
+        "poisson(), Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name \"",
         paste(c("negbin", names(likelihood_rows)), collapse = "\", \""), "\"")
 }
 

@@ -137,7 +137,7 @@ warn_of_bounds <- function(found) {
       tell_of_nugget(number, found, layout$label[k])
       next
     }
-    meaning <- if (bounds$given[k]) "the bound that was given"
+    meaning <- if (bounds$given[k]) paste("the bound of", if (bounds$own[k]) "kernel_spec()" else "fit_control()")
                else meaning_of_bound(layout[k, ], high[k], is_below_distances(at, bounds), found$model)
     warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(number, digits = 3), ": ", meaning)
   }
@@ -194,7 +194,8 @@ meaning_of_bound <- function(row, high, below, model) {
     paste0("it is ", if (high) "at most 1" else "not below 0", "; a number in `time` of kernel_spec() fixes it")
   } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
   else if (!is_one_of(row$name, "scale")) {
-    own <- !high && !is_one_of(row$name, "variance") && !is.null(Find(function(part) !is.null(part$fun), leaf_parts(model$kernel)))
+    own <- !high && !is_one_of(row$name, "variance") &&
+      !is.null(Find(function(part) !is.null(part$fun), leaf_parts(model$kernel)))
     paste0("the data do not determine it",
            if (own) paste0(", or it would be negative; `lower = c(", row$name, " = -Inf)` of kernel_spec() lets it"))
   }

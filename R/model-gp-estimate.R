@@ -391,7 +391,7 @@ warn_of_vanishing <- function(found) {
   for (k in which(own & at$theta > lower & at$theta < gp_theta(found$model$values, layout) + log(1e-2))) {
     if (damped_step(at$information, diag(nrow(layout))[, k], diag(nrow(layout)), 0)[k] < 4) next
     warn("boundary", "`", layout$label[k], "` has gone to ", format(exp(at$theta[[k]]), digits = 2), ", with no bound ",
-         "below: it is positive by its logarithm; `lower = c(", layout$name[k], " = -Inf)` of kernel_spec() lets it be ",
-         "negative")
+         "below: it is positive by its logarithm; `lower = c(", layout$name[k], " = -Inf)` of kernel_spec() lets it ",
+         "be negative")
   }
 }

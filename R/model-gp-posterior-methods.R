@@ -51,8 +51,8 @@ print.gp_posterior <- function(x, digits = 3, ...) {
   about <- about_draws(x)
   if (is.null(about)) return(print(as.data.frame(x), digits = digits))
   lines <- function(..., indent = 2) cat(strwrap(paste0(...), 80, indent = indent, exdent = 4), sep = "\n")
-  lines("Posterior of covariance parameters: ", counted(nrow(x), "draw"), ", by ", about$likelihoods, " likelihoods of ",
-        count_text(length(about$fit$data$y), "point"), indent = 0)
+  lines("Posterior of covariance parameters: ", counted(nrow(x), "draw"), ", by ", about$likelihoods,
+        " likelihoods of ", count_text(length(about$fit$data$y), "point"), indent = 0)
   print(summary(x), digits = digits)
   lines(format(floor(about$effective), big.mark = ","), " effective draws, Pareto k ",
         format(about$shape, digits = 2), if (!is.null(about$off)) {

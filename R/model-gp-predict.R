@@ -265,7 +265,7 @@ gp_draws <- function(object, x, noise, nsim) {
 # Draws before the data are good to a thousandth. Draws given the data are good to a hundredth of the noise, which these
 # leave of the process.
 tol_of_gp_draws <- function(object, noise) {
-  share <- if (any(noise > 0)) mean(noise[noise > 0]) / max(object$variance, 1e-300) else if (length(noise) > 1) 0 else 1
+  share <- if (any(noise > 0)) mean(noise[noise > 0]) / max(object$variance, 1e-300) else as.numeric(length(noise) == 1)
   max(object$control$tol, 1e-6, min(1e-3, 0.01 * sqrt(share)))
 }
 
@@ -273,8 +273,8 @@ tol_of_gp_draws <- function(object, noise) {
 with_gp_arguments <- function(draws) {
   withCallingHandlers(draws, kernweave_warning_convergence = function(w) {
     if (isTRUE(w$off <= 1e-3)) invokeRestart("muffleWarning")
-    warn("convergence", "draws may be off by ", format(w$off, digits = 2), " of their size: fewer rows of `newdata`, or ",
-         "a larger `rank` of fit_control() in gp_fit(), would help")
+    warn("convergence", "draws may be off by ", format(w$off, digits = 2), " of their size: fewer rows of `newdata`, ",
+         "or a larger `rank` of fit_control() in gp_fit(), would help")
     invokeRestart("muffleWarning")
   })
 }

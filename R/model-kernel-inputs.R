@@ -123,8 +123,9 @@ points_of_scale <- function(parts, name, x) {
 
 # --- what is estimated, and between which bounds ---------------------------------------------------------------------
 
-# Returns the names of the parameters without a number, and of the parameters in `estimate`.
-free_parameters <- function(parameters, estimate = NULL, ends = list()) {
+# Returns the names of the parameters without a number, and of the parameters in `estimate`. `check`: of a kernel of
+# time.
+free_parameters <- function(parameters, estimate = NULL, ends = list(), check = NULL) {
   check_parameter_names(estimate, names(parameters), "the kernel")
   free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)
   for (name in free) {
@@ -141,7 +142,9 @@ free_parameters <- function(parameters, estimate = NULL, ends = list()) {
   if (length(fixed)) {
     abort("input", "`", fixed[1], "` has a bound and is not estimated; estimate = \"", fixed[1], "\" would be")
   }
-  names(parameters)[names(parameters) %in% free]
+  free <- names(parameters)[names(parameters) %in% free]
+  if (!is.null(check)) check(parameters$alpha, parameters$beta, free)
+  free
 }
 
 # The bounds that a user gives to estimates: by name of the parameter, its two ends.
@@ -179,4 +182,11 @@ kernel_ends <- function(parts) {
     ends <- kernel_ends(kernel_parts(k))
     stats::setNames(ends, names(keys)[match(names(ends), keys)])
   }, parts$of, parts$keys))
+}
+
+# Returns the links of a kernel's parameters: of angles and what may be negative none, of shares, between 0 and 1, the
+# logit.
+parameter_links <- function(names, parts) {
+  plain <- is_angle(names, parts) | has_sign(names, kernel_ends(parts))
+  ifelse(plain, "identity", ifelse(is_share(names, parts), "logit", "log"))
 }

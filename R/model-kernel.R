@@ -185,8 +185,7 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
   ends <- ends_of_parameters(lower, upper, known, parameters, !is.null(axes))
-  free <- free_parameters(parameters, if (!missing(estimate)) estimate, ends)
-  if (has_time(known)) row$check(parameters$alpha, parameters$beta, free)
+  free <- free_parameters(parameters, if (!missing(estimate)) estimate, ends, if (has_time(known)) row$check)
   metric <- if (!missing(metric)) metric else if (!is.null(axes) || has_time(known)) "euclidean"
   new_kernel(c(known[c("name", "title", "fun")],
                list(parameters = parameters, free = free, ends = ends, ard = ard, aniso = !is.null(axes)),

@@ -19,8 +19,8 @@ distances_of <- function(fit) {
     last <- length(names)
     listed <- paste(toString(names[-last]), "and", names[last])
     return(list(label = paste("distance of", listed, "together, each in its unit"),
-                note = paste0("distances are of ", listed, " together, each in its unit; variogram() of a formula with ",
-                              "some of them, and `subset`, has these alone")))
+                note = paste0("distances are of ", listed, " together, each in its unit; variogram() of a formula ",
+                              "with some of them, and `subset`, has these alone")))
   }
   if (is.null(fit$data$rule) || !is_spherical(parts[[1]])) return(list(label = "distance"))
   list(label = if (identical(parts[[1]]$radius, earth_radius)) "distance, km" else "distance, in units of the radius")
@@ -99,7 +99,8 @@ plot_data.kernweave_variogram <- function(object, ...) {
   if (length(unique(object$dir.hor)) > 1) points$group <- factor(object$dir.hor, unique(object$dir.hor))
   scales <- fitted$parameters[grepl("scale", names(fitted$parameters))]
   scales <- scales[scales <= max(fitted$curve$x, 0)]
-  picture(attr(object, "about")$distances$label %or% "distance", "semivariance", origin = data.frame(x = 0, y = 0), points = points, curve = fitted$curve,
+  picture(attr(object, "about")$distances$label %or% "distance", "semivariance",
+          origin = data.frame(x = 0, y = 0), points = points, curve = fitted$curve,
           across = if (!is.null(fitted$curve)) data.frame(y = fitted$nugget),
           upright = if (length(scales)) data.frame(x = unname(scales)))
 }

@@ -82,8 +82,8 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
   model$P <- if (!model$dense) chosen_preconditioner(precondition, model$seen, model$ridge, rank, local)
   model$tol <- tol
   model$max_iter <- max_iter
-  model$root <- list(precondition = if (inherits(precondition, "kernweave_preconditioner")) TRUE else precondition, rank = rank,
-                     local = local, max_iter = max_iter %or% 200)
+  of_seen <- inherits(precondition, "kernweave_preconditioner")
+  model$root <- list(precondition = of_seen || precondition, rank = rank, local = local, max_iter = max_iter %or% 200)
   found <- kriged(model, if (!is.null(nsim)) prior_draws(model, nsim))
   variance <- if (method == "exact") pmax(model$prior - explained_variance(model), 0) else rowMeans(found$errors^2)
   if (method == "exact" && !is.null(found$of_trend)) {

@@ -53,7 +53,9 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   if (n == 0 || method == "dense" || method == "auto" && n <= small_system) return(dense_root_op(op, ridge))
   own <- tensor_and_ridge(op)
   all_ridge <- if (!is.null(own)) own$ridge + ridge
-  if (!is.null(own) && isTRUE(precondition)) all_ridge <- pmax(all_ridge, ridge_of_tolerance(own$K, tol))
+  # A variance of tol^2 / 9 moves a product by a third of `tol`, and a matrix with it has a preconditioner, where one
+  # that is semidefinite to rounding takes hundreds of steps.
+  if (!is.null(own) && isTRUE(precondition)) all_ridge <- pmax(all_ridge, tol^2 / 9 * mean(abs(as.vector(diag(own$K)))))
   P <- if (!is.null(own)) unless_indefinite(chosen_preconditioner(precondition, own$K, all_ridge, rank, local))
   landmarks <- if (isTRUE(precondition)) smooth_factor(own, P, tol, floor(basis_mb * 2^20 / 8 / n))
   if (!is.null(landmarks)) return(low_rank_root(landmarks, own$ridge + ridge, rownames(op)))
@@ -118,10 +120,6 @@ dense_root_op <- function(op, ridge) {
   }
   op_of_function(function(v) crossprod(root, v), op$dim, NA, function(v) root %*% v, names, "root")
 }
-
-# A variance of tol^2 / 9 moves a product by a third of `tol`, and a matrix with it has a preconditioner, where one that
-# is semidefinite to rounding takes hundreds of steps.
-ridge_of_tolerance <- function(K, tol) (tol / 3)^2 * mean(abs(as.vector(diag(K))))
 
 warn_of_root <- function(found, tol, P) {
   off <- max(found$change)

@@ -7,8 +7,9 @@
 #' [simulate()][simulate.gp_fit] of a [gp_fit()] draws given data.
 #'
 #' Draws are exact up to `tol`, relative to their size; with the default a draw differs from an exact one by a
-#' thousandth of its standard deviation. For up to 2000 points they use a Cholesky factor, for more points a Lanczos process,
-#' with about ten products with `K` for 64 draws. [root_op()] makes the operator that multiplies the random numbers.
+#' thousandth of its standard deviation. For up to 2000 points they use a Cholesky factor, for more points a Lanczos
+#' process, with about ten products with `K` for 64 draws. [root_op()] makes the operator that multiplies the random
+#' numbers.
 #'
 #' With `seed = NULL`, R's random numbers continue from their current state, so [set.seed()] applies. With a `seed`, the
 #' draws are the same as after `set.seed(seed)`, and the generator is restored afterwards. As for [stats::simulate()],
