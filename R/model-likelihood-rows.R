@@ -268,7 +268,7 @@ family_words <- c(
   nb2 = "nbinom2", tw = "tweedie", twlss = "tweedie", betar = "beta", beta_family = "beta", betareg = "beta",
   ocat = "ordinal", cumulative = "ordinal", clm = "ordinal", polr = "ordinal", ordered = "ordinal",
   sratio = "ordinal", acat = "ordinal", ziplss = "zip", zero_inflated_poisson = "zip", zeroinflatedpoisson1 = "zip",
-  zero_inflated_negbinomial = "zinb", zeroinflatednbinomial1 = "zinb", zip1 = "zip", hurdle = "hurdle_poisson",
+  zero_inflated_negbinomial = "zinb", zeroinflatednbinomial1 = "zinb", zip1 = "zip",
   hurdle_negbinomial = "hurdle_negbin", truncated_nbinom2 = "truncated_negbin", ztpoisson = "truncated_poisson",
   truncated_nbinom1 = "truncated_negbin", bernoulli = "binomial", logistic = "binomial", logit = "binomial",
   betabinomial = "binomial", beta_binomial = "binomial", quasibinomial = "binomial",
