@@ -209,15 +209,9 @@ test_that("a column that only rows without weight tell apart does no harm", {
   }
 })
 
-test_that("draws given thousands of rows say nothing, and those that are off name arguments that there are", {
-  n <- 1100
-  set.seed(4)
-  x <- cbind(rnorm(n), rnorm(n)) * rep(c(1, 0.01), each = n / 2)
-  fit <- gp_fit(x, sin(x[, 1]) + rnorm(n, sd = 0.1), kernel = kernel_spec("matern52", scale = 0.2), variance = 1,
-                nugget = 0.01, control = fit_control(dense_n = 2000))
-  expect_silent(draws <- as.matrix(simulate(fit, 8, seed = 1)))
-  se <- predict(fit, x, se.fit = TRUE)
-  expect_equal(mean(((draws - se$fit) / se$se.fit)^2), 1, tolerance = 0.2)
+test_that("draws are to a thousandth, or a hundredth of the noise, and those that are off name what there is", {
+  x <- cbind(sin(1:30), cos(1:30))
+  fit <- gp_fit(x, x[, 1], kernel = kernel_spec("matern52", scale = 0.2), variance = 1, nugget = 0.01)
   tol <- kernweave:::tol_of_gp_draws
   expect_identical(tol(fit, 0), 1e-3)
   expect_identical(tol(fit, c(0.01, 0)), 1e-3)
@@ -229,8 +223,8 @@ test_that("draws given thousands of rows say nothing, and those that are off nam
 })
 
 test_that("prints of posteriors and priors are at most 80 columns wide", {
-  chord <- kernel_spec("matern12", metric = "chordal")
-  fit <- suppressMessages(gp_fit(depth ~ long + lat, quakes[seq(1, 1000, by = 20), ], kernel = chord))
+  chord <- kernel_spec("matern12", scale = 500, estimate = "scale", metric = "chordal")
+  fit <- suppressMessages(gp_fit(depth ~ long + lat, quakes[seq(1, 1000, by = 40), ], kernel = chord, nugget = 500))
   for (x in list(suppressWarnings(gp_posterior(fit, nsim = 50, seed = 1)), gp_prior(),
                  gp_prior(c(below = 123456.789)))) {
     expect_lte(max(nchar(utils::capture.output(print(x)))), 80)

@@ -134,12 +134,12 @@ test_that("steps that do not come far enough are a warning", {
 })
 
 test_that("a matrix that is semidefinite to rounding has a root in few steps", {
-  x <- places(1100, 2) * rep(c(1, 0.01), each = 550)
+  x <- places(300, 2) * rep(c(1, 0.01), each = 150)
   both <- rbind(x, x)
   K <- kernel_matern(both, both, 0.2, nu = 2.5)
-  ridge <- rep(c(0.01, 0), each = 1100)
+  ridge <- rep(c(0.01, 0), each = 300)
   M <- root_op(K, ridge, 1e-3, "lanczos", max_iter = 60)
-  w <- matrix(stats::rnorm(2200 * 2), 2200)
+  w <- matrix(stats::rnorm(600 * 2), 600)
   expect_silent(y <- M %*% w)
   expect_equal(colSums(y * solve(as.matrix(K) + diag(pmax(ridge, 1e-7)), y)), colSums(w^2), tolerance = 0.05)
 })
