@@ -78,11 +78,11 @@ abort <- function(class, ..., call = user_call()) {
 # An error that was signalled elsewhere, signalled here.
 abort_again <- function(condition) stop(condition)
 
-# Warnings of the package: kernweave_warning_<class>.
-warn <- function(class, ...) {
+# Warnings of the package: kernweave_warning_<class>. `more`: what else the condition tells.
+warn <- function(class, ..., more = NULL) {
   warning(structure(
     class = c(paste0("kernweave_warning_", class), "kernweave_warning", "warning", "condition"),
-    list(message = paste0(...), call = user_call())
+    c(list(message = paste0(...), call = user_call()), more)
   ))
 }
 

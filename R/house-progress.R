@@ -15,8 +15,9 @@ begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
     getExportedValue("progressr", "progressor")(steps = steps, on_exit = FALSE)
   }
   working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, within = 0,
-                               note = NULL, left = NA, said = FALSE, shown = FALSE, begun = now(),
-                               next_look = now() + 2, signal = signal), parent = emptyenv())
+                               note = NULL, left = NA, at = c(0, 0), before = c(0, 0), said = FALSE,
+                               shown = FALSE, begun = now(), next_look = now() + 2, signal = signal),
+                          parent = emptyenv())
   say_expected(working$now, expected)
 }
 
@@ -64,13 +65,25 @@ show_work <- function(work) {
   work$next_look <- now() + 0.5
   spent <- now() - work$begun
   done <- (work$count + work$within) / work$steps  # within a step as the engine tells; NA where steps are not known
-  left <- if (isTRUE(done > 0)) spent / done - spent else if (isTRUE(work$left >= 0)) work$left
+  left <- if (isTRUE(done > 0)) left_by_rate(work, spent, done) else if (isTRUE(work$left >= 0)) work$left
   say_expected(work, spent + (left %or% 0), if (is.null(left)) " takes more than " else " takes about ")
   if (!shows_progress()) return(invisible())
   far <- c(if (isTRUE(done > 0)) paste(round(100 * done), "%") else work$note,
            if (is.null(left)) in_words(spent) else paste("about", in_words(left), "to go"))
   show_line(work$what, ": ", paste(far, collapse = ", "))
   work$shown <- TRUE
+}
+
+# Seconds to go by the rate of the last part, at least a third of the work so far: the first part may be faster or
+# slower than the rest. Between two steps they count down. `at` and `before`: seconds and share at the last progress,
+# and where its rate begins.
+left_by_rate <- function(work, spent, done) {
+  if (done > work$at[2]) {
+    if (spent > 1.5 * work$before[1] + 2) work$before <- work$at
+    work$at <- c(spent, done)
+    work$end <- spent + (1 - done) * (spent - work$before[1]) / (done - work$before[2])
+  }
+  max(work$end - spent, 0.02 * spent * (done < 1))
 }
 
 line_width <- 78

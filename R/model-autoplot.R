@@ -39,7 +39,7 @@ geoms <- list(
   surface = function(d) {
     fine <- grid_frame(seen_grid(d))
     list(ggplot2::geom_raster(drawn_by(fine, fill = "z"), fine[!is.na(fine$z), ]),
-         ggplot2::scale_fill_gradientn(colours = map_colours()))
+         ggplot2::scale_fill_gradientn(colours = map_colours(), limits = range(seen_heights(d))))
   },
   contours = function(d) {
     fine <- grid_frame(seen_grid(d))

@@ -18,7 +18,7 @@
 #'
 #' @param fit a fit by [gp_fit()], [kernel_ridge()], [local_reg()] or [knn_fit()]
 #' @param folds number of folds, or a vector with a label for each observation, such as a year
-#' @param by `NULL` (the default) for random folds, or `"place"` for blocks
+#' @param by `NULL` (the default) for random folds, or `"place"` for blocks; labels are given as `folds`
 #' @param refit choose covariance parameters, `lambda`, bandwidth or `k` again in each fold?
 #' @param seed seed for the folds, which makes them reproducible
 #' @param level level of the prediction intervals
@@ -105,7 +105,10 @@ left_out_scores <- function(fit, table, y, rows, level) {
 # A factor with a label for each of the rows.
 fold_labels <- function(fit, rows, folds, by, seed) {
   n <- length(rows)
-  if (!is.null(by)) by <- choice_of(by, "place", "by")
+  if (!is.null(by) && !identical(by, "place")) {
+    abort("input", "`by` must be \"place\" or NULL, not ", format_value(by), "; labels, one for each row, are given ",
+          "as `folds`, as in folds = data$site")
+  }
   if (length(folds) > 1) {
     if (!is.null(by)) abort("input", "`folds` are labels, and `by` is given, too")
     return(checked_labels(fit, rows, folds))

@@ -196,8 +196,8 @@ kernel_inputs <- function(sides) {
   if (!is.null(attr(sides$terms, "offset"))) abort("input", "offset() has no place among the variables of a kernel")
   right <- without_idle(sides$right, sides$terms)
   if (!ncol(right)) {
-    abort("input", "the right side of the formula names no variable: it has the inputs of the kernel; with ",
-          "`variance = 0` any variable that is not constant will do, and is not used")
+    abort("input", "the right side of the formula names no variable: it has the inputs of the kernel; in gp_fit() ",
+          "`variance = 0` with a `trend`, such as `trend = ~ x + (1 | site)`, fits a model without a process")
   }
   check_complete(inputs_of_frame(right, "data"), "data")
 }

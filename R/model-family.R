@@ -174,14 +174,15 @@ negative_binomial <- function(size) {
 
 # A row of the table, with `value`, the further parameter, and whether it is `given`.
 as_family <- function(family) {
+  typed <- as_typed(substitute(family), parent.frame())
   withCallingHandlers(force(family), error = function(e) {
     if (inherits(e, "kernweave_error")) return()
     abort("input", "in `family`: ", conditionMessage(e), "; the names of families here are in quotation marks, as in ",
-          "family = \"negbin\"")
+          "family = \"negbin\"", family_hint(typed))
   })
   if (is.function(family)) family <- tryCatch(family(), error = function(e) {
     abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
-          "\"negbin\", by which it is estimated (", conditionMessage(e), ")")
+          "\"negbin\", by which it is estimated (", conditionMessage(e), ")", family_hint(typed))
   })
   if (identical(family, "negbin")) return(new_family(family_rows$negbin, 1, FALSE))
   if (is.character(family) && length(family) == 1 && family %in% names(likelihood_rows)) family <- gp_family(family)
@@ -190,20 +191,19 @@ as_family <- function(family) {
     family <- get(family, asNamespace("stats"))()
   }
   if (is.character(family) && length(family) == 1) {
-    known <- c("gaussian", "binomial", "poisson", "negbin", names(likelihood_rows))
-    hint <- if (tolower(family) == "nb") "; did you mean `negbin`?" else near_hint(family, known, ".")
-    refuse_family(paste0("\"", family, "\""), hint)
+    refuse_family(paste0("\"", family, "\""), family_hint(family, c("gaussian", "binomial", "poisson")))
   }
   if (!inherits(family, "family")) refuse_family(describe(family))
   name <- sub("\\(.*", "", family$family)
   if (name == "Negative Binomial" && family$link == "log") {
     return(new_family(family_rows$negbin, get(".Theta", environment(family$variance)), TRUE))
   }
-  if (name == "gaussian" && family$link == "identity") return(gaussian_family)
+  link <- family$link[1] %or% "none"
+  if (name == "gaussian" && link == "identity") return(gaussian_family)
   peer <- peer_families[[family$family]]
-  if (identical(peer[[2]], family$link)) return(family_of_peer(family, peer))
-  row <- Find(function(row) row$title == name && row$link == family$link, family_rows)
-  if (is.null(row)) refuse_family(paste0(family$family, "(\"", family$link, "\")"))
+  if (identical(peer[[2]], link)) return(family_of_peer(family, peer))
+  row <- Find(function(row) row$title == name && row$link == link, family_rows)
+  if (is.null(row)) refuse_family(paste0(family$family, "(\"", link, "\")"), family_hint(family$family))
   new_family(row, if (!is.null(row$phi)) 1, is.null(row$phi))
 }
 
@@ -217,10 +217,10 @@ family_of_peer <- function(family, known) {
   do.call(gp_family, c(list(known[[1]]), stats::setNames(as.list(given), if (length(given)) known[[3]])))
 }
 
-refuse_family <- function(what, hint = ".") {
-  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what, hint, " There are: ",
-        "gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
-        "Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name \"",
+refuse_family <- function(what, hint = "") {
+  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what, hint,
+        if (!grepl("[?]$", hint)) ".", " There are: gaussian(), binomial() with link \"logit\" or \"probit\", ",
+        "poisson(), Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name \"",
         paste(c("negbin", names(likelihood_rows)), collapse = "\", \""), "\"")
 }
 

@@ -31,6 +31,27 @@ with_floor <- function(bounds, model, floor, spread) {
   bounds
 }
 
+# Bounds that the kernel's user gave take the place of others. A parameter that may be negative and has no bound goes up
+# to a thousand times its start, or a thousand, away.
+within_own_ends <- function(bounds, start, model) {
+  layout <- model$layout
+  bounds$longest <- rep(longest_step, nrow(layout))
+  bounds$own <- rep(FALSE, nrow(layout))
+  ends <- kernel_ends(kernel_parts(model$kernel))
+  for (k in which(layout$part == "kernel" & layout$name %in% names(ends))) {
+    own <- ends[[layout$name[k]]]
+    signed <- layout$link[k] == "identity"
+    unit <- if (all(is.finite(own))) diff(own) / 10 else max(1, abs(start[k]))
+    if (signed) bounds$longest[k] <- longest_step * unit
+    reach <- if (signed) start[k] + c(-1000, 1000) * unit else c(bounds$lower[k], bounds$upper[k])
+    found <- ifelse(is.finite(own) & (signed | own > 0), in_link(own, layout[c(k, k), ]), reach)
+    bounds$own[k] <- any(is.finite(own) & own != 0)
+    bounds$lower[k] <- found[1]
+    bounds$upper[k] <- found[2]
+  }
+  bounds
+}
+
 # --- a nugget at its bound ----------------------------------------------------------------------------------
 
 # The move of another estimate, in standard errors, that does not count.
@@ -116,7 +137,7 @@ warn_of_bounds <- function(found) {
       tell_of_nugget(number, found, layout$label[k])
       next
     }
-    meaning <- if (bounds$given[k]) "the bound of fit_control()"
+    meaning <- if (bounds$given[k]) paste("the bound of", if (bounds$own[k]) "kernel_spec()" else "fit_control()")
                else meaning_of_bound(layout[k, ], high[k], is_below_distances(at, bounds), found$model)
     warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(number, digits = 3), ": ", meaning)
   }
@@ -173,9 +194,10 @@ meaning_of_bound <- function(row, high, below, model) {
     paste0("it is ", if (high) "at most 1" else "not below 0", "; a number in `time` of kernel_spec() fixes it")
   } else if (row$name == "turn") "along one axis the response hardly changes, or the data do not determine the axes"
   else if (!is_one_of(row$name, "scale")) {
-    own <- !high && !is.null(Find(function(part) !is.null(part$fun), leaf_parts(model$kernel)))
+    own <- !high && !is_one_of(row$name, "variance") &&
+      !is.null(Find(function(part) !is.null(part$fun), leaf_parts(model$kernel)))
     paste0("the data do not determine it",
-           if (own) paste0(", or it would be negative; a kernel of `", row$name, " - 10`, say, lets it be negative"))
+           if (own) paste0(", or it would be negative; `lower = c(", row$name, " = -Inf)` of kernel_spec() lets it"))
   }
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"

@@ -154,6 +154,9 @@ gp_bounds <- function(model, all = model) {
     lower[scales] <- apart[scales] - log(10)
     upper[scales] <- log(ends$far)
   }
+  bounds <- within_own_ends(list(lower = lower, upper = upper), start, model)
+  lower <- bounds$lower
+  upper <- bounds$upper
   smooth <- of_smoothness(model$layout$name, model$kernel)
   lower[smooth] <- log(0.1)  # of tables, beyond which nothing tells the kernel from its limits
   upper[smooth] <- log(5)
@@ -166,11 +169,11 @@ gp_bounds <- function(model, all = model) {
   ends <- parameter_ends(family_of(model), layout$index[of_family])
   lower[of_family] <- pmax(lower[of_family], ends$lower)
   upper[of_family] <- pmin(upper[of_family], ends$upper)
-  bounds <- with_floor(list(lower = lower, upper = upper, apart = apart), model,
+  longest <- replace(bounds$longest, of_family, longest_step * pmax(units, 1, na.rm = TRUE))
+  bounds <- with_floor(list(lower = lower, upper = upper, apart = apart, longest = longest, own = bounds$own), model,
                        pmax(nugget_floor(model), nugget_floor(all)), spread)
   given <- given_bounds(model$control, layout, unit = user_units(model, layout))
-  bounds$longest <- replace(rep(longest_step, nrow(layout)), of_family, longest_step * pmax(units, 1, na.rm = TRUE))
-  bounds$given <- given$lower > bounds$lower | given$upper < upper
+  bounds$given <- given$lower > bounds$lower | given$upper < upper | bounds$own
   replace(bounds, c("lower", "upper"), list(pmax(bounds$lower, given$lower), pmin(upper, given$upper)))
 }
 
@@ -388,6 +391,7 @@ warn_of_vanishing <- function(found) {
   for (k in which(own & at$theta > lower & at$theta < gp_theta(found$model$values, layout) + log(1e-2))) {
     if (damped_step(at$information, diag(nrow(layout))[, k], diag(nrow(layout)), 0)[k] < 4) next
     warn("boundary", "`", layout$label[k], "` has gone to ", format(exp(at$theta[[k]]), digits = 2), ", with no bound ",
-         "below: it is positive by its logarithm; a kernel of `", layout$name[k], " - 10`, say, lets it be negative")
+         "below: it is positive by its logarithm; `lower = c(", layout$name[k], " = -Inf)` of kernel_spec() lets it ",
+         "be negative")
   }
 }

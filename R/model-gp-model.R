@@ -40,7 +40,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   }
   free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free, if (length(model$groups)) "groups",
             if (is.null(settings$nugget)) "nugget")
-  model$layout <- with_share_links(gp_layout(model$values, free, term_labels(inputs)), settings$kernel)
+  model$layout <- with_kernel_links(gp_layout(model$values, free, term_labels(inputs)), settings$kernel)
   model
 }
 
@@ -64,12 +64,17 @@ gp_start_numbers <- function(settings, model, spread) {
   if (parts$ard && "scale" %in% free && length(values$scale) == 1) values$scale <- rep(values$scale, max(model$term))
   for (name in names(values)[vapply(values, is.null, NA)]) {
     values[[name]] <- if (is_one_of(name, "variance")) process_spread(model, spread, name) / 2
-    else if (!is_one_of(name, "scale")) 1 - is_share(name, parts) / 2
+    else if (!is_one_of(name, "scale")) start_between(kernel_ends(parts)[[name]], 1 - is_share(name, parts) / 2)
     else if (is.null(parts$op) && parts$ard) {
       vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
     } else start_scale(points_of_scale(parts, name, model$x))
   }
   turned_numbers(list(values = values, free = free), parts)
+}
+
+# The middle of two bounds, or the usual start.
+start_between <- function(ends, otherwise) {
+  if (is.null(ends)) otherwise else if (all(is.finite(ends))) mean(ends) else min(max(otherwise, ends[1]), ends[2])
 }
 
 # Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.

@@ -76,7 +76,8 @@ kernel_slopes <- function(model, values, numbers) {
     lapply(index, function(k) Reduce(`+`, lapply(which(columns == k), function(c) slope[, , c])))
   })
   at <- gp_estimates(values, layout)[mine]
-  of_logs <- ifelse(layout$name[mine] %in% turning, 1, ifelse(layout$link[mine] == "logit", at * (1 - at), at))
+  plain <- layout$name[mine] %in% turning | layout$link[mine] == "identity"
+  of_logs <- ifelse(plain, 1, ifelse(layout$link[mine] == "logit", at * (1 - at), at))
   list(of = do.call(c, of), by = values$variance * of_logs)
 }
 

@@ -255,10 +255,28 @@ gp_draws <- function(object, x, noise, nsim) {
     # about a hundred steps of a draw, each a product
     if (nrow(x) > 5000) expect_work("simulate()", expected_seconds(K, rep(1, nrow(x)), 100 * nsim), "a smaller `nsim`")
     step_work("simulate()", "draws of the process")
-    simulate(K, nsim = nsim, ridge = noise, tol = max(object$control$tol, 1e-6))
+    with_gp_arguments(simulate(K, nsim = nsim, ridge = noise, tol = tol_of_gp_draws(object, noise),
+                               rank = object$control$rank))
   }
   parts <- group_parts(object$data, object$data$values, x[, -seq_len(ncol(object$data$x)), drop = FALSE])
   matrix(as.vector(draws), nrow(x), nsim) + group_draws(parts, nrow(x), nsim)
+}
+
+# Draws before the data are good to a thousandth. Draws given the data are good to a hundredth of the noise, which these
+# leave of the process.
+tol_of_gp_draws <- function(object, noise) {
+  share <- if (any(noise > 0)) mean(noise[noise > 0]) / max(object$variance, 1e-300) else as.numeric(length(noise) == 1)
+  max(object$control$tol, 1e-6, min(1e-3, 0.01 * sqrt(share)))
+}
+
+# Says of draws that are off how the fit makes them better.
+with_gp_arguments <- function(draws) {
+  withCallingHandlers(draws, kernweave_warning_convergence = function(w) {
+    if (isTRUE(w$off <= 1e-3)) invokeRestart("muffleWarning")
+    warn("convergence", "draws may be off by ", format(w$off, digits = 2), " of their size: fewer rows of `newdata`, ",
+         "or a larger `rank` of fit_control() in gp_fit(), would help")
+    invokeRestart("muffleWarning")
+  })
 }
 
 # --- other rows, and the response ---------------------------------------------------------------------------
@@ -315,8 +333,9 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) {
     lacking <- setdiff(trend_covariates(object), c(names(at), labels))
+    more <- if (D == 2) toString(unique(lacking)) else paste("values of all but two of", toString(labels))
     return(observed_picture(object$fitted.values, observed, response,
-                            main = if (D == 2) paste("For a map give", toString(unique(lacking)), "in `at`")))
+                            main = paste("Observed and fitted values; for a map give", more, "in `at`")))
   }
   seen <- x[object$data$rows, , drop = FALSE]
   if (D == 2 && which == "fit") {

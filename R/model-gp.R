@@ -28,7 +28,8 @@
 #' @section Parameters:
 #' `variance` and `nugget` are estimated if `NULL`, and fixed if you give a number. With `nugget = 0` the process
 #' interpolates the data. With `variance = 0` there is no process, and the fit is the linear model of the trend or,
-#' with a `family`, its generalised linear model.
+#' with a `family`, its generalised linear model; with grouped effects it is a mixed model. The right side of the
+#' formula may then be 1: `gp_fit(y ~ 1, data, trend = ~ x + (1 | site), variance = 0)`.
 #'
 #' A given `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale` (length-scale,
 #' or range) without a value, and the parameters that `estimate` names. With `ard = TRUE` each variable has its own
@@ -133,6 +134,7 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   refuse_more(...)
   settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   refuse_bars(x)
+  if (identical(as.numeric(variance), 0)) x <- with_an_input(x, trend, data)
   placed <- sf_formula(x, data)
   x <- placed$formula
   trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]),
@@ -142,6 +144,15 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
   gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
+}
+
+# A model without a process needs no inputs: for these the formula gets a variable of the trend, which is not used.
+with_an_input <- function(formula, trend, data) {
+  named <- inherits(trend, "formula") && inherits(formula, "formula") && length(formula) == 3
+  if (!named || length(all.vars(formula[[3]])) || inherits(as_sf(data), "sf")) return(formula)
+  variables <- all.vars(trend)
+  if (length(variables)) formula[[3]] <- as.name(variables[length(variables)])
+  formula
 }
 
 gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family) {

@@ -1,4 +1,4 @@
-# Inputs with a part of their own in a kernel: those that multiply it, and the one that is time.
+# Inputs with a part of their own in a kernel, those that multiply it and time, and the bounds of its parameters.
 
 # --- inputs that multiply a kernel ------------------------------------------------------------------------------
 
@@ -81,9 +81,10 @@ is_share <- function(names, parts) {
   found
 }
 
-# Gives shares of a layout their link.
-with_share_links <- function(layout, kernel) {
-  layout$link[layout$part == "kernel" & is_share(layout$name, kernel_parts(kernel))] <- "logit"
+# Gives the kernel's parameters in a layout their links.
+with_kernel_links <- function(layout, kernel) {
+  mine <- layout$part == "kernel" & layout$name != "turn"
+  layout$link[mine] <- parameter_links(layout$name[mine], kernel_parts(kernel))
   layout
 }
 
@@ -118,4 +119,74 @@ points_of_scale <- function(parts, name, x) {
   last <- ncol(x)
   if (is_one_of(name, "time[.]scale")) x[, last, drop = FALSE] / time_unit(part, x)
   else x[, -last, drop = FALSE]
+}
+
+# --- what is estimated, and between which bounds ---------------------------------------------------------------------
+
+# Returns the names of the parameters without a number, and of the parameters in `estimate`. `check`: of a kernel of
+# time.
+free_parameters <- function(parameters, estimate = NULL, ends = list(), check = NULL) {
+  check_parameter_names(estimate, names(parameters), "the kernel")
+  free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)
+  for (name in free) {
+    if (!is.null(parameters[[name]]) && any(parameters[[name]] <= 0) && !has_sign(name, ends)) {
+      abort("value", "`", name, "` is estimated by its logarithm and must be positive, not ",
+            format(min(parameters[[name]])), "; lower = c(", name, " = -Inf) lets that of your own kernel be negative")
+    }
+    if (any(parameters[[name]] < ends[[name]][1] | parameters[[name]] > ends[[name]][2])) {
+      abort("value", "`", name, "` begins at ", format(parameters[[name]][1]), ", outside of its bounds, ",
+            paste(format(ends[[name]]), collapse = " to "))
+    }
+  }
+  fixed <- setdiff(names(ends), free)
+  if (length(fixed)) {
+    abort("input", "`", fixed[1], "` has a bound and is not estimated; estimate = \"", fixed[1], "\" would be")
+  }
+  free <- names(parameters)[names(parameters) %in% free]
+  if (!is.null(check)) check(parameters$alpha, parameters$beta, free)
+  free
+}
+
+# The bounds that a user gives to estimates: by name of the parameter, its two ends.
+ends_of_parameters <- function(lower, upper, known, parameters, aniso) {
+  for (bound in list(lower, upper)) {
+    if (!is.null(bound) && (!is.numeric(bound) || anyNA(bound) || is.null(names(bound)))) {
+      abort("input", "`lower` and `upper` must be numbers with the names of parameters, as in c(scale = 2), not ",
+            format_value(bound))
+    }
+    check_parameter_names(names(bound), names(parameters), known$title)
+  }
+  if (aniso && length(c(lower, upper))) {
+    abort("unsupported", "`lower` and `upper` are not for a kernel with `aniso`; fit_control(lower = ) is")
+  }
+  names <- union(names(lower), names(upper))
+  end <- function(bound, name, none) if (name %in% names(bound)) bound[[name]] else none
+  stats::setNames(lapply(names, function(name) {
+    ends <- c(end(lower, name, 0), end(upper, name, Inf))
+    if (ends[1] >= ends[2]) abort("value", "`lower` of `", name, "`, ", format(ends[1]), ", is not below `upper`")
+    if (ends[1] < 0 && (is.null(known$fun) || name %in% c("scale", "variance"))) {
+      abort("value", "`lower` of `", name, "` must not be negative: parameters of your own kernels may be, other than ",
+            "`scale`")
+    }
+    ends
+  }), names)
+}
+
+# Tells which parameters may be negative.
+has_sign <- function(names, ends) vapply(names, function(name) isTRUE(ends[[name]][1] < 0), NA, USE.NAMES = FALSE)
+
+# The bounds of a kernel's parameters, those of the parts of a sum or product under their names in it.
+kernel_ends <- function(parts) {
+  if (is.null(parts$op)) return(parts$ends)
+  do.call(c, Map(function(k, keys) {
+    ends <- kernel_ends(kernel_parts(k))
+    stats::setNames(ends, names(keys)[match(names(ends), keys)])
+  }, parts$of, parts$keys))
+}
+
+# Returns the links of a kernel's parameters: of angles and what may be negative none, of shares, between 0 and 1, the
+# logit.
+parameter_links <- function(names, parts) {
+  plain <- is_angle(names, parts) | has_sign(names, kernel_ends(parts))
+  ifelse(plain, "identity", ifelse(is_share(names, parts), "logit", "log"))
 }

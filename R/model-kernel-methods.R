@@ -12,11 +12,6 @@ coef.kernel_spec <- function(object, which = c("all", "free"), unconstrained = F
   if (unconstrained) in_link(out, list(link = parameter_links(names(out), parts))) else out
 }
 
-# Returns the links of a kernel's parameters: of angles none, of shares, between 0 and 1, the logit.
-parameter_links <- function(names, parts) {
-  ifelse(is_angle(names, parts), "identity", ifelse(is_share(names, parts), "logit", "log"))
-}
-
 #' @rdname kernel_spec
 #' @importFrom stats update
 #' @export

@@ -12,6 +12,10 @@
 #' than angles are kept positive by taking logarithms: `coef(k, "free", unconstrained = TRUE)` returns the logarithms,
 #' and `update(k, unconstrained = )` sets them. `update(k, scale = 2)` fixes a value.
 #'
+#' `lower` and `upper` bound the estimates. A parameter of your own kernel that may be negative, such as an angle, gets
+#' a negative bound, `lower = c(angle = -Inf)` or `lower = c(angle = -pi), upper = c(angle = pi)`. It is then estimated
+#' as it is, without a logarithm, and its interval is symmetric.
+#'
 #' `k1 + k2` and `k1 * k2` are kernels, and so is `2 * k`, which multiplies the `variance` of `k` by 2. If both kernels
 #' have a parameter of the same name, its new name begins with the name of its kernel.
 #'
@@ -80,8 +84,9 @@
 #'
 #' @param kernel a name: `"gaussian"`, `"matern"` (its smoothness `nu` is a number, or is estimated by [gp_fit()] if it
 #'   is not given), `"matern12"` (or `"laplacian"`, `"exponential"`), `"matern32"`, `"matern52"`, `"cauchy"`,
-#'   `"rational_quadratic"`, `"inverse_multiquadric"`, `"periodic"`, `"polynomial"`, `"linear"`, `"energy"`,
-#'   `"thin_plate"`, `"same"`, `"gneiting"`, as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale`
+#'   `"rational_quadratic"`, `"inverse_multiquadric"`, `"spherical"`, `"wendland2"`, `"wendland4"`, `"periodic"`,
+#'   `"polynomial"`, `"linear"`, `"energy"`, `"thin_plate"`, `"same"`, `"gneiting"` (or by its `nu`, `"gneiting12"`,
+#'   `"gneiting32"`, `"gneiting52"`), as in [ready-kernels]; or a function of lazy points `x` and `y`, of `scale`
 #'   and of any other parameters, that returns a lazy tensor, such as [kernel_cauchy()]
 #' @param scale the length-scale: a number, or one per component; `NULL`, the default, leaves it to the model or test
 #' @param ... other parameters of the kernel, by name
@@ -95,6 +100,8 @@
 #' @param radius the radius of the sphere, by default that of the earth in kilometres
 #' @param of names of the inputs on which the kernel depends; `NULL`, the default, for all inputs
 #' @param times names of inputs by which the kernel is multiplied, see below; `NULL`, the default, for none
+#' @param lower,upper bounds on the estimates, by name of the parameter, as in `upper = c(scale = 2)`; by default
+#'   parameters are positive
 #' @param object,x for methods: a kernel
 #' @param which parameters that `coef()` returns: `"all"`, or only the `"free"` parameters, which are estimated
 #' @param unconstrained for `coef()`: return the logarithms of the free parameters (logits of those between 0 and 1)?
@@ -123,6 +130,17 @@
 #' # your own kernel
 #' bumps <- function(x, y, scale = 1, height = 1) height * kernel_cauchy(x, y, scale)^2
 #' kernel_spec(bumps, height = 3)
+#' # an angle, which may be negative, in your own kernel
+#' turned <- function(x, y, scale, angle) {
+#'   east <- x[, , 1] - y[, , 1]
+#'   north <- x[, , 2] - y[, , 2]
+#'   along <- cos(angle) * east + sin(angle) * north
+#'   across <- cos(angle) * north - sin(angle) * east
+#'   exp(-sqrt(square(along) + square(3 * across)) / scale)
+#' }
+#' k <- kernel_spec(turned, angle = 0, estimate = c("scale", "angle"), lower = c(angle = -Inf))
+#' fit <- gp_fit(depth ~ long + lat, quakes[seq(1, 1000, by = 10), ], kernel = k)
+#' confint(fit, "angle")
 #' # further along a direction 30 degrees north of east
 #' kernel_spec("matern32", scale = 2, aniso = c(ratio = 0.4, angle = 30))
 #' # degrees, by distances in kilometres
@@ -137,7 +155,7 @@
 #'             of = c("long", "lat", "day"))
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
                         estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
-                        of = NULL, times = NULL) {
+                        of = NULL, times = NULL, lower = NULL, upper = NULL) {
   if (is_kernel(kernel)) return(kernel)
   check_flag(ard, "ard")
   given <- list(...)
@@ -166,11 +184,11 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
   parameters <- c(if (known$scaled) list(scale = scale), axes, known$more, list(variance = variance))
   parameters[names(given)] <- given
   for (name in names(parameters)) check_parameter(parameters[[name]], name)
-  free <- free_parameters(parameters, if (!missing(estimate)) estimate)
-  if (has_time(known)) row$check(parameters$alpha, parameters$beta, free)
+  ends <- ends_of_parameters(lower, upper, known, parameters, !is.null(axes))
+  free <- free_parameters(parameters, if (!missing(estimate)) estimate, ends, if (has_time(known)) row$check)
   metric <- if (!missing(metric)) metric else if (!is.null(axes) || has_time(known)) "euclidean"
   new_kernel(c(known[c("name", "title", "fun")],
-               list(parameters = parameters, free = free, ard = ard, aniso = !is.null(axes)),
+               list(parameters = parameters, free = free, ends = ends, ard = ard, aniso = !is.null(axes)),
                kernel_places(known, metric, radius, of, times)))
 }
 
@@ -220,19 +238,6 @@ check_parameter <- function(value, name) {
   if (name %in% c("scale", "time.scale", "variance") && any(value <= 0)) {
     abort("value", "`", name, "` must be positive, not ", format(value[value <= 0][1]))
   }
-}
-
-# Returns the names of the parameters without a number, and of the parameters in `estimate`.
-free_parameters <- function(parameters, estimate = NULL) {
-  check_parameter_names(estimate, names(parameters), "the kernel")
-  free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)
-  for (name in free) {
-    if (!is.null(parameters[[name]]) && any(parameters[[name]] <= 0)) {
-      abort("value", "`", name, "` is estimated by its logarithm and must be positive, not ",
-            format(min(parameters[[name]])), "; a kernel of your own of `", name, " - 10`, say, lets it be negative")
-    }
-  }
-  names(parameters)[names(parameters) %in% free]
 }
 
 # `parts`: name, title, fun (of a user's kernel), parameters, free, ard, and the list of kernel_places(); in a fit also

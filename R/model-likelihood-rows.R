@@ -258,6 +258,42 @@ peer_families <- list(
   t = list("student", "identity")
 )
 
+# Names of families in mgcv, brms, glmmTMB, sdmTMB and INLA, and what is to be written for them: a name, or a text.
+family_words <- c(
+  t = "student", student_t = "student", studentt = "student", t_family = "student", scat = "student",
+  scaledt = "student", normal = "gaussian", log_normal = "lognormal", lnorm = "lognormal",
+  nb = "negbin", nbinom = "negbin", negbinomial = "negbin", negative_binomial = "negbin", negativebinomial = "negbin",
+  negative.binomial = "negbin", neg_binomial = "negbin", neg_binomial_2 = "negbin", nbinomial = "negbin",
+  quasipoisson = "negbin", genpois = "negbin", compois = "negbin", geometric = "negbin", nb1 = "nbinom1",
+  nb2 = "nbinom2", tw = "tweedie", twlss = "tweedie", betar = "beta", beta_family = "beta", betareg = "beta",
+  ocat = "ordinal", cumulative = "ordinal", clm = "ordinal", polr = "ordinal", ordered = "ordinal",
+  sratio = "ordinal", acat = "ordinal", ziplss = "zip", zero_inflated_poisson = "zip", zeroinflatedpoisson1 = "zip",
+  zero_inflated_negbinomial = "zinb", zeroinflatednbinomial1 = "zinb", zip1 = "zip",
+  hurdle_negbinomial = "hurdle_negbin", truncated_nbinom2 = "truncated_negbin", ztpoisson = "truncated_poisson",
+  truncated_nbinom1 = "truncated_negbin", bernoulli = "binomial", logistic = "binomial", logit = "binomial",
+  betabinomial = "binomial", beta_binomial = "binomial", quasibinomial = "binomial",
+  weibullsurv = "weibull", exp = "exponential", cox.ph = "weibull", cox = "weibull", coxph = "weibull",
+  cnorm = "tobit", censored = "tobit", clog = "loglogistic", llogis = "loglogistic", log_logistic = "loglogistic",
+  probit = "binomial(\"probit\")", gamma = "Gamma(\"log\")", gamma_lss = "Gamma(\"log\")",
+  gammals = "Gamma(\"log\")", inverse.gaussian = "Gamma(\"log\")", hurdle_gamma = "tweedie", ziGamma = "tweedie",
+  hurdle_lognormal = "tweedie", delta_gamma = "tweedie", delta_lognormal = "tweedie"
+)
+
+# The family that another package's name, or a misspelt one, is likely to mean. `known`: names beside the table's.
+family_hint <- function(typed, known = character()) {
+  plain <- function(text) gsub("[ ._-]|\\(.*", "", tolower(text))
+  meant <- family_words[match(plain(typed), plain(names(family_words)))]
+  quoted <- function(name) if (grepl("(", name, fixed = TRUE)) name else dQuote(name, FALSE)
+  if (!is.na(meant)) return(paste0("; did you mean ", quoted(meant), "?"))
+  if (plain(typed) %in% c("multinomial", "multinom", "categorical")) {
+    return(": multinomial is not built; binomial() fits one class against the rest, and \"ordinal\" ordered ones")
+  }
+  known <- c(known, "negbin", names(likelihood_rows))
+  same <- known[match(plain(typed), plain(known))]
+  if (!is.na(same)) return(if (same != typed) paste0("; did you mean \"", same, "\"?") else "")
+  near_hint(typed, known)
+}
+
 # --- Tweedie's distribution: a Poisson number of gamma variables ---------------------------------------------------
 
 # lambda, the mean number, and the gamma variables' shape and scale.

@@ -141,7 +141,7 @@ gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, uppe
   given <- given_parameters(list(...))
   if (is.character(f)) {
     if (!is_word(f) || !f %in% names(likelihood_rows)) {
-      abort("unsupported", "there is no family ", format_value(f), near_hint(f, names(likelihood_rows)))
+      abort("unsupported", "there is no family ", format_value(f), " with parameters", if (is_word(f)) family_hint(f))
     }
     row <- c(likelihood_rows[[f]], list(title = f))
   } else {

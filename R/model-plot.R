@@ -58,7 +58,7 @@ curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL) {
 }
 
 # A function of more: what was seen beside what was fitted.
-observed_picture <- function(fitted, y, ylab, xlab = "fitted", main = NULL) {
+observed_picture <- function(fitted, y, ylab, xlab = "fitted", main = "Observed and fitted values") {
   picture(xlab, ylab, main = main, points = data.frame(x = as.vector(fitted), y = as.vector(y)),
           line = data.frame(intercept = 0, slope = 1))
 }
@@ -184,7 +184,7 @@ distinct_colours <- function(n) {
 painters <- list(
   surface = function(d, col = map_colours(), ...) {
     grid <- seen_grid(d)
-    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, useRaster = TRUE)  # cells of it have no seams
+    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, zlim = range(seen_heights(d)), useRaster = TRUE)
     graphics::box()
   },
   contours = function(d) {

@@ -69,7 +69,11 @@ refuse_absent <- function(variables, newdata) {
   absent <- setdiff(variables, names(newdata))
   if (!length(absent)) return(invisible())
   hint <- near_hint(absent[1], setdiff(names(newdata), variables),
-                    if (inherits(newdata, "sf")) ": cbind(newdata, sf::st_coordinates(newdata)) has columns X and Y")
+                    if (inherits(newdata, "sf")) {
+                      paste0(": newdata[c(\"", paste(utils::head(absent, 2), collapse = "\", \""),
+                             "\")] <- sf::st_coordinates(newdata)[, 1:", min(2, length(absent)), "] would make ",
+                             if (length(absent) > 1) "these two" else "it")
+                    })
   abort("input", "`newdata` has no variable `", absent[1], "`", hint)
 }
 

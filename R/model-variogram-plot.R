@@ -10,6 +10,22 @@ fitted_variogram <- function(fit, most, directions, n = 200) {
   list(parameters = covariance_parameters(fit), nugget = fit$nugget, curve = fit_curves(fit, most, directions, n))
 }
 
+# Texts on the distances of a fit's variogram: the `label` of their axis and, if inputs of several units are in one
+# distance, the `note`.
+distances_of <- function(fit) {
+  parts <- leaf_parts(fit$kernel)
+  names <- colnames(fit$x) %or% fit$names
+  if (length(unique(lapply(parts, `[[`, "terms"))) > 1 || any(vapply(parts, has_time, NA))) {
+    last <- length(names)
+    listed <- paste(toString(names[-last]), "and", names[last])
+    return(list(label = paste("distance of", listed, "together, each in its unit"),
+                note = paste0("distances are of ", listed, " together, each in its unit; variogram() of a formula ",
+                              "with some of them, and `subset`, has these alone")))
+  }
+  if (is.null(fit$data$rule) || !is_spherical(parts[[1]])) return(list(label = "distance"))
+  list(label = if (identical(parts[[1]]$radius, earth_radius)) "distance, km" else "distance, in units of the radius")
+}
+
 fit_curves <- function(fit, most, directions, n) {
   D <- ncol(fit$data$x)
   axes <- if (is.null(directions)) aniso_directions(fit)
@@ -51,6 +67,7 @@ print.kernweave_variogram <- function(x, digits = 4, ...) {
     say("  fitted: ", paste(names(parameters), vapply(parameters, format, "", digits = digits), collapse = ", "),
         if (is.null(about$fitted$curve)) "; no curve, as the kernel depends on places", "\n")
   }
+  if (!is.null(about$distances$note)) cat(strwrap(about$distances$note, 80, indent = 2, exdent = 4), sep = "\n")
   table <- as.data.frame(x)
   if (is.null(about$directions) && all(table$dir.hor == 0)) table$dir.hor <- NULL
   print(table[setdiff(names(table), c("dir.ver", "id"))], digits = digits, row.names = FALSE)
@@ -82,7 +99,8 @@ plot_data.kernweave_variogram <- function(object, ...) {
   if (length(unique(object$dir.hor)) > 1) points$group <- factor(object$dir.hor, unique(object$dir.hor))
   scales <- fitted$parameters[grepl("scale", names(fitted$parameters))]
   scales <- scales[scales <= max(fitted$curve$x, 0)]
-  picture("distance", "semivariance", origin = data.frame(x = 0, y = 0), points = points, curve = fitted$curve,
+  picture(attr(object, "about")$distances$label %or% "distance", "semivariance",
+          origin = data.frame(x = 0, y = 0), points = points, curve = fitted$curve,
           across = if (!is.null(fitted$curve)) data.frame(y = fitted$nugget),
           upright = if (length(scales)) data.frame(x = unname(scales)))
 }

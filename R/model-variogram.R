@@ -9,12 +9,14 @@
 #' Distances are Euclidean distances between the inputs on the right-hand side of the formula. For a `gp_fit` they are
 #' distances between the points of its model: on a sphere, chords in the unit of the `radius`. If the kernels of a fit
 #' are `of` different inputs, as in a model of space and time, distances are between all inputs together, in their
-#' units, and there is no curve, since the covariance is not a function of these distances. The residuals `r` of the
-#' trend are by ordinary least squares; for a `gp_fit` they are those of its trend, at the rows that the fit used. The
-#' semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the robust
-#' estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class contains the
-#' distances above its lower end up to and including its upper end. The first class also contains distance 0, between
-#' observations with the same inputs. Classes without pairs are left out. Weights of observations are not used.
+#' units, and there is no curve, since the covariance is not a function of these distances: `print()` and the axis of
+#' `plot()` say so. For lags in space alone, give a formula of the places and, as `subset`, one time. The residuals `r`
+#' of the trend are by ordinary least squares; for a `gp_fit` they are those of its trend, at the rows that the fit
+#' used. The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the
+#' robust estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class
+#' contains the distances above its lower end up to and including its upper end. The first class also contains distance
+#' 0, between observations with the same inputs. Classes without pairs are left out. Weights of observations are not
+#' used.
 #'
 #' The curve of a fit is `nugget + variance * (1 - k(h))` at distance h. If the kernel depends on the direction and
 #' `alpha` is `NULL`, there is a curve along each input, or along both axes of a kernel with `aniso`;
@@ -219,6 +221,7 @@ variogram_of <- function(x, r, ends, directions, cressie, pairs, about) {
   }
   about <- c(about[setdiff(names(about), "fit")],
              list(n = n, rows = length(r), cressie = cressie, ends = ends, directions = directions,
+                  distances = if (!is.null(about$fit)) distances_of(about$fit),
                   fitted = if (!is.null(about$fit)) fitted_variogram(about$fit, max(ends), directions)))
   structure(table, class = c("kernweave_variogram", "gstatVariogram", "data.frame"), about = about,
             direct = data.frame(id = factor("var1"), is.direct = TRUE), boundaries = ends[-1], pseudo = 0,

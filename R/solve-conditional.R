@@ -82,6 +82,8 @@ conditional <- function(K, y, seen = seq_len(NROW(y)), ridge = 0, trend = NULL,
   model$P <- if (!model$dense) chosen_preconditioner(precondition, model$seen, model$ridge, rank, local)
   model$tol <- tol
   model$max_iter <- max_iter
+  of_seen <- inherits(precondition, "kernweave_preconditioner")
+  model$root <- list(precondition = of_seen || precondition, rank = rank, local = local, max_iter = max_iter %or% 200)
   found <- kriged(model, if (!is.null(nsim)) prior_draws(model, nsim))
   variance <- if (method == "exact") pmax(model$prior - explained_variance(model), 0) else rowMeans(found$errors^2)
   if (method == "exact" && !is.null(found$of_trend)) {
@@ -217,8 +219,14 @@ prior_draws <- function(model, nsim) {
   noise <- numeric(n)
   noise[model$at] <- model$ridge
   method <- c(auto = "auto", dense = "dense", cg = "lanczos")[[model$solver]]
-  root <- root_op(model$K, noise, model$tol, method)
+  root <- do.call(root_op, c(list(model$K, noise, max(model$tol, tol_of_draws(model)), method), model$root))
   plain_columns(root %*% matrix(stats::rnorm(root$dim[2] * nsim), root$dim[2], nsim))
+}
+
+# A draw that is off by a hundredth of the noise is as good as one that is not.
+tol_of_draws <- function(model) {
+  size <- mean(as.vector(diag(model$K)))
+  min(1e-3, if (length(model$ridge)) 0.01 * sqrt(mean(model$ridge) / max(size, 1e-300)))
 }
 
 # --- variances ------------------------------------------------------------------------------------------------

@@ -52,7 +52,11 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   if (!is.null(low)) return(low_rank_root(low$factor, low$diagonal, rownames(op)))
   if (n == 0 || method == "dense" || method == "auto" && n <= small_system) return(dense_root_op(op, ridge))
   own <- tensor_and_ridge(op)
-  P <- if (!is.null(own)) unless_indefinite(chosen_preconditioner(precondition, own$K, own$ridge + ridge, rank, local))
+  all_ridge <- if (!is.null(own)) own$ridge + ridge
+  # A variance of tol^2 / 9 moves a product by a third of `tol`, and a matrix with it has a preconditioner, where one
+  # that is semidefinite to rounding takes hundreds of steps.
+  if (!is.null(own) && isTRUE(precondition)) all_ridge <- pmax(all_ridge, tol^2 / 9 * mean(abs(as.vector(diag(own$K)))))
+  P <- if (!is.null(own)) unless_indefinite(chosen_preconditioner(precondition, own$K, all_ridge, rank, local))
   landmarks <- if (isTRUE(precondition)) smooth_factor(own, P, tol, floor(basis_mb * 2^20 / 8 / n))
   if (!is.null(landmarks)) return(low_rank_root(landmarks, own$ridge + ridge, rownames(op)))
   most <- min(check_count(max_iter, "max_iter"), n)
@@ -60,7 +64,7 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   check_symmetric_op(op)
   apply <- function(v) {
     system <- if (is.null(own)) native_operator(with_ridge(op, ridge), ncol(v), TRUE)
-    else native_system(own$K, own$ridge + ridge, ncol(v))
+    else native_system(own$K, all_ridge, ncol(v))
     found <- root_product(system, P, v, tol, most, together)
     if (!found$converged) warn_of_root(found, tol, P)
     structure(found$y, steps = found$steps, products = found$products)
@@ -118,8 +122,8 @@ dense_root_op <- function(op, ridge) {
 }
 
 warn_of_root <- function(found, tol, P) {
-  warn("convergence", "a root after ", max(found$steps), " Lanczos steps may be off by ",
-       format(max(found$change), digits = 2), ", not ", format(tol), ": ",
-       if (is.null(P)) "a preconditioner, or a larger `max_iter`, would help"
-       else "a larger `rank` or `max_iter` would help")
+  off <- max(found$change)
+  warn("convergence", "a root after ", max(found$steps), " Lanczos steps may be off by ", format(off, digits = 2),
+       ", not ", format(tol), ": a larger `tol`", if (is.null(P)) " or `max_iter`" else ", `max_iter` or `rank`",
+       " would help", more = list(off = off))
 }

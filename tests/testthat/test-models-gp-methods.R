@@ -208,3 +208,25 @@ test_that("a column that only rows without weight tell apart does no harm", {
     expect_true(all(is.finite(fitted(fit))))
   }
 })
+
+test_that("draws are to a thousandth, or a hundredth of the noise, and those that are off name what there is", {
+  x <- cbind(sin(1:30), cos(1:30))
+  fit <- gp_fit(x, x[, 1], kernel = kernel_spec("matern52", scale = 0.2), variance = 1, nugget = 0.01)
+  tol <- kernweave:::tol_of_gp_draws
+  expect_identical(tol(fit, 0), 1e-3)
+  expect_identical(tol(fit, c(0.01, 0)), 1e-3)
+  expect_equal(tol(fit, c(1e-6, 0)), 1e-5)
+  expect_identical(tol(fit, c(0, 0)), 1e-6)
+  off <- function(by) kernweave:::with_gp_arguments(kernweave:::warn("convergence", "root", more = list(off = by)))
+  expect_silent(off(1e-4))
+  expect_warning(off(0.01), "fewer rows of `newdata`, or a larger `rank` of fit_control()", fixed = TRUE)
+})
+
+test_that("prints of posteriors and priors are at most 80 columns wide", {
+  chord <- kernel_spec("matern12", scale = 500, estimate = "scale", metric = "chordal")
+  fit <- suppressMessages(gp_fit(depth ~ long + lat, quakes[seq(1, 1000, by = 40), ], kernel = chord, nugget = 500))
+  for (x in list(suppressWarnings(gp_posterior(fit, nsim = 50, seed = 1)), gp_prior(),
+                 gp_prior(c(below = 123456.789)))) {
+    expect_lte(max(nchar(utils::capture.output(print(x)))), 80)
+  }
+})

@@ -222,7 +222,7 @@ test_that("grouped effects among the inputs, and a model without inputs, are ref
   for (formula in c(z ~ long + (1 | g), z ~ long + (mag || h), k ~ (1 | stations))) {
     expect_error(gp_fit(formula, few), "trend = ~ \\(", class = "kernweave_error_input")
   }
-  expect_error(gp_fit(z ~ 1, few, trend = ~ (1 | g), variance = 0), "variance = 0", class = "kernweave_error_input")
+  expect_error(gp_fit(z ~ 1, few, trend = ~ (1 | g)), "variance = 0", class = "kernweave_error_input")
 })
 
 test_that("terms of one factor that share a regressor have names of their own", {

@@ -176,7 +176,7 @@ test_that("a map holds the values in `at`, of inputs and of covariates", {
   k <- kernel_spec("matern32", 1)
   fit <- gp_fit(z ~ x + y, d, trend = ~ depth + kind, kernel = k, variance = 1, nugget = 0.1)
   expect_null(layer(fit, "surface"))
-  expect_identical(pictured(fit)$main, "For a map give depth, kind in `at`")
+  expect_identical(pictured(fit)$main, "Observed and fitted values; for a map give depth, kind in `at`")
   surface <- layer(fit, "surface", n = 5, at = list(depth = 2, kind = "b"))
   expect_equal(surface$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"))))
   expect_identical(pictured(fit, n = 5, at = list(depth = 2, kind = "b"))$main, "depth = 2, kind = b")
@@ -206,4 +206,19 @@ test_that("symbols on a map are for the points, which pch = NA leaves out", {
   }
   skip_if_not(capabilities("cairo"))
   expect_lt(drawn_with(pch = NA), drawn_with() - 36 * 50)
+})
+
+test_that("the ends of a map's colours are those of what is drawn, and a fit of three inputs has a title", {
+  fit <- rbf_interpolate(z ~ x + y, corner, lambda = 1e-6)
+  surface <- pictured(fit)$layers$surface
+  seen <- surface$z[surface$far <= 1]
+  if (requireNamespace("ggplot2", quietly = TRUE)) {
+    expect_equal(ggplot2::autoplot(fit)$scales$get_scales("fill")$limits, range(seen))
+  }
+  expect_lt(max(seen), max(surface$z) + 1e-12)
+  three <- gp_fit(mag ~ long + lat + depth, quakes[1:40, ], kernel = kernel_spec(scale = 9), variance = 1, nugget = 1)
+  expect_identical(pictured(three)$main, paste("Observed and fitted values; for a map give values of all but two of",
+                                               "long, lat, depth in `at`"))
+  other <- rbf_interpolate(mag ~ long + lat + depth, quakes[1:40, ], lambda = 1)
+  expect_identical(pictured(other)$main, "Observed and fitted values")
 })

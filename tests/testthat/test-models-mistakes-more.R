@@ -18,6 +18,15 @@ test_that("smooth terms of other packages, and families that are not there, are 
   expect_said(gp_fit(depth ~ gp(x, y), some), "unsupported", "`gp(x, y)` in the formula", "write x + y")
   expect_said(gp_fit(depth ~ Matern(1 | x + y), some), "unsupported", "write x + y")
   expect_said(gp_fit(depth ~ x + y, some, trend = ~ lo(mag)), "unsupported", "`lo(mag)` in the trend")
+  of_family <- function(family) gp_fit(stations ~ x + y, some, family = family)
+  meant <- c(t = "student", student_t = "student", nb = "negbin", negative.binomial = "negbin", Beta = "beta",
+             ocat = "ordinal", tw = "tweedie", bernoulli = "binomial", ziP = "zip", gaussion = "gaussian")
+  for (name in names(meant)) expect_said(of_family(name), "unsupported", "did you mean", meant[[name]])
+  expect_said(of_family("Gamma"), "unsupported", "did you mean Gamma(\"log\")?")
+  expect_said(gp_fit(stations ~ x + y, some, family = t), "input", "did you mean \"student\"?")
+  expect_said(gp_family("nb"), "unsupported", "did you mean \"negbin\"?")
+  expect_identical(Filter(function(name) name %in% names(kernweave:::family_words),
+                          names(kernweave:::likelihood_rows)), c("gamma", "normal"))
   expect_said(gp_fit(stations ~ x + y, some, family = no_such_family), "input", "in `family`", "family = \"negbin\"")
 })
 
@@ -33,7 +42,46 @@ test_that("a parameter of a kernel that would be negative is told how it can be"
   found <- gp_fit(z ~ x + y, d, kernel = kernel_spec(sheared, estimate = c("b", "s")))
   expect_lt(coef(found, "covariance")[["b"]] - 10, -0.6)
   plain <- function(x, y, b = 1) exp(-b * sqdist(x, y))
-  expect_said(kernel_spec(plain, b = -1, estimate = "b"), "value", "must be positive, not -1", "`b - 10`")
+  expect_said(kernel_spec(plain, b = -1, estimate = "b"), "value", "must be positive, not -1", "lower = c(b = -Inf)")
+})
+
+test_that("a parameter of one's own kernel has bounds, and a negative one gives it any sign", {
+  turned <- function(x, y, scale, angle) {
+    east <- x[, , 1] - y[, , 1]
+    north <- x[, , 2] - y[, , 2]
+    along <- cos(angle) * east + sin(angle) * north
+    exp(-sqrt(square(along) + square(3 * (cos(angle) * north - sin(angle) * east))) / scale)
+  }
+  from <- function(angle, ...) kernel_spec(turned, angle = angle, estimate = c("scale", "angle"), ...)
+  fit <- function(k) suppressMessages(gp_fit(depth ~ long + lat, quakes[seq(1, 1000, by = 16), ], kernel = k))
+  free <- fit(from(0, lower = c(angle = -Inf)))
+  angle <- coef(free, "covariance")[["angle"]]
+  found <- coef(fit(from(angle - 3, lower = c(angle = -4), upper = c(angle = 4))), "covariance")
+  expect_equal(found[["angle"]], angle - pi, tolerance = 1e-3)
+  expect_equal(mean(confint(free, "angle")), angle)
+  expect_equal(coef(free, "covariance")[["scale"]], found[["scale"]], tolerance = 1e-3)
+  mirror <- transform(quakes[seq(1, 1000, by = 16), ], long = -long)
+  there <- suppressMessages(gp_fit(depth ~ long + lat, mirror, kernel = from(0, lower = c(angle = -Inf))))
+  expect_equal(coef(there, "covariance")[["angle"]], -angle, tolerance = 1e-3)
+  expect_warning(short <- fit(from(0.01, lower = c(angle = -0.1), upper = c(angle = 0.1))), "`angle` is at its bound",
+                 class = "kernweave_warning_boundary")
+  expect_equal(coef(short, "covariance")[["angle"]], 0.1)
+  k <- from(-1, lower = c(angle = -2))
+  expect_identical(coef(k, "free", unconstrained = TRUE)[["angle"]], -1)
+  expect_identical(coef(update(k, unconstrained = c(0, -1.5)))[["angle"]], -1.5)
+  product <- k * kernel_spec("gaussian", scale = 50)
+  expect_identical(coef(update(product, unconstrained = c(0, -1.5)))[["angle"]], -1.5)
+  expect_said(from(1, lower = c(angle = 2)), "value", "`angle` begins at 1", "2 to Inf")
+  expect_said(kernel_spec("matern12", lower = c(scale = -1)), "value", "your own kernels")
+  expect_said(kernel_spec(turned, angle = 1, lower = c(angle = -1)), "input", "estimate = \"angle\"")
+  expect_said(kernel_spec(turned, upper = c(angl = 2)), "input", "did you mean `angle`?")
+})
+
+test_that("every name of a kernel that is accepted is on the page of kernel_spec()", {
+  page <- paste(utils::capture.output(tools::Rd2txt(utils:::.getHelpFile(utils::help("kernel_spec", "kernweave")),
+                                                    options = list(underline_titles = FALSE))), collapse = "\n")
+  names <- c(names(kernweave:::kernel_rows), names(kernweave:::kernel_aliases))
+  expect_identical(Filter(function(name) !grepl(paste0("\"", name, "\""), page, fixed = TRUE), names), character())
 })
 
 test_that("numbers for a factor of the trend, and the reverse, are named", {
@@ -153,6 +201,15 @@ test_that("a model without a process is the generalised linear model, and is com
   expect_equal(tested[["p-value"]][2], 0.1)
 })
 
+test_that("a mixed model without a process needs no inputs", {
+  d <- data.frame(g = gl(8, 5), x = sin(1:40), z = cos(1:40))
+  d$v <- d$x + rep(sin(3 * 1:8), each = 5) + sin(1e3 * 1:40)
+  mixed <- gp_fit(v ~ 1, d, trend = ~ x + (1 | g), variance = 0)
+  expect_equal(logLik(mixed), logLik(gp_fit(v ~ z, d, trend = ~ x + (1 | g), variance = 0)), ignore_attr = TRUE)
+  expect_length(predict(mixed, d[1:3, c("x", "g")]), 3)
+  expect_said(gp_fit(v ~ 1, d, trend = ~ x + (1 | g)), "input", "names no variable", "`variance = 0`")
+})
+
 test_that("data of no rows, columns that are lists, and columns of a trend that follow from others are named", {
   d <- quakes[1:20, ]
   d$parts <- lapply(1:20, identity)
@@ -167,4 +224,19 @@ test_that("two operands of one name are told apart", {
   x <- matrix(1, 4)
   g <- function(x) Vi(x)
   expect_said(Vi(x) + g(matrix(1, 5)), "shape", "`x` has 4 points along i, but another `x` has 5")
+})
+
+test_that("labels of folds, coordinates of sf and transports without arguments are answered by what to write", {
+  fit <- of(depth ~ x + y)
+  for (by in list(some$stations, "site", ~ site)) {
+    expect_said(cross_validate(fit, by = by), "input", "`by` must be \"place\" or NULL", "`folds`, as in")
+  }
+  expect_said(hessian_product(), "input", "`object` is not given")
+  expect_said(sumsoftmaxweight(), "input", "`F` is not given")
+  expect_said(argKmin(K = 2), "input", "`F` is not given")
+  skip_if_not_installed("sf")
+  newdata <- sf::st_as_sf(some[1:3, c("x", "y", "mag")], coords = c("x", "y"))
+  text <- tryCatch(predict(fit, newdata), error = conditionMessage)
+  eval(str2lang(regmatches(text, regexpr("newdata\\[.*\\[, 1:2\\]", text))))
+  expect_equal(predict(fit, newdata), predict(fit, some[1:3, ]), ignore_attr = TRUE)
 })

@@ -229,3 +229,23 @@ test_that("mistakes are errors that say what to do", {
   expect_error(variogram(depth ~ long + lat, few[c(1, 1, 1), ]), "constant", class = "kernweave_error_data")
   expect_error(of(trend = ~ Depth), class = "kernweave_error_input")
 })
+
+test_that("the distance of a fit says what it is of", {
+  d <- transform(quakes[1:60, ], day = sin(1:60))
+  label <- function(kernel) {
+    shown <- variogram(suppressMessages(gp_fit(depth ~ long + lat + day, d, kernel = kernel, variance = 1, nugget = 1)))
+    list(axis = kernweave:::plot_data(shown)$xlab, print = paste(utils::capture.output(print(shown)), collapse = " "))
+  }
+  of <- function(scale, ...) kernel_spec("matern12", scale = scale, ...)
+  for (kernel in list(of(2, of = c("long", "lat")) * of(1, of = "day"), of(2) + of(1, of = "day"),
+                      kernel_spec("gneiting", scale = 2, time = list(scale = 1, alpha = 1, beta = 1),
+                                  of = c("long", "lat", "day")))) {
+    mixed <- label(kernel)
+    expect_match(mixed$axis, "distance of long, lat and day together, each in its unit", fixed = TRUE)
+    expect_match(mixed$print, "distances are of long, lat and day together", fixed = TRUE)
+  }
+  expect_identical(label(of(2))$axis, "distance")
+  expect_no_match(label(of(2))$print, "together")
+  on_earth <- gp_fit(depth ~ long + lat, d, kernel = of(500, metric = "chordal"), variance = 1, nugget = 1)
+  expect_identical(kernweave:::plot_data(variogram(on_earth))$xlab, "distance, km")
+})

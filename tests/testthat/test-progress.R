@@ -77,7 +77,7 @@ test_that("within a step the engine's share counts, and nothing goes back", {
     step_work("work")
     end_work("work")
   }))
-  for (line in c("25 %, about 9 s", "25 %, about 18 s", "25 %, about 27 s", "50 %, about 12 s")) {
+  for (line in c("25 %, about 9 s", "25 %, about 6 s", "25 %, about 3 s", "50 %, about 18 s")) {
     expect_match(text, paste("work:", line, "to go"), fixed = TRUE)
   }
   expect_error(begin_work("work", expected = stop("no estimate")), "no estimate")
@@ -209,4 +209,28 @@ test_that("predict() and simulate() tell what they will take, and how far they a
   expect_null(working$now)
   expect_equal(predict(fit, at, method = "local", neighbours = 61)[2000:2010],
                predict(fit, at[2000:2010, ], method = "local", neighbours = 61))
+})
+
+test_that("the time to go does not rise between steps, nor after a part that was faster than the rest", {
+  options <- options(kernweave.progress = TRUE)
+  on.exit(options(options))
+  left_of <- function(seconds, looks) {
+    text <- shown(by_hand(1, length(seconds), function(wait) {
+      begin_work("work", steps = length(seconds))
+      for (s in seconds) {
+        for (k in seq_len(s)) {
+          wait()
+          if (looks && k < s) kernweave:::show_work(working$now)
+        }
+        step_work("work")
+      }
+      end_work("work")
+    }))
+    as.numeric(unlist(regmatches(text, gregexpr("[0-9.]+(?= s to go)", text, perl = TRUE))))
+  }
+  even <- left_of(rep(9, 10), looks = TRUE)
+  expect_true(all(diff(even) <= 0))
+  slower <- left_of(rep(c(1, 4), c(3, 12)), looks = FALSE)
+  expect_lt(sum(diff(slower) > 0), 4)
+  expect_equal(utils::tail(slower, 4), c(12, 8, 4, 0), tolerance = 0.1)
 })

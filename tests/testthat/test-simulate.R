@@ -126,6 +126,22 @@ test_that("steps that do not come far enough are a warning", {
   x <- places(100, 2)
   M <- root_op(covariances$laplacian(x), method = "lanczos", precondition = FALSE, max_iter = 5)
   expect_warning(M %*% stats::rnorm(100), "off by", class = "kernweave_warning_convergence")
+  caught <- tryCatch(simulate(covariances$laplacian(x), 1, tol = 1e-8, method = "lanczos", precondition = FALSE,
+                              max_iter = 2), warning = identity)
+  expect_gt(caught$off, 1e-8)
+  expect_match(conditionMessage(caught), "a larger `tol` or `max_iter` would help", fixed = TRUE)
+  expect_true(all(c("tol", "max_iter", "rank") %in% names(formals(conditional))))
+})
+
+test_that("a matrix that is semidefinite to rounding has a root in few steps", {
+  x <- places(300, 2) * rep(c(1, 0.01), each = 150)
+  both <- rbind(x, x)
+  K <- kernel_matern(both, both, 0.2, nu = 2.5)
+  ridge <- rep(c(0.01, 0), each = 300)
+  M <- root_op(K, ridge, 1e-3, "lanczos", max_iter = 60)
+  w <- matrix(stats::rnorm(600 * 2), 600)
+  expect_silent(y <- M %*% w)
+  expect_equal(colSums(y * solve(as.matrix(K) + diag(pmax(ridge, 1e-7)), y)), colSums(w^2), tolerance = 0.05)
 })
 
 test_that("draws have the covariance they are asked to have", {
