@@ -18,6 +18,12 @@ void each_missing(const Items& items, Index first, Index end, Borrowed<bool(Inde
   }
 }
 
+bool any_missing(const Items& items, Index first, Index end) {
+  bool found = false;
+  each_missing(items, first, end, [&](Index) { return found = true; });
+  return found;
+}
+
 template <class Operator>
 class Reducer {
  public:
@@ -119,11 +125,7 @@ class Reducer {
       double& to = out_[(column * Operator::kResults + k) * segments_ + segment];
       to = values[k];
       const Items& items = columns_[static_cast<std::size_t>(column)];
-      const auto explain = [&](Index) {
-        to = items.not_available;
-        return true;
-      };
-      if (to != to && !skip_) each_missing(items, begin_of(segment), ends_[segment], explain);
+      if (to != to && !skip_ && any_missing(items, begin_of(segment), ends_[segment])) to = items.not_available;
     }
   }
 
