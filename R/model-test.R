@@ -124,7 +124,7 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   say(paste(c(shown, paste("p-value", p)), collapse = ", "), "\n", left_out_text(x$na.action))
   if (!is.null(x$stderr)) {
     say("standard error of ", names(x$statistic), ", for its slices: ",
-        if (x$stderr == 0) "none, there is one direction" else format(x$stderr, digits = few_digits), "\n")
+        if (isTRUE(x$stderr == 0)) "none, there is one direction" else format(x$stderr, digits = few_digits), "\n")
   }
   if (!is.null(x$accuracy)) {
     error <- function(part, name) {
