@@ -371,3 +371,11 @@ without_constants <- function(inputs) {
   inputs$constant <- constant
   inputs
 }
+
+# Refuses a sum as several variables on the left side of a formula.
+refuse_sum <- function(formula) {
+  left <- formula[[2]]
+  if (length(formula) < 3 || !is.call(left) || !identical(left[[1]], quote(`+`))) return(invisible())
+  abort("input", "`", deparse1(left), "` is one variable, the sum: write cbind(", toString(all.vars(left)),
+        ") for several, or I(", deparse1(left), ") for the sum")
+}

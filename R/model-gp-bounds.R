@@ -180,6 +180,8 @@ meaning_of_bound <- function(row, high, below, model) {
     else "the data do not determine it; give `variance`"
   } else if (row$part == "phi" && high) {
     if (row$name == "size") "counts are no more spread than Poisson's; family = poisson() has no `size`"
+    else if (row$name == "df") "the tails are no heavier than the normal's; family = gaussian() has no `df`"
+    else if (row$name == "p") "the response is nearly gamma, for which there is family = Gamma(\"log\")"
     else "the process explains all of the response"
   } else if (row$part == "responses" && row$link != "log") {
     "the processes of these responses are the same but for a factor"

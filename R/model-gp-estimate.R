@@ -243,11 +243,14 @@ gp_grid <- function(model, theta, bounds) {
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
   ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1) else asked_of(model)$ratios
   turns <- which(layout$name == "turn")
+  signed <- which(layout$part == "kernel" & has_sign(layout$name, ends <- kernel_ends(parts)) & !layout$name %in% begun)
   places <- expand.grid(by = by, ratio = ratios, turn = if (length(turns)) seq_len(nrow(turns_to_try)) else 1,
+                        side = if (length(signed)) c(0.5, 0, -0.5) else 0.5,
                         share = if (any(layout$part == "groups")) shares_of_groups else NA)
   starts <- lapply(seq_len(nrow(places)), function(k) {
     at <- with_group_share(model, theta, places$share[k])
     at[scales] <- at[scales] + places$by[k]
+    for (j in signed) at[j] <- start_between(ends[[layout$name[j]]], 2 * places$side[k] * at[j], places$side[k])
     if (length(turns)) at[turns] <- turns_to_try[places$turn[k], ]
     profiled(model, within_bounds(at, model, bounds), places$ratio[k], bounds)
   })

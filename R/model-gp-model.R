@@ -72,9 +72,11 @@ gp_start_numbers <- function(settings, model, spread) {
   turned_numbers(list(values = values, free = free), parts)
 }
 
-# The middle of two bounds, or the usual start.
-start_between <- function(ends, otherwise) {
-  if (is.null(ends)) otherwise else if (all(is.finite(ends))) mean(ends) else min(max(otherwise, ends[1]), ends[2])
+# The middle of two bounds, or a share of their distance from there, or the usual start.
+start_between <- function(ends, otherwise, share = 0) {
+  if (is.null(ends)) otherwise
+  else if (all(is.finite(ends))) mean(ends) + share * diff(ends) / 2
+  else min(max(otherwise, ends[1]), ends[2])
 }
 
 # Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.
@@ -158,10 +160,16 @@ check_gp_data <- function(model, settings, inputs) {
     abort("data", n, " rows are too few to estimate ", scales, " scales, one for each variable: give ard = FALSE, or ",
           "10 rows for each")
   }
+  parts <- kernel_parts(model$kernel)
+  of_own <- Filter(function(name) is.null(parts$parameters[[name]]), setdiff(parts$free, c("scale", names(parts$ends))))
+  if (!is.null(parts$fun) && length(of_own)) {
+    say_once("positive", "kernweave: `", of_own[1], "` of the kernel is taken to be positive; `lower = c(", of_own[1],
+             " = -Inf)` of kernel_spec() lets it be negative. (Said once.)")
+  }
   spans <- spans_of(model$x)
   if (scales == 1 && is.null(settings$rule) && max(spans) > 10 * min(spans)) {
     message("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
-            ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
+            ", and they have one scale: consider kernel_spec(\"", parts$name, "\", ard = TRUE)")
   }
 }
 

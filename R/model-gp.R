@@ -146,12 +146,14 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
 }
 
-# A model without a process needs no inputs: for these the formula gets a variable of the trend, which is not used.
+# A model without a process needs no inputs: for these the formula gets a variable of the trend, which is not used. It
+# is a fixed effect, or the numbers of the groups, which new groups have, too.
 with_an_input <- function(formula, trend, data) {
   named <- inherits(trend, "formula") && inherits(formula, "formula") && length(formula) == 3
   if (!named || length(all.vars(formula[[3]])) || inherits(as_sf(data), "sf")) return(formula)
-  variables <- all.vars(trend)
-  if (length(variables)) formula[[3]] <- as.name(variables[length(variables)])
+  groups <- lapply(all.vars(trend), function(name) call("as.numeric", call("as.factor", as.name(name))))
+  fixed <- lapply(all.vars(parted_trend(trend)$fixed[[2]]), as.name)
+  if (length(groups)) formula[[3]] <- c(fixed, rev(groups))[[1]]
   formula
 }
 

@@ -252,16 +252,16 @@ check_group_sizes <- function(sample, argument, hint) {
 
 formula_sample <- function(formula, data, na.action, strata, subset) {
   subset <- subset_of(subset, data, environment(formula))
+  refuse_sum(formula)
   sides <- formula_sides(formula, data, na.action, subset = subset)
   if (ncol(sides$right) != 1) {
     abort("input", "the right side of the formula must be one factor, the groups, not ",
-          counted(ncol(sides$right), "variable"), "; the variables stand on the left")
+          counted(ncol(sides$right), "variable"), "; the variables stand on the left, as in cbind(u, v) ~ group")
   }
   x <- complete_points(sides$left, "left side")
   sample <- grouped(x, sides$right[[1]], names(sides$right), "; groups stand on the right, the variables on the left")
-  turned <- if (is.name(formula[[2]]) && formula[[2]] != quote(.)) {
+  turned <- if (is.name(formula[[2]]) && formula[[2]] != quote(.))
     paste0(", as in ", deparse1(formula[[3]]), " ~ ", formula[[2]])
-  }
   check_group_sizes(sample, names(sides$right), paste0("groups stand on the right of the formula", turned))
   sample[c("left", "dropped")] <- sides[c("left", "dropped")]
   sample$strata <- strata_of(strata, data, environment(formula), subset, sides$dropped)

@@ -77,6 +77,20 @@ test_that("a parameter of one's own kernel has bounds, and a negative one gives 
   expect_said(kernel_spec(turned, upper = c(angl = 2)), "input", "did you mean `angle`?")
 })
 
+test_that("the sign of a parameter of one's own kernel is found where nobody gives it", {
+  slanted <- function(x, y, scale, slope) {
+    exp(-square(x[, , 1] - y[, , 1] + slope * (x[, , 2] - y[, , 2])) / square(scale))
+  }
+  set.seed(5)
+  d <- data.frame(x = stats::runif(80), y = stats::runif(80))
+  d$z <- sin(8 * (d$x - 0.7 * d$y)) + stats::rnorm(80, sd = 0.1)
+  slope <- function(data, ...) {
+    coef(suppressWarnings(gp_fit(z ~ x + y, data, kernel = kernel_spec(slanted, ...))), "covariance")[["slope"]]
+  }
+  expect_equal(slope(d, lower = c(slope = -Inf)), -0.7, tolerance = 0.1)
+  expect_equal(slope(transform(d, y = -y), lower = c(slope = -2), upper = c(slope = 2)), 0.7, tolerance = 0.1)
+})
+
 test_that("every name of a kernel that is accepted is on the page of kernel_spec()", {
   page <- paste(utils::capture.output(tools::Rd2txt(utils:::.getHelpFile(utils::help("kernel_spec", "kernweave")),
                                                     options = list(underline_titles = FALSE))), collapse = "\n")
@@ -207,6 +221,10 @@ test_that("a mixed model without a process needs no inputs", {
   mixed <- gp_fit(v ~ 1, d, trend = ~ x + (1 | g), variance = 0)
   expect_equal(logLik(mixed), logLik(gp_fit(v ~ z, d, trend = ~ x + (1 | g), variance = 0)), ignore_attr = TRUE)
   expect_length(predict(mixed, d[1:3, c("x", "g")]), 3)
+  expect_equal(predict(mixed, data.frame(x = 1:2, g = "new"), allow.new.levels = TRUE),
+               predict(mixed, data.frame(x = 1:2), re.form = NA))
+  alone <- gp_fit(v ~ 1, d, trend = ~ (1 | g), variance = 0)
+  expect_equal(predict(alone, data.frame(g = "new"), allow.new.levels = TRUE), coef(alone)[[1]], ignore_attr = TRUE)
   expect_said(gp_fit(v ~ 1, d, trend = ~ x + (1 | g)), "input", "names no variable", "`variance = 0`")
 })
 

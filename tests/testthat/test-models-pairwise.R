@@ -82,3 +82,9 @@ test_that("tests have a call, and update() tests again", {
   pairs <- pairwise_test(mpg ~ am, mtcars, null = "moments")
   expect_identical(update(pairs, p.adjust.method = "none")$statistic, pairs$statistic)
 })
+
+test_that("a sum of variables on the left side of a formula is not taken for several variables", {
+  for (test in list(energy_test, mmd_test, pairwise_test)) {
+    expect_error(test(mpg + wt ~ am, mtcars), "cbind\\(mpg, wt\\)", class = "kernweave_error_input")
+  }
+})
