@@ -58,7 +58,7 @@ quantile.lazy_tensor <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, inde
 # A matrix for each probability. One pass, prepared once, counts the values up to a bound of each row, and finds the
 # largest of these and the least of the others.
 quantiles_over <- function(F, probs, index, fn, ...) {
-  if (is.null(index)) abort("input", fn, "() needs `index`, the axis to reduce over: \"i\", \"j\" or \"ij\"")
+  if (is.null(index)) abort("unsupported", fn, "() needs `index`, the axis to reduce over: \"i\", \"j\" or \"ij\"")
   index <- check_index(index)
   if (has_batches(F)) abort("unsupported", fn, "() is not of batches: take one at a time")
   largest <- reduction(F, "max", index = index, ...)
