@@ -243,10 +243,11 @@ gp_grid <- function(model, theta, bounds) {
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
   ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1) else asked_of(model)$ratios
   turns <- which(layout$name == "turn")
-  signed <- which(layout$part == "kernel" & has_sign(layout$name, ends <- kernel_ends(parts)) & !layout$name %in% begun)
+  ends <- kernel_ends(parts)
+  signed <- which(layout$part == "kernel" & has_sign(layout$name, ends) & !layout$name %in% begun)
   places <- expand.grid(by = by, ratio = ratios, turn = if (length(turns)) seq_len(nrow(turns_to_try)) else 1,
                         side = if (length(signed)) c(0.5, 0, -0.5) else 0.5,
-                        share = if (any(layout$part == "groups")) shares_of_groups else NA)
+                        share = if (any(layout$part == "groups")) c(0.03, 0.5) else NA)
   starts <- lapply(seq_len(nrow(places)), function(k) {
     at <- with_group_share(model, theta, places$share[k])
     at[scales] <- at[scales] + places$by[k]
@@ -258,9 +259,7 @@ gp_grid <- function(model, theta, bounds) {
   lapply(starts[order(-values)][is.finite(sort(-values))], `[[`, "theta")
 }
 
-# Shares of the response's spread with which a search for the variances of groups begins.
-shares_of_groups <- c(0.03, 0.5)
-
+# The variances of groups begin at a share of the response's spread.
 with_group_share <- function(model, theta, share) {
   mine <- model$layout$part == "groups" & model$layout$link == "log"
   start <- group_start(model$groups, model$z, share * spread_of(model))

@@ -134,9 +134,8 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   refuse_more(...)
   settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
   refuse_bars(x)
-  if (identical(as.numeric(variance), 0)) x <- with_an_input(x, trend, data)
   placed <- sf_formula(x, data)
-  x <- placed$formula
+  x <- if (identical(as.numeric(variance), 0)) with_an_input(placed$formula, trend) else placed$formula
   trend <- trend_variables(trend, framed(placed$data), if (length(x) == 3) all.vars(x[[2]]),
                            settings$family$formulas)
   found <- formula_inputs(x, placed$data, na.action, substitute(weights), substitute(subset), beside = trend$frame,
@@ -148,9 +147,9 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
 
 # A model without a process needs no inputs: for these the formula gets a variable of the trend, which is not used. It
 # is a fixed effect, or the numbers of the groups, which new groups have, too.
-with_an_input <- function(formula, trend, data) {
+with_an_input <- function(formula, trend) {
   named <- inherits(trend, "formula") && inherits(formula, "formula") && length(formula) == 3
-  if (!named || length(all.vars(formula[[3]])) || inherits(as_sf(data), "sf")) return(formula)
+  if (!named || length(all.vars(formula[[3]]))) return(formula)
   groups <- lapply(all.vars(trend), function(name) call("as.numeric", call("as.factor", as.name(name))))
   fixed <- lapply(all.vars(parted_trend(trend)$fixed[[2]]), as.name)
   if (length(groups)) formula[[3]] <- c(fixed, rev(groups))[[1]]
