@@ -31,7 +31,8 @@ test_that("where cross-validation alone would follow the noise, leaving one out 
   skip_below("quick")
   cases <- list(list(log(brain) ~ log(body), MASS::Animals), list(Volume ~ ., datasets::trees),
                 list(mpg ~ wt + qsec, datasets::mtcars), list(time ~ dist + climb, MASS::hills),
-                list(depth ~ long + lat, datasets::quakes[seq(4, 1000, by = 4), ]))
+                list(depth ~ east + north, stats::setNames(datasets::quakes[seq(4, 1000, by = 4), 1:3],
+                                                           c("north", "east", "depth"))))
   for (case in cases[seq_len(by_tier(2, 5, 5))]) {
     fit <- expect_silent(kernel_ridge(case[[1]], case[[2]]))
     out <- suppressWarnings(kernel_ridge(case[[1]], case[[2]], lambda = "loo"))
