@@ -141,17 +141,26 @@ iterated_pair <- function(x, y, how, start, rough) {
 }
 
 # Anderson's acceleration, from the last five changes of the step and of the potential it leads to: `to` is where that
-# combination of them leads after which the step would be least.
+# combination of them leads after which the step would be least, by normal equations, whose products are kept. A change
+# that the others tell gets no share.
 accelerated <- function(past, g, step, mass, most = 5) {
   if (is.null(past)) return(list(g = g, step = step, to = g + step))
-  last_few <- function(old, new) cbind(if (NCOL(old) < most) old else old[, -1], new)
-  root <- sqrt(mass)
+  last_few <- function(old, new) c(utils::tail(old, most - 1), list(new))
   change <- step - past$step
   moves <- last_few(past$moves, g - past$g + change)
-  changes <- last_few(past$changes, root * change)
-  found <- stats::.lm.fit(changes, root * step)
-  shares <- found$coefficients[order(found$pivot)]  # 0 for differences that others already tell
-  list(g = g, step = step, moves = moves, changes = changes, to = g + step - as.vector(moves %*% shares))
+  changes <- last_few(past$changes, change)
+  products_with <- function(v) vapply(changes, function(change) sum(change * v), 0)
+  k <- length(changes)
+  products <- matrix(products_with(mass * change), k, k)
+  products[k, ] <- products[, k]
+  kept <- utils::tail(seq_along(past$changes), k - 1)
+  if (k > 1) products[-k, -k] <- past$products[kept, kept]
+  size <- sqrt(diag(products))
+  size[size == 0] <- 1
+  shares <- qr.coef(qr(products / size / rep(size, each = k), tol = 1e-12), products_with(mass * step) / size) / size
+  shares[is.na(shares)] <- 0
+  list(g = g, step = step, moves = moves, changes = changes, products = products,
+       to = g + step - Reduce(`+`, Map(`*`, moves, shares)))
 }
 
 warn_of_masses <- function(error, how) {
@@ -160,17 +169,26 @@ warn_of_masses <- function(error, how) {
        ": a larger `epsilon` or `max_iter` would help")
 }
 
+first_own_potential <- function(cloud, how, rho) {
+  n <- length(cloud$mass)
+  if (n > 2 * coarse_points) {
+    few <- some_of_cloud(cloud)
+    rough <- replace(how, c("tol", "max_iter"), c(1e-2, 100))
+    found <- iterated_own(few, rough, rho, first_own_potential(few, how, rho), FALSE)
+    return(softmin(cloud$at, few, how, rho)(found$start))
+  }
+  f <- numeric(n)
+  for (epsilon in falling(cloud, cloud, how)) {
+    f <- (f + softmin(cloud$at, cloud, replace(how, "epsilon", epsilon), rho)(f)) / 2
+  }
+  f
+}
+
 # Computes the potential of a cloud to itself: a step takes the mean of old and new potential. Its value is that of the
 # pair of both.
-own_potential <- function(cloud, how, rho, f = NULL) {
-  n <- length(cloud$mass)
-  if (is.null(f)) {
-    f <- numeric(n)
-    for (epsilon in falling(cloud, cloud, how)) {
-      f <- (f + softmin(cloud$at, cloud, replace(how, "epsilon", epsilon), rho)(f)) / 2
-    }
-  }
-  found <- in_two_precisions(n^2, how, f, function(how, f, rough) iterated_own(cloud, how, rho, f, rough))
+own_potential <- function(cloud, how, rho, f = first_own_potential(cloud, how, rho)) {
+  pairs <- length(cloud$mass)^2
+  found <- in_two_precisions(pairs, how, f, function(how, f, rough) iterated_own(cloud, how, rho, f, rough))
   if (!isTRUE(found$error < how$tol)) warn_of_masses(found$error, how)
   # A constant makes the mass of the plan of `old` right; both its marginals are then wrong.
   short <- if (is.finite(rho)) NA_real_ else {

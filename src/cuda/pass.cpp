@@ -147,10 +147,25 @@ void find_tiles(double strain, Pass* pass) {
   pass->halves = three_digits && pass->by_tiles() && strain <= kGpuMostStrainOfHalves;
 }
 
+// Values of a pair: the formula's, and the term.
+int values_of_pair(const Pass& pass) {
+  return static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
+}
+
+// Columns of a strip of a tile. All of a thread's columns ask once for a short way where registers hold what a strip
+// reads and its values, of which two take the place of inner products.
+template <class Tile>
+int tile_columns(const Pass& pass) {
+  const int of_column = pass.sweep.narrow + Tile::kRows * std::max(0, values_of_pair(pass) - 2);
+  int columns = pass.takes_short_way() ? Tile::kColumns : 2;
+  while (columns > 2 && columns * of_column > kGpuStripRegisters) columns /= 2;
+  return columns;
+}
+
 template <class Tile>
 LaunchShape tile_shape(const Pass& pass, bool few_columns) {
   return {Tile::kRows,
-          Tile::kColumns,
+          tile_columns<Tile>(pass),
           Tile::kThreads,
           Tile::kSide,
           1,

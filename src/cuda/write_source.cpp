@@ -192,11 +192,10 @@ class SourceWriter {
     say("const L* y_at[kColumns];");
     say("long long column[kColumns];");
     say("L y[kColumns][", std::max(pass_.sweep.narrow, 1), "];");
-    say("(void)once; (void)states; (void)column;");
-    say("#pragma unroll");
+    say("(void)once; (void)states; (void)column;\n#pragma unroll");
     say("for (int c = 0; c < kColumns; ++c) {");
-    say("column[c] = gpu::least(first + c, a.head.sweep - 1);");
-    say("y_at[c] = tile + c * kColumnNumbers;");
+    say("column[c] = gpu::least(first + ", scope.column_at(), ", a.head.sweep - 1);");
+    say("y_at[c] = tile + ", scope.column_at(), " * kColumnNumbers;");
     if (pass_.sweep.narrow > 0) say("gpu::load<", pass_.sweep.narrow, ">(y_at[c], y[c]);");
     say("}");
     steps(Region::pair, scope);
@@ -236,9 +235,10 @@ class SourceWriter {
           pass_.wide.softens ? "-infinity<L>();" : "L(0.0);");
       return;
     }
-    const char* index = o.keep == Keep::none ? "rows.number[k] + (first + c) * a.head.lanes + 1" : "first + c + 1";
+    const std::string column = sentence("first + ", scope.column_at()),
+                      index = o.keep == Keep::none ? "rows.number[k] + (" + column + ") * a.head.lanes" : column;
     say("gpu::take<kColumns>(states.o", k, ", left, [&](int c, int k, int w) { return ", value,
-        "; }, [&](int c, int k, int w) { return ", weight, "; }, [&](int c, int k) { return ", index, "; });");
+        "; }, [&](int c, int k, int w) { return ", weight, "; }, [&](int c, int k) { return ", index, " + 1; });");
   }
 
   void unroll(int width) { say("#pragma unroll ", unrolled(width)); }

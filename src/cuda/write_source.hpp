@@ -133,6 +133,8 @@ class PairScope : public Scope {
  public:
   explicit PairScope(const Pass& pass) : Scope(pass) {}
 
+  // The place of column c of a strip, counted from the strip's first.
+  const char* column_at() const { return pass_.by_tiles() ? "Tile::column_at(c)" : "c"; }
   std::string value(const Ref& ref, const std::string& d) const {
     const std::string k = component(ref, d);
     if (const Panel::PanelEntry* e = pass_.once.find(ref))

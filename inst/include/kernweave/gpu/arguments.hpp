@@ -16,7 +16,7 @@ template <int kRowWarpsOf>
 struct TileShape {
   static constexpr int kRowWarps = kRowWarpsOf, kColumnWarps = 8 / kRowWarps, kThreads = 256, kStages = 4;
   static constexpr int kBlockRows = 128, kSide = 64 * kColumnWarps;
-  static constexpr int kRows = 16 / kRowWarps, kRowStride = 8, kColumns = 2;
+  static constexpr int kRows = 16 / kRowWarps, kRowStride = 8, kColumns = 16;
   static constexpr int kParts = 4 * kColumnWarps;  // threads whose sums belong to the same row
   // Chunks of 16 bytes: the halves of rows and of columns for one step of 16 components.
   static constexpr int kRowChunks = 512, kColumnChunks = kSide / 8 * 32, kStageChunks = kRowChunks + kColumnChunks;

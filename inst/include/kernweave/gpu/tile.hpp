@@ -20,6 +20,12 @@ struct TileThread : Shape {
   __device__ static int first_row() { return row_warp() * kRowTiles * 16 + (lane() >> 2); }
   __device__ static int first_column() { return column_warp() * kColumnTiles * 8 + (lane() & 3) * 2; }
   __device__ static int part() { return column_warp() * 4 + (lane() & 3); }
+  // The place of a thread's column in the tile, from its first one on; and how many come before place `left`.
+  __device__ static constexpr int column_at(int c) { return c / 2 * 8 + c % 2; }
+  __device__ static int columns_before(int left) {
+    const int rest = left % 8;
+    return left <= 0 ? 0 : left / 8 * 2 + (rest < 2 ? rest : 2);
+  }
 };
 
 // Computes a thread's part of a tile, from inner products to terms. Of the columns the first `left` exist.
@@ -31,24 +37,26 @@ __device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, co
   using L = typename F::L;
   const L* const numbers = static_cast<const L*>(a.head.columns) + column * F::kColumnNumbers;
 #pragma unroll
-  for (int n = 0; n < F::Tile::kColumnTiles; ++n) {
+  for (int n = 0; n < F::Tile::kColumnTiles; n += F::kColumns / 2) {
     L product[F::kColumns][F::kRows], terms[F::kColumns][F::kRows];
+    const auto each = [&](auto f) {
+#pragma unroll
+      for (int c = 0; c < F::kColumns; ++c)
+#pragma unroll
+        for (int k = 0; k < F::kRows; ++k) f(pairs[k / 2][n + c / 2][k % 2 * 2 + c % 2], c, k);
+    };
     if constexpr (F::kProduct > 0) {
-      const float2 scales = *reinterpret_cast<const float2*>(a.head.column_scales + column + n * 8);
+      float scales[F::kColumns];
 #pragma unroll
-      for (int k = 0; k < F::kRows; ++k) {
-        product[0][k] = L(pairs[k / 2][n][k % 2 * 2] * (row_scales[k] * scales.x));
-        product[1][k] = L(pairs[k / 2][n][k % 2 * 2 + 1] * (row_scales[k] * scales.y));
+      for (int c = 0; c < F::kColumns; c += 2) {
+        const float2 two = *reinterpret_cast<const float2*>(a.head.column_scales + column + (n + c / 2) * 8);
+        scales[c] = two.x, scales[c + 1] = two.y;
       }
+      each([&](float pair, int c, int k) { product[c][k] = L(pair * (row_scales[k] * scales[c])); });
     }
-    F::strip(a, rows, numbers + n * 8 * F::kColumnNumbers, column + n * 8, kFull ? F::kColumns : left - n * 8, states,
-             product, terms);
-    if constexpr (F::kWide > 0) {
-#pragma unroll
-      for (int k = 0; k < F::kRows; ++k)
-#pragma unroll
-        for (int c = 0; c < F::kColumns; ++c) pairs[k / 2][n][k % 2 * 2 + c] = terms[c][k].v;
-    }
+    F::strip(a, rows, numbers + n * 8 * F::kColumnNumbers, column + n * 8,
+             kFull ? F::kColumns : F::Tile::columns_before(left - n * 8), states, product, terms);
+    if constexpr (F::kWide > 0) each([&](float& pair, int c, int k) { pair = terms[c][k].v; });
   }
 }
 
@@ -66,6 +74,9 @@ struct NoProducts {
     __syncthreads();
   }
 };
+
+// Tiles whose terms, 16 of a row in each thread, are added up in float32 before the sums go over to float64.
+inline constexpr int kTilesOfSum = 8;
 
 template <class F>
 __device__ void sweep_tiles(const typename F::Arguments& a) {
@@ -107,6 +118,7 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
       products.settle();
       wide.add(pairs[0], tile / T::kSide);
     }
+    if (tile / T::kSide % kTilesOfSum != kTilesOfSum - 1 && tile + T::kSide < patch.end) continue;
     states.each([](auto& folds, auto) {
 #pragma unroll
       for (int k = 0; k < F::kRows; ++k) folds[k].flush();
