@@ -195,11 +195,12 @@ exact_at_some <- function(object) {
   k <- vapply(seq_len(nrow(x)), function(row) {
     as.vector(as.matrix(gp_cross(object, places, x[row, , drop = FALSE])))
   }, numeric(nrow(model$x)))
-  list(x = x, variance = variance_given_all(system, k, diag(gp_cross(object, x, x)), local_weights(object, x, k)))
+  own <- diag(gp_cross(object, x, x))
+  list(x = x, variance = variance_given_all(system, k, own, local_weights(object, x, k)))
 }
 
-# Returns variances `own` less the forms k' A^-1 k, each to a share of 0.004. Residuals fall until they are small enough:
-# forms are off by their squares, and with a large variance and little noise hardly anything of `own` is left.
+# Returns variances `own` less the forms k' A^-1 k, to a share of 0.004 of what is left, which is hardly anything where
+# the noise is small: residuals of a given size would not do.
 variance_given_all <- function(system, k, own, start = NULL) {
   for (tol in tol_of_audit / 10^(0:5)) {
     start <- solve(system, k, tol = tol, start = start)
@@ -210,8 +211,7 @@ variance_given_all <- function(system, k, own, start = NULL) {
   left
 }
 
-# The residual with which an audit begins.
-tol_of_audit <- 3e-5
+tol_of_audit <- 3e-5  # with which an audit begins
 
 # Computes where iterations begin: the weights of the nearest observations alone.
 local_weights <- function(object, x, k) {

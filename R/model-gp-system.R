@@ -127,7 +127,7 @@ solve.gp_weighed <- function(a, b, tol = a$control$tol, start = NULL, ...) {
   a$root * solve(a$of, a$root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / a$root)
 }
 
-# Returns the forms S' A^-1 S of solutions X of sides S, by how much each side makes them `off`, and the `rest` of its own.
+# Returns the forms S' A^-1 S of solutions X of sides S, by how much each side makes them `off`, and a `rest`.
 solved_forms <- function(system, sides, solved) UseMethod("solved_forms")
 
 #' @export
