@@ -199,14 +199,14 @@ exact_at_some <- function(object) {
   list(x = x, variance = variance_given_all(system, k, own, local_weights(object, x, k)))
 }
 
-# Returns variances `own` less the forms k' A^-1 k, to a share of 0.004 of what is left, which is hardly anything where
+# Returns variances `own` less the forms k' A^-1 k, to a share of 0.01 of what is left, which is hardly anything where
 # the noise is small: residuals of a given size would not do.
 variance_given_all <- function(system, k, own, start = NULL) {
   for (tol in tol_of_audit / 10^(0:5)) {
     start <- solve(system, k, tol = tol, start = start)
     forms <- solved_forms(system, k, start)
     left <- own - diag(forms$value)
-    if (max(forms$rest / abs(left), 0) < 0.004) break
+    if (isTRUE(all(forms$rest <= 0.01 * abs(left)))) break
   }
   left
 }
