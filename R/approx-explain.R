@@ -36,22 +36,22 @@ quicker_approximation <- function(state) {
 
 #' @export
 print.kernweave_explained_approximation <- function(x, digits = getOption("digits"), ...) {
-  cat("as written\n  ", few_digits(x$written, digits), "\n", sep = "")
+  say_lines("as written", paste0("  ", few_digits(x$written, digits)))
   for (k in seq_along(x$parts)) {
     cat("--- summand ", k, " of ", length(x$parts), "\n", sep = "")
     print_plan(x$parts[[k]], digits)
   }
   if (is.null(x$parts)) print_plan(x, digits)
-  cat("error\n  ", x$stated, "\n", sep = "")
+  say_lines("error", paste0("  ", x$stated))
   if (x$certify == "audit") cat("  expected to be about ", format(x$bound, digits = 3), " * sqrt(sum(b^2))\n", sep = "")
   invisible(x)
 }
 
 print_plan <- function(x, digits) {
   if (!is.null(x$parts)) return(for (part in x$parts) print_plan(part, digits))
-  cat("formula of the squared distance s\n  ", few_digits(x$formula, digits), "\n", sep = "")
-  if (nzchar(x$factors)) cat("  times factors ", x$factors, "\n", sep = "")
-  if (nzchar(x$no_series)) cat("  ", x$no_series, ": pairs are left out or near\n", sep = "")
+  say_lines("formula of the squared distance s", paste0("  ", few_digits(x$formula, digits)))
+  if (nzchar(x$factors)) say("  times factors ", x$factors, "\n")
+  if (nzchar(x$no_series)) say("  ", x$no_series, ": pairs are left out or near\n")
   levels <- x$levels
   plain <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
   shown <- data.frame(side = format(2 * levels$half, digits = 3), degrees = levels$degrees, terms = plain(levels$terms),
@@ -60,11 +60,11 @@ print_plan <- function(x, digits) {
   cells <- apply(rbind(names(shown), as.matrix(shown)), 2, format, justify = "right")
   cat("levels, with their classes of pairs of boxes\n")
   writeLines(paste0("  ", apply(cells, 1, paste, collapse = "  ")))
-  cat("near pairs\n  ", format(x$near_pairs / max(x$dim[1], 1), digits = 3, big.mark = ","), " a row, ",
-      format(100 * x$near_pairs / max(prod(x$dim), 1), digits = 2), " % of all, in ", x$precision, "\n", sep = "")
+  say("near pairs\n  ", format(x$near_pairs / max(x$dim[1], 1), digits = 3, big.mark = ","), " a row, ",
+      format(100 * x$near_pairs / max(prod(x$dim), 1), digits = 2), " % of all, in ", x$precision, "\n")
   share <- format(100 * x$work / max(sum(x$work), 1), digits = 1, scientific = FALSE, trim = TRUE)
-  cat("work of a product\n  ", share[1], " % near pairs, ", share[2], " % series; ", format(x$bytes / 2^20, digits = 2),
-      " MB are kept", if (!is.null(x$gpu)) paste(", on GPU", x$gpu), "\n", sep = "")
+  say("work of a product\n  ", share[1], " % near pairs, ", share[2], " % series; ", format(x$bytes / 2^20, digits = 2),
+      " MB are kept", if (!is.null(x$gpu)) paste(", on GPU", x$gpu), "\n")
 }
 
 # Returns the lines of print() about an approximation.

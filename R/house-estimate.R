@@ -34,8 +34,8 @@ NULL
 print.kernweave_estimate <- function(x, digits = 10, ...) {
   found <- attr(x, "found")
   how <- if (length(found)) paste0(", ", paste(names(found), vapply(found, format, "", digits = 2), collapse = ", "))
-  cat(format(as.numeric(x), digits = digits), " (",
-      if (attr(x, "se") == 0) "exact" else paste0("se ", format(attr(x, "se"), digits = 2)), how, ")\n", sep = "")
+  say(format(as.numeric(x), digits = digits), " (",
+      if (attr(x, "se") == 0) "exact" else paste0("se ", format(attr(x, "se"), digits = 2)), how, ")\n")
   invisible(x)
 }
 

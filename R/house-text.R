@@ -12,6 +12,8 @@ say <- function(...) {
   writeLines(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line)))
 }
 
+say_lines <- function(...) if (length(c(...))) say(paste0(c(...), "\n"))
+
 broken_line <- function(line, width = getOption("width")) {
   lead <- sub("[^ \t].*", "", line)
   at <- nchar(gsub("\t", strrep(" ", 8), lead, fixed = TRUE))

@@ -311,7 +311,7 @@ same_form <- function(a, b) {
 #' @param digits significant digits
 #' @export
 print.gp_anova <- function(x, digits = 4, ...) {
-  cat(attr(x, "heading"), "", sep = "\n")
+  say_lines(attr(x, "heading"), "")
   table <- as.data.frame(unclass(x), row.names = row.names(x), check.names = FALSE)
   numbers <- vapply(table, is.numeric, NA) & !names(table) %in% c("Model", "df")
   table[numbers] <- lapply(names(table)[numbers], function(name) {

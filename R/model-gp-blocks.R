@@ -55,14 +55,14 @@ exact_block_variance <- function(object, nodes) {
   model <- object$data
   groups <- unique(nodes$group)
   system <- kept_system(object)
-  explained <- lapply(split(groups, (seq_along(groups) - 1) %/% 64), function(some) {
-    rows <- which(nodes$group %in% some)
-    weights <- outer(nodes$group[rows], some, "==") * nodes$weight[rows]
+  own <- block_variances(object, nodes)
+  left <- lapply(split(seq_along(groups), (seq_along(groups) - 1) %/% 64), function(some) {
+    rows <- which(nodes$group %in% groups[some])
+    weights <- outer(nodes$group[rows], groups[some], "==") * nodes$weight[rows]
     k <- unname(gp_cross(object, model_places(model), nodes$x[rows, , drop = FALSE]) %*% weights)
-    solved <- solve(system, k, tol = min(100 * object$control$tol, 1e-2))
-    diag(solved_forms(system, k, solved)$value)
+    variance_given_all(system, k, own[some])
   })
-  block_variances(object, nodes) - unlist(explained, use.names = FALSE)
+  unlist(left, use.names = FALSE)
 }
 
 # Predicts each block by the observations nearest to its middle: mean and standard error with a trend of their own or,

@@ -249,7 +249,9 @@ print.gp_fit <- function(x, digits = 4, ...) {
   if (length(beta)) {
     each <- paste0(names(beta), " ", vapply(beta, format, "", digits = digits), " (se ",
                    vapply(sqrt(diag(x$vcov)), format, "", digits = digits), ")")
-    cat("trend:", paste0(each, rep(c(",", ""), c(length(each) - 1, 1))), fill = getOption("width"))
+    each <- paste0(each, rep(c(",", ""), c(length(each) - 1, 1)))
+    lines <- trimws(utils::capture.output(cat("trend:", each, fill = getOption("width") - 2)), "right")
+    writeLines(paste0(ifelse(seq_along(lines) > 1, "  ", ""), lines))
   }
   if (!is.null(x$log_likelihood)) print.gp_logLik(logLik(x), digits)
   invisible(x)

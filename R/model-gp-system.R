@@ -127,7 +127,7 @@ solve.gp_weighed <- function(a, b, tol = a$control$tol, start = NULL, ...) {
   a$root * solve(a$of, a$root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / a$root)
 }
 
-# Returns the forms S' A^-1 S of solutions X of sides S, and by how much each side makes them `off`.
+# Returns the forms S' A^-1 S of solutions X of sides S, by how much each side makes them `off`, and a `rest`.
 solved_forms <- function(system, sides, solved) UseMethod("solved_forms")
 
 #' @export
@@ -145,7 +145,7 @@ solved_forms.gp_products <- function(system, sides, solved) {
   value <- crossprod(solved, sides + residuals)
   rest <- colSums(residuals^2) / max(min(system$noise), 1e-300)
   if (is.finite(kept$smallest)) rest <- pmin(rest, colSums(residuals * solve(kept$P, residuals)) / kept$smallest)
-  list(value = (value + t(value)) / 2, off = sqrt(pmax(rest, 0)))
+  list(value = (value + t(value)) / 2, rest = pmax(rest, 0), off = sqrt(pmax(rest, 0)))
 }
 
 # Residuals of approximated products do not fall below what these are off by, which solve() tells.

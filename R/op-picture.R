@@ -44,8 +44,9 @@ plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, m
   # Room for the scale is made in the margin, so that par(mfrow) and layout() hold.
   old <- graphics::par(mar = pmax(graphics::par("mar"), c(0, 0, 0, 5.1)))
   on.exit(graphics::par(old))
-  graphics::image(columns, rows, t(drawn), zlim = ends, col = col, ylim = rev(range(rows) + c(-0.5, 0.5)), main = main,
-                  xlab = xlab, ylab = ylab, useRaster = FALSE, ...)
+  regular <- function(at) seq(at[1], at[length(at)], length.out = length(at))  # for a raster, which has no seams
+  graphics::image(regular(columns), regular(rows), t(drawn), zlim = ends, col = col, main = main, xlab = xlab,
+                  ylab = ylab, ylim = rev(range(rows) + c(-0.5, 0.5)), useRaster = TRUE, ...)
   draw_scale(ends, col)
   invisible(drawn)
 }

@@ -3,13 +3,13 @@
 #' @rdname lazy-print
 #' @export
 print.linear_op <- function(x, digits = getOption("digits"), ...) {
-  cat("<linear operator> ", op_shape_text(x), "\n  ", op_text(x, 500L, digits), "\n", sep = "")
+  say("<linear operator> ", op_shape_text(x), "\n  ", op_text(x, 500L, digits), "\n")
   for (op in Filter(function(op) op$kind == "lowrank", op_leaves(x))) {
     cat("  low rank: ", ncol(op$factor), if (is.null(op$landmarks)) " columns, from a sketch," else " landmarks",
         " leave ", format(op$residual, digits = 3), " of the trace\n", sep = "")
   }
-  for (op in Filter(function(op) !is.null(approximation_of(op)), op_leaves(x))) writeLines(approximation_text(op))
-  writeLines(settings_text(x$settings))
+  for (op in Filter(function(op) !is.null(approximation_of(op)), op_leaves(x))) say_lines(approximation_text(op))
+  say_lines(settings_text(x$settings))
   invisible(x)
 }
 
@@ -48,7 +48,7 @@ summary.linear_op <- function(object, ...) {
 print.summary.linear_op <- function(x, ...) {
   symmetric <- if (is.na(x$symmetric)) "" else if (x$symmetric) ", symmetric" else ", not symmetric"
   cat("Linear operator of ", x$dim[1], " x ", x$dim[2], symmetric, "\n", sep = "")
-  cat("  operator    ", x$operator, "\n", sep = "")
+  say("  operator    ", x$operator, "\n")
   cat("  parts       ", paste(names(x$parts), x$parts, sep = ": ", collapse = ", "), "\n", sep = "")
   cat("  a product   ", format(x$pairs, big.mark = ","), " pairs of points",
       if (x$series) paste0(", ", format(x$series, big.mark = ","), " pairs of boxes"), "\n", sep = "")

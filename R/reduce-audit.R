@@ -94,9 +94,9 @@ audited <- function(error, rows, n) {
 
 #' @export
 print.kernweave_audit <- function(x, ...) {
-  cat("<audit> largest relative error ", format(x$error, digits = 2), " on ", format(length(x$rows), big.mark = ","),
+  say("<audit> largest relative error ", format(x$error, digits = 2), " on ", format(length(x$rows), big.mark = ","),
       " of ", count_text(x$of, "row"), if (x$share) {
         paste0("; at most ", format(100 * x$share, digits = 2), " % of all may be worse, with 95 % confidence")
-      }, "\n", sep = "")
+      }, "\n")
   invisible(x)
 }

@@ -65,9 +65,9 @@ NULL
 #' @rdname lazy-print
 #' @export
 print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
-  cat("<lazy tensor> ", shape_text(x), "\n  ", formula_text(x$formula, digits = digits), "\n", sep = "")
-  writeLines(utils::head(operand_lines(x$formula), 8))
-  writeLines(c(pair_lines(x$pairs), truncation_line(x), settings_text(x$settings), still_lazy(x$formula)))
+  say_lines(paste("<lazy tensor>", shape_text(x)), paste0("  ", formula_text(x$formula, digits = digits)),
+            utils::head(operand_lines(x$formula), 8), pair_lines(x$pairs), truncation_line(x),
+            settings_text(x$settings), still_lazy(x$formula))
   invisible(x)
 }
 
@@ -109,7 +109,7 @@ print.summary.lazy_tensor <- function(x, ...) {
   named <- !is.null(names(x$dim))
   points <- if (named) paste(names(x$dim), x$dim, collapse = " x ") else paste(x$dim[1], "x", x$dim[2], "pairs")
   cat("Lazy tensor of ", points, ", ", x$width, components, x$kind, "\n", sep = "")
-  cat("  formula     ", x$formula, "\n", sep = "")
+  say("  formula     ", x$formula, "\n")
   cat("  operands    ", paste(x$operands, collapse = "\n              "), "\n", sep = "")
   if (!is.null(x$restricted)) cat("  pairs       ", x$restricted, "\n", sep = "")
   cat("  operations  ", x$operations, " for each ", if (named) "point" else "pair", " at most\n", sep = "")
@@ -125,9 +125,9 @@ print.lazy_complex <- function(x, digits = getOption("digits"), ...) {
     return(invisible(x))
   }
   whole <- whole_of(x)
-  cat("<complex lazy tensor> ", sub(", [a-z]+$", "", shape_text(whole)), "\n", sep = "")
-  cat(sprintf("  %s  %s\n", c("re", "im"), format(x, digits = digits)), sep = "")
-  writeLines(c(utils::head(operand_lines(whole$formula), 8), pair_lines(whole$pairs), settings_text(whole$settings)))
+  say_lines(paste("<complex lazy tensor>", sub(", [a-z]+$", "", shape_text(whole))),
+            sprintf("  %s  %s", c("re", "im"), format(x, digits = digits)),
+            utils::head(operand_lines(whole$formula), 8), pair_lines(whole$pairs), settings_text(whole$settings))
   invisible(x)
 }
 
@@ -146,9 +146,8 @@ output_text <- function(output, budget = 500L, digits = getOption("digits"), axe
 #' @rdname lazy-print
 #' @export
 print.lazy_reduction <- function(x, digits = getOption("digits"), ...) {
-  cat("<lazy reduction> ", state_text(x), "\n", sep = "")
-  cat(paste0("  ", format(x, digits = digits), "\n"), sep = "")
-  writeLines(c(pair_lines(x$pairs), settings_text(x$settings)))
+  say_lines(paste("<lazy reduction>", state_text(x)), paste0("  ", format(x, digits = digits)), pair_lines(x$pairs),
+            settings_text(x$settings))
   invisible(x)
 }
 
@@ -182,10 +181,9 @@ str.lazy_reduction <- function(object, ...) {
 #' @rdname lazy-print
 #' @export
 print.lazy_function <- function(x, digits = getOption("digits"), ...) {
-  cat("<function> of ", named_data(x), "\n", sep = "")
-  cat(paste0("  ", format(x, digits = digits), "\n"), sep = "")
   R <- attr(x, "reduction")
-  writeLines(c(lines_of_operands(attr(x, "operands")), pair_lines(R$pairs), settings_text(R$settings)))
+  say_lines(paste("<function> of", named_data(x)), paste0("  ", format(x, digits = digits)),
+            lines_of_operands(attr(x, "operands")), pair_lines(R$pairs), settings_text(R$settings))
   invisible(x)
 }
 
@@ -311,16 +309,16 @@ explain.lazy_reduction <- function(x, cuda = FALSE, code = FALSE, order = NULL, 
 #' @param digits significant digits of the numbers shown; by default `getOption("digits")`
 #' @export
 print.kernweave_explanation <- function(x, digits = getOption("digits"), ...) {
-  cat("as written\n", paste0("  ", few_digits(x$written, digits), "\n"), sep = "")
+  say_lines("as written", paste0("  ", few_digits(x$written, digits)))
   for (k in seq_len(nrow(x$passes))) {
     cat(x$passes$pass[k], " (", format(x$passes$microseconds[k], digits = 2), " us)\n", sep = "")
     outcome <- few_digits(strsplit(x$passes$outcome[k], "\n", fixed = TRUE)[[1]], digits)
-    cat(paste0("  ", outcome, "\n"), sep = "")
+    say_lines(paste0("  ", outcome))
   }
   if (!x$rewrite) cat("no rewriting: the reference device computes the formula as written\n")
   cat("plan ", x$key, "\n", sep = "")
-  if (nrow(x$steps)) cat(sprintf("  %-15s %4s = %s\n", x$steps$when, x$steps$slot, x$steps$step), sep = "")
-  if (!is.null(x$pairs)) cat("pairs\n", paste0("  ", x$pairs, "\n"), sep = "")
+  if (nrow(x$steps)) say_lines(sprintf("  %-15s %4s = %s", x$steps$when, x$steps$slot, x$steps$step))
+  if (!is.null(x$pairs)) say_lines("pairs", paste0("  ", x$pairs))
   print_schedule(x$schedule, x$precision, x$threads)
   for (source in x$cuda) {
     cat("CUDA\n", paste0("  ", indented(strsplit(source, "\n", fixed = TRUE)[[1]]), "\n"), sep = "")
@@ -337,12 +335,11 @@ indented <- function(lines) {
 
 print_schedule <- function(s, precision, threads) {
   if (is.null(s)) return(cat("schedule\n  chosen when the data are there\n"))
-  cat("schedule\n  ", s$why, "\n", sep = "")
+  say_lines("schedule", paste0("  ", s$why))
   cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ",
       format(s$seconds, digits = 2), " s and ", format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
   decision <- sub("; strain .*", "", strsplit(s$decision, "\n", fixed = TRUE)[[1]])  # the rest is for execute() alone
-  cat("decision", decision, sep = "\n  ")
-  cat("\n")
+  say_lines("decision", paste0("  ", decision))
   if (s$device != "reference") return(invisible())
   if (precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")
   if (threads > 1) cat("  the reference device uses one thread, whatever the number asked for\n")

@@ -272,9 +272,8 @@ iterated_forms <- function(model) {
 #' @rdname conditional
 #' @export
 print.kernweave_conditional <- function(x, digits = 4, ...) {
-  cat("<conditional distribution> of ", count_text(length(x$mean), "place"), " after data at ",
-      format(x$seen, big.mark = ","), ", ", x$method, if (!is.null(x$draws)) paste0(", ", ncol(x$draws), " draws"),
-      "\n", sep = "")
+  say("<conditional distribution> of ", count_text(length(x$mean), "place"), " after data at ", number_text(x$seen),
+      ", ", x$method, if (!is.null(x$draws)) paste0(", ", counted(ncol(x$draws), "draw")), "\n")
   spread <- function(values) paste(format(range(values), digits = digits, trim = TRUE), collapse = " to ")
   if (length(x$mean)) {
     if (!all(is.na(x$mean))) cat("  mean                ", spread(x$mean), "\n", sep = "")

@@ -90,8 +90,8 @@ eigen_entry <- function(op, ...) {
 #' @rdname keigen
 #' @export
 print.kernweave_eigen <- function(x, digits = getOption("digits"), ...) {
-  cat("<eigenpairs> ", length(x$values), " of ", format(nrow(x$vectors), big.mark = ","), ", ", x$passes, " products, ",
-      "residuals up to ", format(max(x$residuals), digits = 2), "\n", sep = "")
+  say("<eigenpairs> ", length(x$values), " of ", format(nrow(x$vectors), big.mark = ","), ", ", x$passes, " products, ",
+      "residuals up to ", format(max(x$residuals), digits = 2), "\n")
   print(x$values, digits = digits)
   invisible(x)
 }

@@ -130,12 +130,11 @@ supported <- function(K, ridge, support, entries = native_entries(K), started = 
 
 #' @export
 print.kernweave_preconditioner <- function(x, ...) {
-  cat("<preconditioner> of ", count_text(x$n, "point"), ": ", count_text(x$rank, "landmark"),
+  say("<preconditioner> of ", count_text(x$n, "point"), ": ", count_text(x$rank, "landmark"),
       if (x$neighbours) paste0(", ", x$neighbours, " neighbours a point"),
-      if (!is.null(x$effects)) paste0(", ", count_text(ncol(x$effects), "effect")), "\n", sep = "")
-  cat("  ridge ", paste(format(unique(range(x$ridge)), digits = 3), collapse = " to "), ", landmarks leave ",
-      format(x$residual, digits = 3), " of the diagonal on average, built in ", format(x$seconds, digits = 2), " s\n",
-      sep = "")
+      if (!is.null(x$effects)) paste0(", ", count_text(ncol(x$effects), "effect")), "\n")
+  say("  ridge ", paste(format(unique(range(x$ridge)), digits = 3), collapse = " to "), ", landmarks leave ",
+      format(x$residual, digits = 3), " of the diagonal on average, built in ", format(x$seconds, digits = 2), " s\n")
   invisible(x)
 }
 

@@ -141,8 +141,8 @@ print.kernweave_report <- function(x, ...) {
   if (!is.null(x$iterations)) {
     cat("  iterations ", paste(unique(range(x$iterations)), collapse = " to "), ", ", count_text(x$products, "product"),
         if (x$rough) " (float32 within, float64 residuals)", "\n", sep = "")
-    cat("  residual   ", format(max(x$residual), digits = 3), ", asked for ", format(x$tol),
-        if (!is.null(x$off)) paste0("; approximated products are off by ", format(x$off, digits = 2)), "\n", sep = "")
+    say("  residual   ", format(max(x$residual), digits = 3), ", asked for ", format(x$tol),
+        if (!is.null(x$off)) paste0("; approximated products are off by ", format(x$off, digits = 2)), "\n")
     if (!is.null(x$preconditioner)) print(x$preconditioner)
   }
   else if (!is.null(x$residual)) cat("  residual   ", format(max(x$residual, 0), digits = 3), "\n", sep = "")

@@ -34,7 +34,7 @@ std::vector<const Backend*> named(const std::string& device, const std::vector<c
 }
 
 std::string why(const Backend& backend, const Variant& variant, const std::string& device, std::size_t rivals) {
-  const char* how = device != "auto" ? "asked for by name" : rivals > 1 ? "the cheapest that can" : "the only one here";
+  const char* how = device != "auto" ? "asked for by name" : rivals > 1 ? "likely the fastest" : "the only one here";
   return sentence(backend.name(), " is ", how, "; ", form_name(variant.form), " variant");
 }
 

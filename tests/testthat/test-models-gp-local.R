@@ -93,6 +93,24 @@ test_that("fits by series have errors by neighbours, audited once, and other fit
   expect_equal(quietly(predict(readRDS(file), places(2), se.fit = TRUE))$se.fit, found$se.fit, tolerance = 1e-4)
 })
 
+test_that("exact errors, of an audit and of blocks, are known also where little is left of a large variance", {
+  skip_below("quick")
+  set.seed(4)
+  x <- matrix(stats::runif(16), 8)[sample(8, 1000, TRUE), ] + stats::rnorm(2000, sd = 0.03)
+  y <- stats::rnorm(1000)
+  of <- function(control) {
+    gp_fit(x, y, kernel = kernel_spec("matern32", 3), variance = 40, nugget = 0.04, trend = ~ 0, control = control)
+  }
+  dense <- of(fit_control())
+  large <- of(fit_control(dense_n = 100, approximate = TRUE))
+  local <- attr(quietly(predict(large, x[1:2, ], se.fit = TRUE)), "local")
+  expect_gt(local$ratio[["mean"]], 0.999)
+  expect_equal(sqrt(large$kept$exact$variance), predict(dense, large$kept$exact$x, se.fit = TRUE)$se.fit,
+               tolerance = 2e-3)
+  blocks <- function(fit) predict(fit, x[1:3, ], block = c(0.1, 0.2), se.fit = TRUE, method = "exact")$se.fit
+  expect_equal(quietly(blocks(large)), blocks(dense), tolerance = 2e-3)
+})
+
 test_that("neighbours are doubled until errors are near the exact ones, with a warning where that is not enough", {
   skip_below("quick")
   large <- given(2, 1200, "matern52", 0.5, by_series)

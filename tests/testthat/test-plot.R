@@ -11,6 +11,16 @@ test_that("a picture shows all pairs, or some at even distances", {
   expect_silent(in_nowhere(plot(Vi(numeric(3)) * Vj(numeric(2)))))
 })
 
+test_that("a picture is one raster, without seams, where the pairs that are drawn are at uneven distances, too", {
+  file <- tempfile(fileext = ".pdf")
+  on.exit(unlink(file))
+  grDevices::pdf(file, compress = FALSE)
+  drawn <- plot(K, most = 3)
+  grDevices::dev.off()
+  expect_equal(drawn, as.matrix(K)[c(1, 6, 10), c(1, 6, 10)])
+  expect_length(grep("/Subtype /Image", readLines(file, warn = FALSE), useBytes = TRUE), 1)
+})
+
 test_that("a picture takes its place among others and leaves the page as it was", {
   in_nowhere({
     graphics::par(mfrow = c(2, 2), mar = c(2, 2, 2, 2))

@@ -62,7 +62,7 @@ test_that("the number 1 is no factor: nothing is built where real values are mul
 
 test_that("a long formula is cut where asked, a short one is whole", {
   long <- Reduce(`+`, rep(list(X), 300))
-  text <- lines_of(print(long))[2]
+  text <- paste(trimws(grep("^  [^`]", lines_of(print(long)), value = TRUE)), collapse = " ")
   expect_lt(nchar(text), 520)
   expect_match(text, "[.]{3}$")
   expect_identical(lengths(regmatches(format(long), gregexpr("x", format(long)))), 300L)
@@ -166,6 +166,23 @@ test_that("no line that say() prints is wider than the console, and short lines 
     expect_true(all(nchar(shown) <= width | !grepl("[^ ] ", trimws(shown))))
     expect_identical(words(shown), words(lines))
     expect_true(any(grepl("two words   two words", shown)))
+  }
+})
+
+test_that("formulas, plans, operators and reports are printed whole, and no line is wider than the console", {
+  terms <- Reduce(`+`, lapply(1:9, function(k) exp(-sqdist(X, Y) / k)))
+  S <- sum(terms, index = "j", call = FALSE)
+  points <- matrix((1:600 * 0.618) %% 1, 300)
+  A <- approximate(kernel_matern(points, scale = 0.3, nu = 1.5), tol = 1e-3)
+  shown <- list(terms, summary(terms), S, as.function(S), explain(S), Vi(1:4) * exp(2i * terms), A, explain(A),
+                audit(A, rows = 20), preconditioner(kernel_gaussian(points), 0.1), logdet(kernel_gaussian(points), 1),
+                restrict(terms, where = Vi(1:4) < Vj(1:5) & row_index() < col_index() & terms < 3 & terms > 0.001))
+  for (width in c(70, 80)) {
+    old <- options(width = width)
+    printed <- lapply(shown, function(one) lines_of(print(one)))
+    options(old)
+    for (lines in printed) expect_lte(max(nchar(lines)), width)
+    for (lines in printed[1:4]) expect_match(paste(trimws(lines), collapse = " "), format(terms), fixed = TRUE)
   }
 })
 

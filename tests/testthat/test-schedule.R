@@ -166,6 +166,8 @@ test_that("a row number outside of its data is an error, whoever has decided", {
 
 test_that("explain() prints all that is decided", {
   R <- lazy_set(sum_of(Vi(rep(1, 50)) * exp(-sqdist(Vi(cloud(50, 3)), Vj(cloud(70, 3))))), device = "cpu")
+  old <- options(width = 200)
+  on.exit(options(old))
   shown <- utils::capture.output(print(explain(R)))
   from <- which(shown == "decision")
   expect_length(from, 1)
