@@ -117,6 +117,7 @@ constant_trend <- function(trend, n) {
 
 frame_columns <- function(terms, frame, contrasts = NULL) {
   frame <- frame[vapply(as.list(attr(terms, "variables"))[-1], deparse1, "")]
+  for (name in if (is.null(contrasts)) names(Filter(is.character, frame))) refuse_number_texts(frame[[name]], name)
   attr(frame, "terms") <- terms
   F <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
   offset <- stats::model.offset(frame) %or% numeric(nrow(F))

@@ -25,6 +25,29 @@ test_that("what is written as in other packages is answered by what to write", {
   expect_length(coef(gp_fit(z ~ x, d, trend = ~ I(dist > 0.5 | dist < 0.2), kernel = k)), 2)
 })
 
+test_that("numbers that are stored as texts are refused by name, and labels are not", {
+  texts <- transform(d, t = format(x), label = rep(c("12", "12a"), 20), two = rep(c("1", "2"), 20),
+                     near = replace(format(x), 7, "n/a"))
+  refused <- function(code, remedy, name = "t") {
+    expect_said(code, "input", paste0("`", name, "` has numbers that are stored as texts"), remedy)
+  }
+  frame <- texts[c("t", "y")]
+  for (of in list(knn, function(x) kmeans_fit(x, 2), lof_scores, hclust_fit, function(x) gp_fit(x, d$z))) {
+    refused(of(frame), "as.numeric(x$t)")
+    refused(of(as.matrix(frame)), "as.numeric(x$t)")
+    refused(of(frame$t), "as.numeric(x)", "x")
+  }
+  for (of in list(gp_fit, kernel_ridge, knn_fit, local_reg)) refused(of(z ~ t + y, texts), "as.numeric(data$t)")
+  refused(kernel_ridge(z ~ near, texts), "and \"n/a\"", "near")
+  refused(gp_fit(z ~ x, texts, trend = ~ t), "as.numeric(t)")
+  for (of in list(gp_fit, kernel_ridge, knn_fit)) refused(of(t ~ y, texts), "as.numeric()", "response")
+  refused(energy_test(texts$t, texts$near), "as.numeric(x)", "x")
+  expect_silent(kernel_ridge(z ~ label + two + factor(t), texts, lambda = 1))
+  expect_s3_class(knn_fit(z ~ x, transform(d, z = rep(c("1", "2", "3", "4"), 10)))$y, "factor")
+  labels <- kernel_ridge(z ~ t, transform(d, t = factor(rep(1:4, 10))), lambda = 1)
+  expect_length(predict(labels, data.frame(t = c("1", "2", "4"))), 3)
+})
+
 test_that("an update names data that are gone", {
   fitted_in <- function(data) {
     mine <- data
