@@ -2,7 +2,15 @@
 
 check_flag <- function(flag, argument) {
   if (isTRUE(flag) || isFALSE(flag)) return(invisible())
-  abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
+  interval <- argument == "se.fit" && is_word(flag) && flag %in% c("confidence", "prediction")
+  abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag),
+        if (interval) paste0("; did you mean `interval = \"", flag, "\"`?"))
+}
+
+# Refuses points at the place of another argument: methods of predict() have them second, those of simulate() by name.
+refuse_points <- function(value, argument) {
+  if (is.null(dim(value)) && !is.list(value)) return(invisible())
+  abort("input", "`", argument, "` is ", describe(value), "; new data are given by their name, `newdata = `")
 }
 
 is_whole <- function(n, least, most = Inf) {
@@ -26,6 +34,14 @@ check_tolerance <- function(tol) {
   if (!is.numeric(tol) || length(tol) != 1 || is.na(tol) || tol <= 0 || tol >= 1) {
     abort("input", "`tol` must be a number between 0 and 1, not ", format_value(tol))
   }
+}
+
+# Parameters are asked for by names or numbers.
+check_parm <- function(parm, argument = "parm") {
+  level <- is.numeric(parm) && length(parm) == 1 && isTRUE(parm > 0 && parm < 1)
+  if ((is.character(parm) || is.numeric(parm)) && !level) return(invisible())
+  abort("input", "`", argument, "` must be names or numbers of parameters, not ", format_value(parm),
+        if (level) paste0("; did you mean `level = ", format(parm), "`?"))
 }
 
 check_size <- function(n, argument, of = "rows") {

@@ -175,8 +175,22 @@ refuse_more <- function(...) {
     abort("unsupported", "`weights`: rows of unequal weight cannot be permuted")
   }
   abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`",
-                                              near_hint(names[1], known, there_are(known)))
+                                              argument_hint(names[1], known))
                  else paste("there is an argument too many:", deparse1(substitute(list(...))[[2]])))
+}
+
+# Words of other packages for arguments of ours, without points and underscores.
+words_of_others <- list(R = c("permutations", "nperm", "npermutations", "permutation", "b", "nsim", "nboot", "nrep",
+                              "replicates", "iterations"),
+                        centers = c("k", "clusters", "nclust", "nclusters"), k = c("nneighbors", "neighbors", "nn"),
+                        newdata = c("data", "new", "newx", "xnew", "x"), level = "conflevel", groups = c("grouping", "by"),
+                        scale = c("lengthscale", "range", "sigma", "sd"),
+                        iter.max = c("maxiter", "maxit"), max_iter = c("maxiter", "maxit", "itermax"))
+
+# The argument that is meant, or all that there are.
+argument_hint <- function(typed, known) {
+  meant <- Filter(function(words) tolower(gsub("[._]", "", typed)) %in% words, words_of_others[known])
+  if (length(meant)) paste0("; did you mean `", names(meant)[1], "`?") else near_hint(typed, known, there_are(known))
 }
 
 # "; did you mean `x`?", or where to look.

@@ -218,10 +218,11 @@ family_of_peer <- function(family, known) {
 }
 
 refuse_family <- function(what, hint = "") {
-  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what, hint,
-        if (!grepl("[?]$", hint)) ".", " There are: gaussian(), binomial() with link \"logit\" or \"probit\", ",
-        "poisson(), Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name \"",
-        paste(c("negbin", names(likelihood_rows)), collapse = "\", \""), "\"")
+  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what,
+        if (!nzchar(hint)) paste0(". There are: gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
+                                  "Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name ",
+                                  paste0("\"", c("negbin", names(likelihood_rows)), "\"", collapse = ", ")),
+        hint)
 }
 
 # --- responses ------------------------------------------------------------------------------------------------

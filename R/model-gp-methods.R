@@ -176,6 +176,7 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   ends <- c(1 - level, 1 + level) / 2
   dimnames(out) <- list(c(names(estimates), names(beta)), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
   if (missing(parm)) return(out)
+  check_parm(parm)
   unknown <- setdiff(parm, if (is.character(parm)) rownames(out) else c(seq_len(nrow(out)), -seq_len(nrow(out))))
   if (length(unknown)) {
     abort("input", "there is no parameter `", unknown[1], "`",

@@ -179,6 +179,8 @@ lazy_gp_variance <- function(object, x) {
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
                             re.form = NULL, allow.new.levels = FALSE, n, ...) {
   refuse_more(...)
+  refuse_points(nsim, "nsim")
+  refuse_points(seed, "seed")
   if (is_raster(newdata)) {
     return(over_cells(with_groups_of(object, re.form, allow.new.levels), newdata, function(object, cells) {
       simulate.gp_fit(object, nsim, seed, cells, conditional, noise, re.form, allow.new.levels)

@@ -96,6 +96,7 @@ profiles_of <- function(fitted, labels, top, maxpts, strict) {
 profiled_labels <- function(fit, which) {
   known <- c(fit$data$layout$label, if (fit$method == "ML") names(coef(fit)))
   if (is.null(which)) return(known)
+  check_parm(which, "which")
   if (is.numeric(which) && all(which %in% seq_along(known))) return(known[which])
   unknown <- setdiff(which, known)
   if (!length(unknown)) return(which)
@@ -245,6 +246,7 @@ hold_coefficient <- function(fit, k, value, near, bounds) {
 confint.profile.gp_fit <- function(object, parm = names(object), level = 0.95, ...) {
   refuse_more(...)
   check_level(level)
+  check_parm(parm)
   if (is.numeric(parm)) parm <- names(object)[parm]
   unknown <- setdiff(parm, names(object))
   if (length(unknown)) abort("input", "there is no profile of `", unknown[1], "`", near_hint(unknown[1], names(object)))
