@@ -9,7 +9,7 @@ count_text <- function(n, what) paste0(format(n, big.mark = ",", scientific = FA
 # Prints as cat() does without separators, no line wider than the console: longer ones are broken where there are three
 # blanks or, if parts between these are too long, at any blank.
 say <- function(...) {
-  writeLines(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line)))
+  writeLines(as.character(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line))))
 }
 
 broken_line <- function(line, width = getOption("width")) {

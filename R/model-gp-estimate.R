@@ -191,9 +191,10 @@ given_bounds <- function(control, layout, what = "bound", unit = rep(1, nrow(lay
       out[mine] <- in_link(bound[[k]] / unit[mine], layout[mine, ])
     }
     unknown <- setdiff(names, c(layout$label, layout$name))
+    known <- sub("^scale[.]mean$", "scale", layout$label[layout$name != "turn"])
     if (length(unknown)) {
       abort("input", "fit_control() has a ", what, " of `", unknown[1], "`, which is not estimated",
-            near_hint(unknown[1], layout$label, there_are(layout$label)))
+            near_hint(unknown[1], known, there_are(known)))
     }
     out
   }

@@ -257,18 +257,12 @@ gp_draws <- function(object, x, noise, nsim) {
     # about a hundred steps of a draw, each a product
     if (nrow(x) > 5000) expect_work("simulate()", expected_seconds(K, rep(1, nrow(x)), 100 * nsim), "a smaller `nsim`")
     step_work("simulate()", "draws of the process")
-    with_gp_arguments(simulate(K, nsim = nsim, ridge = noise, tol = tol_of_gp_draws(object, noise),
-                               rank = object$control$rank))
+    seen <- if (any(noise > 0)) noise[noise > 0] else noise[length(noise) > 1]
+    tol <- tol_of_draws(seen, object$variance, max(object$control$tol, 1e-6))
+    with_gp_arguments(simulate(K, nsim = nsim, ridge = noise, tol = tol, rank = object$control$rank))
   }
   parts <- group_parts(object$data, object$data$values, x[, -seq_len(ncol(object$data$x)), drop = FALSE])
   matrix(as.vector(draws), nrow(x), nsim) + group_draws(parts, nrow(x), nsim)
-}
-
-# Draws before the data are good to a thousandth. Draws given the data are good to a hundredth of the noise, which these
-# leave of the process.
-tol_of_gp_draws <- function(object, noise) {
-  share <- if (any(noise > 0)) mean(noise[noise > 0]) / max(object$variance, 1e-300) else as.numeric(length(noise) == 1)
-  max(object$control$tol, 1e-6, min(1e-3, 0.01 * sqrt(share)))
 }
 
 # Says of draws that are off how the fit makes them better.

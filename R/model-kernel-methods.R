@@ -15,7 +15,7 @@ coef.kernel_spec <- function(object, which = c("all", "free"), unconstrained = F
 #' @rdname kernel_spec
 #' @importFrom stats update
 #' @export
-update.kernel_spec <- function(object, ..., unconstrained = NULL) {
+update.kernel_spec <- function(object, ..., unconstrained = NULL, estimate = NULL, lower = NULL, upper = NULL) {
   parts <- kernel_parts(object)
   given <- list(...)
   check_parameter_names(names(given) %or% rep("", length(given)), names(parts$parameters), parts$title)
@@ -23,7 +23,18 @@ update.kernel_spec <- function(object, ..., unconstrained = NULL) {
   parts$parameters[names(given)] <- given
   parts$free <- setdiff(parts$free, names(given))
   if (!is.null(unconstrained)) parts$parameters <- constrained(parts, unconstrained)
-  new_kernel(parts)
+  if (!is.null(estimate)) parts$free <- free_parameters(parts$parameters, union(parts$free, estimate))
+  k <- new_kernel(parts)
+  if (length(c(lower, upper))) with_bounds(k, lower, upper) else k
+}
+
+# A part of a sum or product, with the parameters that it has there.
+part_kernel <- function(parts, k) {
+  keys <- parts$keys[[k]]
+  inner <- kernel_parts(parts$of[[k]])
+  inner$parameters[keys] <- parts$parameters[names(keys)]
+  inner$free <- unname(keys[names(keys) %in% parts$free])
+  new_kernel(inner)
 }
 
 # The free parameters by their logarithms, one after the other, each as long as it is.
@@ -62,20 +73,17 @@ format.kernel_spec <- function(x, ...) {
   if (is.null(parts$op)) {
     named <- parts$parameters[setdiff(names(parts$parameters), "variance")]
     texts <- vapply(names(named), function(name) {
+      ends <- if (!is.null(parts$ends[[name]])) ends_text(parts$ends[[name]])
       if (!is.null(named[[name]])) {
-        return(paste0(", ", name, " ", shown(named[[name]]), if (name %in% parts$free) " (estimated from here)"))
+        from <- if (name %in% parts$free) paste0(" (", paste(c("estimated from here", ends), collapse = ", "), ")")
+        return(paste0(", ", name, " ", shown(named[[name]]), from))
       }
-      paste0(", ", if (name == "scale" && parts$ard) "a scale for each variable" else name, " to be estimated")
+      paste0(", ", if (name == "scale" && parts$ard) "a scale for each variable" else name, " to be estimated",
+             if (!is.null(ends)) paste0(" (", ends, ")"))
     }, "")
     return(paste0(times, parts$title, paste(texts, collapse = ""), places_text(parts)))
   }
-  filled <- lapply(1:2, function(k) {
-    keys <- parts$keys[[k]]
-    inner <- kernel_parts(parts$of[[k]])
-    inner$parameters[keys] <- parts$parameters[names(keys)]
-    inner$free <- unname(keys[names(keys) %in% parts$free])
-    format(new_kernel(inner))
-  })
+  filled <- lapply(1:2, function(k) format(part_kernel(parts, k)))
   paste0(times, "(", filled[[1]], ") ", c("+" = "+", "*" = "x")[[parts$op]], " (", filled[[2]], ")")
 }
 

@@ -105,7 +105,7 @@
 #' @param object,x for methods: a kernel
 #' @param which parameters that `coef()` returns: `"all"`, or only the `"free"` parameters, which are estimated
 #' @param unconstrained for `coef()`: return the logarithms of the free parameters (logits of those between 0 and 1)?
-#'   For `update()`: these numbers, as one vector
+#'   For `update()`: these numbers, as one vector. `update()` adds to `estimate` and changes the bounds that it is given
 #' @return A function of class `kernel_spec`, of `x`, `y` and, by name, parameters that replace its own.
 #' @references Gneiting, T. (2002) Nonseparable, stationary covariance functions for space-time data. Journal of the
 #'   American Statistical Association 97, 590-600.
@@ -156,7 +156,10 @@
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
                         estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
                         of = NULL, times = NULL, lower = NULL, upper = NULL) {
-  if (is_kernel(kernel)) return(kernel)
+  if (is_kernel(kernel)) {
+    if (nargs() > 1) abort("input", "`kernel` is a kernel already; update() changes its parameters and bounds")
+    return(kernel)
+  }
   check_flag(ard, "ard")
   given <- list(...)
   if (identical(kernel, "matern")) {
