@@ -66,7 +66,7 @@ positive_number <- function(value, argument) {
 evenly_spaced <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
 
 check_given <- function(x, argument) {
-  if (missing(x)) abort("input", "`", argument, "` is not given")
+  if (missing(x)) not_given(argument)
   invisible(found_variables(x, NULL, paste0("`", argument, "`")))
 }
 
@@ -74,7 +74,7 @@ check_given <- function(x, argument) {
 found_variables <- function(value, data, place = "the formula") {
   withCallingHandlers(value, error = function(e) {
     if (inherits(e, "kernweave_error")) return()
-    said <- conditionMessage(e)
+    said <- message_of(e)
     absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
     hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
     if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)

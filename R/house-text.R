@@ -12,6 +12,12 @@ say <- function(...) {
   writeLines(as.character(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line))))
 }
 
+# A message, or a text, of lines that are no wider than the console. A text of several lines shows code, and stays.
+tell <- function(...) message(broken_text(paste0(...)))
+broken_text <- function(text, width = getOption("width")) {
+  if (grepl("\n", text, fixed = TRUE)) text else paste(broken_line(text, width), collapse = "\n")
+}
+
 broken_line <- function(line, width = getOption("width")) {
   lead <- sub("[^ \t].*", "", line)
   at <- nchar(gsub("\t", strrep(" ", 8), lead, fixed = TRUE))
@@ -38,7 +44,7 @@ there_are <- function(known) if (length(known)) paste0("; there are ", paste0("`
 said <- new.env(parent = emptyenv())
 
 say_once <- function(what, ...) {
-  if (is.null(said[[what]])) message(...)
+  if (is.null(said[[what]])) tell(...)
   said[[what]] <- TRUE
 }
 

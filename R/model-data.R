@@ -38,7 +38,7 @@ variable_columns <- function(v, name, levels = NULL, data = NULL) {
     return(structure(columns, dimnames = list(names(v), paste0(name, known))))
   }
   if (methods::is(v, "Matrix")) {
-    if (length(v) > 1e6) message("`", name, "` becomes a dense matrix of ", count_text(length(v), "number"))
+    if (length(v) > 1e6) tell("`", name, "` becomes a dense matrix of ", count_text(length(v), "number"))
     v <- as.matrix(v)
   }
   if (inherits(v, c("Date", "POSIXct", "difftime"))) v <- as.numeric(v)

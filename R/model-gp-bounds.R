@@ -152,8 +152,8 @@ tell_of_nugget <- function(number, found, label) {
   moves <- found$moves
   at <- paste0("the data show no noise: `", label, "` is at its bound, ", format(number, digits = 2))
   if (!is.null(moves) && max(moves$in_errors) < little_moved) {
-    return(message("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
-                   "; nugget = 0 would interpolate them"))
+    return(tell("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
+                "; nugget = 0 would interpolate them"))
   }
   model <- found$model
   advice <- if (model$dense) "a rougher kernel, or a given `nugget`, would help"

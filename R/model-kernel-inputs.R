@@ -172,42 +172,6 @@ ends_of_parameters <- function(lower, upper, known, parameters, aniso) {
   }), names)
 }
 
-# Sets bounds of a kernel that is made, the other bounds stay. Parts of a sum or product have those of their own.
-with_bounds <- function(k, lower, upper) {
-  parts <- kernel_parts(k)
-  for (bound in list(lower, upper)) check_parameter_names(names(bound), names(parts$parameters), parts$title)
-  if (is.null(parts$op)) {
-    before <- function(end) vapply(parts$ends, `[`, 0, end)
-    merged <- function(new, old) {
-      both <- c(new, old[setdiff(names(old), names(new))])
-      if (length(both)) both
-    }
-    ends <- ends_of_parameters(merged(lower, before(1)), merged(upper, before(2)), parts, parts$parameters,
-                               isTRUE(parts$aniso))
-    parts$ends <- Filter(function(ends) !identical(ends, c(0, Inf)), ends)
-    free_parameters(parts$parameters, parts$free, parts$ends[names(parts$ends) %in% names(c(lower, upper))])
-  } else {
-    of_none <- setdiff(names(c(lower, upper)), unlist(lapply(parts$keys, names)))
-    if (length(of_none)) abort("unsupported", "`", of_none[1], "` is of the whole kernel, and has no bound")
-    parts$of <- lapply(seq_along(parts$of), function(k) {
-      keys <- parts$keys[[k]]
-      own <- function(bound) {
-        bound <- bound[names(bound) %in% names(keys)]
-        if (length(bound)) stats::setNames(bound, keys[names(bound)])
-      }
-      if (length(own(c(lower, upper)))) with_bounds(part_kernel(parts, k), own(lower), own(upper)) else parts$of[[k]]
-    })
-  }
-  new_kernel(parts)
-}
-
-# "at most 2", of the ends of a parameter.
-ends_text <- function(ends) {
-  low <- shown(ends[[1]])
-  if (identical(ends[[2]], Inf)) return(if (low == "-Inf") "of either sign" else paste("at least", low))
-  if (low == "0") paste("at most", shown(ends[[2]])) else paste("from", low, "to", shown(ends[[2]]))
-}
-
 # Tells which parameters may be negative.
 has_sign <- function(names, ends) vapply(names, function(name) isTRUE(ends[[name]][1] < 0), NA, USE.NAMES = FALSE)
 

@@ -156,10 +156,7 @@
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
                         estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
                         of = NULL, times = NULL, lower = NULL, upper = NULL) {
-  if (is_kernel(kernel)) {
-    if (nargs() > 1) abort("input", "`kernel` is a kernel already; update() changes its parameters and bounds")
-    return(kernel)
-  }
+  if (is_kernel(kernel)) return(if (nargs() == 1) kernel else abort("input", "`kernel` is one: update() changes it"))
   check_flag(ard, "ard")
   given <- list(...)
   if (identical(kernel, "matern")) {
@@ -305,7 +302,7 @@ own_value <- function(fun, x, y, parameters) {
   withCallingHandlers(do.call(fun, arguments), error = function(e) {
     if (inherits(e, "kernweave_error")) return()
     abort("input", "`kernel` must be a function of lazy points `x` and `y` that makes a lazy tensor, as ",
-          "kernel_cauchy() does; this one says: ", conditionMessage(e))
+          "kernel_cauchy() does; this one says: ", message_of(e))
   })
 }
 

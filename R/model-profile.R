@@ -66,9 +66,9 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
     again <- suppressWarnings(refitted(fitted, start = found$better$start), classes = "kernweave_warning")
     gain <- as.numeric(logLik(again)) - as.numeric(logLik(fitted))
     if (gain > 1e-4) {
-      message("kernweave: with `", found$better$label, "` at ", format(found$better$at, digits = 4), " the likelihood ",
-              "is larger than at the estimates; the fit starts again from there, and is better by ",
-              format(gain, digits = 3))
+      tell("kernweave: with `", found$better$label, "` at ", format(found$better$at, digits = 4), " the likelihood ",
+           "is larger than at the estimates; the fit starts again from there, and is better by ",
+           format(gain, digits = 3))
       fitted <- again
     }
     found <- profiles_of(fitted, labels, top, maxpts, strict = gain > 1e-4 && try == 1)

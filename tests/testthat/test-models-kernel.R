@@ -230,13 +230,14 @@ test_that("bounds of a kernel are printed, and update() changes them", {
   expect_identical(format(update(given, estimate = "scale", upper = c(scale = 4))),
                    "Matern 3/2, scale 1 (estimated from here, from 0.1 to 4)")
   expect_error(update(k, upper = c(scale = 0.1)), "is not below", class = "kernweave_error_value")
-  expect_error(kernel_spec(k, upper = c(scale = 4)), "is a kernel already; update()", fixed = TRUE,
+  expect_error(kernel_spec(k, upper = c(scale = 4)), "`kernel` is one: update()", fixed = TRUE,
                class = "kernweave_error_input")
   both <- update(k + kernel_spec("gaussian"), upper = c(matern32.scale = 5, gaussian.scale = 9))
   expect_match(format(both), "(from 0.1 to 5)) + (Gaussian, scale to be estimated (at most 9))", fixed = TRUE)
   expect_error(update(both, upper = c(variance = 2)), "has no bound", class = "kernweave_error_unsupported")
   x <- matrix(seq_len(80) / 10, 40)
-  fit <- gp_fit(x, sin(x[, 1]) + rep(c(-1, 1), 20) / 5, kernel = update(k, upper = c(scale = 20)), control = fit_control(upper = c(nugget = 3)))
+  fit <- gp_fit(x, sin(x[, 1]) + rep(c(-1, 1), 20) / 5, kernel = update(k, upper = c(scale = 20)),
+                control = fit_control(upper = c(nugget = 3)))
   for (shown in list(fit, summary(fit))) {
     expect_output(print(shown), "bounds given: scale from 0.1 to 20, nugget at most 3", fixed = TRUE)
   }
