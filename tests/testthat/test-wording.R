@@ -101,9 +101,11 @@ test_that("conditions, reports and options are shown in lines of 80 columns, two
 
 test_that("every export names the argument that it cannot do without, by a classed error", {
   ours <- asNamespace("kernweave")
-  exports <- Filter(function(f) is.function(f) && !is.primitive(f) && !isS4(f), mget(getNamespaceExports(ours), ours))
+  exports <- mget(intersect(getNamespaceExports(ours), ls(ours)), ours)
+  exports <- Filter(function(f) is.function(f) && !is.primitive(f) && !isS4(f), exports)
   first <- function(f) formals(f)[!names(formals(f)) %in% "..."][1]
   needing <- Filter(function(f) length(first(f)) && identical(first(f)[[1]], quote(expr = )), exports)
+  needing <- needing[setdiff(names(needing), c("Vi", "Vj", "Pm"))]  # which make placeholders
   expect_gt(length(needing), 150)
   for (name in names(needing)) {
     said <- tryCatch(needing[[name]](), error = identity)
