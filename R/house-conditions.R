@@ -49,7 +49,8 @@
 #' | `unreached` | a gradient is 0, because the result does not depend on an argument named in `wrt` |
 #' | `overflow` | a running sum or total of integers is too large and therefore `NA` |
 #'
-#' The message names the argument and the sizes; `conditionCall()` returns the call that you made.
+#' The message names the argument and the sizes; `conditionCall()` returns the call that you made. For a condition `e`,
+#' `conditionMessage(e)` has lines as wide as the console, and `e$message` is one line.
 #'
 #' @seealso [tryCatch()], [kernweave_sitrep()]
 #' @concept error handling
