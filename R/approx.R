@@ -140,7 +140,7 @@ tell_of_near <- function(plan, extent) {
   if (share < 0.5 || plan$near_pairs < 1e9) return(invisible())
   why <- if (nzchar(plan$no_series)) plan$no_series
   else "points may lie in a few tight clusters far apart, or the formula has no useful expansion"
-  message("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: ", why)
+  tell("kernweave: ", round(100 * share), " % of all pairs are near, and computed one by one: ", why)
 }
 
 # Returns the state of an approximation, or NULL for other operators.

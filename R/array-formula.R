@@ -108,7 +108,7 @@ lazy_twins_in <- function(environment) {
 evaluated <- function(code) {
   withCallingHandlers(code, error = function(e) {
     if (inherits(e, "kernweave_error")) return()
-    abort("input", "`op` cannot be evaluated on formulas: ", conditionMessage(e))
+    abort("input", "`op` cannot be evaluated on formulas: ", message_of(e))
   })
 }
 

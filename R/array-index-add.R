@@ -67,7 +67,6 @@
 #' index_add(x, , source, plan = plan, op = "mean")
 index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", deterministic = TRUE, plan = NULL,
                       include = FALSE) {
-  given(list(x, source), environment())
   if (is_traced(x) || is_traced(source)) return(index_add_traced(x, index, source, dim, alpha, op, plan))
   check_addable(x, "x")
   check_addable(source, "source")

@@ -49,7 +49,6 @@
 #' par_join(left, data.frame(name = "b", age = 3), by = c(id = "name"))
 par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("match", "never"), by = NULL,
                      suffixes = c(".x", ".y")) {
-  given(list(x, y), environment())
   type <- if (missing(type)) "inner" else one_of(type, c("inner", "left", "right", "outer"), "type")
   na <- if (missing(na)) "match" else one_of(na, c("match", "never"), "na")
   if (!is.null(by)) return(joined_table(x, y, type, na, key_names(by, x, y), suffixes))

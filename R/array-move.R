@@ -56,7 +56,6 @@ check_movable <- function(x, argument) {
 #' par_remove(c(a = 1, b = 2, c = 3), c(FALSE, TRUE, FALSE))
 #' par_remove(1:3, integer())
 par_remove <- function(x, at) {
-  given(list(x, at), environment())
   check_movable(x, "x")
   if (is.logical(at)) {
     if (length(at) != length(x)) {
@@ -94,7 +93,6 @@ par_remove <- function(x, at) {
 #' par_insert(c(1, 2, 3), c(0, 9), c(0, 3))
 #' par_insert(1:3, 10:12, after = 1)
 par_insert <- function(x, values, after = length(x)) {
-  given(list(x, values), environment())
   check_movable(x, "x")
   check_movable(values, "values")
   after <- check_whole(after, "after", most = length(x), class = "index")
@@ -166,7 +164,6 @@ check_same_class <- function(x, values, labels = c("`x`", "`values`")) {
 #' data.frame(of = par_expand(names(friends), lengths(friends)),
 #'            is = unlist(friends, use.names = FALSE))
 par_expand <- function(x, counts) {
-  given(list(counts), environment())
   counts <- check_whole(counts, "counts")
   ends <- r_offsets(counts, array_threads())
   if (missing(x)) {
@@ -210,7 +207,6 @@ par_expand <- function(x, counts) {
 #' par_move(1:5, to = c(7, 1), counts = c(2, 3))
 #' par_move(letters[1:7], from = c(5, 1), to = c(2, 5), counts = c(2, 3), into = rep(".", 8))
 par_move <- function(x, from = NULL, to = NULL, counts, into = NULL, check = TRUE) {
-  given(list(x, counts), environment())
   check_movable(x, "x")
   check_flag(check, "check")
   intervals <- check_intervals(from, to, counts, length(x))

@@ -48,7 +48,6 @@
 #' ticks <- seq_len(1e5) + runif(1e5, -5, 5)
 #' identical(par_order(ticks, nearly = 10), order(ticks))
 par_order <- function(x, segments = NULL, decreasing = FALSE, nearly = NULL) {
-  given(list(x), environment())
   columns <- table_columns(x, "x")
   decreasing <- check_decreasing(decreasing, length(columns))
   nearly <- check_nearly(nearly)
@@ -66,7 +65,6 @@ check_nearly <- function(nearly) if (is.null(nearly)) 0 else check_degree(nearly
 #' @rdname par_order
 #' @export
 par_sort <- function(x, ...) {
-  given(list(x), environment())
   if ((is.numeric(x) || is.logical(x)) && is.null(attributes(x))) return(sorted_numbers(x, ...))
   rows <- par_order(x, ...)  # first of all: it refuses what take_rows() cannot take
   take_rows(x, rows)

@@ -69,7 +69,6 @@
 #' par_reduce(c(0.02, 0.03, 0.01), ~ .x + .y + .x * .y, check = TRUE)
 #' par_reduce(1:6, ~ .y, s, init = NA) # the last of each segment
 par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALSE, check = FALSE) {
-  given(list(x), environment())
   check_flag(na.rm, "na.rm")
   check_flag(check, "check")
   if (is.function(op)) {  # mean() and sd() of base R take all items, an operator two
@@ -105,7 +104,7 @@ reduced_columns <- function(x, op, segments, init, na.rm, check) {
   }
   segments <- check_segments(segments, x) %or% one_segment(nrow(x))
   found <- Map(function(column, name) {
-    about <- function(e) abort_again(replace(e, "message", paste0("column `", name, "`: ", conditionMessage(e))))
+    about <- function(e) abort_again(replace(e, "message", paste0("column `", name, "`: ", message_of(e))))
     out <- withCallingHandlers(par_reduce(column, op, segments, init, na.rm, check), kernweave_error = about)
     if (is.null(dim(out))) unname(out) else `rownames<-`(out, NULL)
   }, unclass(x), names(x))

@@ -39,7 +39,6 @@
 #' # a running log-sum-exp, as a formula
 #' par_scan(log(1:4), ~ log(exp(.x) + exp(.y)))
 par_scan <- function(x, op = "sum", segments = NULL, exclusive = FALSE, init = NULL, check = FALSE) {
-  given(list(x), environment())
   check_flag(exclusive, "exclusive")
   check_flag(check, "check")
   if (is_own_operator(op)) return(scan_by_own(x, op, segments, exclusive, init, check))

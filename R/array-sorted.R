@@ -24,7 +24,6 @@
 #' par_merge(c(1, 3, 3), c(2, 3))
 #' par_merge(c(1, 3, 3), c(2, 3), values = list(c("x1", "x2", "x3"), c("y1", "y2")))
 par_merge <- function(x, y, values = NULL, check = TRUE) {
-  given(list(x, y), environment())
   keys <- sorted_keys(x, y, "x", "y", check)
   merged <- if (is.null(keys$places)) as_class_of(x, r_merge(keys$x, keys$y, FALSE, array_threads()))
   if (is.null(values) && !is.null(merged)) return(merged)
@@ -87,7 +86,6 @@ both_values <- function(values, x, y) {
 #' par_search(c(3, 3, 12, 16), haystack, side = "upper")
 #' par_search(c(3, 3, 12, 16), haystack, match = TRUE)
 par_search <- function(needles, haystack, side = "lower", match = FALSE, check = TRUE) {
-  given(list(needles, haystack), environment())
   upper <- one_of(side, c("lower", "upper"), "side") == "upper"
   check_flag(match, "match")
   check_flag(check, "check")
@@ -137,7 +135,6 @@ par_search <- function(needles, haystack, side = "lower", match = FALSE, check =
 #' par_set(x, y, "setdiff")
 #' par_set(x, y, "symdiff", multiset = FALSE)
 par_set <- function(x, y, op = c("union", "intersect", "setdiff", "symdiff"), multiset = TRUE, check = TRUE) {
-  given(list(x, y), environment())
   known <- c("union", "intersect", "setdiff", "symdiff")
   op <- if (missing(op)) "union" else one_of(op, known, "op")
   check_flag(multiset, "multiset")

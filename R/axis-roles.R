@@ -95,7 +95,7 @@ in_order_of <- function(place, order, extents) {
 # Windows over matrices, gathers and diagonals are copied, a number for each point.
 fitting_in_memory <- function(code, place, size) {
   withCallingHandlers(code, error = function(e) {
-    if (!grepl("cannot allocate", conditionMessage(e), fixed = TRUE)) return()
+    if (!grepl("cannot allocate", message_of(e), fixed = TRUE)) return()
     abort("memory", "not enough memory for the ", format(prod(size)), " numbers that `", place$name,
           "` reads, one for each point: ", paste(size, collapse = " x "))
   })

@@ -49,7 +49,7 @@ part_of_list <- function(expression, scope) {
   root <- as.character(root)
   refuse <- function(why) abort("input", "there is no array `", deparse1(expression), "`", why)
   x <- tryCatch(eval(expression, structure(list(array_named(root, scope)), names = root), scope),
-                error = function(e) refuse(paste0(": ", conditionMessage(e))))
+                error = function(e) refuse(paste0(": ", message_of(e))))
   if (is.null(x)) refuse(": it is NULL")
   x
 }
@@ -162,7 +162,7 @@ with_rows_computed <- function(place, extents, scope) {
 
 rows_computed <- function(part, grid, scope) {
   tryCatch(as.numeric(eval(part, c(grid, `[` = element_at), scope)), error = function(e) {
-    abort("index", "the row numbers ", deparse1(part), " cannot be computed: ", conditionMessage(e))
+    abort("index", "the row numbers ", deparse1(part), " cannot be computed: ", message_of(e))
   })
 }
 
@@ -195,21 +195,21 @@ of_formula <- function(code, written, what, scope, extents, places) {
   withCallingHandlers(code, error = function(e) {
     if (inherits(e, "kernweave_error_shape")) {
       loose <- loose_arrays(written, scope)
-      named <- vapply(names(loose), function(name) grepl(paste0("`", name, "`"), conditionMessage(e), fixed = TRUE), NA)
+      named <- vapply(names(loose), function(name) grepl(paste0("`", name, "`"), message_of(e), fixed = TRUE), NA)
       for (name in names(loose)[named]) {
         abort("shape", "`", name, "` is ", describe(loose[[name]]), " and stands in no brackets; write ",
               in_brackets(name, loose[[name]], extents), " to read it along axes")
       }
     }
     hint <- if (inherits(e, "kernweave_error_kind")) unknown_hint(places)
-    if (!is.null(hint)) abort("kind", sub("; write the comparison.*", "", conditionMessage(e)), hint)
+    if (!is.null(hint)) abort("kind", sub("; write the comparison.*", "", message_of(e)), hint)
     wrong <- intersect(names(by_point), all.names(written))
     remedy <- if (length(wrong)) paste0("; for each point write ", by_point[wrong[1]], " in place of ", wrong[1])
     if (inherits(e, "kernweave_error_unsupported") && length(wrong)) {
       abort("unsupported", what, " has ", wrong[1], " of points", remedy)
     }
     if (inherits(e, "kernweave_error")) return()
-    abort("input", what, " cannot be evaluated as a formula: ", conditionMessage(e),
+    abort("input", what, " cannot be evaluated as a formula: ", message_of(e),
           remedy %or% function_hint(conditionCall(e), written))
   })
 }

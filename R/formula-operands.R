@@ -106,11 +106,15 @@ counter <- function(axis, n) {
 #' sqdist(Vi(x), Vj(y))
 #' sum(Vj(y) < Pm(0.5), index = "j")
 #' Vi(dim = 3, name = "x")
-Vi <- function(x, dim = NULL, name = NULL, by = NULL) indexed("i", x, dim, name, substitute(x), by)
+Vi <- function(x, dim = NULL, name = NULL, by = NULL) {
+  indexed("i", x, dim, name, if (missing(x)) quote(expr = ) else substitute(x), by)
+}
 
 #' @rdname Vi
 #' @export
-Vj <- function(x, dim = NULL, name = NULL, by = NULL) indexed("j", x, dim, name, substitute(x), by)
+Vj <- function(x, dim = NULL, name = NULL, by = NULL) {
+  indexed("j", x, dim, name, if (missing(x)) quote(expr = ) else substitute(x), by)
+}
 
 #' @rdname Vi
 #' @export

@@ -2,7 +2,15 @@
 
 check_flag <- function(flag, argument) {
   if (isTRUE(flag) || isFALSE(flag)) return(invisible())
-  abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag))
+  interval <- argument == "se.fit" && is_word(flag) && flag %in% c("confidence", "prediction")
+  abort("input", "`", argument, "` must be TRUE or FALSE, not ", format_value(flag),
+        if (interval) paste0("; did you mean `interval = \"", flag, "\"`?"))
+}
+
+# Refuses points at the place of another argument: methods of predict() have them second, those of simulate() by name.
+refuse_points <- function(value, argument) {
+  if (is.null(dim(value)) && !is.list(value)) return(invisible())
+  abort("input", "`", argument, "` is ", describe(value), "; new data are given by their name, `newdata = `")
 }
 
 is_whole <- function(n, least, most = Inf) {
@@ -28,6 +36,14 @@ check_tolerance <- function(tol) {
   }
 }
 
+# Parameters are asked for by names or numbers.
+check_parm <- function(parm, argument = "parm") {
+  level <- is.numeric(parm) && length(parm) == 1 && isTRUE(parm > 0 && parm < 1)
+  if ((is.character(parm) || is.numeric(parm)) && !level) return(invisible())
+  abort("input", "`", argument, "` must be names or numbers of parameters, not ", format_value(parm),
+        if (level) paste0("; did you mean `level = ", format(parm), "`?"))
+}
+
 check_size <- function(n, argument, of = "rows") {
   if (!is_traced(n) && is_whole(n, 0)) return(as.numeric(n))
   abort("input", "`", argument, "` must be a number of ", of, ", not ", format_value(n))
@@ -50,7 +66,7 @@ positive_number <- function(value, argument) {
 evenly_spaced <- function(n, most) unique(round(seq(1, n, length.out = min(n, most))))
 
 check_given <- function(x, argument) {
-  if (missing(x)) abort("input", "`", argument, "` is not given")
+  if (missing(x)) not_given(argument)
   invisible(found_variables(x, NULL, paste0("`", argument, "`")))
 }
 
@@ -58,7 +74,7 @@ check_given <- function(x, argument) {
 found_variables <- function(value, data, place = "the formula") {
   withCallingHandlers(value, error = function(e) {
     if (inherits(e, "kernweave_error")) return()
-    said <- conditionMessage(e)
+    said <- message_of(e)
     absent <- regmatches(said, regexpr("(?<=object ').*(?=' not found)", said, perl = TRUE))
     hint <- if (length(absent) && is.data.frame(data)) near_hint(absent, names(data))
     if (length(absent) && place == "`newdata`") abort("input", "`newdata` has no variable `", absent, "`", hint)

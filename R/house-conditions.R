@@ -49,7 +49,8 @@
 #' | `unreached` | a gradient is 0, because the result does not depend on an argument named in `wrt` |
 #' | `overflow` | a running sum or total of integers is too large and therefore `NA` |
 #'
-#' The message names the argument and the sizes; `conditionCall()` returns the call that you made.
+#' The message names the argument and the sizes; `conditionCall()` returns the call that you made. For a condition `e`,
+#' `conditionMessage(e)` has lines as wide as the console, and `e$message` is one line.
 #'
 #' @seealso [tryCatch()], [kernweave_sitrep()]
 #' @concept error handling
@@ -85,6 +86,14 @@ warn <- function(class, ..., more = NULL) {
     c(list(message = paste0(...), call = user_call()), more)
   ))
 }
+
+# Messages are kept as one line, to which others may be added, and are shown with lines that leave R's two blanks.
+#' @export
+conditionMessage.kernweave_error <- function(c) broken_text(c$message, getOption("width") - 2)
+#' @export
+conditionMessage.kernweave_warning <- conditionMessage.kernweave_error
+
+message_of <- function(condition) condition$message %or% conditionMessage(condition)
 
 # The engine calls this by name (src/border.hpp), also where R itself looks at numbers that lie elsewhere.
 engine_failure <- function(class, message) {
@@ -153,6 +162,8 @@ written_name <- function() {
   if (length(call) > 1 && is.name(call[[2]]) && nzchar(as.character(call[[2]]))) as.character(call[[2]]) else "F"
 }
 
+not_given <- function(argument) abort("input", "`", argument, "` is not given")
+
 # Arguments, made in `frame`, or a classed error that names the one that was not given.
 given <- function(arguments, frame) {
   without <- function(name) eval(call("missing", as.name(name)), frame)
@@ -161,7 +172,7 @@ given <- function(arguments, frame) {
     called <- Find(function(k) identical(sys.frame(k), frame), seq_len(sys.nframe()))
     needed <- Filter(function(default) identical(default, quote(expr = )), formals(sys.function(called)))
     missing <- Filter(without, setdiff(names(needed), "..."))
-    if (length(missing)) abort("input", "`", missing[1], "` is not given")
+    if (length(missing)) not_given(missing[1])
   }
   withCallingHandlers(arguments, error = refuse)
 }
@@ -174,10 +185,20 @@ refuse_more <- function(...) {
   if ("weights" %in% names && "null" %in% known) {
     abort("unsupported", "`weights`: rows of unequal weight cannot be permuted")
   }
-  abort("input", if (nzchar(names[1])) paste0("there is no argument `", names[1], "`",
-                                              near_hint(names[1], known, there_are(known)))
-                 else paste("there is an argument too many:", deparse1(substitute(list(...))[[2]])))
+  if (!nzchar(names[1])) abort("input", "there is an argument too many: ", deparse1(substitute(list(...))[[2]]))
+  meant <- Filter(function(words) tolower(gsub("[._]", "", names[1])) %in% words, words_of_others[known])
+  abort("input", "there is no argument `", names[1], "`",
+        if (length(meant)) paste0("; did you mean `", names(meant)[1], "`?")
+        else near_hint(names[1], known, there_are(known)))
 }
+
+# Words of other packages for arguments of ours, without points and underscores.
+words_of_others <- list(R = c("permutations", "nperm", "npermutations", "permutation", "b", "nsim", "nboot", "nrep",
+                              "replicates", "iterations"),
+                        centers = c("k", "clusters", "nclust", "nclusters"), k = c("nneighbors", "neighbors", "nn"),
+                        newdata = c("data", "new", "newx", "xnew", "x"), level = "conflevel",
+                        groups = c("grouping", "by"), scale = c("lengthscale", "range", "sigma", "sd"),
+                        iter.max = c("maxiter", "maxit"), max_iter = c("maxiter", "maxit", "itermax"))
 
 # "; did you mean `x`?", or where to look.
 near_hint <- function(typed, known, otherwise = "") {

@@ -68,7 +68,8 @@ setting_names <- c("device", "precision", "threads", "workers")
 #' are identical to the bit for any number of threads.
 #'
 #' @eval options_rd()
-#' @return A data frame with one row per option and the columns `option` (the name), `value` (at present) and `meaning`.
+#' @return A data frame with one row per option and the columns `option` (the name), `value` (at present) and `meaning`,
+#'   which is printed with each meaning below its option.
 #' @seealso [lazy_set()], [with_kernweave()], [kernweave_sitrep()]
 #' @concept parallel threads
 #' @concept GPU CUDA
@@ -78,8 +79,16 @@ setting_names <- c("device", "precision", "threads", "workers")
 #' kernweave_options()
 kernweave_options <- function() {
   value <- vapply(names(options_table), function(name) paste(format(option(name)), collapse = " "), "")
-  data.frame(option = paste0("kernweave.", names(options_table)), value = value,
-             meaning = vapply(options_table, `[[`, "", "meaning"), row.names = NULL)
+  out <- data.frame(option = paste0("kernweave.", names(options_table)), value = value,
+                    meaning = vapply(options_table, `[[`, "", "meaning"), row.names = NULL)
+  structure(out, class = c("kernweave_options", "data.frame"))
+}
+
+#' @export
+print.kernweave_options <- function(x, ...) {
+  if (!all(c("option", "value", "meaning") %in% names(x))) return(NextMethod())
+  say(paste0(x$option, " = ", x$value, "\n    ", x$meaning, "\n", recycle0 = TRUE))
+  invisible(x)
 }
 
 options_rd <- function() {

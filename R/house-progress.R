@@ -101,8 +101,8 @@ say_expected <- function(work, seconds, takes = " takes about ") {
   if (work$said || seconds < 60 || isFALSE(option("progress"))) return(invisible())
   work$said <- TRUE
   wipe_line(work)
-  message(work$what, takes, in_words(seconds), " in all",
-          if (!is.null(work$quicker)) paste0("; ", work$quicker, " would be quicker"))
+  tell(work$what, takes, in_words(seconds), " in all",
+       if (!is.null(work$quicker)) paste0("; ", work$quicker, " would be quicker"))
 }
 
 # Shows progress; the engine calls progress_polled() while it computes. `share`: the part of a sum that is done after

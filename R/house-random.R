@@ -1,4 +1,4 @@
-# Random numbers that are a function of a seed alone.
+# Random numbers that are a function of a seed alone, and how good draws are.
 
 check_seed <- function(seed) {
   if (is.null(seed)) return(floor(stats::runif(1) * 2^31))
@@ -12,3 +12,9 @@ random_order <- function(n, seed) order(r_uniforms(n, seed))
 # Random signs, equal to those of C++. The seed is not that of random_order(), by which the first points would all have
 # one sign.
 random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * columns, seed + 2^40) - 0.5), rows)
+
+# Draws before the data are good to a thousandth. Draws given the data are good to a hundredth of the noise, which these
+# leave of a process whose variance is `size`.
+tol_of_draws <- function(noise, size, tol) {
+  max(tol, min(1e-3, if (length(noise)) 0.01 * sqrt(mean(noise) / max(size, 1e-300))))
+}

@@ -9,7 +9,13 @@ count_text <- function(n, what) paste0(format(n, big.mark = ",", scientific = FA
 # Prints as cat() does without separators, no line wider than the console: longer ones are broken where there are three
 # blanks or, if parts between these are too long, at any blank.
 say <- function(...) {
-  writeLines(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line)))
+  writeLines(as.character(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line))))
+}
+
+# A message, or a text, of lines that are no wider than the console. A text of several lines shows code, and stays.
+tell <- function(...) message(broken_text(paste0(...)))
+broken_text <- function(text, width = getOption("width")) {
+  if (grepl("\n", text, fixed = TRUE)) text else paste(broken_line(text, width), collapse = "\n")
 }
 
 say_lines <- function(...) if (length(c(...))) say(paste0(c(...), "\n"))
@@ -40,7 +46,7 @@ there_are <- function(known) if (length(known)) paste0("; there are ", paste0("`
 said <- new.env(parent = emptyenv())
 
 say_once <- function(what, ...) {
-  if (is.null(said[[what]])) message(...)
+  if (is.null(said[[what]])) tell(...)
   said[[what]] <- TRUE
 }
 

@@ -121,6 +121,12 @@ told_labels <- function(labels) {
   unname(ifelse(labels %in% names(names), names[labels], labels))
 }
 
+# Bounds are of the geometric mean of both scales, and of the ratio.
+told_bound <- function(label) {
+  if (label == "scale.mean") return("the geometric mean of both scales")
+  paste0("`", sub("^turn[.].*", "ratio", label), "`")
+}
+
 # Covariances of the logarithms of scale and ratio and of the angle, in degrees, by the delta method.
 told_covariances <- function(V, values) {
   if (!is_turning(values) || !length(V)) return(V)

@@ -143,8 +143,8 @@ add1.gp_fit <- function(object, scope, test = c("Chisq", "none"), ...) {
 
 by_likelihood <- function(object, what) {
   if (object$method == "ML") return(object)
-  message("kernweave: ", what, " refits by maximum likelihood, since restricted likelihoods of different trends are ",
-          "not comparable")
+  tell("kernweave: ", what, " refits by maximum likelihood, since restricted likelihoods of different trends are ",
+       "not comparable")
   refitted(object, method = "ML")
 }
 

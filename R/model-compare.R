@@ -136,8 +136,8 @@ comparable_fits <- function(fits) {
   trend <- function(fit) list(unname(fit$regressors$F), unname(fit$regressors$offset))
   same <- all(vapply(fits, function(fit) isTRUE(all.equal(trend(fit), trend(fits[[1]]))), NA))
   if (all(methods == "ML") || all(methods == "REML") && same) return(fits)
-  message("kernweave: fits are refitted by maximum likelihood, since restricted likelihoods ",
-          if (same) "and likelihoods differ" else "of different trends are not comparable")
+  tell("kernweave: fits are refitted by maximum likelihood, since restricted likelihoods ",
+       if (same) "and likelihoods differ" else "of different trends are not comparable")
   lapply(fits, function(fit) if (fit$method == "ML") fit else refitted(fit, method = "ML"))
 }
 

@@ -9,6 +9,7 @@ as_inputs <- function(x, argument, levels = NULL) {
   }
   if (is_lazy(x)) abort("input", "`", argument, "` is a lazy tensor; the points themselves are wanted, a row for each")
   x <- point_numbers(x, by_chords = TRUE)$x
+  if (is.character(x) && is.matrix(x)) x <- as.data.frame(x)
   if (is.data.frame(x)) return(inputs_of_frame(x, argument, levels))
   columns <- variable_columns(x, argument, levels[[1]])
   structure(columns, term = if (is.null(dim(x))) rep(1L, ncol(columns)) else seq_len(ncol(columns)))
@@ -16,16 +17,19 @@ as_inputs <- function(x, argument, levels = NULL) {
 
 inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
-  parts <- lapply(names(x), function(name) variable_columns(x[[name]], name, levels[[name]]))
+  parts <- lapply(names(x), function(name) variable_columns(x[[name]], name, levels[[name]], argument))
   columns <- do.call(cbind, parts)
   # If row names count all rows, they say nothing. After rows have been left out, row names tell which rows are there.
   if (!identical(attr(x, "row.names"), seq_len(nrow(x)))) rownames(columns) <- row.names(x)
   structure(columns, term = rep(seq_along(parts), vapply(parts, ncol, 0L)))
 }
 
-# The columns of one variable.
-variable_columns <- function(v, name, levels = NULL) {
-  if (is.character(v)) v <- factor(v)
+# The columns of one variable, a column of `data` if that is given.
+variable_columns <- function(v, name, levels = NULL, data = NULL) {
+  if (is.character(v)) {
+    if (is.null(levels)) refuse_number_texts(v, name, paste(c(data, name), collapse = "$"))
+    v <- factor(v)
+  }
   if (is.factor(v)) {
     known <- levels %or% base::levels(v)
     unseen <- setdiff(unique(as.character(v[!is.na(v)])), known)
@@ -34,7 +38,7 @@ variable_columns <- function(v, name, levels = NULL) {
     return(structure(columns, dimnames = list(names(v), paste0(name, known))))
   }
   if (methods::is(v, "Matrix")) {
-    if (length(v) > 1e6) message("`", name, "` becomes a dense matrix of ", count_text(length(v), "number"))
+    if (length(v) > 1e6) tell("`", name, "` becomes a dense matrix of ", count_text(length(v), "number"))
     v <- as.matrix(v)
   }
   if (inherits(v, c("Date", "POSIXct", "difftime"))) v <- as.numeric(v)
@@ -49,6 +53,18 @@ variable_columns <- function(v, name, levels = NULL) {
   attributes(columns) <- list(dim = dim(columns), dimnames = list(rownames(columns), names))
   storage.mode(columns) <- "double"
   columns
+}
+
+# Refuses numbers that are stored as texts, of which at most a tenth reads as none: a factor of them has a level for
+# each. Two values are labels or numbers alike.
+refuse_number_texts <- function(v, name, code = name) {
+  if (name != make.names(name)) code <- ""
+  texts <- unique(as.character(v[!is.na(v)]))
+  numbers <- !is.na(suppressWarnings(as.numeric(texts)))
+  if (length(texts) < 3 || mean(numbers) < 0.9) return(invisible())
+  abort("input", "`", name, "` has numbers that are stored as texts, such as \"", texts[numbers][1], "\"",
+        if (!all(numbers)) paste0(", and \"", texts[!numbers][1], "\""),
+        ": as.numeric(", code, ") makes numbers of them, and factor(", code, ") a factor if they are labels")
 }
 
 # Points without missing or infinite values, or an error that tells how many rows have them.
@@ -312,6 +328,7 @@ fit_weights <- function(weights, n) {
 
 # `families`: are there others than gaussian()?
 check_response <- function(y, n, families = FALSE) {
+  if (is.character(y)) refuse_number_texts(y, "response", "")
   if (is.factor(y) || is.character(y)) {
     classes <- length(unique(y[!is.na(y)]))
     abort("input", "the response must be numbers, not ", describe(y), ": this is regression only",

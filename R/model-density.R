@@ -200,8 +200,8 @@ lof_scores <- function(x, k = 4, metric = "euclidean", ...) {
   factor <- rowMeans(of_neighbours(density)) / density
   among_copies <- is.nan(factor)
   if (any(among_copies)) {
-    message(count_text(sum(among_copies), "point"), " with as many copies as neighbours, ", k,
-            " or more: the factor is 1")
+    tell(count_text(sum(among_copies), "point"), " with as many copies as neighbours, ", k,
+         " or more: the factor is 1")
   }
   factor[among_copies] <- 1
   stats::setNames(factor, rownames(index))

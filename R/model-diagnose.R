@@ -38,7 +38,7 @@ NULL
 draw_diagnostics <- function(fit, which, ...) {
   which <- checked_pictures(which)
   if (length(which) > 1 && ncol(fit$x) > 2 && 6 %in% which) {
-    message("kernweave: a map of residuals is of one or two inputs, and is left out")
+    tell("kernweave: a map of residuals is of one or two inputs, and is left out")
     which <- setdiff(which, 6)
   }
   if (prod(graphics::par("mfcol")) < length(which) && grDevices::dev.interactive()) {

@@ -213,6 +213,7 @@ confint.marginal_effects <- function(object, parm, level = 0.95, ...) {
   refuse_more(...)
   if (is.null(object$std.error)) abort("input", "`se.fit = FALSE` left the standard errors out: there are no intervals")
   check_level(level)
+  if (!missing(parm)) check_parm(parm)
   parm <- if (missing(parm)) row.names(object) else if (is.numeric(parm)) row.names(object)[parm] else parm
   at <- match(known_terms(parm, row.names(object)), row.names(object))
   tails <- c((1 - level) / 2, (1 + level) / 2)

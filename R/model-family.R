@@ -177,12 +177,12 @@ as_family <- function(family) {
   typed <- as_typed(substitute(family), parent.frame())
   withCallingHandlers(force(family), error = function(e) {
     if (inherits(e, "kernweave_error")) return()
-    abort("input", "in `family`: ", conditionMessage(e), "; the names of families here are in quotation marks, as in ",
+    abort("input", "in `family`: ", message_of(e), "; the names of families here are in quotation marks, as in ",
           "family = \"negbin\"", family_hint(typed))
   })
   if (is.function(family)) family <- tryCatch(family(), error = function(e) {
     abort("input", "`family` is a function that wants more: negative.binomial(size) with a size that is known, or ",
-          "\"negbin\", by which it is estimated (", conditionMessage(e), ")", family_hint(typed))
+          "\"negbin\", by which it is estimated (", message_of(e), ")", family_hint(typed))
   })
   if (identical(family, "negbin")) return(new_family(family_rows$negbin, 1, FALSE))
   if (is.character(family) && length(family) == 1 && family %in% names(likelihood_rows)) family <- gp_family(family)
@@ -218,10 +218,11 @@ family_of_peer <- function(family, known) {
 }
 
 refuse_family <- function(what, hint = "") {
-  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what, hint,
-        if (!grepl("[?]$", hint)) ".", " There are: gaussian(), binomial() with link \"logit\" or \"probit\", ",
-        "poisson(), Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name \"",
-        paste(c("negbin", names(likelihood_rows)), collapse = "\", \""), "\"")
+  abort("unsupported", "`family` must be a family that ?gp_family lists, not ", what,
+        if (!nzchar(hint)) paste0(". There are: gaussian(), binomial() with link \"logit\" or \"probit\", poisson(), ",
+                                  "Gamma(\"log\"), negative.binomial(size) of MASS, a gp_family(), and by name ",
+                                  paste0("\"", c("negbin", names(likelihood_rows)), "\"", collapse = ", ")),
+        hint)
 }
 
 # --- responses ------------------------------------------------------------------------------------------------

@@ -158,7 +158,10 @@ NULL
 #' @rdname kernweave_fit
 #' @importFrom stats fitted
 #' @export
-fitted.kernweave_fit <- function(object, ...) stats::napredict(object$na.action, object[["fitted.values"]])
+fitted.kernweave_fit <- function(object, ...) {
+  refuse_more(...)
+  stats::napredict(object$na.action, object[["fitted.values"]])
+}
 
 #' @rdname kernweave_fit
 #' @importFrom stats residuals
@@ -251,6 +254,12 @@ variable.names.kernweave_fit <- function(object, ...) colnames(model.matrix(obje
 #' @export
 update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   call <- kept_call(object)
+  if (!missing(formula.)) {
+    if (!inherits(formula., "formula") && !is_word(formula.)) {
+      abort("input", "`formula.` must be a formula, not ", describe(formula.), "; other arguments are given by name",
+            if (is.data.frame(formula.)) ", `data = `")
+    }
+  }
   if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
   if (!is.null(object$trend) && "trend" %in% names(given)) {

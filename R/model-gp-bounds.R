@@ -131,15 +131,19 @@ warn_of_bounds <- function(found) {
   low <- at$theta <= lower + 1e-6
   high <- at$theta >= bounds$upper - 1e-6
   vanished <- any(low & layout$part == "variance")  # and then nothing is told of its kernel
-  for (k in which((low | high) & !(vanished & layout$part %in% c("kernel", "nugget")))) {
-    number <- (out_of_link(at$theta, layout) * user_units(found$model, layout))[k]
+  turns <- layout$name == "turn"
+  found_at <- out_of_link(at$theta, layout) * user_units(found$model, layout)
+  found_at[turns] <- exp(-sqrt(sum(at$theta[turns]^2)))  # the ratio that both numbers of a turn stand for
+  again <- turns & duplicated(turns & (low | high))
+  for (k in which((low | high) & !again & !(vanished & layout$part %in% c("kernel", "nugget")))) {
+    number <- found_at[k]
     if (!high[k] && k %in% low_nuggets(at, found$model, bounds)) {
       tell_of_nugget(number, found, layout$label[k])
       next
     }
     meaning <- if (bounds$given[k]) paste("the bound of", if (bounds$own[k]) "kernel_spec()" else "fit_control()")
                else meaning_of_bound(layout[k, ], high[k], is_below_distances(at, bounds), found$model)
-    warn("boundary", "`", names(at$theta)[k], "` is at its bound, ", format(number, digits = 3), ": ", meaning)
+    warn("boundary", told_bound(layout$label[k]), " is at its bound, ", format(number, digits = 3), ": ", meaning)
   }
 }
 
@@ -148,8 +152,8 @@ tell_of_nugget <- function(number, found, label) {
   moves <- found$moves
   at <- paste0("the data show no noise: `", label, "` is at its bound, ", format(number, digits = 2))
   if (!is.null(moves) && max(moves$in_errors) < little_moved) {
-    return(message("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
-                   "; nugget = 0 would interpolate them"))
+    return(tell("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
+                "; nugget = 0 would interpolate them"))
   }
   model <- found$model
   advice <- if (model$dense) "a rougher kernel, or a given `nugget`, would help"
@@ -167,8 +171,10 @@ moves_text <- function(moves) {
   size <- ifelse(share, 100 * size, size)
   text <- vapply(signif(size, 2), format, "", scientific = FALSE)
   way <- ifelse(moves$by < 0, " more", " less")  # a tenth has moved it the other way
-  each <- paste0("`", names(moves$by), "` would be ", text, ifelse(share, " %", ""), way)
-  paste(each[seen], collapse = ", ")
+  names <- vapply(names(moves$by), told_bound, "")
+  each <- paste0(names, " would be ", text, ifelse(share, " %", ""), way)
+  each[startsWith(names(moves$by), "turn.")] <- "the axes would be others"
+  paste(unique(each[seen]), collapse = ", ")
 }
 
 # `below`: are all scales shorter than the distance of any two points?

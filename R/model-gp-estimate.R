@@ -10,7 +10,7 @@ gp_estimate <- function(model, rows) {
   found <- if (!part$dense) gp_settled(part, start, bounds)
            else gp_climb(part, start, bounds, at = if (same) begun$state else gp_state(part, start))
   if (!is.finite(found$state$value)) {
-    if (!is.null(found$state$why)) abort("tolerance", conditionMessage(found$state$why))
+    if (!is.null(found$state$why)) abort("tolerance", message_of(found$state$why))
     abort("singular", "the covariance matrix is not positive definite at any start: ", enough_nugget(part),
           ", or a rougher kernel, would make it so")
   }
@@ -191,9 +191,10 @@ given_bounds <- function(control, layout, what = "bound", unit = rep(1, nrow(lay
       out[mine] <- in_link(bound[[k]] / unit[mine], layout[mine, ])
     }
     unknown <- setdiff(names, c(layout$label, layout$name))
+    known <- sub("^scale[.]mean$", "scale", layout$label[layout$name != "turn"])
     if (length(unknown)) {
       abort("input", "fit_control() has a ", what, " of `", unknown[1], "`, which is not estimated",
-            near_hint(unknown[1], layout$label, there_are(layout$label)))
+            near_hint(unknown[1], known, there_are(known)))
     }
     out
   }
@@ -350,8 +351,8 @@ flat_step <- 0.05
 tell_step <- function(step, at, away, model) {
   found <- out_of_link(at$theta, model$layout) * user_units(model, model$layout)
   numbers <- paste(names(at$theta), vapply(found, format, "", digits = 4), collapse = ", ")
-  message("step ", step, ": logLik ", format(at$value, digits = 10), ", ", format(away, digits = 2),
-          " standard errors from the maximum, ", numbers)
+  tell("step ", step, ": logLik ", format(at$value, digits = 10), ", ", format(away, digits = 2),
+       " standard errors from the maximum, ", numbers)
 }
 
 # One step that is better, or NULL where none is left. By products value and score are two estimates, and the gain is

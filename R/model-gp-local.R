@@ -16,9 +16,9 @@ errors_by_neighbours <- function(object, method, neighbours) {
          format(largest, digits = 3), " times the exact ones, at ", audit_places, " places; more `neighbours`, ",
          "method = \"exact\", or apply(simulate(fit, 100, newdata = ), 1, sd) would give smaller ones")
   } else {
-    message("kernweave: standard errors are by the ", audit$neighbours, " nearest observations of each place, at most ",
-            format(largest, digits = 4), " times the exact ones at ", audit_places, " places; method = \"exact\" uses ",
-            "all. (Said once.)")
+    tell("kernweave: standard errors are by the ", audit$neighbours, " nearest observations of each place, at most ",
+         format(largest, digits = 4), " times the exact ones at ", audit_places, " places; method = \"exact\" uses ",
+         "all. (Said once.)")
   }
   audit
 }

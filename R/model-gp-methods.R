@@ -13,7 +13,8 @@
 #'
 #' @section Standard errors of predictions:
 #' `method = "exact"` solves one linear system per prediction point. `"auto"` does the same where it is fast: if the
-#' covariance matrix was factored, or if products are exact and there are at most 20 000 rows. Otherwise `"auto"`
+#' covariance matrix was factored, or if products are exact and there are at most 20 000 rows. Otherwise (if products
+#' are by series, which is the default from 5000 rows on in one or two dimensions, or beyond 20 000 rows) `"auto"`
 #' computes the variance of the process at a point given only the `neighbours` observations nearest to the point, in the
 #' distance of the kernel (for a sum or product, of its first kernel). The mean still uses all data, and the uncertainty
 #' of the trend is exact. Kernels without a distance, such as the linear kernel, always have exact standard errors.
@@ -176,6 +177,7 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   ends <- c(1 - level, 1 + level) / 2
   dimnames(out) <- list(c(names(estimates), names(beta)), paste(format(100 * ends, trim = TRUE, digits = 3), "%"))
   if (missing(parm)) return(out)
+  check_parm(parm)
   unknown <- setdiff(parm, if (is.character(parm)) rownames(out) else c(seq_len(nrow(out)), -seq_len(nrow(out))))
   if (length(unknown)) {
     abort("input", "there is no parameter `", unknown[1], "`",
@@ -265,16 +267,28 @@ print_gp_title <- function(x) {
   title <- if (model$values$variance > 0) paste0("Gaussian process, ", kernel)
            else if (is.null(x$family)) paste0("Linear ", if (length(model$groups)) "mixed ", "model")
            else paste0("Generalized linear ", if (length(model$groups)) "mixed ", "model")
-  lines <- function(..., indent = 2) writeLines(strwrap(paste0(...), getOption("width"), indent = indent, exdent = 4))
-  lines(indent = 0, title, ", ", family_text(x), x$method, ", ", rows_text(x), ", ",
-        if (!is.null(model$panel)) paste("a panel of", paste(dim(model$panel$at), collapse = " x "))
-        else how_solved(n, model$control))
-  lines(if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x))
+  say(title, ", ", family_text(x), x$method, ", ", rows_text(x), ", ",
+      if (!is.null(model$panel)) paste("a panel of", paste(dim(model$panel$at), collapse = " x "))
+      else how_solved(n, model$control))
+  say("  ", if (is.null(x$formula)) counted(ncol(x$x), "input") else deparse1(x$formula), ", trend ", trend_text(x))
   if (x$estimated_on < n && nrow(model$layout)) {
-    cat("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points\n", sep = "")
+    say("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points")
   }
-  if (!is.null(x$chosen)) lines(choice_text(x$chosen))
-  cat(groups_text(model$groups), left_out_text(x$na.action), sep = "")
+  if (!is.null(x$chosen)) say("  ", choice_text(x$chosen))
+  bounds <- given_ends(model)
+  if (is_turning(model$values)) names(bounds) <- sub("^scale$", "mean of both scales", names(bounds))
+  if (length(bounds)) say("  bounds given: ", paste(names(bounds), vapply(bounds, ends_text, ""), collapse = ", "))
+  say(groups_text(model$groups), left_out_text(x$na.action))
+}
+
+# The ends of estimates that the kernel and fit_control() were given, by name of the parameter.
+given_ends <- function(model) {
+  own <- kernel_ends(kernel_parts(model$kernel))
+  named <- function(bound) if (is.null(names(bound)) && length(bound)) list(scale = bound) else as.list(bound)
+  lower <- named(model$control$lower)
+  upper <- named(model$control$upper)
+  ends <- function(name) list(lower[[name]] %or% 0, upper[[name]] %or% Inf)
+  c(own[names(own) %in% model$layout$name], lapply(stats::setNames(nm = union(names(lower), names(upper))), ends))
 }
 
 # "155 points", or "233 numbers of 2 responses".

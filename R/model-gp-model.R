@@ -168,8 +168,8 @@ check_gp_data <- function(model, settings, inputs) {
   }
   spans <- spans_of(model$x)
   if (scales == 1 && is.null(settings$rule) && max(spans) > 10 * min(spans)) {
-    message("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
-            ", and they have one scale: consider kernel_spec(\"", parts$name, "\", ard = TRUE)")
+    tell("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
+         ", and they have one scale: consider kernel_spec(\"", parts$name, "\", ard = TRUE)")
   }
 }
 

@@ -123,11 +123,12 @@ gp_se <- function(object, x, F, of_trend, m) {
     return(sqrt(found[, 2] + missing) * !found[, 3])
   }
   if (is_approximated(rep(nrow(model$x), 2), object$control)) {
-    # Products of the errors are not approximated: 64 columns take six times what one takes, a system some twenty.
+    # Products of the errors are not approximated. A system of 64 columns takes 20 times what a product with one takes,
+    # of 20 columns 10 to 14 times: 6000 to 25,000 rows in the plane, Matern 3/2 and 5/2, a sixteenth of noise.
     one <- system.time(process_cross(object, model_places(model)) %*% object$alpha)[["elapsed"]]
-    message("Exact standard errors of approximated fits are from all pairs: about ",
-            format(120 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
-            "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
+    tell("Exact standard errors of approximated fits are from all pairs: about ",
+         format(20 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
+         "; for maps, apply(simulate(fit, 100, newdata = map), 1, sd) takes only one system per draw")
   }
   process <- if (model$dense) dense_gp_variance(object, x) else lazy_gp_variance(object, x)
   sqrt(process + missing)
@@ -179,6 +180,8 @@ lazy_gp_variance <- function(object, x) {
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, conditional = TRUE, noise = !conditional,
                             re.form = NULL, allow.new.levels = FALSE, n, ...) {
   refuse_more(...)
+  refuse_points(nsim, "nsim")
+  refuse_points(seed, "seed")
   if (is_raster(newdata)) {
     return(over_cells(with_groups_of(object, re.form, allow.new.levels), newdata, function(object, cells) {
       simulate.gp_fit(object, nsim, seed, cells, conditional, noise, re.form, allow.new.levels)
@@ -255,18 +258,12 @@ gp_draws <- function(object, x, noise, nsim) {
     # about a hundred steps of a draw, each a product
     if (nrow(x) > 5000) expect_work("simulate()", expected_seconds(K, rep(1, nrow(x)), 100 * nsim), "a smaller `nsim`")
     step_work("simulate()", "draws of the process")
-    with_gp_arguments(simulate(K, nsim = nsim, ridge = noise, tol = tol_of_gp_draws(object, noise),
-                               rank = object$control$rank))
+    seen <- if (any(noise > 0)) noise[noise > 0] else noise[length(noise) > 1]
+    tol <- tol_of_draws(seen, object$variance, max(object$control$tol, 1e-6))
+    with_gp_arguments(simulate(K, nsim = nsim, ridge = noise, tol = tol, rank = object$control$rank))
   }
   parts <- group_parts(object$data, object$data$values, x[, -seq_len(ncol(object$data$x)), drop = FALSE])
   matrix(as.vector(draws), nrow(x), nsim) + group_draws(parts, nrow(x), nsim)
-}
-
-# Draws before the data are good to a thousandth. Draws given the data are good to a hundredth of the noise, which these
-# leave of the process.
-tol_of_gp_draws <- function(object, noise) {
-  share <- if (any(noise > 0)) mean(noise[noise > 0]) / max(object$variance, 1e-300) else as.numeric(length(noise) == 1)
-  max(object$control$tol, 1e-6, min(1e-3, 0.01 * sqrt(share)))
 }
 
 # Says of draws that are off how the fit makes them better.

@@ -5,7 +5,7 @@
 # which become `parameters`: their variables are in the frame, too.
 trend_variables <- function(trend, data, response = NULL, formulas = NULL) {
   tryCatch(force(trend), error = function(e) {
-    abort("input", "`trend` is no formula, and has no value: ", conditionMessage(e), ". A formula begins with a ",
+    abort("input", "`trend` is no formula, and has no value: ", message_of(e), ". A formula begins with a ",
           "tilde, as in trend = ~ long or trend = ~ (1 | site)")
   })
   if (!inherits(trend, "formula")) {
@@ -87,8 +87,8 @@ without_dependent <- function(found, terms) {
   lost <- sort(q$pivot[-seq_len(q$rank)])
   if (!length(lost) || !all(of_interaction[lost])) return(found)
   names <- paste0("`", colnames(F)[lost], "`")
-  message("kernweave: the trend is without ", first_few(names), ", which the rows of the data do not determine: ",
-          "they may lack combinations of levels")
+  tell("kernweave: the trend is without ", first_few(names), ", which the rows of the data do not determine: ",
+       "they may lack combinations of levels")
   found$left_out <- round(qr.coef(qr(F[, -lost, drop = FALSE]), F[, lost, drop = FALSE]), 7)
   found$F <- found$F[, -lost, drop = FALSE]
   found$assign <- found$assign[-lost]
@@ -117,6 +117,7 @@ constant_trend <- function(trend, n) {
 
 frame_columns <- function(terms, frame, contrasts = NULL) {
   frame <- frame[vapply(as.list(attr(terms, "variables"))[-1], deparse1, "")]
+  for (name in if (is.null(contrasts)) names(Filter(is.character, frame))) refuse_number_texts(frame[[name]], name)
   attr(frame, "terms") <- terms
   F <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
   offset <- stats::model.offset(frame) %or% numeric(nrow(F))

@@ -280,7 +280,7 @@ audited_left_out <- function(process, system) {
   }
   text <- paste0("an observation is left out by the ", m, " others nearest to it, whose standard deviation of it is ",
                  "at most ", format(max(ratio), digits = 4), " times that of all others, at ", audit_places, " rows")
-  if (max(ratio) > most_ratio_of_rows) warn("approximate", text) else message("kernweave: ", text, ". (Said once.)")
+  if (max(ratio) > most_ratio_of_rows) warn("approximate", text) else tell("kernweave: ", text, ". (Said once.)")
   list(neighbours = m, ratio = c(mean = mean(ratio), largest = max(ratio)),
        exact = list(rows = rows, own = 1 / exact, square = colSums(solved^2 / process$data$w)))
 }

@@ -204,6 +204,8 @@ predict.kde_fit <- function(object, newdata = NULL, log = FALSE, loo = FALSE, ty
   refuse_more(...)
   if (is_raster(newdata)) return(over_cells(object, newdata, predict.kde_fit, log, loo, type))
   type <- choice_of(type[1], c("density", "score"), "type")
+  check_flag(log, "log")
+  check_flag(loo, "loo")
   if (loo && !is.null(newdata)) abort("input", "`loo = TRUE` is for the fit's own points; leave out `newdata`")
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
   out <- at_complete(x, function(at) {
@@ -228,17 +230,17 @@ logLik.kde_fit <- function(object, ...) {
 }
 
 #' @rdname kde_fit
-#' @param nsim,seed for `simulate()`: number of points to draw, and a seed for [set.seed()]
+#' @param nsim,seed for `simulate()`: number of points to draw, and a seed, as in [stats::simulate()]
 #' @export
 simulate.kde_fit <- function(object, nsim = 1, seed = NULL, ...) {
   refuse_more(...)
   nsim <- check_count(nsim, "nsim")
-  if (!is.null(seed)) set.seed(seed)
-  rows <- sample.int(nrow(object$x), nsim, replace = TRUE, prob = object$mass)
-  noise <- matrix(stats::rnorm(nsim * ncol(object$x)), nsim) %*% bandwidth_root(object$bandwidth)
-  out <- unname(strip_term(object$x)[rows, , drop = FALSE]) + noise
-  dimnames(out) <- list(NULL, colnames(object$bandwidth))
-  out
+  drawn <- function() {
+    rows <- sample.int(nrow(object$x), nsim, replace = TRUE, prob = object$mass)
+    noise <- matrix(stats::rnorm(nsim * ncol(object$x)), nsim) %*% bandwidth_root(object$bandwidth)
+    unname(strip_term(object$x)[rows, , drop = FALSE]) + noise
+  }
+  structure(with_state(seed, drawn())$value, dimnames = list(NULL, colnames(object$bandwidth)))
 }
 
 #' @rdname kde_fit

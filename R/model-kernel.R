@@ -105,7 +105,7 @@
 #' @param object,x for methods: a kernel
 #' @param which parameters that `coef()` returns: `"all"`, or only the `"free"` parameters, which are estimated
 #' @param unconstrained for `coef()`: return the logarithms of the free parameters (logits of those between 0 and 1)?
-#'   For `update()`: these numbers, as one vector
+#'   For `update()`: these numbers, as one vector. `update()` adds to `estimate` and changes the bounds that it is given
 #' @return A function of class `kernel_spec`, of `x`, `y` and, by name, parameters that replace its own.
 #' @references Gneiting, T. (2002) Nonseparable, stationary covariance functions for space-time data. Journal of the
 #'   American Statistical Association 97, 590-600.
@@ -156,7 +156,7 @@
 kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ard = FALSE, aniso = FALSE,
                         estimate = "scale", metric = c("euclidean", "chordal", "haversine"), radius = 6371.0088,
                         of = NULL, times = NULL, lower = NULL, upper = NULL) {
-  if (is_kernel(kernel)) return(kernel)
+  if (is_kernel(kernel)) return(if (nargs() == 1) kernel else abort("input", "`kernel` is one: update() changes it"))
   check_flag(ard, "ard")
   given <- list(...)
   if (identical(kernel, "matern")) {
@@ -302,7 +302,7 @@ own_value <- function(fun, x, y, parameters) {
   withCallingHandlers(do.call(fun, arguments), error = function(e) {
     if (inherits(e, "kernweave_error")) return()
     abort("input", "`kernel` must be a function of lazy points `x` and `y` that makes a lazy tensor, as ",
-          "kernel_cauchy() does; this one says: ", conditionMessage(e))
+          "kernel_cauchy() does; this one says: ", message_of(e))
   })
 }
 

@@ -60,8 +60,8 @@ ordered_levels <- function(y) {
           if (is.factor(y)) "droplevels() leaves it out" else "numbers must be 1, 2, 3, ... without a hole")
   }
   if (is.factor(y) && !is.ordered(y)) {
-    message("kernweave: the levels are taken in this order: ", paste(utils::head(known, 10), collapse = " < "),
-            if (length(known) > 10) " < ...")
+    tell("kernweave: the levels are taken in this order: ", paste(utils::head(known, 10), collapse = " < "),
+         if (length(known) > 10) " < ...")
   }
   known
 }

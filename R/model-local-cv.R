@@ -62,8 +62,8 @@ searched_widths <- function(part, degree, method, control, spans) {
     }
     best <- best_minimum(f, starts %or% grid_minima(f, log(spans)), bounds, control)
     if (control$verbose) {
-      message(method, " of ", counted(rows, "row"), ": ", format(best$value, digits = 8), " at ",
-              paste(format(exp(best$par), digits = 4), collapse = ", "))
+      tell(method, " of ", counted(rows, "row"), ": ", format(best$value, digits = 8), " at ",
+           paste(format(exp(best$par), digits = 4), collapse = ", "))
     }
     if (rows == n) return(list(h = exp(best$par), method = method, criterion = best$value))
     more <- min(4 * rows, n)

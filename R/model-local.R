@@ -95,6 +95,7 @@ predict.local_reg <- function(object, newdata = NULL, se.fit = FALSE,
   refuse_more(...)
   if (is_raster(newdata)) return(over_cells(object, newdata, predict.local_reg, se.fit, interval, level))
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  check_flag(se.fit, "se.fit")
   q <- ncol(object$data$y)
   if (interval != "none") refuse_many_of(object, "intervals are those")
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)

@@ -103,6 +103,7 @@ classes_or_numbers <- function(y, n) {
   if (anyNA(y)) {
     abort("data", "`response` has missing values in ", counted(sum(is.na(y)), "row"), ": ", first_few(which(is.na(y))))
   }
+  if (is.character(y) && length(unique(y)) > n / 2) refuse_number_texts(y, "response", "")
   as.factor(y)
 }
 

@@ -61,7 +61,7 @@ pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
   if (length(strata) && length(strata) != length(sample$codes)) {
     abort("shape", "`strata` has ", counted(length(strata), "label"), " for ", counted(length(sample$codes), "row"))
   }
-  if (g > 50) message(g, " groups have ", format(g * (g - 1) / 2, big.mark = ","), " pairs, and as many tests")
+  if (g > 50) tell(g, " groups have ", format(g * (g - 1) / 2, big.mark = ","), " pairs, and as many tests")
   statistic <- matrix(NA_real_, g - 1, g - 1, dimnames = list(labels[-1], labels[-g]))
   methods <- NULL
   least <- 0

@@ -251,9 +251,9 @@ tell_of_mixture <- function(names, places) {
   covariates <- setdiff(names, places$name)
   if (!length(covariates) || !isTRUE(places$name %in% names)) return(invisible())
   shown <- paste0("`", covariates, "`", collapse = ", ")
-  message("kernweave: one distance is of the places, `", places$name, "`, and of ", shown, ", in their units; ",
-          "covariates belong in `trend = ~ ", paste(covariates, collapse = " + "), "` of gp_fit(), and ",
-          "kernel_spec(ard = TRUE) has a scale for each input")
+  tell("kernweave: one distance is of the places, `", places$name, "`, and of ", shown, ", in their units; ",
+       "covariates belong in `trend = ~ ", paste(covariates, collapse = " + "), "` of gp_fit(), and ",
+       "kernel_spec(ard = TRUE) has a scale for each input")
 }
 
 # Longitudes and latitudes are points on a sphere to each kernel of them that has no metric.

@@ -66,9 +66,9 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
     again <- suppressWarnings(refitted(fitted, start = found$better$start), classes = "kernweave_warning")
     gain <- as.numeric(logLik(again)) - as.numeric(logLik(fitted))
     if (gain > 1e-4) {
-      message("kernweave: with `", found$better$label, "` at ", format(found$better$at, digits = 4), " the likelihood ",
-              "is larger than at the estimates; the fit starts again from there, and is better by ",
-              format(gain, digits = 3))
+      tell("kernweave: with `", found$better$label, "` at ", format(found$better$at, digits = 4), " the likelihood ",
+           "is larger than at the estimates; the fit starts again from there, and is better by ",
+           format(gain, digits = 3))
       fitted <- again
     }
     found <- profiles_of(fitted, labels, top, maxpts, strict = gain > 1e-4 && try == 1)
@@ -96,6 +96,7 @@ profiles_of <- function(fitted, labels, top, maxpts, strict) {
 profiled_labels <- function(fit, which) {
   known <- c(fit$data$layout$label, if (fit$method == "ML") names(coef(fit)))
   if (is.null(which)) return(known)
+  check_parm(which, "which")
   if (is.numeric(which) && all(which %in% seq_along(known))) return(known[which])
   unknown <- setdiff(which, known)
   if (!length(unknown)) return(which)
@@ -245,6 +246,7 @@ hold_coefficient <- function(fit, k, value, near, bounds) {
 confint.profile.gp_fit <- function(object, parm = names(object), level = 0.95, ...) {
   refuse_more(...)
   check_level(level)
+  check_parm(parm)
   if (is.numeric(parm)) parm <- names(object)[parm]
   unknown <- setdiff(parm, names(object))
   if (length(unknown)) abort("input", "there is no profile of `", unknown[1], "`", near_hint(unknown[1], names(object)))

@@ -198,7 +198,7 @@ with_singular <- function(value, kernel) {
   tryCatch(value, kernweave_error_indefinite = function(e) {
     abort("singular", "the kernel matrix is not positive definite beside this polynomial: ",
           if (is.na(kernel_order(kernel))) "a higher `degree`, " else "a shorter `scale`, ",
-          "or lambda > 0, would make it so (", conditionMessage(e), ")")
+          "or lambda > 0, would make it so (", message_of(e), ")")
   })
 }
 

@@ -40,6 +40,7 @@ predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
   if (is_raster(newdata)) return(over_cells(object, newdata, predict.kernel_ridge, se.fit, interval, level, type))
   type <- choice_of(type[1], c("response", "link"), "type")
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
+  check_flag(se.fit, "se.fit")
   if (!is.null(object$family) && type == "response") {
     check_level(level)
     link <- function(errors) predict.kernel_ridge(object, newdata, errors, type = "link")

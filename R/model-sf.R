@@ -22,9 +22,9 @@ sf_formula <- function(formula, data, trend = TRUE) {
     }
     if (length(variables)) {
       # Other packages take places from the data, and covariates from the right side of a formula.
-      message("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
-              paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places",
-              if (trend) paste0(", and covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`"))
+      tell("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
+           paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places",
+           if (trend) paste0(", and covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`"))
     }
     return(list(formula = formula, data = sf::st_drop_geometry(data)))
   }
@@ -57,8 +57,8 @@ as_sf <- function(x, variables = NULL) {
 about_places <- function(x, name = "geometry") {
   kind <- class(sf::st_geometry(x)[[1]] %or% sf::st_point())[1]
   if (kind %in% c("XYZ", "XYZM")) {
-    message("kernweave: places are by X and Y; the Z of their points is not used; as a column of the data, ",
-            "sf::st_coordinates(data)[, \"Z\"], it can be an input")
+    tell("kernweave: places are by X and Y; the Z of their points is not used; as a column of the data, ",
+         "sf::st_coordinates(data)[, \"Z\"], it can be an input")
   }
   list(name = name, crs = sf::st_crs(x), longlat = sf::st_is_longlat(x))
 }
@@ -144,13 +144,13 @@ place_numbers <- function(x, places, argument) {
 }
 
 tell_of_chords <- function(radius) {
-  message("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
-          format(radius, digits = 8), ", by metric = \"chordal\"")
+  tell("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
+       format(radius, digits = 8), ", by metric = \"chordal\"")
 }
 
 tell_of_plane <- function() {
-  message("kernweave: places are longitudes and latitudes; distances are those of a plane, in degrees; ",
-          "sf::st_transform() projects them")
+  tell("kernweave: places are longitudes and latitudes; distances are those of a plane, in degrees; ",
+       "sf::st_transform() projects them")
 }
 
 crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input %or% "an unnamed system"

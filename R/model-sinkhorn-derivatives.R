@@ -49,7 +49,6 @@ transport_gradient <- function(object) {
 #' ahead <- sinkhorn(x + 1e-4 * V, iris[51:100, 3:4], epsilon = 0.5, tol = 1e-9)
 #' max(abs(HV - (predict(ahead, gradient = TRUE) - predict(found, gradient = TRUE)) / 1e-4))
 hessian_product <- function(object, V, tol = 1e-8, max_iter = 1000) {
-  given(list(object, V), environment())
   check_sinkhorn(object)
   check_squared(object, "the Hessian")
   how <- list(tol = tol, max_iter = check_count(max_iter, "max_iter"))

@@ -45,7 +45,7 @@ fit_sums <- function(F, v, index, control) {
 
 named_by_control <- function(value) {
   refused <- function(e) {
-    why <- sub("; (expansions pay|use sqdist).*", "", sub("`[KF]` is ", "the kernel is ", conditionMessage(e)))
+    why <- sub("; (expansions pay|use sqdist).*", "", sub("`[KF]` is ", "the kernel is ", message_of(e)))
     abort(sub("kernweave_error_", "", class(e)[1]), "`approximate` of fit_control(): ", why, "; it is for kernels of ",
           "one distance of points in one, two or three dimensions, as those of Matern are; NULL computes all pairs")
   }
@@ -131,8 +131,8 @@ abort_tolerance <- function(n, ridge, size, tol, ...) {
 # One word where a tolerance that was given is more than a system bears.
 tell_of_tolerance <- function(given, control, n) {
   if (is.numeric(given) && isTRUE(control$approximate < 0.99 * given)) {
-    message("kernweave: products are approximated to ", format(control$approximate, digits = 2), ", not ",
-            format(given), ", too much for ", format(n, big.mark = ","), " rows and so small a ridge or nugget")
+    tell("kernweave: products are approximated to ", format(control$approximate, digits = 2), ", not ",
+         format(given), ", too much for ", format(n, big.mark = ","), " rows and so small a ridge or nugget")
   }
 }
 
@@ -163,7 +163,7 @@ on_definite <- function(products, ridge, f) {
     with_products(products)
   }
   abort_tolerance(nrow(products$K), min(ridge), max(abs(diag(products$K))), tol / 4, ", since to ",
-                  format(tol, digits = 2), " ", conditionMessage(found))
+                  format(tol, digits = 2), " ", message_of(found))
 }
 
 # The kernel times the roots of the weights on both sides.

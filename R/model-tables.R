@@ -52,6 +52,6 @@ exact_by_tables <- function(own, mean, value) {
 }
 
 tell_of_atoms <- function() {
-  message("kernweave: so many rows are alike that the statistic has few values, and p-values by moments would be too ",
-          "small: they are by tables of equal rows, or permutations, instead")
+  tell("kernweave: so many rows are alike that the statistic has few values, and p-values by moments would be too ",
+       "small: they are by tables of equal rows, or permutations, instead")
 }

@@ -33,7 +33,6 @@
 #' K <- kernel_gaussian(sorted$x, scale = 0.1)
 #' density <- rowSums(restrict(K, ranges = ranges(at, at, near)))
 ranges <- function(i_blocks, j_blocks, pairs, dim = NULL) {
-  given(list(i_blocks, j_blocks, pairs), environment())
   i <- block_ranges(i_blocks, "i_blocks")
   j <- block_ranges(j_blocks, "j_blocks")
   at <- block_pairs(pairs, nrow(i), nrow(j))

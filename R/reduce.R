@@ -97,7 +97,6 @@
 reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, drop = FALSE, by = NULL, tol = NULL,
                       data = NULL, extents = NULL, ...) {
   refuse_assignment(substitute(F))
-  given(list(F), environment())
   if (is.call(F) && identical(F[[1]], quote(`~`))) F <- eval(F, parent.frame())
   if (inherits(F, "formula")) {
     said <- c(index = !missing(index), by = !is.null(by), tol = !is.null(tol), drop = !missing(drop))

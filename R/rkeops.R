@@ -109,7 +109,7 @@ set_rkeops_options <- function(input = NULL) {
         verbosity$on <- as.logical(value)
       },
       cache_dir = instead(kernweave.cache = value),
-      tell("`", name, "` has no meaning here")
+      tell_verbosely("`", name, "` has no meaning here")
     )
   }
   invisible()
@@ -120,7 +120,7 @@ rkeops_options <- c("backend", "device_id", "precision", "verbosity", "debug", "
 # The number of a GPU; -1 is any. Without one, the CPU, as rkeops has it.
 set_gpu <- function(number) {
   if ("gpu" %in% r_devices()) return(instead(kernweave.device = if (number < 0) "gpu" else as.integer(number)))
-  tell("No GPU can be used here (kernweave_sitrep() says why): computing on the CPU")
+  tell_verbosely("No GPU can be used here (kernweave_sitrep() says why): computing on the CPU")
   instead(kernweave.device = "cpu")
 }
 
@@ -135,13 +135,13 @@ check_device_id <- function(device) {
 # The switch of the helpers' messages.
 verbosity <- new.env(parent = emptyenv())
 verbosity$on <- TRUE
-tell <- function(...) if (verbosity$on) message(...)
+tell_verbosely <- function(...) if (verbosity$on) tell(...)
 
 # Sets an option, and says how it is set without rkeops.
 instead <- function(...) {
   values <- list(...)
   shown <- if (is.character(values[[1]])) paste0("\"", values[[1]], "\"") else format(values[[1]])
-  tell("the same as options(", names(values), " = ", shown, ")")
+  tell_verbosely("the same as options(", names(values), " = ", shown, ")")
   options(values)
   invisible()
 }

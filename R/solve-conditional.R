@@ -219,14 +219,9 @@ prior_draws <- function(model, nsim) {
   noise <- numeric(n)
   noise[model$at] <- model$ridge
   method <- c(auto = "auto", dense = "dense", cg = "lanczos")[[model$solver]]
-  root <- do.call(root_op, c(list(model$K, noise, max(model$tol, tol_of_draws(model)), method), model$root))
-  plain_columns(root %*% matrix(stats::rnorm(root$dim[2] * nsim), root$dim[2], nsim))
-}
-
-# A draw that is off by a hundredth of the noise is as good as one that is not.
-tol_of_draws <- function(model) {
   size <- mean(as.vector(diag(model$K)))
-  min(1e-3, if (length(model$ridge)) 0.01 * sqrt(mean(model$ridge) / max(size, 1e-300)))
+  root <- do.call(root_op, c(list(model$K, noise, tol_of_draws(model$ridge, size, model$tol), method), model$root))
+  plain_columns(root %*% matrix(stats::rnorm(root$dim[2] * nsim), root$dim[2], nsim))
 }
 
 # --- variances ------------------------------------------------------------------------------------------------

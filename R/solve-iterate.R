@@ -7,7 +7,7 @@ dense_root <- function(K, ridge, effects = NULL) {
   if (!is.null(effects)) A <- A + as.matrix(Matrix::tcrossprod(effects))
   diag(A) <- diag(A) + ridge
   tryCatch(chol.default(A), error = function(failure) {
-    abort("indefinite", "the matrix is not positive definite (", conditionMessage(failure), "); a ridge may be missing")
+    abort("indefinite", "the matrix is not positive definite (", message_of(failure), "); a ridge may be missing")
   })
 }
 

@@ -82,7 +82,7 @@ solve.linear_op <- function(a, b, ridge = 0, tol = 1e-6, method = c("auto", "den
 dense_solution <- function(A, b) {
   dense <- refuse_traced(unname(as.matrix(A)))
   tryCatch(solve(dense, b), error = function(failure) {
-    abort("indefinite", "the matrix cannot be solved for: ", conditionMessage(failure))
+    abort("indefinite", "the matrix cannot be solved for: ", message_of(failure))
   })
 }
 

@@ -84,7 +84,7 @@ leading <- function(x, k) if (k == ncol(x) && k == nrow(x)) x else x[seq_len(k),
 # LAPACK's complaint as a condition that an optimiser may expect.
 definite <- function(factor) {
   tryCatch(factor, error = function(e) {
-    abort("indefinite", "chol(): the matrix is not positive definite: ", conditionMessage(e))
+    abort("indefinite", "chol(): the matrix is not positive definite: ", message_of(e))
   })
 }
 

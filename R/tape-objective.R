@@ -91,7 +91,7 @@ keep_last <- function(run) {
   last <- list()
   told <- FALSE
   turned_round <- function(e) {
-    if (!told) message("The objective is Inf here: ", conditionMessage(e), " (Said once.)")
+    if (!told) tell("The objective is Inf here: ", message_of(e), " (Said once.)")
     told <<- TRUE
     NULL
   }

@@ -4,13 +4,13 @@
 explain_loss <- function(e, home) {
   # An argument that was not given is missing, whoever asks for it.
   missing <- gettext("argument \"%s\" is missing, with no default", domain = "R")
-  if (inherits(e, "kernweave_error") || grepl(sub("%s", ".*", missing, fixed = TRUE), conditionMessage(e))) return()
+  if (inherits(e, "kernweave_error") || grepl(sub("%s", ".*", missing, fixed = TRUE), message_of(e))) return()
   culprit <- culprit_call(e, home)
   if (is.null(culprit)) return()
   name <- paste(deparse(culprit[[1]]), collapse = "")
   remedy <- if (name %in% names(instead_of)) instead_of[[name]]
             else "with_gradient() gives a function its own derivative"
-  abort("no_gradient", "`", name, "` cannot take numbers that are being differentiated (", conditionMessage(e), "); ",
+  abort("no_gradient", "`", name, "` cannot take numbers that are being differentiated (", message_of(e), "); ",
         remedy, call = without_data(culprit))
 }
 

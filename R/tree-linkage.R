@@ -212,7 +212,7 @@ shown_tree <- function(tree, k = NULL) {
   n <- length(tree$order)
   if (is.null(k) && n > most_leaves) {
     k <- top_branches
-    message("a tree of ", format(n, big.mark = ","), " points: its top ", k, " branches, with their numbers of points")
+    tell("a tree of ", format(n, big.mark = ","), " points: its top ", k, " branches, with their numbers of points")
   }
   if (is.null(k) || k == n) return(structure(tree, class = "hclust"))
   k <- check_count(k, "k")

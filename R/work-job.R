@@ -76,7 +76,7 @@ run_job <- function(whole, folder, w) {
   left <- setdiff(seq_along(job$blocks), as.integer(sub(".*block-([0-9]{6})-.*", "\\1", files[whole_ones])))
   decided <- replace(whole, "decision", list(job$decision))
   there <- length(job$blocks) - length(left)
-  if (there) message("kernweave_job(): ", there, " of ", counted(length(job$blocks), "block"), " were there")
+  if (there) tell("kernweave_job(): ", there, " of ", counted(length(job$blocks), "block"), " were there")
   begin_work("kernweave_job()", steps = length(left),
              expected = if (is.null(w)) whole$seconds * length(left) / length(job$blocks) else 0)
   on.exit(end_work("kernweave_job()"))
@@ -162,7 +162,7 @@ save_whole <- function(x, file) {
 
 disk_failed <- function(part, condition) {
   unlink(part)
-  abort("disk", "a file of the job cannot be written: ", conditionMessage(condition))
+  abort("disk", "a file of the job cannot be written: ", message_of(condition))
 }
 
 # One process at a time: a folder in the folder, since making one is atomic. That of a process that is no more is taken

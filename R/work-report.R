@@ -23,7 +23,7 @@ kernweave_sitrep <- function() {
     cpu = c(instructions = r_use_instructions("present"),
             threads = paste0(had$threads, " of ", counted(had$cores, "core"), ", ", had$why))
   )
-  asked <- tryCatch(kernweave_options(), kernweave_error = function(e) conditionMessage(e))
+  asked <- tryCatch(kernweave_options(), kernweave_error = function(e) message_of(e))
   report$options <- if (is.data.frame(asked)) asked else data.frame(option = character(), value = character())
   wrong <- if (is.character(asked)) paste0("An option, or its environment variable KERNWEAVE_*, is wrong: ", asked)
   report$problems <- c(problems(report), more_cores(had$threads, had$cores, had$why), wrong)
@@ -84,7 +84,9 @@ problems <- function(report) {
 
 #' @export
 print.kernweave_sitrep <- function(x, ...) {
-  pairs <- function(values) cat(sprintf("  %-14s %s\n", names(values), values), sep = "")
+  pairs <- function(values) {
+    writeLines(formatDL(paste0("  ", names(values)), values, width = getOption("width"), indent = 17))
+  }
   cat("kernweave\n")
   pairs(x$versions)
   cat("installed with\n")
@@ -96,7 +98,7 @@ print.kernweave_sitrep <- function(x, ...) {
           cache = x$cache))
   cat("options\n")
   cat(sprintf("  %-24s %s\n", x$options$option, x$options$value), sep = "")
-  if (length(x$problems)) cat("to note\n", paste0("  ", x$problems, "\n"), sep = "")
+  if (length(x$problems)) say("to note\n", paste0("  ", x$problems, "\n"))
   invisible(x)
 }
 
@@ -110,13 +112,13 @@ timed <- function(run, options, patience = 5, R = NULL) {
   if (is.null(seen_options$told_of_cores)) {
     had <- r_allowance(options$threads %or% 0L)
     hint <- more_cores(had$threads, had$cores, had$why)
-    if (length(hint)) message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
+    if (length(hint)) tell("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
     seen_options$told_of_cores <- TRUE
   }
   if (!is.null(R) && seconds >= 2 * patience && is.null(seen_options$told_of_tolerance)) {
     hint <- with_tolerance(R, seconds)
     if (length(hint)) {
-      message("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
+      tell("kernweave: that took ", round(seconds), " s. ", hint, " This is said once.")
       seen_options$told_of_tolerance <- TRUE
     }
   }

@@ -37,7 +37,7 @@ end_wave <- function(wave) {
   while (any(wave$at > 0)) {
     receive_blocks(wave, 0.2)
     if (as.numeric(Sys.time()) < patient || !any(wave$at > 0)) next
-    message("Waiting for ", counted(sum(wave$at > 0), "block"), " under way; interrupt again to leave out the workers")
+    tell("Waiting for ", counted(sum(wave$at > 0), "block"), " under way; interrupt again to leave out the workers")
     patient <- Inf
   }
 }
@@ -179,8 +179,8 @@ by_apply <- function(w, tasks, store) {
     w$lost <- data.frame(node = seq_along(w$cluster), why = "was interrupted")
     now <- lapply(tasks[left], supplied)
     answers <- tryCatch(parallel::clusterApply(w$cluster, now, worker_block), error = function(e) {
-      w$lost$why <- conditionMessage(e)
-      abort("worker_lost", "the workers are lost: ", conditionMessage(e))
+      w$lost$why <- message_of(e)
+      abort("worker_lost", "the workers are lost: ", message_of(e))
     })
     w$lost <- w$lost[0, ]
     for (k in seq_along(answers)) if (!is.null(answers[[k]]$error)) abort_again(answers[[k]]$error)
@@ -207,7 +207,7 @@ by_futures <- function(tasks, store) {
     left <- left[!done]
   }
   if (!length(left)) return(found)
-  abort("worker_lost", text_of_block(tasks[[left[1]]]), " failed three times: ", conditionMessage(answers[!done][[1]]))
+  abort("worker_lost", text_of_block(tasks[[left[1]]]), " failed three times: ", message_of(answers[!done][[1]]))
 }
 
 start_future <- function(task) {

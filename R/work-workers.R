@@ -104,7 +104,7 @@ join_cluster <- function(w, cluster) {
 
 of_nodes <- function(cluster, f, ...) {
   tryCatch(parallel::clusterCall(cluster, f, ...), error = function(e) {
-    abort("worker_lost", "the workers do not answer: ", conditionMessage(e))
+    abort("worker_lost", "the workers do not answer: ", message_of(e))
   })
 }
 

@@ -32,6 +32,24 @@ local({
   }
 })
 
+# Lets each export begin with a look at the arguments that it cannot do without, since R's own error has no class. A
+# generic needs its first, and what a function looks for by missing() itself is its own affair.
+local({
+  path <- getNamespaceInfo(topenv(), "path")
+  for (name in parseNamespaceFile(basename(path), dirname(path))$exports) {
+    f <- topenv()[[name]]
+    if (!is.function(f) || isS4(f) || is.primitive(f)) next
+    code <- paste(deparse(body(f)), collapse = " ")
+    needed <- names(Filter(function(default) identical(default, quote(expr = )), formals(f)))
+    needed <- needed[if (grepl("UseMethod(", code, fixed = TRUE)) names(formals(f))[1] == needed else needed != "..."]
+    looked_for <- vapply(needed, function(x) grepl(paste0("missing(", x, ")"), code, fixed = TRUE), NA)
+    looks <- lapply(needed[!looked_for], function(x) bquote(if (missing(.(as.name(x)))) not_given(.(x))))
+    begun <- is.call(body(f)) && identical(body(f)[[1]], as.name("{"))
+    body(f) <- as.call(c(as.name("{"), looks, if (begun) as.list(body(f))[-1] else body(f)))
+    assign(name, f, topenv())
+  }
+})
+
 # The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp), and not
 # each system forgets that when the code goes: a fork would end R. Who installs the package anew starts R anew.
 .onUnload <- function(libpath) r_dismiss_threads()

@@ -68,6 +68,28 @@ expect_error <- function(object, regexp = NULL, class = "error", ..., info = NUL
   invisible(caught)
 }
 
+# Conditions are shown in lines as wide as the console. Tests look at their text on one line.
+conditionMessage <- function(c) {
+  if (inherits(c, c("kernweave_error", "kernweave_warning"))) c$message
+  else gsub("\n +", " ", base::conditionMessage(c))
+}
+registerS3method("conditionMessage", "on_one_line", function(c) c$message, baseenv())
+on_one_line <- function(code) {
+  joined <- function(signal, restart) {
+    function(c) {
+      if (inherits(c, "on_one_line")) return()
+      c$message <- conditionMessage(c)
+      signal(structure(c, class = c("on_one_line", class(c))))
+      invokeRestart(restart)
+    }
+  }
+  withCallingHandlers(code, message = joined(message, "muffleMessage"), warning = joined(warning, "muffleWarning"))
+}
+expect_warning <- function(object, ...) testthat::expect_warning(on_one_line(object), ...)
+capture_warnings <- function(code, ...) testthat::capture_warnings(on_one_line(code), ...)
+capture_messages <- function(code) testthat::capture_messages(on_one_line(code))
+expect_message <- function(object, ...) testthat::expect_message(on_one_line(object), ...)
+
 # Expects an error of a class whose message has all these words.
 expect_said <- function(object, class, ...) {
   caught <- tryCatch(object, error = function(e) e)

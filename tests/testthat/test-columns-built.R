@@ -19,7 +19,7 @@ built_on <- function(number, n = 400, rank = 40, neighbours = 30, ridge = 0.01, 
   }
   if (signed) ridge[order[length(order)]] <- -2
   tryCatch(through("built", kernweave:::native_support(matrix_of(x), ridge, support), number),
-           kernweave_error = conditionMessage)
+           kernweave_error = function(e) e$message)
 }
 
 # Points with many neighbours, with few, with fewer than they may have, in two turns; any number of landmarks.

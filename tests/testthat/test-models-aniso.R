@@ -177,3 +177,20 @@ test_that("mistakes are named", {
   refused("no_data", kernel_ridge(x, y, kernel = kernel_spec(aniso = TRUE)))
   expect_silent(fit_control(start = c(turn.a = -0.5, turn.b = 0)))
 })
+
+test_that("a bound is told by names that users have", {
+  places <- expand.grid(a = seq(0, 1, length.out = 8), b = seq(0, 1, length.out = 8))
+  z <- 3 * places$a + sin(1:64) / 50
+  told <- character()
+  fit <- withCallingHandlers(gp_fit(places, z, kernel = open, control = fit_control(upper = c(scale = 0.2))),
+                             kernweave_warning_boundary = function(w) {
+                               told <<- c(told, conditionMessage(w))
+                               invokeRestart("muffleWarning")
+                             })
+  expect_match(told, "the geometric mean of both scales is at its bound, 0.2: the bound of fit_control()", fixed = TRUE,
+               all = FALSE)
+  expect_false(any(grepl("scale.mean|turn[.]", told)))
+  expect_output(print(fit), "bounds given: mean of both scales at most 0.2", fixed = TRUE)
+  expect_error(gp_fit(places, z, kernel = open, control = fit_control(upper = c(ratio = 0.5))),
+               "there are `variance`, `scale`, `nugget`", fixed = TRUE, class = "kernweave_error_input")
+})

@@ -25,6 +25,80 @@ test_that("what is written as in other packages is answered by what to write", {
   expect_length(coef(gp_fit(z ~ x, d, trend = ~ I(dist > 0.5 | dist < 0.2), kernel = k)), 2)
 })
 
+test_that("numbers that are stored as texts are refused by name, and labels are not", {
+  texts <- transform(d, t = format(x), label = rep(c("12", "12a"), 20), two = rep(c("1", "2"), 20),
+                     near = replace(format(x), 7, "n/a"))
+  refused <- function(code, remedy, name = "t") {
+    expect_said(code, "input", paste0("`", name, "` has numbers that are stored as texts"), remedy)
+  }
+  frame <- texts[c("t", "y")]
+  for (of in list(knn, function(x) kmeans_fit(x, 2), lof_scores, hclust_fit, function(x) gp_fit(x, d$z))) {
+    refused(of(frame), "as.numeric(x$t)")
+    refused(of(as.matrix(frame)), "as.numeric(x$t)")
+    refused(of(frame$t), "as.numeric(x)", "x")
+  }
+  for (of in list(gp_fit, kernel_ridge, knn_fit, local_reg)) refused(of(z ~ t + y, texts), "as.numeric(data$t)")
+  refused(kernel_ridge(z ~ near, texts), "and \"n/a\"", "near")
+  refused(gp_fit(z ~ x, texts, trend = ~ t), "as.numeric(t)")
+  for (of in list(gp_fit, kernel_ridge, knn_fit)) refused(of(t ~ y, texts), "as.numeric()", "response")
+  refused(energy_test(texts$t, texts$near), "as.numeric(x)", "x")
+  expect_silent(kernel_ridge(z ~ label + two + factor(t), texts, lambda = 1))
+  expect_s3_class(knn_fit(z ~ x, transform(d, z = rep(c("1", "2", "3", "4"), 10)))$y, "factor")
+  labels <- kernel_ridge(z ~ t, transform(d, t = factor(rep(1:4, 10))), lambda = 1)
+  expect_length(predict(labels, data.frame(t = c("1", "2", "4"))), 3)
+})
+
+test_that("a misspelt family is answered by the family that is meant, and by nothing else", {
+  for (of in list(gp_fit, kernel_ridge)) {
+    said <- tryCatch(of(z ~ x, d, family = "possion"), kernweave_error_unsupported = conditionMessage)
+    expect_match(said, "not \"possion\"; did you mean `poisson`?", fixed = TRUE)
+    expect_lt(nchar(said), 120)
+  }
+  expect_said(gp_fit(z ~ x, d, family = "cauchy"), "unsupported", "There are: gaussian()", "\"zip\"")
+})
+
+test_that("what methods take by name is asked for by name where it stands elsewhere", {
+  at <- d[1:3, ]
+  ridge <- kernel_ridge(z ~ x + y, d, lambda = 1)
+  density <- kde_fit(d[c("x", "y")])
+  effects <- marginal_effects(ridge)
+  said <- function(code, ...) expect_said(code, "input", ...)
+  said(simulate(fit, 3, at), "`seed` is an object of class data.frame", "`newdata = `")
+  said(simulate(fit, 3, as.matrix(at[c("x", "y")])), "`seed` is a 3 x 2 double matrix", "`newdata = `")
+  said(simulate(fit, at), "`nsim` is", "`newdata = `")
+  for (other in list(ridge, density)) said(simulate(other, 3, at), "`seed` must be a whole number")
+  for (other in list(fit, ridge, local_reg(z ~ x, d, bandwidth = 0.3))) {
+    said(predict(other, at, "confidence"), "`se.fit` must be TRUE or FALSE", "`interval = \"confidence\"`")
+    said(predict(other, at, 0.9), "`se.fit` must be TRUE or FALSE, not 0.9")
+    said(update(other, at), "`formula.` must be a formula", "`data = `")
+    said(fitted(other, at), "an argument too many: at")
+    expect_s3_class(update(other, "z ~ y"), class(other)[1])
+  }
+  said(predict(density, at, at), "`log` must be TRUE or FALSE")
+  for (other in list(fit, effects)) {
+    said(confint(other, 0.9), "`level = 0.9`")
+    said(confint(other, at), "`parm` must be names or numbers of parameters")
+  }
+  said(profile(fit, at), "`which` must be names or numbers")
+  before <- get(".Random.seed", globalenv())
+  expect_identical(simulate(density, 2, 1), simulate(density, 2, 1))
+  expect_identical(get(".Random.seed", globalenv()), before)
+})
+
+test_that("arguments by the words of other packages are answered by ours", {
+  said <- function(code, meant) expect_said(code, "input", paste0("did you mean `", meant, "`?"))
+  test <- energy_test(d$x, d$y, R = 9)
+  said(update(test, permutations = 99), "R")
+  for (of in list(energy_test, mmd_test, dcor_test, hsic_test)) said(of(d$x, d$y, nperm = 99), "R")
+  said(permanova(cbind(x, y) ~ site, d, permutations = 99), "R")
+  said(ksd_test(d$x, function(x) -x, B = 99), "R")
+  said(energy_test(d$x, grouping = d$site), "groups")
+  said(kmeans_fit(d$x, k = 3), "centers")
+  said(predict(fit, data = d), "newdata")
+  said(predict(fit, d, conf.level = 0.9), "level")
+  expect_said(update(fit, foo = 1), "input", "there is no argument `foo`; there are `x`, `data`")
+})
+
 test_that("an update names data that are gone", {
   fitted_in <- function(data) {
     mine <- data

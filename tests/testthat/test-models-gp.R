@@ -250,10 +250,10 @@ test_that("a score that random vectors tell badly is told with twice as many, an
   y <- sin(6 * x[, 1]) + stats::rnorm(600) / 3
   held("most_noise", function(model) 1e-6, environment())
   control <- fit_control(dense_n = 0, probes = 4, start = c(scale = 0.5), verbose = TRUE)
-  said <- capture.output(type = "message", {
+  said <- capture_messages(
     expect_warning(fit <- gp_fit(x, y, kernel = "matern32", control = control), "by 8 random vectors.*`probes`",
                    class = "kernweave_warning_convergence")
-  })
+  )
   expect_gt(fit$convergence$noise, 1e-6)
   expect_gte(sum(grepl("standard errors from the maximum", said)), 3)
 })

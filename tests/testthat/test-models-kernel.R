@@ -218,3 +218,29 @@ test_that("kernels of one name in a sum are estimated alike in any units of inpu
   other <- coef(gp_fit(y ~ x + t, transform(d, t = 1e6 * t, y = 1e4 * y), kernel = k), "covariance")
   expect_equal(other, found * c(1, 1, 1e8, 1e6, 1e8, 1e8), tolerance = 1e-3)
 })
+
+test_that("bounds of a kernel are printed, and update() changes them", {
+  k <- kernel_spec("matern32", lower = c(scale = 0.1), upper = c(scale = 2))
+  expect_identical(format(k), "Matern 3/2, scale to be estimated (from 0.1 to 2)")
+  expect_identical(format(update(k, upper = c(scale = 3))), "Matern 3/2, scale to be estimated (from 0.1 to 3)")
+  expect_identical(format(update(k, lower = c(scale = 0), upper = c(scale = Inf))), format(kernel_spec("matern32")))
+  given <- update(k, scale = 1)
+  expect_identical(format(given), "Matern 3/2, scale 1")
+  expect_error(update(given, upper = c(scale = 4)), "estimate = \"scale\" would", class = "kernweave_error_input")
+  expect_identical(format(update(given, estimate = "scale", upper = c(scale = 4))),
+                   "Matern 3/2, scale 1 (estimated from here, from 0.1 to 4)")
+  expect_error(update(k, upper = c(scale = 0.1)), "is not below", class = "kernweave_error_value")
+  expect_error(kernel_spec(k, upper = c(scale = 4)), "`kernel` is one: update()", fixed = TRUE,
+               class = "kernweave_error_input")
+  both <- update(k + kernel_spec("gaussian"), upper = c(matern32.scale = 5, gaussian.scale = 9))
+  expect_match(format(both), "(from 0.1 to 5)) + (Gaussian, scale to be estimated (at most 9))", fixed = TRUE)
+  expect_error(update(both, upper = c(variance = 2)), "has no bound", class = "kernweave_error_unsupported")
+  x <- matrix(seq_len(80) / 10, 40)
+  fit <- gp_fit(x, sin(x[, 1]) + rep(c(-1, 1), 20) / 5, kernel = update(k, upper = c(scale = 20)),
+                control = fit_control(upper = c(nugget = 3)))
+  for (shown in list(fit, summary(fit))) {
+    expect_output(print(shown), "bounds given: scale from 0.1 to 20, nugget at most 3", fixed = TRUE)
+  }
+  narrow <- suppressWarnings(update(fit, kernel = update(k, lower = c(scale = 0.01), upper = c(scale = 0.05))))
+  expect_equal(coef(narrow, "covariance")[["scale"]], 0.05)
+})

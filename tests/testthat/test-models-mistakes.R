@@ -26,7 +26,7 @@ test_that("an argument that is not there has its nearest beside it", {
   expect_said(update(stopping, bandwith = 1), "input", "did you mean `bandwidth`")
   expect_said(kernel_ridge(mpg ~ wt, mtcars, lamda = 1), "input", "did you mean `lambda`")
   expect_said(kde_fit(faithful, colour = 1), "input", "`colour`; there are `x`, `bandwidth`, `weights`, `control`")
-  expect_said(energy_test(mpg ~ am, mtcars, nperm = 9), "input", "`nperm`; there are", "`R`", "`subset`")
+  expect_said(energy_test(mpg ~ am, mtcars, colour = 9), "input", "`colour`; there are", "`R`", "`subset`")
   expect_said(energy_test(mpg ~ am, mtcars, null = "permutaton"), "input", "did you mean `permutation`")
   expect_said(predict(stopping, cars, interval = "confidance"), "input", "did you mean `confidence`")
 })

@@ -105,7 +105,7 @@ test_that("results are data frames, a line, and themselves as a summary", {
 test_that("too few relabellings for so many pairs are said once", {
   set.seed(1)
   class <- rep(1:5, each = 10)
-  said <- testthat::capture_warnings(pairwise_test(cbind(stats::rnorm(50), class), class, R = 19))
+  said <- capture_warnings(pairwise_test(cbind(stats::rnorm(50), class), class, R = 19))
   expect_length(said, 1)
   expect_match(said, "0.05, adjusted for 10 pairs 0.5")
   expect_silent(pairwise_test(cbind(stats::rnorm(50), class), class, R = 999))

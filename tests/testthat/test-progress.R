@@ -5,7 +5,10 @@ step_work <- kernweave:::step_work
 end_work <- kernweave:::end_work
 working <- kernweave:::working
 
-shown <- function(code) paste(utils::capture.output(invisible(code), type = "message"), collapse = "\n")
+shown <- function(code) {
+  text <- paste(utils::capture.output(invisible(code), type = "message"), collapse = "\n")
+  gsub("\n  (?=\\S)", " ", text, perl = TRUE)
+}
 # Works whose clock is run by hand: a step takes so many seconds. At `each_look`, too, so many have gone by.
 by_hand <- function(seconds, steps, code, each_look = 0) {
   kept <- working$clock

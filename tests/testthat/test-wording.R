@@ -81,3 +81,39 @@ test_that("weights of another length than the data are one error, and nothing be
     expect_no_warning(expect_error(fit(y ~ a, d, weights = c(1, 2, 1)), "20 rows", class = "kernweave_error_shape"))
   }
 })
+
+test_that("conditions, reports and options are shown in lines of 80 columns, two of which are R's", {
+  widest <- function(lines) max(nchar(unlist(strsplit(lines, "\n"))))
+  shown <- function(code) tryCatch(code, condition = base::conditionMessage)
+  for (text in list(shown(gp_fit(1:9, 1:9, family = "cauchy")), shown(Vi("a")),
+                    shown(kernweave:::warn("approximate", strrep("a word ", 40))),
+                    shown(kernweave:::tell(strrep("a word ", 40))))) {
+    expect_match(text, "\n", fixed = TRUE)
+    expect_lte(widest(text), 80)
+  }
+  expect_lte(widest(shown(gp_fit(1:9, 1:9, family = "cauchy"))), 78)
+  failed <- tryCatch(gp_fit(1:9, 1:9, family = "cauchy"), error = identity)
+  expect_identical(failed$message, conditionMessage(failed))
+  expect_lte(widest(utils::capture.output(print(kernweave_options()))), 80)
+  expect_lte(widest(utils::capture.output(print(kernweave_sitrep()))), 80)
+  expect_output(print(kernweave_options()["option"]), "1 +kernweave.device")
+})
+
+test_that("every export names the argument that it cannot do without, by a classed error", {
+  ours <- asNamespace("kernweave")
+  exports <- mget(intersect(getNamespaceExports(ours), ls(ours)), ours)
+  exports <- Filter(function(f) is.function(f) && !is.primitive(f) && !isS4(f), exports)
+  first <- function(f) formals(f)[!names(formals(f)) %in% "..."][1]
+  needing <- Filter(function(f) length(first(f)) && identical(first(f)[[1]], quote(expr = )), exports)
+  needing <- needing[setdiff(names(needing), c("Vi", "Vj", "Pm"))]  # which make placeholders
+  expect_gt(length(needing), 150)
+  for (name in names(needing)) {
+    said <- tryCatch(needing[[name]](), error = identity)
+    expect_true(inherits(said, "kernweave_error_input"), label = paste0(name, "(): ", conditionMessage(said)))
+  }
+  named <- function(code, argument) expect_error(code, paste0("`", argument, "` is not given"), fixed = TRUE)
+  named(sort_by_cluster(1), "labels")
+  named(lazy_gradient(Vi(1:3)), "wrt")
+  of_user <- function(points) knn(points)
+  named(of_user(), "x")
+})
