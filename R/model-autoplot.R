@@ -80,7 +80,10 @@ geoms <- list(
   },
   rug = function(d) ggplot2::geom_rug(drawn_by(d), d, sides = "b"),
   line = function(d) ggplot2::geom_abline(intercept = d$intercept, slope = d$slope, linetype = 2),
-  upright = function(d) ggplot2::geom_vline(drawn_by(NULL, xintercept = "x"), d, linetype = 2),
+  upright = function(d) {
+    colour <- c(colour = if (!is.null(d$group)) "group")
+    ggplot2::geom_vline(do.call(drawn_by, c(list(NULL, xintercept = "x"), colour)), d, linetype = 2)
+  },
   across = function(d) ggplot2::geom_hline(drawn_by(NULL, yintercept = "y"), d, linetype = 2)
 )
 
@@ -155,5 +158,8 @@ autoplot.gp_posterior <- function(object, which = names(draws_of_parameters(obje
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
 autoplot.kernweave_variogram <- function(object, ...) {
-  autoplot.kernweave_fit(object, ...) + ggplot2::labs(size = "pairs", colour = "direction")
+  layers <- plot_data(object)$layers
+  groups <- layers$curve$group
+  autoplot.kernweave_fit(object, ...) + ggplot2::labs(size = "pairs") +
+    (if (is.null(layers$points$group) && !is.null(groups)) group_scale(groups, "colour"))
 }

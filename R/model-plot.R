@@ -225,6 +225,8 @@ painters <- list(
   },
   rug = function(d) graphics::rug(d$x),
   line = function(d) graphics::abline(d$intercept, d$slope, lty = 2),
-  upright = function(d) graphics::abline(v = d$x, lty = 2, lwd = 2),
+  upright = function(d) {
+    graphics::abline(v = d$x, lty = 2, lwd = 2, col = group_colours(d$group, graphics::par("fg")))
+  },
   across = function(d) graphics::abline(h = d$y, lty = 2)
 )

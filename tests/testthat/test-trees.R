@@ -220,7 +220,9 @@ test_that("a large tree is drawn by its top branches, and becomes a dendrogram o
     expect_identical(sort(shown), sort(as.integer(sizes[sizes > 1])))
     expect_close(attr(few, "height"), max(tree$height), 0)
     grDevices::pdf(NULL)
-    expect_message(drawn <- plot(tree), "top 100 branches")
+    expect_message(drawn <- plot(tree), "top 50 branches.*rect.hclust\\(plot\\(tree\\), k\\)")
+    expect_length(identify(tree, N = 0), 0)
+    expect_lte(0.75 * 50 * kernweave:::label_size(50) * graphics::par("cin")[2], graphics::par("pin")[1] + 1e-9)
     boxes <- stats::rect.hclust(drawn, 3)
     grDevices::dev.off()
     # Rectangles hold the branches of three clusters of all points.
