@@ -2,10 +2,11 @@
 
 # A picture: layers, which are data frames named by what they are and drawn in their order, and the texts of the axes.
 # Columns are called as ggplot2 calls them. `zlab`: what the colours of a surface or map mean; `glab`: what groups are;
+# `beside`: symbols that stand in the key beside those of the groups, a data frame of `label`, `pch`, `lty` and `col`;
 # `ticks`: texts at 1, 2, ... of an axis, none where they are empty; `log`: as in plot(); `asp`: as in plot(). Of more
 # than `most` points some are drawn, and the title says so.
-picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, main = NULL, ticks = list(), log = "", asp = NULL,
-                    most = most_drawn) {
+picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, beside = NULL, main = NULL, ticks = list(), log = "",
+                    asp = NULL, most = most_drawn) {
   layers <- list(...)
   layers <- layers[!vapply(layers, is.null, NA)]
   for (kind in intersect(c("points", "rug"), names(layers))) {
@@ -15,8 +16,8 @@ picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, main = NULL, tick
     layers[[kind]] <- structure(all[rows, , drop = FALSE], rows = rows, of = nrow(all))
     main <- drawn_title(main, nrow(all), length(rows))
   }
-  list(layers = layers, xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, main = main, ticks = ticks, log = log,
-       asp = asp)
+  list(layers = layers, xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, beside = beside, main = main,
+       ticks = ticks, log = log, asp = asp)
 }
 
 most_drawn <- 5000
@@ -113,7 +114,7 @@ draw_picture <- function(picture, ...) {
     texts <- picture$ticks[[axis]]
     at <- which(nzchar(texts))
     graphics::axis(c(x = 1, y = 2)[[axis]], at, texts[at], las = c(x = 0, y = 1)[[axis]],
-                   padj = if (any(grepl("\n", texts))) 0.5 else NA)
+                   padj = if (any(grepl("\n", texts))) 0.5 else NA, cex.axis = if (axis == "y") fitting_size(texts))
   }
   styled <- intersect(main_layers, names(layers))[1]
   for (kind in names(layers)) {
@@ -126,6 +127,7 @@ draw_picture <- function(picture, ...) {
   }
   if (!is.null(layers$surface)) colour_key(seen_heights(layers$surface), given$col %or% map_colours(), picture$zlab)
   if (!is.null(layers$map)) colour_key(about_zero(layers$map$z), given$col %or% diverging_colours(), picture$zlab)
+  if (is.null(given$col) && is.null(picture$ticks$y)) group_key(picture)
 }
 
 map_colours <- function() hcl.colors(64, "YlOrRd", rev = TRUE)
@@ -153,6 +155,36 @@ colour_key <- function(z, col, title) {
   beside <- margin >= 2.8  # else there is room above alone, where a long title may be
   graphics::mtext(title, if (beside) 4 else 3, if (beside) 1.7 else 0.2, adj = if (beside) 0.5 else 1,
                   cex = 0.7 * graphics::par("cex"))
+}
+
+# A key of the colours of few groups, above the frame, where it hides nothing. Of narrow figures it is smaller, or not
+# there.
+group_key <- function(picture) {
+  points <- picture$layers$points$group
+  curve <- picture$layers$curve$group
+  group <- points %or% curve
+  none <- is.null(picture$glab) || is.null(group)
+  if (none || nlevels(group) > 12 || graphics::par("mar")[3] < 1) return(invisible())
+  groups <- data.frame(label = levels(group), pch = if (is.null(points)) NA else 19, lty = if (is.null(curve)) NA else 1,
+                       col = distinct_colours(nlevels(group)))
+  symbols <- rbind(data.frame(label = paste0(picture$glab, ":"), pch = NA, lty = NA, col = NA), groups, picture$beside)
+  key <- function(cex, ...) {
+    graphics::legend("top", paste0(symbols$label, "  "), pch = symbols$pch, col = symbols$col, horiz = TRUE,
+                     lty = if (!all(is.na(symbols$lty))) symbols$lty, bty = "n", cex = cex, x.intersp = 0.6,
+                     seg.len = 1.2, text.width = NA, xpd = NA, ...)$rect
+  }
+  usr <- graphics::par("usr")
+  size <- min(0.85, 0.85 * diff(usr[1:2]) / key(0.85, plot = FALSE)$w)
+  if (size < 0.5) return(invisible())
+  key(size, inset = c(0, -key(size, plot = FALSE)$h / diff(usr[3:4])))
+  invisible(symbols$label)
+}
+
+# The size at which labels of the second axis are not cut by the edge of the figure.
+fitting_size <- function(texts) {
+  room <- graphics::par("mai")[2] - 1.2 * graphics::par("mai")[2] / graphics::par("mar")[2]
+  size <- graphics::par("cex.axis")
+  size * max(0.5, min(1, room / max(graphics::strwidth(texts, "inches", cex = size))))
 }
 
 # Breaks a title into lines about as wide as the figure; bold letters are about half as wide as a line is high.

@@ -95,19 +95,7 @@ as.data.frame.kernweave_variogram <- function(x, ...) {
 
 #' @rdname variogram
 #' @export
-plot.kernweave_variogram <- function(x, ...) {
-  picture <- plot_data(x)
-  draw_picture(picture, ...)
-  points <- picture$layers$points$group
-  curve <- picture$layers$curve$group
-  groups <- points %or% curve
-  if (!is.null(groups)) {
-    graphics::legend("bottomright", levels(groups), title = picture$glab, bg = "#FFFFFFCC", box.col = NA,
-                     pch = if (!is.null(points)) 19, lty = if (!is.null(curve)) 1, cex = 0.9,
-                     col = group_colours(factor(levels(groups), levels(groups))))
-  }
-  invisible(x)
-}
+plot.kernweave_variogram <- function(x, ...) drawn(x, plot_data(x), ...)
 
 # A curve that leaves the points far below ends at twice their height: its scale would hide them.
 #' @export

@@ -138,7 +138,8 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
 variogram_points <- function(inputs, places) {
   if (isTRUE(places$longlat) && places$name %in% inputs$names) {
     tell_of_chords(earth_radius)
-    return(list(points = on_sphere(unname(strip_term(inputs$x)), earth_radius), distances = list(label = "distance, km")))
+    points <- on_sphere(unname(strip_term(inputs$x)), earth_radius)
+    return(list(points = points, distances = list(label = "distance, km")))
   }
   points <- strip_term(without_constants(inputs)$x)
   list(points = unname(points), distances = distances_between(points, colnames(points)))

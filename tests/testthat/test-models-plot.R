@@ -254,3 +254,22 @@ test_that("lines() adds the curve of any fit of one input, and refuses others", 
   expect_error(plot(kernel_ridge(mpg ~ wt + hp, mtcars, lambda = 1), which = "curve"), "of one input",
                class = "kernweave_error_unsupported")
 })
+
+test_that("a key above the frame has few groups, and labels of the second axis are not cut", {
+  group <- function(n) data.frame(x = 1:24, y = 1:24, group = gl(n, 24 / n))
+  shown <- function(n, ...) kernweave:::picture("x", "y", points = group(n), glab = "cluster", ...)
+  key <- function(picture) in_nowhere({
+    kernweave:::draw_picture(picture)
+    kernweave:::group_key(picture)
+  })
+  expect_identical(key(shown(3)), c("cluster:", "1", "2", "3"))
+  expect_identical(key(shown(2, beside = data.frame(label = "noise", pch = 20, lty = NA, col = "grey")))[4], "noise")
+  expect_null(key(shown(24)))
+  expect_null(key(kernweave:::picture("x", "y", points = group(3))))
+  in_nowhere({
+    plot(1)
+    expect_identical(kernweave:::fitting_size("a"), 1)
+    long <- strrep("m", 8)
+    expect_lte(graphics::strwidth(long, "inches", cex = kernweave:::fitting_size(long)), graphics::par("mai")[2])
+  })
+})
