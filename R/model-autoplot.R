@@ -39,7 +39,7 @@ geoms <- list(
   surface = function(d) {
     fine <- grid_frame(seen_grid(d))
     list(ggplot2::geom_raster(drawn_by(fine, fill = "z"), fine[!is.na(fine$z), ]),
-         ggplot2::scale_fill_gradientn(colours = map_colours(), limits = range(seen_heights(d))))
+         ggplot2::scale_fill_gradientn(colours = map_colours(), limits = colour_ends(d)))
   },
   contours = function(d) {
     fine <- grid_frame(seen_grid(d))
@@ -63,7 +63,7 @@ geoms <- list(
          of_points(d[!none, ]), group_scale(d$group, "colour"))
   },
   map = function(d) {
-    colours <- ggplot2::scale_fill_gradientn(colours = diverging_colours(), limits = about_zero(d$z))
+    colours <- ggplot2::scale_fill_gradientn(colours = diverging_colours(), limits = colour_ends(d))
     list(ggplot2::geom_point(drawn_by(d, fill = "z"), d, shape = 21, colour = "grey50", size = 2), colours)
   },
   labels = function(d) ggplot2::geom_text(drawn_by(d, label = "label"), d, vjust = -0.6, size = 3),

@@ -92,9 +92,11 @@
 #' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
 #'   [autoplot-fits]
 #' @param at for `plot()`: a list of values of inputs and covariates, as in `list(depth = 2)`. The map or curve is drawn
-#'   for the other inputs, at these values. Covariates of the trend that are not inputs need a value
+#'   for the other inputs, at these values, with the points that have them or are near. Covariates of the trend that are
+#'   not inputs need a value
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]; on a map, `col` are the colours of the
-#'   surface, and `pch` and `cex` are for the points, with `pch = NA` for none
+#'   surface, `zlim` the numbers at their ends, by default those in sight, and `pch` and `cex` are for the points, with
+#'   `pch = NA` for none
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
 #'   like that of [stats::predict.lm()], with the attribute `local` if standard errors come from neighbours.
 #'   `simulate()`: a data frame of class `kernweave_draws` with one column per draw, which `as_draws()` of the posterior

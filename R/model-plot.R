@@ -53,8 +53,8 @@ refuse_many <- function(responses, drawing = "plot()") {
 }
 
 # A function of one input, with a band where there is one, and the observations.
-curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL) {
-  picture(xlab, ylab, band = if (!is.null(band)) data.frame(x = at, ymin = band[, 1], ymax = band[, 2]),
+curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL, main = NULL) {
+  picture(xlab, ylab, main = main, band = if (!is.null(band)) data.frame(x = at, ymin = band[, 1], ymax = band[, 2]),
           points = data.frame(x = as.vector(x), y = as.vector(y)), curve = data.frame(x = at, y = value))
 }
 
@@ -92,6 +92,7 @@ fitted_curve <- function(fit) {
 # and their sizes are for points, too.
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
+margin_of_maps <- 0.015  # so that no point is cut by the frame
 
 # Draws a picture of `x` as plot() does, which returns `x`.
 drawn <- function(x, picture, ...) {
@@ -106,10 +107,14 @@ draw_picture <- function(picture, ...) {
                 y = layer_range(layers, c("y", "ymin", "ymax", "yend")), type = "n", log = picture$log,
                 xlab = picture$xlab, ylab = picture$ylab, main = picture$main, asp = picture$asp)
   frame[c(x = "xaxt", y = "yaxt")[names(picture$ticks)]] <- "n"
-  if (!is.null(layers$surface)) frame[c("xaxs", "yaxs")] <- "i"
-  frame <- utils::modifyList(frame, given[setdiff(names(given), layer_styles)])
+  if (!is.null(layers$surface)) {
+    frame[c("xaxs", "yaxs")] <- "i"
+    frame[c("xlim", "ylim")] <- lapply(frame[c("x", "y")], grDevices::extendrange, f = margin_of_maps)
+  }
+  frame <- utils::modifyList(frame, given[setdiff(names(given), c(layer_styles, "zlim"))])
   frame$main <- fitting_title(frame$main)
   do.call(graphics::plot, frame)
+  layers <- with_seen_colours(layers, given$zlim)
   for (axis in names(picture$ticks)) {
     texts <- picture$ticks[[axis]]
     at <- which(nzchar(texts))
@@ -125,8 +130,10 @@ draw_picture <- function(picture, ...) {
     if (length(rows)) style <- lapply(style, function(v) if (length(v) == attr(layers[[kind]], "of")) v[rows] else v)
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
   }
-  if (!is.null(layers$surface)) colour_key(seen_heights(layers$surface), given$col %or% map_colours(), picture$zlab)
-  if (!is.null(layers$map)) colour_key(about_zero(layers$map$z), given$col %or% diverging_colours(), picture$zlab)
+  for (kind in intersect(c("surface", "map"), names(layers))) {
+    colours <- given$col %or% if (kind == "map") diverging_colours() else map_colours()
+    colour_key(colour_ends(layers[[kind]]), colours, picture$zlab)
+  }
   if (is.null(given$col) && is.null(picture$ticks$y)) group_key(picture)
 }
 
@@ -165,8 +172,8 @@ group_key <- function(picture) {
   group <- points %or% curve
   none <- is.null(picture$glab) || is.null(group)
   if (none || nlevels(group) > 12 || graphics::par("mar")[3] < 1) return(invisible())
-  groups <- data.frame(label = levels(group), pch = if (is.null(points)) NA else 19, lty = if (is.null(curve)) NA else 1,
-                       col = distinct_colours(nlevels(group)))
+  groups <- data.frame(label = levels(group), pch = if (is.null(points)) NA else 19,
+                       lty = if (is.null(curve)) NA else 1, col = distinct_colours(nlevels(group)))
   symbols <- rbind(data.frame(label = paste0(picture$glab, ":"), pch = NA, lty = NA, col = NA), groups, picture$beside)
   key <- function(cex, ...) {
     graphics::legend("top", paste0(symbols$label, "  "), pch = symbols$pch, col = symbols$col, horiz = TRUE,
@@ -216,7 +223,7 @@ distinct_colours <- function(n) {
 painters <- list(
   surface = function(d, col = map_colours(), ...) {
     grid <- seen_grid(d)
-    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, zlim = range(seen_heights(d)), useRaster = TRUE)
+    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, zlim = colour_ends(d), useRaster = TRUE)
     graphics::box()
   },
   contours = function(d) {
@@ -236,9 +243,9 @@ painters <- list(
     graphics::points(d$x[!none], d$y[!none], col = of(col), pch = of(pch), cex = of(cex), ...)
   },
   map = function(d, col = diverging_colours(), pch = 21, cex = 0.9, ...) {
-    ends <- about_zero(d$z)
-    k <- if (ends[2] > 0) ceiling((d$z - ends[1]) / diff(ends) * length(col)) else length(col) / 2
-    graphics::points(d$x, d$y, pch = pch, cex = cex, col = "grey50", bg = col[pmax(k, 1)])
+    ends <- colour_ends(d)
+    k <- if (diff(ends) > 0) ceiling((d$z - ends[1]) / diff(ends) * length(col)) else length(col) / 2
+    graphics::points(d$x, d$y, pch = pch, cex = cex, col = "grey50", bg = col[pmin(pmax(k, 1), length(col))])
   },
   labels = function(d) graphics::text(d$x, d$y, d$label, pos = 3, cex = 0.75, xpd = NA),
   estimates = function(d, pch = 19, ...) graphics::points(d$x, d$y, pch = pch, ...),

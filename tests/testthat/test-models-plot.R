@@ -185,7 +185,7 @@ test_that("maps have a key of their colours, which moves nothing", {
       old <- graphics::par(mfrow = c(2, 2), mar = c(4, 4, 3, right))
       before <- graphics::par("mar")
       plot(plate, n = 10, asp = NA)
-      expect_equal(graphics::par("usr"), c(1, 12, 1, 9))
+      expect_equal(graphics::par("usr"), c(1, 12, 1, 9) + 0.015 * c(-11, 11, -8, 8))
       expect_identical(graphics::par("mar"), before)
       plot(process, n = 10, asp = NA, col = grDevices::topo.colors(7))
       expect_identical(graphics::par("mfg"), c(1L, 2L, 2L, 2L))
