@@ -88,7 +88,9 @@
 #'   fit, or numbers from 1 to 6, see [plot_fit]
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
-#' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`
+#' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`. In a
+#'   plot of a fit whose exact standard errors take long, they are by 60 neighbours unless `predict()` has looked for
+#'   more, and at least as large
 #' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
 #'   [autoplot-fits]
 #' @param at for `plot()`: a list of values of inputs and covariates, as in `list(depth = 2)`. The map or curve is drawn

@@ -342,12 +342,23 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
     surface_picture(axes, height, x[rows, , drop = FALSE], labels, what, whole, object, held$title, held$near[rows])
   }
   if (D == 2 && which == "fit") return(map(predict(object, places, re.form = NA), response))
-  found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
-  if (D == 2) return(map(found$se.fit, "standard error"))
+  found <- pictured_errors(object, places, level)
+  near <- attr(found, "local")$neighbours
+  what <- paste0("standard error", if (!is.null(near)) paste0(" (", near, " neighbours)"))
+  if (D == 2) return(map(found$se.fit, what))
   curve <- data.frame(x = axes[[1]], y = found$se.fit)
-  if (which == "se") return(picture(labels, "standard error", curve = curve, main = held$title))
+  if (which == "se") return(picture(labels, what, curve = curve, main = held$title))
   curve_picture(axes[[1]], found$fit[, 1], x[held$near, ], observed[held$near], labels, response, found$fit[, 2:3],
                 held$title)
+}
+
+# Predictions of a picture. Where errors are by neighbours, they are without an audit, which would take longest.
+pictured_errors <- function(object, places, level) {
+  if (has_slow_errors(object) && is.null(object$kept$audits$auto)) {
+    object$kept <- list2env(as.list(object$kept, all.names = TRUE))  # of this call alone
+    object$kept$audits <- list(auto = list(neighbours = fewest_neighbours))
+  }
+  predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
 }
 
 # Checks that values which a picture holds are of variables of the fit.

@@ -71,7 +71,7 @@ gaps_from <- function(points, places, asp = NULL) {
   onward <- hull[c(seq_len(nrow(hull))[-1], 1), , drop = FALSE]
   area <- abs(sum(hull[, 1] * onward[, 2] - onward[, 1] * hull[, 2])) / 2
   gap <- max(0.05, 1.8 * sqrt(max(area, 1 / nrow(some)) / nrow(some)))
-  knn(points, in_units(places), k = 1)$nn.dist[, 1] / gap
+  knn(points[evenly_spaced(nrow(points), 2e5), , drop = FALSE], in_units(places), k = 1)$nn.dist[, 1] / gap
 }
 
 # The numbers of a grid as a matrix, and its axes.
