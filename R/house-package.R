@@ -104,10 +104,10 @@
 #' | does a design explain distances | `permanova(x ~ g, distance = "manhattan")` |
 #' | which of several groups differ | `pairwise_test(x, g, energy_test, null = "moments")` |
 #' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
-#' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
+#' | all neighbours within a radius | `radius_nn(x, radius = 0.1)` |
 #' | a class, or a mean, by the nearest rows | `predict(knn_fit(x, g), y)`; `knn_fit(x, z, k = NULL)` |
 #' | clusters, and how well points lie in them | `kmeans_fit(x, 3)`; `silhouette_widths(x, g)` |
-#' | dense regions of any shape, and noise; outliers | `hdbscan_fit(x)`; `dbscan_fit(x, eps = 1)`; `lof_scores(x)` |
+#' | dense regions of any shape, and noise; outliers | `hdbscan_fit(x)`; `dbscan_fit(x, eps = 0.1)`; `lof_scores(x)` |
 #' | a tree of clusters of many points | `cut_tree(hclust_fit(x, "ward.D2"), k = 3)` |
 #' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
 #' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
@@ -126,7 +126,7 @@
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |
 #' | counts, or classes, instead of numbers | `gp_fit(x, round(z), family = poisson)`; `?gp_fit` |
 #' | outliers; shares; zeros and positive numbers | `gp_fit(x, z, family = "student")`; `?gp_family` |
-#' | a density; a regression curve with intervals | `kde_fit(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
+#' | a density; a regression curve with intervals | `kde_fit(z)`; `local_reg(x[, 1], z, bandwidth = 0.2)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
 #'
 #' @seealso

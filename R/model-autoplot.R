@@ -68,7 +68,7 @@ geoms <- list(
   },
   labels = function(d) ggplot2::geom_text(drawn_by(d, label = "label"), d, vjust = -0.6, size = 3),
   estimates = function(d) ggplot2::geom_point(drawn_by(d), d, size = 2),
-  centres = function(d) ggplot2::geom_point(drawn_by(d), d, shape = 3, size = 3),
+  centres = function(d) ggplot2::geom_point(drawn_by(d), d, shape = 3, size = 2 * size_of_centres(d)),
   curve = function(d) {
     ggplot2::geom_line(if (is.null(d$group)) drawn_by(d) else drawn_by(d, colour = "group"), d, na.rm = TRUE)
   },

@@ -112,12 +112,12 @@ held_rows <- function(fit, at) {
     text <- paste(name, "=", format(at[[name]], digits = 4))
     values <- if (name %in% names(fit$model)) fit$model[[name]] else if (name %in% colnames(fit$x)) fit$x[, name]
     if (is.null(values)) return(text)
-    ordered <- !is.factor(values) && !is.character(values) && !is.logical(values)
-    here <- if (ordered) as.numeric(values) == as.numeric(at[[name]])
-            else as.character(values) == as.character(at[[name]])
+    ordered <- !is.factor(values) && !is.character(values) && !is.character(at[[name]])  # numbers, times
+    number <- if (ordered) as.numeric else as.character
+    here <- number(values) == number(at[[name]])
     if (ordered && sum(here) < 10) {
-      within <- signif(diff(range(as.numeric(values))) / 20, 2)
-      here <- abs(as.numeric(values) - as.numeric(at[[name]])) <= within
+      within <- signif(diff(range(number(values))) / 20, 2)
+      here <- abs(number(values) - number(at[[name]])) <= within
       text <- paste0(text, " (points within ", format(within), ")")
     }
     near <<- near & here

@@ -183,7 +183,8 @@ group_key <- function(picture) {
   usr <- graphics::par("usr")
   size <- min(0.85, 0.85 * diff(usr[1:2]) / key(0.85, plot = FALSE)$w)
   if (size < 0.5) return(invisible())
-  key(size, inset = c(0, -key(size, plot = FALSE)$h / diff(usr[3:4])))
+  # a quarter of the height is empty below the text
+  key(size, inset = c(0, -0.77 * key(size, plot = FALSE)$h / diff(usr[3:4])))
   invisible(symbols$label)
 }
 
@@ -220,6 +221,9 @@ distinct_colours <- function(n) {
   if (n <= length(few)) few[k] else hcl(h = 137.5 * k, c = 80, l = c(45, 65, 80)[k %% 3 + 1])
 }
 
+# Many centres are small, so that one sees the points.
+size_of_centres <- function(d) max(0.5, min(1.5, 10 / sqrt(nrow(d))))
+
 painters <- list(
   surface = function(d, col = map_colours(), ...) {
     grid <- seen_grid(d)
@@ -231,7 +235,7 @@ painters <- list(
     graphics::contour(grid$x, grid$y, grid$z, levels = attr(d, "levels"), labels = attr(d, "labels"), add = TRUE)
   },
   band = function(d) graphics::polygon(c(d$x, rev(d$x)), c(d$ymin, rev(d$ymax)), col = "#0000001A", border = NA),
-  boxes = function(d, col = group_colours(d$group, "grey85"), border = "grey40", ...) {
+  boxes = function(d, col = group_colours(d$group, "grey85"), border = if (nrow(d) > 100) NA else "grey40", ...) {
     graphics::rect(d$xmin, d$ymin, d$xmax, d$ymax, col = col, border = border)
   },
   origin = function(d) invisible(d),  # it is within the range of the axes
@@ -249,7 +253,7 @@ painters <- list(
   },
   labels = function(d) graphics::text(d$x, d$y, d$label, pos = 3, cex = 0.75, xpd = NA),
   estimates = function(d, pch = 19, ...) graphics::points(d$x, d$y, pch = pch, ...),
-  centres = function(d) graphics::points(d$x, d$y, pch = 3, cex = 1.5, lwd = 2),
+  centres = function(d) graphics::points(d$x, d$y, pch = 3, cex = size_of_centres(d), lwd = if (nrow(d) > 50) 1 else 2),
   curve = function(d, col = NULL, ...) {
     parts <- if (is.null(d$group)) list(d) else split(d, d$group)
     for (part in parts) {

@@ -269,7 +269,6 @@ plot.sinkhorn <- function(x, most = 200, ...) drawn(x, plot_data(x, most), ...)
 # Arrows of the map; of one dimension, where each point goes.
 #' @export
 plot_data.sinkhorn <- function(object, most = 200, ...) {
-  if (ncol(object$x) > 2) abort("unsupported", "plot() draws clouds of 1 or 2 dimensions, not of ", ncol(object$x))
   clouds <- list(object$kept$at, object$target$at)
   rows <- evenly_spaced(nrow(clouds[[1]]), check_count(most, "most"))
   from <- clouds[[1]][rows, , drop = FALSE]
@@ -281,6 +280,13 @@ plot_data.sinkhorn <- function(object, most = 200, ...) {
   names <- colnames(object$x) %or% c("x1", "x2")
   all <- do.call(rbind, clouds)
   group <- factor(rep(c("x", "y"), vapply(clouds, nrow, 0L)))
+  if (ncol(all) > 2) {
+    turned <- stats::prcomp(all)
+    all <- turned$x
+    from <- stats::predict(turned, from)
+    to <- stats::predict(turned, to)
+    names <- c("PC1", "PC2")
+  }
   picture(names[1], names[2], arrows = data.frame(x = from[, 1], y = from[, 2], xend = to[, 1], yend = to[, 2]),
           points = data.frame(x = all[, 1], y = all[, 2], group = group), glab = "cloud",
           beside = data.frame(label = "mean transport", pch = NA, lty = 1, col = "grey60"))

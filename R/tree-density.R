@@ -113,8 +113,8 @@ print.hdbscan_fit <- function(x, ...) {
     print(table[largest_first(size), ], digits = 4)
     if (length(size) > 10) say("  ... ", counted(length(size) - 10, "smaller cluster"), "\n")
     if (length(size) > 20 && stats::median(size) < 4 * x$minPts) {
-      say("  half of the clusters have at most ", floor(stats::median(size)), " points: with a larger `minPts`, such as ",
-          4 * x$minPts, ", there are fewer\n")
+      say("  half of the clusters have at most ", floor(stats::median(size)), " points: with a larger `minPts`, such ",
+          "as ", 4 * x$minPts, ", there are fewer\n")
     }
   }
   invisible(x)

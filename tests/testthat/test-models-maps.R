@@ -196,6 +196,11 @@ test_that("a map holds the values in `at`, of inputs and of covariates", {
   line <- gp_fit(z ~ x + time, d, kernel = k, variance = 1, nugget = 0.1)
   expect_equal(layer(line, "points", at = list(time = 0)), of_time[c("x", "z")], ignore_attr = TRUE)
   for (which in c("fit", "se")) expect_identical(pictured(line, which, at = list(time = 0))$main, "time = 0")
+  dated <- transform(d, day = as.Date("2026-01-01") + 100 * time)
+  rows <- function(at) which(kernweave:::held_rows(list(x = as.matrix(d[1:2]), model = dated), list(day = at))$near)
+  expect_identical(rows(dated$day[1]), which(dated$day == dated$day[1]))
+  expect_identical(rows(dated$day[1] + 3), which(abs(dated$day - dated$day[1] - 3) <= 5))
+  expect_identical(rows("2026-01-01"), which(dated$day == dated$day[1]))
   expect_error(pictured(fit, at = list(dpth = 1)), "depth", class = "kernweave_error_input")
   for (wrong in list(1, list(1), list(depth = 1:2))) {
     expect_error(pictured(fit, at = wrong), "list of single values", class = "kernweave_error_input")
