@@ -155,8 +155,7 @@ colour_key <- function(z, col, title) {
   y <- seq(usr[3], usr[4], length.out = length(col) + 1)
   graphics::rect(x[1], y[-length(y)], x[2], y[-1], col = col, border = NA, xpd = TRUE)
   graphics::rect(x[1], usr[3], x[2], usr[4], xpd = TRUE)
-  at <- pretty(range, 5)
-  at <- at[at >= range[1] & at <= range[2]]
+  at <- key_marks(range)
   graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]), format(at), srt = 90,
                  cex = 0.7, xpd = TRUE)
   beside <- margin >= 2.8  # else there is room above alone, where a long title may be
@@ -183,8 +182,8 @@ group_key <- function(picture) {
   usr <- graphics::par("usr")
   size <- min(0.85, 0.85 * diff(usr[1:2]) / key(0.85, plot = FALSE)$w)
   if (size < 0.5) return(invisible())
-  # a quarter of the height is empty below the text
-  key(size, inset = c(0, -0.77 * key(size, plot = FALSE)$h / diff(usr[3:4])))
+  # some of the height is empty below the text
+  key(size, inset = c(0, -0.83 * key(size, plot = FALSE)$h / diff(usr[3:4])))
   invisible(symbols$label)
 }
 
@@ -193,6 +192,17 @@ fitting_size <- function(texts) {
   room <- graphics::par("mai")[2] - 1.2 * graphics::par("mai")[2] / graphics::par("mar")[2]
   size <- graphics::par("cex.axis")
   size * max(0.5, min(1, room / max(graphics::strwidth(texts, "inches", cex = size))))
+}
+
+# Numbers in a range, as many as do not overlap when they are written along the key.
+key_marks <- function(range) {
+  for (n in 5:1) {
+    at <- pretty(range, n)
+    at <- at[at >= range[1] & at <= range[2]]
+    wide <- max(0, graphics::strwidth(format(at), "inches", cex = 0.7))
+    if (1.3 * wide * diff(range) <= graphics::par("pin")[2] * min(Inf, diff(at))) break
+  }
+  at
 }
 
 # Breaks a title into lines about as wide as the figure; bold letters are about half as wide as a line is high.

@@ -125,7 +125,8 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
           "not observed; variogram(response ~ inputs, data) is that of the response")
   }
   points <- x$data$x
-  about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x)
+  about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x,
+                distances = distances_of(x))
   rows <- x$data$rows
   left <- if (is.null(x$model)) x$data$y  # of the response as it was given, if the fit has that response
           else trend_residuals(x$regressors$F[rows, , drop = FALSE],
@@ -227,7 +228,6 @@ variogram_of <- function(x, r, ends, directions, cressie, pairs, about) {
   }
   about <- c(about[setdiff(names(about), "fit")],
              list(n = n, rows = length(r), cressie = cressie, ends = ends, directions = directions,
-                  distances = about$distances %or% distances_of(about$fit),
                   fitted = if (!is.null(about$fit)) fitted_variogram(about$fit, max(ends), directions)))
   structure(table, class = c("kernweave_variogram", "gstatVariogram", "data.frame"), about = about,
             direct = data.frame(id = factor("var1"), is.direct = TRUE), boundaries = ends[-1], pseudo = 0,

@@ -269,7 +269,12 @@ test_that("a key above the frame has few groups, and labels of the second axis a
   in_nowhere({
     plot(1)
     expect_identical(kernweave:::fitting_size("a"), 1)
+    expect_identical(kernweave:::key_marks(c(0, 1)), seq(0, 1, by = 0.2))
     long <- strrep("m", 8)
     expect_lte(graphics::strwidth(long, "inches", cex = kernweave:::fitting_size(long)), graphics::par("mai")[2])
+    graphics::par(mfrow = c(4, 4), mar = c(2, 2, 1, 1))
+    plot(1)
+    at <- kernweave:::key_marks(c(0, 123456))
+    expect_lt(sum(graphics::strwidth(format(at), "inches", cex = 0.7)), 1.1 * graphics::par("pin")[2])
   })
 })
