@@ -26,7 +26,7 @@
 #' the branches that are clicked.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package, as in
-#'   [knn()]; for `plot()` and `as.dendrogram()` an object returned by `hclust_fit()`
+#'   [knn()]; for methods an object returned by `hclust_fit()`
 #' @param method `"single"` or `"ward.D2"`
 #' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
 #'   as in [knn()]; for Ward's method `"euclidean"`
