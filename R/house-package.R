@@ -10,7 +10,25 @@
 #' case-sensitive and may be cut short; an error shows the nearest word.
 #'
 #' @section I want, I write:
-#' With points `x` and `y` in rows, `X <- Vi(x)`, `D <- sqdist(X, Vj(y))` and `K <- exp(-D / 0.18)`:
+#' Each line of this table, and of the two below, can be pasted after these lines:
+#'
+#' ```r
+#' x <- matrix(runif(3000), 1000, 3)
+#' y <- matrix(runif(6000), 2000, 3)
+#' b <- rnorm(2000)
+#' X <- Vi(x)
+#' D <- sqdist(X, Vj(y))
+#' K <- exp(-D / 0.18)
+#' S <- exp(-sqdist(X, Vj(x)) / 0.18)        # a kernel over the points x twice
+#' f <- function(s) sum(exp(-D / s), index = "ij")
+#' a <- rnorm(1000)
+#' z <- 3 + sin(4 * x[, 1]) + rnorm(1000, sd = 0.3)
+#' g <- rep_len(1:4, 1000)                   # groups
+#' at <- rbind(c(1, 9), c(10, nrow(x)))      # first and last rows of two clusters
+#' near <- diag(2) == 1                      # which of them are near each other
+#' s <- c(1, 2, 4, 6)                        # sorted vectors
+#' h <- 1:3
+#' ```
 #'
 #' | I want | I write |
 #' |---|---|
@@ -29,21 +47,21 @@
 #' | only pairs of points of the same group | `restrict(S, by = g)` |
 #' | only pairs that satisfy a condition | `restrict(K, where = Vj(y)[, , 1] < Vi(x)[, , 1])` |
 #' | sums over any axes of arrays, windows and groups among them | `reduction(C[i, j] ~ x[i, a] * y[j, a], "sum")` |
-#' | many small problems at once | `sum(sqdist(Vi(array(x, c(50, 3, 2))), Vj(y)), index = "j")` |
+#' | many small problems at once | `sum(sqdist(Vi(array(x, c(500, 3, 2))), Vj(y)), index = "j")` |
 #' | only blocks of pairs, say of nearby clusters | `restrict(S, ranges = ranges(at, at, near))` |
 #' | only pairs whose values are not negligible | `sparsify(S, tol = 1e-6)` |
 #' | to solve (S + ridge) w = z, S a kernel over the same points twice | `solve(S, z, ridge = 0.01)` |
 #' | the logarithm of its determinant, with a standard error | `logdet(S, ridge = 0.01)` |
 #' | its largest eigenvalues, with vectors | `keigen(S, 3)` |
-#' | the posterior of a Gaussian process at other points | `conditional(S, 1:4, seen = 1:4, ridge = 0.01)` |
+#' | the posterior of a Gaussian process at other points | `conditional(S, z[1:9], seen = 1:9, ridge = 0.01)` |
 #' | draws of a Gaussian process | `simulate(S, nsim = 2)` |
-#' | least squares with a rectangular lazy tensor | `least_squares(K, 1:6, ridge = 0.1)` |
-#' | a likelihood, or cross-validation, for many ridge values | `ridge_path(S, 1:6, ridge = c(0.01, 0.1))` |
+#' | least squares with a rectangular lazy tensor | `least_squares(K, z, ridge = 0.1)` |
+#' | a likelihood, or cross-validation, for many ridge values | `ridge_path(S, z, ridge = c(0.01, 0.1))` |
 #' | a low-rank approximation | `lowrank(S, ridge = 0.01)` |
 #' | sums of a million points in seconds, with a tolerance | `approximate(S, tol = 1e-6) %*% z` |
-#' | a matrix built from kernels, and never stored | `K %*% t(K) + 2 * S + identity_op(6)` |
+#' | a matrix built from kernels, and never stored | `K %*% t(K) + 2 * S + identity_op(nrow(x))` |
 #' | a gradient, shaped like the points | `vjp(sum(K, index = "ij", call = FALSE), wrt = X)` |
-#' | the gradient of an R function with lazy tensors inside | `value_and_gradient(f)(x)`; `objective(f, start)` |
+#' | the gradient of an R function with lazy tensors inside | `value_and_gradient(f)(0.18)`; `objective(f, 0.18)` |
 #' | a function that takes its data later | `as.function(sum(sqdist(Vi(dim = 3), Vj(dim = 3)), index = "j"))` |
 #' | a formula from text | `kernel_op("exp(-sqdist(x, y))", c("x = Vi(3)", "y = Vj(3)"))` |
 #' | a look at the numbers | `as.matrix(K[1:5, 1:5])`; `plot(K)` |
@@ -86,10 +104,10 @@
 #' | does a design explain distances | `permanova(x ~ g, distance = "manhattan")` |
 #' | which of several groups differ | `pairwise_test(x, g, energy_test, null = "moments")` |
 #' | nearest neighbours; a graph of them | `knn(x, k = 5)`; `nn_graph(knn(x, k = 2))` |
-#' | all neighbours within a radius | `radius_nn(x, radius = 1)` |
+#' | all neighbours within a radius | `radius_nn(x, radius = 0.1)` |
 #' | a class, or a mean, by the nearest rows | `predict(knn_fit(x, g), y)`; `knn_fit(x, z, k = NULL)` |
 #' | clusters, and how well points lie in them | `kmeans_fit(x, 3)`; `silhouette_widths(x, g)` |
-#' | dense regions of any shape, and noise; outliers | `hdbscan_fit(x)`; `dbscan_fit(x, eps = 1)`; `lof_scores(x)` |
+#' | dense regions of any shape, and noise; outliers | `hdbscan_fit(x)`; `dbscan_fit(x, eps = 0.1)`; `lof_scores(x)` |
 #' | a tree of clusters of many points | `cut_tree(hclust_fit(x, "ward.D2"), k = 3)` |
 #' | a regression on many inputs; the effect of each | `marginal_effects(kernel_ridge(x, z, lambda = 1))` |
 #' | a regression on a million points | `kernel_ridge(x, z, lambda = 1, control = fit_control(approximate = 1e-6))` |
@@ -108,7 +126,7 @@
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |
 #' | counts, or classes, instead of numbers | `gp_fit(x, round(z), family = poisson)`; `?gp_fit` |
 #' | outliers; shares; zeros and positive numbers | `gp_fit(x, z, family = "student")`; `?gp_family` |
-#' | a density; a regression curve with intervals | `kde_fit(z)`; `local_reg(x[, 1], z, bandwidth = 1)` |
+#' | a density; a regression curve with intervals | `kde_fit(z)`; `local_reg(x[, 1], z, bandwidth = 0.2)` |
 #' | a kernel with parameters, a sum of two | `kernel_spec("matern52", scale = 2) + kernel_spec("linear")` |
 #'
 #' @seealso

@@ -39,7 +39,7 @@ geoms <- list(
   surface = function(d) {
     fine <- grid_frame(seen_grid(d))
     list(ggplot2::geom_raster(drawn_by(fine, fill = "z"), fine[!is.na(fine$z), ]),
-         ggplot2::scale_fill_gradientn(colours = map_colours(), limits = range(seen_heights(d))))
+         ggplot2::scale_fill_gradientn(colours = map_colours(), limits = colour_ends(d)))
   },
   contours = function(d) {
     fine <- grid_frame(seen_grid(d))
@@ -63,12 +63,12 @@ geoms <- list(
          of_points(d[!none, ]), group_scale(d$group, "colour"))
   },
   map = function(d) {
-    colours <- ggplot2::scale_fill_gradientn(colours = diverging_colours(), limits = about_zero(d$z))
+    colours <- ggplot2::scale_fill_gradientn(colours = diverging_colours(), limits = colour_ends(d))
     list(ggplot2::geom_point(drawn_by(d, fill = "z"), d, shape = 21, colour = "grey50", size = 2), colours)
   },
   labels = function(d) ggplot2::geom_text(drawn_by(d, label = "label"), d, vjust = -0.6, size = 3),
   estimates = function(d) ggplot2::geom_point(drawn_by(d), d, size = 2),
-  centres = function(d) ggplot2::geom_point(drawn_by(d), d, shape = 3, size = 3),
+  centres = function(d) ggplot2::geom_point(drawn_by(d), d, shape = 3, size = 2 * size_of_centres(d)),
   curve = function(d) {
     ggplot2::geom_line(if (is.null(d$group)) drawn_by(d) else drawn_by(d, colour = "group"), d, na.rm = TRUE)
   },
@@ -80,7 +80,10 @@ geoms <- list(
   },
   rug = function(d) ggplot2::geom_rug(drawn_by(d), d, sides = "b"),
   line = function(d) ggplot2::geom_abline(intercept = d$intercept, slope = d$slope, linetype = 2),
-  upright = function(d) ggplot2::geom_vline(drawn_by(NULL, xintercept = "x"), d, linetype = 2),
+  upright = function(d) {
+    colour <- c(colour = if (!is.null(d$group)) "group")
+    ggplot2::geom_vline(do.call(drawn_by, c(list(NULL, xintercept = "x"), colour)), d, linetype = 2)
+  },
   across = function(d) ggplot2::geom_hline(drawn_by(NULL, yintercept = "y"), d, linetype = 2)
 )
 
@@ -155,5 +158,8 @@ autoplot.gp_posterior <- function(object, which = names(draws_of_parameters(obje
 #' @rdname autoplot-fits
 #' @exportS3Method ggplot2::autoplot
 autoplot.kernweave_variogram <- function(object, ...) {
-  autoplot.kernweave_fit(object, ...) + ggplot2::labs(size = "pairs", colour = "direction")
+  layers <- plot_data(object)$layers
+  groups <- layers$curve$group
+  autoplot.kernweave_fit(object, ...) + ggplot2::labs(size = "pairs") +
+    (if (is.null(layers$points$group) && !is.null(groups)) group_scale(groups, "colour"))
 }

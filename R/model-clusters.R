@@ -299,9 +299,10 @@ with_sample <- function(found, x) {
   structure(found, sample = list(rows = rows, x = unname(x[rows, , drop = FALSE])))
 }
 
-# Draws points that have the columns of `like`, by default the sample that was kept, and centres if there are any.
+# Draws points that have the columns of `like`, by default the sample that was kept, and centres, if there are any, each
+# of which is a `centre`.
 # Group 0 is noise.
-clusters_picture <- function(at, found, like, centers = matrix(0, 0, ncol(like))) {
+clusters_picture <- function(at, found, like, centers = matrix(0, 0, ncol(like)), centre = "centre") {
   group <- unname(found$cluster)
   main <- NULL
   if (is.null(at)) {
@@ -327,7 +328,9 @@ clusters_picture <- function(at, found, like, centers = matrix(0, 0, ncol(like))
     at <- cbind(turned$x, 0)  # of one point there is one component
     names <- c("PC1", "PC2")
   }
+  beside <- rbind(if (anyNA(group)) data.frame(label = "noise", pch = 20, lty = NA, col = "grey75"),
+                  if (nrow(centers)) data.frame(label = centre, pch = 3, lty = NA, col = "black"))
   picture(names[1], names[2], points = data.frame(x = at[, 1], y = at[, 2], group = factor(group)),
           centres = if (nrow(centers)) data.frame(x = centers[, 1], y = centers[, 2]), glab = "cluster",
-          main = main, asp = map_aspect(at, names), most = 20000)
+          beside = beside, main = main, asp = map_aspect(at, names), most = 20000)
 }

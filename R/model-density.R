@@ -144,10 +144,18 @@ print.dbscan_fit <- function(x, ...) {
       count_text(sum(x$cluster > 0 & !x$core), "border point"), ", ",
       format(sum(x$cluster == 0), big.mark = ","), " noise\n")
   if (length(size)) {
-    shown <- utils::head(size, 10)
-    say("  sizes: ", paste(names(shown), shown, sep = ": ", collapse = ", "), if (length(size) > 10) ", ...", "\n")
+    shown <- size[largest_first(size)]
+    say(if (length(size) > 10) "  largest: " else "  sizes: ",
+        paste(names(shown), format(shown, big.mark = ",", trim = TRUE), sep = ": ", collapse = ", "),
+        if (length(size) > 10) ", ...", "\n")
   }
   invisible(x)
+}
+
+# The ten largest of many clusters, else all in their order.
+largest_first <- function(size) {
+  if (length(size) <= 10) return(seq_along(size))
+  utils::head(order(size, decreasing = TRUE), 10)
 }
 
 #' @rdname dbscan_fit

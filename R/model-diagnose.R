@@ -154,6 +154,7 @@ residual_variogram <- function(fit) {
   refuse_many(NCOL(fit$residuals))
   rows <- heavy_of(fit)
   x <- unname(strip_term(fit$x))[rows, , drop = FALSE]
-  about <- list(formula = fit$formula, trend = ~ 0, na.action = fit$na.action, seed = fit$control$seed)
+  about <- list(formula = fit$formula, trend = ~ 0, na.action = fit$na.action, seed = fit$control$seed,
+                distances = distances_between(x, colnames(fit$x)))
   variogram_of(x, as.vector(fit$residuals)[rows], variogram_ends(x, NULL, NULL, NULL), NULL, FALSE, 2e7, about)
 }

@@ -3,10 +3,7 @@
 
 # Returns the audit of errors by neighbours that `predict()` takes; NULL if it computes errors exactly.
 errors_by_neighbours <- function(object, method, neighbours) {
-  if (method == "exact" || !has_distance(object$data$kernel)) return(NULL)
-  model <- object$data
-  n <- length(model$y)
-  if (!is_approximated(c(n, n), object$control) && (model$dense || n <= many_points)) return(NULL)
+  if (method == "exact" || !has_slow_errors(object)) return(NULL)
   key <- as.character(neighbours %or% "auto")
   if (!is.null(object$kept$audits[[key]])) return(object$kept$audits[[key]])
   audit <- object$kept$audits[[key]] <- audited_neighbours(object, neighbours)
@@ -21,6 +18,13 @@ errors_by_neighbours <- function(object, method, neighbours) {
          "all. (Said once.)")
   }
   audit
+}
+
+# Tells whether exact errors take long, and neighbours have others.
+has_slow_errors <- function(object) {
+  n <- length(object$data$y)
+  slow <- is_approximated(c(n, n), object$control) || !object$data$dense && n > many_points
+  slow && has_distance(object$data$kernel)
 }
 
 # The most rows for which a place takes a second or so by all pairs.

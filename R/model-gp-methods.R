@@ -89,13 +89,17 @@
 #'   fit, or numbers from 1 to 6, see [plot_fit]
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
-#' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`
+#' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`. In a
+#'   plot of a fit whose exact standard errors take long, they are by 60 neighbours unless `predict()` has looked for
+#'   more, and at least as large
 #' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
 #'   [autoplot-fits]
 #' @param at for `plot()`: a list of values of inputs and covariates, as in `list(depth = 2)`. The map or curve is drawn
-#'   for the other inputs, at these values. Covariates of the trend that are not inputs need a value
+#'   for the other inputs, at these values, with the points that have them or are near. Covariates of the trend that are
+#'   not inputs need a value
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]; on a map, `col` are the colours of the
-#'   surface, and `pch` and `cex` are for the points, with `pch = NA` for none
+#'   surface, `zlim` the numbers at their ends, by default those in sight, and `pch` and `cex` are for the points, with
+#'   `pch = NA` for none
 #' @return `predict()`: numbers; with an interval a matrix with columns `fit`, `lwr` and `upr`; with `se.fit` a list
 #'   like that of [stats::predict.lm()], with the attribute `local` if standard errors come from neighbours.
 #'   `simulate()`: a data frame of class `kernweave_draws` with one column per draw, which `as_draws()` of the posterior

@@ -325,7 +325,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   D <- length(free)
   axes <- plot_axes(x, check_count(n %or% c(200, 40)[min(max(D, 1), 2)], "n", least = 2))
   places <- if (D %in% 1:2) grid_places(object, axes, at, free)
-  held <- if (length(at)) paste(names(at), vapply(at, format, "", digits = 4), sep = " = ", collapse = ", ")
+  held <- held_rows(object, at)
   response <- response_name(object)
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) {
@@ -334,14 +334,28 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
     return(observed_picture(object$fitted.values, observed, response,
                             main = paste("Observed and fitted values; for a map give", more, "in `at`")))
   }
-  seen <- x[object$data$rows, , drop = FALSE]
-  if (D == 2 && which == "fit") {
-    return(surface_picture(axes, predict(object, places, re.form = NA), seen, labels, response, whole, object, held))
+  map <- function(height, what) {
+    rows <- object$data$rows
+    surface_picture(axes, height, x[rows, , drop = FALSE], labels, what, whole, object, held$title, held$near[rows])
   }
-  found <- predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
-  if (D == 2) return(surface_picture(axes, found$se.fit, seen, labels, "standard error", whole, object, held))
-  if (which == "se") return(picture(labels, "standard error", curve = data.frame(x = axes[[1]], y = found$se.fit)))
-  curve_picture(axes[[1]], found$fit[, 1], x, observed, labels, response, found$fit[, 2:3])
+  if (D == 2 && which == "fit") return(map(predict(object, places, re.form = NA), response))
+  found <- pictured_errors(object, places, level)
+  near <- attr(found, "local")$neighbours
+  what <- paste0("standard error", if (!is.null(near)) paste0(" (", near, " neighbours)"))
+  if (D == 2) return(map(found$se.fit, what))
+  curve <- data.frame(x = axes[[1]], y = found$se.fit)
+  if (which == "se") return(picture(labels, what, curve = curve, main = held$title))
+  curve_picture(axes[[1]], found$fit[, 1], x[held$near, ], observed[held$near], labels, response, found$fit[, 2:3],
+                held$title)
+}
+
+# Predictions of a picture. Where errors are by neighbours, they are without an audit, which would take longest.
+pictured_errors <- function(object, places, level) {
+  if (has_slow_errors(object) && is.null(object$kept$audits$auto)) {
+    object$kept <- list2env(as.list(object$kept, all.names = TRUE))  # of this call alone
+    object$kept$audits <- list(auto = list(neighbours = fewest_neighbours))
+  }
+  predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
 }
 
 # Checks that values which a picture holds are of variables of the fit.

@@ -4,7 +4,8 @@
 #'
 #' Methods for fits by [gp_fit()] whose trend has grouped effects, such as `trend = ~ x + (1 | site)`: `ranef()`
 #' predicts the effects, `VarCorr()` returns their variances and correlations, and `fixef()` the coefficients of the
-#' trend. The generics are those of the nlme and lme4 packages.
+#' trend. The generics are those of nlme, which lme4 has, too: write `nlme::ranef(fit)`, or `ranef(fit)` after
+#' `library(nlme)` or `library(lme4)`.
 #'
 #' @section Model:
 #' The `trend` may have grouped (random) effects as in lme4: `trend = ~ x + (1 | site)` adds an effect of each site,

@@ -210,5 +210,6 @@ groups_text <- function(groups) {
   factors <- vapply(groups, `[[`, "", "factor")
   first <- !duplicated(factors)
   levels <- vapply(groups[first], function(term) count_text(length(term$levels), "level"), "")
-  paste0("  groups: ", paste0(factors[first], " (", levels, ")", collapse = ", "), "\n")
+  text <- paste0("groups: ", paste0(factors[first], " (", levels, ")", collapse = ", "), "; effects by nlme::ranef()")
+  paste0(paste(strwrap(text, 80, indent = 2, exdent = 4), collapse = "\n"), "\n")
 }

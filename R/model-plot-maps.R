@@ -1,13 +1,15 @@
 # Maps: surfaces of two inputs, as far as there are data, with equal scales for coordinates.
 
 # A function of two inputs, x first and fastest, and what it is called. `whole`: draw all of the rectangle of the axes?
-surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL, main = NULL) {
+# `near`: which points are drawn; the map ends where there are none of all.
+surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL, main = NULL, near = TRUE) {
   check_flag(whole, "whole")
   asp <- map_aspect(points, labels, fit)
   grid <- data.frame(x = rep(axes[[1]], length(axes[[2]])), y = rep(axes[[2]], each = length(axes[[1]])),
                      z = as.vector(height))
   grid$far <- if (whole) 0 else gaps_from(points, as.matrix(grid[1:2]), asp)
   if (all(grid$far > 1)) grid$far <- 0  # no place of a coarse grid is near the data
+  points <- points[near, , drop = FALSE]
   points <- points[!duplicated(complex(real = points[, 1], imaginary = points[, 2])), , drop = FALSE]
   picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(seen_heights(grid), 10)),
           points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab, asp = asp, main = main,
@@ -15,6 +17,26 @@ surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, f
 }
 
 seen_heights <- function(grid) grid$z[grid$far <= 1 & is.finite(grid$z)]
+
+# Returns layers whose colours are of the part of a map that is in the frame, or of the numbers in `zlim`.
+with_seen_colours <- function(layers, zlim = NULL) {
+  usr <- graphics::par("usr")
+  for (kind in intersect(c("surface", "map"), names(layers))) {
+    d <- layers[[kind]]
+    # a cell at the edge is seen in part
+    step <- if (kind == "map") c(0, 0) else c(diff(sort(unique(d$x))[1:2]), diff(sort(unique(d$y))[1:2])) / 2
+    inside <- d$x >= usr[1] - step[1] & d$x <= usr[2] + step[1] & d$y >= usr[3] - step[2] & d$y <= usr[4] + step[2]
+    part <- if (any(inside)) d[inside, , drop = FALSE] else d
+    own <- if (kind == "map") about_zero(part$z) else range(seen_heights(if (any(part$far <= 1)) part else d))
+    attr(layers[[kind]], "ends") <- zlim %or% own
+  }
+  layers
+}
+
+# The numbers at the ends of the colours of a surface or map.
+colour_ends <- function(d) {
+  attr(d, "ends") %or% if (is.null(d$far)) about_zero(d$z) else range(seen_heights(d))
+}
 
 # Returns the length of a unit of the second input on paper, for a length of 1 of the first: 1 for two coordinates of
 # one unit, which have names that differ by x and y or by east and north, or are those of projected sf points; for
@@ -49,7 +71,7 @@ gaps_from <- function(points, places, asp = NULL) {
   onward <- hull[c(seq_len(nrow(hull))[-1], 1), , drop = FALSE]
   area <- abs(sum(hull[, 1] * onward[, 2] - onward[, 1] * hull[, 2])) / 2
   gap <- max(0.05, 1.8 * sqrt(max(area, 1 / nrow(some)) / nrow(some)))
-  knn(points, in_units(places), k = 1)$nn.dist[, 1] / gap
+  knn(points[evenly_spaced(nrow(points), 2e5), , drop = FALSE], in_units(places), k = 1)$nn.dist[, 1] / gap
 }
 
 # The numbers of a grid as a matrix, and its axes.
@@ -75,9 +97,31 @@ seen_grid <- function(d) {
   if (!anyNA(grid$z)) {
     grid <- finer_grid(grid)
     far <- finer_grid(far)
-    ends <- range(seen_heights(d))
-    grid$z[] <- pmin(pmax(grid$z, ends[1]), ends[2])
   }
+  ends <- colour_ends(d)
+  grid$z[] <- pmin(pmax(grid$z, ends[1]), ends[2])
   grid$z[far$z > 1] <- NA
   grid
+}
+
+# Finds rows whose variables have the values in `at` that a picture holds, or values within a twentieth of the range if
+# fewer than ten rows have them; `title` says this.
+held_rows <- function(fit, at) {
+  near <- rep(TRUE, nrow(fit$x))
+  titles <- vapply(names(at), function(name) {
+    text <- paste(name, "=", format(at[[name]], digits = 4))
+    values <- if (name %in% names(fit$model)) fit$model[[name]] else if (name %in% colnames(fit$x)) fit$x[, name]
+    if (is.null(values)) return(text)
+    ordered <- !is.factor(values) && !is.character(values) && !is.character(at[[name]])  # numbers, times
+    number <- if (ordered) as.numeric else as.character
+    here <- number(values) == number(at[[name]])
+    if (ordered && sum(here) < 10) {
+      within <- signif(diff(range(number(values))) / 20, 2)
+      here <- abs(number(values) - number(at[[name]])) <= within
+      text <- paste0(text, " (points within ", format(within), ")")
+    }
+    near <<- near & here
+    text
+  }, "")
+  list(near = near, title = if (length(at)) paste(titles, collapse = ", "))
 }

@@ -2,10 +2,11 @@
 
 # A picture: layers, which are data frames named by what they are and drawn in their order, and the texts of the axes.
 # Columns are called as ggplot2 calls them. `zlab`: what the colours of a surface or map mean; `glab`: what groups are;
+# `beside`: symbols that stand in the key beside those of the groups, a data frame of `label`, `pch`, `lty` and `col`;
 # `ticks`: texts at 1, 2, ... of an axis, none where they are empty; `log`: as in plot(); `asp`: as in plot(). Of more
 # than `most` points some are drawn, and the title says so.
-picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, main = NULL, ticks = list(), log = "", asp = NULL,
-                    most = most_drawn) {
+picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, beside = NULL, main = NULL, ticks = list(), log = "",
+                    asp = NULL, most = most_drawn) {
   layers <- list(...)
   layers <- layers[!vapply(layers, is.null, NA)]
   for (kind in intersect(c("points", "rug"), names(layers))) {
@@ -15,8 +16,8 @@ picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, main = NULL, tick
     layers[[kind]] <- structure(all[rows, , drop = FALSE], rows = rows, of = nrow(all))
     main <- drawn_title(main, nrow(all), length(rows))
   }
-  list(layers = layers, xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, main = main, ticks = ticks, log = log,
-       asp = asp)
+  list(layers = layers, xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, beside = beside, main = main,
+       ticks = ticks, log = log, asp = asp)
 }
 
 most_drawn <- 5000
@@ -52,8 +53,8 @@ refuse_many <- function(responses, drawing = "plot()") {
 }
 
 # A function of one input, with a band where there is one, and the observations.
-curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL) {
-  picture(xlab, ylab, band = if (!is.null(band)) data.frame(x = at, ymin = band[, 1], ymax = band[, 2]),
+curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL, main = NULL) {
+  picture(xlab, ylab, main = main, band = if (!is.null(band)) data.frame(x = at, ymin = band[, 1], ymax = band[, 2]),
           points = data.frame(x = as.vector(x), y = as.vector(y)), curve = data.frame(x = at, y = value))
 }
 
@@ -91,6 +92,7 @@ fitted_curve <- function(fit) {
 # and their sizes are for points, too.
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
+margin_of_maps <- 0.015  # so that no point is cut by the frame
 
 # Draws a picture of `x` as plot() does, which returns `x`.
 drawn <- function(x, picture, ...) {
@@ -105,15 +107,19 @@ draw_picture <- function(picture, ...) {
                 y = layer_range(layers, c("y", "ymin", "ymax", "yend")), type = "n", log = picture$log,
                 xlab = picture$xlab, ylab = picture$ylab, main = picture$main, asp = picture$asp)
   frame[c(x = "xaxt", y = "yaxt")[names(picture$ticks)]] <- "n"
-  if (!is.null(layers$surface)) frame[c("xaxs", "yaxs")] <- "i"
-  frame <- utils::modifyList(frame, given[setdiff(names(given), layer_styles)])
+  if (!is.null(layers$surface)) {
+    frame[c("xaxs", "yaxs")] <- "i"
+    frame[c("xlim", "ylim")] <- lapply(frame[c("x", "y")], grDevices::extendrange, f = margin_of_maps)
+  }
+  frame <- utils::modifyList(frame, given[setdiff(names(given), c(layer_styles, "zlim"))])
   frame$main <- fitting_title(frame$main)
   do.call(graphics::plot, frame)
+  layers <- with_seen_colours(layers, given$zlim)
   for (axis in names(picture$ticks)) {
     texts <- picture$ticks[[axis]]
     at <- which(nzchar(texts))
     graphics::axis(c(x = 1, y = 2)[[axis]], at, texts[at], las = c(x = 0, y = 1)[[axis]],
-                   padj = if (any(grepl("\n", texts))) 0.5 else NA)
+                   padj = if (any(grepl("\n", texts))) 0.5 else NA, cex.axis = if (axis == "y") fitting_size(texts))
   }
   styled <- intersect(main_layers, names(layers))[1]
   for (kind in names(layers)) {
@@ -124,8 +130,11 @@ draw_picture <- function(picture, ...) {
     if (length(rows)) style <- lapply(style, function(v) if (length(v) == attr(layers[[kind]], "of")) v[rows] else v)
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
   }
-  if (!is.null(layers$surface)) colour_key(seen_heights(layers$surface), given$col %or% map_colours(), picture$zlab)
-  if (!is.null(layers$map)) colour_key(about_zero(layers$map$z), given$col %or% diverging_colours(), picture$zlab)
+  for (kind in intersect(c("surface", "map"), names(layers))) {
+    colours <- given$col %or% if (kind == "map") diverging_colours() else map_colours()
+    colour_key(colour_ends(layers[[kind]]), colours, picture$zlab)
+  }
+  if (is.null(given$col) && is.null(picture$ticks$y)) group_key(picture)
 }
 
 map_colours <- function() hcl.colors(64, "YlOrRd", rev = TRUE)
@@ -146,13 +155,54 @@ colour_key <- function(z, col, title) {
   y <- seq(usr[3], usr[4], length.out = length(col) + 1)
   graphics::rect(x[1], y[-length(y)], x[2], y[-1], col = col, border = NA, xpd = TRUE)
   graphics::rect(x[1], usr[3], x[2], usr[4], xpd = TRUE)
-  at <- pretty(range, 5)
-  at <- at[at >= range[1] & at <= range[2]]
+  at <- key_marks(range)
   graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]), format(at), srt = 90,
                  cex = 0.7, xpd = TRUE)
   beside <- margin >= 2.8  # else there is room above alone, where a long title may be
   graphics::mtext(title, if (beside) 4 else 3, if (beside) 1.7 else 0.2, adj = if (beside) 0.5 else 1,
                   cex = 0.7 * graphics::par("cex"))
+}
+
+# A key of the colours of few groups, above the frame, where it hides nothing. Of narrow figures it is smaller, or not
+# there.
+group_key <- function(picture) {
+  points <- picture$layers$points$group
+  curve <- picture$layers$curve$group
+  group <- points %or% curve
+  none <- is.null(picture$glab) || is.null(group)
+  if (none || nlevels(group) > 12 || graphics::par("mar")[3] < 1) return(invisible())
+  groups <- data.frame(label = levels(group), pch = if (is.null(points)) NA else 19,
+                       lty = if (is.null(curve)) NA else 1, col = distinct_colours(nlevels(group)))
+  symbols <- rbind(data.frame(label = paste0(picture$glab, ":"), pch = NA, lty = NA, col = NA), groups, picture$beside)
+  key <- function(cex, ...) {
+    graphics::legend("top", paste0(symbols$label, "  "), pch = symbols$pch, col = symbols$col, horiz = TRUE,
+                     lty = if (!all(is.na(symbols$lty))) symbols$lty, bty = "n", cex = cex, x.intersp = 0.6,
+                     seg.len = 1.2, text.width = NA, xpd = NA, ...)$rect
+  }
+  usr <- graphics::par("usr")
+  size <- min(0.85, 0.85 * diff(usr[1:2]) / key(0.85, plot = FALSE)$w)
+  if (size < 0.5) return(invisible())
+  # some of the height is empty below the text
+  key(size, inset = c(0, -0.83 * key(size, plot = FALSE)$h / diff(usr[3:4])))
+  invisible(symbols$label)
+}
+
+# The size at which labels of the second axis are not cut by the edge of the figure.
+fitting_size <- function(texts) {
+  room <- graphics::par("mai")[2] - 1.2 * graphics::par("mai")[2] / graphics::par("mar")[2]
+  size <- graphics::par("cex.axis")
+  size * max(0.5, min(1, room / max(graphics::strwidth(texts, "inches", cex = size))))
+}
+
+# Numbers in a range, as many as do not overlap when they are written along the key.
+key_marks <- function(range) {
+  for (n in 5:1) {
+    at <- pretty(range, n)
+    at <- at[at >= range[1] & at <= range[2]]
+    wide <- max(0, graphics::strwidth(format(at), "inches", cex = 0.7))
+    if (1.3 * wide * diff(range) <= graphics::par("pin")[2] * min(Inf, diff(at))) break
+  }
+  at
 }
 
 # Breaks a title into lines about as wide as the figure; bold letters are about half as wide as a line is high.
@@ -181,10 +231,13 @@ distinct_colours <- function(n) {
   if (n <= length(few)) few[k] else hcl(h = 137.5 * k, c = 80, l = c(45, 65, 80)[k %% 3 + 1])
 }
 
+# Many centres are small, so that one sees the points.
+size_of_centres <- function(d) max(0.5, min(1.5, 10 / sqrt(nrow(d))))
+
 painters <- list(
   surface = function(d, col = map_colours(), ...) {
     grid <- seen_grid(d)
-    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, zlim = range(seen_heights(d)), useRaster = TRUE)
+    graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, zlim = colour_ends(d), useRaster = TRUE)
     graphics::box()
   },
   contours = function(d) {
@@ -192,7 +245,7 @@ painters <- list(
     graphics::contour(grid$x, grid$y, grid$z, levels = attr(d, "levels"), labels = attr(d, "labels"), add = TRUE)
   },
   band = function(d) graphics::polygon(c(d$x, rev(d$x)), c(d$ymin, rev(d$ymax)), col = "#0000001A", border = NA),
-  boxes = function(d, col = group_colours(d$group, "grey85"), border = "grey40", ...) {
+  boxes = function(d, col = group_colours(d$group, "grey85"), border = if (nrow(d) > 100) NA else "grey40", ...) {
     graphics::rect(d$xmin, d$ymin, d$xmax, d$ymax, col = col, border = border)
   },
   origin = function(d) invisible(d),  # it is within the range of the axes
@@ -204,13 +257,13 @@ painters <- list(
     graphics::points(d$x[!none], d$y[!none], col = of(col), pch = of(pch), cex = of(cex), ...)
   },
   map = function(d, col = diverging_colours(), pch = 21, cex = 0.9, ...) {
-    ends <- about_zero(d$z)
-    k <- if (ends[2] > 0) ceiling((d$z - ends[1]) / diff(ends) * length(col)) else length(col) / 2
-    graphics::points(d$x, d$y, pch = pch, cex = cex, col = "grey50", bg = col[pmax(k, 1)])
+    ends <- colour_ends(d)
+    k <- if (diff(ends) > 0) ceiling((d$z - ends[1]) / diff(ends) * length(col)) else length(col) / 2
+    graphics::points(d$x, d$y, pch = pch, cex = cex, col = "grey50", bg = col[pmin(pmax(k, 1), length(col))])
   },
   labels = function(d) graphics::text(d$x, d$y, d$label, pos = 3, cex = 0.75, xpd = NA),
   estimates = function(d, pch = 19, ...) graphics::points(d$x, d$y, pch = pch, ...),
-  centres = function(d) graphics::points(d$x, d$y, pch = 3, cex = 1.5, lwd = 2),
+  centres = function(d) graphics::points(d$x, d$y, pch = 3, cex = size_of_centres(d), lwd = if (nrow(d) > 50) 1 else 2),
   curve = function(d, col = NULL, ...) {
     parts <- if (is.null(d$group)) list(d) else split(d, d$group)
     for (part in parts) {
@@ -225,6 +278,8 @@ painters <- list(
   },
   rug = function(d) graphics::rug(d$x),
   line = function(d) graphics::abline(d$intercept, d$slope, lty = 2),
-  upright = function(d) graphics::abline(v = d$x, lty = 2, lwd = 2),
+  upright = function(d) {
+    graphics::abline(v = d$x, lty = 2, lwd = 2, col = group_colours(d$group, graphics::par("fg")))
+  },
   across = function(d) graphics::abline(h = d$y, lty = 2)
 )

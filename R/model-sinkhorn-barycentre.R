@@ -173,10 +173,11 @@ plot_data.sinkhorn_barycentre <- function(object, ...) {
   cloud <- rep(seq_along(labels), vapply(object$clouds, nrow, 0L))
   group <- factor(cloud, seq_along(labels), labels)
   if (ncol(at) == 1) {
-    return(picture(colnames(object$x) %or% "x", "", points = data.frame(x = at[, 1], y = cloud, group = group),
-                   centres = data.frame(x = object$x[, 1], y = 0), glab = "cloud", ticks = list(y = labels)))
+    return(picture(colnames(object$x) %or% "x", "", points = data.frame(x = at[, 1], y = cloud + 1, group = group),
+                   centres = data.frame(x = object$x[, 1], y = 1), glab = "cloud",
+                   ticks = list(y = c("barycentre", labels))))
   }
-  seen <- clusters_picture(at, list(cluster = cloud), object$x, unname(object$x))
+  seen <- clusters_picture(at, list(cluster = cloud), object$x, unname(object$x), "barycentre")
   seen$layers$points$group <- group[attr(seen$layers$points, "rows") %or% seq_along(group)]
   seen$glab <- "cloud"
   seen

@@ -46,6 +46,8 @@
 #' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `mass`, that of
 #'   the plan; `divergence`; `distance`, `max(divergence, 0)^(1 / p)`; `value_bounds` and `divergence_bounds`, which are
 #'   `NA` for unbalanced transport; the potentials `f` and `g`; `marginal_error`, which `tol` bounds; `iterations`.
+#'   `as.data.frame()` has a row for each point that has mass: its `cloud` and row, coordinates, mass and potential; or
+#'   the largest entries of the plan, `mass` from point `i` of `x` to point `j` of `y`.
 #' @seealso [transport_plan()], [hessian_product()], [sinkhorn_barycentre()], [energy_test()]
 #' @concept Wasserstein distance
 #' @concept earth mover's distance
@@ -60,6 +62,8 @@
 #' found
 #' head(predict(found))  # where each point goes in the mean
 #' plot(found)
+#' head(as.data.frame(found))
+#' as.data.frame(found, which = "plan", most = 5)  # the pairs with the largest masses
 #' # A tenth of the points lies far away, and stays there
 #' sinkhorn(c(1:9, 100), 2:11, epsilon = 0.1, rho = 10)
 sinkhorn <- function(x, y, a = NULL, b = NULL, epsilon = NULL, p = 2, rho = Inf, debias = TRUE, tol = 1e-6,
@@ -178,8 +182,8 @@ plan_pairs <- function(x, y, potentials, how) {
 #' Returns how much mass goes from each point of one cloud to each point of the other, as a lazy tensor. Use it to
 #' transport values that belong to the points.
 #'
-#' `%*%` transports such values, `sum()` gives the marginal masses, and `as.matrix()` gives the matrix if it is small.
-#' Points without mass are left out.
+#' `%*%` transports such values, `sum()` gives the marginal masses, and `as.matrix()` gives the matrix if it is small;
+#' `as.data.frame(object, which = "plan")` has the largest entries of any plan. Points without mass are left out.
 #'
 #' @param object what [sinkhorn()] returned
 #' @return A lazy tensor of one component.
@@ -258,14 +262,13 @@ print.sinkhorn <- function(x, digits = 5, ...) {
 }
 
 #' @rdname sinkhorn
-#' @param most for `plot()`: maximum number of arrows
+#' @param most maximum number of arrows of `plot()`, or of entries of the plan
 #' @export
 plot.sinkhorn <- function(x, most = 200, ...) drawn(x, plot_data(x, most), ...)
 
 # Arrows of the map; of one dimension, where each point goes.
 #' @export
 plot_data.sinkhorn <- function(object, most = 200, ...) {
-  if (ncol(object$x) > 2) abort("unsupported", "plot() draws clouds of 1 or 2 dimensions, not of ", ncol(object$x))
   clouds <- list(object$kept$at, object$target$at)
   rows <- evenly_spaced(nrow(clouds[[1]]), check_count(most, "most"))
   from <- clouds[[1]][rows, , drop = FALSE]
@@ -277,6 +280,51 @@ plot_data.sinkhorn <- function(object, most = 200, ...) {
   names <- colnames(object$x) %or% c("x1", "x2")
   all <- do.call(rbind, clouds)
   group <- factor(rep(c("x", "y"), vapply(clouds, nrow, 0L)))
+  if (ncol(all) > 2) {
+    turned <- stats::prcomp(all)
+    all <- turned$x
+    from <- stats::predict(turned, from)
+    to <- stats::predict(turned, to)
+    names <- c("PC1", "PC2")
+  }
   picture(names[1], names[2], arrows = data.frame(x = from[, 1], y = from[, 2], xend = to[, 1], yend = to[, 2]),
-          points = data.frame(x = all[, 1], y = all[, 2], group = group), glab = "sample")
+          points = data.frame(x = all[, 1], y = all[, 2], group = group), glab = "cloud",
+          beside = data.frame(label = "mean transport", pch = NA, lty = 1, col = "grey60"))
+}
+
+#' @rdname sinkhorn
+#' @param row.names,optional as in [base::as.data.frame()]
+#' @param which for `as.data.frame()`: `"potentials"`, or `"plan"` for the largest entries of [transport_plan()]
+#' @export
+as.data.frame.sinkhorn <- function(x, row.names = NULL, optional = FALSE, which = c("potentials", "plan"), most = 1000,
+                                   ...) {
+  which <- choice_of(which[1], c("potentials", "plan"), "which")
+  if (which == "plan") return(as.data.frame(largest_entries(x, check_count(most, "most")), row.names, optional, ...))
+  side <- function(name, cloud, potential) {
+    at <- cloud$at
+    colnames(at) <- colnames(x$x) %or% if (ncol(at) == 1) "x" else paste0("x", seq_len(ncol(at)))
+    data.frame(cloud = factor(name, c("x", "y")), point = base::which(cloud$heavy), at, mass = cloud$mass,
+               potential = potential, check.names = FALSE)
+  }
+  as.data.frame(rbind(side("x", x$kept, x$f), side("y", x$target, x$g)), row.names, optional, ...)
+}
+
+# The `most` largest entries of a plan. A row of which all candidates are among them may have more: these rows are
+# looked at again, with more candidates.
+largest_entries <- function(object, most) {
+  plan <- transport_plan(object)
+  n <- dim(plan)
+  found <- data.frame(i = integer(), j = integer(), mass = numeric())
+  rows <- seq_len(n[1])
+  k <- min(n[2], max(4, ceiling(2 * most / n[1])))
+  while (length(rows)) {
+    best <- Kmax_argKmax(plan[rows, ], K = k)
+    found <- rbind(found[!found$i %in% rows, ],
+                   data.frame(i = rep(rows, k), j = as.vector(best$index), mass = as.vector(best$value)))
+    found <- utils::head(found[order(-found$mass, found$i, found$j), ], most)
+    rows <- if (k < n[2]) rows[nrow(found) < most | best$value[, k] > found$mass[nrow(found)]]
+    k <- min(n[2], 4 * k)
+  }
+  data.frame(i = base::which(object$kept$heavy)[found$i], j = base::which(object$target$heavy)[found$j],
+             mass = found$mass)
 }

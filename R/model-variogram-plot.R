@@ -15,15 +15,23 @@ fitted_variogram <- function(fit, most, directions, n = 200) {
 distances_of <- function(fit) {
   parts <- leaf_parts(fit$kernel)
   names <- colnames(fit$x) %or% fit$names
-  if (length(unique(lapply(parts, `[[`, "terms"))) > 1 || any(vapply(parts, has_time, NA))) {
-    last <- length(names)
-    listed <- paste(toString(names[-last]), "and", names[last])
-    return(list(label = paste("distance of", listed, "together, each in its unit"),
-                note = paste0("distances are of ", listed, " together, each in its unit; variogram() of a formula ",
-                              "with some of them, and `subset`, has these alone")))
-  }
-  if (is.null(fit$data$rule) || !is_spherical(parts[[1]])) return(list(label = "distance"))
+  if (length(unique(lapply(parts, `[[`, "terms"))) > 1 || any(vapply(parts, has_time, NA))) return(mixed_units(names))
+  if (is.null(fit$data$rule) || !is_spherical(parts[[1]])) return(distances_between(fit$data$x, names))
   list(label = if (identical(parts[[1]]$radius, earth_radius)) "distance, km" else "distance, in units of the radius")
+}
+
+# Ranges that differ tenfold are of different units.
+distances_between <- function(x, names) {
+  spans <- spans_of(x)
+  if (max(spans) > 10 * min(spans) && length(spans) == length(names)) mixed_units(names) else list(label = "distance")
+}
+
+mixed_units <- function(names) {
+  last <- length(names)
+  listed <- paste(toString(names[-last]), "and", names[last])
+  list(label = paste("distance of", listed, "together, each in its unit"),
+       note = paste0("distances are of ", listed, " together, each in its unit; variogram() of a formula with some of ",
+                     "them, and `subset`, has these alone"))
 }
 
 fit_curves <- function(fit, most, directions, n) {
@@ -43,8 +51,14 @@ fit_curves <- function(fit, most, directions, n) {
   if (!isTRUE(max(abs(covariances[[1]] - covariances[[2]])) <= 1e-6 * unit)) return(NULL)
   beside <- fit$nugget + group_spread(fit$data)  # of pairs that share no level
   gamma <- beside + rep(covariances[[1]][1, ], each = n) - covariances[[1]]
-  if (max(abs(gamma - gamma[, 1])) <= 1e-8 * unit) return(data.frame(x = h, y = gamma[, 1]))
-  data.frame(x = rep(h, ncol(gamma)), y = as.vector(gamma), group = factor(rep(labels, each = n), unique(labels)))
+  # Equal curves are one.
+  first <- vapply(seq_len(ncol(gamma)), function(k) {
+    which(apply(abs(gamma - gamma[, k]), 2, max) <= 1e-8 * unit)[1]
+  }, 1L)
+  if (all(first == 1)) return(data.frame(x = h, y = gamma[, 1]))
+  some <- unique(first)
+  labels <- vapply(some, function(k) toString(labels[first == k]), "")
+  data.frame(x = rep(h, length(some)), y = as.vector(gamma[, some]), group = factor(rep(labels, each = n), labels))
 }
 
 # --- print and pictures -------------------------------------------------------------------------------------
@@ -81,28 +95,32 @@ as.data.frame.kernweave_variogram <- function(x, ...) {
 
 #' @rdname variogram
 #' @export
-plot.kernweave_variogram <- function(x, ...) {
-  picture <- plot_data(x)
-  draw_picture(picture, ...)
-  groups <- picture$layers$points$group %or% picture$layers$curve$group
-  if (!is.null(groups)) {
-    graphics::legend("topleft", levels(groups), title = "direction", pch = 19, bty = "n",
-                     col = group_colours(factor(levels(groups), levels(groups)), "grey50"))
-  }
-  invisible(x)
-}
+plot.kernweave_variogram <- function(x, ...) drawn(x, plot_data(x), ...)
 
+# A curve that leaves the points far below ends at twice their height: its scale would hide them.
 #' @export
 plot_data.kernweave_variogram <- function(object, ...) {
   fitted <- attr(object, "about")$fitted
   points <- data.frame(x = object$dist, y = object$gamma, size = object$np)
-  if (length(unique(object$dir.hor)) > 1) points$group <- factor(object$dir.hor, unique(object$dir.hor))
+  several <- length(unique(object$dir.hor)) > 1
+  if (several) points$group <- factor(object$dir.hor, unique(object$dir.hor))
+  curve <- fitted$curve
+  if (!is.null(curve)) curve$y[curve$y > 2 * max(points$y)] <- NA
   scales <- fitted$parameters[grepl("scale", names(fitted$parameters))]
-  scales <- scales[scales <= max(fitted$curve$x, 0)]
+  scales <- scales[scales <= max(curve$x, 0)]
+  upright <- data.frame(x = unname(scales))
+  if (!several && !is.null(curve$group)) upright$group <- group_of_scale(names(scales), curve$group)
   picture(attr(object, "about")$distances$label %or% "distance", "semivariance",
-          origin = data.frame(x = 0, y = 0), points = points, curve = fitted$curve,
-          across = if (!is.null(fitted$curve)) data.frame(y = fitted$nugget),
-          upright = if (length(scales)) data.frame(x = unname(scales)))
+          origin = data.frame(x = 0, y = 0), points = points, curve = curve,
+          across = if (!is.null(curve)) data.frame(y = fitted$nugget), upright = if (length(scales)) upright,
+          glab = if (several) "direction" else if (!is.null(curve$group)) "curve along")
+}
+
+# The curve to which a scale such as `scale.x` belongs, that of the inputs "x, y", too.
+group_of_scale <- function(names, group) {
+  inputs <- sub("^scale[.]?", "", names)
+  of <- lapply(strsplit(levels(group), ", ", fixed = TRUE), function(listed) inputs %in% listed)
+  factor(vapply(seq_along(inputs), function(k) which(vapply(of, `[`, NA, k))[1], 1L), seq_along(of), levels(group))
 }
 
 #' @rdname variogram

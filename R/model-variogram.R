@@ -9,8 +9,9 @@
 #' Distances are Euclidean distances between the inputs on the right-hand side of the formula. For a `gp_fit` they are
 #' distances between the points of its model: on a sphere, chords in the unit of the `radius`. If the kernels of a fit
 #' are `of` different inputs, as in a model of space and time, distances are between all inputs together, in their
-#' units, and there is no curve, since the covariance is not a function of these distances: `print()` and the axis of
-#' `plot()` say so. For lags in space alone, give a formula of the places and, as `subset`, one time. The residuals `r`
+#' units, and there is no curve, since the covariance is not a function of these distances. `print()` and the axis of
+#' `plot()` say that distances are of several units, also where ranges of the inputs differ tenfold. For lags in space
+#' alone, give a formula of the places and, as `subset`, one time. The residuals `r`
 #' of the trend are by ordinary least squares; for a `gp_fit` they are those of its trend, at the rows that the fit
 #' used. The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the
 #' robust estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class
@@ -55,8 +56,8 @@
 #' @return A data frame of class `c("kernweave_variogram", "gstatVariogram", "data.frame")` with a row per class of
 #'   distances and direction: number of pairs `np`, mean distance `dist`, semivariance `gamma`, directions `dir.hor`
 #'   and `dir.ver` (always 0), and `id`, `"var1"` as in gstat. `plot()` draws points whose areas grow with `np`, and the
-#'   curve of a fit; dashed lines mark the nugget and the length-scales that are below the cutoff. `lines()` adds the
-#'   curve to a plot.
+#'   curve of a fit, up to twice the highest point; dashed lines mark the nugget and the length-scales that are below
+#'   the cutoff. `lines()` adds the curve to a plot.
 #' @references Cressie, N. and Hawkins, D. M. (1980) Robust estimation of the variogram. Mathematical Geology 12,
 #'   115-125.
 #' @seealso [gp_fit()], [autoplot-fits]
@@ -100,12 +101,14 @@ variogram.formula <- function(x, data = NULL, trend = ~ 1, subset = NULL, na.act
           ")) has the curve of a fit with them")
   }
   found <- formula_inputs(x, data, na.action, NULL, substitute(subset), beside = trend$frame)
-  points <- variogram_points(found$inputs, placed$places)
+  placed <- variogram_points(found$inputs, placed$places)
+  points <- placed$points
   y <- check_response(found$left, nrow(points))
   if (ncol(y) > 1) abort("unsupported", "a variogram is of one response, not of ", ncol(y))
   columns <- trend_columns(trend, found$beside, nrow(points))
   left <- trend_residuals(columns$F, as.vector(y) - columns$offset)
-  about <- list(formula = x, trend = trend$formula, na.action = found$inputs$na.action, seed = fit_control()$seed)
+  about <- list(formula = x, trend = trend$formula, na.action = found$inputs$na.action, seed = fit_control()$seed,
+                distances = placed$distances)
   variogram_of(points, left, variogram_ends(points, cutoff, if (!missing(width)) width, breaks),
                variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
 }
@@ -122,7 +125,8 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
           "not observed; variogram(response ~ inputs, data) is that of the response")
   }
   points <- x$data$x
-  about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x)
+  about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x,
+                distances = distances_of(x))
   rows <- x$data$rows
   left <- if (is.null(x$model)) x$data$y  # of the response as it was given, if the fit has that response
           else trend_residuals(x$regressors$F[rows, , drop = FALSE],
@@ -131,12 +135,15 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
                variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
 }
 
-# The points of distances: of longitudes and latitudes of sf those on a sphere.
+# The points of distances, of longitudes and latitudes of sf those on a sphere, and what their distances are.
 variogram_points <- function(inputs, places) {
-  points <- unname(strip_term(without_constants(inputs)$x))
-  if (!isTRUE(places$longlat) || !places$name %in% inputs$names) return(points)
-  tell_of_chords(earth_radius)
-  on_sphere(unname(strip_term(inputs$x)), earth_radius)
+  if (isTRUE(places$longlat) && places$name %in% inputs$names) {
+    tell_of_chords(earth_radius)
+    points <- on_sphere(unname(strip_term(inputs$x)), earth_radius)
+    return(list(points = points, distances = list(label = "distance, km")))
+  }
+  points <- strip_term(without_constants(inputs)$x)
+  list(points = unname(points), distances = distances_between(points, colnames(points)))
 }
 
 # Residuals by least squares. Equal responses have equal ones where the trend is constant: the root of a difference of
@@ -221,7 +228,6 @@ variogram_of <- function(x, r, ends, directions, cressie, pairs, about) {
   }
   about <- c(about[setdiff(names(about), "fit")],
              list(n = n, rows = length(r), cressie = cressie, ends = ends, directions = directions,
-                  distances = if (!is.null(about$fit)) distances_of(about$fit),
                   fitted = if (!is.null(about$fit)) fitted_variogram(about$fit, max(ends), directions)))
   structure(table, class = c("kernweave_variogram", "gstatVariogram", "data.frame"), about = about,
             direct = data.frame(id = factor("var1"), is.direct = TRUE), boundaries = ends[-1], pseudo = 0,

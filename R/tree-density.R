@@ -22,7 +22,8 @@
 #' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
 #'   as in [knn()]
 #' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `hdbscan_fit()`
-#' @param minPts least number of points of a cluster, at least 2
+#' @param minPts least number of points of a cluster, at least 2. Of many points the default finds many small clusters,
+#'   and `print()` says so: try 15 or 50, too
 #' @param object,newdata for `predict()`: an object returned by `hdbscan_fit()`, and points to assign to the cluster of
 #'   their nearest point in a cluster, if that is within its core distance, or to noise. Points that are noise in the
 #'   fit may be assigned to a cluster as new points
@@ -108,10 +109,13 @@ print.hdbscan_fit <- function(x, ...) {
       x$minPts, ")\n  ", counted(length(size), "cluster"), ", ", format(sum(x$cluster == 0), big.mark = ","),
       " noise\n")
   if (length(size)) {
-    shown <- utils::head(data.frame(size = as.vector(size), stability = x$cluster_scores,
-                                    row.names = names(size)), 10)
-    print(shown, digits = 4)
-    if (length(size) > 10) cat("  ...\n")
+    table <- data.frame(size = as.vector(size), stability = x$cluster_scores, row.names = names(size))
+    print(table[largest_first(size), ], digits = 4)
+    if (length(size) > 10) say("  ... ", counted(length(size) - 10, "smaller cluster"), "\n")
+    if (length(size) > 20 && stats::median(size) < 4 * x$minPts) {
+      say("  half of the clusters have at most ", floor(stats::median(size)), " points: with a larger `minPts`, such ",
+          "as ", 4 * x$minPts, ", there are fewer\n")
+    }
   }
   invisible(x)
 }

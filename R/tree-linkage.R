@@ -19,13 +19,14 @@
 #' `cut_tree()` is [stats::cutree()] in a time proportional to the number of points: it takes a tree of any size, by
 #' any function whose result [stats::as.hclust()] takes.
 #'
-#' A tree of more than 2000 points is drawn by its top 100 branches, each labelled with its number of points in
+#' A tree of more than 2000 points is drawn by its top 50 branches, each labelled with its number of points in
 #' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches; `plot(as.hclust(tree))` draws a tree whole.
 #' `plot()` returns the tree that it has drawn, invisibly. This is the tree for `rect.hclust()`, which would put
-#' rectangles of the whole tree into wrong places: `rect.hclust(plot(tree), k = 3)`.
+#' rectangles of the whole tree into wrong places: `rect.hclust(plot(tree), k = 3)`. `identify()` returns the points of
+#' the branches that are clicked.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package, as in
-#'   [knn()]; for `plot()` and `as.dendrogram()` an object returned by `hclust_fit()`
+#'   [knn()]; for methods an object returned by `hclust_fit()`
 #' @param method `"single"` or `"ward.D2"`
 #' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
 #'   as in [knn()]; for Ward's method `"euclidean"`
@@ -185,7 +186,7 @@ clusters_at <- function(tree, h) {
 
 # Trees of more leaves are drawn by their top branches.
 most_leaves <- 2000
-top_branches <- 100
+top_branches <- 50
 
 # Returns the tree of the top `k` branches, each a leaf that is labelled by its number of points.
 top_of_tree <- function(tree, k) {
@@ -208,11 +209,12 @@ top_of_tree <- function(tree, k) {
             class = "hclust")
 }
 
-shown_tree <- function(tree, k = NULL) {
+shown_tree <- function(tree, k = NULL, hint = NULL) {
   n <- length(tree$order)
   if (is.null(k) && n > most_leaves) {
     k <- top_branches
-    tell("a tree of ", format(n, big.mark = ","), " points: its top ", k, " branches, with their numbers of points")
+    tell("a tree of ", format(n, big.mark = ","), " points: its top ", k, " branches, with their numbers of points",
+         hint)
   }
   if (is.null(k) || k == n) return(structure(tree, class = "hclust"))
   k <- check_count(k, "k")
@@ -222,12 +224,31 @@ shown_tree <- function(tree, k = NULL) {
 
 #' @rdname hclust_fit
 #' @param labels,... arguments of the methods for `hclust` objects
+#' @param cex size of the labels, by default 1 or as small as labels that do not overlap need
 #' @export
-plot.hclust_fit <- function(x, labels = NULL, ...) {
-  tree <- shown_tree(x)
-  plot(tree, labels = if (length(labels) == length(x$order) && length(tree$order) < length(labels)) NULL else labels,
-       ...)
+plot.hclust_fit <- function(x, labels = NULL, cex = NULL, ...) {
+  name <- substitute(x)
+  tree <- shown_tree(x, hint = paste0("\nrectangles around clusters of this plot: rect.hclust(plot(",
+                                      if (is.name(name)) name else "tree", "), k), for k clusters"))
+  if (length(labels) == length(x$order) && length(tree$order) < length(labels)) labels <- NULL
+  plot(tree, labels = labels, cex = cex %or% label_size(length(tree$order)), ...)
   invisible(tree)
+}
+
+# The size at which labels of `n` leaves, written upwards, do not overlap: letters are 3/4 as high as a line.
+label_size <- function(n) {
+  max(0.3, min(1, graphics::par("pin")[1] / (0.75 * n * graphics::par("cin")[2] * graphics::par("cex"))))
+}
+
+#' @rdname hclust_fit
+#' @importFrom graphics identify
+#' @export
+identify.hclust_fit <- function(x, ...) {
+  tree <- structure(x, class = "hclust")
+  if (length(x$order) <= most_leaves) return(identify(tree, ...))
+  branch <- cut_tree(tree, top_branches)
+  found <- identify(top_of_tree(tree, top_branches), ...)
+  invisible(lapply(found, function(branches) which(branch %in% branches)))
 }
 
 #' @importFrom stats as.hclust

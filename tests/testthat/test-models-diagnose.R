@@ -40,6 +40,7 @@ test_that("pictures 1 to 6 show residuals, quantiles, distances and what is left
 
 test_that("variograms of a fit are pictures of it, too", {
   expect_equal(pictured(field, "variogram"), pictured(variogram(field)))
+  expect_match(pictured(ridge, "variogram")$xlab, "wt, hp and qsec together")
   left <- pictured(ridge, "variogram")$layers$points
   r <- residuals(ridge)
   theirs <- variogram(r ~ wt + hp + qsec, transform(mtcars, r = r), trend = ~ 0)

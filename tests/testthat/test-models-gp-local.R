@@ -137,6 +137,18 @@ test_that("fits by exact products of many rows have errors by neighbours, where 
   expect_null(attr(errors(given(2, 300, "linear", 0.1, by_products), places(2)), "local"))
 })
 
+test_that("pictures of many rows have errors by neighbours, without an audit, and say so", {
+  fit <- given(2, 300, "matern32", 0.1)
+  exact <- pictured(fit, "se", n = 4)
+  expect_identical(exact$zlab, "standard error")
+  held("many_points", 200, environment())
+  fit$data$dense <- FALSE
+  expect_silent(quick <- pictured(fit, "se", n = 4))
+  expect_identical(quick$zlab, "standard error (60 neighbours)")
+  expect_gt(min(quick$layers$surface$z / exact$layers$surface$z), 1 - 1e-5)
+  expect_null(fit$kept$audits)
+})
+
 test_that("places at observations without noise, missing values, twins and weights are met", {
   fit <- given(2, 100, "matern32", 0, trend = ~ x1)
   local <- function(fit, at, m) predict(fit, at, se.fit = TRUE, method = "local", neighbours = m)

@@ -170,7 +170,7 @@ test_that("tables of effects and variances have lme4's shape", {
   expect_null(attr(lme4::ranef(fit, condVar = FALSE)$g, "postVar"))
   expect_output(print(nlme::VarCorr(fit)), "Residual")
   expect_output(print(nlme::ranef(fit)), "\\$g")
-  expect_output(print(fit), "groups: g \\(25 levels\\)")
+  expect_output(print(fit), "groups: g \\(25 levels\\); effects by nlme::ranef")
 })
 
 test_that("tidy() has a row for each effect, and errors on the scale of each parameter", {

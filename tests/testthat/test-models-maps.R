@@ -179,7 +179,10 @@ test_that("a map holds the values in `at`, of inputs and of covariates", {
   expect_identical(pictured(fit)$main, "Observed and fitted values; for a map give depth, kind in `at`")
   surface <- layer(fit, "surface", n = 5, at = list(depth = 2, kind = "b"))
   expect_equal(surface$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"))))
-  expect_identical(pictured(fit, n = 5, at = list(depth = 2, kind = "b"))$main, "depth = 2, kind = b")
+  held <- pictured(fit, n = 5, at = list(depth = 0.7, kind = "b"))
+  expect_match(held$main, "^depth = 0.7 \\(points within 0.0[0-9]+\\), kind = b$")
+  within <- as.numeric(sub(".*within (.*)\\).*", "\\1", held$main))
+  expect_equal(held$layers$points, d[abs(d$depth - 0.7) <= within & d$kind == "b", c("x", "y")], ignore_attr = TRUE)
   se <- layer(fit, "surface", which = "se", n = 5, at = list(depth = 2, kind = "b"))
   expect_equal(se$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"), se.fit = TRUE)$se.fit))
   days <- gp_fit(z ~ x + y + time, d, kernel = k, variance = 1, nugget = 0.1)
@@ -188,6 +191,16 @@ test_that("a map holds the values in `at`, of inputs and of covariates", {
   along <- layer(days, "curve", n = 5, at = list(x = 0.2, y = 0.3))
   expect_equal(along$y, unname(predict(days, data.frame(x = 0.2, y = 0.3, time = along$x))))
   expect_equal(range(along$x), c(0, 1))
+  of_time <- d[d$time == 0, ]
+  expect_equal(layer(days, "points", n = 5, at = list(time = 0)), of_time[c("x", "y")], ignore_attr = TRUE)
+  line <- gp_fit(z ~ x + time, d, kernel = k, variance = 1, nugget = 0.1)
+  expect_equal(layer(line, "points", at = list(time = 0)), of_time[c("x", "z")], ignore_attr = TRUE)
+  for (which in c("fit", "se")) expect_identical(pictured(line, which, at = list(time = 0))$main, "time = 0")
+  dated <- transform(d, day = as.Date("2026-01-01") + 100 * time)
+  rows <- function(at) which(kernweave:::held_rows(list(x = as.matrix(d[1:2]), model = dated), list(day = at))$near)
+  expect_identical(rows(dated$day[1]), which(dated$day == dated$day[1]))
+  expect_identical(rows(dated$day[1] + 3), which(abs(dated$day - dated$day[1] - 3) <= 5))
+  expect_identical(rows("2026-01-01"), which(dated$day == dated$day[1]))
   expect_error(pictured(fit, at = list(dpth = 1)), "depth", class = "kernweave_error_input")
   for (wrong in list(1, list(1), list(depth = 1:2))) {
     expect_error(pictured(fit, at = wrong), "list of single values", class = "kernweave_error_input")
@@ -221,4 +234,27 @@ test_that("the ends of a map's colours are those of what is drawn, and a fit of 
                                                "long, lat, depth in `at`"))
   other <- rbf_interpolate(mag ~ long + lat + depth, quakes[1:40, ], lambda = 1)
   expect_identical(pictured(other)$main, "Observed and fitted values")
+})
+
+test_that("the colours of a map are of what is in the frame, or of zlim, and no point is cut", {
+  fit <- rbf_interpolate(z ~ x + y, corner, lambda = 0.1)
+  shown <- pictured(fit)
+  colours <- function(xlim, ...) in_nowhere({
+    plot(0, 0, xlim = xlim, ylim = c(0, 1), xaxs = "i")
+    kernweave:::colour_ends(kernweave:::with_seen_colours(shown$layers, ...)$surface)
+  })
+  whole <- kernweave:::colour_ends(shown$layers$surface)
+  expect_identical(colours(c(-1, 2)), whole)
+  surface <- shown$layers$surface
+  left <- surface$z[surface$far <= 1 & surface$x <= 0.21]
+  expect_equal(colours(c(0, 0.2)), range(left), tolerance = 0.1)
+  expect_lt(diff(colours(c(0, 0.2))), diff(whole))
+  expect_identical(colours(c(5, 6)), whole)
+  expect_identical(colours(c(0, 1), zlim = c(-3, 3)), c(-3, 3))
+  in_nowhere({
+    plot(fit)
+    expect_true(all(graphics::par("usr")[c(1, 3)] < 0 & graphics::par("usr")[c(2, 4)] > 0.99))
+    expect_silent(plot(fit, xlim = c(0, 0.2), zlim = c(0, 1)))
+    expect_equal(graphics::par("usr")[3:4], grDevices::extendrange(corner$y, f = 0.015), tolerance = 0.01)
+  })
 })

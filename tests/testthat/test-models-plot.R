@@ -185,7 +185,7 @@ test_that("maps have a key of their colours, which moves nothing", {
       old <- graphics::par(mfrow = c(2, 2), mar = c(4, 4, 3, right))
       before <- graphics::par("mar")
       plot(plate, n = 10, asp = NA)
-      expect_equal(graphics::par("usr"), c(1, 12, 1, 9))
+      expect_equal(graphics::par("usr"), c(1, 12, 1, 9) + 0.015 * c(-11, 11, -8, 8))
       expect_identical(graphics::par("mar"), before)
       plot(process, n = 10, asp = NA, col = grDevices::topo.colors(7))
       expect_identical(graphics::par("mfg"), c(1L, 2L, 2L, 2L))
@@ -253,4 +253,28 @@ test_that("lines() adds the curve of any fit of one input, and refuses others", 
   expect_equal(layer(ridge, "points", "curve"), data.frame(x = cars$speed, y = cars$dist))
   expect_error(plot(kernel_ridge(mpg ~ wt + hp, mtcars, lambda = 1), which = "curve"), "of one input",
                class = "kernweave_error_unsupported")
+})
+
+test_that("a key above the frame has few groups, and labels of the second axis are not cut", {
+  group <- function(n) data.frame(x = 1:24, y = 1:24, group = gl(n, 24 / n))
+  shown <- function(n, ...) kernweave:::picture("x", "y", points = group(n), glab = "cluster", ...)
+  key <- function(picture) in_nowhere({
+    kernweave:::draw_picture(picture)
+    kernweave:::group_key(picture)
+  })
+  expect_identical(key(shown(3)), c("cluster:", "1", "2", "3"))
+  expect_identical(key(shown(2, beside = data.frame(label = "noise", pch = 20, lty = NA, col = "grey")))[4], "noise")
+  expect_null(key(shown(24)))
+  expect_null(key(kernweave:::picture("x", "y", points = group(3))))
+  in_nowhere({
+    plot(1)
+    expect_identical(kernweave:::fitting_size("a"), 1)
+    expect_identical(kernweave:::key_marks(c(0, 1)), seq(0, 1, by = 0.2))
+    long <- strrep("m", 8)
+    expect_lte(graphics::strwidth(long, "inches", cex = kernweave:::fitting_size(long)), graphics::par("mai")[2])
+    graphics::par(mfrow = c(4, 4), mar = c(2, 2, 1, 1))
+    plot(1)
+    at <- kernweave:::key_marks(c(0, 123456))
+    expect_lt(sum(graphics::strwidth(format(at), "inches", cex = 0.7)), 1.1 * graphics::par("pin")[2])
+  })
 })

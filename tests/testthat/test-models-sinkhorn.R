@@ -126,9 +126,38 @@ test_that("maps are drawn, and results told as data frames", {
   found <- sinkhorn(from, to, epsilon = 0.5)
   expect_identical(plot(found), found)
   expect_silent(plot(sinkhorn(1:5, 2:7, epsilon = 0.5)))
+  several <- sinkhorn(iris[1:50, 1:4], iris[51:100, 1:4], epsilon = 1)
+  expect_silent(plot(several))
+  expect_identical(pictured(several)$xlab, "PC1")
+  all <- layer(several, "points")
+  expect_equal(dist(all[1:2]), dist(stats::prcomp(iris[1:100, 1:4])$x[, 1:2]), ignore_attr = TRUE)
   skip_if_not_installed("generics")
   expect_equal(generics::tidy(found)$divergence, found$divergence)
   expect_equal(generics::glance(found)$iterations, found$iterations)
+})
+
+test_that("a table has potentials by cloud and point, or the largest entries of the plan", {
+  masses <- replace(rep(1, 50), c(3, 7), 0)
+  found <- sinkhorn(from, to, a = masses, epsilon = 0.5)
+  table <- as.data.frame(found)
+  expect_named(table, c("cloud", "point", colnames(from), "mass", "potential"))
+  expect_identical(table$potential, c(found$f, found$g))
+  of_x <- table[table$cloud == "x", ]
+  expect_identical(of_x$point, setdiff(1:50, c(3, 7)))
+  expect_identical(as.matrix(of_x[colnames(from)]), from[of_x$point, ], ignore_attr = TRUE)
+  expect_equal(c(tapply(table$mass, table$cloud, sum)), c(x = 1, y = 1))
+  plan <- as.matrix(transport_plan(found))
+  for (most in c(1, 40, 500, length(plan) + 1)) {
+    largest <- as.data.frame(found, which = "plan", most = most)
+    expect_equal(largest$mass, utils::head(sort(plan, decreasing = TRUE), most), tolerance = 1e-12)
+    expect_equal(largest$mass, plan[cbind(match(largest$i, of_x$point), largest$j)], tolerance = 1e-12)
+    expect_false(anyDuplicated(largest[1:2]) > 0)
+  }
+  # One row has all of the largest entries.
+  one <- sinkhorn(c(0, 100), c(1:20, 99), a = c(40, 1), b = c(rep(2, 20), 1), epsilon = 1)
+  expect_true(all(as.data.frame(one, which = "plan", most = 15)$i == 1))
+  expect_named(as.data.frame(one), c("cloud", "point", "x", "mass", "potential"))
+  expect_error(as.data.frame(one, which = "plans"), "plan", class = "kernweave_error")
 })
 
 test_that("a small epsilon has right masses after few iterations, also where plain steps crawl", {

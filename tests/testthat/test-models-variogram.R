@@ -231,7 +231,7 @@ test_that("mistakes are errors that say what to do", {
 })
 
 test_that("the distance of a fit says what it is of", {
-  d <- transform(quakes[1:60, ], day = sin(1:60))
+  d <- transform(quakes[1:60, ], day = 5 * sin(1:60))
   label <- function(kernel) {
     shown <- variogram(suppressMessages(gp_fit(depth ~ long + lat + day, d, kernel = kernel, variance = 1, nugget = 1)))
     list(axis = kernweave:::plot_data(shown)$xlab, print = paste(utils::capture.output(print(shown)), collapse = " "))
@@ -248,4 +248,24 @@ test_that("the distance of a fit says what it is of", {
   expect_no_match(label(of(2))$print, "together")
   on_earth <- gp_fit(depth ~ long + lat, d, kernel = of(500, metric = "chordal"), variance = 1, nugget = 1)
   expect_identical(kernweave:::plot_data(variogram(on_earth))$xlab, "distance, km")
+})
+
+test_that("inputs of several units are named, curves do not hide points, and equal curves are one", {
+  d <- transform(quakes[1:60, ], day = 365 * sin(1:60))
+  of_formula <- variogram(depth ~ long + lat + day, d)
+  expect_match(kernweave:::plot_data(of_formula)$xlab, "long, lat and day together")
+  expect_identical(kernweave:::plot_data(variogram(depth ~ long + lat, d))$xlab, "distance")
+  kernel <- kernel_spec("matern32", scale = c(3, 3, 90))
+  fit <- gp_fit(depth ~ long + lat + day, d, kernel = kernel, variance = 1e7, nugget = 1)
+  found <- variogram(fit)
+  expect_output(print(found), "each in its unit")
+  seen <- kernweave:::plot_data(found)
+  expect_identical(levels(seen$layers$curve$group), c("long, lat", "day"))
+  expect_lte(max(seen$layers$curve$y, na.rm = TRUE), 2 * max(found$gamma))
+  expect_identical(as.character(seen$layers$upright$group), c("long, lat", "long, lat", "day"))
+  expect_identical(seen$glab, "curve along")
+  in_nowhere(plot(found))
+  skip_if_not_installed("ggplot2")
+  drawn <- ggplot2::autoplot(found)
+  expect_setequal(ggplot2::layer_data(drawn, 3)$colour, kernweave:::distinct_colours(2))
 })

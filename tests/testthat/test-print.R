@@ -212,6 +212,13 @@ want_rows <- function(file) {
   sub("^#' ", "", rows)
 }
 
+# The R code of a page, a vector of lines for each block.
+code_blocks <- function(file) {
+  lines <- readLines(file.path(source_root, file))
+  opens <- which(lines == "```r")
+  lapply(opens, function(at) lines[(at + 1):(at + match("```", lines[-seq_len(at)]) - 1)])
+}
+
 test_that("README and ?kernweave have one table of what is wanted, and all of it runs", {
   skip_if(!nzchar(source_root), "sources are not there")
   rows <- want_rows("README.md")
@@ -225,15 +232,17 @@ test_that("README and ?kernweave have one table of what is wanted, and all of it
     grDevices::dev.off()
     options(before)
   })
-  points <- matrix((5 * seq_len(18)) %% 18 / 9, 6, 3)  # not on a line
-  Z <- Vi(points)
-  given <- list2env(list(a = 1:6, b = 1:5, x = points, y = y, X = Z, D = sqdist(Z, Y), K = exp(-sqdist(Z, Y) / 0.18),
-                         S = exp(-sqdist(Z, Vj(points))), f = function(x) sum(x^2), start = c(1, 2),
-                         z = c(0.5, 2, 1, 7, 3, 5), g = c(2, 1, 2, 4, 4, 1), s = c(1, 2, 4, 6), h = 1:3,
-                         at = rbind(c(1, 2), c(3, 6)), near = diag(2) == 1))
+  set.seed(1)
+  given <- new.env()
+  # Ten points for a thousand. The first example is a fit, and needs no running here.
+  few <- function(lines) parse(text = gsub("\\b([1236])000\\b", "\\10", lines))
+  blocks <- code_blocks("README.md")
+  for (lines in blocks[c(2, grep("^D <- ", sapply(blocks, `[`, 1)))]) for (one in few(lines)) eval(one, given)
+  expect_true(all(blocks[[grep("^D <- ", sapply(blocks, `[`, 1))]] %in%
+                    sub("^#' ", "", readLines(file.path(source_root, "R/house-package.R")))))
   for (one in gsub("`", "", code)) {
     run <- function() eval(parse(text = one), new.env(parent = given))
-    # Six points are too few for a process, its posterior, and tests of pairs.
+    # Ten points are too few for a process, its posterior, and tests of pairs.
     too_few <- paste0("kernweave_warning_", c("boundary", "few", "approximate"))
     expect_error(suppressWarnings(run(), classes = too_few), NA, label = one)
   }

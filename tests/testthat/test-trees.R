@@ -207,6 +207,21 @@ test_that("clusters of copies, of all points alike and of few points are told ap
   expect_named(plot_data(fit), names(plot_data(kmeans_fit(x, 2), x)))
 })
 
+test_that("many clusters are printed by the largest, and small ones name `minPts`", {
+  x <- cloud(3000, 2)
+  printed <- function(fit) utils::capture.output(print(fit))
+  many <- hdbscan_fit(x, minPts = 3)
+  size <- sort(table(many$cluster[many$cluster > 0]), decreasing = TRUE)
+  lines <- printed(many)
+  expect_lt(length(lines), 17)
+  expect_match(lines[4], paste0("^", names(size)[1], " +", size[1], " "))
+  expect_match(paste(lines, collapse = " "), paste(length(size) - 10, "smaller clusters"))
+  expect_match(paste(lines, collapse = " "), "larger `minPts`, such as\\s+12")
+  expect_no_match(paste(printed(hdbscan_fit(x, minPts = 60)), collapse = " "), "larger")
+  by_radius <- dbscan_fit(x, eps = 0.03)
+  expect_match(printed(by_radius)[3], paste0("largest: [0-9]+: ", max(table(by_radius$cluster[by_radius$cluster > 0]))))
+})
+
 test_that("a large tree is drawn by its top branches, and becomes a dendrogram of as many", {
   x <- cloud(3000, 2)
   for (method in c("single", "ward.D2")) {
@@ -220,7 +235,9 @@ test_that("a large tree is drawn by its top branches, and becomes a dendrogram o
     expect_identical(sort(shown), sort(as.integer(sizes[sizes > 1])))
     expect_close(attr(few, "height"), max(tree$height), 0)
     grDevices::pdf(NULL)
-    expect_message(drawn <- plot(tree), "top 100 branches")
+    expect_message(drawn <- plot(tree), "top 50 branches.*rect.hclust\\(plot\\(tree\\), k\\)")
+    expect_length(identify(tree, N = 0), 0)
+    expect_lte(0.75 * 50 * kernweave:::label_size(50) * graphics::par("cin")[2], graphics::par("pin")[1] + 1e-9)
     boxes <- stats::rect.hclust(drawn, 3)
     grDevices::dev.off()
     # Rectangles hold the branches of three clusters of all points.
