@@ -186,7 +186,8 @@ first_own_potential <- function(cloud, how, rho) {
 
 # Computes the potential of a cloud to itself: a step takes the mean of old and new potential. Its value is that of the
 # pair of both.
-own_potential <- function(cloud, how, rho, f = first_own_potential(cloud, how, rho)) {
+own_potential <- function(cloud, how, rho, f = NULL) {
+  f <- f %or% first_own_potential(cloud, how, rho)
   pairs <- length(cloud$mass)^2
   found <- in_two_precisions(pairs, how, f, function(how, f, rough) iterated_own(cloud, how, rho, f, rough))
   if (!isTRUE(found$error < how$tol)) warn_of_masses(found$error, how)

@@ -21,7 +21,7 @@ test_that("the default kernel is that of the simulated field, and its likelihood
     expect_equal(fit$chosen$worse, max(fit$chosen$logLik) - fit$chosen$logLik)
     expect_equal(coef(fit, "covariance"), coef(gp_fit(z ~ x + y, d, kernel = name), "covariance"), tolerance = 1e-3)
     expect_output(print(fit), paste("smoothness", if (name == "matern12") "1/2" else "5/2", "chosen by likelihood: "))
-    expect_output(print(summary(fit)), "worse, on\\s+250 rows")
+    expect_output(print(summary(fit)), "worse, on\\s+250\\s+rows")
   }
 })
 

@@ -34,6 +34,17 @@ std::string with_launches(const std::string& source) {
   return out.str();
 }
 
+// Tells whether the thread has lost its device: the environment may name the launch from which on every launch, copy and
+// wait of that thread fails, ON_HOST_LOST.
+bool is_lost(bool launches) {
+  thread_local long launched = 0;
+  const char* const from = std::getenv("ON_HOST_LOST");
+  if (!from) launched = 0;
+  else if (launches) ++launched;
+  return from && launched >= std::atol(from);
+}
+constexpr int kContextIsDestroyed = 709;
+
 std::string text_of(const std::string& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
@@ -63,10 +74,10 @@ int cuMemAlloc_v2(Pointer* at, std::size_t bytes) {
 int cuMemFree_v2(Pointer at) { return std::free(reinterpret_cast<void*>(at)), 0; }
 int cuMemHostAlloc(void** at, std::size_t bytes, unsigned) { return *at = std::malloc(bytes), 0; }
 int cuMemcpyHtoDAsync_v2(Pointer to, const void* from, std::size_t bytes, void*) {
-  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
+  return is_lost(false) ? kContextIsDestroyed : (std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0);
 }
 int cuMemcpyDtoHAsync_v2(void* to, Pointer from, std::size_t bytes, void*) {
-  return std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0;
+  return is_lost(false) ? kContextIsDestroyed : (std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0);
 }
 int cuModuleLoadData(void** module, const void* image) {
   return (*module = dlopen(static_cast<const char*>(image), RTLD_NOW | RTLD_LOCAL)) ? 0 : 200;
@@ -79,10 +90,11 @@ int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, std::size_t) { return *blocks = 1, 0; }
 int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned, unsigned,
                    void*, void** arguments, void**) {
+  if (is_lost(true)) return kContextIsDestroyed;
   return reinterpret_cast<Kernel>(function)(x, y, z, threads, arguments[0]), 0;
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = stream, 0; }
-int cuStreamSynchronize(void*) { return 0; }
+int cuStreamSynchronize(void*) { return is_lost(false) ? kContextIsDestroyed : 0; }
 int cuGetErrorName(int, const char** name) { return *name = "an error", 0; }
 int cuGetErrorString(int, const char** text) { return *text = "of no GPU", 0; }
 
