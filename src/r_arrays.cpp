@@ -19,7 +19,7 @@ int device_number(SEXP vector) {
 // Null where the verbs were not compiled at installation, or the device does not carry them out.
 const arrays::Verbs* verbs_of(int number) {
   static std::map<int, std::unique_ptr<arrays::Verbs>> found;
-  if (number < 0 || device::opened_by_parent()) return nullptr;
+  if (number < 0 || !device::is_usable()) return nullptr;
   const auto at = found.find(number);
   if (at != found.end()) return at->second.get();
   return found.emplace(number, arrays::cuda::verbs_on(device::open(number))).first->second.get();

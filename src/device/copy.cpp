@@ -40,7 +40,7 @@ class DeviceCopy : public Copy {
   // Few numbers are fetched before their kernels are compiled.
   static bool is_worth_kernels(const View& points) {
     constexpr std::int64_t kFew = 1 << 17;
-    return points.rows * points.columns > kFew && !opened_by_parent() && compiler().found;
+    return points.rows * points.columns > kFew && is_usable() && compiler().found;
   }
 
   Device* device_;

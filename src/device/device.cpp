@@ -2,6 +2,7 @@
 #include "device/device.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -20,6 +21,7 @@ std::size_t rounded(std::size_t bytes) {
 }
 
 long owner = 0;  // the process that opened the first device
+std::atomic<bool> is_lost{false};
 int pretended = 0;
 
 }  // namespace
@@ -184,6 +186,9 @@ int count() { return std::max(open_driver().devices, pretended); }
 void pretend(int count) { pretended = count; }
 
 bool opened_by_parent() { return owner != 0 && owner != this_process(); }
+void lose_gpu() { is_lost = true; }
+bool gpu_is_lost() { return is_lost; }
+bool is_usable() { return !opened_by_parent() && !is_lost; }
 
 Device& open(int number) {
   // Never destroyed: the driver may be gone before us.

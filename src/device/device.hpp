@@ -146,6 +146,11 @@ void pretend(int count);
 
 // Tells whether a parent process has opened a device. Contexts do not survive a fork: the child must not touch them.
 bool opened_by_parent();
+// Notes that a device has been lost: every further call to it would fail.
+void lose_gpu();
+bool gpu_is_lost();
+// Tells whether this process may use devices: no parent process has opened one, and none has been lost.
+bool is_usable();
 
 // --- a thread for each number --------------------------------------------------------------------------------------
 // Kernels whose threads' work is a function of the thread's number alone: their text, and their launches.

@@ -1,6 +1,8 @@
 // Opens the driver and asks it what is there.
 #include "device/driver.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/error.hpp"
@@ -105,9 +107,20 @@ int attribute(int which, DeviceId device) {
   return value;
 }
 
+// Errors after which every call fails until the process ends: those of a device that is gone or was reset (no context,
+// uncorrectable memory, a time limit of the display), and those that a kernel's bug causes.
+bool is_gone(Status status) {
+  constexpr Status kGone[] = {4, 46, 201, 214, 220, 702, 709, 999};
+  return std::find(std::begin(kGone), std::end(kGone), status) != std::end(kGone);
+}
+bool is_broken(Status status) { return status == 700 || status == 710 || (status >= 714 && status <= 719); }
+
 void check(Status status, const char* doing) {
   if (status == 0) return;
   if (status == kOutOfMemory) fail(Fault::memory, "the GPU has not enough memory for ", doing);
+  if (is_gone(status) || is_broken(status)) lose_gpu();
+  user_check(!is_gone(status), Fault::no_device, "the GPU was lost at ", doing, ": ", status_text(status),
+             ". This session computes on the CPU from now on; a new session may find the GPU again");
   internal_check(false, "the GPU failed at ", doing, ": ", status_text(status));
 }
 
@@ -169,6 +182,7 @@ Verdict probe(int number) {
     return Verdict::no(
         "a forked process cannot use the GPU that its parent has used; start workers anew, as future's multisession "
         "does");
+  if (gpu_is_lost()) return Verdict::no("the GPU was lost; a new session may find it again");
   const auto at = found.find(number);
   return at != found.end() ? at->second : found.emplace(number, probe_now(number)).first->second;
 }

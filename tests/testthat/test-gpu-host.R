@@ -73,3 +73,29 @@ test_that("likelihoods by products are what they are on the CPU, of counts and b
     expect_equal(found[, "gpu"], found[, "cpu"], tolerance = 1e-5)
   }
 })
+
+test_that("a GPU that is lost in the middle of a call is a classed error at once, and what follows is the CPU's", {
+  skip_below("usual")
+  lost <- function(devices, launches, engine) {
+    sys.source(engine, environment())
+    through("gpu_pretend", length(devices))
+    set.seed(1)
+    K <- exp(-sqdist(Vi(matrix(stats::runif(6000), 2000)), Vj(matrix(stats::runif(3000), 1000))))
+    run <- function(device) tryCatch(sum(K, index = "j", device = device), error = function(e) e)
+    one <- run(0)
+    several <- run(devices)
+    Sys.setenv(ON_HOST_LOST = launches)
+    seconds <- system.time(error <- run(devices))[["elapsed"]]
+    list(same = identical(several, one), class = class(error)[1], text = conditionMessage(error), seconds = seconds,
+         later = class(run(devices))[1], auto = isTRUE(all.equal(run("auto"), one)))
+  }
+  engine <- normalizePath(test_path("helper-engine.R"))
+  for (case in list(list(0, 1), list(0, 2), list(0:2, 1), list(0:2, 2))) {
+    found <- found_under_driver(lost, list(c(case, engine)), 120)[[1]]
+    expect_match(found$text, "the GPU was lost at .*computes\\s+on the CPU from now on")
+    expect_identical(found[c("same", "class", "later", "auto")],
+                     list(same = TRUE, class = "kernweave_error_no_device", later = "kernweave_error_no_device",
+                          auto = TRUE), label = paste(length(case[[1]]), "devices"))
+    expect_lt(found$seconds, 10)
+  }
+})

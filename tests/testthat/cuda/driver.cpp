@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -34,8 +35,8 @@ std::string with_launches(const std::string& source) {
   return out.str();
 }
 
-// Tells whether the thread has lost its device: the environment may name the launch from which on every launch, copy and
-// wait of that thread fails, ON_HOST_LOST.
+// Tells whether the thread has lost its device: the environment may name the launch from which on every launch, copy
+// and wait of that thread fails, ON_HOST_LOST.
 bool is_lost(bool launches) {
   thread_local long launched = 0;
   const char* const from = std::getenv("ON_HOST_LOST");
@@ -91,6 +92,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, std::si
 int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned, unsigned,
                    void*, void** arguments, void**) {
   if (is_lost(true)) return kContextIsDestroyed;
+  static std::mutex one_at_a_time;  // kernels share what stands for a block's memory
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
   return reinterpret_cast<Kernel>(function)(x, y, z, threads, arguments[0]), 0;
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = stream, 0; }
