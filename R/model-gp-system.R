@@ -69,7 +69,7 @@ dense_gp_system <- function(model, values, noise) {
   A <- model$K %or% dense_gp_covariance(model, values)
   diag(A) <- diag(A) + noise
   root <- tryCatch(chol.default(A), error = function(e) NULL)
-  if (is.null(root) || any(!is.finite(root))) return(NULL)
+  if (is.null(root) || !all(is.finite(diag(root)))) return(NULL)  # a NaN anywhere reaches the diagonal
   new_system("gp_dense", model, values, noise, root = root, logdet = 2 * sum(log(diag(root))))
 }
 
