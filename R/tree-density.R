@@ -71,7 +71,7 @@ hdbscan_fit <- function(x, minPts = 5, metric = "euclidean", ...) {
             class = c("hdbscan_fit", "hdbscan"))
 }
 
-# 1 in the middle of a cluster, 0 at its largest core distance.
+# Returns (max - core distance) / max in each cluster, where max is its largest core distance; 0 for noise.
 memberships <- function(cluster, core) {
   if (!any(cluster > 0)) return(numeric(length(cluster)))
   most <- c(0, tapply(core[cluster > 0], cluster[cluster > 0], max))[cluster + 1]

@@ -87,8 +87,8 @@ check_members <- function(members, n) {
   as.numeric(members)
 }
 
-# Points of a tree: `at`, coordinates in which the distance of number `code` has the order of the metric; `back`, which
-# makes distances of the metric of such distances; `x`, the points, if they are to be kept.
+# Points of a tree. `at`: coordinates; the distance of number `code` between them orders pairs as the metric does.
+# `back`: a function from these distances to those of the metric. `x`: the points, if `keep`.
 tree_points <- function(x, metric, least = 1, keep = FALSE) {
   if (inherits(x, "dist")) {
     abort("input", "`x` is a dist object: the points themselves are wanted; stats::hclust() takes distances")
@@ -184,16 +184,16 @@ clusters_at <- function(tree, h) {
 
 # --- top branches ---------------------------------------------------------------------------------------------
 
-# Trees of more leaves are drawn by their top branches.
+# A tree of more leaves is drawn by its top branches.
 most_leaves <- 2000
 top_branches <- 50
 
-# Returns the tree of the top `k` branches, each a leaf that is labelled by its number of points.
+# Returns the tree of the top `k` branches, each a leaf labelled by its number of points.
 top_of_tree <- function(tree, k) {
   n <- length(tree$order)
   cluster <- unname(cut_tree(tree, k))
   below <- n - k
-  # A point of each merge, by links that double their length.
+  # Find a point of each merge, by links that double their length.
   member <- tree$merge[, 1]
   while (any(up <- member > 0)) member[up] <- member[member[up]]
   leaf <- function(at) -cluster[-ifelse(at < 0, at, member[pmax(at, 1)])]
@@ -235,7 +235,7 @@ plot.hclust_fit <- function(x, labels = NULL, cex = NULL, ...) {
   invisible(tree)
 }
 
-# The size at which labels of `n` leaves, written upwards, do not overlap: letters are 3/4 as high as a line.
+# Returns the size of text at which vertical labels of `n` leaves do not overlap: letters are 3/4 of a line high.
 label_size <- function(n) {
   max(0.3, min(1, graphics::par("pin")[1] / (0.75 * n * graphics::par("cin")[2] * graphics::par("cex"))))
 }
