@@ -1,4 +1,4 @@
-# Methods of Gaussian process fits: parameters with intervals, likelihoods, residuals, print.
+# Methods of Gaussian process fits: parameters with intervals, likelihoods, residuals, print and summary.
 
 #' Methods for Gaussian process fits
 #'
@@ -142,7 +142,7 @@ vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
   told_covariances(layout_covariances(object), object$data$values)
 }
 
-# Computes the covariances of the estimates, in the links of the layout.
+# Computes the covariances of the estimates, on the scale of their links.
 layout_covariances <- function(object) {
   information <- object$information
   if (is.null(information)) return(matrix(0, 0, 0))
@@ -285,7 +285,7 @@ print_gp_title <- function(x) {
   say(groups_text(model$groups), left_out_text(x$na.action))
 }
 
-# The ends of estimates that the kernel and fit_control() were given, by name of the parameter.
+# Returns the bounds given in kernel_spec() and fit_control(), by name of the parameter.
 given_ends <- function(model) {
   own <- kernel_ends(kernel_parts(model$kernel))
   named <- function(bound) if (is.null(names(bound)) && length(bound)) list(scale = bound) else as.list(bound)
@@ -295,7 +295,7 @@ given_ends <- function(model) {
   c(own[names(own) %in% model$layout$name], lapply(stats::setNames(nm = union(names(lower), names(upper))), ends))
 }
 
-# "155 points", or "233 numbers of 2 responses".
+# Returns "155 points", or "233 numbers of 2 responses".
 rows_text <- function(x) {
   responses <- length(x$data$unit)
   if (!responses) return(count_text(length(x$data$y), "point"))
@@ -314,7 +314,7 @@ parameter_table <- function(x, digits) {
   ends <- confint(x)[inner, , drop = FALSE]
   for (row in inner) table[row, 2:3] <- vapply(ends[row, ], format, "", digits = digits - 1)
   ones <- names(found) != "variance" & is_one_of(names(found), "variance") & found == 1 & !names(found) %in% free
-  table[!ones, , drop = FALSE]  # a part of a kernel whose variance is 1 says nothing by it
+  table[!ones, , drop = FALSE]  # leaves out a variance of 1 of a part of a kernel
 }
 
 #' @rdname gp_fit-methods

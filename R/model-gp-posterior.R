@@ -1,7 +1,7 @@
-# The posterior of covariance parameters: its mode, a polynomial through few likelihoods, draws, and a check of these.
+# The posterior of covariance parameters: mode, polynomial approximation, draws, and checks of the approximation.
 #
-# A target has the `model`, `prior` and bounds. Coordinates u are parameters in their links, or logits of their place
-# between bounds; z = root^-1 (u - mode), where root root' is the inverse of the curvature at the mode.
+# A target has the `model`, `prior` and bounds. Coordinates u are parameters on the scale of their links or, between
+# bounds, logit((theta - lower) / (upper - lower)); z = root^-1 (u - mode), where root root' is the inverse Hessian.
 
 #' Posterior of covariance parameters
 #'
@@ -122,7 +122,7 @@ proposals_of_posterior <- 20000
 df_of_proposals <- 5
 points_of_check <- 10
 heaviest_of_check <- 3
-most_shape <- 0.7  # of Pareto's distribution, beyond which weights hardly have a mean
+most_shape <- 0.7  # Pareto k above which means by weights are unreliable
 draws_by_likelihoods <- 1000
 most_off <- 0.3
 
@@ -134,29 +134,29 @@ random_of_posterior <- function(p, n) {
 
 # --- the log posterior ----------------------------------------------------------------------------------------
 
-# The trend is integrated out with a flat prior, as by the restricted likelihood.
+# The trend is integrated out with a flat prior, as in REML.
 posterior_target <- function(fit, prior) {
   model <- replace(fit$data, "method", "REML")
   bounds <- gp_bounds(model)
   theta <- gp_theta(model$values, model$layout)
   model$control$probes <- probes_of_posterior(fit)
   g <- model$layout$part == "nugget"
-  # A nugget at its bound begins above it, where the likelihood changes.
+  # Start above a nugget's bound, where the likelihood is not flat.
   if (any(g & theta < bounds$lower + 1e-3)) theta[g] <- max(theta[g], log(1e-3 * spread_of(model)))
   c(list(model = model, bounds = bounds, theta = theta, base = NULL, preconditioner = fit$kept$preconditioner),
     prior_of_model(prior, model, bounds))
 }
 
-# Random vectors move means of the posterior by as many standard deviations as the estimates: so many of them that it
-# is less than a tenth, twice as many as the fit had at most.
+# Returns the number of random vectors with which posterior means have errors below a tenth of an sd (these errors are
+# those of the estimates in the fit), at most twice the fit's number.
 probes_of_posterior <- function(fit) {
   probes <- fit$control$probes
   noise <- fit$convergence$noise
   if (is.null(noise)) probes else min(2 * probes, max(probes_of_climb, ceiling(probes * (noise / 0.07)^2)))
 }
 
-# Value, gradient and curvature at coordinates. All states have the landmarks, neighbours and random vectors of the
-# first one, so that the noise of their log-determinants is one smooth function.
+# Value, gradient and curvature at coordinates. All states use the landmarks, neighbours and random vectors of the first
+# state, so that the noise of log-determinants is a smooth function.
 posterior_state <- function(target, u) {
   of <- target$of
   values <- values_within(target, u)
@@ -169,7 +169,7 @@ posterior_state <- function(target, u) {
          curvature = at$information * outer(by, by) - diag(prior$curvature, length(u))), at)
 }
 
-# Values at coordinates. The likelihood does not see a nugget below its bound, nor would a matrix bear it.
+# Values at coordinates. A nugget is at least its bound, below which the likelihood is flat and matrices are singular.
 values_within <- function(target, u) {
   model <- target$model
   theta <- as.vector(theta_of(target$of, rbind(u)))
@@ -177,13 +177,13 @@ values_within <- function(target, u) {
   gp_values(model$values, model$layout, pmax(theta, lower))
 }
 
-# The log posterior alone, of a factor.
+# The log posterior alone, of a dense model.
 posterior_value <- function(target, u) {
   at <- unless_indefinite_gp(gp_solved(target$model, values_within(target, u)))
   if (is.null(at)) -Inf else gp_value(at$model, at$system, at$weights)$value + prior_at(target$of, u)$value
 }
 
-# The system at values with its solutions; NULL if it is not definite.
+# Returns the system at given values, with its solutions; NULL if it is not definite.
 gp_solved <- function(model, values) UseMethod("gp_solved", family_of(model))
 
 #' @export
@@ -205,8 +205,7 @@ state_nearby <- function(target, values) {
 
 # --- the mode -------------------------------------------------------------------------------------------------
 
-# Climbs to the mode of likelihood times prior by damped steps, from the third on with the curvature that gradients
-# have shown.
+# Maximises likelihood times prior by damped steps, from the third on with BFGS updates of the curvature.
 posterior_mode <- function(target) {
   target$base <- at <- posterior_state(target, coordinates_of(target$of, target$theta))
   H <- at$curvature
@@ -234,7 +233,7 @@ posterior_mode <- function(target) {
   list(target = target, at = at)
 }
 
-# A step that raises the log posterior or, by products, whose gradients say so; NULL if none is found.
+# Returns a state with a larger log posterior (by the gradients if the value is noisy), NULL if none is found.
 posterior_step <- function(target, at, move) {
   for (t in 2^-(0:8)) {
     new <- posterior_state(target, at$u + t * move)
@@ -246,7 +245,7 @@ posterior_step <- function(target, at, move) {
   NULL
 }
 
-# Adds the root of the inverse curvature, by differences of gradients where those are exact and cheap.
+# Adds the root of the inverse Hessian, by differences of gradients if the model is dense.
 with_axes <- function(top) {
   at <- top$at
   H <- at$curvature
@@ -266,7 +265,7 @@ with_axes <- function(top) {
 
 # --- the polynomial -------------------------------------------------------------------------------------------
 
-# The design: the mode, two points on each axis and the corners of a cube, at most half of them.
+# The design: the centre, two points on each axis, and the corners of a cube (half of them if p > 4).
 design_of_posterior <- function(p) {
   if (p == 1) return(matrix(c(0, -2, -1, 1, 2)))
   corners <- unname(as.matrix(expand.grid(rep(list(c(-1, 1)), p))))
@@ -275,7 +274,7 @@ design_of_posterior <- function(p) {
   rbind(0, axes, -axes, corners)
 }
 
-# The states at rows of z: of each no more than the polynomial and predictions need. `before`: states made before.
+# Returns states at rows of z, with the elements that the polynomial and predictions need. `before`: earlier states.
 states_of_design <- function(top, z, before = NULL) {
   lapply(seq_len(nrow(z)), function(k) {
     step_work("gp_posterior()", paste("likelihood", length(before) + k))
@@ -285,9 +284,9 @@ states_of_design <- function(top, z, before = NULL) {
   })
 }
 
-# Fits a polynomial of the fourth degree in z to what values and gradients differ by from a normal density's. It is
-# unbounded far away: it is capped at a little more than the log posterior of the mode, 0, and beyond a radius of 3 it
-# falls by 1/2 for each unit at least.
+# Fits a polynomial of degree 4 in z to differences of values and gradients from those of a normal density. Far away it
+# is unbounded, so it is capped at 0.5 above the mode's log posterior, 0, and beyond a radius of 3 it falls by at least
+# 1/2 a unit.
 capped_polynomial <- function(top, states) {
   states <- states[is.finite(log_posteriors(states))]
   Z <- do.call(rbind, lapply(states, `[[`, "z"))
@@ -310,7 +309,7 @@ capped_polynomial <- function(top, states) {
   }
 }
 
-# Products of powers of the columns of Z, or their derivatives by one of the columns.
+# Monomials in the columns of Z, or their derivatives with respect to column `by`.
 power_products <- function(Z, powers, by = 0) {
   out <- matrix(1, nrow(Z), nrow(powers))
   for (k in seq_len(ncol(Z))) {
@@ -321,9 +320,9 @@ power_products <- function(Z, powers, by = 0) {
   out
 }
 
-# Draws come from a t distribution at the mode, with weights by the polynomial. Exact likelihoods check that at a few
-# draws and where weights are largest, and join the polynomial. If they differ from it, or few weights have most of the
-# sum, it is checked again, twice at most.
+# Draws are from a t distribution at the mode, with weights by the polynomial. Exact likelihoods check the polynomial at
+# a few draws and at the largest weights, and are added to its data. If they differ from it, or if few weights dominate,
+# this is repeated, at most twice.
 posterior_by_polynomial <- function(top, random) {
   states <- states_of_design(top, design_of_posterior(length(top$at$u)))
   density <- capped_polynomial(top, states)
@@ -342,7 +341,7 @@ posterior_by_polynomial <- function(top, random) {
        states = states, density = density, off = off, agrees = isTRUE(off < most_off), likelihoods = length(states))
 }
 
-# Rows of the largest weights, at least 1 apart in z.
+# Returns rows of the largest weights that are at least 1 apart in z.
 heaviest_apart <- function(drawn, count) {
   left <- order(-drawn$log_weights)[seq_len(min(1000, nrow(drawn$z)))]
   rows <- integer()
@@ -354,7 +353,7 @@ heaviest_apart <- function(drawn, count) {
   rows
 }
 
-# Moves draws of t to the mean and the covariance that their weights tell, twice: a skew density is then covered.
+# Moves t draws to their weighted mean and covariance, twice, so that they cover a skew density.
 weighted_proposals <- function(density, draws) {
   z <- draws
   for (pass in 1:3) {
@@ -370,10 +369,10 @@ weighted_proposals <- function(density, draws) {
 
 log_posteriors <- function(states) vapply(states, `[[`, 0, "log_posterior")
 
-# The logarithm of the density of t, but for a constant.
+# The log-density of the t distribution, up to a constant.
 log_t <- function(z) -(df_of_proposals + ncol(z)) / 2 * log1p(rowSums(z^2) / df_of_proposals)
 
-# Importance sampling by likelihoods alone, after a polynomial of which `states` are left.
+# Importance sampling by exact likelihoods; `states`: those of a polynomial that did not fit.
 posterior_by_likelihoods <- function(top, random, states = NULL) {
   z <- random$z[seq_len(draws_by_likelihoods), , drop = FALSE]
   exact <- vapply(seq_len(nrow(z)), function(k) {
