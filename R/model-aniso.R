@@ -64,6 +64,7 @@ axes_of_angle <- function(numbers) {
     zero + cos(turned) / short)
 }
 
+# --- what is estimated --------------------------------------------------------------------------------------------
 
 # Replaces an open ratio and angle, in the values and free parameters of a model, by `turn`.
 turned_numbers <- function(numbers, parts) {

@@ -135,9 +135,9 @@ solved_forms.gp_system <- function(system, sides, solved) {
   list(value = crossprod(sides, solved), off = numeric(ncol(sides)))
 }
 
-# With residuals R the forms are X' S + X' R + R' A^-1 R. The last term is at most R' R / min(noise), and at most R'
-# P^-1 R / (smallest eigenvalue of P^-1 A), estimated by the smallest Ritz value. Without the second term errors would
-# be of the order of R, not of R^2.
+# Quadratic forms are X' S + X' R + R' A^-1 R with residuals R. The last term is at most R' R / min(noise), and at most
+# R' P^-1 R / (smallest eigenvalue of P^-1 A), estimated by the smallest Ritz value. Without the second term errors
+# would be of the order of R, not of R^2.
 #' @export
 solved_forms.gp_products <- function(system, sides, solved) {
   kept <- system$preconditioner

@@ -1,5 +1,4 @@
-# Families that are one function, the log-density of an observation: the package's own derivatives make of it what a
-# row of the table of families has.
+# Families defined by a log-density in R: automatic differentiation makes a row of the table of families of it.
 
 #' Response distributions of Gaussian processes
 #'
@@ -161,7 +160,7 @@ gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, uppe
   likelihood_family(row, unlist(given[!by_formula]))
 }
 
-# Checks that starting values are there for all arguments of f beside y and eta.
+# Checks that all arguments of f after y and eta have starting values.
 check_parameters <- function(parameters, f) {
   wanted <- setdiff(names(formals(f))[-(1:2)], "...")
   if (length(formals(f)) < 2) abort("input", "`f` must be a function of `y`, `eta` and its parameters")
@@ -178,7 +177,7 @@ check_parameters <- function(parameters, f) {
   parameters[wanted]
 }
 
-# Makes of a log-density what a row of the table of families has. A ready family may have closed forms of derivatives.
+# Makes a row of the table from a log-density. Built-in families may have closed forms of derivatives.
 likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row$f))) {
   value <- replace(row$parameters, names(fixed), fixed)
   link <- by_name(row$link, names(value), "log")
@@ -204,7 +203,7 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
   ), class = c("gp_likelihood", "gp_family"))
 }
 
-# The log-density as rows of the table have it: of an observation of weight a, and of a matrix of linear predictors.
+# Returns the log-density in the form of the table: with weight a, and for a matrix of linear predictors.
 density_by <- function(f) {
   function(y, e, k, a) {
     found <- rep_len(a, length(e)) * do.call(f, c(list(rep_len(y, length(e)), e), stretched(k, length(e))))
@@ -212,12 +211,12 @@ density_by <- function(f) {
   }
 }
 
-# Values by name, `default` for names that have none.
+# Returns values by name; `default` for names without a value.
 by_name <- function(given, names, default) {
   replace(stats::setNames(rep(default, length(names)), names), names(given), unlist(given))
 }
 
-# The family as R has it: the mean of an observation is the inverse link of its linear predictor.
+# Returns the family object of R: the mean of an observation is the inverse link of its linear predictor.
 likelihood_base <- function(row, mean, k) {
   at <- function(eta) do.call(mean, c(list(eta), stretched(k, length(eta))))
   texts <- vapply(k, function(v) if (length(v) == 1) format(v, digits = 4) else "", "")
@@ -233,23 +232,23 @@ likelihood_base <- function(row, mean, k) {
 
 # --- derivatives ----------------------------------------------------------------------------------------------
 
-# The gradient of a sum by its argument. The term of weight 0 makes it depend on the argument, up to third derivatives.
-# A function in a list is not enclosed at each call: the user's own is enclosed already.
+# Returns the gradient of a sum by its argument. The term with factor 0 makes the sum depend on the argument, up to
+# third derivatives. A function in a list is not enclosed at each call: the user's function is enclosed already.
 slope_of <- function(sum_at, at) {
   held <- list(sum_at)
   gradient(function(x) held[[1]](x) + 0 * sum(x^4))(at)[[1]]
 }
 
-# Returns g, W = -g' and W' of each observation, which depends on its own linear predictor alone: the gradient of a sum
-# of derivatives has them.
+# Returns g, W = -g' and W' of each observation. Each depends on its own linear predictor alone, so the gradient of a
+# sum contains all derivatives.
 tape_slopes <- function(density, y, e, k, a, third = TRUE) {
   g <- function(e) slope_of(function(e) sum(density(y, e, k, a)), e)
   W <- function(e) -slope_of(function(e) sum(g(e)), e)
   list(g = g(e), W = W(e), W_e = if (third) slope_of(function(e) sum(W(e)), e))
 }
 
-# Returns the derivatives of the log-density, of g and of W by each parameter in its link: a column for each. A
-# parameter is a vector here, of one number for each observation.
+# Returns derivatives of the log-density, g and W by each parameter on the scale of its link, in columns. A parameter is
+# a vector here, with an element for each observation.
 tape_of_phi <- function(density, y, e, k, a, link) {
   theta <- lapply(seq_along(k), function(j) rep_len(in_link(k[[j]], data.frame(link = link[[j]])), length(e)))
   theta <- matrix(unlist(theta), length(e), dimnames = list(NULL, names(k)))
@@ -264,7 +263,7 @@ tape_of_phi <- function(density, y, e, k, a, link) {
 
 # --- what a Gaussian process asks of a family ----------------------------------------------------------------------
 
-# Parameters of the size of the response begin with half of its spread.
+# A scale parameter starts at half of the response's standard deviation.
 #' @export
 first_parameters.gp_likelihood <- function(family, response, spread) {
   value <- family$value
@@ -275,7 +274,7 @@ first_parameters.gp_likelihood <- function(family, response, spread) {
 #' @export
 mean_predictor.gp_likelihood <- function(family, y, a) stats::median(family$start(y, a)[a > 0])
 
-# Checks the log-density in a few rows: its length, that it is finite, and its derivative against a difference.
+# Checks the log-density in a few rows: its length, finite values, and its derivative against a difference.
 #' @export
 check_density.gp_likelihood <- function(family, response) {
   at <- unique(round(seq(1, nrow(response), length.out = 5)))
@@ -302,7 +301,7 @@ check_density.gp_likelihood <- function(family, response) {
   }
 }
 
-# Calls a function of a family, such as `below`, with its parameters; an error names one that is not there.
+# Calls a function of a family, such as `below`, with the family's parameters; an error names a missing function.
 of_family <- function(family, what, ...) {
   if (is.null(family[[what]])) {
     abort("unsupported", "the family ", family$title, " has no `", what, "`, which this needs: give it to gp_family()")
@@ -316,7 +315,7 @@ observations_at.gp_likelihood <- function(family, eta, a) of_family(family, "dra
 
 # --- mixtures over a normal linear predictor ------------------------------------------------------------------------
 
-# The linear predictors of a grid: a row for each observation.
+# Returns the linear predictors at the nodes of a grid, in a row for each observation.
 predictor_grid <- function(m, v) bounded_predictor(m + outer(sqrt(pmax(v, 0)), normal_grid))
 
 # Integrates numbers at the linear predictors of a grid.
@@ -334,7 +333,7 @@ likelihood_below <- function(family, q, eta) {
   over_predictors(of_family(family, "below", rep_len(q, length(eta)), as.vector(eta)), eta)
 }
 
-# Quantiles by halving, between ends that are moved outwards until they hold them.
+# Quantiles by bisection, between bounds that are widened until they contain the quantile.
 #' @export
 mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
   eta <- predictor_grid(m, v)
@@ -361,8 +360,8 @@ mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
   if (identical(family$link, "identity")) high else ifelse(below(0 * centre) >= p, 0, pmax(high, 0))
 }
 
-# Scores as those of other families. The CRPS is the integral of (F(x) - 1{x >= y})^2 by Gauss and Legendre's nodes in
-# panels on both sides of y, or a sum over counts; of a range, over what is outside it.
+# Computes scores. The CRPS is the integral of (F(x) - 1{x >= y})^2, by Gauss-Legendre quadrature in panels on both
+# sides of y, or a sum over counts; for an interval, the integral outside it.
 #' @export
 family_outcomes.gp_likelihood <- function(family, y, a, m, v, level) {
   eta <- predictor_grid(m, v)

@@ -95,7 +95,7 @@ nearest_of <- function(inputs, y, k, weights, metric, standardize, call) {
   loo_values(fit, lapply(found, function(values) values[, seq_len(fit$k), drop = FALSE]))
 }
 
-# A factor, or a matrix of numbers.
+# Returns the response as a factor, or as a numeric matrix.
 classes_or_numbers <- function(y, n) {
   if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
   if (!is.factor(y) && !is.character(y)) return(check_response(y, n))
@@ -107,7 +107,7 @@ classes_or_numbers <- function(y, n) {
   as.factor(y)
 }
 
-# Neighbours, in units of the fit, of places or, without places, of the fit's rows, each without itself.
+# Returns neighbours of places (of the fit's rows, without themselves, if `at` is NULL), in units of the fit.
 neighbours_of <- function(fit, k, at) {
   x <- scaled_columns(unname(strip_term(fit$x)), fit$units)
   if (!is.null(at)) at <- scaled_columns(unname(strip_term(at)), fit$units)
@@ -116,7 +116,7 @@ neighbours_of <- function(fit, k, at) {
   list(index = unname(found$nn.index), dist = unname(found$nn.dist))
 }
 
-# Observations at distance 0 count alone, if there are any.
+# Returns weights; observations at distance 0, if there are any, have all the weight.
 neighbour_weights <- function(dist, weighting) {
   if (weighting == "equal") return(array(1, dim(dist)))
   w <- 1 / dist
@@ -125,7 +125,7 @@ neighbour_weights <- function(dist, weighting) {
   w
 }
 
-# Computes leave-one-out errors by the first neighbour, the first two neighbours, and so on.
+# Computes leave-one-out errors with 1, 2, ... neighbours.
 loo_errors <- function(fit, found) {
   w <- neighbour_weights(found$dist, fit$weighting)
   errors <- numeric(ncol(w))
@@ -159,7 +159,7 @@ loo_values <- function(fit, found) {
   fit
 }
 
-# Standard errors of weighted means: with equal shares those of means. One neighbour tells none.
+# Weighted means and their standard errors, NA if there is one neighbour; with equal weights those of a plain mean.
 neighbour_means <- function(fit, found) {
   w <- neighbour_weights(found$dist, fit$weighting)
   p <- w / rowSums(w)
@@ -173,7 +173,7 @@ neighbour_means <- function(fit, found) {
   lapply(list(fit = "fit", se = "se"), function(part) do.call(cbind, lapply(each, `[[`, part)))
 }
 
-# Adds the votes of one more neighbour: `sum` has a column for each class, `near` the distance of its nearest neighbour.
+# Adds the votes of one more neighbour. `sum`: votes for each class; `near`: distance of its nearest neighbour.
 with_votes <- function(votes, fit, found, w, place) {
   if (is.null(votes)) {
     sum <- matrix(0, nrow(w), nlevels(fit$y), dimnames = list(NULL, levels(fit$y)))
@@ -192,7 +192,7 @@ class_votes <- function(fit, found) {
   votes
 }
 
-# Sums of the same numbers in another order are equal.
+# Returns the class with most votes; sums that differ by rounding are ties, which the nearer class wins.
 winner_of <- function(votes) {
   most <- do.call(pmax, lapply(seq_len(ncol(votes$sum)), function(class) votes$sum[, class]))
   votes$near[votes$sum < most * (1 - 1e-12)] <- Inf
@@ -254,7 +254,7 @@ print.knn_fit <- function(x, digits = 3, ...) {
 #' @export
 plot.knn_fit <- function(x, ...) drawn(x, plot_data(x), ...)
 
-# The criterion along k where it was chosen; else errors by class, or what was seen beside what was fitted.
+# Plots the criterion against k if k was chosen; else errors by class, or observed against fitted values.
 #' @export
 plot_data.knn_fit <- function(object, ...) {
   of_classes <- is.factor(object$y)
@@ -287,7 +287,7 @@ augment.knn_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
   out <- augmented_rows(x, data, newdata)
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
-  if (is.null(newdata)) out$.resid <- unname(x$residuals)  # none of classes
+  if (is.null(newdata)) out$.resid <- unname(x$residuals)  # NULL for classes
   as_tidy(columns = out)
 }
 

@@ -105,7 +105,7 @@ predict.gp_responses <- function(object, newdata = NULL, se.fit = FALSE,
   structure(list(fit = fit, se.fit = se, df = Inf, residual.scale = object$sigma), local = attr(found, "local"))
 }
 
-# Numbers of all places, response after response, as a matrix in the user's units.
+# Converts values at all places, response after response, to a matrix in the user's units.
 of_all_responses <- function(object, values, own) {
   unit <- object$data$unit
   n <- length(values) / length(unit)
@@ -139,7 +139,7 @@ residuals.gp_responses <- function(object, type = c("response", "pearson", "loo"
   stats::naresid(object$na.action, left)
 }
 
-# Numbers of the stacked rows as a matrix, in which other cells are missing.
+# Puts values of the stacked rows into a matrix; other elements are NA.
 by_cells <- function(object, values, in_units = FALSE) {
   by <- if (in_units) object$data$unit[object$cells[, 2]] else 1
   out <- stats::naresid(object$na.action, replace(0 * object$residuals, object$cells, as.vector(values) * by))

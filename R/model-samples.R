@@ -168,7 +168,7 @@ samples_name <- function(x, y, groups) {
   paste(deparse1(x), "by", deparse1(groups))
 }
 
-# All points, and the number of each one's group.
+# Returns all points, and the number of each point's group.
 pooled <- function(x, y, groups) {
   if (is.null(y) == is.null(groups)) {
     abort("input", "give either `y`, the second sample, or `groups`, a label for each row of `x`")
@@ -191,7 +191,7 @@ pooled <- function(x, y, groups) {
        labels = c("x", "y"))
 }
 
-# The samples count alike: a variable that only one of them has is an error, whichever that is.
+# Matches the columns of both samples; a variable that only one of them has is an error.
 matched_columns <- function(x, y) {
   if (NCOL(x) != NCOL(y)) {
     abort("shape", "`x` has ", counted(NCOL(x), "column"), " and `y` ", NCOL(y), ": the same variables are wanted")
@@ -218,7 +218,7 @@ rbind_inputs <- function(x, y) {
   rbind(as.matrix(x), as.matrix(y))
 }
 
-# `hint`: what is said beside numbers that are no labels.
+# Returns points with codes and labels of groups. `hint`: further text of the error for numbers that are no labels.
 grouped <- function(x, groups, argument, hint = NULL) {
   if (is.data.frame(groups) && ncol(groups) == 1) groups <- groups[[1]]
   if (!is.atomic(groups) || length(dim(groups)) > 1) {
@@ -240,7 +240,7 @@ grouped <- function(x, groups, argument, hint = NULL) {
   list(x = x, codes = as.integer(groups), labels = levels(groups))
 }
 
-# More groups than half the rows, or groups of one row mostly, are most likely numbers in the place of labels.
+# Warns if there are more groups than half the rows, or if most groups have one row: the groups may be a measurement.
 check_group_sizes <- function(sample, argument, hint) {
   sizes <- tabulate(sample$codes)
   g <- length(sizes)
@@ -268,7 +268,7 @@ formula_sample <- function(formula, data, na.action, strata, subset) {
   sample
 }
 
-# Strata are looked for among the data, and lose the rows that the formula lost.
+# Evaluates strata in the data, and drops the rows that the formula dropped.
 strata_of <- function(strata, data, where, subset, dropped) {
   strata <- found_variables(eval(strata, if (is.data.frame(data)) data, where), data, "`strata`")
   if (!is.null(subset)) strata <- kept_rows(strata, subset)
@@ -324,7 +324,7 @@ samples_test <- function(statistic, found, estimate, method, name, ...) {
           engine = engine, slices = found$slices, stderr = found$stderr, ...)
 }
 
-# Compares groups by each kernel; what is told of pairs of groups is by the kernel of the largest statistic.
+# Compares groups by each kernel; pairwise results are those of the kernel with the largest statistic.
 compared <- function(sample, ks, null, R, strata, slices) {
   if (!is.null(slices)) return(compared_by_slices(sample, ks[[1]], R, strata, check_slices(slices, ks, null)))
   check_distinct(sample$x)
@@ -367,7 +367,7 @@ compared <- function(sample, ks, null, R, strata, slices) {
                                                            row.names = kernel_labels(ks)))
 }
 
-# Sums of a kernel over rows and over blocks of groups, and for moments its invariants. The kernel of few rows is kept.
+# Sums a kernel over rows and over blocks of groups; for moments adds its invariants. Small centred kernels are kept.
 sums_of_groups <- function(k, sample, g, by_moments, tol) {
   K <- k(sample$x)
   codes <- matrix(sample$codes)
@@ -381,7 +381,7 @@ sums_of_groups <- function(k, sample, g, by_moments, tol) {
        invariants = kernel_invariants(centred), centred = if (nrow(sample$x) <= rows_of_correlations) centred)
 }
 
-# The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.
+# Returns squared discrepancies between groups, from sums of the kernel over blocks.
 discrepancies <- function(S, sizes, labels = NULL) {
   means <- S / outer(sizes, sizes)
   out <- outer(diag(means), diag(means), "+") - 2 * means
@@ -390,7 +390,7 @@ discrepancies <- function(S, sizes, labels = NULL) {
   out
 }
 
-# Returns the factors of the kernel's entries, by their rows' groups, that make the statistic a sum over pairs.
+# Returns weights, by the groups of both rows, with which the statistic is a weighted sum of the kernel over pairs.
 label_weights <- function(sizes) {
   pairs <- outer(sizes, sizes) / outer(sizes, sizes, "+")
   diag(pairs) <- 0

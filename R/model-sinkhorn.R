@@ -1,4 +1,4 @@
-# Optimal transport between two clouds of points, smoothed by entropy.
+# Entropic optimal transport between two clouds of points.
 
 #' Optimal transport with Sinkhorn's algorithm
 #'
@@ -117,7 +117,7 @@ check_rho <- function(rho) {
 
 is_balanced <- function(rho) all(is.infinite(rho))
 
-# Points with a mass, their masses as logarithms too; `all`: the first cloud as it was given.
+# Returns points of positive mass, with log-masses; `all`: the first cloud as given.
 two_clouds <- function(x, y, a, b, rho) {
   check_given(y, "y")
   inputs <- fit_matrix(x)
@@ -155,7 +155,7 @@ check_masses <- function(mass, n, argument) {
   as.numeric(mass)
 }
 
-# A hundredth of the mean cost, of some points of large clouds.
+# Returns a hundredth of the mean cost, from a sample of large clouds.
 default_epsilon <- function(x, y, p) {
   x <- some_of_cloud(x)
   y <- some_of_cloud(y)
@@ -169,7 +169,7 @@ pair_cost <- function(x, y, p) {
   if (p == 2) square else if (p == 1) sqrt(square) else square^(p / 2)
 }
 
-# The plan as a formula: masses times exp((f + g - cost) / epsilon).
+# Returns the plan as a formula: a_i b_j exp((f_i + g_j - cost_ij) / epsilon).
 plan_pairs <- function(x, y, potentials, how) {
   exp(Vi(potentials$f / how$epsilon + x$log) + Vj(potentials$g / how$epsilon + y$log) -
         pair_cost(x$at, y$at, how$p) / how$epsilon)
@@ -227,7 +227,7 @@ predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
   found
 }
 
-# Computes the mean target of the plan for mass at places.
+# Returns the barycentric projection of mass at places: the mean target under the plan.
 mean_target <- function(at, cloud, potential, how) {
   f <- softmin(at, cloud, how)(potential)
   shares <- exp(Vi(f / how$epsilon) + Vj(potential / how$epsilon + cloud$log) -
@@ -266,7 +266,7 @@ print.sinkhorn <- function(x, digits = 5, ...) {
 #' @export
 plot.sinkhorn <- function(x, most = 200, ...) drawn(x, plot_data(x, most), ...)
 
-# Arrows of the map; of one dimension, where each point goes.
+# Plots arrows from points to mean targets; in one dimension the target against the point.
 #' @export
 plot_data.sinkhorn <- function(object, most = 200, ...) {
   clouds <- list(object$kept$at, object$target$at)
@@ -309,8 +309,8 @@ as.data.frame.sinkhorn <- function(x, row.names = NULL, optional = FALSE, which 
   as.data.frame(rbind(side("x", x$kept, x$f), side("y", x$target, x$g)), row.names, optional, ...)
 }
 
-# The `most` largest entries of a plan. A row of which all candidates are among them may have more: these rows are
-# looked at again, with more candidates.
+# Returns the `most` largest entries of a plan. If all candidates of a row are among these, the row may have more: it is
+# searched again with more candidates.
 largest_entries <- function(object, most) {
   plan <- transport_plan(object)
   n <- dim(plan)

@@ -1,4 +1,4 @@
-# Tests of equal distributions by slices: random directions, and a sort for each, in the place of all pairs.
+# Sliced tests of equal distributions: random projections, sorted, instead of all pairs.
 
 check_slices <- function(slices, ks, null) {
   slices <- check_count(slices, "slices")
@@ -17,7 +17,7 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
   parameters <- kernel_parts(k)$parameters
   x <- sample$x
   by <- parameters$variance / scale_of_columns(parameters$scale, x)
-  if (any(by != 1)) x <- x * rep(by, length.out = ncol(x))[col(x)]  # so that the kernel is minus the distance
+  if (any(by != 1)) x <- x * rep(by, length.out = ncol(x))[col(x)]  # then the kernel is minus the distance
   check_distinct(x)
   sizes <- tabulate(sample$codes)
   n <- nrow(x)
@@ -35,6 +35,6 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
   list(statistic = mean(by_slice), null = from_replicates(mean(by_slice), found$numbers, plan$exhaustive),
        S = -outer(sizes, sizes) * unname(pairwise + outer(within, within, "+")) / 2, n = n, g = g,
        sizes = stats::setNames(sizes, sample$labels), pairwise = pairwise, own = rep(0, g), slices = slices, best = 1,
-       # Directions are independent; on a line there is but one.
+       # Directions are independent; in one dimension there is only one.
        stderr = if (ncol(x) == 1) 0 else stats::sd(by_slice) / sqrt(length(by_slice)))
 }
