@@ -49,11 +49,11 @@ setting_names <- c("device", "precision", "threads", "workers")
 #'
 #' @section Precision and threads:
 #' With `precision = "float32"` points are rounded once, after centring, and sums are added up in float64 between tiles.
-#' `precision = "float16"` asks for three digits of each term. Numbers are stored as in float32; the tensor cores of a
-#' GPU take them as one half-precision number each, scaled so that none overflows, if the data allow that, and else as
-#' two. Formulas with whole numbers in them (row numbers, codes) are always computed in float64. In both, numbers beyond
-#' 3.4e38 are infinite, as the square of 2e19 is. On a GPU, float32 numbers below 1.2e-38 count as 0, and divisors beyond
-#' 8.5e37 as infinite.
+#' `precision = "float16"` asks for three digits of each term. Numbers are stored as in float32; for the tensor cores of
+#' a GPU each becomes one half-precision number, scaled so that none overflows, if the data allow that, and else two.
+#' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. In both precisions, numbers
+#' beyond 3.4e38 are infinite, as the square of 2e19 is. On a GPU, float32 numbers below 1.2e-38 count as 0, and
+#' divisors beyond 8.5e37 as infinite.
 #'
 #' The option `kernweave.threads` sets the number of threads. Without this option, the number is
 #' * 1 in a worker of another package: a process forked by `mclapply()`, a node of `parallel::makeCluster()`, a worker

@@ -26,11 +26,11 @@
 #'   the standard deviation of the observation about its prediction; `.resid`, observed minus predicted; `.lpd`, its log
 #'   predictive density or, for classes, the logarithm of the share of votes for its class; `.crps`, its continuous
 #'   ranked probability score; `.lower` and `.upper`, its prediction interval, see [predictive_scores()]. With a
-#'   `family` these columns refer to an observation of its weight, see [gp_fit()]. Rows of weight 0 are omitted.
-#'   Classes have `.fold`, `.fitted`, `.lpd` and `.wrong`, the share of votes for other classes. The last column,
-#'   `.observed`, is the response. If dplyr drops rows, the rest is counted and scored. `summary()` has, by fold,
-#'   the root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
-#'   observations in their intervals (`coverage`) and sum of `.lpd`.
+#'   `family` these columns refer to an observation of its weight, see [gp_fit()]. Rows of weight 0 are omitted. Classes
+#'   have `.fold`, `.fitted`, `.lpd` and `.wrong`: is the predicted class wrong? The last column, `.observed`, is the
+#'   response. Methods use the rows that are left if rows are dropped. `summary()` has, by fold, the root mean squared
+#'   error, mean absolute error (for classes the share of errors), mean of `.crps`, share of observations in their
+#'   intervals (`coverage`) and sum of `.lpd`.
 #' @seealso [predictive_scores()] for standard errors of these means, and to compare fits; [elpd()] and `residuals(fit,
 #'   type = "loo")`, which leave out one observation at a time
 #' @concept k-fold cross-validation

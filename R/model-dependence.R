@@ -26,7 +26,7 @@
 #'
 #' With `bandwidths`, or with lists of kernels, `hsic_test()` uses all pairs of a kernel of `x` and a kernel of `y`. The
 #' statistic is the largest standardised statistic of all pairs, `max z`, with one p-value: see [mmd_test()]. Ten
-#' bandwidths have 100 pairs.
+#' bandwidths give 100 pairs.
 #'
 #' With moments and more than 20 000 rows, sums over pairs are approximated, see [mmd_test()], if both kernels are
 #' Gaussian and `x` and `y` have three columns together at most, and for `dcor_test()` if both have one column. The time

@@ -5,8 +5,8 @@
 
 #' Posterior of covariance parameters
 #'
-#' Draws from the posterior distribution of the covariance parameters of a Gaussian process: how sure are range,
-#' variance and noise? Predictions by `predict()` average over this uncertainty, which those of the fit leave out.
+#' Draws from the posterior distribution of the covariance parameters of a Gaussian process, which shows how uncertain
+#' range, variance and noise are. Its `predict()` averages over this uncertainty, which `predict()` of the fit ignores.
 #'
 #' The posterior is the likelihood times the [gp_prior()]. The trend is integrated out with a flat prior, so that the
 #' likelihood is the restricted one, for fits by maximum likelihood as well. Kernel, trend and values that you gave to
@@ -17,30 +17,30 @@
 #' are a data frame with the columns that package posterior asks for, and `posterior::as_draws_df()` takes them.
 #'
 #' @section Method:
-#' With up to six parameters, few likelihoods are computed: at the mode and at points around it, a standard deviation
-#' or two away (5, 9, 15, 25, 27 and 45 points for one to six parameters). A polynomial of the fourth degree in the
+#' With up to six parameters, few likelihoods are computed: at the mode and at points around it, a standard deviation or
+#' two away (5, 9, 15, 25, 27 and 45 points for one to six parameters). A polynomial of the fourth degree in the
 #' logarithms of the parameters is fitted to the log posteriors at these points and to their gradients. Draws come from
-#' a t distribution, 20 000 of them, weighted by the polynomial; `nsim` of these are kept. Ten more likelihoods, at
-#' draws, check the polynomial and then join it. If they differ from it by a standard deviation of more
-#' than 0.3, ten others check the better one, twice at most. If that does not suffice, or with more parameters, the
-#' likelihoods of 1000 draws are their weights. Beyond `control$dense_n` rows this would take too long, and there is a
-#' warning of class `kernweave_warning_approximate`, for more than six parameters an error.
+#' a t distribution, 20 000 of them, weighted by the polynomial; `nsim` of these are kept. The likelihoods of ten draws
+#' check the polynomial, and are then added to its data. If they differ from it by a standard deviation of more than
+#' 0.3, ten others check the new polynomial, twice at most. If it still differs, or with more parameters, 1000 draws are
+#' weighted by their likelihoods. Beyond `control$dense_n` rows this would take too long: there is a warning of class
+#' `kernweave_warning_approximate` and, with more than six parameters, an error.
 #'
-#' `print()` shows by how much exact log posteriors differed from the polynomial, how many draws count, and Pareto k,
-#' the shape of the largest weights. If that is above 0.7, few draws have most of the weight, and there is a warning.
+#' `print()` shows by how much exact log posteriors differed from the polynomial, the number of effective draws, and the
+#' Pareto shape k of the largest weights. If k is above 0.7, few draws have most of the weight, and there is a warning.
 #'
 #' Beyond `control$dense_n` rows all likelihoods use the same random probes, landmarks and neighbours, so that the error
-#' of the log-determinant is one smooth function of the parameters. It moves means of the posterior by a share of their
-#' standard deviations that the fit tells, its `convergence$noise`. As many probes are used as keep it below 0.1, at
-#' least 4 and at most twice those of the fit; above 0.2 there is a warning.
+#' of the log-determinant is one smooth function of the parameters. It moves posterior means by a share of their
+#' standard deviations, `convergence$noise` of the fit. The number of probes is such that this share is below 0.1, at
+#' least 4 and at most twice that of the fit; above 0.2 there is a warning.
 #'
-#' An estimate at its bound is no obstacle, such as a nugget of nearly 0 or a very long scale: the mode of the posterior
+#' Estimates of the fit may be at a bound, such as a nugget of nearly 0 or a very long scale: the mode of the posterior
 #' is where likelihood times prior is largest.
 #'
 #' @section Predictions:
-#' `predict()` averages over the parameter values whose likelihoods were computed, with weights that give their mean and
-#' covariance those of the posterior. Its variance is the mean of the variances plus the variance of the means. Systems
-#' of the data are not solved again. Beyond `control$dense_n` rows standard errors come from nearest neighbours, see
+#' `predict()` averages over the parameter values whose likelihoods were computed, with weights that reproduce the mean
+#' and covariance of the posterior. Its variance is the mean of the variances plus the variance of the means. No linear
+#' system of the data is solved again. Beyond `control$dense_n` rows standard errors come from nearest neighbours, see
 #' [predict.gp_fit()]. With a `family` the linear predictor is averaged, and the further parameter of the family is that
 #' of the fit.
 #'
@@ -48,8 +48,8 @@
 #' @param nsim number of draws
 #' @param prior the prior, from [gp_prior()]; or `"flat"`, for a density that is constant in the logarithms of the
 #'   parameters, with a warning, since the posterior may then have no finite integral
-#' @param seed the draws are the same for the same number, and the state of the random number generator stays as it was;
-#'   `NULL` draws from that state
+#' @param seed a number for reproducible draws, which leaves the state of the random number generator unchanged; `NULL`
+#'   to draw from that state
 #' @param x,object what `gp_posterior()` returned
 #' @param newdata,se.fit,interval,level,type,re.form,allow.new.levels as in [predict.gp_fit()]
 #' @param digits significant digits

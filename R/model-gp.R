@@ -52,10 +52,10 @@
 #' observations unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the
 #' covariance parameters as known; `interval = "prediction"` adds the nugget. `simulate()` draws from the posterior of
 #' the process at new points or, with `conditional = FALSE`, from its prior. Beyond `control$dense_n` rows, exact
-#' standard errors take one linear system per point, and `simulate()` takes one per draw, whatever the number of points:
+#' standard errors need one linear system per point. `simulate()` needs one per draw, for any number of points:
 #' `apply(simulate(fit, 100, newdata = map), 1, sd)` gives the standard errors of a large map to within 7 %. If products
-#' are by series (by default from 5000 rows on in one or two dimensions), and beyond 20 000 rows, standard errors come
-#' from nearest neighbours, in microseconds to milliseconds per point; `method = "exact"` of `predict()` uses all rows.
+#' are approximated (by default from 5000 rows on in one or two dimensions), and beyond 20 000 rows, standard errors
+#' come from nearest neighbours, in microseconds to milliseconds per point; `method = "exact"` uses all rows.
 #'
 #' @section Responses that are not normal:
 #' `family` names the distribution of the response given the process: counts, classes, shares, positive, bounded,

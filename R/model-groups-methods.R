@@ -134,7 +134,7 @@ entries_of_effects.gp_linear <- function(system, V, i, j) {
   as.vector(inverse_blocks(system$root, Matrix::sparseMatrix(i, j, x = 1, dims = rep(ncol(V), 2)))[cbind(i, j)])
 }
 
-# With the preconditioner M, I - V'M^-1 V is exact; random signs estimate V'(A^-1 - M^-1) V, which is small.
+# The preconditioner M gives I - V'M^-1 V exactly; random signs estimate V'(A^-1 - M^-1) V, which is small.
 #' @export
 entries_of_effects.gp_products <- function(system, V, i, j) {
   P <- system$preconditioner$P

@@ -13,8 +13,8 @@
 #' and `update(k, unconstrained = )` sets them. `update(k, scale = 2)` fixes a value.
 #'
 #' `lower` and `upper` bound the estimates. A parameter of your own kernel that may be negative, such as an angle, gets
-#' a negative bound, `lower = c(angle = -Inf)` or `lower = c(angle = -pi), upper = c(angle = pi)`. It is then estimated
-#' as it is, without a logarithm, and its interval is symmetric.
+#' a negative bound, `lower = c(angle = -Inf)` or `lower = c(angle = -pi), upper = c(angle = pi)`. Such a parameter is
+#' estimated without a logarithm, and its interval is symmetric.
 #'
 #' `k1 + k2` and `k1 * k2` are kernels, and so is `2 * k`, which multiplies the `variance` of `k` by 2. If both kernels
 #' have a parameter of the same name, its new name begins with the name of its kernel.
@@ -75,8 +75,8 @@
 #' separable. The last of its inputs, in the order of `of`, is time; `nu` is 1/2 (the default), 3/2 or 5/2. The
 #' parameters of time are given as `time = list(scale = , alpha = , beta = )` and named `time.scale`, `alpha` (above 0,
 #' at most 1) and `beta` (from 0 to 1). With `beta = 0` the kernel is separable, a product of a kernel of places and a
-#' kernel of time. [gp_fit()] estimates those without a value, `alpha` and `beta` on the logit scale; other models need
-#' numbers for `alpha` and `beta`. For times of class `Date` or `POSIXct` in a formula, `time.scale` is in days. See
+#' kernel of time. [gp_fit()] estimates parameters without a value, `alpha` and `beta` on the logit scale; other models
+#' need values of `alpha` and `beta`. For times of class `Date` or `POSIXct` in a formula, `time.scale` is in days. See
 #' [ready-kernels].
 #'
 #' If each place is observed at each time, separable kernels are fitted exactly and fast, see the section on panels in
@@ -105,8 +105,8 @@
 #' @param object,x for methods: a kernel
 #' @param which parameters that `coef()` returns: `"all"`, or only the `"free"` parameters, which are estimated
 #' @param unconstrained for `coef()`: return the logarithms of the free parameters (logits of those between 0 and 1)?
-#'   For `update()`: these numbers, as one vector. `update()` adds to `estimate` and changes the bounds that it is given
-#' @return A function of class `kernel_spec`, of `x`, `y` and, by name, parameters that replace its own.
+#'   For `update()`: these numbers, as one vector. `update()` adds to `estimate`, and changes only the bounds given
+#' @return A function of class `kernel_spec`, with arguments `x`, `y` and, by name, new values of its parameters.
 #' @references Gneiting, T. (2002) Nonseparable, stationary covariance functions for space-time data. Journal of the
 #'   American Statistical Association 97, 590-600.
 #' @seealso [ready-kernels] for the formulas, [median_scale()]

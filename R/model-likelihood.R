@@ -3,8 +3,8 @@
 #' Response distributions of Gaussian processes
 #'
 #' `gp_family()` makes a family for [gp_fit()] from the log-density of an observation, written in R. Use it for a
-#' response that the ready families do not describe. All derivatives come from the package ([gradient()]); you write no
-#' derivative.
+#' response that the ready families do not describe. Derivatives are computed by automatic differentiation
+#' ([gradient()]).
 #'
 #' @section Log-density:
 #' `f(y, eta, ...)` returns the log-densities of `length(eta)` observations, with all constants. The log-density of
@@ -18,7 +18,7 @@
 #'
 #' @section Ready families:
 #' The first argument may be a name, and `gp_fit(family = "student")` is short for `gp_family("student")`. Log-densities
-#' need not be concave in `eta`: Laplace's approximation takes the observed curvature, as in mgcv and glmmTMB. For a
+#' need not be concave in `eta`: Laplace's approximation uses the observed curvature, as in mgcv and glmmTMB. For a
 #' family that is not concave (student, beta, nbinom1, zip, zinb, truncated_negbin, hurdle_negbin, your own) parameters
 #' are estimated on at most `dense_n` rows, see [fit_control()]; all rows then determine the process.
 #'
@@ -52,35 +52,35 @@
 #' @section Parameters with a trend:
 #' A parameter may depend on variables of the data: `gp_family("normal", sigma = ~ depth)`. The formula has one side and
 #' the terms of [lm()]. The logarithm of a positive parameter, the logit of a probability such as `zero`, or else the
-#' parameter itself is then a sum of coefficients times regressors. In `coef(fit, "covariance")` the coefficients are
+#' parameter itself is then a linear function of the regressors. In `coef(fit, "covariance")` the coefficients are
 #' called `sigma.(Intercept)` and `sigma.depth`, and refer to the variables as they are in the data. With `variance = 0`
 #' and `method = "ML"` fits agree with `dispformula` and `ziformula` of glmmTMB and with variance functions of nlme.
 #'
-#' The search begins with the usual start of the parameter, and with slopes of 0. Rows with missing values in these
-#' variables are treated as `na.action` says. New rows must have the variables, except for predictions of types
+#' Estimation starts with the usual starting value of the parameter, and with slopes of 0. Rows with missing values in
+#' these variables are treated as `na.action` says. New rows must have the variables, except for predictions of types
 #' `"link"` and `"trend"`. A parameter stays within its bounds `lower` and `upper` in all rows.
 #'
 #' @section Censored responses:
-#' A censored response is known to be in a range. The left side of the formula is `Surv()` of package survival, censored
-#' on the right, on the left or in intervals (types `"right"`, `"left"`, `"interval"` and `"interval2"`), or
-#' `cbind(low, high)` with the ends of the range. Equal ends are a number that was seen; an infinite or missing end is
-#' no end. With `variance = 0` and `method = "ML"` the fit is that of `survival::survreg()`, whose `scale` is
-#' `1 / shape` or `sigma`.
+#' A censored response is known to lie in an interval. The left side of the formula is `Surv()` of package survival,
+#' censored on the right, on the left or in intervals (types `"right"`, `"left"`, `"interval"` and `"interval2"`), or
+#' `cbind(low, high)` with the ends of the interval. Equal ends are an observed number; an infinite or missing end is
+#' no bound. With `variance = 0` and `method = "ML"` the fit is that of `survival::survreg()`, whose `scale` is `1 /
+#' shape` or `sigma`.
 #'
 #' Predictions and draws are of the response without censoring: for times, `type = "response"` is the mean time.
-#' Residuals and the scores `rmse`, `mae`, `bias`, `interval_score` and `coverage` of [predictive_scores()] take the
-#' number of the range that is nearest to the prediction, so that the error is the least possible one. `logs` is minus
-#' the log-probability of the range, and `crps` the integral over what is outside the range.
+#' Residuals and the scores `rmse`, `mae`, `bias`, `interval_score` and `coverage` of [predictive_scores()] use the
+#' point of the interval that is nearest to the prediction, hence the smallest possible error. `logs` is minus the
+#' log-probability of the interval, and `crps` the integral outside the interval.
 #'
 #' @section Ordered levels:
 #' The response is an ordered factor, or numbers 1, 2, 3, ... The probability that a level is at most level k is
-#' `plogis(cut - eta)` with the cut between k and k + 1. The first cut is -1, as in `mgcv::ocat()`; each other cut is a
-#' gap above the last one, and the gaps are the parameters. `family(fit)$cuts` has the cuts.
+#' `plogis(cut - eta)` with the cut between k and k + 1. The first cut is -1, as in `mgcv::ocat()`; each further cut is
+#' the last one plus a gap, and the gaps are the parameters. `family(fit)$cuts` has the cuts.
 #'
 #' `predict(type = "prob")` returns the probabilities of the levels, a column for each level, and `type = "class"` the
-#' most probable level. These are averaged over the distribution of `eta`. Means, residuals and prediction intervals are
-#' of the number of the level, 1, 2, 3, ...; `simulate(noise = TRUE)` draws levels. `crps` of [predictive_scores()] is
-#' the ranked probability score.
+#' most probable level. Probabilities are averaged over the distribution of `eta`. Means, residuals and prediction
+#' intervals are of the number of the level, 1, 2, 3, ...; `simulate(noise = TRUE)` draws levels. `crps` of
+#' [predictive_scores()] is the ranked probability score.
 #'
 #' @section Families of other packages:
 #' `gp_fit(family = )` takes objects of package mgcv, `tw()`, `scat()`, `betar()`, `ocat()` and `nb()`, and of package
@@ -88,13 +88,13 @@
 #' families above or `"negbin"`. Parameters that an object of mgcv gives, as `tw(1.5)` does, are not estimated.
 #'
 #' @param f the log-density, a function, or the name of a ready family
-#' @param ... by name, numbers of parameters that are not estimated, `gp_family("student", df = 4)`, or formulas of
-#'   parameters that depend on variables, `gp_family("normal", sigma = ~ depth)`
+#' @param ... by name, values of parameters, which are then not estimated, `gp_family("student", df = 4)`, or formulas
+#'   of parameters that depend on variables, `gp_family("normal", sigma = ~ depth)`
 #' @param parameters starting values of the parameters of `f`, a named vector; not used for a ready family
 #' @param link how parameters are transformed when estimated, by name: `"log"` for positive parameters, the default,
 #'   `"logit"` for parameters between 0 and 1, `"identity"` for others
 #' @param lower,upper bounds of parameters, by name
-#' @param start a function of `y`: linear predictors that follow the response; by default `y` itself
+#' @param start a function of `y` that returns starting values of the linear predictors; by default `y` itself
 #' @param mean a function of `eta` and the parameters: the mean of an observation; by default `eta`
 #' @param draw a function of a number n, `eta` and the parameters: n random observations
 #' @param below a function of `q`, `eta` and the parameters: the probability of at most `q`

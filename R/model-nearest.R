@@ -6,13 +6,13 @@
 #' many rows and any distance: it assumes only that near observations are alike.
 #'
 #' With `weights = "inverse"` the weight of an observation is the inverse of its distance; if any observations are at
-#' distance 0, they count alone. If several classes have the most votes, the prediction is the class with the nearest
+#' distance 0, only these count. If several classes have the most votes, the prediction is the class with the nearest
 #' observation, and at equal distances the first level. Nothing is random.
 #'
 #' `fitted()`, `residuals()` and `predict()` without `newdata` leave each observation out, since it would be its own
-#' nearest neighbour. `criterion` is the share of errors of these predictions, or their mean squared residual. With
-#' `k = NULL` the number of neighbours from 1 to 50 with the smallest criterion is taken, the smallest such number if
-#' there are several. A single search finds the neighbours for all numbers.
+#' nearest neighbour. `criterion` is the share of errors of these predictions, or their mean squared residual. With `k =
+#' NULL`, `k` is the number from 1 to 50 with the smallest criterion, the smallest such number if there are several. A
+#' single search finds the neighbours for all numbers.
 #'
 #' The standard error of a mean is the standard deviation of the neighbours' responses, divided by `sqrt(k)`; with
 #' weights, its weighted form. It ignores that the neighbours differ from the new observation in their inputs.

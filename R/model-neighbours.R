@@ -11,7 +11,7 @@
 #'
 #' A point is not its own neighbour unless there is a `query`: it is excluded by its row number, so duplicates at
 #' distance 0 remain. Among points at the same distance, those with the smaller row number come first, on any device.
-#' Columns count in their own units, in clusters, too: divide columns of different units by their scales first.
+#' Columns are not standardised, nor are they in clustering: divide columns of different units by their scales first.
 #'
 #' `nn_graph()` returns the neighbour graph as a sparse matrix, with the neighbours of point i in row i. `"union"` links
 #' two points if either is a neighbour of the other, `"mutual"` only if both are.

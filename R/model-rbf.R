@@ -86,7 +86,7 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   basis <- polynomial_basis(used$x, degree)
   used$P <- polynomial(basis, used$x)
   check_unisolvent(used, degree, lambda)
-  # With this unit lambda multiplies the bending energy.
+  # The unit makes lambda a factor of the bending energy.
   own <- kernel_parts(kernel)$parameters
   bends <- identical(parts$name, "thin_plate") && ncol(x) == 2 && length(own$scale) == 1
   theta <- if (bends) 8 * pi * own$variance / own$scale^2 else 1

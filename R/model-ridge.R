@@ -43,9 +43,9 @@
 #' With a `family` other than `gaussian()` the linear predictor is a function in the RKHS plus an intercept without
 #' penalty. The fit minimises minus the log-likelihood plus `lambda / 2` times the squared norm of the function, as in
 #' kernel logistic regression. If `lambda` is `NULL` or `"loo"`, 17 values are compared, from the largest on, until the
-#' criterion has risen twice. The criterion is the deviance of rows that are left out, to first order. Beyond
-#' `control$dense_n` rows it is the deviance plus twice `edf` or, for Gamma, generalised cross-validation. `r.squared`
-#' is the explained share of the null deviance. Standard errors are those of the working response. There is no `sigma2`.
+#' criterion has risen twice. The criterion is the leave-one-out deviance, to first order. Beyond `control$dense_n` rows
+#' it is the deviance plus twice `edf` or, for Gamma, generalised cross-validation. `r.squared` is the explained share
+#' of the null deviance. Standard errors are those of the working response. There is no `sigma2`.
 #'
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops its search for `lambda` early: fix `lambda` to compare the two.
 #'

@@ -14,8 +14,8 @@
 #' @section P-values:
 #' With `null = "permutation"` the p-value comes from `R` random relabellings of the rows, or from all relabellings if
 #' there are at most `R`. With `null = "moments"` it comes from the exact mean, variance and skewness of the statistic
-#' over all relabellings, matched by Pearson's type III curve. The curve is faster for large samples and reliable down
-#' to p = 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
+#' over all relabellings, matched by Pearson's type III curve. Moments are faster for large samples and reliable down to
+#' p = 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
 #'
 #' If there are at most 1000 relabellings, the test uses all of them even with `null = "moments"`. It is then exact: its
 #' p-value is never below the smallest that relabellings can give. If the samples are discrete, the statistic has few
@@ -40,8 +40,8 @@
 #' @section Many rows:
 #' With `null = "moments"` and more than 20 000 rows in one, two or three dimensions, sums over pairs are approximated
 #' sums, see [approximate()], of the kernel, its square and its cube. Time is proportional to the number of rows: a
-#' million rows take seconds for one kernel, and less than a minute for ten. One of the numbers behind the skewness, the
-#' trace of the third power of the kernel matrix, is estimated from 5000 to 20 000 of the rows. The printed test has the
+#' million rows take seconds for one kernel, and less than a minute for ten. The skewness also needs the trace of the
+#' third power of the kernel matrix, which is estimated from 5000 to 20 000 of the rows. The printed test has the
 #' relative error of the variance and the standard error of the skewness, `accuracy`. The kernel must be a function of
 #' the Euclidean distance; other kernels, and points in more dimensions, take all pairs.
 #'
@@ -50,8 +50,8 @@
 #' projections on lines in all directions. On a line, sorting replaces the pairs. Independent random directions thus
 #' give an unbiased estimate of the statistic, with a standard error; for a single variable the statistic is exact. The
 #' standard error depends on the number of directions, not of points, while the time is proportional to the number of
-#' points times `slices`. Slices therefore pay for many points in four or more dimensions. The permutation test uses the
-#' same directions for all relabellings, so that its level is exact even with few slices. Slices are available for the
+#' points times `slices`. Use slices for many points in four or more dimensions. The permutation test uses the same
+#' directions for all relabellings, so that its level is exact even with few slices. Slices are available for the
 #' distance itself (`energy_test()` with exponent 1, or `kernel = "energy"`) with permutations, and run on the CPU.
 #'
 #' @section Precision and warnings:

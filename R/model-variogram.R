@@ -9,21 +9,21 @@
 #' Distances are Euclidean distances between the inputs on the right-hand side of the formula. For a `gp_fit` they are
 #' distances between the points of its model: on a sphere, chords in the unit of the `radius`. If the kernels of a fit
 #' are `of` different inputs, as in a model of space and time, distances are between all inputs together, in their
-#' units, and there is no curve, since the covariance is not a function of these distances. `print()` and the axis of
-#' `plot()` say that distances are of several units, also where ranges of the inputs differ tenfold. For lags in space
-#' alone, give a formula of the places and, as `subset`, one time. The residuals `r`
-#' of the trend are by ordinary least squares; for a `gp_fit` they are those of its trend, at the rows that the fit
-#' used. The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the
+#' units, and there is no curve, since the covariance is not a function of these distances. If distances combine several
+#' units, or if ranges of the inputs differ tenfold, `print()` and the axis of `plot()` say so. For lags in space alone,
+#' give a formula of the places and, as `subset`, one time.
+#'
+#' The residuals `r` are least-squares residuals of the trend; for a `gp_fit` those of its trend, at the rows that the
+#' fit used. The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the
 #' robust estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class
 #' contains the distances above its lower end up to and including its upper end. The first class also contains distance
-#' 0, between observations with the same inputs. Classes without pairs are left out. Weights of observations are not
-#' used.
+#' 0, between observations with the same inputs. Classes without pairs are left out. Weights of observations are unused.
 #'
 #' The curve of a fit is `nugget + variance * (1 - k(h))` at distance h. If the kernel depends on the direction and
-#' `alpha` is `NULL`, there is a curve along each input, or along both axes of a kernel with `aniso`;
-#' `alpha = 90 - angle + c(0, 90)` has the pairs along these axes. Kernels that are not a function of the difference of
-#' two points, such as the polynomial kernel, have no curve. Compare points and curve at short distances: semivariances
-#' at long distances depend on few independent differences, and residuals of a trend vary less than the process.
+#' `alpha` is `NULL`, there is a curve along each input, or along both axes of a kernel with `aniso`; `alpha = 90 -
+#' angle + c(0, 90)` selects pairs along these axes. Kernels that are not a function of the difference of two points,
+#' such as the polynomial kernel, have no curve. Compare points and curve at short distances: semivariances at long
+#' distances depend on few independent differences, and residuals of a trend vary less than the process.
 #'
 #' @section Many rows:
 #' If there are more pairs than `pairs`, the pairs among `sqrt(2 * pairs)` of the rows are used, and `print()` says so.
@@ -36,8 +36,8 @@
 #' a `gp_fit` calls this method. With the same boundaries, the numbers are those of `gstat::variogram()`, whose default
 #' cutoff differs slightly. The right side of the formula names the inputs, and covariates belong in `trend`; for points
 #' of the sf, terra or sp packages it may be 1, as in [gp_fit()]. Distances of such points in longitudes and latitudes
-#' are chords, in kilometres. Locations in a formula of their own are an error. If gstat is attached later than
-#' kernweave, write `kernweave::variogram()`.
+#' are chords, in kilometres. A separate formula for locations is an error. If gstat is attached later than kernweave,
+#' write `kernweave::variogram()`.
 #'
 #' @param x what [gp_fit()] returned, or a formula, response ~ inputs, as in [gp_fit()]; for methods: a variogram
 #' @param data,subset,na.action as in [gp_fit()]

@@ -2,9 +2,9 @@
 
 #' Hierarchical clustering of many points
 #'
-#' `hclust_fit()` computes single linkage or Ward's clusters from points, without their distances. Use it where
-#' [stats::hclust()] has no room: `hclust()` takes at most 65,536 points, and the distances of these are 17 GB. The
-#' result is an object of class `hclust`, so that the functions of base R take it.
+#' `hclust_fit()` computes single linkage or Ward's clusters from points, without their distances. Use it for more
+#' points than [stats::hclust()] can take: at most 65,536 points, whose distances are 17 GB. The result is an object of
+#' class `hclust`, so that the functions of base R take it.
 #'
 #' Single linkage is a shortest spanning tree of the points ([spanning_tree()]). Ward's method joins the two clusters
 #' whose union adds least to the sum of squares within clusters; in each round all pairs of clusters that are nearest to
@@ -16,14 +16,14 @@
 #' Average and complete linkage need the distances of all pairs of points. For these, cluster first and then link the
 #' centres: `centers <- kmeans_fit(x, 1000)`, `hclust(dist(centers$centers), "average", members = centers$size)`.
 #'
-#' `cut_tree()` is [stats::cutree()] in a time proportional to the number of points: it takes a tree of any size, by
-#' any function whose result [stats::as.hclust()] takes.
+#' `cut_tree()` is [stats::cutree()] in a time proportional to the number of points, for trees of any size, from any
+#' function whose result [stats::as.hclust()] takes.
 #'
 #' A tree of more than 2000 points is drawn by its top 50 branches, each labelled with its number of points in
-#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches; `plot(as.hclust(tree))` draws a tree whole.
-#' `plot()` returns the tree that it has drawn, invisibly. This is the tree for `rect.hclust()`, which would put
-#' rectangles of the whole tree into wrong places: `rect.hclust(plot(tree), k = 3)`. `identify()` returns the points of
-#' the branches that are clicked.
+#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches; `plot(as.hclust(tree))` draws the whole tree.
+#' `plot()` returns, invisibly, the tree that it has drawn. Give `rect.hclust()` this tree, `rect.hclust(plot(tree), k =
+#' 3)`, since rectangles of the whole tree would be in wrong places. `identify()` returns the points of the branches
+#' that are clicked.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package, as in
 #'   [knn()]; for methods an object returned by `hclust_fit()`
