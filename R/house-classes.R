@@ -42,7 +42,7 @@ plain_value <- function(x) {
   x
 }
 
-# Tells that an external pointer is dead: pointers do not survive saveRDS().
+# An external pointer does not survive saveRDS.
 is_dead <- function(pointer) identical(pointer, dead_pointer)
 
 dead_pointer <- methods::new("externalptr")

@@ -164,7 +164,7 @@ seen_options <- new.env(parent = emptyenv())
 
 option <- function(name) current_options()[[name]]
 
-# Checks the settings of a call. NULL entries are dropped.
+# Settings as given, checked. NULL entries are dropped.
 check_settings <- function(settings) {
   if (!length(settings)) return(list())
   settings <- settings[!vapply(settings, is.null, NA)]

@@ -59,7 +59,7 @@ now <- function() working$clock()
 
 shows_progress <- function() option("progress") %or% interactive()
 
-# Shows the progress every half second, from the third second on.
+# Shows how far work has come, every half second from the third second on.
 show_work <- function(work) {
   if (now() < work$next_look) return(invisible())
   work$next_look <- now() + 0.5

@@ -127,7 +127,7 @@ told_bound <- function(label) {
   paste0("`", sub("^turn[.].*", "ratio", label), "`")
 }
 
-# Covariances of log(scale), log(ratio) and the angle in degrees, by the delta method.
+# Covariances of the logarithms of scale and ratio and of the angle, in degrees, by the delta method.
 told_covariances <- function(V, values) {
   if (!is_turning(values) || !length(V)) return(V)
   at <- match(c("scale.mean", "turn.a", "turn.b"), colnames(V))
@@ -145,7 +145,7 @@ told_covariances <- function(V, values) {
   structure(out, dimnames = rep(list(told_labels(colnames(V))), 2))
 }
 
-# Unit vectors along both axes of a fit's kernel, in rows.
+# Unit vectors along both axes of a fit's kernel, a row each.
 aniso_directions <- function(fit) {
   parts <- kernel_parts(fit$kernel)
   if (!is_aniso(parts) || length(parts$columns %or% 1:2) != ncol(fit$data$x)) return(NULL)

@@ -28,7 +28,7 @@ exact_null <- function(small, large, draws) {
   unlist(lapply(each, drawn_ratios, of, gp_rows(model), known))
 }
 
-# Draws `draws` ratios. `known`: the nugget is known.
+# Draws `draws` ratios. `known`: whether the nugget is known.
 drawn_ratios <- function(draws, of, rows, known) {
   squares <- matrix(stats::rchisq(draws * length(of$mu), 1), draws)
   left <- if (of$left > 0) stats::rchisq(draws, of$left) else 0
@@ -148,7 +148,7 @@ by_likelihood <- function(object, what) {
   refitted(object, method = "ML")
 }
 
-# Returns the environment in which the variables of a fit's call are found, as in other add1() methods.
+# Returns the environment where a fit's call finds its variables, as add1() of other fits does.
 fit_frame <- function(object, frame) if (is.null(object$formula)) frame else environment(object$formula)
 
 call_of_trend <- function(object, change) {
@@ -168,7 +168,7 @@ dropped_terms <- function(object, terms, others) {
   terms
 }
 
-# Tabulates fits as stats::drop1() does; there is no p-value if a scale would be infinite.
+# Tabulates fits as stats::drop1() does, with no p-value where a scale would be infinite.
 term_table <- function(object, fits, labels, sign, test, heading) {
   for (k in seq_along(fits)) refuse_other_data(object, fits[[k]], c("the fit", labels[k]))
   all <- c(list(object), fits)

@@ -147,7 +147,7 @@ free_parts <- function(fit) {
   c(part, if ("responses" %in% part) "variance")
 }
 
-# Fits the rows of a fit again: with another response, by another method, or from other starting values.
+# Fits the rows of a fit again: to another response, by another method or from a start.
 refitted <- function(fit, y = response_of(fit), method = fit$method, start = NULL) {
   free <- free_parts(fit)
   control <- fit$control
@@ -269,7 +269,7 @@ dropped_parts <- function(small, large) {
   c(one("variance"), one("nugget"))
 }
 
-# Relates the kernels: "inside", "else", or the name of the parameter that is at its bound.
+# Relates the kernels: "inside", "else", or the name of the parameter on its bound.
 kernel_nesting <- function(small, large) {
   if (small$data$values$variance == 0) return("inside")
   kernels <- lapply(list(small, large), function(fit) kernel_parts(fit$data$kernel))

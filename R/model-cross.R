@@ -263,7 +263,7 @@ tidy.cross_validate <- function(x, ...) {
   as_tidy(fold = rownames(table)[-nrow(table)], table[-nrow(table), ], row.names = NULL)
 }
 
-# Returns the rows of `x`, one for each observation.
+# Returns the rows of `x`, a row for each observation.
 #' @rdname tidy-fits
 #' @exportS3Method generics::augment
 augment.cross_validate <- function(x, ...) {

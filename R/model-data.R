@@ -278,8 +278,8 @@ levels_of <- function(variables) {
   found[!vapply(found, is.null, NA)]
 }
 
-# Returns the information by which new points are matched: `columns`, the user's column names or NULL; `names`, given or
-# made, one for each variable; `xlevels`.
+# Returns the record by which other points are recognised: `columns`, the names that the user gave or NULL; `names`,
+# given or made, one for each variable; `xlevels`.
 kept_of_points <- function(x) {
   columns <- colnames(x)
   names <- if (length(dim(x)) == 2 && ncol(x) > 1) paste0("x", seq_len(ncol(x))) else "x"
@@ -389,7 +389,7 @@ without_constants <- function(inputs) {
   inputs
 }
 
-# Refuses a sum on the left side of a formula, which is one variable and not several.
+# Refuses a sum as several variables on the left side of a formula.
 refuse_sum <- function(formula) {
   left <- formula[[2]]
   if (length(formula) < 3 || !is.call(left) || !identical(left[[1]], quote(`+`))) return(invisible())

@@ -1,4 +1,4 @@
-# Tests of independence of two sets of variables: the Hilbert-Schmidt independence criterion and distance covariance.
+# Tests of independence of two sets of variables: Hilbert-Schmidt criterion of two kernels, and distance covariance.
 
 #' Tests of independence
 #'
@@ -223,8 +223,8 @@ independence_plan <- function(sets, kernels, null, R) {
   list(by_moments = by_moments, moved = moved)
 }
 
-# The null distribution of the sums over pairs, for each pair of kernels `at`. `kernels` and `centred` have a list for
-# each side. A statistic is `unit` times a sum.
+# The null of the sums over pairs, of each pair of kernels `at`. `kernels` and `centred` are lists of both sides. A
+# statistic is `unit` times a sum.
 independence_null <- function(sums, sets, kernels, centred, at, plan, lines, unit, names) {
   n <- nrow(sets$x)
   if (plan$by_moments) {

@@ -157,7 +157,7 @@ contrast_effect <- function(fit, places, wanted, k, scale = NULL) {
   list(at = (values$high - values$low) * unit, w = w * unit, intercept = sum(by$high) - sum(by$low))
 }
 
-# Returns the rows with one level or value of a contrast (`high`), and with the other (`low`).
+# Returns the rows with one level, or value, of a contrast (`high`) and with the other (`low`).
 contrast_ends <- function(fit, raw, row) {
   high <- low <- raw
   if (row$high == "value") {

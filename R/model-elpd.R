@@ -101,7 +101,7 @@ error_of_sum <- function(terms) sqrt(length(terms)) * stats::sd(terms)
 #' @rawNamespace S3method(plot, elpd_differences, plot.elpd)
 plot.elpd <- function(x, ...) drawn(x, plot_data(x), ...)
 
-# Plots the terms in the order of the rows, with labels for the three lowest.
+# The terms in the order of the rows, with labels for the three lowest.
 #' @export
 plot_data.elpd <- function(object, ...) {
   terms <- object$pointwise

@@ -129,7 +129,7 @@ family_rows <- list(
 
 new_family <- function(row, value, given) structure(c(row, list(value = value, given = given)), class = "gp_family")
 
-# The family of a response that is the process plus noise.
+# The family of a response that is the process with noise.
 gaussian_family <- structure(list(title = "gaussian", link = "identity"), class = c("gp_gaussian", "gp_family"))
 
 # Returns the family of a model or of settings; NULL stands for gaussian().
@@ -155,7 +155,7 @@ asked_of.gp_family <- function(model) {
 
 log_choose <- function(a, y) lgamma(a + 1) - lgamma(a * y + 1) - lgamma(a * (1 - y) + 1)
 
-# Makes the negative binomial family of a given size, as MASS::negative.binomial() does.
+# Makes the negative binomial family of a known size, as MASS does.
 negative_binomial <- function(size) {
   log <- stats::poisson()
   deviances <- function(y, mu, wt) {

@@ -88,7 +88,7 @@ check_control <- function(control, series = FALSE) {
   }
 }
 
-# Returns bounds for each variable, on the log scale.
+# Bounds by variable, on the logarithmic scale.
 log_bounds <- function(control, lower, upper) {
   list(lower = log(pmax(lower, control$lower %or% lower)), upper = log(pmin(upper, control$upper %or% upper)))
 }
@@ -101,7 +101,7 @@ new_fit <- function(class, call, inputs, ...) {
   structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
 }
 
-# Returns the device, precision and threads of a call.
+# Device, precision and threads that hold for the call.
 engine_used <- function() {
   table <- kernweave_options()
   values <- stats::setNames(table$value, sub("kernweave.", "", table$option, fixed = TRUE))

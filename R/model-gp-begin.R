@@ -150,7 +150,7 @@ few_of_model <- function(model, rows) {
   few
 }
 
-# Returns "smoothness 1/2 chosen by likelihood: 3/2 is 21 worse, 5/2 is 33 worse, on 300 rows".
+# "smoothness 1/2 by likelihood: 3/2 is 21 worse, 5/2 is 33 worse, on 300 rows"
 choice_text <- function(chosen) {
   short <- function(name) sub("^Matern ", "", kernel_rows[[name]]$title)
   best <- which.min(chosen$worse)

@@ -1,6 +1,6 @@
-# Parameters of Gaussian processes: starting values, bounds, and maximisation with the average information.
+# Parameters of Gaussian processes: starts, bounds, and steps by the average information.
 
-# Estimates from some rows of the model: list(state, steps, rows, converged), with the state of the last step.
+# Estimates, from rows of the model: list(state, steps, rows, converged), the state of the last step.
 gp_estimate <- function(model, rows) {
   part <- model_rows(model, rows)
   bounds <- gp_bounds(part, model)

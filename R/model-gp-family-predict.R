@@ -85,7 +85,7 @@ family_interval <- function(family, scale, fit, link, se, interval, level) {
   cbind(fit = fit, lwr = ends[, 1], upr = ends[, 2])
 }
 
-# Draws observations, or their means, given draws of linear predictors.
+# Observations, or their means, of drawn linear predictors.
 family_draws <- function(object, draws, noise, weights, newdata = NULL) {
   family <- family_at(object, new_parameters(object, newdata))
   known <- stats::complete.cases(draws) & known_parameters(family, nrow(draws))

@@ -1,5 +1,5 @@
-# Systems A = V V' + noise without a process: linear models, and linear mixed models. With D the noise, C = I + V'D^-1 V
-# has a sparse Cholesky factor, and A^-1 = D^-1 - D^-1 V C^-1 V'D^-1 (Woodbury).
+# Systems A = V V' + noise without a process: linear models, and with grouped effects V mixed models. With D the noise,
+# C = I + V'D^-1 V has a sparse Cholesky factor, and A^-1 = D^-1 - D^-1 V C^-1 V'D^-1 (Woodbury).
 
 linear_gp_system <- function(model, values, noise) {
   effects <- group_effects(model, values)

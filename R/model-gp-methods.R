@@ -1,4 +1,4 @@
-# Methods of Gaussian process fits: parameters with intervals, likelihoods, residuals, print and summary.
+# Methods of Gaussian process fits: parameters with intervals, likelihoods, residuals, print.
 
 #' Methods for Gaussian process fits
 #'
@@ -294,7 +294,7 @@ given_ends <- function(model) {
   c(own[names(own) %in% model$layout$name], lapply(stats::setNames(nm = union(names(lower), names(upper))), ends))
 }
 
-# Returns "155 points", or "233 numbers of 2 responses".
+# "155 points", or "233 numbers of 2 responses".
 rows_text <- function(x) {
   responses <- length(x$data$unit)
   if (!responses) return(count_text(length(x$data$y), "point"))

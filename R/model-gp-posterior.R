@@ -183,7 +183,7 @@ posterior_value <- function(target, u) {
   if (is.null(at)) -Inf else gp_value(at$model, at$system, at$weights)$value + prior_at(target$of, u)$value
 }
 
-# Returns the system at given values, with its solutions; NULL if it is not definite.
+# The system at values with its solutions; NULL if it is not definite.
 gp_solved <- function(model, values) UseMethod("gp_solved", family_of(model))
 
 #' @export
@@ -341,7 +341,7 @@ posterior_by_polynomial <- function(top, random) {
        states = states, density = density, off = off, agrees = isTRUE(off < most_off), likelihoods = length(states))
 }
 
-# Returns rows of the largest weights that are at least 1 apart in z.
+# Rows of the largest weights, at least 1 apart in z.
 heaviest_apart <- function(drawn, count) {
   left <- order(-drawn$log_weights)[seq_len(min(1000, nrow(drawn$z)))]
   rows <- integer()

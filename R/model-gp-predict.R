@@ -351,7 +351,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
 # Predictions for a plot. Standard errors from neighbours are not audited, which would take longest.
 pictured_errors <- function(object, places, level) {
   if (has_slow_errors(object) && is.null(object$kept$audits$auto)) {
-    object$kept <- list2env(as.list(object$kept, all.names = TRUE))  # of this call only
+    object$kept <- list2env(as.list(object$kept, all.names = TRUE))  # of this call alone
     object$kept$audits <- list(auto = list(neighbours = fewest_neighbours))
   }
   predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)

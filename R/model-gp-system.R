@@ -42,7 +42,7 @@ gp_noise <- function(model, values = model$values) {
   (if (length(nugget) > 1) nugget[model$z[, 1]] else nugget) / model$w
 }
 
-# Returns the noise of each nugget: 0 in the rows of other responses.
+# The noise of each nugget, which is 0 in the rows of other responses.
 noise_parts <- function(system) {
   count <- length(system$values$nugget)
   if (count == 1) return(list(system$noise))

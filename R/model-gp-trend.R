@@ -1,4 +1,4 @@
-# Trends of Gaussian processes: formulas of regressors and grouped effects, evaluated for the data and for new places.
+# Trends of Gaussian processes: formulas of regressors and of grouped effects, on the data and at new places.
 
 # Evaluates the variables of a trend: the `terms` of its regressors, its `groups`, the terms `all` of both, and a model
 # frame, or NULL if there are no variables. `formulas` of a family's parameters become `parameters`; their variables are
@@ -57,8 +57,8 @@ as_found_in <- function(terms, all) {
   terms
 }
 
-# Returns the matrix of regressors, the offset and the matrix of grouped effects for the rows used, and the terms that
-# make all three for new places.
+# Returns the matrix of regressors, the offset and the matrix of grouped effects at the used rows, and the terms that
+# make all three again at new places.
 trend_columns <- function(trend, frame, n) {
   parameters <- lapply(trend$parameters, function(one) {
     found <- if (is.null(frame)) constant_trend(one, n) else frame_columns(one$terms, frame)
@@ -148,7 +148,7 @@ check_kinds_of <- function(trend, newdata) {
   check_kinds(newdata[intersect(own, names(newdata))], trend$xlevels, "newdata")
 }
 
-# Returns new places as a data frame for the formulas of a fit.
+# New places as a data frame for the formulas of a fit.
 frame_of_trend <- function(object, newdata) {
   if (is.null(object$terms)) trend_data(columns_like(newdata, object, "newdata"), object$names)
   else if (is.data.frame(newdata)) newdata
@@ -160,7 +160,7 @@ needed_of_trend <- function(trend, re.form) {
   if (any(kept_groups(trend$groups, re.form))) trend$variables else intersect(trend$variables, all.vars(trend$terms))
 }
 
-# Returns points as a data frame for formulas: columns by their names, or x1, x2, ...
+# Points as a data frame for formulas: columns by their names, or x1, x2, ...
 trend_data <- function(x, names) {
   if (is.data.frame(x)) return(x)
   if (is.null(dim(x))) return(stats::setNames(data.frame(x), names[1]))

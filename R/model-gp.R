@@ -1,4 +1,4 @@
-# Gaussian process regression: kriging with a trend, with parameters estimated by likelihood.
+# Gaussian process regression: kriging with a trend, its parameters by likelihood.
 
 #' Gaussian process regression (kriging)
 #'
@@ -326,7 +326,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
   fit
 }
 
-# Returns the labels of parameters at a bound, which have no standard error.
+# Returns the labels of the parameters that ended at a bound, and have no standard error.
 bounded_labels <- function(estimate) {
   if (is.null(estimate)) return(character())
   theta <- estimate$state$theta
@@ -343,7 +343,7 @@ gp_products <- function(fit, at, x) {
   process + groups_times(groups(model_places(fit$data)), x, groups(at))
 }
 
-# Returns covariances of process and grouped effects between places.
+# Covariances of the process and of grouped effects at pairs of places.
 gp_cross <- function(fit, at, to = model_places(fit$data)) {
   z <- function(places) places[, -seq_len(ncol(fit$data$x)), drop = FALSE]
   Reduce(`+`, group_pairs(fit$data, fit$data$values, z(at), z(to)), process_cross(fit, at, to))

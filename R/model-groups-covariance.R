@@ -105,7 +105,7 @@ group_covariance <- function(term, numbers) {
   list(value = G, slopes = c(by_sd, Map(function(slope, p) (1 - p^2) * in_units(slope), C$slopes, partial)))
 }
 
-# Returns Z of a term at places z: a sparse column for each regressor of each level.
+# Z of a term at places z: a column for each regressor of each level, sparse.
 group_columns <- function(term, z) {
   r <- length(term$columns)
   code <- z[, term$code]

@@ -14,7 +14,7 @@ without_brackets <- function(e) {
   e
 }
 
-# Splits the right side of a formula into `fixed`, NULL if empty, and the `bars`.
+# Splits the right side of a formula: `fixed`, NULL where nothing is left, and the `bars`.
 split_bars <- function(e) {
   inner <- without_brackets(e)
   if (is_bar(inner)) return(list(bars = list(inner)))
@@ -57,7 +57,7 @@ parted_trend <- function(trend) {
   list(fixed = fixed, groups = groups, all = all)
 }
 
-# Expands a bar as lme4 does: `a/b` is a and b:a, and `||` makes a term for each regressor.
+# Expands a bar: `a/b` is a and b:a, as in lme4, and `||` gives each regressor a term of its own.
 terms_of_bar <- function(bar, environment) {
   regressors <- stats::as.formula(call("~", bar[[2]]), environment)
   each <- if (identical(bar[[1]], quote(`||`))) uncorrelated(regressors) else list(regressors)
@@ -80,7 +80,7 @@ nested_factors <- function(e) {
   c(outer, list(call(":", without_brackets(e[[3]]), outer[[length(outer)]])))
 }
 
-# Returns the variables of a grouping factor, a or b:a.
+# The variables of a factor, a or b:a.
 crossed_factors <- function(e) {
   e <- without_brackets(e)
   if (is.call(e) && identical(e[[1]], quote(`:`))) return(c(crossed_factors(e[[2]]), crossed_factors(e[[3]])))
@@ -204,7 +204,7 @@ group_text <- function(term) {
   paste0("(", paste(c(if (columns[1] != "1") "0", columns), collapse = " + "), " | ", term$factor, ")")
 }
 
-# Returns the text "groups: site (60 levels), year (5 levels)".
+# "groups: site (60 levels), year (5 levels)"
 groups_text <- function(groups) {
   if (!length(groups)) return(NULL)
   factors <- vapply(groups, `[[`, "", "factor")

@@ -95,7 +95,7 @@ cooks.distance.gp_fit <- function(model, ...) {
   if (!is.null(local)) {
     exact <- found$exact
     rows <- exact$rows
-    # The audit corrects the sum of leverages.
+    # The sum of leverages is corrected by the audit.
     exact_total <- max(total - scaled_up(found$hat[rows] - leverage_of(found, exact), found)[["sum"]], least_leverage)
     local$ratio <- audited_ratio(model, "Cook's distances", moved[rows] / found$own[rows]^2 / total,
                                  moved_by_one(found, exact) / exact$own^2 / exact_total)

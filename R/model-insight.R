@@ -15,7 +15,7 @@ find_formula.gp_fit <- function(x, verbose = TRUE, ...) {
             class = c("insight_formula", "list"))
 }
 
-# Trend coefficients are tested by the normal distribution.
+# Tests of trend coefficients are by the normal distribution.
 #' @exportS3Method insight::get_statistic
 get_statistic.gp_fit <- function(x, ...) {
   beta <- coef(x)

@@ -162,7 +162,7 @@ cross_validation_loss <- function(x, mass) {
 
 # --- values -------------------------------------------------------------------------------------------------
 
-# Returns the log-density at points.
+# Logarithms of the density at points.
 kde_log <- function(fit, at) {
   root <- bandwidth_root(fit$bandwidth)
   unname(logsumexp(kde_terms(fit, at, root), drop = TRUE)) + kde_constant(root)

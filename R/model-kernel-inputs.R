@@ -58,7 +58,7 @@ gneiting_name <- function(nu) {
   abort("value", "`nu` of the Gneiting kernel must be 1/2, 3/2 or 5/2, not ", format_value(nu))
 }
 
-# Puts the parameters in the list `time` under their names in the kernel.
+# Gives the parameters in the list `time` their names in the kernel.
 with_time <- function(given, ard) {
   if (ard) abort("unsupported", "the Gneiting kernel has one scale of places and one of time, and no others by `ard`")
   time <- given$time

@@ -66,7 +66,7 @@ ordered_levels <- function(y) {
   known
 }
 
-# Converts responses to level numbers of a fit.
+# Codes responses by the levels of a fit.
 level_numbers <- function(y, levels) {
   if (is.matrix(y) && ncol(y) == 1) y <- as.vector(y)
   if (is.numeric(y)) return(y)

@@ -296,7 +296,7 @@ family_hint <- function(typed, known = character()) {
 
 # --- Tweedie's distribution: a Poisson number of gamma variables ---------------------------------------------------
 
-# Returns lambda, the mean number, and shape and scale of the gamma variables.
+# lambda, the mean number, and the gamma variables' shape and scale.
 tweedie_parts <- function(eta, phi, p) {
   list(lambda = exp((2 - p) * eta) / (phi * (2 - p)), shape = (2 - p) / (p - 1),
        scale = phi * (p - 1) * exp((p - 1) * eta))

@@ -211,7 +211,7 @@ density_by <- function(f) {
   }
 }
 
-# Returns values by name; `default` for names without a value.
+# Values by name, `default` for names that have none.
 by_name <- function(given, names, default) {
   replace(stats::setNames(rep(default, length(names)), names), names(given), unlist(given))
 }
@@ -274,7 +274,7 @@ first_parameters.gp_likelihood <- function(family, response, spread) {
 #' @export
 mean_predictor.gp_likelihood <- function(family, y, a) stats::median(family$start(y, a)[a > 0])
 
-# Checks the log-density in a few rows: its length, finite values, and its derivative against a difference.
+# Checks the log-density in a few rows: its length, that it is finite, and its derivative against a difference.
 #' @export
 check_density.gp_likelihood <- function(family, response) {
   at <- unique(round(seq(1, nrow(response), length.out = 5)))
@@ -315,7 +315,7 @@ observations_at.gp_likelihood <- function(family, eta, a) of_family(family, "dra
 
 # --- mixtures over a normal linear predictor ------------------------------------------------------------------------
 
-# Returns the linear predictors at the nodes of a grid, in a row for each observation.
+# The linear predictors of a grid: a row for each observation.
 predictor_grid <- function(m, v) bounded_predictor(m + outer(sqrt(pmax(v, 0)), normal_grid))
 
 # Integrates numbers at the linear predictors of a grid.

@@ -107,7 +107,7 @@ solved_line <- function(moments, away, part, h) {
   c(out, list(square = squared_shares(moments$long, mass, mean, slope), neff = mass^2 / moments$kish))
 }
 
-# Computes the sum of the squared shares of observations in a fit.
+# Computes the sum of squares of the shares that observations have in a fit.
 squared_shares <- function(long, mass, mean, slope) {
   out <- long[, 1, 1] / mass^2
   for (a in seq_len(ncol(mean))) {

@@ -31,7 +31,7 @@ as_metric <- function(metric, argument = "metric") {
   list(name = name, of = metric_rows[[name]])
 }
 
-# Squared distances are compared, which saves the roots.
+# Squares are compared, without roots.
 squared <- function(metric) if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
 squared_eps <- function(metric, eps) if (metric$name == "euclidean") eps^2 else eps
 

@@ -26,7 +26,7 @@ far_kernel <- function(K, x, tol, beside = NULL, distances = NULL) {
   sums <- first[, 1]
   centred <- list(K = K, n = n, sums = sums, means = sums / n, mean = sum(sums) / n^2, own = as.vector(diag(K)),
                   unit = unit, beside = first[, -1, drop = FALSE])
-  # The sum of cubes is a small part of the skewness, and smaller with more rows.
+  # The sum of cubes is a small part of the skewness, the smaller the more rows there are.
   tols <- c(tol, power_tol, min(1e-3, power_tol * sqrt(n)))
   product <- function(power, v) unname((if (power == 1) P else approximate(K^power, tols[power])) %*% v)
   centred$invariants <- invariants_by_products(centred, product, rows_in_order(x, rows_of_trace(n)), power_tol)
@@ -103,7 +103,7 @@ joint_kernel <- function(k, l, x, y) {
 # The admissible error of sums over pairs: the statistic of independence is a small difference of such sums.
 joint_tol <- function(n) max(1e-12, 1e-3 / n)
 
-# The sum over pairs of the product of two centred kernels, given the product of the uncentred kernels.
+# The sum over pairs of the product of two centred kernels, from the sum of the product of the kernels.
 joint_sum <- function(joint, a, b) {
   n <- a$n
   KL <- sum(approximate(joint, joint_tol(n)) %*% rep(1, n)) / (a$unit * b$unit)

@@ -95,7 +95,7 @@ nearest_of <- function(inputs, y, k, weights, metric, standardize, call) {
   loo_values(fit, lapply(found, function(values) values[, seq_len(fit$k), drop = FALSE]))
 }
 
-# Returns the response as a factor, or as a numeric matrix.
+# A factor, or a matrix of numbers.
 classes_or_numbers <- function(y, n) {
   if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
   if (!is.factor(y) && !is.character(y)) return(check_response(y, n))
@@ -125,7 +125,7 @@ neighbour_weights <- function(dist, weighting) {
   w
 }
 
-# Computes leave-one-out errors with 1, 2, ... neighbours.
+# Computes leave-one-out errors by the first neighbour, the first two neighbours, and so on.
 loo_errors <- function(fit, found) {
   w <- neighbour_weights(found$dist, fit$weighting)
   errors <- numeric(ncol(w))
@@ -173,7 +173,7 @@ neighbour_means <- function(fit, found) {
   lapply(list(fit = "fit", se = "se"), function(part) do.call(cbind, lapply(each, `[[`, part)))
 }
 
-# Adds the votes of one more neighbour. `sum`: votes for each class; `near`: distance of its nearest neighbour.
+# Adds the votes of one more neighbour: `sum` has a column for each class, `near` the distance of its nearest neighbour.
 with_votes <- function(votes, fit, found, w, place) {
   if (is.null(votes)) {
     sum <- matrix(0, nrow(w), nlevels(fit$y), dimnames = list(NULL, levels(fit$y)))

@@ -15,7 +15,7 @@ replicate_p <- function(statistic, replicates, exhaustive) {
 # for p >= 1 / few_relabellings; below that, its tail would be smaller than the least p-value of few permutations.
 few_relabellings <- 1000
 
-# Returns the largest number of permutations: R of null = "permutation".
+# Returns the largest number of relabellings: R of null = "permutation".
 most_relabellings <- function(null, R) if (null == "moments") few_relabellings else check_replicates(R)
 
 # Returns all distinct permutations of labels within strata, in columns; NULL if there are more than `most`. Labels with
@@ -89,7 +89,7 @@ swappable <- function(B, sizes) {
   vapply(seq_along(sizes), function(b) Position(function(a) same(a, b), seq_len(b)), 0L)
 }
 
-# Permutes the rows at random, within strata.
+# A random order of the rows, within strata.
 shuffled_rows <- function(n, strata = NULL) {
   if (is.null(strata)) return(sample.int(n))
   out <- integer(n)
@@ -136,7 +136,7 @@ block_sums <- function(K, codes, sums, g, KZ = K %*% Z) {
   }, matrix(0, g, g))
 }
 
-# Returns indicator columns of all labels but the last, for each permutation.
+# Columns of 0 and 1 of all labels but the last, for each column of labels.
 label_columns <- function(codes, g) {
   Z <- matrix(0, nrow(codes), ncol(codes) * (g - 1))
   in_first <- codes < g
@@ -254,14 +254,14 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
   c(mean = mean * unit, variance = variance * unit^2, skewness = skewness)
 }
 
-# The null by moments, in units of the statistic; p = 1 if all permutations have the same statistic.
+# The null by moments, for a statistic divided by `unit`; p = 1 if all permutations have the same statistic.
 moments_null <- function(statistic, a, b, n, unit) {
   moments <- permutation_moments(a, b, n, constant = TRUE)
   if (is.null(moments)) return(in_unit(from_replicates(statistic, statistic, TRUE), unit))
   c(from_moments(statistic, moments, unit), list(accuracy = moments_accuracy(a, b, n)))
 }
 
-# The relative error of the variance and the standard error of the skewness, if invariants are approximations.
+# The relative error of the variance, and the standard error of the skewness, if invariants are estimates.
 moments_accuracy <- function(a, b, n) {
   error <- function(m, name) if (is.null(m[[name]])) 0 else m[[name]]
   skewness <- function(a, b) permutation_moments(a, b, n)[["skewness"]]

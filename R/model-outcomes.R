@@ -103,7 +103,7 @@ ranked_outcomes <- function(below, quantile, y, mean, whole, level) {
   out
 }
 
-# The largest value of a count that is summed.
+# The most values of a count that are added.
 most_counted <- 1000
 
 # The sum of (F(k) - 1{k >= y})^2 over k = 0, 1, ...; NA if it has not converged at `most_counted`.
@@ -153,7 +153,7 @@ integrated_score <- function(below, y, ends, whole) {
   score
 }
 
-# Moves from t by steps, each 1.5 times the last, until all have ended.
+# Steps on from t, each step 1.5 times the last, until all have ended.
 stepped_out <- function(t, step, ended) {
   for (k in 1:20) {
     open <- !ended(t)

@@ -35,7 +35,7 @@ with_panel <- function(model) {
   model
 }
 
-# Returns the factors of a product of kernels, each with `keys`, the names of its parameters in the product.
+# Returns the factors of a product of kernels, each with its `keys`, the names of its parameters in the product.
 product_factors <- function(kernel) {
   parts <- kernel_parts(kernel)
   names <- names(parts$parameters)
@@ -113,7 +113,7 @@ side_cross <- function(model, values, k, x, from = model$panel$sides[[k]]$x) {
 
 # --- the system -------------------------------------------------------------------------------------------------
 
-# Makes the system, with the eigenvalues `d` of A; NULL if A is not definite.
+# Makes the system with the eigenvalues `d` of A; NULL if A is not definite.
 panel_gp_system <- function(model, values, noise) {
   sides <- lapply(1:2, function(k) {
     K <- side_cross(model, values, k, model$panel$sides[[k]]$x)
@@ -129,7 +129,7 @@ panel_gp_system <- function(model, values, noise) {
   new_system("gp_panel", model, values, noise, at = at, sides = sides, d = d, logdet = sum(log(d)))
 }
 
-# Multiplies each column, as a matrix of places by times, by A from the left and by B' from the right.
+# Multiplies columns, each a matrix of places and times, by A from the left and by B' from the right.
 panel_times <- function(at, x, A, B) {
   x <- as.matrix(x)
   sizes <- c(dim(at), ncol(x))

@@ -125,7 +125,7 @@ permanova_null <- function(D2, fit, n, null, R, strata) {
     abort("unsupported", "moments are those of raw rows; residuals under other terms are permuted")
   }
   most <- most_relabellings(null, R)
-  first <- match(seq_len(max(fit$codes)), fit$codes)  # a row of each kind of rows
+  first <- match(seq_len(max(fit$codes)), fit$codes)  # a row of each kind
   # The levels of a single factor can be exchanged if they have equal numbers of rows.
   alike <- if (one && length(first) <= 10) swappable(tcrossprod(fit$all[first, , drop = FALSE]), tabulate(fit$codes))
   plan <- relabellings(fit$codes, most, strata, alike)

@@ -142,7 +142,7 @@ placed_inputs <- function(kernel, inputs) {
   list(kernel = map_leaves(kernel, columns), inputs = inputs, rule = rule)
 }
 
-# Converts inputs to model points.
+# Inputs as points of the model.
 model_points <- function(rule, x) {
   if (is.null(rule)) return(x)
   x <- unname(strip_term(x))
@@ -150,7 +150,7 @@ model_points <- function(rule, x) {
   if (length(rule$pair)) cbind(on_sphere(x[, rule$pair, drop = FALSE], rule$radius), rest) else rest
 }
 
-# Computes centres and widths of columns, or of model points if there is a rule.
+# Computes centres and widths of columns, or, with a rule, of the model points that the rule makes of inputs.
 column_units <- function(x, w, standardize, rule = NULL) {
   if (!is.null(rule)) {
     to <- column_units(model_points(rule, x), w, standardize)
@@ -170,7 +170,7 @@ is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
 
 scaled_columns <- function(x, to) t((t(model_points(to$rule, x)) - to$centre) / to$width)
 
-# Returns the kernels of which a sum or product is made.
+# The kernels that a sum or product is made of.
 leaf_parts <- function(kernel) {
   parts <- kernel_parts(kernel)
   if (is.null(parts$op)) list(parts) else do.call(c, lapply(parts$of, leaf_parts))

@@ -23,7 +23,7 @@ with_seen_colours <- function(layers, zlim = NULL) {
   usr <- graphics::par("usr")
   for (kind in intersect(c("surface", "map"), names(layers))) {
     d <- layers[[kind]]
-    # cells at the edge are partly visible
+    # a cell at the edge is seen in part
     step <- if (kind == "map") c(0, 0) else c(diff(sort(unique(d$x))[1:2]), diff(sort(unique(d$y))[1:2])) / 2
     inside <- d$x >= usr[1] - step[1] & d$x <= usr[2] + step[1] & d$y >= usr[3] - step[2] & d$y <= usr[4] + step[2]
     part <- if (any(inside)) d[inside, , drop = FALSE] else d

@@ -92,7 +92,7 @@ fitted_curve <- function(fit) {
 # `cex` apply to points, too.
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
-margin_of_maps <- 0.015  # so that the frame cuts no point
+margin_of_maps <- 0.015  # so that no point is cut by the frame
 
 # Draws a plot, and returns `x` invisibly, as plot methods do.
 drawn <- function(x, picture, ...) {

@@ -219,7 +219,7 @@ hold_covariance <- function(fit, k, value, near, bounds) {
   c(state, list(estimates = c(state$start, stats::setNames(trend_at(state$model), names(coef(fit))))))
 }
 
-# Returns the trend's coefficients for given covariance parameters.
+# The trend's coefficients at a model's values.
 trend_at <- function(model) {
   if (!ncol(model$Q)) return(numeric())
   weights <- gp_weights(model, gp_system(model, model$values))

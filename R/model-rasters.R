@@ -80,7 +80,7 @@ raster_crs <- function(raster) {
   sf::st_crs(if (nzchar(text)) text else NA)
 }
 
-# Returns the values of layers, in a row for each cell.
+# The values of layers, a row for each cell.
 raster_layers <- function(raster, names) {
   if (!length(names)) return(data.frame(row.names = seq_len(cell_count(raster))))
   if (is_terra(raster)) return(terra::values(raster[[names]], dataframe = TRUE))
@@ -117,7 +117,7 @@ prediction_layers <- function(found) {
   cbind(named(found$fit, "fit"), named(found$se.fit, "se.fit"))
 }
 
-# Returns a raster with the grid of another. `values`: a factor, or a matrix with a column for each layer.
+# A raster with the grid of another: `values` is a factor, or a matrix with a column for each layer.
 raster_like <- function(raster, values, names) {
   if (is_terra(raster)) {
     out <- terra::rast(raster, nlyrs = NCOL(values), names = names)

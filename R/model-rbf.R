@@ -123,7 +123,7 @@ rbf_degree <- function(degree, kernel) {
   degree
 }
 
-# Returns monomials of centred and scaled inputs, given by rows of exponents.
+# Monomials of centred and scaled inputs: a row of exponents for each.
 polynomial_basis <- function(x, degree) {
   D <- ncol(x)
   powers <- matrix(0, if (degree < 0) 0 else 1, D)
@@ -146,7 +146,7 @@ monomials <- function(z, powers) {
   out
 }
 
-# Converts the coefficients to those of powers of the raw inputs.
+# Computes the coefficients of the same polynomial in powers of the raw inputs.
 raw_coefficients <- function(basis, b, names) {
   A <- basis$powers
   m <- nrow(A)

@@ -2,7 +2,7 @@
 
 most_responses <- 10
 
-# Checks a matrix of responses, in which elements may be missing.
+# Checks a matrix of responses, in which single numbers may be missing.
 check_responses <- function(y, n) {
   if (is.data.frame(y) && !all(vapply(y, is.numeric, NA))) {
     abort("input", "the responses must be numbers, and `", names(y)[!vapply(y, is.numeric, NA)][1], "` is ",
@@ -124,7 +124,7 @@ fit_of_places <- function(fit) {
   out
 }
 
-# Returns regressors and codes of all responses at places.
+# Regressors and codes of all responses at places.
 trend_of_places <- function(object, trend) {
   unit <- object$data$unit
   n <- nrow(trend$F)

@@ -105,7 +105,7 @@ predict.gp_responses <- function(object, newdata = NULL, se.fit = FALSE,
   structure(list(fit = fit, se.fit = se, df = Inf, residual.scale = object$sigma), local = attr(found, "local"))
 }
 
-# Converts values at all places, response after response, to a matrix in the user's units.
+# Numbers of all places, response after response, as a matrix in the user's units.
 of_all_responses <- function(object, values, own) {
   unit <- object$data$unit
   n <- length(values) / length(unit)

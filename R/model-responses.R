@@ -34,7 +34,7 @@ stacked_trend <- function(trend, row, code, unit) {
   out
 }
 
-# Decomposes the regressors of each response separately.
+# Decomposes the regressors of each response by themselves.
 trends_of_responses <- function(F, y, code) {
   q <- ncol(F) / max(code)
   p <- max(code)
@@ -139,7 +139,7 @@ log_of_units <- function(model) {
   sum(log(model$unit)[model$z[, 1]]) - (model$method == "REML") * trend * sum(log(model$unit))
 }
 
-# Converts the user's `variance` and `nugget` to the units of the model.
+# Settings with the user's `variance` and `nugget` in the units of the model.
 settings_of_responses <- function(settings, unit) {
   names <- names(unit)
   p <- length(unit)

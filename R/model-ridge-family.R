@@ -32,7 +32,7 @@ ridge_of_family <- function(inputs, placed, y, terms, lambda, standardize, weigh
   with_family_scale(fit, response, if (model$dense) loo_of(at)$mean, model$rows)
 }
 
-# Builds the model of gp_fit(), with a given kernel and an intercept.
+# Builds the model as gp_fit() does, with a given kernel and an intercept.
 ridge_model <- function(placed, response, standardize, family, control) {
   rows <- which(response$a > 0)
   x <- unname(strip_term(placed$inputs$x))[rows, , drop = FALSE]

@@ -1,6 +1,6 @@
 # Predictions of kernel ridge regressions: values with standard errors, from a stored Cholesky factor.
 
-# Predicts at places in units of the fit.
+# Predicts at places that are in units of the fit.
 ridge_values <- function(fit, at) {
   values <- unname(fit_products(kernel_pairs(fit$kernel, at, fit$data$x), fit$control) %*% fit$alpha)
   t(t(values) * fit$units$y$width + fit$units$y$centre)
@@ -14,7 +14,7 @@ functional_se <- function(fit, w, level = 0) {
   outer(sqrt(colSums(v^2 / fit$data$w)), fit$sigma)
 }
 
-# Solves the fit's system, by the stored factor or with the preconditioner of the first solution.
+# Solves the fit's system, by the factor or with the preconditioner that the first solution made.
 ridge_solved <- function(fit, w) {
   K <- kernel_pairs(fit$kernel, fit$data$x)
   ridge <- fit$lambda / fit$data$w
@@ -124,7 +124,7 @@ simulate.kernel_ridge <- function(object, nsim = 1, seed = NULL, ...) {
     link <- object$linear.predictors
     drawn <- with_state(seed, family_draws(object, matrix(link, length(link), nsim), TRUE, object$weights))
     values <- matrix(drawn$value, length(link), dimnames = list(names(link), NULL))
-    values <- stats::naresid(object$na.action, values)  # dropped rows have no draws
+    values <- stats::naresid(object$na.action, values)  # rows that were left out have no draws
     return(draws_frame(values, rownames(values), drawn$mark))
   }
   mean <- fitted(object)

@@ -1,4 +1,4 @@
-# Kernel ridge regression, with a penalty chosen by generalised cross-validation.
+# Kernel ridge regression, with its penalty by generalised cross-validation.
 
 #' Kernel ridge regression
 #'

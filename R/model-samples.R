@@ -168,7 +168,7 @@ samples_name <- function(x, y, groups) {
   paste(deparse1(x), "by", deparse1(groups))
 }
 
-# Returns all points, and the number of each point's group.
+# All points, and the number of each one's group.
 pooled <- function(x, y, groups) {
   if (is.null(y) == is.null(groups)) {
     abort("input", "give either `y`, the second sample, or `groups`, a label for each row of `x`")
@@ -381,7 +381,7 @@ sums_of_groups <- function(k, sample, g, by_moments, tol) {
        invariants = kernel_invariants(centred), centred = if (nrow(sample$x) <= rows_of_correlations) centred)
 }
 
-# Returns squared discrepancies between groups, from sums of the kernel over blocks.
+# The squared discrepancies of all pairs of groups, from the sums over blocks of the kernel.
 discrepancies <- function(S, sizes, labels = NULL) {
   means <- S / outer(sizes, sizes)
   out <- outer(diag(means), diag(means), "+") - 2 * means

@@ -4,7 +4,7 @@
 
 score_names <- c("logs", "crps", "interval_score", "coverage", "rmse", "mae", "bias")
 
-# Returns a column for each score; for `rmse` squared errors.
+# A column for each score, the squares of errors for `rmse`.
 row_scores <- function(rows, level) {
   y <- nearest_in(rows$observed, rows$fitted)
   error <- rows$fitted - y
@@ -95,7 +95,7 @@ print.predictive_scores <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
-# Formats a line for each score, with columns for models and differences.
+# A line for each score, with columns for models and differences.
 text_of_models <- function(x, known, digits) {
   text <- function(value, digits) vapply(value, format, "", digits = digits)
   differences <- attr(x, "differences")

@@ -1,4 +1,4 @@
-# Points of the sf, terra and sp packages: in formulas, as inputs, and as new data.
+# Points of the sf, terra and sp packages as numbers: in formulas, as points, and as new data.
 
 # Returns a formula and data in which sf points are a matrix among plain variables. The points are the right side if
 # that is 1, and part of it if it contains a dot.

@@ -17,7 +17,7 @@ softmins <- function(x, y, how) {
 # The number of pairs from which first iterations in float16 save time.
 rough_pairs <- 1e7
 
-# Iterates, if pairs are many, in float16 while that reduces the error, then in the precision of the session.
+# Iterates twice if pairs are many: in float16 while that reduces the error, then in the precision of the session.
 in_two_precisions <- function(pairs, how, start, run) {
   if (pairs < rough_pairs || how$max_iter == 1) return(run(how, start, FALSE))
   rough <- utils::modifyList(how, list(precision = "float16", max_iter = how$max_iter - 1))

@@ -17,7 +17,7 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
   parameters <- kernel_parts(k)$parameters
   x <- sample$x
   by <- parameters$variance / scale_of_columns(parameters$scale, x)
-  if (any(by != 1)) x <- x * rep(by, length.out = ncol(x))[col(x)]  # then the kernel is minus the distance
+  if (any(by != 1)) x <- x * rep(by, length.out = ncol(x))[col(x)]  # so that the kernel is minus the distance
   check_distinct(x)
   sizes <- tabulate(sample$codes)
   n <- nrow(x)

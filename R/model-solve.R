@@ -60,7 +60,7 @@ check_order <- function(k, most, what) {
 
 # --- systems ------------------------------------------------------------------------------------------------
 
-# Selects the rows of positive weight.
+# The rows of positive weight.
 heavy_rows <- function(x, y, weights) {
   w <- weights %or% rep(1, nrow(x))
   heavy <- w > 0
@@ -109,8 +109,8 @@ least_ridge <- function(tol, size, n) 0.4 * n * tol * size
 
 tolerances <- c(least = 1e-12, grid = 1e-6, most = 1e-4)
 
-# Returns settings with the tolerance that a system allows, times `times`; a given tolerance is an upper limit. A system
-# that allows less than `least` is refused.
+# Settings with the tolerance that a system allows, or `times` that; a given tolerance is the upper limit. A system that
+# allows less than `least` is refused.
 tolerable <- function(control, ridge, size, n, times = 1, least = tolerances[["least"]]) {
   if (!is_approximated(c(n, n), control)) return(control)
   rule <- tolerance_for(ridge, size, n)
@@ -166,7 +166,7 @@ on_definite <- function(products, ridge, f) {
                   format(tol, digits = 2), " ", message_of(found))
 }
 
-# Multiplies the kernel by the square roots of the weights on both sides.
+# The kernel times the roots of the weights on both sides.
 weighed_pairs <- function(K, w) if (all(w == 1)) K else Vi(sqrt(w)) * K * Vj(sqrt(w))
 
 # --- generalised cross-validation ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-# The kernel Stein discrepancy: a test of fit to a density that is known up to a constant.
+# The kernel Stein discrepancy: a test whether a sample has a density that is known up to a constant.
 
 #' Kernel Stein test of goodness of fit
 #'

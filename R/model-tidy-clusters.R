@@ -35,7 +35,7 @@ augment.kmeans_fit <- function(x, data = NULL, newdata = NULL, ...) {
   as_tidy(columns = with_clusters(x, data, newdata, seq_along(x$size)))
 }
 
-# Returns rows of the data, or new rows, with a factor of clusters.
+# Rows of the data, or new rows, with a factor of their clusters.
 with_clusters <- function(x, data, newdata, levels) {
   given <- if (is.null(newdata)) data else newdata
   if (is.null(given)) abort("input", "`data` is not given: the points that were clustered, or new ones as `newdata`")
@@ -49,7 +49,7 @@ with_clusters <- function(x, data, newdata, levels) {
   out
 }
 
-# Tabulates clusters by size; noise comes first, as cluster 0.
+# Clusters by size, noise first as cluster 0.
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.dbscan_fit <- function(x, ...) {

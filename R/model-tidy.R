@@ -288,7 +288,7 @@ glance.sinkhorn <- function(x, ...) {
           iterations = x$iterations, marginal.error = x$marginal_error)
 }
 
-# Tabulates a test with the columns of broom.
+# Tabulates a test as the broom package tabulates other tests.
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 #' @rawNamespace S3method(generics::glance, kernweave_test, tidy.kernweave_test)

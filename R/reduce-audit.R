@@ -1,4 +1,4 @@
-# audit(): some rows of a result computed again in float64, by the formula as written.
+# audit(): some rows of a result computed again, as written and in float64.
 
 #' Check a result on random rows
 #'

@@ -260,7 +260,7 @@ summary.lazy_reduction <- function(object, ...) explain(object)
 #' S3method(generics::explain, linear_op)
 explain <- function(x, ...) UseMethod("explain")
 
-# Calls the next explain() on the search path, dplyr's perhaps, for an object of another package.
+# Calls, for an object of another package, the next explain() on the search path: dplyr's, perhaps.
 #' @export
 explain.default <- function(x, ...) {
   places <- search()

@@ -137,7 +137,7 @@ saved_value <- function(from, given_for, given, known) {
     known$results <- c(known$results, list(out))
   }
   value <- if (is.null(from$part)) out else out[[from$part]]
-  k <- from$column  # column of the matrix, or of the matrix in each batch
+  k <- from$column  # of the matrix, or of the matrix in each batch
   if (!is.null(k)) value <- if (length(dim(value)) <= 2) value[, k, drop = FALSE] else {
     array(array(value, c(dim(value)[1:2], prod(batch_dim(value))))[, k, ], c(dim(value)[1], 1, batch_dim(value)))
   }

@@ -88,7 +88,7 @@ reduction_in_keops <- function(name) {
   if (bare %in% names(same)) same[[bare]] else if (bare %in% reduction_rows$name) bare else name
 }
 
-# Returns the max-shifted logsumexp of KeOps: m = max(F), and sum(exp(F - m)).
+# Returns KeOps's form of a logsumexp: m = max(F), and sum(exp(F - m)).
 max_and_rest <- function(F, index, weight, ...) {
   if (width(F) != 1) abort("shape", "Max_SumShiftExp_Reduction() needs a formula of one component, not ", width(F))
   largest <- reduction(F, "max", index = index, call = FALSE, ...)

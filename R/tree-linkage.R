@@ -184,11 +184,11 @@ clusters_at <- function(tree, h) {
 
 # --- top branches ---------------------------------------------------------------------------------------------
 
-# A tree of more leaves is drawn by its top branches.
+# Trees of more leaves are drawn by their top branches.
 most_leaves <- 2000
 top_branches <- 50
 
-# Returns the tree of the top `k` branches, each a leaf labelled by its number of points.
+# Returns the tree of the top `k` branches, each a leaf that is labelled by its number of points.
 top_of_tree <- function(tree, k) {
   n <- length(tree$order)
   cluster <- unname(cut_tree(tree, k))

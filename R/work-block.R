@@ -4,7 +4,7 @@
 # The stored data, an environment for each serial: `value`, `bytes`; `whole`, or the keys of the `rows` that are stored;
 # `used`, the number of the last task that used the data.
 held <- new.env(parent = emptyenv())
-# The most bytes to store, and the number of the last task.
+# The most bytes to hold, and the number of the last task.
 holding <- new.env(parent = emptyenv())
 
 # Describes this process to the session that sends it tasks. GPUs are counted without starting the driver, since

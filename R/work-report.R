@@ -35,7 +35,7 @@ version_of <- function(package) as.character(utils::packageVersion(package))
 # Returns the threads of a call that sets no number, the reason for this number, and the cores of this process.
 chosen_threads <- function() r_allowance(tryCatch(option("threads"), kernweave_error = function(e) NULL) %or% 0L)
 
-# Returns the formula of a plain sum over one axis of all pairs; NULL for other reductions.
+# The formula of a plain sum over one axis of all pairs; NULL of other reductions.
 summed_over_pairs <- function(R) {
   output <- R$outputs[[1]]
   plain <- length(R$outputs) == 1 && output$op == "Sum" && output$keep %in% c("i", "j") && is.null(R$pairs) &&

@@ -29,7 +29,7 @@ dealt_side <- function(whole, dealt) {
 
 units_of <- function(side) if (side$grain == 0) 0 else ceiling(side$count / side$grain)
 
-# Returns the part of a task that is the same for all blocks of a call. `dealt`: what is divided, "rows" or "columns".
+# Returns the part of a task that is the same for all blocks of a call. `dealt`: "rows" or "columns" are dealt out.
 task_of <- function(R, operands, data, whole, options, dealt = "rows") {
   side <- dealt_side(whole, dealt)
   list(job = serial_of(R$cache), data = data_of_tasks(operands, data, side$apart), decision = whole$decision,

@@ -121,7 +121,7 @@ take_answer <- function(wave, node, answer) {
   w <- wave$w
   task <- wave$at[node]
   wave$at[node] <- 0L
-  if (!is.null(answer$need)) {  # a worker that was started anew
+  if (!is.null(answer$need)) {  # a worker that was made anew
     w$known[[node]] <- setdiff(w$known[[node]], answer$need)
     wave$tried[task] <- wave$tried[task] - 1L
     wave$waiting <- c(task, wave$waiting)
