@@ -123,8 +123,8 @@ points_of_scale <- function(parts, name, x) {
 
 # --- what is estimated, and between which bounds ---------------------------------------------------------------------
 
-# Returns the names of the parameters to be estimated: those without a number, and those in `estimate`. `check`: the
-# names of parameters of space-time kernels.
+# Returns the names of the parameters to be estimated: those without a number, and those in `estimate`. `check`: a
+# function that checks the parameters of a space-time kernel.
 free_parameters <- function(parameters, estimate = NULL, ends = list(), check = NULL) {
   check_parameter_names(estimate, names(parameters), "the kernel")
   free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)

@@ -84,7 +84,7 @@ place_matrix <- function(geometry) {
   out
 }
 
-# Converts new places to the coordinate system of a fit.
+# Converts new sf places to a data frame; they must be in the coordinate system of the fit.
 places_like <- function(newdata, places, argument = "newdata", beside = "the fit") {
   newdata <- as_sf(newdata)
   if (is.null(places) || !inherits(newdata, c("sf", "sfc"))) return(newdata)
@@ -126,7 +126,7 @@ point_numbers <- function(x, by_chords = FALSE) {
   list(x = place_numbers(x, places, "x"), places = places)
 }
 
-# Converts sf points to the coordinate system of others, as a matrix; other objects stay.
+# Converts sf points, in the coordinate system of `places`, to a matrix; other objects stay.
 place_numbers <- function(x, places, argument) {
   x <- as_sf(x)
   spatial <- inherits(x, c("sf", "sfc"))

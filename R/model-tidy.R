@@ -221,7 +221,7 @@ tidy.gp_fit <- function(x, conf.int = TRUE, conf.level = 0.95, effects = c("ran_
   without_ends(if ("ran_vals" %in% effects) out else out[names(out) != "level"], conf.int)
 }
 
-# Returns parameters of the process and of the family.
+# Returns parameters of the process, of groups, and of single observations (noise, family).
 covariance_rows <- function(fit, ends, level) {
   estimate <- coef(fit, "covariance")
   of_links <- sqrt(diag(vcov(fit, "covariance")))
