@@ -7,7 +7,7 @@ check_flag <- function(flag, argument) {
         if (interval) paste0("; did you mean `interval = \"", flag, "\"`?"))
 }
 
-# Refuses points at the place of another argument: methods of predict() have them second, those of simulate() by name.
+# Refuses points given as another argument: predict() takes points second, simulate() takes `newdata` by name.
 refuse_points <- function(value, argument) {
   if (is.null(dim(value)) && !is.list(value)) return(invisible())
   abort("input", "`", argument, "` is ", describe(value), "; new data are given by their name, `newdata = `")
@@ -36,7 +36,7 @@ check_tolerance <- function(tol) {
   }
 }
 
-# Parameters are asked for by names or numbers.
+# Checks parameters, which are given by names or by numbers.
 check_parm <- function(parm, argument = "parm") {
   level <- is.numeric(parm) && length(parm) == 1 && isTRUE(parm > 0 && parm < 1)
   if ((is.character(parm) || is.numeric(parm)) && !level) return(invisible())
@@ -70,7 +70,7 @@ check_given <- function(x, argument) {
   invisible(found_variables(x, NULL, paste0("`", argument, "`")))
 }
 
-# Variables that are not there are an error of ours, with the nearest name.
+# Turns the error of a variable that does not exist into a classed error, with the nearest name.
 found_variables <- function(value, data, place = "the formula") {
   withCallingHandlers(value, error = function(e) {
     if (inherits(e, "kernweave_error")) return()

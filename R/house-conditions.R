@@ -76,10 +76,10 @@ abort <- function(class, ..., call = user_call()) {
   stop(condition)
 }
 
-# An error that was signalled elsewhere, signalled here.
+# Signals again an error that was caught elsewhere.
 abort_again <- function(condition) stop(condition)
 
-# Warnings of the package: kernweave_warning_<class>. `more`: what else the condition tells.
+# Signals a warning of class kernweave_warning_<class>. `more`: further fields of the condition.
 warn <- function(class, ..., more = NULL) {
   warning(structure(
     class = c(paste0("kernweave_warning_", class), "kernweave_warning", "warning", "condition"),
@@ -87,7 +87,7 @@ warn <- function(class, ..., more = NULL) {
   ))
 }
 
-# Messages are kept as one line, to which others may be added, and are shown with lines that leave R's two blanks.
+# Messages are stored as one line, so that text can be appended, and are wrapped to the width of the console less 2.
 #' @export
 conditionMessage.kernweave_error <- function(c) broken_text(c$message, getOption("width") - 2)
 #' @export
@@ -95,13 +95,13 @@ conditionMessage.kernweave_warning <- conditionMessage.kernweave_error
 
 message_of <- function(condition) condition$message %or% conditionMessage(condition)
 
-# The engine calls this by name (src/border.hpp), also where R itself looks at numbers that lie elsewhere.
+# Signals an error of the engine, which calls this function by name (src/border.hpp), also while R reads ALTREP vectors.
 engine_failure <- function(class, message) {
   call <- user_call()
   abort(class, message, call = if (!identical(call[[1]], quote(engine_failure))) call)
 }
 
-# The outermost call of a function of ours: what the user typed.
+# Returns the outermost call of a function of the package, the call that the user typed.
 user_call <- function() {
   home <- topenv()
   for (frame in seq_len(sys.nframe())) {
@@ -110,15 +110,15 @@ user_call <- function() {
   NULL
 }
 
-# Returns a call as typed: a group generic under its own name, and no data written out. R puts the values of arguments
-# into the call where a primitive function dispatches, and so does do.call().
+# Returns a call as typed: a group generic under its own name, and no data written out. Dispatch of primitive functions
+# and do.call() put the values of arguments into the call.
 tidy_call <- function(frame) {
   call <- sys.call(frame)
   generic <- get0(".Generic", sys.frame(frame), inherits = FALSE)
   if (!is.null(generic)) call[[1]] <- as.name(generic)
   else if (is.function(call[[1]])) call[[1]] <- name_of(call[[1]])
   if (length(call) > 1 && identical(call[[2]], quote(deparse.level))) call[[2]] <- NULL  # so R calls methods of cbind()
-  if (is.call(call) && isFALSE(call$na.rm)) call$na.rm <- NULL  # R adds it where nobody typed it
+  if (is.call(call) && isFALSE(call$na.rm)) call$na.rm <- NULL  # R adds na.rm = FALSE to calls of the Summary group
   without_data(call, sys.frame(sys.parents()[frame]))
 }
 
@@ -128,10 +128,10 @@ name_of <- function(f) {
   quote(f)
 }
 
-# Objects of ours are shown by a variable of `frame` that they are, or as `F` or `A`; all else that is neither code nor
-# one number or word as `...`.
+# Replaces values in a call. A formula or operator becomes the name of a variable of `frame` with this value, else `F`
+# or `A`; data become `...`; code, and single numbers or words, stay.
 without_data <- function(call, frame = NULL) {
-  if (identical(call[[1]], quote(`function`))) return(call)  # its arguments are no call
+  if (identical(call[[1]], quote(`function`))) return(call)  # the formals of a function are not a call
   for (k in seq_along(call)[-1]) {
     if (is.name(call[[k]]) || is.null(call[[k]])) next
     part <- call[[k]]
@@ -143,8 +143,8 @@ without_data <- function(call, frame = NULL) {
   call
 }
 
-# The variable that is this object, as code that runs in a frame sees it; NULL where there is none. Arguments that
-# nobody has asked for yet, and what is computed when it is read, are left alone: of these substitute() gives code.
+# Returns the name of the variable with this value that code in `frame` sees; NULL if there is none. Promises and active
+# bindings are not evaluated: substitute() returns the code of a promise.
 variable_of <- function(object, frame) {
   if (is.null(frame)) return(NULL)
   for (name in ls(frame)) {
@@ -164,7 +164,7 @@ written_name <- function() {
 
 not_given <- function(argument) abort("input", "`", argument, "` is not given")
 
-# Arguments, made in `frame`, or a classed error that names the one that was not given.
+# Evaluates `arguments`; if a required argument of the function of `frame` is missing, a classed error names it.
 given <- function(arguments, frame) {
   without <- function(name) eval(call("missing", as.name(name)), frame)
   refuse <- function(condition) {
@@ -177,7 +177,7 @@ given <- function(arguments, frame) {
   withCallingHandlers(arguments, error = refuse)
 }
 
-# Arguments that a function with `...` does not know, misspelt ones most often: they are named, not ignored.
+# Refuses arguments that a function with `...` does not know, most often misspelt: the error names the argument.
 refuse_more <- function(...) {
   if (!...length()) return(invisible())
   names <- names(substitute(list(...)))[-1] %or% ""  # unevaluated: they may be columns of the data
@@ -192,7 +192,7 @@ refuse_more <- function(...) {
         else near_hint(names[1], known, there_are(known)))
 }
 
-# Words of other packages for arguments of ours, without points and underscores.
+# Names in other packages for arguments of this package, without points and underscores.
 words_of_others <- list(R = c("permutations", "nperm", "npermutations", "permutation", "b", "nsim", "nboot", "nrep",
                               "replicates", "iterations"),
                         centers = c("k", "clusters", "nclust", "nclusters"), k = c("nneighbors", "neighbors", "nn"),
@@ -200,7 +200,7 @@ words_of_others <- list(R = c("permutations", "nperm", "npermutations", "permuta
                         groups = c("grouping", "by"), scale = c("lengthscale", "range", "sigma", "sd"),
                         iter.max = c("maxiter", "maxit"), max_iter = c("maxiter", "maxit", "itermax"))
 
-# "; did you mean `x`?", or where to look.
+# Returns "; did you mean `x`?", or `otherwise` if no known name is near.
 near_hint <- function(typed, known, otherwise = "") {
   typed <- as.character(typed)[1]
   near <- r_nearest(typed, known)
@@ -210,7 +210,7 @@ near_hint <- function(typed, known, otherwise = "") {
   if (nzchar(near)) paste0("; did you mean `", near, "`?") else otherwise
 }
 
-# One of a set of words, or an error that lists them.
+# Returns a word of a set, or signals an error that lists the set.
 one_of <- function(value, known, argument, class = "input") {
   if (is.character(value) && length(value) == 1 && value %in% known) return(value)
   shown <- if (is.character(value) && length(value) == 1) paste0("\"", value, "\"") else describe(value)
@@ -218,14 +218,13 @@ one_of <- function(value, known, argument, class = "input") {
         if (is.character(value) && length(value) == 1) near_hint(value, known))
 }
 
-# Chooses a word as one_of() does, but the word may be cut short, as in arguments of statistics by match.arg():
-# interval = "conf".
+# Chooses a word as one_of() does, but accepts abbreviations, as match.arg() does: interval = "conf".
 choice_of <- function(value, known, argument) {
   whole <- if (is.character(value) && length(value) == 1) pmatch(value, known) else NA
   if (is.na(whole)) one_of(value, known, argument) else known[whole]
 }
 
-# "a character vector of length 3"
+# Describes a value: "a character vector of length 3".
 describe <- function(x) {
   x <- plain_value(x)
   if (is.null(x)) return("NULL")

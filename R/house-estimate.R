@@ -1,6 +1,6 @@
-# Estimates: numbers that know their standard error.
+# Estimates: numbers with a standard error.
 
-# `...`: how it was found, for print(). A traced value stays as it is: it has no attributes.
+# Makes an estimate; `...`: the method, for print(). A traced value is returned as it is, since it has no attributes.
 estimate <- function(value, se, ...) {
   if (is_traced(value)) return(value)
   structure(value, se = se, found = list(...), class = "kernweave_estimate")
@@ -51,7 +51,7 @@ confint.kernweave_estimate <- function(object, parm, level = 0.95, ...) {
   matrix(as.numeric(object) + c(-half, half), 1, dimnames = list(NULL, paste(format(100 * ends), "%")))
 }
 
-# Arithmetic is that of the number.
+# Arithmetic with an estimate returns a plain number.
 estimate_arithmetic <- function(symbol, e1, e2) {
   if (is_estimate(e1)) e1 <- as.numeric(e1)
   if (missing(e2)) return(get(symbol)(e1))

@@ -49,9 +49,9 @@ setting_names <- c("device", "precision", "threads", "workers")
 #'
 #' @section Precision and threads:
 #' With `precision = "float32"` points are rounded once, after centring, and sums are added up in float64 between tiles.
-#' `precision = "float16"` asks for three digits of each term. Numbers are stored as in float32; the tensor cores of a
-#' GPU take them as one half-precision number each, scaled so that none overflows, if the data allow that, and else as
-#' two. Formulas with whole numbers in them (row numbers, codes) are always computed in float64. In both, numbers
+#' `precision = "float16"` asks for three digits of each term. Numbers are stored as in float32; for the tensor cores of
+#' a GPU each becomes one half-precision number, scaled so that none overflows, if the data allow that, and else two.
+#' Formulas with whole numbers in them (row numbers, codes) are always computed in float64. In both precisions, numbers
 #' beyond 3.4e38 are infinite, as the square of 2e19 is. On a GPU, float32 numbers below 1.2e-38 count as 0, and
 #' divisors beyond 8.5e37 as infinite.
 #'
@@ -101,17 +101,17 @@ options_rd <- function() {
   c("@section Options:", "\\describe{", rows, "}")
 }
 
-option_names <- c(paste0("kernweave.", names(options_table)), "mc.cores")  # that of all R, the last, is for cores
+option_names <- c(paste0("kernweave.", names(options_table)), "mc.cores")  # mc.cores is an option of R itself
 option_twins <- paste0("KERNWEAVE_", toupper(names(options_table)))
 
-# All options as they stand, checked. Kept until one of them, or an environment twin, is changed: a small
-# reduction asks for them at every call.
+# Returns all options, checked. The list is kept until an option or an environment variable changes, since each small
+# reduction asks for the options.
 current_options <- function() {
   raw <- r_raw_options(option_names, option_twins)
   if (identical(raw, seen_options$raw)) return(seen_options$value)
   of_r <- length(option_names)
   cores <- raw[[1]][[of_r]]
-  # An invalid value of `mc.cores` is as none: it is not ours to refuse.
+  # An invalid `mc.cores` is ignored, not refused: other packages use the option, too.
   valid <- is.numeric(cores) && length(cores) == 1 && is.finite(cores) && cores >= 0
   r_note_cores(if (valid) as.integer(min(cores, .Machine$integer.max)) else -1L)
   value <- Map(function(name, option, twin) {
@@ -196,7 +196,7 @@ check_device <- function(device) {
 
 check_degree <- function(n, argument) check_count(n, argument, least = 0)
 
-# A list of whole numbers, as the engine keeps it: behind its length.
+# Returns whole numbers as the engine stores them: the length, then the numbers.
 check_list <- function(x, argument) {
   whole <- is.null(x) || (is.numeric(x) && !is.object(x) && all(is.finite(x)) && all(x == round(x)) &&
                           all(abs(x) <= .Machine$integer.max))
@@ -211,7 +211,7 @@ format_value <- function(x) {
   else describe(x)
 }
 
-# Two formulas meet: what one of them has set holds for both, unless they contradict each other.
+# Merges the settings of two formulas; settings that contradict each other are an error.
 merge_settings <- function(a, b) {
   if (is.null(a) || identical(a, b)) return(b)
   if (is.null(b)) return(a)
@@ -224,14 +224,14 @@ merge_settings <- function(a, b) {
   a
 }
 
-# Returns the options of a call: the formula's own settings, else the options.
+# Returns the options of a call: the settings of the formula, else the global options.
 call_options <- function(settings) {
   options <- current_options()
   if (length(settings)) options[names(settings)] <- settings
   options
 }
 
-# Settings of a call over those of the object.
+# Overrides the settings of the object by those of the call.
 with_settings <- function(F, ...) {
   if (...length() == 0) return(F)
   given <- check_settings(list(...))

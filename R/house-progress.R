@@ -1,16 +1,16 @@
-# Progress of long work: what it will take, how far it has come, and which argument would make it shorter.
+# Progress of long computations: expected time, the part that is done, and an argument that makes them faster.
 
 working <- new.env(parent = emptyenv())
-working$now <- NULL  # the outermost work, whose progress is shown
+working$now <- NULL  # the outermost computation, whose progress is shown
 working$clock <- function() proc.time()[["elapsed"]]
 
-# Work of the name `what` begins, in so many `steps`, NA where nobody knows how many; all of it is expected to take so
-# many seconds. `quicker` is said where that is, or becomes, more than a minute. Of works within works the outermost is
-# shown, and steps are of the one that is named.
+# Begins the computation `what` of `steps` steps (NA if unknown), which is expected to take `expected` seconds.
+# `quicker`, a way to save time, is told if the time exceeds a minute. Of nested computations the outermost alone is
+# shown and counts steps.
 begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
   if (!is.null(working$now)) return(invisible())
-  force(expected)  # where that fails, nothing has begun
-  # Whoever uses progressr has loaded it, and says by its handlers how progress is shown.
+  force(expected)  # an error here leaves nothing begun
+  # If progressr is loaded, its handlers show the progress.
   signal <- if (!is.na(steps) && isNamespaceLoaded("progressr")) {
     getExportedValue("progressr", "progressor")(steps = steps, on_exit = FALSE)
   }
@@ -21,7 +21,7 @@ begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
   say_expected(working$now, expected)
 }
 
-# Announces the time of work that has begun, where only a part of the work tells what all of it will take.
+# Announces the expected time of a computation that has begun, if the time is known only after the first part.
 expect_work <- function(what, expected, quicker = NULL) {
   if (!is_working(what)) return(invisible())
   working$now$quicker <- quicker
@@ -30,7 +30,7 @@ expect_work <- function(what, expected, quicker = NULL) {
 
 is_working <- function(what) identical(working$now$what, what)
 
-# `left`: seconds, where whoever works knows better than a count of steps.
+# Counts a step. `left`: seconds to go, where the caller knows more than the number of steps.
 step_work <- function(what, note = NULL, left = NA) {
   if (!is_working(what)) return(invisible())
   work <- working$now
@@ -48,7 +48,7 @@ end_work <- function(what) {
   working$now <- NULL
 }
 
-# Runs a call as a work that begins and ends.
+# Evaluates a call, with its progress shown.
 with_work <- function(what, call, ...) {
   begin_work(what, ...)
   on.exit(end_work(what))
@@ -64,7 +64,7 @@ show_work <- function(work) {
   if (now() < work$next_look) return(invisible())
   work$next_look <- now() + 0.5
   spent <- now() - work$begun
-  done <- (work$count + work$within) / work$steps  # within a step as the engine tells; NA where steps are not known
+  done <- (work$count + work$within) / work$steps  # the engine tells `within`; NA if `steps` is NA
   left <- if (isTRUE(done > 0)) left_by_rate(work, spent, done) else if (isTRUE(work$left >= 0)) work$left
   say_expected(work, spent + (left %or% 0), if (is.null(left)) " takes more than " else " takes about ")
   if (!shows_progress()) return(invisible())
@@ -74,9 +74,9 @@ show_work <- function(work) {
   work$shown <- TRUE
 }
 
-# Seconds to go by the rate of the last part, at least a third of the work so far: the first part may be faster or
-# slower than the rest. Between two steps they count down. `at` and `before`: seconds and share at the last progress,
-# and where its rate begins.
+# Returns the seconds to go, by the rate of the last part, at least a third of the computation so far, since the first
+# part may be faster or slower than the rest. Between two steps the seconds count down. `at`: seconds and share at the
+# last progress; `before`: the same where the rate begins.
 left_by_rate <- function(work, spent, done) {
   if (done > work$at[2]) {
     if (spent > 1.5 * work$before[1] + 2) work$before <- work$at
@@ -96,7 +96,7 @@ in_words <- function(seconds) {
   else paste(format(seconds / 3600, digits = 2), "hours")
 }
 
-# Announces, once, work that takes more than a minute.
+# Announces, once, a computation that takes more than a minute.
 say_expected <- function(work, seconds, takes = " takes about ") {
   if (work$said || seconds < 60 || isFALSE(option("progress"))) return(invisible())
   work$said <- TRUE
@@ -106,7 +106,7 @@ say_expected <- function(work, seconds, takes = " takes about ") {
 }
 
 # Shows progress; the engine calls progress_polled() while it computes. `share`: the part of a sum that is done after
-# `spent` seconds, or NA. A step of several sums has come as far as its farthest sum.
+# `spent` seconds, or NA. If a step has several sums, the share of the step is the largest share.
 progress_polled <- function(share, spent) {
   if (!is.null(working$now)) {
     working$now$within <- max(working$now$within, share, na.rm = TRUE)

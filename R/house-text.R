@@ -6,13 +6,13 @@ counted <- function(n, what) paste0(n, " ", what, ifelse(n == 1, "", "s"))
 
 count_text <- function(n, what) paste0(format(n, big.mark = ",", scientific = FALSE), " ", what, if (n != 1) "s")
 
-# Prints as cat() does without separators, no line wider than the console: longer ones are broken where there are three
-# blanks or, if parts between these are too long, at any blank.
+# Prints as cat(sep = "") does, with lines no wider than the console: wider lines are broken at three blanks or, if the
+# parts between are too wide, at any blank.
 say <- function(...) {
   writeLines(as.character(unlist(lapply(utils::capture.output(cat(..., sep = "")), broken_line))))
 }
 
-# A message, or a text, of lines that are no wider than the console. A text of several lines shows code, and stays.
+# Signals a message whose lines are no wider than the console. A text of several lines shows code, and is not wrapped.
 tell <- function(...) message(broken_text(paste0(...)))
 broken_text <- function(text, width = getOption("width")) {
   if (grepl("\n", text, fixed = TRUE)) text else paste(broken_line(text, width), collapse = "\n")
@@ -40,7 +40,7 @@ broken_line <- function(line, width = getOption("width")) {
   paste0(lead, ifelse(seq_along(lines) > 1, "  ", ""), lines)
 }
 
-# Names of all that could have been asked for.
+# Lists all known names.
 there_are <- function(known) if (length(known)) paste0("; there are ", paste0("`", known, "`", collapse = ", "))
 
 said <- new.env(parent = emptyenv())

@@ -1,4 +1,4 @@
-# Fits as other packages want them: caret's description of a model, the reference grids of emmeans.
+# Interfaces of fits to other packages: a model description for caret, and reference grids for emmeans.
 
 #' Fits for caret, parsnip, mlr3, emmeans, insight and marginaleffects
 #'
@@ -70,7 +70,7 @@ caret_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), ...) {
   check_parameter_names(names(more) %or% rep("", length(more)), setdiff(known, taken), model)
   tuned <- list(gp_fit = character(), kernel_ridge = c("lambda", "scale"), knn_fit = "k")[[model]]
   parameters <- if (length(tuned)) data.frame(parameter = tuned, class = "numeric", label = tuned)
-                else data.frame(parameter = "parameter", class = "character", label = "none")  # caret wants one
+                else data.frame(parameter = "parameter", class = "character", label = "none")  # caret needs one
   list(label = model, library = "kernweave", type = c("Regression", if (model == "knn_fit") "Classification"),
        parameters = parameters,
        grid = function(x, y, len = NULL, search = "grid") caret_grid(model, x, len),
@@ -118,7 +118,7 @@ emm_basis.gp_fit <- function(object, trms, xlev, grid, ...) {
        dfargs = list(), misc = emmeans::.std.link.labels(object$family, list()))
 }
 
-# emmeans takes a text for an error.
+# emmeans shows a character value as an error message.
 #' @exportS3Method emmeans::recover_data
 recover_data.kernel_ridge <- function(object, ...) {
   "a kernel ridge regression has no coefficients to average; marginal_effects() has its slopes and contrasts"

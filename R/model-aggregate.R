@@ -1,4 +1,4 @@
-# Tests by several kernels: the largest of their standardised statistics, over relabellings that all of them share.
+# Tests with several kernels: the largest of their standardised statistics, over the same permutations.
 
 # Returns the kernels of a test: those in a list, or one kernel with each of several bandwidths.
 test_kernels <- function(kernel, bandwidths, x, argument = "kernel") {
@@ -17,8 +17,8 @@ test_kernels <- function(kernel, bandwidths, x, argument = "kernel") {
   lapply(kernel, function(one) do.call(test_kernel, list(one, quote(x))))
 }
 
-# Names for the rows of a table of kernels: those that they have in their lists, in the place of others their numbers.
-# NULL where there are none.
+# Returns row names for a table of kernels: the names of the lists, and numbers for kernels without a name; NULL if no
+# kernel has a name.
 kernel_labels <- function(...) {
   lists <- list(...)
   if (!length(unlist(lapply(lists, names)))) return(NULL)
@@ -29,7 +29,7 @@ kernel_labels <- function(...) {
   make.unique(do.call(paste, c(expand.grid(each), sep = ", ")))
 }
 
-# A count stands for scales from an eighth to eight times the scale of the kernel. `scaled`: has the user given it?
+# Makes kernels of several scales; a count gives scales from 1/8 to 8 times that of `k`. `scaled`: is it the user's?
 with_bandwidths <- function(k, bandwidths, scaled, argument) {
   scale <- kernel_parts(k)$parameters$scale
   remedy <- ": a count, as in bandwidths = 10, or two length-scales or more are wanted"
@@ -57,9 +57,9 @@ with_bandwidths <- function(k, bandwidths, scaled, argument) {
 
 # --- the null of the largest statistic ------------------------------------------------------------------------
 
-# The null by replicates, of which each kernel has a row. Means and standard deviations are over all values, the
-# observed one among them, so that under the null each is as likely to be the largest as any other. `sizes` are those
-# of the sums whose difference a statistic is.
+# The null distribution by permutations: `replicates` has a row for each kernel. Statistics are standardised by the mean
+# and sd of all values, the observed one included, so that under the null each value is equally likely to be the
+# largest. `sizes`: magnitudes of the sums whose difference the statistic is.
 largest_by_replicates <- function(statistics, replicates, exhaustive, sizes, names) {
   if (length(statistics) == 1) return(from_replicates(statistics, replicates[1, ], exhaustive))
   all <- if (exhaustive) replicates else cbind(statistics, replicates)
@@ -78,12 +78,12 @@ refuse_without_spread <- function(constant, names) {
         "leave it out")
 }
 
-# The null by moments of sums of products of matrices with invariants a and b, in a unit. With several, z is the normal
-# quantile of each p-value by Pearson's curve, and the largest one is compared with that of normal numbers of the
-# correlations of `covariances`.
+# The null distribution by moments of sums of products of matrices with invariants a and b, times `unit`. With several
+# kernels, z is the normal quantile of each kernel's p-value by a Pearson curve, and max(z) is compared with the maximum
+# of normal variables whose correlations are those of `covariances`.
 largest_by_moments <- function(statistics, a, b, n, unit, covariances, names, draws = 1e5) {
   if (length(statistics) == 1) return(moments_null(statistics, a[[1]], b[[1]], n, unit))
-  vanishes <- function(m) m$t2 <= 1e-28 * n^2 && m$t1 <= 1e-14 * n  # where a kernel's numbers are about 1
+  vanishes <- function(m) m$t2 <= 1e-28 * n^2 && m$t1 <= 1e-14 * n  # the elements of the matrices are about 1
   moments <- Map(function(a, b) {
     if (!isTRUE(vanishes(a) || vanishes(b))) permutation_moments(a, b, n, constant = TRUE)
   }, a, b)
@@ -92,7 +92,7 @@ largest_by_moments <- function(statistics, a, b, n, unit, covariances, names, dr
     pearson_tail((statistic - of[["mean"]]) / sqrt(of[["variance"]]), of[["skewness"]])
   }, statistics, moments)
   z <- stats::qnorm(pmin(pmax(p, 1e-300), 1 - 1e-15), lower.tail = FALSE)
-  # The symmetric root, which kernels that are nearly alike do not turn.
+  # The symmetric root is stable if kernels are nearly equal; eigenvectors are not.
   parts <- eigen(stats::cov2cor(covariances), symmetric = TRUE)
   root <- parts$vectors %*% (t(parts$vectors) * sqrt(pmax(parts$values, 0)))
   normal <- privately(1, matrix(stats::rnorm(draws * length(z)), draws)) %*% root
@@ -105,7 +105,7 @@ largest_by_moments <- function(statistics, a, b, n, unit, covariances, names, dr
        moments = c(mean = centre, variance = variance, skewness = mean((largest - centre)^3) / variance^1.5))
 }
 
-# The exact null of one kernel is that of each of several, standardised.
+# The exact null of one kernel, standardised, is that of each kernel: on these tables the kernels differ by a factor.
 exact_of_kernels <- function(null, count, unit) {
   if (count == 1) return(in_unit(null, unit))
   moments <- null$moments
@@ -113,10 +113,10 @@ exact_of_kernels <- function(null, count, unit) {
   replace(null, "moments", list(replace(moments, c("mean", "variance"), 0:1)))
 }
 
-# Rows of whose pairs the correlations of statistics are computed: all of them, or some of many.
+# Number of rows from which correlations of the statistics are computed; of more rows a sample is taken.
 rows_of_correlations <- 4000
 
-# The sums over pairs that covariances over permutations need, of each two kernels of one side.
+# Sums over pairs for the covariances over permutations, for each pair of kernels of one side.
 cross_sums <- function(ks, x, centred) {
   if (nrow(x) > rows_of_correlations) {
     x <- structure(some_points(x, rows_of_correlations / 2), term = attr(x, "term"))
@@ -139,7 +139,7 @@ sums_of_products <- function(A, B) {
   }), use.names = FALSE)
 }
 
-# Covariances of sum_ij A_ij B_{p(i) p(j)} over all permutations p, of all A and all B, those of the first B first.
+# Covariances of sum_ij A_ij B_{p(i) p(j)} over all permutations p, for all pairs (A, B); A varies fastest.
 permutation_covariances <- function(a, b, n) {
   first <- function(m) (n - 1) * m$t2 - outer(m$t1, m$t1)
   second <- function(m) n * (n + 1) * m$s2 - (n - 1) * (outer(m$t1, m$t1) + 2 * m$t2)

@@ -1,14 +1,14 @@
-# Kernels of two inputs that reach further along one axis: their axes, and the parameters that are estimated.
+# Anisotropic kernels of two inputs: their axes, and the parameters that are estimated.
 #
-# Users give the `scale` along the long axis, the `ratio` of the short axis' scale to it, and the `angle` of the long
-# axis. A model that estimates these has, in `values$kernel`, the geometric mean of both scales as `scale`, and as
-# `turn` the numbers a and b of S = [a, b; b, -a]: squared distances are those in the metric exp(-S) / scale^2, which is
-# smooth even where both scales are equal and there is no angle. Kernels take `axes`, a root of the metric by its
-# columns: distances are those of points multiplied by it.
+# The user gives the `scale` along the long axis, the `ratio` of the short axis' scale to it, and the `angle` of the
+# long axis. If these are estimated, `values$kernel` has the geometric mean of both scales as `scale`, and as `turn` the
+# numbers a and b of S = [a, b; b, -a]: squared distances have the metric exp(-S) / scale^2, which is smooth even if
+# both scales are equal and the angle is undefined. The kernel's parameter `axes` is a root of the metric, by columns:
+# distances are those of the points multiplied by `axes`.
 
 # --- the kernel ---------------------------------------------------------------------------------------------------
 
-# The parameters that `aniso` gives a kernel: none, open ones, or numbers.
+# Returns the parameters that `aniso` gives a kernel: none, parameters to be estimated, or numbers.
 aniso_parameters <- function(aniso, known, ard, metric) {
   if (identical(aniso, FALSE)) return(NULL)
   row <- if (is.null(known$fun)) kernel_rows[[known$name]]
@@ -35,12 +35,12 @@ check_ratio <- function(ratio) {
 
 is_aniso <- function(parts) isTRUE(parts$aniso)
 
-# Angles of axes are the one parameter that has no logarithm.
+# Tells which parameters are angles of axes, which are not estimated by their logarithms.
 is_angle <- function(names, parts) {
   grepl("(^|[.])angle$", names) & any(vapply(leaf_parts(new_kernel(parts)), is_aniso, NA))
 }
 
-# Points are turned before they are paired, so that pairs cost what they do without.
+# Points are rotated before pairs are formed, so that a pair costs as much as without `aniso`.
 aniso_value <- function(parts, x, y, parameters) {
   x <- if (is_lazy(x)) x else Vi(strip_term(x), name = "x")
   y <- if (is.null(y)) t(x) else if (is_lazy(y)) y else Vj(strip_term(y), name = "y")
@@ -59,14 +59,14 @@ axes_of_angle <- function(numbers) {
   check_ratio(numbers$ratio)
   turned <- numbers$angle * (pi / 180)
   short <- numbers$scale * numbers$ratio
-  zero <- 0 * short  # a lazy tensor where any of them is one, so that c() makes one of all
+  zero <- 0 * short  # if one parameter is a lazy tensor, c() makes one of all four numbers
   c(zero + cos(turned) / numbers$scale, zero - sin(turned) / short, zero + sin(turned) / numbers$scale,
     zero + cos(turned) / short)
 }
 
 # --- what is estimated --------------------------------------------------------------------------------------------
 
-# Values and free parameters of a model, with `turn` for open axes.
+# Replaces an open ratio and angle, in the values and free parameters of a model, by `turn`.
 turned_numbers <- function(numbers, parts) {
   open <- grepl("(^|[.])(ratio|angle)$", numbers$free)
   if (!any(open) || !any(vapply(leaf_parts(new_kernel(parts)), is_aniso, NA))) return(numbers)
@@ -84,12 +84,12 @@ turned_numbers <- function(numbers, parts) {
 
 is_turning <- function(values) !is.null(values$kernel$turn)
 
-# exp(-S / 2) / scale by the hyperbolic functions of m, and its derivatives by log(scale), a and b.
+# exp(-S / 2) / scale by hyperbolic functions of m, and its derivatives with respect to log(scale), a and b.
 axes_of_turn <- function(scale, turn) {
   a <- turn[[1]] / 2
   b <- turn[[2]] / 2
   m <- sqrt(a^2 + b^2)
-  near <- m < 0.01  # where what follows is a series
+  near <- m < 0.01  # series near m = 0
   h <- if (near) 1 + m^2 / 6 + m^4 / 120 else sinh(m) / m
   q <- if (near) 1 / 3 + m^2 / 30 + m^4 / 840 else (cosh(m) - h) / m^2
   unit <- c(1, 0, 0, 1)
@@ -100,12 +100,12 @@ axes_of_turn <- function(scale, turn) {
                                     turn = list(slope(c(1, 0, 0, -1), a), slope(c(0, 1, 1, 0), b))))
 }
 
-# Starts: no turn, or one in four directions by a ratio of 1/4.
+# Starting values: isotropic, or four directions with a ratio of 1/4.
 turns_to_try <- rbind(0, log(4) * cbind(c(1, 0, -1, 0), c(0, 1, 0, -1)))
 
 # --- what is told -------------------------------------------------------------------------------------------------
 
-# Values of a kernel's parameters as users have them.
+# Values of a kernel's parameters as the user sees them.
 told_kernel <- function(numbers) {
   if (is.null(numbers$turn)) return(numbers)
   m <- sqrt(sum(numbers$turn^2))
@@ -115,13 +115,13 @@ told_kernel <- function(numbers) {
   append(numbers[names(numbers) != "turn"], axes, after)
 }
 
-# Labels of a layout as users have them. If a turn is at its bound, scale, ratio and angle are.
+# Labels of estimates as the user sees them.
 told_labels <- function(labels) {
   names <- c(scale.mean = "scale", turn.a = "ratio", turn.b = "angle")
   unname(ifelse(labels %in% names(names), names[labels], labels))
 }
 
-# Bounds are of the geometric mean of both scales, and of the ratio.
+# Names the quantity that a bound limits: the geometric mean of both scales, or the ratio.
 told_bound <- function(label) {
   if (label == "scale.mean") return("the geometric mean of both scales")
   paste0("`", sub("^turn[.].*", "ratio", label), "`")

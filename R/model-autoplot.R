@@ -1,4 +1,4 @@
-# The pictures of plot() by ggplot2: methods of its autoplot(), registered if ggplot2 is there.
+# autoplot() methods, which draw the pictures of plot() by ggplot2; they are registered if ggplot2 is installed.
 
 #' Plots of fits and tests with ggplot2
 #'
@@ -29,7 +29,7 @@
 #' ggplot2::autoplot(fit) + ggplot2::theme_minimal()
 NULL
 
-# Columns of a layer under the names ggplot2 has for them, and others that are said.
+# Maps columns of a layer to the aesthetics of the same names, and others as given.
 drawn_by <- function(d, ...) {
   columns <- intersect(c("x", "y", "xmin", "xmax", "ymin", "ymax", "xend", "yend"), names(d))
   do.call(ggplot2::aes, lapply(c(stats::setNames(columns, columns), ...), as.name))
@@ -91,7 +91,7 @@ grid_frame <- function(grid) {
   data.frame(x = rep(grid$x, length(grid$y)), y = rep(grid$y, each = length(grid$x)), z = as.vector(grid$z))
 }
 
-# Gives groups the colours that plot() gives them, and explains them where they are few.
+# Gives groups the colours of plot(), with a legend of at most 20 groups.
 group_scale <- function(group, what) {
   ggplot2::scale_discrete_manual(what, values = distinct_colours(nlevels(group)), limits = levels(group),
                                  guide = if (nlevels(group) > 20) "none" else ggplot2::guide_legend())

@@ -81,7 +81,7 @@ summary.silhouette_widths <- function(object, ...) {
 #' @export
 plot.silhouette_widths <- function(x, ...) drawn(x, plot_data(x), ...)
 
-# Bars of widths, the largest first in each cluster; labels and means of clusters in the middle of each.
+# Draws the widths as bars, in decreasing order in each cluster, with labels and means in the middle of the clusters.
 #' @export
 plot_data.silhouette_widths <- function(object, ...) {
   group <- factor(object[, "cluster"], labels = attr(object, "labels") %or% sort(unique(object[, "cluster"])))
@@ -145,20 +145,20 @@ kmeans_fit <- function(x, centers, iter.max = 100, nstart = 5, weights = NULL, .
   }
   if (all(weights > 0)) found <- kmeans_of(x, centers, iter.max, nstart, weights)
   else {
-    # Points of weight 0 take no part, and are put into the clusters of the others.
+    # Points of weight 0 are left out, and assigned to the nearest centres afterwards.
     heavy <- weights > 0
     found <- kmeans_of(x[heavy, , drop = FALSE], centers, iter.max, nstart, weights[heavy])
     cluster <- nearest_center(x, found$centers)
     found$cluster <- stats::setNames(replace(cluster, heavy, found$cluster), rownames(x))
   }
-  # Base R's clusters are of columns of numbers, whose names the centres have; factors have more to keep.
+  # Factors, and places, are converted in the same way for new data; numeric columns need only the names of the centres.
   more <- !identical(inputs$columns, colnames(x)) || !is.null(inputs$places)
   if (more) attr(found, "like") <- inputs[setdiff(names(inputs), "x")]
   with_sample(found, x)
 }
 
 kmeans_of <- function(x, centers, iter.max, nstart, weights) {
-  # For sums by cluster, the numbers of a point lie together, and behind them its mass.
+  # A column for each point, with its mass in the last row: index_add() sums the columns of a cluster.
   work <- list(x = x, weights = weights, massed = rbind(t(weighted(x, weights)), weights %or% 1, deparse.level = 0),
                nearest = as.function(argmin(sqdist(Vi(x), Vj(dim = ncol(x), name = "centers")))))
   if (is.matrix(centers)) return(lloyd(work, centers, iter.max))
@@ -171,7 +171,7 @@ kmeans_of <- function(x, centers, iter.max, nstart, weights) {
   found[[which.min(vapply(found, `[[`, 0, "tot.withinss"))]]
 }
 
-# k-means++: a point is the next centre with a probability like its squared distance from those chosen.
+# k-means++: a point becomes the next centre with probability proportional to its squared distance from the centres.
 spread_centers <- function(x, k, weights) {
   mass <- weights %or% rep(1, nrow(x))
   chosen <- sample.int(nrow(x), 1, prob = mass)
@@ -214,7 +214,7 @@ lloyd <- function(work, centers, iter.max) {
 
 nearest_center <- function(x, centers) as.vector(argmin(sqdist(Vi(strip_term(x)), Vj(unname(centers)))))
 
-# A cluster without points takes the one that is farthest from its centre.
+# Gives an empty cluster the point that is farthest from its centre.
 refill <- function(cluster, far, k) {
   empty <- which(tabulate(cluster, k) == 0)
   warn("empty", "cluster ", first_few(empty), " lost all its points and takes those farthest from their centres")
@@ -227,7 +227,7 @@ refill <- function(cluster, far, k) {
   cluster
 }
 
-# Centres are means of their clusters: what lies between these and within them adds up.
+# Computes sums of squares; centres are means of their clusters, so total = within + between.
 as_kmeans <- function(work, cluster, centers, mass, iter) {
   k <- nrow(centers)
   off <- rowSums((work$x - centers[cluster, , drop = FALSE])^2)
@@ -286,21 +286,20 @@ print.kmeans_fit <- function(x, digits = 4, ...) {
 #' @export
 plot.kmeans_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 
-# Two columns as they are; of more, the first two principal components of the points, or of the centres alone.
+# Plots two columns, or, of more, the first two principal components of the points, or of the centres alone.
 #' @export
 plot_data.kmeans_fit <- function(object, points = NULL, ...) {
   if (!is.null(points)) points <- check_complete(points_beside(points, object, "y"), "y")
   clusters_picture(points, object, object$centers, unname(object$centers))
 }
 
-# Keeps some points of a clustering, which plot() draws where it is given none.
+# Stores a sample of the points, which plot() draws by default.
 with_sample <- function(found, x) {
   rows <- drawn_rows(nrow(x), max(100, min(2000, floor(2e5 / ncol(x)))), found$cluster)
   structure(found, sample = list(rows = rows, x = unname(x[rows, , drop = FALSE])))
 }
 
-# Draws points that have the columns of `like`, by default the sample that was kept, and centres, if there are any, each
-# of which is a `centre`.
+# Draws points with the columns of `like` (by default the stored sample) and centres, if any, with the label `centre`.
 # Group 0 is noise.
 clusters_picture <- function(at, found, like, centers = matrix(0, 0, ncol(like)), centre = "centre") {
   group <- unname(found$cluster)
@@ -325,7 +324,7 @@ clusters_picture <- function(at, found, like, centers = matrix(0, 0, ncol(like))
   } else if (ncol(at) > 2 && nrow(rbind(at, centers)) > 1) {
     turned <- stats::prcomp(at)
     centers <- cbind(stats::predict(turned, centers), numeric(nrow(centers)))
-    at <- cbind(turned$x, 0)  # of one point there is one component
+    at <- cbind(turned$x, 0)  # a single point has one component
     names <- c("PC1", "PC2")
   }
   beside <- rbind(if (anyNA(group)) data.frame(label = "noise", pch = 20, lty = NA, col = "grey75"),

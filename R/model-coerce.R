@@ -1,4 +1,4 @@
-# Neighbours as other packages have them: dbscan's classes and graphs of igraph.
+# Conversions of neighbours to the classes of other packages: dbscan and igraph.
 
 #' Neighbours for the dbscan and igraph packages
 #'

@@ -1,15 +1,15 @@
-# Tests where chi-square does not hold: the exact null distribution of a variance by eigenvalues, and refits to
-# simulated responses; terms dropped and added.
+# Tests where chi-square does not hold: the exact null distribution of the likelihood ratio of a variance, by
+# eigenvalues, and the parametric bootstrap; drop1() and add1().
 
-# Ratios below a thousandth count as 0: so far off are those of estimates on a bound.
+# Returns a p-value, the share of drawn ratios >= `ratio`. Ratios at a bound have errors, so those < 1e-3 count as 0.
 share_as_large <- function(drawn, ratio) {
   drawn <- drawn[!is.na(drawn)]
   (1 + sum(pmax(drawn, 1e-3) >= max(ratio, 1e-3))) / (length(drawn) + 1)
 }
 
-# Draws likelihood ratios of a process with a known kernel against no process, where there is none. The ratio is the
-# largest over lambda = variance / nugget, from sums of squares of normals, weighted by the eigenvalues mu of the kernel
-# with the trend projected out and xi of the kernel itself.
+# Draws likelihood ratios of a process with a known kernel against none, under the null. The ratio is a maximum over
+# lambda = variance / nugget of a function of chi-square variables, weighted by the eigenvalues mu of the kernel matrix
+# with the trend projected out; its determinant has the eigenvalues xi of the kernel matrix.
 exact_null <- function(small, large, draws) {
   model <- large$data
   n <- length(model$y)
@@ -59,7 +59,7 @@ by_bootstrap <- function(small, large, ratio, R, seed) {
   drawn <- data.matrix(simulate(small, R, seed = seed, conditional = FALSE))
   ratios <- vapply(seq_len(R), function(k) {
     step_work("anova()", paste("refit", k))
-    new <- ifelse(is.finite(drawn[, k]), drawn[, k], as.vector(y))  # rows of weight 0 stay
+    new <- ifelse(is.finite(drawn[, k]), drawn[, k], as.vector(y))  # rows of weight 0 keep their response
     each <- c(refitted_value(small, new), refitted_value(large, new, from = inside))
     if (!isTRUE(diff(each) >= 0)) each[2] <- max(-Inf, each[2], refitted_value(large, new, !inside), na.rm = TRUE)
     if (all(is.finite(each))) 2 * diff(each) else NA_real_
@@ -70,10 +70,10 @@ by_bootstrap <- function(small, large, ratio, R, seed) {
                      if (lost) paste0("; ", lost, " more could not be fitted")))
 }
 
-# The likelihood of a fit to another response, NA where there is none. With `from` the climb starts from the fit's own
-# estimates, a nugget at its bound raised to a tenth of the variance; without, or if another estimate is at a bound,
-# from many starts. Responses without a process have likelihoods of several maxima, of which such estimates do not
-# always lead to the largest.
+# Returns the likelihood of a fit to another response, NA if there is none. With `from` the search starts at the fit's
+# estimates, with a nugget at its bound raised to a tenth of the variance; without, or if another estimate is at a
+# bound, it starts at several values. The likelihood of a response without a process has several maxima, and the fit's
+# estimates may lead to a lower one.
 refitted_value <- function(fit, y, from = TRUE) {
   model <- fit$data
   fit$control[c("tol", "max_iter")] <- list(1e-2, 40)  # to a hundredth of a standard error
@@ -157,7 +157,7 @@ call_of_trend <- function(object, change) {
   call
 }
 
-# Terms of the trend, beside which there are `others` to drop.
+# Checks names of terms of the trend; `others`: other terms that can be dropped.
 dropped_terms <- function(object, terms, others) {
   known <- attr(object$trend$terms, "term.labels")
   unknown <- setdiff(terms, known)

@@ -1,5 +1,5 @@
-# Gaussian processes compared by their likelihoods: chi-square where its theory holds, and what stands in where a
-# parameter is on its bound.
+# Comparisons of Gaussian processes by their likelihoods: chi-square where its theory holds, other null distributions
+# where a parameter is at its bound.
 
 #' Compare Gaussian process fits
 #'
@@ -95,7 +95,7 @@ anova.gp_fit <- function(object, ..., test = c("Chisq", "boot", "none"), R = 199
 
 trend_text <- function(fit) sub("^~ *", "~ ", deparse1(fit$trend$formula))
 
-# Returns the names of the fits in the call. A text too long for a row becomes "model k".
+# Returns the fits as written in the call; a text too long for a row becomes "model k".
 fit_texts <- function(call) {
   texts <- vapply(as.list(call)[-1], deparse1, "")
   given <- names(texts) %or% rep("", length(texts))
@@ -104,7 +104,7 @@ fit_texts <- function(call) {
   make.unique(unname(ifelse(nzchar(given) & given != "object", given, texts)))
 }
 
-# Fits of the same response, rows and weights, by their names.
+# Returns the fits with their names, if they have the same response, rows and weights.
 checked_fits <- function(fits, names, class, what) {
   fits <- found_variables(fits, NULL, "the fits")
   names(fits) <- names
@@ -167,7 +167,7 @@ refitted <- function(fit, y = response_of(fit), method = fit$method, start = NUL
 
 # --- two fits -------------------------------------------------------------------------------------------------
 
-# Two fits, of numbers `at` in the table, with their likelihoods: label, ratio with its error, p, and a note.
+# Compares two fits, numbers `at` of the table: label, likelihood ratio with its standard error, p, and a note.
 compared_fits <- function(fits, at, values, test, R, seed) {
   df <- vapply(values, attr, 0, "df")
   out <- list(label = "", ratio = NA_real_, se = NA_real_, p = NA_real_, note = NULL)
@@ -186,11 +186,11 @@ compared_fits <- function(fits, at, values, test, R, seed) {
   replace(out, names(tested), tested)
 }
 
-# The likelihood ratio with its standard error. By products both fits take the same probes and landmarks.
+# The likelihood ratio and its standard error. Iterative likelihoods of both fits use the same probes and landmarks.
 likelihood_ratio <- function(small, large, values) {
   if (small$data$dense && large$data$dense) {
     ratio <- 2 * (as.numeric(values[[2]]) - as.numeric(values[[1]]))
-    return(list(ratio = if (ratio < 0 && ratio > -1e-3) 0 else ratio, se = 0))  # where a climb ends is not exact
+    return(list(ratio = if (ratio < 0 && ratio > -1e-3) 0 else ratio, se = 0))  # maxima are not exact
   }
   landmarks <- large$kept$preconditioner$P %or% small$kept$preconditioner$P
   each <- lapply(list(small, large), function(fit) likelihood_by_probes(fit$data, landmarks))
@@ -198,7 +198,7 @@ likelihood_ratio <- function(small, large, values) {
   list(ratio = mean(apart), se = stats::sd(apart) / sqrt(length(apart)))
 }
 
-# The likelihood of a model by each probe, with landmarks of another; one number where it is exact.
+# The log-likelihood of a model by each probe, with given landmarks; one number if the likelihood is exact.
 likelihood_by_probes <- function(model, landmarks) {
   near <- list(preconditioner = if (!is.null(landmarks)) list(P = landmarks, values = model$values))
   system <- gp_system(model, model$values, near)
@@ -208,7 +208,7 @@ likelihood_by_probes <- function(model, landmarks) {
   vapply(each, function(value) gp_log_likelihood(model, value, weights), 0)
 }
 
-# A p-value where theory has one: list(p, note).
+# Returns list(p, note), with the p-value of chi-square or of the exact null distribution, if either holds.
 by_theory <- function(small, large, found, df, seed) {
   none <- function(...) list(p = NA_real_, note = paste0("no p-value, as ", ...))
   if (is_of_some(small) || is_of_some(large)) {
@@ -233,11 +233,11 @@ by_theory <- function(small, large, found, df, seed) {
   list(p = p(found$ratio))
 }
 
-# Were parameters estimated on some of the rows?
+# Tells whether parameters were estimated on a part of the rows.
 is_of_some <- function(fit) nrow(fit$data$layout) && fit$estimated_on < length(fit$data$y)
 
-# Tells whether the smaller model is "inside" the larger model's parameters, on their "bound" ("exact" if there is an
-# exact null distribution), or "else". `why`: the reason for no p-value.
+# Relates a model to a larger one: nested in its "inside", nested on a "bound" of its parameters ("exact" if there is an
+# exact null distribution), or "else". `why`: the reason why there is no p-value.
 nesting <- function(small, large) {
   else_why <- function(...) list(kind = "else", why = paste0(..., ": compare AIC or elpd()"))
   of_kernel <- kernel_nesting(small, large)
@@ -259,7 +259,7 @@ nesting <- function(small, large) {
                                     "chi-square does not hold; anova(test = \"boot\") refits simulated data"))
 }
 
-# Variances of 0 that the larger model estimates; "else" where it has another number.
+# Names the variances that are 0 in the smaller model and estimated in the larger; "else" if given values differ.
 dropped_parts <- function(small, large) {
   one <- function(part) {
     free <- vapply(list(small, large), function(fit) part %in% free_parts(fit), NA)
@@ -298,7 +298,7 @@ kernel_nesting <- function(small, large) {
 
 # Tells whether two kernels are the same function of their parameters.
 same_form <- function(a, b) {
-  closed <- c("matern12", "matern32", "matern52")  # inside the kernel whose smoothness is a parameter
+  closed <- c("matern12", "matern32", "matern52")  # special cases of "matern"
   if (identical(b$name, "matern") && isTRUE(a$name %in% closed)) a$name <- b$name
   if (!identical(a$op, b$op) || !identical(a$name, b$name) || !identical(a$fun, b$fun)) return(FALSE)
   is.null(a$op) || all(mapply(function(k, l) same_form(kernel_parts(k), kernel_parts(l)), a$of, b$of))

@@ -1,5 +1,4 @@
-# Cross-validation of fits by folds: random ones, labels, or blocks of places; exact without refits where a matrix is
-# factored.
+# Cross-validation of fits by folds: random folds, labels, or blocks in space; without refits if a matrix is factored.
 
 #' Cross-validation of fits
 #'
@@ -27,11 +26,11 @@
 #'   the standard deviation of the observation about its prediction; `.resid`, observed minus predicted; `.lpd`, its log
 #'   predictive density or, for classes, the logarithm of the share of votes for its class; `.crps`, its continuous
 #'   ranked probability score; `.lower` and `.upper`, its prediction interval, see [predictive_scores()]. With a
-#'   `family` these columns refer to an observation of its weight, see [gp_fit()]. Rows of weight 0 are omitted.
-#'   Classes have `.fold`, `.fitted`, `.lpd` and `.wrong`, the share of votes for other classes. The last column,
-#'   `.observed`, is the response. If dplyr drops rows, the rest is counted and scored. `summary()` has, by fold,
-#'   the root mean squared error, mean absolute error (for classes the share of errors), mean of `.crps`, share of
-#'   observations in their intervals (`coverage`) and sum of `.lpd`.
+#'   `family` these columns refer to an observation of its weight, see [gp_fit()]. Rows of weight 0 are omitted. Classes
+#'   have `.fold`, `.fitted`, `.lpd` and `.wrong`: is the predicted class wrong? The last column, `.observed`, is the
+#'   response. Methods use the rows that are left if rows are dropped. `summary()` has, by fold, the root mean squared
+#'   error, mean absolute error (for classes the share of errors), mean of `.crps`, share of observations in their
+#'   intervals (`coverage`) and sum of `.lpd`.
 #' @seealso [predictive_scores()] for standard errors of these means, and to compare fits; [elpd()] and `residuals(fit,
 #'   type = "loo")`, which leave out one observation at a time
 #' @concept k-fold cross-validation
@@ -84,8 +83,8 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
 #' @export
 response_of.kernweave_fit <- function(fit) as.matrix(fit$fitted.values + fit$residuals)
 
-# Scores rows left out. The columns of `table` are shares of votes for classes, or means and standard deviations: with a
-# family of the linear predictor, while scores are of the response and its mean.
+# Scores rows that were left out. `table` has shares of votes (classes), or means and standard deviations: of the linear
+# predictor if there is a family; scores are of the response.
 left_out_scores <- function(fit, table, y, rows, level) {
   if (is.factor(y)) {
     best <- factor(colnames(table)[max.col(table, "first")], levels(y))
@@ -102,7 +101,7 @@ left_out_scores <- function(fit, table, y, rows, level) {
 
 # --- folds ----------------------------------------------------------------------------------------------------
 
-# A factor with a label for each of the rows.
+# Returns a factor, the label of the fold of each row.
 fold_labels <- function(fit, rows, folds, by, seed) {
   n <- length(rows)
   if (!is.null(by) && !identical(by, "place")) {
@@ -137,15 +136,15 @@ checked_labels <- function(fit, rows, folds) {
 
 # --- without refits -------------------------------------------------------------------------------------------
 
-# Predicts each fold S without S. The errors are (P_SS)^-1 alpha_S with covariance (P_SS)^-1, P as in influence_of().
-# For a ridge regression the covariance is of sums of noises.
+# Predicts each fold S without S: errors (P_SS)^-1 alpha_S with covariance (P_SS)^-1, P as in influence_of(). The
+# variance of a ridge regression is that of the noise alone.
 exact_folds <- function(fit, each) {
   process <- as_process(fit)
   model <- process$data
   system <- gp_system(model, model$values)
   P <- system_inverse(system) - tcrossprod(process$U)
   rows <- heavy_of(fit)
-  if (!is.null(model$rows)) each <- lapply(each, function(S) order(model$rows)[S])  # the model has its own order
+  if (!is.null(model$rows)) each <- lapply(each, function(S) order(model$rows)[S])  # the model sorts its rows
   y <- response_of(fit)[model$rows %or% rows, 1]
   lapply(each, function(S) {
     step_work("cross_validate()", NULL)
@@ -164,7 +163,7 @@ exact_folds <- function(fit, each) {
 
 # --- with refits ----------------------------------------------------------------------------------------------
 
-# Predicts rows of a fit's data by `part`, a fit to others: means and deviations of observations, or shares of votes.
+# Predicts rows of a fit's data by `part`, a fit to other rows: means and sds of observations, or shares of votes.
 predicted_rows <- function(part, fit, out) UseMethod("predicted_rows")
 
 #' @export
@@ -250,7 +249,7 @@ plot_data.cross_validate <- function(object, which = c("fitted", "folds"), ...) 
   observed_picture(object$.fitted, nearest_in(object$.observed, object$.fitted), "observed", "predicted")
 }
 
-# Some of the rows or columns are a data frame as others are.
+# A subset of rows or columns is a plain data frame.
 #' @export
 `[.cross_validate` <- function(x, ...) {
   out <- NextMethod()

@@ -1,7 +1,7 @@
-# The door for data: points as numbers, from matrices, data frames, vectors and formulas.
+# Data: conversion of matrices, data frames, vectors and formulas to numeric points.
 
-# Points as a matrix of doubles whose attribute "term" says to which variable each column belongs. Factors, texts have
-# a column for each level, times 1 / sqrt(2), so that two levels are at distance 1. Missing values stay.
+# Converts points to a matrix of doubles; its attribute "term" has the number of each column's variable. A factor or
+# text has a column for each level, times 1 / sqrt(2), so that two levels are at distance 1. Missing values stay.
 as_inputs <- function(x, argument, levels = NULL) {
   check_given(x, argument)
   if (inherits(x, "dist")) {
@@ -19,12 +19,12 @@ inputs_of_frame <- function(x, argument, levels = NULL) {
   if (!ncol(x)) abort("shape", "`", argument, "` has no columns")
   parts <- lapply(names(x), function(name) variable_columns(x[[name]], name, levels[[name]], argument))
   columns <- do.call(cbind, parts)
-  # If row names count all rows, they say nothing. After rows have been left out, row names tell which rows are there.
+  # Row names 1 to n are dropped. Other row names are kept: they tell which rows are left.
   if (!identical(attr(x, "row.names"), seq_len(nrow(x)))) rownames(columns) <- row.names(x)
   structure(columns, term = rep(seq_along(parts), vapply(parts, ncol, 0L)))
 }
 
-# The columns of one variable, a column of `data` if that is given.
+# Returns the columns of one variable; `data`: the name of the data frame that has it, if any.
 variable_columns <- function(v, name, levels = NULL, data = NULL) {
   if (is.character(v)) {
     if (is.null(levels)) refuse_number_texts(v, name, paste(c(data, name), collapse = "$"))
@@ -55,8 +55,8 @@ variable_columns <- function(v, name, levels = NULL, data = NULL) {
   columns
 }
 
-# Refuses numbers that are stored as texts, of which at most a tenth reads as none: a factor of them has a level for
-# each. Two values are labels or numbers alike.
+# Refuses texts of which at least 90 % are numbers: as a factor they would have a level for each number. Two distinct
+# values are accepted, since they may be labels.
 refuse_number_texts <- function(v, name, code = name) {
   if (name != make.names(name)) code <- ""
   texts <- unique(as.character(v[!is.na(v)]))
@@ -67,11 +67,11 @@ refuse_number_texts <- function(v, name, code = name) {
         ": as.numeric(", code, ") makes numbers of them, and factor(", code, ") a factor if they are labels")
 }
 
-# Points without missing or infinite values, or an error that tells how many rows have them.
+# Returns points without missing or infinite values, or signals an error with their rows.
 complete_points <- function(x, argument) check_complete(as_inputs(x, argument), argument)
 
 check_complete <- function(x, argument) {
-  force(x)  # generics of the methods package wrap the errors of what they evaluate
+  force(x)  # S4 generics wrap the errors of their arguments
   if (is.finite(sum(x))) return(x)
   missing <- which(rowSums(is.na(x)) > 0)
   if (length(missing)) {
@@ -92,10 +92,10 @@ first_few <- function(rows) {
 
 # --- formulas -----------------------------------------------------------------------------------------------
 
-# Both sides of a formula by the same rows: `left` as it evaluates, NULL where there is none, `right` a data frame of
-# the variables, `weights` of the rows, `beside` what else has a row for each, `dropped` the rows that na.action left
-# out. The left side is evaluated by itself, so that it may be a data frame. `by_chords` is for longitudes and latitudes
-# of sf.
+# Evaluates both sides of a formula with the same rows: `left`, the value of the left side, or NULL; `right`, a data
+# frame of the variables; `weights`; `beside`, other variables with a value for each row; `dropped`, the rows that
+# na.action left out. The left side is evaluated separately, so it may be a data frame. `by_chords`: sf points in
+# degrees become chords.
 formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, weights = NULL, subset = NULL,
                           beside = NULL, read = NULL, by_chords = TRUE) {
   if (!inherits(formula, "formula")) abort("input", "`formula` must be a formula, not ", describe(formula))
@@ -106,7 +106,7 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   refuse_other_terms(formula, "the formula")
   where <- environment(formula)
   data <- found_variables(framed(sf_variables(data, all.vars(formula), by_chords)), NULL, "`data`") %or% where
-  rest <- !one_sided && identical(formula[[2]], quote(.)) && is.data.frame(data)  # `.` is what the right does not name
+  rest <- !one_sided && identical(formula[[2]], quote(.)) && is.data.frame(data)  # `.`: all variables not on the right
   left <- if (rest) data[setdiff(names(data), all.vars(formula[[3]]))]
           else if (!one_sided) found_variables(eval(formula[[2]], data, where), data)
   if (inherits(left, "dist")) {
@@ -117,8 +117,8 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   if (!is.null(left) && NROW(left) != nrow(right) && ncol(right)) {
     abort("shape", "the left side has ", counted(NROW(left), "row"), ", the right side ", nrow(right))
   }
-  terms <- attr(right, "terms")  # they keep what scale() and poly() took from these rows, for rows to come
-  if (length(weights) > 1 && length(weights) != nrow(right)) fit_weights(weights, nrow(right))  # which says so
+  terms <- attr(right, "terms")  # terms with the predvars of scale() and poly()
+  if (length(weights) > 1 && length(weights) != nrow(right)) fit_weights(weights, nrow(right))  # an error
   parts <- list(left = left, right = right, weights = weights, beside = beside)
   if (!is.null(subset)) parts <- lapply(parts, kept_rows, checked_subset(subset, nrow(right)))
   sides <- c(apply_na_action(parts, terms, na.action, read),
@@ -131,8 +131,8 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   sides
 }
 
-# The variables of terms that have a row for each of n, which new data must have, too: others are constants, such as
-# knots and powers, and stay where they are.
+# Returns the variables of terms with n rows, which new data must have, too. Other variables are constants, such as
+# knots and powers, and are found in the environment of the formula.
 columns_of_data <- function(terms, data, n) {
   where <- if (is.environment(data)) data else environment(terms)
   columns <- if (is.list(data)) names(data)
@@ -158,14 +158,14 @@ framed <- function(data) {
         if (inherits(data, c("SpatRaster", "stars"))) "; as.data.frame(data, xy = TRUE) has a row for each cell")
 }
 
-# Returns the rows of `subset`, which is looked for among the data.
+# Evaluates `subset` in the data.
 subset_of <- function(subset, data, where) {
   if (is.null(subset)) return(NULL)
   data <- found_variables(framed(data), NULL, "`data`")
   found_variables(eval(subset, data, where), data, "`subset`")
 }
 
-# `.` stands for what the left side does not name.
+# Returns the terms of the right side, where `.` stands for all columns that the left side does not name.
 right_terms <- function(formula, data) {
   right <- if (length(formula) == 3) formula[-2] else formula
   if (!is.data.frame(data)) return(stats::terms(right))
@@ -183,7 +183,7 @@ kept_rows <- function(v, rows) {
   if (is.data.frame(v) && ncol(v)) droplevels(v) else v
 }
 
-# `read`: makes of the left side what is missing where a row has no response.
+# Applies na.action. `read`: a function that converts the left side, with NA for rows without a response.
 apply_na_action <- function(parts, terms, na.action, read = NULL) {
   na.action <- na.action %or% getOption("na.action") %or% "na.omit"
   if (is.character(na.action)) {
@@ -204,7 +204,7 @@ apply_na_action <- function(parts, terms, na.action, read = NULL) {
   c(lapply(parts, kept_rows, !missing), list(terms = terms, dropped = dropped))
 }
 
-# The variables of a kernel: no interactions, which a kernel has of itself.
+# Returns the variables of a kernel. Interactions are refused, since a kernel contains them.
 kernel_inputs <- function(sides) {
   if (any(attr(sides$terms, "order") > 1)) {
     abort("input", "`:` and `*` in the formula: a kernel has its interactions already; write `+`")
@@ -218,7 +218,7 @@ kernel_inputs <- function(sides) {
   check_complete(inputs_of_frame(right, "data"), "data")
 }
 
-# The frame of a right side has variables that are in no term, too: those after `- x`. They are no inputs.
+# Drops variables of a model frame that are in no term, such as x in `- x`.
 without_idle <- function(frame, terms) {
   factors <- attr(terms, "factors")
   frame[if (length(factors)) which(rowSums(factors) > 0) else integer()]
@@ -226,8 +226,8 @@ without_idle <- function(frame, terms) {
 
 # --- what fits keep of their data -----------------------------------------------------------------------------
 
-# Returns the data that a fit keeps of a formula: the inputs, the terms that make the inputs again, and the left side.
-# `names` are the names of the terms. Weights and rows are expressions of columns of the data, as the call has them.
+# Returns the data of a formula that a fit stores: the inputs, the terms that make inputs of new data, and the left
+# side. `names`: names of the terms. `weights` and `subset` are unevaluated expressions of columns of the data.
 formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NULL, one_sided = FALSE,
                            beside = NULL, read = NULL) {
   placed <- sf_formula(formula, data, trend = FALSE)
@@ -249,7 +249,7 @@ formula_inputs <- function(formula, data, na.action, weights = NULL, subset = NU
   list(inputs = inputs, left = sides$left, beside = sides$beside)
 }
 
-# The data of the rows that are used, as lm() keeps them: the response, the variables, those of a trend alone, weights.
+# Returns the model frame of the rows used, as lm() stores it: response, variables, variables of the trend, weights.
 kept_frame <- function(sides, formula) {
   terms <- sides$terms
   n <- nrow(sides$right)
@@ -302,7 +302,7 @@ fit_matrix <- function(x, y = NULL) {
   inputs
 }
 
-# One text is no point, but a formula or a name in quotation marks.
+# Refuses a single text as points: most often a formula or a name in quotation marks.
 refuse_one_text <- function(x, argument = "x") {
   if (!is.character(x) || length(x) != 1) return(invisible())
   abort("input", "`", argument, "` is the text \"", x, "\", and ", if (grepl("~", x)) "a formula has no quotation marks"
@@ -319,14 +319,14 @@ check_mass <- function(weights, n) {
   as.numeric(weights)
 }
 
-# The weights of a fit, one for each row; rows of weight 0 take no part.
+# Returns the weights of a fit, one for each row; rows of weight 0 are not used.
 fit_weights <- function(weights, n) {
   if (is.null(weights)) return(NULL)
   if (length(weights) == 1) weights <- rep(weights, n)
   check_mass(weights, n)
 }
 
-# `families`: are there others than gaussian()?
+# Checks a numeric response. `families`: the model has other families than gaussian().
 check_response <- function(y, n, families = FALSE) {
   if (is.character(y)) refuse_number_texts(y, "response", "")
   if (is.factor(y) || is.character(y)) {
@@ -350,7 +350,7 @@ check_response <- function(y, n, families = FALSE) {
   check_complete(y, "response")
 }
 
-# Returns a function of some columns of what was found at places x: a vector where the response is one.
+# Returns a function that selects columns of `found`, the values at points x: a vector if the response is a vector.
 of_responses <- function(found, x, names) {
   function(columns) {
     part <- found[, columns, drop = FALSE]
@@ -358,21 +358,21 @@ of_responses <- function(found, x, names) {
   }
 }
 
-# A vector where the response is one, with the names of the rows.
+# Returns a vector, with the names of the rows, if there is one response, else a matrix.
 as_response <- function(values, y, x) {
   if (ncol(y) == 1) return(stats::setNames(as.vector(values), rownames(x)))
   dimnames(values) <- list(rownames(x), colnames(y))
   values
 }
 
-# "(37 rows with missing values left out)", of what na.action dropped; nothing where it dropped none.
+# Returns "(37 rows with missing values left out)" for the rows that na.action dropped, if any.
 left_out_text <- function(dropped) {
   if (length(dropped)) {
     paste0("(", counted(format(length(dropped), big.mark = ","), "row"), " with missing values left out)\n")
   }
 }
 
-# Constant columns say nothing: they are left out, by name, with a warning.
+# Drops constant columns, with a warning that names the first.
 without_constants <- function(inputs) {
   x <- inputs$x
   if (nrow(x) < 2) abort("data", "there ", if (nrow(x)) "is 1 row" else "are no rows", " to fit to; two are needed")

@@ -1,4 +1,4 @@
-# Groups by density: clusters of points with many neighbours, and how much sparser a point lies than those around it.
+# Clusters by density (DBSCAN), and the local outlier factor.
 
 #' Density-based clustering (DBSCAN)
 #'
@@ -67,14 +67,14 @@ dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = 
             class = c("dbscan_fit", "dbscan_fast", "dbscan"))
 }
 
-# The connected parts of what is within eps of each other, numbered by their first points. A label is the number of
-# some point of the same part, and never larger than one's own. A round gives each label the least label that its
-# points see, and follows these links to their ends; so parts grow together in pairs or more.
+# Returns connected components of the graph of pairs within eps, numbered by their first points. A label is the number
+# of a point of the same component, at most the point's own number. In each round a label becomes the least label
+# among the neighbours of its points, and links between labels are followed to their ends, so components merge fast.
 linked_groups <- function(x, metric, eps) {
   n <- nrow(x)
   if (!n) return(integer())
-  near <- boxed_pairs(x, metric, eps)  # the same in all rounds
-  if (n > 2^24) near <- lazy_set(near, precision = "float64")  # labels are whole numbers
+  near <- boxed_pairs(x, metric, eps)  # constant over the rounds
+  if (n > 2^24) near <- lazy_set(near, precision = "float64")  # float32 has whole numbers to 2^24
   least_seen <- as.function(reduction(lazy_if(near, Vj(dim = 1, name = "labels"), Inf), "min", drop = TRUE))
   labels <- as.numeric(seq_len(n))
   repeat {
@@ -83,16 +83,16 @@ linked_groups <- function(x, metric, eps) {
     if (!length(at)) break
     at <- at[order(seen[at], decreasing = TRUE)]
     link <- as.numeric(seq_len(n))
-    link[labels[at]] <- seen[at]  # of several numbers for a place the last one stays, which is the least
+    link[labels[at]] <- seen[at]  # the last value assigned, the least, stays
     while (!identical(onward <- link[link], link)) link <- onward
     labels <- link[labels]
   }
   match(labels, sort(unique(labels)))
 }
 
-# Pairs within eps, restricted to those whose boxes are: of points whose Euclidean distance is within some bound where
-# the metric's is within eps. The bound is a little larger, since both distances are rounded; of Euclidean distance the
-# formula is the same.
+# Pairs within eps, restricted to boxes that are near enough: a distance <= eps of the metric bounds the Euclidean
+# distance. The bound is raised slightly, for rounding errors of both distances. With the Euclidean metric the two
+# conditions are one.
 boxed_pairs <- function(x, metric, eps) {
   near <- metric_pairs(squared(metric), x, x) <= squared_eps(metric, eps)
   more <- function(x, bound) list(x = x, bound = bound * (1 + 1e-6) + 1e-12 * max(abs(x)))
@@ -109,7 +109,7 @@ boxed_pairs <- function(x, metric, eps) {
   if (metric$name == "euclidean") boxed else boxed & near
 }
 
-# The cluster of the nearest core point, 0 where none is within eps.
+# Returns the cluster of the nearest core point, 0 if no core point is within eps.
 cluster_of_nearest <- function(at, cores, cluster, metric, eps) {
   if (!nrow(at) || !nrow(cores)) return(integer(nrow(at)))
   found <- nearest(list(query = at, x = cores), metric, 1)
@@ -152,7 +152,7 @@ print.dbscan_fit <- function(x, ...) {
   invisible(x)
 }
 
-# The ten largest of many clusters, else all in their order.
+# Orders the ten largest of more than ten clusters; up to ten clusters keep their order.
 largest_first <- function(size) {
   if (length(size) <= 10) return(seq_along(size))
   utils::head(order(size, decreasing = TRUE), 10)
@@ -164,7 +164,7 @@ largest_first <- function(size) {
 #' @export
 plot.dbscan_fit <- function(x, y = NULL, ...) drawn(x, plot_data(x, y), ...)
 
-# Two columns as they are; of more, the first two principal components.
+# Plots two columns, or, of more, the first two principal components.
 #' @export
 plot_data.dbscan_fit <- function(object, points = NULL, ...) {
   if (!is.null(points)) points <- check_complete(points_like(points, attr(object, "like"), "y"), "y")

@@ -26,7 +26,7 @@
 #'
 #' With `bandwidths`, or with lists of kernels, `hsic_test()` uses all pairs of a kernel of `x` and a kernel of `y`. The
 #' statistic is the largest standardised statistic of all pairs, `max z`, with one p-value: see [mmd_test()]. Ten
-#' bandwidths have 100 pairs.
+#' bandwidths give 100 pairs.
 #'
 #' With moments and more than 20 000 rows, sums over pairs are approximated, see [mmd_test()], if both kernels are
 #' Gaussian and `x` and `y` have three columns together at most, and for `dcor_test()` if both have one column. The time
@@ -160,9 +160,9 @@ dcor_of <- function(sets, exponent, null, R, name) {
           exponent = exponent, engine = engine_used())
 }
 
-# Compares two sides by each pair of kernels, one of either side. `sums` are sums over pairs of A B, A^2 and B^2, of the
-# centred matrices of the pair of the largest statistic, `raw` of the matrices as they are. Each is in the unit of its
-# matrix; `unit` is that of A B. `lines`: are they distances of one variable and of one, whose sums are by sorting?
+# Compares two sides by each pair of kernels. `sums`: sum(A B), sum(A^2), sum(B^2) of the centred matrices of the pair
+# with the largest statistic; `raw`: the same of the uncentred matrices. Each matrix is divided by its unit; `unit` is
+# the product of both units. `lines`: both sides are one variable with distances, whose sums are computed by sorting.
 dependence <- function(sets, ks, ls, null, R, lines = FALSE) {
   n <- nrow(sets$x)
   kernels <- list(x = unname(ks), y = unname(ls))
@@ -210,7 +210,7 @@ sums_of_pair <- function(a, b) {
   vapply(reduction(list(A * B, A^2, B^2, a$K * b$K, a$K^2, b$K^2), "sum"), sum, 0, USE.NAMES = FALSE)
 }
 
-# Plans the null: by moments, by tables of equal rows, for which there are `codes`, or by orders of a side.
+# Plans the null: by moments, by contingency tables of equal rows (`codes`), or by permutations of a side.
 independence_plan <- function(sets, kernels, null, R) {
   moved <- moved_side(sets, kernels, most_relabellings(null, R))
   by_moments <- null == "moments" && !moved$plan$exhaustive
@@ -254,7 +254,7 @@ independence_null <- function(sums, sets, kernels, centred, at, plan, lines, uni
                         n * means$x[at$x] * means$y[at$y], names)
 }
 
-# Chooses the side that is put in other orders: y, or x if only x has few orders, since many of its rows are alike.
+# Chooses the side that is permuted: y, or x if x alone has few distinct permutations, since many of its rows are equal.
 moved_side <- function(sets, kernels, most) {
   side <- function(which, beside) {
     v <- sets[[which]]
@@ -273,7 +273,7 @@ moved_side <- function(sets, kernels, most) {
   if (of_x$plan$exhaustive) of_x else of_y
 }
 
-# Sums over pairs for each permutation, a column each, by a pass planned once: several that share A take no less.
+# Computes sums over pairs for each permutation, in columns, by one prepared pass for up to 100 pairs of kernels.
 pair_permutations <- function(A, moved, at, units) {
   v <- moved$v
   points <- lapply(list(Vi, Vj), function(V) V(dim = ncol(v), name = "moved"))
@@ -308,7 +308,7 @@ line_permutations <- function(beside, moved) {
   matrix(numbers, 1)
 }
 
-# The correlation of U-centred matrices, from sums of the matrices as they are.
+# The bias-corrected correlation: that of U-centred matrices, from sums of the uncentred matrices.
 corrected <- function(found) {
   n <- found$n
   if (n < 4) return(NA_real_)

@@ -1,5 +1,5 @@
-# Pictures that tell what is wrong with a fit: residuals, quantiles, spread, influence, predictions that leave a row
-# out, and where residuals lie.
+# Diagnostic plots of a fit: residuals, quantiles, spread, Cook's distances, leave-one-out predictions, and residuals on
+# a map.
 
 #' Diagnostic plots of fits
 #'
@@ -34,7 +34,7 @@
 #' plot(fit, which = "variogram")
 NULL
 
-# Draws one after the other. A screen with too few panels for all waits, as with plot.lm().
+# Draws the plots one after the other. An interactive device with too few panels asks before each, as in plot.lm().
 draw_diagnostics <- function(fit, which, ...) {
   which <- checked_pictures(which)
   if (length(which) > 1 && ncol(fit$x) > 2 && 6 %in% which) {
@@ -68,7 +68,7 @@ diagnostic_picture <- function(fit, which) {
          cook_picture(fit), loo_picture(fit), residual_map(fit))
 }
 
-# Numbers against numbers with a smooth line of all of them, up to 100 000.
+# Plots y against x with a lowess line of up to 100 000 points.
 smoothed_picture <- function(x, y, xlab, ylab, main, ...) {
   known <- is.finite(x) & is.finite(y)
   x <- unname(x[known])
@@ -80,8 +80,8 @@ smoothed_picture <- function(x, y, xlab, ylab, main, ...) {
           curve = data.frame(line, row.names = NULL)[drawn_rows(nrow(line), most_drawn), ])
 }
 
-# Residuals whose distribution is known if the model is true. With a family they are quantile residuals, or those of
-# deviances if the distribution function is not known, beside the linear predictor.
+# Returns residuals whose distribution is known if the model is true. With a family: quantile residuals, or deviance
+# residuals if there is no distribution function, against the linear predictor.
 seen_residuals <- function(fit) {
   if (!is_gp_family(fit)) {
     return(list(at = fit$fitted.values, xlab = "fitted", raw = function() fit$residuals, ylab = "residual",
@@ -105,7 +105,7 @@ quantile_picture <- function(seen) {
           line = data.frame(intercept = mean(quartiles), slope = slope), main = "Normal quantiles")
 }
 
-# Computes standardised residuals of the rows that the fit used, whatever its na.action.
+# Computes standardised residuals of the rows that were used, whatever the fit's na.action.
 rstandard_of <- function(fit) {
   fit["na.action"] <- list(NULL)
   as.vector(rstandard(fit))

@@ -1,6 +1,6 @@
-# Random draws: after a seed or from the state of the generator, and as stats::simulate() returns them.
+# Random draws: with a seed or from the current state of the generator, and in the form of stats::simulate().
 
-# Evaluates draws after a seed, and puts the generator's state back.
+# Evaluates draws with a seed, and restores .Random.seed.
 privately <- function(seed, drawn) {
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)
   on.exit(if (is.null(before)) rm(".Random.seed", envir = globalenv())
@@ -9,12 +9,12 @@ privately <- function(seed, drawn) {
   drawn
 }
 
-# Random signs that leave the stream of random numbers where it was.
+# Random signs that do not change .Random.seed.
 private_signs <- function(n, columns, seed = 1) {
   privately(seed, matrix(sample(c(-1, 1), n * columns, replace = TRUE), n))
 }
 
-# Evaluates draws after a seed, or from the generator's state, with the mark that stats::simulate() keeps.
+# Evaluates draws with a seed, or from the current state, with the "seed" attribute of stats::simulate() as `mark`.
 with_state <- function(seed, drawn) {
   if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
   before <- get(".Random.seed", globalenv(), inherits = FALSE)
@@ -27,7 +27,7 @@ with_state <- function(seed, drawn) {
   list(value = drawn, mark = structure(seed, kind = as.list(RNGkind())))
 }
 
-# Draws as stats::simulate() returns them.
+# Returns draws in the form of stats::simulate().
 draws_frame <- function(draws, names, seed) {
   dimnames(draws) <- list(names, paste0("sim_", seq_len(ncol(draws))))
   structure(as.data.frame(draws), seed = seed, class = c("kernweave_draws", "data.frame"))
@@ -45,7 +45,7 @@ as_draws_matrix.kernweave_draws <- function(x, ...) posterior::as_draws_matrix(d
 #' @exportS3Method posterior::as_draws_rvars
 as_draws_rvars.kernweave_draws <- function(x, ...) posterior::as_draws_rvars(draws_of_variables(x), ...)
 
-# A row for each draw, and a variable for each row of the data or, of several responses, for each of these at a row.
+# Returns a matrix: a row for each draw, a column for each row of the data, or for each row and response.
 draws_of_variables <- function(x) {
   if (length(dim(x[[1]])) == 2) {
     drawn <- do.call(rbind, lapply(x, as.vector))

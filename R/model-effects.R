@@ -68,7 +68,7 @@ marginal_effects <- function(object, variables = NULL, newdata = NULL, se.fit = 
   }
   out[c("q25", "q50", "q75")] <- t(apply(pointwise, 2, stats::quantile, c(0.25, 0.5, 0.75)))
   rownames(out) <- wanted$label
-  # A slope is times the standard deviation of its input; a contrast is a difference of the response already.
+  # The width of an effect in the plot: the sd of the input for a slope, 1 for a contrast.
   widths <- apply(unname(strip_term(object$x)), 2, stats::sd)
   widths <- stats::setNames(ifelse(nzchar(wanted$high), 1, widths[wanted$column]), wanted$label)
   structure(out, pointwise = pointwise, n = nrow(places$x), width = widths,
@@ -83,8 +83,8 @@ known_terms <- function(variables, terms) {
   variables
 }
 
-# A row for each effect: its column and, for a contrast of levels, that of the first level, `base`. `high` says which
-# kind of contrast it is, of levels or of the two values of a column, and is "" for a slope.
+# A row for each effect: its column and, for a contrast of levels, `base`, the column of the first level. `high`: the
+# kind of a contrast, "level" or "value" (of a column with two values); "" for a slope.
 effect_rows <- function(fit) {
   term <- attr(fit$x, "term")
   names <- colnames(fit$x) %or% fit$term.names
@@ -100,7 +100,7 @@ effect_rows <- function(fit) {
   do.call(rbind, rows)
 }
 
-# Columns are named by variable and level; a level without rows has none.
+# Matches columns, named by variable and level, to levels; a level without rows has no column.
 level_rows <- function(label, columns, names, levels) {
   levels <- vapply(names[columns], function(one) {
     fits <- levels[endsWith(one, levels)]
@@ -130,7 +130,7 @@ effect_places <- function(fit, newdata) {
   list(raw = raw, x = scaled_columns(raw, fit$units$x), w = w / sum(w), names = rownames(x)[known])
 }
 
-# Derivatives by columns at each place, and of each mean the weights of alpha in it.
+# Derivatives with respect to columns at each place (`at`), and the weights of alpha in their mean (`w`).
 slope_effects <- function(fit, places, columns, scale = NULL) {
   unit <- fit$units$y$width / fit$units$x$width
   P <- Vi(places$x)
@@ -226,8 +226,8 @@ confint.marginal_effects <- function(object, parm, level = 0.95, ...) {
 #' @export
 plot.marginal_effects <- function(x, ...) drawn(x, plot_data(x), ...)
 
-# Points with intervals, and in grey the quartiles of what effects are at each place: all of one unit, the response's,
-# since a slope is times the standard deviation of its input.
+# Plots estimates with intervals, and quartiles of pointwise effects in grey, all in units of the response: a slope is
+# multiplied by the sd of its input.
 #' @export
 plot_data.marginal_effects <- function(object, ...) {
   at <- rev(seq_len(nrow(object)))

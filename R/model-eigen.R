@@ -61,7 +61,7 @@ kpca_of <- function(inputs, k, kernel, center, call) {
   kernel <- check_order(kernel, if (center) 1 else 0, "components")
   parts <- kernel_parts(kernel)
   linear <- identical(parts$name, "linear") && is.null(parts$parameters$scale)
-  if (linear) kernel <- update(kernel, scale = 1)  # any other would be a factor of the scores, and no more
+  if (linear) kernel <- update(kernel, scale = 1)  # the scale is a factor of the scores alone
   kernel <- settled_kernel(kernel, inputs$x)
   K <- kernel_pairs(kernel, x)
   means <- as.vector(K %*% rep(1 / n, n))

@@ -1,4 +1,4 @@
-# Log predictive densities of observations that are left out, and fits compared by them.
+# Expected log predictive densities by leave-one-out cross-validation, and comparisons of fits.
 
 #' Leave-one-out expected log predictive density
 #'
@@ -58,7 +58,7 @@ elpd.gp_fit <- function(object, ...) {
   terms <- vapply(each, `[[`, each[[1]]$pointwise, "pointwise")
   table <- data.frame(elpd = vapply(each, `[[`, 0, "elpd"), se = vapply(each, `[[`, 0, "se"), row.names = names(each))
   best <- which.max(table$elpd)
-  # Audits leave an error in a difference. Fits with the same seed are audited at the same rows.
+  # A correction by audited rows has an error. Fits with the same seed are audited at the same rows.
   b <- each[[best]]
   se <- function(one) one$local$correction[["se"]] %or% 0
   noise <- vapply(each, function(a) {
@@ -83,7 +83,7 @@ one_elpd <- function(fit) {
     if (!is.null(fit$data$unit)) found$terms <- found$terms - log(fit$data$unit)[fit$data$z[, 1]]
   }
   pointwise <- stats::setNames(found$terms, rownames(as.matrix(fit$residuals))[rows])[order(rows)]
-  exact <- found$exact  # the rows of an audit, after all others, where those of all are after their neighbours
+  exact <- found$exact  # the audited rows, given all others, not neighbours alone
   off <- if (is.null(exact)) numeric() else {
     at <- left_out_of(fit, as_process(fit)$alpha[exact$rows, 1], exact)
     stats::dnorm(at$loo, 0, at$sd[, 1], log = TRUE) - found$terms[exact$rows]

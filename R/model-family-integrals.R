@@ -1,25 +1,25 @@
-# Integrals over a linear predictor that is normal: densities, moments and quantiles of observations of a family.
+# Integrals over a normally distributed linear predictor: densities, moments and quantiles of observations.
 #
-# The rule is the trapezoidal one in x, of z = centre + width * 2 sinh(x / 2): its nodes are dense at the centre and
-# reach the tails, and errors fall exponentially with the step. That of `widest_step` gives some seven digits of an
-# integrand as wide as `width` everywhere.
+# The trapezoidal rule in x, where z = centre + width * 2 sinh(x / 2): nodes are dense at the centre and reach the
+# tails, and the error decreases exponentially with 1 / step. A step of `widest_step` gives about seven digits of an
+# integrand whose width is `width`.
 
 widest_step <- 0.35
 
-# The largest linear predictor whose exponentials are numbers.
+# The largest linear predictor e with a finite exp(e).
 most_predictor <- 700
 
 bounded_predictor <- function(e) pmin(pmax(e, -most_predictor), most_predictor)
 
-# Makes nodes z and weights of a step for each of the rows: matrices, with the rows of `centre` and `width`.
+# Returns matrices of nodes z and weights w, with a row for each element of `centre` and `width`.
 spread_nodes <- function(centre, width, step, reach) {
   end <- step * ceiling(2 * asinh(reach / 2) / step)
   x <- seq(-end, end, by = step)
   list(z = centre + outer(width, 2 * sinh(x / 2)), w = outer(width, step * cosh(x / 2)))
 }
 
-# Calls f(rows, step) for parts of the rows. A step is halved until it moves the linear predictor by 0.3 at most, over
-# which the densities of all families are smooth; a step of 1 moves it by `width * s`. Rows that are NA stay so.
+# Calls f(rows, step) for blocks of rows. The step is halved until it changes the linear predictor by at most 0.3, over
+# which the densities of all families are smooth; a step of 1 changes it by `width * s`. Rows of NA stay NA.
 by_steps <- function(s, width, f) {
   halvings <- pmin(ceiling(pmax(log2(s * width * widest_step / 0.3), 0)), 8)
   out <- rep(NA_real_, length(halvings))
@@ -30,10 +30,10 @@ by_steps <- function(s, width, f) {
   out
 }
 
-# Finds the mode of density times normal density, in standard deviations from the mean, and its width, of the curvature
-# there. The logarithm is concave, so that there is one mode: Newton's steps find it between two ends. A step that
-# leaves these ends, or is longer than half of the last one, goes to the middle instead; the ends may be far, and the
-# middle is by asinh().
+# Finds the mode of density times normal density, in standard deviations from the mean, and its width, from the
+# curvature. The logarithm is concave, so the mode is unique and is found by Newton's method within bounds. A step that
+# leaves the bounds, or is longer than half of the last step, is replaced by bisection, on the scale of asinh() since
+# bounds may be far apart.
 density_centre <- function(family, y, a, m, s) {
   slopes <- function(z) family$slopes(y, bounded_predictor(m + s * z), family$value, a)
   z <- 0 * m
@@ -58,8 +58,8 @@ density_centre <- function(family, y, a, m, s) {
   list(z = z, width = width)
 }
 
-# Computes logarithms of densities of observations whose linear predictor is N(m, v). A weight that is a number of equal
-# observations has no part in the density of one; an observation of weight 0 says nothing.
+# Computes the log-density of observations whose linear predictor is N(m, v). A weight that counts equal observations
+# does not change the density of one observation; the log-density of an observation of weight 0 is 0.
 mixture_density <- function(family, y, a, m, v) {
   s <- sqrt(pmax(v, 0))
   y <- rep_len(y, length(m))
@@ -81,7 +81,7 @@ mixture_density <- function(family, y, a, m, v) {
   replace(out, none, 0)
 }
 
-# The mean and standard deviation of the inverse link of N(m, v): a mean of probabilities is that of a success.
+# The mean and standard deviation of the inverse link of N(m, v). For trials the mean is the probability of a success.
 mean_over_link <- function(family, m, v) UseMethod("mean_over_link")
 
 #' @export
@@ -101,8 +101,8 @@ mean_over_link.default <- function(family, m, v) {
   list(mean = mean, sd = sqrt(variance))
 }
 
-# The standard deviations of observations of weight a whose means have this mean and standard deviation: variances of
-# all families are polynomials of degree 2 in the mean. The weight of counts has no part in one observation.
+# Returns sds of observations of weight a, given the mean and sd of their means. Variance functions of all families are
+# polynomials of degree 2 in the mean. The weight of a count does not change the variance of one observation.
 observation_sd <- function(family, mean, sd, a) {
   variance <- family$base(family$value)$variance
   noise <- variance(mean) + (variance(2) / 2 - variance(1)) * sd^2
@@ -112,9 +112,9 @@ observation_sd <- function(family, mean, sd, a) {
 
 # --- quantiles ----------------------------------------------------------------------------------------------------
 
-# The distribution functions of observations whose linear predictor is N(m, s^2). An observation is at most q if the
-# predictor is at most T, an independent random number; the density of T is y times the family's of y, which is q, or
-# q + 1 of counts. The integral is over the narrower one of predictor and T. `u` is log(y).
+# P(Y <= q) for a linear predictor e ~ N(m, s^2), where u = log(y), and y is q, or q + 1 for counts. Y <= q if e <= T,
+# where T is independent of e and has the density y f(y | T). The integral is over e or T, whichever has the smaller
+# standard deviation.
 mixture_below <- function(family, u, m, s, a) {
   y <- exp(u)
   k <- family$value
@@ -142,8 +142,8 @@ mixture_below <- function(family, u, m, s, a) {
   replace(pmin(out, 1), point, stats::pnorm((u[point] - m[point]) / s[point]))
 }
 
-# The quantiles of observations of weight a whose linear predictor is N(m, v); whole numbers of counts. Between counts
-# the distribution function is that of the gamma or beta distribution that it is at these.
+# Quantiles of observations of weight a whose linear predictor is N(m, v); whole numbers for counts. Between whole
+# numbers the distribution function is interpolated by that of the gamma or beta distribution.
 mixture_quantile <- function(family, p, m, v, a = 1) UseMethod("mixture_quantile")
 
 #' @export
@@ -162,8 +162,8 @@ mixture_quantile.default <- function(family, p, m, v, a = 1) {
   replace(0 * m, some, q - enough(q - 1))
 }
 
-# The logarithms of quantiles, of some rows, from `least` on, by secants of the normal quantile of the distribution
-# function, which is nearly linear; its slope is about 1 over the `spread`.
+# Logarithms of quantiles of `rows`, at least `least`, by the secant method for qnorm(distribution function), which is
+# nearly linear with a slope of about 1 / `spread`.
 quantile_logarithm <- function(p, m, rows, least, below, spread) {
   inside <- function(u) pmin(pmax(u, least), most_predictor)
   u <- inside(m[rows])

@@ -1,16 +1,15 @@
-# Families of responses: the log-density of an observation as a function of its linear predictor, and its derivatives.
-# A table, and what users may give to name a row of it.
+# Families of responses: the log-density of an observation given its linear predictor, and its derivatives. A table of
+# families, and the conversion of what users give to a row of it.
 
-# A row for each family and link. `phi`: the name of the further parameter, or NULL. `slopes`: the derivatives g, W =
-# -g' and W' of `log_density` by the linear predictor e. `of_phi`: the derivatives of the log-density, g and W by log
-# phi. `base`: the family as R has it. `mean(m, v)`: the mean of the inverse link of N(m, v), if known. `draw` and
-# `below`: random numbers and distribution function of mean m, the latter at numbers between counts, too. `y` is a share
-# of `a` trials, or a response of prior weight a: for Gamma the mean of a values, whose shape is a times as large. With
-# `copies` the weight is a number of equal observations, and multiplies the log-density of one observation.
-# `start(y, a)` and `as_given(y, a)`: linear predictors that follow the response, and the response without what rounding
-# has done to it. `dispersion(k)`: as glm() has it. `threshold(x, a, k)`: an outcome
-# is at most x where the linear predictor is below a random number, of which there are the probability that it is
-# `above` a predictor, the quantiles `at`, the approximate variance, and the numbers between which outcomes are.
+# A row for each family and link. `phi`: the name of a further parameter, or NULL. `slopes`: derivatives of
+# `log_density` by the linear predictor e: the first, g, W = -g' and W'. `of_phi`: derivatives of the log-density, g and
+# W by log(phi). `base`: the family object of R. `mean(m, v)`: the mean of the inverse link of N(m, v), if known.
+# `draw`, `below`: random numbers, and the distribution function given the mean m, also between counts. `y`: the share
+# of `a` trials, or a response with prior weight a: for Gamma the mean of a values, with a times the shape. With
+# `copies`, a counts equal observations and multiplies the log-density. `start(y, a)`: linear predictors near the
+# response. `as_given(y, a)`: the response without rounding errors. `dispersion(k)`: as in glm(). `threshold(x, a, k)`:
+# a random T with Y <= x if e < T: P(T > e) is `above(e)`, its quantiles `at(p)`, its approximate `variance`; Y lies
+# between `least` and `most`.
 of_trials <- function(link, log_density, slopes, ...) {
   base <- stats::binomial(link)
   list(
@@ -117,7 +116,7 @@ family_rows <- list(
     },
     draw = function(n, m, k, a) stats::rnbinom(n, size = k, mu = m),
     below = function(q, m, k, a) {
-      most <- pmin(q + 1, 1e10)  # beyond it pbeta() fails, and is that of a gamma distribution
+      most <- pmin(q + 1, 1e10)  # beyond 1e10 pbeta() fails, and the limit is a gamma distribution
       stats::pbeta(pmin((q + 1) / most / (1 + m / k), 1), k, most)
     },
     threshold = function(x, a, k) {
@@ -133,12 +132,12 @@ new_family <- function(row, value, given) structure(c(row, list(value = value, g
 # The family of a response that is the process with noise.
 gaussian_family <- structure(list(title = "gaussian", link = "identity"), class = c("gp_gaussian", "gp_family"))
 
-# Returns the family of a model or of settings, which do not say so where it is gaussian().
+# Returns the family of a model or of settings; NULL stands for gaussian().
 family_of <- function(model) model$family %or% gaussian_family
 
-# Returns what a Gaussian process asks of its family: is there a `nugget`? The logarithm of the `most_variance`, of that
-# of the response's spread; the `ratios` of variance to spread with which a search begins; the weights `around(w)` a
-# covariance in systems by products.
+# Returns settings of a model that depend on its family: whether there is a `nugget`; log(largest variance) given
+# log(variance of the response); the starting `ratios` of variance to that; and a covariance's weights in iterative
+# systems.
 asked_of <- function(model) UseMethod("asked_of", family_of(model))
 
 #' @export
@@ -172,7 +171,7 @@ negative_binomial <- function(size) {
 
 # --- what users give ------------------------------------------------------------------------------------------
 
-# A row of the table, with `value`, the further parameter, and whether it is `given`.
+# Returns a row of the table, with `value`, the further parameter, and whether the value is `given` by the user.
 as_family <- function(family) {
   typed <- as_typed(substitute(family), parent.frame())
   withCallingHandlers(force(family), error = function(e) {
@@ -207,7 +206,7 @@ as_family <- function(family) {
   new_family(row, if (!is.null(row$phi)) 1, is.null(row$phi))
 }
 
-# The family that an object of package mgcv or glmmTMB stands for, with the parameters that it gives.
+# Converts a family of mgcv or glmmTMB, with its given parameters.
 family_of_peer <- function(family, known) {
   given <- if (is.function(family$getTheta) && identical(as.numeric(family$n.theta), 0)) family$getTheta(TRUE)
   if (length(given) && length(known) == 2) {
@@ -227,8 +226,7 @@ refuse_family <- function(what, hint = "") {
 
 # --- responses ------------------------------------------------------------------------------------------------
 
-# The response as a number for each row, and `a`, trials or prior weights.
-# `names`: those of the rows, where some were left out.
+# Returns the numeric response `y`, and `a`, trials or prior weights. `names`: row names, if some rows were dropped.
 family_response <- function(family, y, weights, n, names = NULL) {
   if (NROW(y) != n && !inherits(y, "formula")) {
     abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
@@ -242,7 +240,7 @@ family_response <- function(family, y, weights, n, names = NULL) {
   list(y = y, a = fit_weights(weights, n) %or% rep(1, n))
 }
 
-# Returns the response as the family's log-density takes it.
+# Returns the response in the form that the family's log-density takes, checked.
 wanted_response <- function(family, y, n, names = NULL) {
   if (!is.null(family$read)) y <- family$read(y)
   if (!is.complex(y)) y <- check_response(y, n)
@@ -259,7 +257,7 @@ wanted_response <- function(family, y, n, names = NULL) {
   y
 }
 
-# Checks a response of two classes, of 0 and 1, of shares of `weights` trials, or of counts of successes and failures.
+# Checks a binomial response: two classes, 0 and 1, shares of `weights` trials, or cbind(successes, failures).
 binomial_response <- function(y, weights, n, names = NULL) {
   a <- weights %or% rep(1, n)
   if (is.data.frame(y)) y <- as.matrix(y)

@@ -1,4 +1,4 @@
-# Fits: what they have in common, and the settings of those that are found by iteration.
+# Fits: methods for all classes of fits, and control settings of iterative fits.
 
 #' Control settings for fits
 #'
@@ -78,7 +78,7 @@ print.kernweave_control <- function(x, ...) {
   invisible(x)
 }
 
-# `series`: may sums be approximated?
+# Checks control settings. `series`: sums of the model may be approximated.
 check_control <- function(control, series = FALSE) {
   if (!inherits(control, "kernweave_control")) {
     abort("input", "`control` must be what fit_control() returns, not ", describe(control))
@@ -221,7 +221,7 @@ model.matrix.kernweave_fit <- function(object, data = model.frame(object), ...) 
   stats::model.matrix(terms(object), data, xlev = object$xlevels, ...)
 }
 
-# The regressors of the trend, which are those that have coefficients.
+# Returns the regressors of the trend, which have coefficients.
 #' @export
 model.matrix.gp_fit <- function(object, data = NULL, ...) {
   refuse_more(...)
@@ -267,11 +267,11 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
     dotted <- inherits(trend, "formula") && "." %in% all.vars(trend)
     given$trend <- if (dotted) changed_trend(object, trend) else given$trend
   }
-  for (name in names(given)) call[name] <- list(given[[name]])  # NULL, too, may be given
+  for (name in names(given)) call[name] <- list(given[[name]])  # an argument may be NULL
   if (evaluate) evaluated_fit(call, parent.frame()) else call
 }
 
-# A fit's call, in which the kernel that was chosen is named.
+# Returns a fit's call, with the name of the kernel that was chosen.
 kept_call <- function(fit) {
   call <- fit$call
   if (!is.null(fit$chosen)) call$kernel <- fit$chosen$kernel[which.min(fit$chosen$worse)]
@@ -285,7 +285,7 @@ evaluated_fit <- function(call, frame) {
     abort("input", "`", given, "`, the `", argument, "` of the fit, is not there, and the fit does not keep it: ",
           "update(fit, ", argument, " = ) gives it")
   }
-  call[[1]] <- call("::", as.name(utils::packageName()), call[[1]])  # it need not be attached
+  call[[1]] <- call("::", as.name(utils::packageName()), call[[1]])  # works if the package is not attached
   eval(call, frame)
 }
 
@@ -297,7 +297,7 @@ coef.kernweave_fit <- function(object, ...) object$coefficients %or% object$band
 #' @export
 summary.kernweave_fit <- function(object, ...) object
 
-# Registers the method for others whose summary is what they are.
+# Registers the method for classes whose summary() is the object.
 #' @rawNamespace
 #' S3method(summary, dbscan_fit, summary.kernweave_fit)
 #' S3method(summary, hdbscan_fit, summary.kernweave_fit)
@@ -342,7 +342,7 @@ with_interval <- function(fit, se, object, interval, level) {
 
 heavy_of <- function(fit) if (is.null(fit$weights)) seq_len(nrow(fit$x)) else which(fit$weights > 0)
 
-# Finds the rows of a fit that weigh something, and the rows that it dropped.
+# Returns the numbers of the rows of positive weight, the number of all rows, and the dropped rows.
 places_of_rows <- function(fit) {
   total <- nrow(fit$x) + length(fit$na.action)
   list(at = setdiff(seq_len(total), fit$na.action)[heavy_of(fit)], total = total, dropped = fit$na.action)
@@ -351,8 +351,8 @@ places_of_rows <- function(fit) {
 # Returns the response of a fit: a factor, or a matrix of numbers.
 response_of <- function(fit) UseMethod("response_of")
 
-# Fits the same model to some rows, as a model of points rather than of a formula, with what was chosen or, `again`,
-# with a new choice.
+# Fits the same model to some rows, by points rather than by a formula, with the parameters chosen before or, with
+# `again`, chosen anew.
 refit_to <- function(fit, rows, again) UseMethod("refit_to")
 
 some_rows <- function(fit, rows) {

@@ -1,4 +1,4 @@
-# Choices that few rows make before a Gaussian process is fitted to all: the kernel, the start, series or products.
+# Choices made on a sample of rows before a Gaussian process is fitted to all: kernel, starting values, approximation.
 
 #' Estimation of Gaussian processes
 #'
@@ -74,10 +74,10 @@ NULL
 
 # --- the kernel ---------------------------------------------------------------------------------------------
 
-# Kernels among which data choose, from the rough to the smooth.
+# The kernels of kernel = "auto", from rough to smooth.
 kernels_to_choose <- c("matern12", "matern32", "matern52")
 
-# Returns a kernel, for "auto" one that stands for the choice until that is made.
+# Returns a kernel; for "auto", a Matern 3/2 kernel that is marked as undecided.
 gp_kernel <- function(kernel) {
   if (!identical(kernel, "auto")) return(kernel_spec(kernel))
   parts <- kernel_parts(kernel_spec("matern32"))
@@ -85,7 +85,7 @@ gp_kernel <- function(kernel) {
   new_kernel(parts)
 }
 
-# Gives a model another kernel, of the same places and parameters.
+# Replaces the kernel of a model by another with the same inputs and parameters.
 with_kernel <- function(model, name) {
   model$kernel <- map_leaves(model$kernel, function(part) {
     part[c("name", "title")] <- list(name, kernel_rows[[name]]$title)
@@ -97,17 +97,17 @@ with_kernel <- function(model, name) {
 
 rows_of_start <- 300
 
-# A kernel that is worse on the sample before by more, in its log-likelihood, is not tried on the next.
+# A kernel whose log-likelihood on a sample is lower by more than this is not tried on the next, larger sample.
 worse_by_far <- c(10, 3, 3)
 
-# Chooses the kernel of the largest likelihood: all of them on 300 rows, and those that are near the best on more. One
-# kernel is searched for maxima; the others climb from these, since the same parameters suit them nearly as well.
+# Chooses the kernel of largest likelihood: all kernels on 300 rows, then those near the best on larger samples. Maxima
+# are searched for with one kernel; the others start from these, since similar parameters fit them.
 chosen_kernel <- function(model) {
   few <- few_of_model(model, rows_of_start)
   ends <- gp_ends(with_kernel(few, kernel_of_search), gp_bounds(few))
   found <- climbs_of(few, lapply(stats::setNames(nm = kernels_to_choose), function(name) ends))
-  # A close choice among many rows is made on an eighth of them, where estimates would start anyway: on 600 of a million
-  # rows of a Matern 3/2 field with noise 5/2 was 1.4 better.
+  # A close choice among many rows is made on an eighth of the rows, on which the estimation would start anyway: on 600
+  # of a million rows of a Matern 3/2 field with noise, 5/2 was 1.4 better.
   n <- nrow(model$x)
   samples <- pmin(n, c(600, 1500, min(12000, n %/% 8)))
   for (k in seq_along(samples)) {
@@ -124,8 +124,8 @@ chosen_kernel <- function(model) {
 
 kernel_of_search <- "matern32"
 
-# Compares kernels by their largest likelihoods on the rows of `few`. `starts` has a list of parameters for each kernel.
-# Climbs end `goal` standard errors from the maximum, and half of the square of what is left is added.
+# Compares kernels by their maximal likelihoods on the rows of `few`. `starts`: a list of starting values for each
+# kernel. A climb ends `goal` standard errors from the maximum; the remaining gain, decrement^2 / 2, is added.
 climbs_of <- function(few, starts, goal = 0.1) {
   bounds <- gp_bounds(few)
   climbs <- lapply(stats::setNames(nm = names(starts)), function(name) {
@@ -141,7 +141,7 @@ climbs_of <- function(few, starts, goal = 0.1) {
   list(kernel = best, state = states[[best]], states = states, rows = nrow(few$x), table = table)
 }
 
-# Some rows of a model, by their factor, or by few products where that takes too long.
+# Returns some rows of a model: dense, or with few probes if a factorisation would take too long.
 few_of_model <- function(model, rows) {
   few <- some_of_model(model, rows)
   if (rows > few_rows) return(climbing(with_products_settled(few)))
@@ -165,8 +165,8 @@ choice_text <- function(chosen) {
 
 # --- the start ----------------------------------------------------------------------------------------------
 
-# A model with its kernel chosen, `begun`, the parameters by few rows from which estimates start, and with products made
-# as its settings say or, where these leave it open, as is quicker.
+# Chooses the kernel of a model, its `begun` (starting values from a sample of rows), and, if the settings leave it
+# open, whether products are approximated.
 begun_model <- function(model, rows) {
   estimated <- nrow(model$layout) && model$values$variance > 0
   open <- isTRUE(kernel_parts(model$kernel)$undecided)
@@ -185,14 +185,14 @@ begun_model <- function(model, rows) {
   with_products_settled(model)
 }
 
-# Numbers near those that will be estimated.
+# Returns values near the estimates.
 begun_values <- function(model) {
   if (is.null(model$begun)) model$values else gp_values(model$values, model$layout, model$begun$state$theta)
 }
 
 # --- products -----------------------------------------------------------------------------------------------
 
-# Rows from which series are quicker than all pairs, in one, two and three dimensions.
+# The numbers of rows from which series are faster than all pairs, in one, two and three dimensions.
 rows_for_series <- c(5000, 5000, 20000)
 
 with_products_settled <- function(model) {
@@ -207,7 +207,7 @@ pays_series <- function(model) {
   values <- begun_values(model)
   few <- few_of_model(model, 100)
   K <- gp_pairs(few, gp_numbers(few, values))
-  # A nugget that is estimated stays above what series bear.
+  # An estimated nugget stays large enough for the accuracy of series; a given nugget may be too small.
   bears <- any(model$layout$part == "nugget") || !asked_of(model)$nugget ||
     tolerance_for(gp_noise(model, values), values$variance * max(diag(K)), n) >= tolerances[["least"]]
   bears && takes_series(K)

@@ -1,6 +1,6 @@
-# Averages of a Gaussian process over blocks: rectangles, nodes that are given, polygons.
+# Block kriging: averages of a Gaussian process over rectangles, given nodes, or polygons.
 
-# Predictions of means over blocks, as predict() has those of places. The nugget is noise, and averages to nothing.
+# Predicts means over blocks in the form of predict(). They contain no noise (`nugget`), whose mean over a block is 0.
 predict_blocks <- function(object, newdata, block, se.fit, interval, level, type, method, neighbours) {
   if (!is.null(object$family) && type %in% c("response", "mean")) {
     abort("unsupported", "with a family, means over blocks are of the linear predictor: type = \"link\"")
@@ -18,7 +18,7 @@ predict_blocks <- function(object, newdata, block, se.fit, interval, level, type
   as_prediction(object, found, se.fit, interval, level, by)
 }
 
-# Means and standard errors of the blocks that are known, a row for each.
+# Means and standard errors of the complete blocks, in rows.
 block_values <- function(object, nodes, errors, type, local, m) {
   average <- function(v) unname(rowsum(v * nodes$weight, nodes$group, reorder = FALSE))
   F <- average(nodes$F)
@@ -35,8 +35,8 @@ block_values <- function(object, nodes, errors, type, local, m) {
   cbind(beside + of_data[, 1], sqrt(pmax(process, 0) + trend))
 }
 
-# Variances of blocks before the data: means over pairs of nodes, the same for blocks that differ by their place alone
-# where the kernel is of a distance.
+# Prior variances of block means: weighted means over pairs of nodes. With a stationary kernel blocks of the same shape
+# have the same variance.
 block_variances <- function(object, nodes) {
   kernel <- object$data$kernel
   of_distance <- vapply(leaf_parts(kernel), function(p) is.null(p$fun) && !is.null(kernel_rows[[p$name]]$of_square), NA)
@@ -50,7 +50,7 @@ block_variances <- function(object, nodes) {
   if (alike) rep(one(rows[[1]]), length(rows)) else vapply(rows, one, 0, USE.NAMES = FALSE)
 }
 
-# All observations at once, 64 blocks at a time.
+# Posterior variances given all observations, 64 blocks at a time.
 exact_block_variance <- function(object, nodes) {
   model <- object$data
   groups <- unique(nodes$group)
@@ -65,8 +65,8 @@ exact_block_variance <- function(object, nodes) {
   unlist(left, use.names = FALSE)
 }
 
-# Predicts each block by the observations nearest to its middle: mean and standard error with a trend of their own or,
-# without regressors `F`, the error of the process.
+# Predicts each block from the observations nearest to its middle: mean and standard error, with a trend estimated from
+# these observations; without regressors `F`, the standard error of the process alone.
 local_blocks <- function(object, nodes, F, offset, m) {
   model <- object$data
   middles <- unname(rowsum(nodes$x * nodes$weight, nodes$group, reorder = FALSE))
@@ -86,8 +86,8 @@ local_blocks <- function(object, nodes, F, offset, m) {
   cbind(beside + found[1, ], sqrt(pmax(found[2, ], 0)))
 }
 
-# A linear function of the process, of covariances k with some observations: its mean and variance, where the trend is
-# estimated from these, too; without regressors `at` the variance alone.
+# Universal kriging of a linear function of the process: its mean and variance, given its covariances k with some
+# observations, from which the trend is estimated, too; without regressors `at`, its variance for a known trend.
 after_neighbours <- function(A, k, own, y, Q, at) {
   if (is.null(at)) return(c(NA, own - sum(k * solve(A, k))))
   solved <- solve(A, cbind(k, y, Q))
@@ -104,8 +104,8 @@ after_neighbours <- function(A, k, own, y, Q, at) {
 
 # --- nodes --------------------------------------------------------------------------------------------------------
 
-# Nodes as new data: `data`, a row for each, the `group` and `weight` of each, `count` and `names` of the groups;
-# `alike`: are the nodes of all groups at the same offsets?
+# Nodes as new data: `data`, a row for each node; `group` and `weight` of each node; `count` and `names` of the groups;
+# `alike`: all groups have nodes at the same offsets.
 block_nodes <- function(object, newdata, block) {
   newdata <- as_sf(newdata, object$variables)
   if (is.list(block) && (!is.data.frame(block) || inherits(block, "sf"))) return(polygon_nodes(object, newdata, block))
@@ -119,7 +119,7 @@ block_nodes <- function(object, newdata, block) {
        weight = rep(offsets$weight, nrow(x)), count = nrow(x), names = rownames(x))
 }
 
-# The variables that blocks extend along: the two of a geometry, or the inputs, which must be numbers.
+# Returns the variables along which blocks extend: the coordinates of a geometry, or the inputs, which must be numeric.
 block_variables <- function(object) {
   if (!is.null(object$places)) return(c("X", "Y"))
   variables <- if (is.null(object$terms)) object$names else input_variables(object)
@@ -131,8 +131,8 @@ block_variables <- function(object) {
   variables
 }
 
-# Lengths of sides, as 4 nodes of Gauss and Legendre along each, or the offsets of nodes from the middle; one length is
-# that of all sides.
+# Returns the offsets of nodes from the middle, with weights: 4 Gauss-Legendre nodes along each side, or given offsets.
+# A single length is that of all sides.
 block_offsets <- function(block, variables) {
   D <- length(variables)
   sides <- is.numeric(block) && is.null(dim(block))
@@ -171,7 +171,7 @@ block_order <- function(names, variables) {
   match(variables, names)
 }
 
-# New data with a row for each node, where it lies.
+# Returns new data with a row for each node, at the node's coordinates.
 shifted <- function(object, newdata, spread, by) {
   if (is.null(object$terms)) {
     x <- if (is.data.frame(newdata)) as.matrix(newdata) else if (is.null(dim(newdata))) matrix(newdata) else newdata
@@ -187,7 +187,7 @@ shifted <- function(object, newdata, spread, by) {
   out
 }
 
-# About 64 nodes of a grid in each polygon, with what else is known of it.
+# Makes about 64 grid nodes in each polygon, with the polygon's other variables.
 polygon_nodes <- function(object, newdata, block) {
   polygons <- if (!inherits(block, c("sf", "sfc"))) as_sf(block$polygons)
   if (!identical(names(block), "polygons") || !inherits(polygons, c("sf", "sfc"))) {
@@ -210,7 +210,7 @@ polygon_nodes <- function(object, newdata, block) {
        names = row.names(polygons), alike = FALSE)
 }
 
-# The middles of some 64 cells of a grid that lie in a polygon, or a point on it.
+# The centres of about 64 grid cells that lie in a polygon, or, if there are none, a point in the polygon.
 nodes_within <- function(polygon) {
   polygon <- sf::st_sfc(polygon)
   box <- unname(unclass(sf::st_bbox(polygon)))

@@ -1,9 +1,9 @@
-# Bounds of estimates by likelihood: how small a nugget may be, and what is told of estimates that end at a bound.
+# Bounds of estimates: the smallest nugget, and messages about estimates that end at a bound.
 
-# The least nugget, relative to the spread of the response and so a constant of the climb: as a share of the variance it
-# would drag that down. `ratio`: the least share of the variance with which a matrix stays definite. Factors are off by
-# some eps of n; products by series of the least tolerance by .004e-12 n. Iterations fail below 1e-8 for kernels that
-# are smoother than Matern's, and some way below 1e-10 for these.
+# The smallest nugget. `least`: relative to the variance of the response, a constant while the likelihood is maximised;
+# as a share of the process' variance it would pull that variance down. `ratio`: the least share of the variance with
+# which a matrix stays definite. Factors have errors of a few eps n; products by series of .004e-12 n at the least
+# tolerance. Iterations fail below 1e-8 for kernels smoother than Matern, and well below 1e-10 for Matern.
 nugget_floor <- function(model) {
   n <- length(model$y) * max(model$w)
   if (model$dense) return(c(least = 1e-12, ratio = 10 * .Machine$double.eps) * n)
@@ -13,13 +13,13 @@ nugget_floor <- function(model) {
   c(least = 1, ratio = 1) * max(1e-8, 1e-12 * n)
 }
 
-# Words for a nugget that most matrices bear.
+# Returns the text of a nugget with which most matrices are definite.
 enough_nugget <- function(model) {
   least <- nugget_floor(model)[["least"]] * spread_of(model) * (model$unit %or% 1)^2
   paste("a nugget of", toString(vapply(least, format, "", digits = 2)))
 }
 
-# Adds the bounds of a nugget, which are never above the nugget that the model has.
+# Adds the lower bounds of the nugget, which are at most the nugget of the model.
 with_floor <- function(bounds, model, floor, spread) {
   g <- model$layout$part == "nugget"
   own <- if (any(g)) log(model$values$nugget) else Inf
@@ -31,8 +31,8 @@ with_floor <- function(bounds, model, floor, spread) {
   bounds
 }
 
-# Bounds that the kernel's user gave take the place of others. A parameter that may be negative and has no bound goes up
-# to a thousand times its start, or a thousand, away.
+# Replaces default bounds by the bounds given in kernel_spec(). A parameter that may be negative and has no bound may
+# move by a thousand times its starting value, or by a thousand.
 within_own_ends <- function(bounds, start, model) {
   layout <- model$layout
   bounds$longest <- rep(longest_step, nrow(layout))
@@ -54,15 +54,15 @@ within_own_ends <- function(bounds, start, model) {
 
 # --- a nugget at its bound ----------------------------------------------------------------------------------
 
-# The move of another estimate, in standard errors, that does not count.
+# A move of another estimate, in standard errors, that is negligible.
 little_moved <- 0.1
 
-# A nugget that ends at its bound is fitted once more, from there, with a tenth of it, which tells by how much the bound
-# moves other estimates. Where that is much it is a tenth again, as long as the matrix stays definite. `moves` are those
-# of the last tenth; of a next one they would be a tenth, since likelihoods are smooth in the nugget itself.
+# If a nugget ends at its bound, the model is fitted again, from this point, with a tenth of the bound, which shows by
+# how much the bound moves other estimates. If they move much, this is repeated while the matrix is definite. `moves`:
+# those of the last tenth; a next one would move estimates a tenth as much (the likelihood is smooth in the nugget).
 below_floor <- function(found, model, bounds) {
   found <- without_unseen(found, model, bounds)
-  # A tenth doubles the iterations and more, of which many inputs take too many.
+  # A tenth of the nugget more than doubles the iterations, which are too many with many inputs.
   most <- if (model$dense) 4 else if (ncol(model$x) <= 3) 2 else 0
   for (try in seq_len(most)) {
     at_floor <- low_nuggets(found$state, model, bounds)
@@ -81,8 +81,8 @@ below_floor <- function(found, model, bounds) {
   c(found, list(bounds = bounds))
 }
 
-# A nugget or a group's variance so small that the likelihood does not see it goes to its bound, from wherever the climb
-# had left it.
+# Sets a nugget or a variance of groups to its bound if its score and information are negligible, wherever the climb
+# left it.
 without_unseen <- function(found, model, bounds) {
   at <- found$state
   layout <- model$layout
@@ -95,15 +95,15 @@ without_unseen <- function(found, model, bounds) {
   if (is.finite(moved$value)) replace(found, "state", list(moved)) else found
 }
 
-# Returns the nuggets that are at a bound that no user gave, where the process is not noise itself.
+# Returns the nuggets at a default bound, unless the process itself acts as noise.
 low_nuggets <- function(at, model, bounds) {
   g <- which(model$layout$part == "nugget")
   if (!length(g) || !is.finite(at$value) || is_below_distances(at, bounds)) return(integer())
   g[!bounds$given[g] & at$theta[g] <= lower_bounds(at$theta, model, bounds)[g] + 1e-6]
 }
 
-# Computes the moves of other estimates, in logarithms and in standard errors. Each includes its state's next step: a
-# climb ends where the next step is small, and by products both states have the same noise.
+# Computes the moves of other estimates, on the log scale and in standard errors. Each state is first moved by its next
+# step, since a climb ends where this step is small; iterative states have the same noise.
 moves_between <- function(from, to, model, bounds, lower) {
   inner <- which(to$theta > lower_bounds(to$theta, model, lower) + 1e-6 & to$theta < lower$upper - 1e-6)
   by <- (next_theta(to, model, lower) - next_theta(from, model, bounds))[inner]
@@ -114,7 +114,7 @@ moves_between <- function(from, to, model, bounds, lower) {
        in_errors = c(0, abs(by) / sqrt(pmax(errors, 1e-300))))
 }
 
-# Tells whether all scales are shorter than the distance of any two points.
+# Tells whether all scales are shorter than the smallest distance between two points.
 is_below_distances <- function(at, bounds) {
   below <- at$theta < bounds$apart
   any(below, na.rm = TRUE) && all(below, na.rm = TRUE)
@@ -130,10 +130,10 @@ warn_of_bounds <- function(found) {
   lower <- lower_bounds(at$theta, found$model, bounds)
   low <- at$theta <= lower + 1e-6
   high <- at$theta >= bounds$upper - 1e-6
-  vanished <- any(low & layout$part == "variance")  # and then nothing is told of its kernel
+  vanished <- any(low & layout$part == "variance")  # then nothing is said about its kernel
   turns <- layout$name == "turn"
   found_at <- out_of_link(at$theta, layout) * user_units(found$model, layout)
-  found_at[turns] <- exp(-sqrt(sum(at$theta[turns]^2)))  # the ratio that both numbers of a turn stand for
+  found_at[turns] <- exp(-sqrt(sum(at$theta[turns]^2)))  # the ratio of the axes
   again <- turns & duplicated(turns & (low | high))
   for (k in which((low | high) & !again & !(vanished & layout$part %in% c("kernel", "nugget")))) {
     number <- found_at[k]
@@ -147,7 +147,7 @@ warn_of_bounds <- function(found) {
   }
 }
 
-# A message, or a warning where other estimates are moved by the bound.
+# Tells that a nugget is at its bound; a warning if the bound moves other estimates.
 tell_of_nugget <- function(number, found, label) {
   moves <- found$moves
   at <- paste0("the data show no noise: `", label, "` is at its bound, ", format(number, digits = 2))
@@ -170,14 +170,14 @@ moves_text <- function(moves) {
   if (!any(seen)) return("other estimates are the same")
   size <- ifelse(share, 100 * size, size)
   text <- vapply(signif(size, 2), format, "", scientific = FALSE)
-  way <- ifelse(moves$by < 0, " more", " less")  # a tenth has moved it the other way
+  way <- ifelse(moves$by < 0, " more", " less")  # a tenth of the bound has moved it the other way
   names <- vapply(names(moves$by), told_bound, "")
   each <- paste0(names, " would be ", text, ifelse(share, " %", ""), way)
   each[startsWith(names(moves$by), "turn.")] <- "the axes would be others"
   paste(unique(each[seen]), collapse = ", ")
 }
 
-# `below`: are all scales shorter than the distance of any two points?
+# Explains a bound. `below`: all scales are shorter than the smallest distance between two points.
 meaning_of_bound <- function(row, high, below, model) {
   if (row$part == "nugget" && !high && below) {
     "the scale is shorter than the distance of any two points, so that the kernel acts as the noise"

@@ -5,7 +5,7 @@ gp_estimate <- function(model, rows) {
   part <- model_rows(model, rows)
   bounds <- gp_bounds(part, model)
   start <- gp_start(part, bounds)
-  begun <- part$begun  # the climb goes on from there, where that is of all rows
+  begun <- part$begun  # a state of the same rows is used again
   same <- isTRUE(begun$rows == nrow(part$x)) && identical(begun$state$theta, start) && !is.null(begun$state$value)
   found <- if (!part$dense) gp_settled(part, start, bounds)
            else gp_climb(part, start, bounds, at = if (same) begun$state else gp_state(part, start))
@@ -26,14 +26,14 @@ gp_estimate <- function(model, rows) {
   found
 }
 
-# Returns the information of estimates, which tells their errors.
+# Returns the information matrix at the estimates, whose inverse has their covariances.
 last_information <- function(model, at) UseMethod("last_information", family_of(model))
 
 #' @export
 last_information.gp_gaussian <- function(model, at) at$information
 
-# Climbs by products. Few probes and a looser tolerance come within three standard errors of the maximum. All probes go
-# on, or twice as many if all would leave the score with too much noise.
+# Maximises an iterative likelihood. Few probes and a loose tolerance lead within three standard errors of the maximum;
+# then all probes are used, or twice as many if the score would be too noisy.
 gp_settled <- function(model, theta, bounds) {
   probes <- model$control$probes
   rough <- climbing(model)
@@ -53,14 +53,14 @@ gp_settled <- function(model, theta, bounds) {
   found
 }
 
-# Noise of a fifth of a standard error makes standard errors larger by 2 %, noise of half of one by 12 %. With very many
-# rows a standard error is small, and a state takes minutes.
+# Noise of 1/5 of a standard error increases standard errors by 2 %, noise of 1/2 by 12 %. With very many rows standard
+# errors are small, and a state takes minutes.
 very_many_rows <- 2e5
 most_noise <- function(model) if (length(model$y) > very_many_rows) 0.5 else 0.2
 probes_of_climb <- 4
-tol_of_climb <- 1e-4  # to begin with: gp_weights() goes on where that is not enough
+tol_of_climb <- 1e-4  # of the first climb; gp_weights() reduces it if need be
 
-# A state of very many rows takes longer than its probes, and a step by few probes is not worth the state.
+# Settings of the first climb. With very many rows a state takes longer than its probes, so that few probes save little.
 climbing <- function(model) {
   if (model$dense) return(model)
   few <- if (length(model$y) > very_many_rows) model$control$probes / 2 else probes_of_climb
@@ -70,8 +70,8 @@ climbing <- function(model) {
   model
 }
 
-# The most that the noise of the score moves an estimate, in its standard errors. Estimates that are not known to a
-# factor of e, such as scales of inputs that do not matter, do not count.
+# The largest effect of the score's noise on an estimate, in its standard errors. Estimates with a standard error above
+# 1 on the log scale, such as scales of inputs without effect, are left out.
 noise_of <- function(at, model, bounds) {
   k <- length(at$score)
   Z <- free_directions(at, model, bounds)
@@ -80,7 +80,7 @@ noise_of <- function(at, model, bounds) {
   sqrt(max(0, moved[diag(covariance) > 0 & diag(covariance) < 1]))
 }
 
-# The most rows of a sample whose estimates are by all pairs, where a factor's time is near.
+# The most rows of a sample for which all pairs are used; above it a factorisation takes about as long.
 few_rows <- 3000
 
 model_rows <- function(model, rows) {
@@ -107,13 +107,13 @@ some_of_model <- function(model, most) {
   model_rows(model, rows_of_sample(model, most))
 }
 
-# Rows of a model's sample: with several responses at a place, neighbours are those beyond the place.
+# Samples rows of a model; with several responses at a place, neighbours are sought beyond the place.
 rows_of_sample <- function(model, most) {
   rows_for_estimate(model$x, most, model$control$seed, finest_level(model), 1 + max(1, length(model$unit)))
 }
 
-# Half of the rows at random, and half their nearest neighbours, so that short distances are among them. With the
-# numbers of a `level` of each row, up to half of the rows are whole levels before that. `k`: a row and its neighbours.
+# Samples half of the rows at random, and half among their nearest neighbours, so that short distances occur. With a
+# grouping factor `level`, up to half of the rows are all rows of some levels. `k`: a row and its neighbours.
 rows_for_estimate <- function(x, most, seed, level = NULL, k = 2) {
   n <- nrow(x)
   if (n <= most) return(seq_len(n))
@@ -128,8 +128,8 @@ rows_for_estimate <- function(x, most, seed, level = NULL, k = 2) {
 
 # --- bounds and starts --------------------------------------------------------------------------------------
 
-# Scales between a tenth of the shortest distance and ten times the diameter; variances by the spread of the response.
-# `all`: the model that is fitted with these estimates, which may be of more rows and bear less.
+# Bounds: scales between a tenth of the shortest distance and ten times the diameter; variances relative to that of the
+# response. `all`: the model that is fitted with the estimates, which may have more rows and a larger nugget.
 gp_bounds <- function(model, all = model) {
   layout <- model$layout
   spans <- spans_of(model$x)
@@ -139,7 +139,7 @@ gp_bounds <- function(model, all = model) {
   alone <- layout$part %in% c("kernel", "phi")
   groups <- layout$part == "groups"
   share <- layout$part == "kernel" & layout$link == "logit"
-  far <- log(ifelse(layout$link == "log" | share, 1e3, 100))  # of turns a ratio
+  far <- log(ifelse(layout$link == "log" | share, 1e3, 100))  # for a turn, the ratio of axes
   of_family <- which(layout$part == "phi")
   units <- (family_of(model)$units %or% rep(NA, max(0, layout$index)))[layout$index[of_family]]
   far[of_family] <- ifelse(is.na(units), far[of_family], 20 * units)
@@ -158,7 +158,7 @@ gp_bounds <- function(model, all = model) {
   lower <- bounds$lower
   upper <- bounds$upper
   smooth <- of_smoothness(model$layout$name, model$kernel)
-  lower[smooth] <- log(0.1)  # of tables, beyond which nothing tells the kernel from its limits
+  lower[smooth] <- log(0.1)  # range of the tables, beyond which the kernel equals its limits
   upper[smooth] <- log(5)
   ends <- group_ends(model, spread, asked_of(model)$most_variance(spread))
   lower[groups] <- ends$lower[layout$index[groups]]
@@ -177,7 +177,7 @@ gp_bounds <- function(model, all = model) {
   replace(bounds, c("lower", "upper"), list(pmax(bounds$lower, given$lower), pmin(upper, given$upper)))
 }
 
-# Bounds of fit_control(): by name of the parameter, or of scales where they have no names.
+# Bounds of fit_control(), by name of the parameter; without names, of the scales.
 given_bounds <- function(control, layout, what = "bound", unit = rep(1, nrow(layout))) {
   one <- function(bound, none) {
     out <- rep(none, nrow(layout))
@@ -201,8 +201,8 @@ given_bounds <- function(control, layout, what = "bound", unit = rep(1, nrow(lay
   list(lower = one(control$lower, -Inf), upper = one(control$upper, Inf))
 }
 
-# Finds starting values. Many rows start where an eighth of them ends, which starts likewise: a sixty-fourth of the work
-# for each step, and most steps are made there.
+# Returns starting values. Many rows start at the estimates of an eighth of the rows, which start in the same way: a
+# step costs 1/64 there, and most steps are made there.
 gp_start <- function(model, bounds) {
   n <- nrow(model$x)
   searched <- model$values$variance > 0 && is.null(model$control$start)
@@ -210,14 +210,14 @@ gp_start <- function(model, bounds) {
     return(within_bounds(model$begun$state$theta, model, bounds))
   }
   if (!searched || n <= rows_of_start) return(gp_ends(model, bounds)[[1]])
-  whole <- !is.null(model$panel)  # has no eighth that is one
+  whole <- !is.null(model$panel)  # a panel has no eighth that is a panel
   few <- some_of_model(model, if (whole) rows_of_start else max(rows_of_start, ceiling(n / 8)))
   if (whole || n <= 8 * rows_of_start) return(gp_ends(few, bounds)[[1]])
   gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta
 }
 
-# Finds maxima of the likelihood of few rows, the largest first: climbs start from the best three of a grid of scales
-# and nuggets. Values that are given are the only ones.
+# Finds maxima of the likelihood of few rows, the largest first: climbs start from the best three points of a grid of
+# scales and nuggets. If the user gives starting values, these are returned.
 gp_ends <- function(model, bounds) {
   theta <- within_bounds(gp_theta(model$values, model$layout), model, bounds)
   if (model$values$variance == 0) return(list(theta))
@@ -231,7 +231,7 @@ gp_ends <- function(model, bounds) {
   if (!length(grid)) return(list(theta))
   ends <- lapply(utils::head(grid, 3), function(start) gp_climb(model, start, bounds, goal = 0.1)$state)
   ends <- ends[order(-vapply(ends, `[[`, 0, "value"))]
-  Reduce(function(kept, at) {  # one of the ends that are within a factor of two of each other
+  Reduce(function(kept, at) {  # drops an end within a factor of 2 of a better one
     if (any(vapply(kept, function(end) all(abs(at$theta - end) < log(2)), NA))) kept else c(kept, list(at$theta))
   }, ends, list())
 }
@@ -239,7 +239,7 @@ gp_ends <- function(model, bounds) {
 gp_grid <- function(model, theta, bounds) {
   layout <- model$layout
   parts <- kernel_parts(model$kernel)
-  begun <- parts$free[!vapply(parts$parameters[parts$free], is.null, NA)]  # estimated from a value of their own
+  begun <- parts$free[!vapply(parts$parameters[parts$free], is.null, NA)]  # estimated from a given starting value
   scales <- which(is_one_of(layout$name, "scale") & !layout$name %in% begun)
   by <- if (length(scales)) log(c(0.05, 0.15, 0.4, 1.2)) else 0
   ratios <- if (any(layout$part == "nugget")) c(1e-6, 1e-3, 0.1, 1) else asked_of(model)$ratios
@@ -260,14 +260,14 @@ gp_grid <- function(model, theta, bounds) {
   lapply(starts[order(-values)][is.finite(sort(-values))], `[[`, "theta")
 }
 
-# The variances of groups begin at a share of the response's spread.
+# Starting values of the variances of groups: a share of the variance of the response.
 with_group_share <- function(model, theta, share) {
   mine <- model$layout$part == "groups" & model$layout$link == "log"
   start <- group_start(model$groups, model$z, share * spread_of(model))
   replace(theta, mine, log(start[model$layout$index[mine]]))
 }
 
-# The variance at which the likelihood is largest for a ratio of nugget to variance, where both are free.
+# Returns the variance of largest likelihood for a given ratio of nugget to variance, if both are estimated.
 profiled <- function(model, point, ratio, bounds) UseMethod("profiled", family_of(model))
 
 #' @export
@@ -297,12 +297,12 @@ profiled.gp_gaussian <- function(model, point, ratio, bounds) {
 
 # --- steps --------------------------------------------------------------------------------------------------
 
-# Steps of the average information, as long as a trust region allows, and from the third on with the curvature that the
-# scores have shown since. A climb ends where the score is within `goal` standard errors of nought, or within twice the
-# noise it has by products, or gets no nearer for that; by products also where two steps have not changed the
-# likelihood, whose noise is the same in all states: with hardly any noise in the data that of the score is not known
-# well. `near`: a state whose preconditioner and solutions may serve. `later`: so many states' work comes after, where
-# that is known. The time left supposes that a step divides the distance by five.
+# Maximises the likelihood with the average information in a trust region; from the third step on the curvature is
+# updated by BFGS. A climb ends if the score is within `goal` standard errors of 0, or, with an iterative likelihood,
+# within twice its noise, or not reduced by a step near there, or if two steps have not changed the likelihood, whose
+# noise is equal in all states: with hardly any noise in the data the noise of the score is not known well. `near`: a
+# state whose preconditioner and solutions are used again. `later`: the number of states computed later, if known. The
+# time left supposes that a step divides the distance by five.
 gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, later = NA,
                      most = if (model$dense) 100 else 30, at = gp_state(model, theta, near)) {
   begun <- proc.time()[["elapsed"]]
@@ -336,16 +336,16 @@ gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, l
   out(FALSE, most)
 }
 
-# A climb of very many rows ends at a third of a standard error.
+# The distance from the maximum, in standard errors, at which a climb ends: for very many rows about a third.
 goal_of <- function(model) {
   if (model$dense) 0.1 * sqrt(model$control$tol) else if (length(model$y) > very_many_rows) 0.3 else 0.05
 }
 
-# Average information alone divides the distance from the maximum by two or three a step; secants from here on take a
-# third fewer steps than from the fifth, on nine sets of R.
+# The step from which BFGS updates are used: average information alone divides the distance by two or three a step;
+# updates from the third step took a third fewer steps than from the fifth, on nine data sets of R.
 first_secant <- 3
 
-# A step that changes the logarithm of the likelihood by less is no step.
+# A step that changes the log-likelihood by less counts as flat.
 flat_step <- 0.05
 
 tell_step <- function(step, at, away, model) {
@@ -355,8 +355,8 @@ tell_step <- function(step, at, away, model) {
        " standard errors from the maximum, ", numbers)
 }
 
-# One step that is better, or NULL where none is left. By products value and score are two estimates, and the gain is
-# the mean of the scores at both ends, along the step.
+# Makes a step that increases the likelihood, NULL if there is none. An iterative value and score have different noise,
+# so the gain is then the mean of the scores at both ends, times the step.
 gp_step <- function(model, at, H, mu, bounds) {
   Z <- free_directions(at, model, bounds)
   for (try in seq_len(if (model$dense) 12 else 6)) {
@@ -377,14 +377,14 @@ gp_step <- function(model, at, H, mu, bounds) {
   NULL
 }
 
-# The update of Broyden, Fletcher, Goldfarb and Shanno, where the curvature it saw is positive.
+# The BFGS update, if the curvature along the step is positive.
 secant <- function(H, s, y) {
   Hs <- as.vector(H %*% s)
   if (sum(s * y) <= 1e-3 * sum(s * Hs)) return(H)
   H + outer(y, y) / sum(s * y) - outer(Hs, Hs) / sum(s * Hs)
 }
 
-# Parameters other than scales and variances that have gone towards 0, far from their start, and are not told from it.
+# Warns of parameters, other than scales and variances, that approach 0 and whose logarithms have large standard errors.
 warn_of_vanishing <- function(found) {
   at <- found$state
   layout <- found$model$layout

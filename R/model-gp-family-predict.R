@@ -1,4 +1,4 @@
-# Gaussian processes behind responses that are not normal: predictions, draws and residuals on the response's scale.
+# Gaussian processes with non-normal responses: predictions, draws and residuals on the scale of the response.
 
 #' Gaussian processes for responses that are not normal
 #'
@@ -43,9 +43,9 @@
 #' @name gp_fit-families
 NULL
 
-# "response" is the inverse link of the link's prediction, with errors by the delta method and the link's ends; "mean"
-# is the mean of the inverse link, with its standard deviation.
-# `link(errors)`: that prediction at `newdata`, with errors or without.
+# type = "response" is the inverse link of the predicted linear predictor, with delta-method errors and transformed
+# intervals; "mean" is the expectation of the inverse link, with its sd. `link(errors)`: a function that predicts the
+# linear predictor.
 family_prediction <- function(object, link, se.fit, interval, level, type, newdata = NULL) {
   family <- family_at(object, new_parameters(object, newdata))
   if (interval == "prediction" && is.null(family$below)) {
@@ -97,10 +97,10 @@ family_draws <- function(object, draws, noise, weights, newdata = NULL) {
   draws
 }
 
-# Returns the family of a fit as R has it, for rows of parameters of their own.
+# Returns the family object of R, with the parameters of each row.
 scale_of <- function(object, family) if (length(family$formulas)) family$base(family$value) else object$family
 
-# Computes residuals as glm() does. Leaving a row out keeps the covariance, and is one Newton step back from the mode.
+# Computes residuals as glm() does; "loo" residuals keep the covariance parameters, and take one Newton step.
 family_residuals <- function(object, type, seed = 1) {
   type <- choice_of(type[1], c("response", "pearson", "deviance", "working", "loo", "quantile"), "type")
   mean <- object$fitted.values
@@ -124,8 +124,8 @@ pearson_variance <- function(object, mean) {
   of_family(family, "variance", object$linear.predictors)
 }
 
-# Computes roots of deviances: of twice what each log-density is below its largest, over all linear predictors. Signs
-# are those of the slope, by which a larger response is more likely with a larger predictor.
+# Computes deviance residuals: the square root of twice the difference of the log-density from its maximum over all
+# linear predictors, with the sign of its derivative.
 deviance_residuals <- function(object) {
   y <- object$ranges %or% (object$fitted.values + object$residuals)
   a <- rep_len(object$weights %or% 1, length(y))
@@ -138,8 +138,8 @@ deviance_residuals <- function(object) {
   sign(family$curvature(y, e, family$value, a)$g) * sqrt(2 * pmax(at(saturated_predictor(family, y, a)) - at(e), 0))
 }
 
-# Draws randomised quantile residuals; observations without weight have none. A probability that rounds to 0 or 1 is
-# the number next to it.
+# Draws randomised quantile residuals; observations of weight 0 have none. Probabilities that round to 0 or 1 are
+# replaced by the next number.
 quantile_residuals <- function(object, seed) {
   mean <- object$fitted.values
   y <- object$ranges %or% (mean + object$residuals)
@@ -151,7 +151,7 @@ quantile_residuals <- function(object, seed) {
   ifelse(a > 0, stats::qnorm(pmin(pmax(u, .Machine$double.xmin), 1 - .Machine$double.neg.eps)), NA)
 }
 
-# The probabilities of less than y and of at most y, for linear predictors e and means m.
+# P(Y < y) and P(Y <= y), for linear predictors e and means m.
 outcome_ends <- function(family, y, e, m, a) {
   k <- family$value
   if (isTRUE(family$trials)) {
@@ -162,7 +162,7 @@ outcome_ends <- function(family, y, e, m, a) {
     return(list(less = if (isTRUE(family$copies)) ifelse(y > 0, family$below(pmax(y - 1, 0), m, k, a), 0) else most,
                 most = most))
   }
-  # A step to the left of y: of numbers that are not counts it changes 0 alone, which may have a probability.
+  # P(Y < y) is P(Y <= y - step). If Y is not a count, only y = 0 may have a positive probability.
   step <- if (family$whole) 1 else .Machine$double.xmin
   list(less = of_family(family, "below", lower_end(y) - step, e), most = of_family(family, "below", upper_end(y), e))
 }
@@ -173,7 +173,7 @@ deviance.gp_fit <- function(object, ...) {
   if (is_gp_family(object) && is.null(object$deviance)) sum(deviance_residuals(object)^2) else NextMethod()
 }
 
-# Newton's steps of each row, which may go on without end where probabilities of 1 are the largest.
+# Maximises each row's log-density over its linear predictor by Newton steps; the maximum may be at infinity.
 saturated_predictor <- function(family, y, a) {
   e <- family$start(y, a)
   density <- -Inf
@@ -207,17 +207,17 @@ refuse_loo <- function(model) {
         " rows of fit_control(dense_n = ), and there are ", length(model$y))
 }
 
-# Mean and variance of each row's linear predictor after all others.
+# Leave-one-out mean and variance of each row's linear predictor.
 loo_predictor <- function(object) loo_of(dense_mode(object$data))
 
-# The mode of a fit with its system, by a factor.
+# Returns the mode of a dense fit, with its system.
 dense_mode <- function(model) {
   if (!model$dense) refuse_loo(model)
   system <- gp_system(model, model$values)
   list(model = model, system = system, weights = gp_weights(model, system))
 }
 
-# Settings of another fit by the same family; its further parameter is estimated if it is among the `free` ones.
+# Returns settings with the family of another fit; the family's parameter is estimated if it is among the `free` ones.
 with_family_of <- function(settings, fit, free) {
   if (is.null(fit$family)) return(settings)
   family <- fit$data$family

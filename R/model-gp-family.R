@@ -1,10 +1,10 @@
-# Gaussian processes behind responses that are not normal: Laplace's approximation. At the mode of the linear predictor
-# e all is a Gaussian system: the working response e + g / W has noise 1 / W, where g and W are the derivatives of the
-# log-density and of -g. With S = K + 1 / W and B = 1 + W^1/2 K W^1/2 its determinant is that of B, over that of W.
+# Gaussian processes with non-normal responses: Laplace's approximation. At the mode of the linear predictor e the model
+# is Gaussian: the working response e + g / W has noise 1 / W, where g = d log p / de and W = -dg / de. With S = K + 1 /
+# W and B = 1 + W^1/2 K W^1/2, |S| = |B| / |W|.
 #
-# A model of a family has, beside what others have, `family`, whose `value` is its further parameter, and `response`,
-# a data frame of y, a and the offset. At a mode `y` is the working response less the offset, `w` is W, the nugget is
-# 1, and `e` is the linear predictor; `joint` is the log-density less half of g' f, f the process.
+# A model with a family has two more elements: `family`, whose `value` is its further parameter, and `response`, a data
+# frame of y, a and the offset. At a mode `y` is the working response minus the offset, `w` is W, the nugget is 1, `e`
+# is the linear predictor, and `joint` is the log-density minus f' alpha / 2, f the process.
 
 family_model <- function(inputs, response, trend, settings) {
   family <- family_of(settings)
@@ -19,7 +19,7 @@ family_model <- function(inputs, response, trend, settings) {
   model
 }
 
-# Returns the parameters of a family, or their coefficients, that a search begins with or that are given.
+# Returns the starting or given values of a family's parameters, or of their coefficients.
 begun_parameters <- function(family, response, spread) {
   first <- first_parameters(family, response, spread)
   if (!length(family$formulas)) {
@@ -30,22 +30,22 @@ begun_parameters <- function(family, response, spread) {
                   family$phi)
 }
 
-# Checks what a user has written of a family.
+# Checks a log-density written by the user.
 check_density <- function(family, response) UseMethod("check_density")
 
 #' @export
 check_density.gp_family <- function(family, response) invisible()
 
-# Returns the parameters of a family that a search begins with.
+# Returns the default starting values of a family's parameters.
 first_parameters <- function(family, response, spread) UseMethod("first_parameters")
 
 #' @export
 first_parameters.gp_family <- function(family, response, spread) {
-  weight <- if (family$phi == "shape") mean(response[, "a"]) else 1  # a shape is that of weight 1
+  weight <- if (family$phi == "shape") mean(response[, "a"]) else 1  # `shape` belongs to weight 1
   min(max(2 / spread, 0.5), 50) / weight
 }
 
-# Returns the bounds of some parameters of a family in their links.
+# Returns the bounds of some parameters of a family, on the scale of their links.
 parameter_ends <- function(family, index) {
   if (is.null(family$lower)) return(list(lower = rep(-Inf, length(index)), upper = rep(Inf, length(index))))
   layout <- data.frame(link = family$links[index])
@@ -59,7 +59,7 @@ gp_of_family.gp_family <- function(inputs, placed, y, trend, settings, weights, 
   if (!is.null(settings$family$settle)) settings$family <- settings$family$settle(y)
   settings$family <- with_regressors(settings$family, trend$phi)
   response <- family_response(settings$family, y, weights, nrow(inputs$x), rownames(inputs$x))
-  # The determinant of an indefinite system is known by its matrix alone.
+  # The determinant of an indefinite system needs a dense matrix.
   if (!is_concave(settings$family)) settings$estimate_on <- min(settings$estimate_on, settings$control$dense_n)
   model <- family_model(placed, response, trend, settings)
   check_gp_data(model, settings, inputs)
@@ -110,8 +110,8 @@ gp_state_of_all.gp_family <- function(model, state) {
 
 # --- the mode -------------------------------------------------------------------------------------------------
 
-# The Gaussian model at a linear predictor, as wide as that may be. A family whose log-density is not concave may have
-# negative curvature in some rows. Steps take a little of the largest curvature for it; with `signed` it stays as it is.
+# The Gaussian model at a bounded linear predictor. If the log-density is not concave, W may be negative in some rows:
+# Newton steps use a small share of the largest W instead; with `signed`, W stays negative.
 working_model <- function(model, values, e, signed = FALSE) {
   model$family <- with_parameters(model$family, values$phi)
   e <- bounded_predictor(e)
@@ -126,7 +126,7 @@ working_model <- function(model, values, e, signed = FALSE) {
   model
 }
 
-# Returns the point where Newton's steps begin: at the mean, with no process.
+# Returns the starting point of Newton's method: a constant mean, and the process 0.
 mode_start <- function(model) {
   y <- model$response[, "y"]
   a <- model$response[, "a"]
@@ -135,13 +135,13 @@ mode_start <- function(model) {
   mode_point(model, alpha = numeric(length(y)), trend = trend, f = numeric(length(y)))
 }
 
-# Returns the linear predictor of a response that is the same everywhere.
+# Returns the linear predictor of a constant mean.
 mean_predictor <- function(family, y, a) UseMethod("mean_predictor")
 
 #' @export
 mean_predictor.gp_family <- function(family, y, a) family$base(family$value)$linkfun(sum(a * y) / sum(a))
 
-# A point: solution, trend and process, and what is to be made largest.
+# A point of Newton's method: alpha, trend, process f, linear predictor e, and `joint`, the joint log-density.
 mode_point <- function(model, alpha, trend, f) {
   response <- model$response
   e <- response[, "offset"] + trend + f
@@ -149,9 +149,9 @@ mode_point <- function(model, alpha, trend, f) {
   list(alpha = alpha, trend = trend, f = f, e = e, joint = density - sum(alpha * f) / 2)
 }
 
-# Newton's steps, each a system of generalised least squares, halved until they do not lower what is to be largest. The
-# log-density is concave, so that there is one mode. A step of less than 1e-3 leaves some 1e-6, and the system is made
-# once more at the end, of the curvature there.
+# Newton's method; each step solves generalised least squares, and is halved until the joint log-density does not
+# decrease. A concave log-density has one mode. A step below 1e-3 leaves an error of some 1e-6; the system is computed
+# once more at the end, with the curvature there.
 laplace_mode <- function(model, values, near = NULL) {
   model$family <- with_parameters(model$family, values$phi)
   if (model$dense && values$variance > 0) model$K <- dense_gp_covariance(model, values)
@@ -183,9 +183,9 @@ laplace_mode <- function(model, values, near = NULL) {
   }
   signed <- length(model$y) <= model$control$dense_n && !is_concave(model$family)
   if (change > 1e-8 || !model$dense || signed) {
-    near$values <- NULL  # the preconditioner is that of this curvature
+    near$values <- NULL  # so that the preconditioner is made anew, for this curvature
     found <- laplace_system(model, values, at$e, near, solved, signed)
-    # Steps by W+ come near slowly. The last one is by W itself.
+    # Steps with positive W+ converge slowly, so the last step uses W itself.
     last <- if (signed && !is.null(found)) newton_step(model, at, found)
     if (!is.null(last)) {
       at <- last
@@ -208,7 +208,7 @@ laplace_system <- function(model, values, e, near, solved, signed = FALSE) {
   if (!is.null(weights)) list(model = model, system = system, weights = weights)
 }
 
-# NULL where twenty halves are not better. A first step from a state that is near has nothing to be compared with.
+# Returns NULL if twenty halvings do not help. The first step from a near state is accepted.
 newton_step <- function(model, at, found) {
   working <- found$model
   alpha <- found$weights$alpha
@@ -225,8 +225,8 @@ newton_step <- function(model, at, found) {
   NULL
 }
 
-# The diagonal of Cov(e) = 1/W - P / W^2, of the factor, or of random signs; by maximum likelihood without the trend's
-# part.
+# The diagonal of Cov(e) = 1/W - P / W^2, from the factor or by random signs; the trend's part is left out if maximum
+# likelihood is used.
 predictor_variance <- function(at, slopes) {
   W <- at$model$w
   of_trend <- if (is_reml(at$model)) rowSums(at$weights$U^2) else 0
@@ -258,7 +258,7 @@ gp_state.gp_family <- function(model, point, near = NULL) {
     laplace_score(model$layout, at, slopes))
 }
 
-# The Gaussian score and information of the working response, and what curvature adds as the mode moves: u is P s / W.
+# The Gaussian score and information of the working response, plus the effect of W moving with the mode: u = P s / W.
 laplace_score <- function(layout, at, slopes) {
   model <- at$model
   weights <- at$weights
@@ -297,16 +297,16 @@ laplace_score <- function(layout, at, slopes) {
        moves = moves)
 }
 
-# Starts from a ratio of the variance to the response's spread.
+# Starts from a given ratio of the process' variance to that of the response.
 #' @export
 profiled.gp_family <- function(model, point, ratio, bounds) {
   point[model$layout$part == "variance"] <- log(process_spread(model)) + log(ratio)
   gp_state(model, within_bounds(point, model, bounds))[c("theta", "value")]
 }
 
-# Computes the fall of the score as each parameter moves, if that matrix is positive definite. Otherwise returns the
-# information of the steps, which does not see that curvature moves with the mode, nor what the further parameter shares
-# with the others.
+# Returns the negative Hessian, by differences of the score, if it is positive definite. Otherwise returns the
+# information used by the steps, which ignores that W depends on the mode, and the covariances of the family's parameter
+# with other parameters.
 #' @export
 last_information.gp_family <- function(model, at) {
   own <- sqrt(diag(at$information))

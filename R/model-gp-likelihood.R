@@ -1,14 +1,14 @@
-# Likelihoods of Gaussian processes: value, score and average information, from a factor or from products alone.
+# Likelihoods of Gaussian processes: value, score and average information, from a factorisation or from products.
 #
 # A model has the points `x`, their `term`, the response `y`, weights `w`, the trend `Q` with orthonormal columns and
-# `log_R`, the logarithm of the determinant of what was divided out of it; a kernel of variance 1, `method`, `control`,
-# and `layout`, a data frame of what is estimated: `label`, `part` ("variance", "kernel", "nugget"), `name` and `index`
-# of the parameter, and its `link`, "log" of what is positive, else "identity". Values are list(variance, kernel,
-# groups, nugget); theta are parameters in their links.
+# `log_R`, the log-determinant of the triangular factor; a kernel of variance 1, `method`, `control`, and `layout`, a
+# data frame of the estimated parameters: `label`, `part` ("variance", "kernel", "nugget"), `name` and `index` of the
+# parameter, and its `link`, "log" if it is positive, else mostly "identity". Values are list(variance, kernel, groups,
+# nugget); theta are parameters on the scale of their links.
 
-# Generalised least squares, and what the likelihood is made of: b the coefficients of Q, alpha = P y, U with
-# P = A^-1 - U U', `form` = y' P y, C the root of Q' A^-1 Q. Solutions by products are improved until coefficients are
-# known to a thousandth of their standard errors, and the likelihood as well.
+# Generalised least squares: b, the coefficients of Q; alpha = P y; U with P = A^-1 - U U'; `form` = y' P y; C, the
+# Cholesky factor of Q' A^-1 Q. Iterative solutions are refined until coefficients have errors of at most a thousandth
+# of their standard errors, and the log-likelihood has a similar error.
 gp_weights <- function(model, system, start = NULL) {
   sides <- cbind(model$y, model$Q)
   tol <- model$control$tol
@@ -29,9 +29,9 @@ gp_weights <- function(model, system, start = NULL) {
 
 inverse_root <- function(C) if (length(C)) backsolve(C, diag(nrow(C))) else C
 
-# Solves generalised least squares by the forms G = S' A^-1 S of the response and the regressors, which are off by no
-# more than outer(off, off). `inaccuracy` bounds the errors of b, in its standard errors, and of the likelihood. NULL if
-# G is not definite.
+# Solves generalised least squares given G = S' A^-1 S of the response and the regressors, whose error is at most
+# outer(off, off). `inaccuracy` bounds the errors of b, in standard errors, and of the log-likelihood. NULL if G is not
+# definite.
 generalised_squares <- function(forms) {
   G <- forms$value
   of_trend <- G[-1, -1, drop = FALSE]
@@ -56,8 +56,8 @@ gp_log_likelihood.gp_gaussian <- function(model, logdet, weights) {
   -(gp_rows(model) * log(2 * pi) + as.numeric(logdet) + more + weights$form) / 2 - log_of_units(model)
 }
 
-# Value, score and average information at theta; -Inf where the matrix is not definite. Solutions begin at
-# those of a state that is near.
+# Value, score and average information at theta; -Inf if the matrix is not definite. Iterations start from the solutions
+# of a near state.
 gp_state <- function(model, point, near = NULL) UseMethod("gp_state", family_of(model))
 
 #' @export
@@ -76,7 +76,7 @@ gp_state.gp_gaussian <- function(model, point, near = NULL) {
     gp_score(model, values, system, weights, slopes))
 }
 
-# The logarithm of the likelihood with its standard error: of probes, and of what is known of the form.
+# The log-likelihood with its standard error, from the probes and from the error of the quadratic form.
 gp_value <- function(model, system, weights, logdet = system_logdet(system)) {
   by <- error_of_form(system, weights$alpha)
   list(value = gp_log_likelihood(model, logdet, weights) + by[["sum"]] / 2,
@@ -87,12 +87,12 @@ unless_indefinite_gp <- function(value) {
   tryCatch(value, kernweave_error_indefinite = function(e) NULL, kernweave_error_value = function(e) NULL)
 }
 
-# Forms of solutions that begin at nought are off by squares of residuals: at 50 000 points standard errors were known
-# to 2e-3 with 0.01, to 1e-4 with 0.003.
+# Quadratic forms of iterations that start at 0 have errors of squared residuals: at 50 000 points standard errors were
+# known to 2e-3 with 0.01, to 1e-4 with 0.003.
 tol_of_information <- 5e-3
 
-# Products of the derivatives with alpha and U give the forms of the score, and with one more system the information:
-# those of the variance are A less the noise and the groups, of which A alpha and A U are known.
+# Quadratic forms of the derivatives in alpha and U give the score, and one more system the information. The derivative
+# by the variance is A minus noise and groups, where A alpha and A U are known.
 gp_score <- function(model, values, system, weights, slopes) {
   layout <- model$layout
   n <- length(model$y)

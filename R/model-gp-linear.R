@@ -28,7 +28,7 @@ covariance_times.gp_linear <- function(system, x) {
 system_slopes.gp_linear <- function(system) {
   of_groups <- system$of_groups
   within <- if (length(of_groups)) inverse_blocks(system$root, Reduce(`+`, lapply(of_groups, abs)))
-  # tr(A^-1 V B V') = tr((I - C^-1) B), and tr(A^-1 D) is n less that of all effects
+  # tr(A^-1 V B V') = tr((I - C^-1) B), and tr(A^-1 D) = n - sum over all effects
   of <- vapply(of_groups, function(B) sum(Matrix::diag(B)) - sum(within * B), 0)
   left <- if (length(of_groups)) ncol(system$V) - sum(Matrix::diag(within)) else 0
   traces <- c(0, of, length(system$noise) - left)
@@ -37,7 +37,7 @@ system_slopes.gp_linear <- function(system) {
        applied = function(u) slopes_times(of_groups, system$V, u))
 }
 
-# The entries of C^-1 = L'^-1 L^-1 that a sparse symmetric matrix has a place for, by columns of L^-1.
+# The elements of C^-1 = L'^-1 L^-1 at the nonzero positions of a sparse symmetric matrix, by columns of L^-1.
 inverse_blocks <- function(root, pattern) {
   at <- methods::as(methods::as(pattern, "generalMatrix"), "TsparseMatrix")
   q <- nrow(at)

@@ -1,7 +1,7 @@
-# Errors of predictions by the observations nearest to each place, which are never too small, and an audit of how much
-# they are too large; local kriging, whose means are by these as well.
+# Standard errors of predictions from the nearest observations, which are never too small, and an audit against exact
+# ones; local kriging, whose means use the nearest observations, too.
 
-# Returns the audit of errors by neighbours that `predict()` takes; NULL if it computes errors exactly.
+# Returns the audit of standard errors from neighbours; NULL if predict() computes them exactly.
 errors_by_neighbours <- function(object, method, neighbours) {
   if (method == "exact" || !has_slow_errors(object)) return(NULL)
   key <- as.character(neighbours %or% "auto")
@@ -20,17 +20,17 @@ errors_by_neighbours <- function(object, method, neighbours) {
   audit
 }
 
-# Tells whether exact errors take long, and neighbours have others.
+# Tells whether exact standard errors take long and neighbours can replace them.
 has_slow_errors <- function(object) {
   n <- length(object$data$y)
   slow <- is_approximated(c(n, n), object$control) || !object$data$dense && n > many_points
   slow && has_distance(object$data$kernel)
 }
 
-# The most rows for which a place takes a second or so by all pairs.
+# The number of rows up to which the exact error at a place takes about a second.
 many_points <- 20000
 
-# Tells whether the kernel, or its first part, falls with a distance. A user's kernel is taken to; the audit checks.
+# Tells whether the kernel, or its first part, decreases with distance. A user's kernel is assumed to; the audit checks.
 has_distance <- function(kernel) {
   parts <- first_part(kernel_parts(kernel))
   !is.null(parts$fun) || !is.null(kernel_rows[[parts$name]]$of_square)
@@ -40,14 +40,14 @@ first_part <- function(parts) if (is.null(parts$op)) parts else first_part(kerne
 
 # --- neighbours ---------------------------------------------------------------------------------------------------
 
-# The number of places at a time, whose neighbours are some ten megabytes.
+# The number of places in a block, whose neighbours take some ten megabytes.
 places_at_once <- 2^15
 
-# A block takes some seconds, and shows how far the work is: with many neighbours a place takes up to 12 ms.
+# A block takes some seconds, after which progress is shown: with many neighbours a place takes up to 12 ms.
 places_in_block <- function(m) max(1024, floor(places_at_once * min(1, (60 / m)^2.6)))
 
-# The observations nearest to places, in the distance of the kernel, or of its first part. With few axes boxes find them
-# before a GPU has compiled a kernel.
+# Finds the observations nearest to places, in the scaled distance of the kernel or of its first part. With few inputs a
+# search by boxes ends before a GPU has compiled a kernel.
 nearest_observations <- function(object, x, m) {
   model <- object$data
   numbers <- first_numbers(kernel_parts(model$kernel), gp_numbers(model, model$values))
@@ -57,7 +57,7 @@ nearest_observations <- function(object, x, m) {
   each <- is.numeric(scale) && length(scale) == length(columns)
   root <- if (is_aniso(part)) t(matrix(numbers$axes %or% axes_of_angle(numbers), 2))
   in_scales <- function(x) {
-    x <- x[, columns, drop = FALSE]  # without those of groups
+    x <- x[, columns, drop = FALSE]  # without the columns of groups
     if (is.null(root)) x / if (each) rep(scale, each = nrow(x)) else 1 else x %*% root
   }
   by_boxes <- function(x, y) lazy_set(sqdist(x, y), device = "cpu")
@@ -65,15 +65,15 @@ nearest_observations <- function(object, x, m) {
       metric = if (length(columns) <= most_axes_of_boxes) by_boxes else "euclidean")
 }
 
-# The numbers of a kernel, of the first of several.
+# Returns the parameters of a kernel; of a sum or product, those of its first part.
 first_numbers <- function(parts, numbers) {
   if (is.null(parts$op)) return(numbers)
   keys <- parts$keys[[1]]
   first_numbers(kernel_parts(parts$of[[1]]), stats::setNames(numbers[names(keys)], keys))
 }
 
-# The process at places after the m observations nearest to each: with the response mean and variance, with `trend` its
-# coefficients from these, too, else the variance alone. A row for each place.
+# The process at places given the m nearest observations, a row for each place: with the response, mean and variance;
+# with `trend`, a trend estimated from these observations, too; else the variance alone.
 local_process <- function(object, x, m, y = NULL, trend = NULL) {
   model <- object$data
   n <- length(model$y)
@@ -96,10 +96,10 @@ local_process <- function(object, x, m, y = NULL, trend = NULL) {
   }))
 }
 
-# Makes the regressors of grouped effects as much smaller as the observations that are not near reduce the standard
-# deviations of these effects, and returns the `mean` of the effects by those. `both`: the observations, and after them
-# the places, each with its row of `near`. If a share of the observations of a level are near, that share of what they
-# tell of its effect, 1 / variance - 1 / prior variance, is near. `own`: observations at a place that are left out.
+# Shrinks the regressors of grouped effects by the factor by which observations that are not near reduce the sds of the
+# effects, and returns the `mean` of the effects given those observations. `both`: the observations, then the places,
+# each with its row of `near`. Information on an effect, 1 / variance - 1 / prior variance, is divided in proportion to
+# the observations of its level that are near. `own`: observations at a place that are left out.
 told_by_others <- function(object, both, near, own = 0) {
   model <- object$data
   if (!length(model$groups)) return(list(places = both, mean = numeric(nrow(both))))
@@ -126,7 +126,7 @@ told_by_others <- function(object, both, near, own = 0) {
     elsewhere <- 1 - share[[t]][some]
     for (k in seq_along(term$at)) {
       z <- both[some, D + term$at[k]]
-      by <- 1 / (1 + elsewhere * (1 / left[[t]][k, code] - 1))  # the variance by others, of that before
+      by <- 1 / (1 + elsewhere * (1 / left[[t]][k, code] - 1))  # variance given the others / prior variance
       mean[some] <- mean[some] + z * elsewhere * by / left[[t]][k, code] * effects[[t]][k, code]
       both[some, D + term$at[k]] <- z * sqrt(by)
     }
@@ -134,7 +134,7 @@ told_by_others <- function(object, both, near, own = 0) {
   list(places = both, mean = mean)
 }
 
-# The share of the observations of each level that are among the m nearest to one of them.
+# The share of the observations of each level that are among the m nearest neighbours of one of them.
 near_shares <- function(term, object, m) {
   model <- object$data
   code <- model$z[, term$code]
@@ -145,8 +145,8 @@ near_shares <- function(term, object, m) {
   replace(rep(1, length(first)), there, rowSums(own) / tabulate(code, length(first))[there])
 }
 
-# The variances of effects given the data as shares of those before, a row for each regressor and a column for each
-# level. Those that are asked for the first time are computed and kept.
+# Posterior variances of effects relative to prior variances, a row for each regressor and a column for each level.
+# Levels asked for the first time are computed and stored.
 shares_left <- function(object, asked) {
   kept <- object$kept
   parts <- group_parts(object$data, object$data$values)
@@ -165,15 +165,15 @@ shares_left <- function(object, asked) {
 
 # --- the audit ----------------------------------------------------------------------------------------------------
 
-# The largest ratio of a standard error to the exact one that needs no more neighbours, and no warning. A place takes a
-# processor 55 us with 60 neighbours and 12 ms with 480.
+# The largest ratio of a standard error to the exact one without more neighbours or a warning. A place takes a processor
+# 55 us with 60 neighbours and 12 ms with 480.
 most_ratio <- 1.1
 fewest_neighbours <- 60
 most_neighbours <- 480
 audit_places <- 16
 
-# Finds the variance at a few places from all observations, by one system of as many columns. Without a number `given`,
-# neighbours are doubled until no standard error is more than `most_ratio` times that.
+# Finds exact variances at a few places by one system. If the user gives no number, neighbours are doubled until no
+# standard error is more than `most_ratio` times the exact one.
 audited_neighbours <- function(object, given) {
   kept <- object$kept
   n <- length(object$data$y)
@@ -203,8 +203,8 @@ exact_at_some <- function(object) {
   list(x = x, variance = variance_given_all(system, k, own, local_weights(object, x, k)))
 }
 
-# Returns variances `own` less the forms k' A^-1 k, to a share of 0.01 of what is left, which is hardly anything where
-# the noise is small: residuals of a given size would not do.
+# Returns variances `own` - k' A^-1 k with a relative error of 0.01. With small noise the difference is nearly 0, so a
+# fixed tolerance of the residuals would not suffice.
 variance_given_all <- function(system, k, own, start = NULL) {
   for (tol in tol_of_audit / 10^(0:5)) {
     start <- solve(system, k, tol = tol, start = start)
@@ -215,9 +215,9 @@ variance_given_all <- function(system, k, own, start = NULL) {
   left
 }
 
-tol_of_audit <- 3e-5  # with which an audit begins
+tol_of_audit <- 3e-5  # the first tolerance of an audit
 
-# Computes where iterations begin: the weights of the nearest observations alone.
+# Computes starting values of iterations: kriging weights of the nearest observations alone.
 local_weights <- function(object, x, k) {
   model <- object$data
   near <- nearest_observations(object, x, min(60, nrow(k)))$nn.index
@@ -232,9 +232,9 @@ local_weights <- function(object, x, k) {
   k
 }
 
-# Places such as those that are asked for: half of them between an observation and one near it, half between any two,
-# all with the groups of the first. The first D columns are the kernel's.
-# They are a function of the fit alone, so that its errors do not depend on what was asked for first.
+# Makes places similar to those of predictions: half of them between an observation and a near one, half between any
+# two, with the groups of the first. The first D columns are inputs of the kernel. Places depend on the fit alone, so
+# that its errors do not depend on earlier predictions.
 some_places <- function(x, seed, D) {
   n <- nrow(x)
   privately(seed, {
@@ -244,6 +244,6 @@ some_places <- function(x, seed, D) {
     to <- c(near[cbind(half, 1 + sample.int(ncol(near) - 1, length(half), replace = TRUE))],
             sample.int(n, audit_places - length(half), replace = TRUE))
     kernel <- col(from) <= D
-    from + 0.38 * kernel * (x[to, , drop = FALSE] - from)  # on a grid that is no point of it
+    from + 0.38 * kernel * (x[to, , drop = FALSE] - from)  # not at a grid point
   })
 }

@@ -14,10 +14,10 @@
 #' @section Standard errors of predictions:
 #' `method = "exact"` solves one linear system per prediction point. `"auto"` does the same where it is fast: if the
 #' covariance matrix was factored, or if products are exact and there are at most 20 000 rows. Otherwise (if products
-#' are by series, which is the default from 5000 rows on in one or two dimensions, or beyond 20 000 rows) `"auto"`
-#' computes the variance of the process at a point given only the `neighbours` observations nearest to the point, in the
-#' distance of the kernel (for a sum or product, of its first kernel). The mean still uses all data, and the uncertainty
-#' of the trend is exact. Kernels without a distance, such as the linear kernel, always have exact standard errors.
+#' are approximated, the default from 5000 rows on in one or two dimensions, or beyond 20 000 rows) `"auto"` computes
+#' the variance of the process at a point given only the `neighbours` observations nearest to the point, in the distance
+#' of the kernel (for a sum or product, of its first kernel). The mean still uses all data, and the uncertainty of the
+#' trend is exact. Kernels without a distance, such as the linear kernel, always have exact standard errors.
 #'
 #' Conditioning on fewer data never lowers a variance, so these standard errors are never too small. Once per fit and
 #' number of neighbours they are checked against exact standard errors (all observations, products of the fit) at 16
@@ -42,12 +42,12 @@
 #'
 #' @section Rasters:
 #' `newdata` may be a raster: a `SpatRaster` of the terra package, or an object of the stars package with two
-#' dimensions. Centres of cells are the coordinates: the two variables of the fit that no layer has, x before y (unless
-#' they are called `lat` and `long`, or `y` and `x`). Layers are the other variables, by name. For a fit to points of
-#' the sf package, the raster must be in the same coordinate system. `predict()` returns a raster of the same grid with
-#' the layers `fit` and `se.fit`, or `fit`, `lwr` and `upr`; `simulate()` returns a layer for each draw. A cell stays
-#' missing if a layer that the fit takes is missing there; if the fit takes no layer, if all layers are. With `block =
-#' terra::res(newdata)` predictions are means over cells.
+#' dimensions. The coordinates of the cell centres are the two variables of the fit that are not layers, x before y
+#' (unless they are called `lat` and `long`, or `y` and `x`). Layers are the other variables, by name. For a fit to
+#' points of the sf package, the raster must be in the same coordinate system. `predict()` returns a raster of the same
+#' grid with the layers `fit` and `se.fit`, or `fit`, `lwr` and `upr`; `simulate()` returns a layer for each draw. A
+#' cell is missing in the result if a layer of the fit is missing there; if the fit uses no layer, if all layers are
+#' missing. With `block = terra::res(newdata)` predictions are means over cells.
 #'
 #' `terra::interpolate(raster, fit, xyNames = c("long", "lat"))` returns the same `fit`, for rasters without layers or
 #' with layers that are covariates; it takes large rasters from files in blocks of rows.
@@ -66,10 +66,9 @@
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
 #'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
 #'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()], and
-#'   `"quantile"`, randomised quantile residuals (Dunn and Smyth 1996): the normal quantile of the probability of at
-#'   most the observed value, given its fitted value. For counts, which have probabilities of single values, it is drawn
-#'   uniformly between the probabilities of less and of at most that value. The residuals of a true model are standard
-#'   normal, except that the fit follows each observation a little
+#'   `"quantile"`, randomised quantile residuals (Dunn and Smyth 1996): the normal quantile of the distribution function
+#'   at the observed value y. For counts its argument is drawn uniformly between P(Y < y) and P(Y <= y). If the model is
+#'   true, the residuals are standard normal, apart from the influence of each observation on the fit
 #' @param method for `predict()`: the method for standard errors, see below; for `confint()`: `"wald"`, by standard
 #'   errors, or `"profile"`, by [profile()][profile.gp_fit()]
 #' @param neighbours number of nearest observations for standard errors and, with `method = "local"`, for means; `NULL`
@@ -89,14 +88,14 @@
 #'   fit, or numbers from 1 to 6, see [plot_fit]
 #' @param parm names or numbers of parameters; by default all of them
 #' @param digits significant digits
-#' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`. In a
-#'   plot of a fit whose exact standard errors take long, they are by 60 neighbours unless `predict()` has looked for
-#'   more, and at least as large
+#' @param n for `plot()` with one or two inputs: grid points along each input. `simulate()` has no `n`, but `nsim`. If
+#'   exact standard errors take long, a plot shows those from 60 neighbours, or from more if `predict()` has used more;
+#'   these are at least as large
 #' @param whole for `plot()` with two inputs: draw the whole rectangle, or only what is near the data? See
 #'   [autoplot-fits]
 #' @param at for `plot()`: a list of values of inputs and covariates, as in `list(depth = 2)`. The map or curve is drawn
-#'   for the other inputs, at these values, with the points that have them or are near. Covariates of the trend that are
-#'   not inputs need a value
+#'   for the other inputs, at these values, with the points that have these values or near ones. Covariates of the trend
+#'   that are not inputs need a value
 #' @param ... not used; for `plot()`: more arguments of [graphics::plot()]; on a map, `col` are the colours of the
 #'   surface, `zlim` the numbers at their ends, by default those in sight, and `pch` and `cex` are for the points, with
 #'   `pch = NA` for none
@@ -142,7 +141,7 @@ vcov.gp_fit <- function(object, which = c("trend", "covariance"), ...) {
   told_covariances(layout_covariances(object), object$data$values)
 }
 
-# Computes the covariances of the estimates, in the links of the layout.
+# Computes the covariances of the estimates, on the scale of their links.
 layout_covariances <- function(object) {
   information <- object$information
   if (is.null(information)) return(matrix(0, 0, 0))
@@ -285,7 +284,7 @@ print_gp_title <- function(x) {
   say(groups_text(model$groups), left_out_text(x$na.action))
 }
 
-# The ends of estimates that the kernel and fit_control() were given, by name of the parameter.
+# Returns the bounds given in kernel_spec() and fit_control(), by name of the parameter.
 given_ends <- function(model) {
   own <- kernel_ends(kernel_parts(model$kernel))
   named <- function(bound) if (is.null(names(bound)) && length(bound)) list(scale = bound) else as.list(bound)
@@ -314,7 +313,7 @@ parameter_table <- function(x, digits) {
   ends <- confint(x)[inner, , drop = FALSE]
   for (row in inner) table[row, 2:3] <- vapply(ends[row, ], format, "", digits = digits - 1)
   ones <- names(found) != "variance" & is_one_of(names(found), "variance") & found == 1 & !names(found) %in% free
-  table[!ones, , drop = FALSE]  # a part of a kernel whose variance is 1 says nothing by it
+  table[!ones, , drop = FALSE]  # leaves out a variance of 1 of a part of a kernel
 }
 
 #' @rdname gp_fit-methods

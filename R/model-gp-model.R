@@ -1,11 +1,11 @@
-# The model of a Gaussian process: its data without the trend, numbers to begin with, and what these must be.
+# The model of a Gaussian process: data without the trend, starting values, and checks of the data.
 
 gp_model <- function(inputs, y, trend, settings, weights) {
   heavy <- which((weights %or% rep(1, length(y))) > 0)
   few <- min(settings$control$dense_n, settings$estimate_on)
   if (length(heavy) > few) {
-    # An order of rows that is the same however they came: by products landmarks, random signs and samples of rows
-    # follow it, and estimates with them. Coincident rows go by all else that is known of them.
+    # Sort the rows, so that estimates do not depend on their order: iterative fits use landmarks, random signs and
+    # samples by row number. Rows with equal inputs are sorted by their other variables.
     keys <- cbind(unname(strip_term(inputs$x)), y - trend$offset, weights, unname(trend$F), trend$z)
     keys <- do.call(cbind, c(list(keys), unname(trend$phi)))
     keys <- keys[heavy, , drop = FALSE]
@@ -25,7 +25,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
   spread <- max(spread_of(model), 1e-300)
   numbers <- gp_start_numbers(settings, model, spread)
-  # The estimate where there is no process is that of a linear model.
+  # The nugget of a model without a process is the residual variance of a linear model.
   linear <- function() {
     alone <- replace(model, "groups", list(NULL))
     gp_weights(model, gp_system(alone, list(variance = 0, nugget = 1)))$form / gp_rows(model)
@@ -44,16 +44,16 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   model
 }
 
-# The points of a model with their groups, as places of predictions have them.
+# The points of a model, with the columns of its groups, in the form of places of predictions.
 model_places <- function(model) if (is.null(model$z)) model$x else cbind(model$x, model$z)
 
-# The solution, which fits show for the rows as they came, in the order of the model's.
+# Returns alpha in the order of the model's rows; fits store it in the order of the data.
 model_alpha <- function(fit) {
   rows <- fit$data$rows
   if (is.null(rows) || !is.unsorted(rows)) fit$alpha else fit$alpha[order(order(rows))]
 }
 
-# The kernel's parameters, those that are open at a start: scales at the median distance, of each variable for `ard`.
+# Starting values of the kernel's open parameters: scales at the median distance, of each variable if `ard`.
 gp_start_numbers <- function(settings, model, spread) {
   parts <- kernel_parts(settings$kernel)
   values <- parts$parameters[setdiff(names(parts$parameters), "variance")]
@@ -72,14 +72,14 @@ gp_start_numbers <- function(settings, model, spread) {
   turned_numbers(list(values = values, free = free), parts)
 }
 
-# The middle of two bounds, or a share of their distance from there, or the usual start.
+# Returns the middle of two bounds, plus `share` of half their distance; `otherwise` if there are no bounds.
 start_between <- function(ends, otherwise, share = 0) {
   if (is.null(ends)) otherwise
   else if (all(is.finite(ends))) mean(ends) + share * diff(ends) / 2
   else min(max(otherwise, ends[1]), ends[2])
 }
 
-# Scales of linear kernels beside a variance that is free, and that multiplies the kernel as the scale does.
+# Names the scales of linear kernels that cannot be told from a free variance, since both multiply the kernel.
 linear_scales <- function(parts, free, multiplied) {
   if (is.null(parts$op)) return(if (parts$name == "linear" && (multiplied || "variance" %in% free)) "scale")
   inner <- lapply(parts$keys, function(keys) unname(keys[names(keys) %in% free]))
@@ -103,7 +103,7 @@ scaled_by_parts <- function(parts, free, top = TRUE) {
   if (parts$op == "+") all(inner) else any(inner)
 }
 
-# Tells linear kernels and polynomials which columns are levels of factors.
+# Marks the columns of linear kernels and polynomials that are levels of factors.
 with_levels <- function(kernel, inputs, rule) {
   if (!length(inputs$xlevels)) return(kernel)
   of <- attr(inputs$x, "term")
@@ -123,7 +123,7 @@ start_scale <- function(x) {
   })
 }
 
-# Returns the bounds of scales, from the shortest distance, `apart`, of the points that each scale's kernel takes.
+# Returns bounds of scales, with `apart`, the shortest distance between points in the inputs of the kernel.
 ends_of_scales <- function(model, rows, spans) {
   parts <- kernel_parts(model$kernel)
   if (parts$ard && is.null(parts$op)) {
@@ -178,14 +178,14 @@ spread_of <- function(model) {
   sum(left^2) / max(1, length(left) - ncol(model$Q))
 }
 
-# The spread of the response as a variance of the model's kernel, or of its part that has a parameter.
+# The variance of the response divided by the mean variance of the kernel, or of the part with parameter `name`.
 process_spread <- function(model, spread = spread_of(model), name = NULL) {
   parts <- kernel_parts(model$kernel)
   size <- kernel_size(if (is.null(name)) parts else part_of_parameter(parts, name), model$x)
   if (size > 0) spread / size else spread
 }
 
-# Rows that leave no degree of freedom beside what is estimated.
+# Refuses data with too few rows for the number of estimated parameters.
 check_estimate_on <- function(model, rows) {
   estimated <- nrow(model$layout)
   n <- length(model$y)
@@ -196,7 +196,7 @@ check_estimate_on <- function(model, rows) {
           least, " rows are needed; numbers for `variance`, `nugget` or the kernel need none")
   }
   if (!estimated || rows >= least) return(invisible())
-  # Some families are estimated on the rows of a matrix that is factored.
+  # Some families are estimated on at most `dense_n` rows, since they need a dense matrix.
   abort("value", if (rows == model$control$dense_n) "`dense_n` of fit_control()" else "`estimate_on`",
         " must be at least ", least, ", not ", rows, ": the covariance has ",
         counted(estimated, "parameter"), ", and the trend ", counted(ncol(model$Q), "column"))

@@ -1,6 +1,6 @@
-# Kernels of Gaussian processes with their numbers: pairs, and derivatives by what is estimated.
+# Kernels of Gaussian processes with their parameters: pairs, and derivatives with respect to estimated parameters.
 
-# A scale for each term is one for each of its columns.
+# Repeats a scale for each column of its term.
 column_of_parameter <- function(model, name, n) {
   each <- name == "scale" && kernel_parts(model$kernel)$ard && !is.null(model$term) && n == max(model$term)
   if (each) model$term else seq_len(n)
@@ -11,14 +11,14 @@ has_nu <- function(kernel) any(vapply(leaf_parts(kernel), function(part) identic
 # Tells which parameters of a kernel are a smoothness.
 of_smoothness <- function(names, kernel) is_one_of(names, "(^|[.])nu") & has_nu(kernel)
 
-# `root`: of weights by which the matrix is multiplied on both sides.
+# The kernel matrix, with R K R if the model has R, `root`.
 gp_pairs <- function(model, numbers) {
   K <- do.call(model$kernel, c(list(Vi(model$x), Vj(model$x)), numbers[names(numbers) != "responses"]))
   K <- over_responses(K, numbers$responses, model$z)
   if (is.null(model$root)) K else Vi(model$root) * K * Vj(model$root)
 }
 
-# The numbers of the kernel and, of several responses, the matrix of their covariances.
+# Returns the parameters of the kernel and, with several responses, their covariance matrix.
 gp_numbers <- function(model, values) {
   numbers <- values$kernel
   if (!is.null(values$responses)) numbers$responses <- response_covariance(values$responses)$value
@@ -32,14 +32,14 @@ gp_numbers <- function(model, values) {
   numbers
 }
 
-# Makes operands p1, p2, ... of the numbers, so that formulas are the same for all numbers.
+# Makes the parameters operands p1, p2, ..., so that a formula does not depend on their values.
 named_parameters <- function(numbers) {
   own <- which(names(numbers) != "responses")
   replace(numbers, own, Map(function(number, k) Pm(number, name = paste0("p", k)), numbers[own], own))
 }
 
-# The derivatives of A by the kernel's free parameters in their links: of each row of the layout that is one, a lazy
-# tensor in `of`, which the number in `by` multiplies. Those by the covariances of responses come first.
+# The derivatives of A with respect to the kernel's free parameters on the scale of their links: for each of their rows
+# in the layout a lazy tensor in `of`, times a number in `by`. Derivatives by covariances of responses come first.
 gp_slopes <- function(model, values) {
   numbers <- gp_numbers(model, values)
   B <- numbers$responses
@@ -59,7 +59,7 @@ kernel_slopes <- function(model, values, numbers) {
   if (!length(free)) return(list(of = list(), by = numeric()))
   turning <- if (is_turning(values)) c("scale", "turn")
   operands <- named_parameters(numbers[c(setdiff(free, turning), if (length(turning)) "axes")])
-  # A smoothness is an operand of its own slope alone, since a kernel with one to be differentiated reads two tables.
+  # A smoothness is an operand in its own derivative alone: a kernel with a differentiable smoothness reads two tables.
   rough <- names(operands)[of_smoothness(names(operands), model$kernel)]
   others <- setdiff(names(operands), rough)
   with_operands <- function(names) gp_pairs(model, replace(numbers, names, operands[names]))
@@ -103,7 +103,7 @@ gp_layout <- function(values, free, term_labels) {
                     link = character())
 }
 
-# Adds rows for the parameters of a family, those that are not given.
+# Adds rows for the estimated parameters of a family.
 with_phi <- function(layout, family, open = which(!family$given)) {
   if (!length(open)) return(layout)
   name <- family$phi[open]
@@ -122,7 +122,7 @@ by_link <- function(x, link, of) {
   x
 }
 
-# Derivatives of parameters by their links, of the parameters.
+# Derivatives d parameter / d link, as functions of the parameter.
 link_slopes <- list(log = identity, identity = function(x) rep(1, length(x)), logit = function(x) x * (1 - x),
                     atanh = function(x) 1 - x^2)
 
@@ -136,7 +136,7 @@ gp_estimates <- function(values, layout) {
   stats::setNames(found, layout$label)
 }
 
-# Returns all covariance parameters of a fit, those that were given, too.
+# Returns all covariance parameters of a fit, given ones included.
 covariance_parameters <- function(fit) {
   family <- family_of(fit$data)
   values <- fit$data$values
@@ -148,7 +148,7 @@ covariance_parameters <- function(fit) {
   gp_estimates(values, layout) * user_units(fit$data, layout)
 }
 
-# Returns the links of the estimated parameters as users have them.
+# Returns the links of the estimated parameters, under the names that users see.
 told_links <- function(fit) {
   labels <- told_labels(fit$data$layout$label)
   link <- ifelse(is_angle(labels, kernel_parts(fit$kernel)), "identity",

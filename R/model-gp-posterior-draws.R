@@ -1,6 +1,6 @@
-# Weighted draws of a posterior: how well their weights spread, how many count, and which are kept.
+# Weighted draws of a posterior: diagnostics of the weights, effective sample size, and resampling.
 
-# Row numbers of draws by weights, at equal steps of their sum.
+# Resamples row numbers in proportion to weights, systematically.
 resampled <- function(log_weights, draws, start) {
   w <- exp(log_weights - max(log_weights))
   findInterval((seq_len(draws) - 1 + start) / draws, cumsum(w) / sum(w)) + 1L
@@ -11,8 +11,8 @@ effective_draws <- function(log_weights) {
   sum(w)^2 / sum(w^2)
 }
 
-# The shape k of a generalised Pareto distribution of the largest weights (Zhang and Stephens, 2009), with the prior of
-# Vehtari and others that draws it to 1/2 where few weights tell it. Beyond 0.7 the weights hardly have a mean.
+# The shape k of a generalised Pareto distribution fitted to the largest weights (Zhang and Stephens, 2009), with the
+# prior of Vehtari and others, which shrinks k to 1/2 if weights are few. Above 0.7 weighted means are unreliable.
 pareto_shape <- function(log_weights) {
   S <- length(log_weights)
   tail <- ceiling(min(0.2 * S, 3 * sqrt(S)))
@@ -28,8 +28,8 @@ pareto_shape <- function(log_weights) {
   (k * tail + 0.5 * 10) / (tail + 10)
 }
 
-# Weights of states at the rows of Z by which sums over states have a mean and a covariance: those nearest to equal
-# ones, none of them negative where that can be.
+# Returns weights for the rows of Z with which their weighted mean and covariance are those given: the weights nearest
+# to equal ones, nonnegative if possible.
 moment_weights <- function(Z, mean, covariance) {
   p <- ncol(Z)
   pairs <- which(upper.tri(diag(p), diag = TRUE), arr.ind = TRUE)

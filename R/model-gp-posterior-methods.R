@@ -1,4 +1,4 @@
-# Methods of posteriors of covariance parameters: tables, pictures, draws for package posterior, predictions.
+# Methods of posteriors of covariance parameters: tables, plots, draws for package posterior, predictions.
 
 new_posterior <- function(fit, target, top, found, rows) {
   model <- target$model
@@ -31,7 +31,7 @@ warn_of_posterior <- function(about) {
   }
 }
 
-# Parameters as users have them: a column for each.
+# Returns draws of parameters on the scale that users see, in columns.
 natural_draws <- function(theta, model) {
   layout <- model$layout
   out <- vapply(seq_len(nrow(layout)), function(k) out_of_link(theta[, k], layout[rep(k, nrow(theta)), ]), theta[, 1])
@@ -71,7 +71,7 @@ summary.gp_posterior <- function(object, ...) {
   }, c(mean = 0, sd = 0, median = 0, "5 %" = 0, "95 %" = 0)))
 }
 
-# Means of draws, and intervals between their quantiles.
+# Posterior means, and intervals between posterior quantiles.
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy
 tidy.gp_posterior <- function(x, conf.int = TRUE, conf.level = 0.95, ...) {
@@ -110,8 +110,8 @@ plot.gp_posterior <- function(x, ...) {
   invisible(x)
 }
 
-# The density of a parameter's draws and, as an area, that of its prior; both by that of the logarithm. A line at the
-# estimate.
+# Plots the density of a parameter's draws, and the prior density as an area, both estimated on the log scale if the
+# parameter is positive. A line marks the estimate.
 #' @export
 plot_data.gp_posterior <- function(object, which = names(object)[1], ...) {
   v <- object[[which]]
@@ -128,7 +128,7 @@ plot_data.gp_posterior <- function(object, which = names(object)[1], ...) {
           upright = data.frame(x = covariance_parameters(about$fit)[[which]]))
 }
 
-# Returns what is known of a whole posterior; NULL for some of its rows or columns.
+# Returns the attributes of a complete posterior; NULL if rows or columns were selected.
 about_draws <- function(x) {
   about <- attr(x, "about")
   if (identical(about$draws, nrow(x)) && all(told_labels(about$of$label) %in% names(x))) about
@@ -184,7 +184,7 @@ predict.gp_posterior <- function(object, newdata = NULL, se.fit = FALSE,
                     newdata)
 }
 
-# Mixes the predictions of states: the mean, and the variance within and between them.
+# Mixes the predictions at several parameter values: weighted mean, and variance within and between them.
 mixed_prediction <- function(about, newdata, se.fit, interval = "none", level = 0.95) {
   fit <- about$fit
   used <- about$weights != 0
@@ -210,7 +210,7 @@ state_prediction <- function(fit, state, x, F, offset, errors, m) {
         if (errors) gp_se(at, x, F, of_data[, -1, drop = FALSE], m))
 }
 
-# The fit at other values of the covariance parameters, as far as predictions ask.
+# Replaces the covariance parameters of a fit, as far as predictions need it.
 fit_of_state <- function(fit, state) {
   model <- fit$data
   model$values <- state$values
@@ -223,7 +223,7 @@ fit_of_state <- function(fit, state) {
   fit
 }
 
-# Returns the number of neighbours that errors are by, where no factor is kept: no state has a system to solve.
+# Returns the number of neighbours for standard errors if the fit is not dense, so that no state solves a system.
 neighbours_of_mixture <- function(fit) {
   if (fit$data$dense || !has_distance(fit$data$kernel)) return(NULL)
   (errors_by_neighbours(fit, "auto", NULL) %or% audited_neighbours(fit, NULL))$neighbours

@@ -1,12 +1,12 @@
-# The posterior of covariance parameters: its mode, a polynomial through few likelihoods, draws, and a check of these.
+# The posterior of covariance parameters: mode, polynomial approximation, draws, and checks of the approximation.
 #
-# A target has the `model`, `prior` and bounds. Coordinates u are parameters in their links, or logits of their place
-# between bounds; z = root^-1 (u - mode), where root root' is the inverse of the curvature at the mode.
+# A target has the `model`, `prior` and bounds. Coordinates u are parameters on the scale of their links or, between
+# bounds, logit((theta - lower) / (upper - lower)); z = root^-1 (u - mode), where root root' is the inverse Hessian.
 
 #' Posterior of covariance parameters
 #'
-#' Draws from the posterior distribution of the covariance parameters of a Gaussian process: how sure are range,
-#' variance and noise? Predictions by `predict()` average over this uncertainty, which those of the fit leave out.
+#' Draws from the posterior distribution of the covariance parameters of a Gaussian process, which shows how uncertain
+#' range, variance and noise are. Its `predict()` averages over this uncertainty, which `predict()` of the fit ignores.
 #'
 #' The posterior is the likelihood times the [gp_prior()]. The trend is integrated out with a flat prior, so that the
 #' likelihood is the restricted one, for fits by maximum likelihood as well. Kernel, trend and values that you gave to
@@ -17,30 +17,30 @@
 #' are a data frame with the columns that package posterior asks for, and `posterior::as_draws_df()` takes them.
 #'
 #' @section Method:
-#' With up to six parameters, few likelihoods are computed: at the mode and at points around it, a standard deviation
-#' or two away (5, 9, 15, 25, 27 and 45 points for one to six parameters). A polynomial of the fourth degree in the
+#' With up to six parameters, few likelihoods are computed: at the mode and at points around it, a standard deviation or
+#' two away (5, 9, 15, 25, 27 and 45 points for one to six parameters). A polynomial of the fourth degree in the
 #' logarithms of the parameters is fitted to the log posteriors at these points and to their gradients. Draws come from
-#' a t distribution, 20 000 of them, weighted by the polynomial; `nsim` of these are kept. Ten more likelihoods, at
-#' draws, check the polynomial and then join it. If they differ from it by a standard deviation of more
-#' than 0.3, ten others check the better one, twice at most. If that does not suffice, or with more parameters, the
-#' likelihoods of 1000 draws are their weights. Beyond `control$dense_n` rows this would take too long, and there is a
-#' warning of class `kernweave_warning_approximate`, for more than six parameters an error.
+#' a t distribution, 20 000 of them, weighted by the polynomial; `nsim` of these are kept. The likelihoods of ten draws
+#' check the polynomial, and are then added to its data. If they differ from it by a standard deviation of more than
+#' 0.3, ten others check the new polynomial, twice at most. If it still differs, or with more parameters, 1000 draws are
+#' weighted by their likelihoods. Beyond `control$dense_n` rows this would take too long: there is a warning of class
+#' `kernweave_warning_approximate` and, with more than six parameters, an error.
 #'
-#' `print()` shows by how much exact log posteriors differed from the polynomial, how many draws count, and Pareto k,
-#' the shape of the largest weights. If that is above 0.7, few draws have most of the weight, and there is a warning.
+#' `print()` shows by how much exact log posteriors differed from the polynomial, the number of effective draws, and the
+#' Pareto shape k of the largest weights. If k is above 0.7, few draws have most of the weight, and there is a warning.
 #'
 #' Beyond `control$dense_n` rows all likelihoods use the same random probes, landmarks and neighbours, so that the error
-#' of the log-determinant is one smooth function of the parameters. It moves means of the posterior by a share of their
-#' standard deviations that the fit tells, its `convergence$noise`. As many probes are used as keep it below 0.1, at
-#' least 4 and at most twice those of the fit; above 0.2 there is a warning.
+#' of the log-determinant is one smooth function of the parameters. It moves posterior means by a share of their
+#' standard deviations, `convergence$noise` of the fit. The number of probes is such that this share is below 0.1, at
+#' least 4 and at most twice that of the fit; above 0.2 there is a warning.
 #'
-#' An estimate at its bound is no obstacle, such as a nugget of nearly 0 or a very long scale: the mode of the posterior
+#' Estimates of the fit may be at a bound, such as a nugget of nearly 0 or a very long scale: the mode of the posterior
 #' is where likelihood times prior is largest.
 #'
 #' @section Predictions:
-#' `predict()` averages over the parameter values whose likelihoods were computed, with weights that give their mean and
-#' covariance those of the posterior. Its variance is the mean of the variances plus the variance of the means. Systems
-#' of the data are not solved again. Beyond `control$dense_n` rows standard errors come from nearest neighbours, see
+#' `predict()` averages over the parameter values whose likelihoods were computed, with weights that reproduce the mean
+#' and covariance of the posterior. Its variance is the mean of the variances plus the variance of the means. No linear
+#' system of the data is solved again. Beyond `control$dense_n` rows standard errors come from nearest neighbours, see
 #' [predict.gp_fit()]. With a `family` the linear predictor is averaged, and the further parameter of the family is that
 #' of the fit.
 #'
@@ -48,8 +48,8 @@
 #' @param nsim number of draws
 #' @param prior the prior, from [gp_prior()]; or `"flat"`, for a density that is constant in the logarithms of the
 #'   parameters, with a warning, since the posterior may then have no finite integral
-#' @param seed the draws are the same for the same number, and the state of the random number generator stays as it was;
-#'   `NULL` draws from that state
+#' @param seed a number for reproducible draws, which leaves the state of the random number generator unchanged; `NULL`
+#'   to draw from that state
 #' @param x,object what `gp_posterior()` returned
 #' @param newdata,se.fit,interval,level,type,re.form,allow.new.levels as in [predict.gp_fit()]
 #' @param digits significant digits
@@ -122,7 +122,7 @@ proposals_of_posterior <- 20000
 df_of_proposals <- 5
 points_of_check <- 10
 heaviest_of_check <- 3
-most_shape <- 0.7  # of Pareto's distribution, beyond which weights hardly have a mean
+most_shape <- 0.7  # Pareto k above which means by weights are unreliable
 draws_by_likelihoods <- 1000
 most_off <- 0.3
 
@@ -134,29 +134,29 @@ random_of_posterior <- function(p, n) {
 
 # --- the log posterior ----------------------------------------------------------------------------------------
 
-# The trend is integrated out with a flat prior, as by the restricted likelihood.
+# The trend is integrated out with a flat prior, as in REML.
 posterior_target <- function(fit, prior) {
   model <- replace(fit$data, "method", "REML")
   bounds <- gp_bounds(model)
   theta <- gp_theta(model$values, model$layout)
   model$control$probes <- probes_of_posterior(fit)
   g <- model$layout$part == "nugget"
-  # A nugget at its bound begins above it, where the likelihood changes.
+  # Start above a nugget's bound, where the likelihood is not flat.
   if (any(g & theta < bounds$lower + 1e-3)) theta[g] <- max(theta[g], log(1e-3 * spread_of(model)))
   c(list(model = model, bounds = bounds, theta = theta, base = NULL, preconditioner = fit$kept$preconditioner),
     prior_of_model(prior, model, bounds))
 }
 
-# Random vectors move means of the posterior by as many standard deviations as the estimates: so many of them that it
-# is less than a tenth, twice as many as the fit had at most.
+# Returns the number of random vectors with which posterior means have errors below a tenth of an sd (these errors are
+# those of the estimates in the fit), at most twice the fit's number.
 probes_of_posterior <- function(fit) {
   probes <- fit$control$probes
   noise <- fit$convergence$noise
   if (is.null(noise)) probes else min(2 * probes, max(probes_of_climb, ceiling(probes * (noise / 0.07)^2)))
 }
 
-# Value, gradient and curvature at coordinates. All states have the landmarks, neighbours and random vectors of the
-# first one, so that the noise of their log-determinants is one smooth function.
+# Value, gradient and curvature at coordinates. All states use the landmarks, neighbours and random vectors of the first
+# state, so that the noise of log-determinants is a smooth function.
 posterior_state <- function(target, u) {
   of <- target$of
   values <- values_within(target, u)
@@ -169,7 +169,7 @@ posterior_state <- function(target, u) {
          curvature = at$information * outer(by, by) - diag(prior$curvature, length(u))), at)
 }
 
-# Values at coordinates. The likelihood does not see a nugget below its bound, nor would a matrix bear it.
+# Values at coordinates. A nugget is at least its bound, below which the likelihood is flat and matrices are singular.
 values_within <- function(target, u) {
   model <- target$model
   theta <- as.vector(theta_of(target$of, rbind(u)))
@@ -177,7 +177,7 @@ values_within <- function(target, u) {
   gp_values(model$values, model$layout, pmax(theta, lower))
 }
 
-# The log posterior alone, of a factor.
+# The log posterior alone, of a dense model.
 posterior_value <- function(target, u) {
   at <- unless_indefinite_gp(gp_solved(target$model, values_within(target, u)))
   if (is.null(at)) -Inf else gp_value(at$model, at$system, at$weights)$value + prior_at(target$of, u)$value
@@ -205,8 +205,7 @@ state_nearby <- function(target, values) {
 
 # --- the mode -------------------------------------------------------------------------------------------------
 
-# Climbs to the mode of likelihood times prior by damped steps, from the third on with the curvature that gradients
-# have shown.
+# Maximises likelihood times prior by damped steps, from the third on with BFGS updates of the curvature.
 posterior_mode <- function(target) {
   target$base <- at <- posterior_state(target, coordinates_of(target$of, target$theta))
   H <- at$curvature
@@ -234,7 +233,7 @@ posterior_mode <- function(target) {
   list(target = target, at = at)
 }
 
-# A step that raises the log posterior or, by products, whose gradients say so; NULL if none is found.
+# Returns a state with a larger log posterior (by the gradients if the value is noisy), NULL if none is found.
 posterior_step <- function(target, at, move) {
   for (t in 2^-(0:8)) {
     new <- posterior_state(target, at$u + t * move)
@@ -246,7 +245,7 @@ posterior_step <- function(target, at, move) {
   NULL
 }
 
-# Adds the root of the inverse curvature, by differences of gradients where those are exact and cheap.
+# Adds the root of the inverse Hessian, by differences of gradients if the model is dense.
 with_axes <- function(top) {
   at <- top$at
   H <- at$curvature
@@ -266,7 +265,7 @@ with_axes <- function(top) {
 
 # --- the polynomial -------------------------------------------------------------------------------------------
 
-# The design: the mode, two points on each axis and the corners of a cube, at most half of them.
+# The design: the centre, two points on each axis, and the corners of a cube (half of them if p > 4).
 design_of_posterior <- function(p) {
   if (p == 1) return(matrix(c(0, -2, -1, 1, 2)))
   corners <- unname(as.matrix(expand.grid(rep(list(c(-1, 1)), p))))
@@ -275,7 +274,7 @@ design_of_posterior <- function(p) {
   rbind(0, axes, -axes, corners)
 }
 
-# The states at rows of z: of each no more than the polynomial and predictions need. `before`: states made before.
+# Returns states at rows of z, with the elements that the polynomial and predictions need. `before`: earlier states.
 states_of_design <- function(top, z, before = NULL) {
   lapply(seq_len(nrow(z)), function(k) {
     step_work("gp_posterior()", paste("likelihood", length(before) + k))
@@ -285,9 +284,9 @@ states_of_design <- function(top, z, before = NULL) {
   })
 }
 
-# Fits a polynomial of the fourth degree in z to what values and gradients differ by from a normal density's. It is
-# unbounded far away: it is capped at a little more than the log posterior of the mode, 0, and beyond a radius of 3 it
-# falls by 1/2 for each unit at least.
+# Fits a polynomial of degree 4 in z to differences of values and gradients from those of a normal density. Far away it
+# is unbounded, so it is capped at 0.5 above the mode's log posterior, 0, and beyond a radius of 3 it falls by at least
+# 1/2 a unit.
 capped_polynomial <- function(top, states) {
   states <- states[is.finite(log_posteriors(states))]
   Z <- do.call(rbind, lapply(states, `[[`, "z"))
@@ -310,7 +309,7 @@ capped_polynomial <- function(top, states) {
   }
 }
 
-# Products of powers of the columns of Z, or their derivatives by one of the columns.
+# Monomials in the columns of Z, or their derivatives with respect to column `by`.
 power_products <- function(Z, powers, by = 0) {
   out <- matrix(1, nrow(Z), nrow(powers))
   for (k in seq_len(ncol(Z))) {
@@ -321,9 +320,9 @@ power_products <- function(Z, powers, by = 0) {
   out
 }
 
-# Draws come from a t distribution at the mode, with weights by the polynomial. Exact likelihoods check that at a few
-# draws and where weights are largest, and join the polynomial. If they differ from it, or few weights have most of the
-# sum, it is checked again, twice at most.
+# Draws are from a t distribution at the mode, with weights by the polynomial. Exact likelihoods check the polynomial at
+# a few draws and at the largest weights, and are added to its data. If they differ from it, or if few weights dominate,
+# this is repeated, at most twice.
 posterior_by_polynomial <- function(top, random) {
   states <- states_of_design(top, design_of_posterior(length(top$at$u)))
   density <- capped_polynomial(top, states)
@@ -354,7 +353,7 @@ heaviest_apart <- function(drawn, count) {
   rows
 }
 
-# Moves draws of t to the mean and the covariance that their weights tell, twice: a skew density is then covered.
+# Moves t draws to their weighted mean and covariance, twice, so that they cover a skew density.
 weighted_proposals <- function(density, draws) {
   z <- draws
   for (pass in 1:3) {
@@ -370,10 +369,10 @@ weighted_proposals <- function(density, draws) {
 
 log_posteriors <- function(states) vapply(states, `[[`, 0, "log_posterior")
 
-# The logarithm of the density of t, but for a constant.
+# The log-density of the t distribution, up to a constant.
 log_t <- function(z) -(df_of_proposals + ncol(z)) / 2 * log1p(rowSums(z^2) / df_of_proposals)
 
-# Importance sampling by likelihoods alone, after a polynomial of which `states` are left.
+# Importance sampling by exact likelihoods; `states`: those of a polynomial that did not fit.
 posterior_by_likelihoods <- function(top, random, states = NULL) {
   z <- random$z[seq_len(draws_by_likelihoods), , drop = FALSE]
   exact <- vapply(seq_len(nrow(z)), function(k) {

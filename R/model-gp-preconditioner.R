@@ -1,19 +1,19 @@
-# Preconditioners of a Gaussian process' systems: how strong, and for which states one serves.
+# Preconditioners of a Gaussian process' systems: their strengths, and their use for several states.
 
-# The landmarks beside neighbours: each costs an approximated fit a hundred operations a row and more.
+# The number of landmarks besides neighbours: a landmark costs an approximated fit a hundred operations a row or more.
 landmarks_beside_neighbours <- 100L
 
 # Landmarks and neighbours, from weak to strong. A process of many inputs with hardly any noise needs many of both: its
 # systems of 8000 rows and 8 inputs took 239 iterations with the first, 70 with 100 neighbours. Noisy ones take some 20.
 strengths_of_gp <- list(rank = c(NA, 1000, 2000), neighbours = c(30, 100, 200))
-# One is given up after so many iterations, which cost as much as to build the next: on an H200 a product of 36 000 rows
-# in 8 inputs took 9 ms, the second 2 s, and the third 11 s and 8 s of traces in each state.
+# The iterations after which a stronger preconditioner is built; they cost as much as building it: on an H200 a product
+# of 36 000 rows in 8 inputs took 9 ms, the second 2 s, and the third 11 s and 8 s of traces in each state.
 patience <- c(60, 400)
 
-# The preconditioner, an environment: `P`, always of landmarks and neighbours, since log-determinants are estimated to
-# within what it leaves; `values`, for which these were found; `strength`; and `smallest`, the smallest Ritz value of
-# P^-1 A that systems have shown. While all values are within a factor of two landmarks and neighbours stay, so that
-# probes make of both states one function, whose noise does not jump.
+# The preconditioner, an environment: `P`, of landmarks and neighbours, since log-determinants are estimated relative to
+# it; `values` of the parameters for which both were chosen; `strength`; and `smallest`, the smallest Ritz value of P^-1
+# A so far. While no value changes by more than a factor of two, landmarks and neighbours are kept, so that the noise of
+# the probes is the same smooth function in both states.
 gp_preconditioner <- function(K, noise, control, values, near, effects = NULL) {
   before <- near$preconditioner
   if (!is.null(before) && identical(near$values, values)) return(before)
@@ -26,11 +26,11 @@ gp_preconditioner <- function(K, noise, control, values, near, effects = NULL) {
   kept
 }
 
-# The share of noise below which landmarks are few: the inverse of the entries of many has numbers as large as one over
-# the noise, of which traces are small differences. Of 1582 rows 791 landmarks moved estimates by a standard error.
+# The share of noise below which few landmarks are used: the inverse matrix of many has elements of 1 / noise, and
+# traces are small differences of these. Of 1582 rows 791 landmarks moved estimates by a standard error.
 little_noise <- 1e-9
 
-# A stronger one has no more than an eighth of the points, beyond the 300 of the weak one.
+# Builds a preconditioner. A stronger one has at most n / 8 landmarks, but at least 300.
 built_preconditioner <- function(K, noise, control, strength, instead, effects = NULL) {
   n <- dim(K)[1]
   few <- function() is_approximated(dim(K), control) || min(noise) < little_noise * max(abs(diag(K)))
@@ -40,10 +40,10 @@ built_preconditioner <- function(K, noise, control, strength, instead, effects =
                  neighbours = strengths_of_gp$neighbours[strength], instead = instead)
 }
 
-# Tells whether numbers of the process or the noise are more than a factor of two apart, or a turn more than log 2.
+# Tells whether two values of a parameter differ by a factor above two, or two turns by more than log 2.
 are_apart <- function(a, b) {
-  a$groups <- b$groups <- NULL  # beside landmarks and neighbours, and exact
-  a$responses <- b$responses <- NULL  # neighbours are those of the kernel
+  a$groups <- b$groups <- NULL  # treated exactly, besides landmarks and neighbours
+  a$responses <- b$responses <- NULL  # do not change the neighbours
   turns <- if (is_turning(a)) abs(a$kernel$turn - b$kernel$turn) > log(2)
   a$kernel$turn <- b$kernel$turn <- NULL
   any(turns, abs(log(unlist(a) / unlist(b))) > log(2), na.rm = TRUE)

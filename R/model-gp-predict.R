@@ -1,4 +1,4 @@
-# Gaussian processes at new places: means with standard errors, draws, pictures.
+# Predictions of Gaussian processes: means with standard errors, draws, plots.
 
 #' @rdname gp_fit-methods
 #' @export
@@ -72,7 +72,7 @@ as_prediction <- function(object, found, se.fit, interval, level, by) {
   structure(list(fit = fit, se.fit = column(2), df = Inf, residual.scale = object$sigma), local = by)
 }
 
-# Takes grouped effects into a fit's predictions as predict() is asked to.
+# Adds the choice of grouped effects, re.form and allow.new.levels, to a fit.
 with_groups_of <- function(object, re.form, allow.new.levels) {
   object$re.form <- re.form
   object$allow.new.levels <- allow.new.levels
@@ -81,8 +81,8 @@ with_groups_of <- function(object, re.form, allow.new.levels) {
   object
 }
 
-# f(inputs, regressors, offset) of places that are complete; NA elsewhere. Inputs are those of the kernel and, after
-# them, those of grouped effects.
+# Evaluates f(inputs, regressors, offset) at complete places; other rows are NA. Inputs are those of the kernel, then
+# those of grouped effects.
 at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
   newdata <- as_sf(newdata, object$variables)
   own <- is.null(newdata)
@@ -107,14 +107,14 @@ at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
   if (own) stats::napredict(object$na.action, found) else found
 }
 
-# A trend alone asks for no inputs of the kernel.
+# Returns a matrix without inputs, which a trend alone does not need.
 no_places <- function(newdata) {
   rows <- if (!identical(attr(newdata, "row.names"), seq_len(nrow(newdata)))) row.names(newdata)
   matrix(0, nrow(newdata), 0, dimnames = list(rows, NULL))
 }
 
-# Standard errors: the variance of the process, were the trend known, and that of the trend. `of_trend`: products with
-# U, by which nothing is solved for the data again. `m`: by so many neighbours, or NULL for exactly.
+# Standard errors: the variance of the process for a known trend, plus that of the trend. `of_trend`: products with U,
+# so that no system is solved again. `m`: the number of neighbours, or NULL for exact errors.
 gp_se <- function(object, x, F, of_trend, m) {
   model <- object$data
   missing <- if (ncol(object$U)) rowSums((new_regressors(model, F) %*% inverse_root(object$C) - of_trend)^2) else 0
@@ -123,8 +123,8 @@ gp_se <- function(object, x, F, of_trend, m) {
     return(sqrt(found[, 2] + missing) * !found[, 3])
   }
   if (is_approximated(rep(nrow(model$x), 2), object$control)) {
-    # Products of the errors are not approximated. A system of 64 columns takes 20 times what a product with one takes,
-    # of 20 columns 10 to 14 times: 6000 to 25,000 rows in the plane, Matern 3/2 and 5/2, a sixteenth of noise.
+    # Exact errors use all pairs. A system of 64 columns takes 20 times as long as a product with one column, of 20
+    # columns 10 to 14 times: 6000 to 25,000 rows in the plane, Matern 3/2 and 5/2, a sixteenth of noise.
     one <- system.time(process_cross(object, model_places(model)) %*% object$alpha)[["elapsed"]]
     tell("Exact standard errors of approximated fits are from all pairs: about ",
          format(20 * one * ceiling(nrow(x) / 64), digits = 2), " s for ", counted(nrow(x), "place"),
@@ -134,7 +134,7 @@ gp_se <- function(object, x, F, of_trend, m) {
   sqrt(process + missing)
 }
 
-# The factor is made for the first errors, and kept.
+# Computes errors from a Cholesky factor, which is made once and stored.
 dense_gp_variance <- function(object, x) {
   model <- object$data
   kept <- object$kept
@@ -144,7 +144,7 @@ dense_gp_variance <- function(object, x) {
   pmax(diag(gp_cross(object, x, x)) - explained, 0)
 }
 
-# Returns what the data explain of the variance of the process at places, by blocks of these.
+# Returns k' A^-1 k, the explained variance at places, by blocks.
 explained_at_places <- function(system, object, x) UseMethod("explained_at_places")
 
 #' @export
@@ -154,11 +154,10 @@ explained_at_places.gp_system <- function(system, object, x) {
   })
 }
 
-# The trend's columns at places, as the fit has them.
+# Multiplies regressors at places by R^-1, as in Q = F R^-1.
 new_regressors <- function(model, F) F %*% inverse_root(model$R)
 
-# The variance of the process at places, given the data. Iterations end where it is known to a share `tol`, and its root
-# to half of that.
+# The posterior variance of the process at places, by iterations with a relative tolerance `tol` (sds: half of that).
 lazy_gp_variance <- function(object, x) {
   model <- object$data
   both <- rbind(model_places(model), x)
@@ -211,15 +210,15 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, condi
   draws
 }
 
-# The variance of the noise of draws, of which those of each response follow those of the one before.
+# The noise variances of draws, response by response.
 noise_of_draws <- function(object, weights, rows) {
   p <- length(object$nugget)
   rep(object$nugget, each = rows / p) / rep(weights %or% 1, p)
 }
 
-# Draws after the data: a draw z before them, at the observations with their noise and at the places, and from it by how
-# much its own kriging misses the places. With A = K + noise and U the solutions of the trend, the kriging of z is
-# K* (A^-1 z - U U'z) + R* C^-1 U'z.
+# Posterior draws by conditioning: a prior draw z at observations (with noise) and places, minus its own kriging at the
+# places, plus the predicted mean. With A = K + noise and U the solutions of the trend, the kriging of z is K* (A^-1 z -
+# U U'z) + R* C^-1 U'z.
 draws_after <- function(object, x, F, offset, nsim) {
   model <- object$data
   if (any(model$w < 0)) return(draws_by_covariance(object, x, F, offset, nsim))
@@ -236,8 +235,8 @@ draws_after <- function(object, x, F, offset, nsim) {
   as.vector(F %*% coef(object)) + offset + kriged[, 1] + before[-seen, , drop = FALSE] - kriged[, -1] - own
 }
 
-# Draws of the process with its trend at places, given the data, by a root of their covariance: no noise has a negative
-# variance, so draws cannot begin before the data.
+# Posterior draws of the process and its trend by a root of the covariance matrix, for models in which W is negative:
+# noise cannot have a negative variance, so conditioning is not possible.
 draws_by_covariance <- function(object, x, F, offset, nsim) {
   model <- object$data
   k <- unname(as.matrix(gp_cross(object, model_places(model), x)))
@@ -250,7 +249,7 @@ draws_by_covariance <- function(object, x, F, offset, nsim) {
     root %*% matrix(stats::rnorm(nrow(x) * nsim), nrow(x))
 }
 
-# Draws of the process and of grouped effects before the data, with noise of these variances, by the fit's products.
+# Prior draws of the process and of grouped effects, with noise of given variances.
 gp_draws <- function(object, x, noise, nsim) {
   by_sides <- if (!is.null(object$data$panel) && nrow(x)) panel_draws(object, x, nsim)
   draws <- if (!is.null(by_sides)) by_sides + sqrt(noise) * stats::rnorm(length(by_sides)) else if (nrow(x)) {
@@ -266,7 +265,7 @@ gp_draws <- function(object, x, noise, nsim) {
   matrix(as.vector(draws), nrow(x), nsim) + group_draws(parts, nrow(x), nsim)
 }
 
-# Says of draws that are off how the fit makes them better.
+# Turns warnings about inaccurate draws into ones that name the arguments of the fit.
 with_gp_arguments <- function(draws) {
   withCallingHandlers(draws, kernweave_warning_convergence = function(w) {
     if (isTRUE(w$off <= 1e-3)) invokeRestart("muffleWarning")
@@ -294,7 +293,7 @@ refit_to.gp_fit <- function(fit, rows, again) {
   gp_of(part$inputs, part$y, trend, with_family_of(settings, fit, free), part$weights, fit$call)
 }
 
-# Differences round: shares of trials and counts are as they were given.
+# Removes rounding errors of fitted value + residual.
 #' @export
 response_of.gp_fit <- function(fit) {
   y <- fit$fitted.values + fit$residuals
@@ -349,7 +348,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
                 held$title)
 }
 
-# Predictions of a picture. Where errors are by neighbours, they are without an audit, which would take longest.
+# Predictions for a plot. Standard errors from neighbours are not audited, which would take longest.
 pictured_errors <- function(object, places, level) {
   if (has_slow_errors(object) && is.null(object$kept$audits$auto)) {
     object$kept <- list2env(as.list(object$kept, all.names = TRUE))  # of this call alone
@@ -358,7 +357,7 @@ pictured_errors <- function(object, places, level) {
   predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)
 }
 
-# Checks that values which a picture holds are of variables of the fit.
+# Checks `at`, the values that a plot holds fixed.
 check_held <- function(fit, at) {
   if (is.null(at)) return(invisible())
   one <- is.list(at) && length(names(at)) == length(at) && all(lengths(at) == 1)
@@ -374,11 +373,11 @@ trend_covariates <- function(fit) {
   unlist(lapply(c(list(fit$trend), fit$trend$parameters), function(one) all.vars(one$terms)))
 }
 
-# Places of a grid of the inputs in columns `free` as new data, where numbers of the inputs, and the values in `at`,
-# tell the trend, too.
+# Makes new data of a grid over the inputs in columns `free`, if inputs and the values in `at` determine the trend, too;
+# else returns NULL.
 grid_places <- function(fit, axes, at, free) {
   variables <- if (is.null(fit$terms)) fit$names else input_variables(fit)
-  # without grouped effects, which pictures leave out
+  # plots leave out grouped effects
   needed <- setdiff(trend_covariates(fit), names(at))
   variables <- setdiff(variables, names(at))
   numbers <- unname(as.matrix(expand.grid(axes)))

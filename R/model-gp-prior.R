@@ -1,4 +1,4 @@
-# Priors of covariance parameters: from what is said of ranges and standard deviations, for the parameters of a fit.
+# Priors of covariance parameters: from tail probabilities of ranges and sds to densities of a fit's parameters.
 
 #' Priors of covariance parameters
 #'
@@ -40,7 +40,7 @@ gp_prior <- function(range = c(below = NA, prob = 0.05), sd = c(above = NA, prob
             class = "gp_prior")
 }
 
-# A bound and its probability, checked. `other`: the name of the bound on the wrong side.
+# Checks a bound and its probability. `other`: the name of the opposite bound.
 prior_tail <- function(tail, argument, end, other) {
   form <- paste0("c(", end, " = , prob = )")
   if (!is.numeric(tail) && !all(is.na(tail)) || is.null(names(tail))) {
@@ -74,7 +74,7 @@ print.gp_prior <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-# "P(range < 0.07) = 0.05", with what data have told. `kinds`: those that a fit has.
+# Returns "P(range < 0.07) = 0.05", with the source of bounds taken from the data. `kinds`: the kinds of parameters.
 prior_texts <- function(prior, digits = 3, kinds = c("range", "sd")) {
   if (is.character(prior)) return("flat prior of the logarithms")
   distance <- "a twentieth of the diameter of the places"
@@ -91,8 +91,8 @@ prior_texts <- function(prior, digits = 3, kinds = c("range", "sd")) {
 
 # --- the prior of a fit ---------------------------------------------------------------------------------------
 
-# Returns the prior with its numbers, and `of`, a row for each estimated parameter of the model: the `kind` of its
-# density, the number `D` of inputs, the rate `l`, and the ends of its link.
+# Returns the prior with numeric bounds, and `of`, a row for each estimated parameter: the `kind` of its density, the
+# number `D` of inputs, the rate `l`, and the bounds of its link.
 prior_of_model <- function(prior, model, bounds) {
   if (identical(prior, "flat")) {
     warn("approximate", "with prior = \"flat\" the posterior may have no finite integral: the likelihood hardly ",
@@ -123,7 +123,7 @@ prior_of_model <- function(prior, model, bounds) {
   list(prior = prior, of = data.frame(label = layout$label, kind, D, l, lower = bounds$lower, upper = bounds$upper))
 }
 
-# The columns of the inputs whose distances a scale divides.
+# Returns the columns of the inputs to which a scale applies.
 places_of_scale <- function(model, layout, k) {
   parts <- kernel_parts(model$kernel)
   several <- sum(layout$name == layout$name[k]) > 1
@@ -132,15 +132,15 @@ places_of_scale <- function(model, layout, k) {
   if (several) x[, layout$index[k], drop = FALSE] else x
 }
 
-# Gives the model of a family the response from which its linear predictor begins.
+# Replaces the response of a model with a family by the starting linear predictor.
 model_of_response <- function(model) {
   if (is.null(model$response)) return(model)
   replace(model, "y", list(as.vector(model$family$start(model$response[, "y"], model$response[, "a"])) -
                              model$response[, "offset"]))
 }
 
-# Log-densities of the logarithm t of a scale or variance, of a number of a turn, of atanh of a correlation, or of the
-# logit t of the place between two ends; their slopes and second derivatives.
+# Log-densities, with first and second derivatives, of t: the log of a scale or variance, an element of `turn`, the
+# atanh of a correlation, or the logit of a position between bounds.
 prior_kinds <- list(
   range = function(t, D, l) {
     by <- l * (2 * exp(t))^(-D / 2)
@@ -155,14 +155,14 @@ prior_kinds <- list(
   flat = function(t, D, l) cbind(0 * t, 0 * t, 0 * t)
 )
 
-# The log prior at coordinates u, with its slopes and second derivatives: a row for each parameter.
+# The log prior at coordinates u, with first and second derivatives for each parameter.
 prior_at <- function(of, u) {
   each <- Map(function(kind, D, l, t) prior_kinds[[kind]](t, D, l), of$kind, of$D, of$l, u)
   found <- do.call(rbind, each)
   list(value = sum(found[, 1]), slope = found[, 2], curvature = found[, 3])
 }
 
-# Parameters in their links from coordinates, in which no end is reached, and back; a column for each parameter.
+# Converts coordinates, which never reach a bound, to parameters on the scale of their links, and back, in columns.
 theta_of <- function(of, u) {
   inner <- of$kind == "bounds"
   u[, inner] <- rep(of$lower[inner], each = nrow(u)) + rep((of$upper - of$lower)[inner], each = nrow(u)) *

@@ -1,7 +1,7 @@
-# The system of a working response whose curvature W is negative in some rows: A = K + 1 / W is symmetric, and not
-# definite. With R = |W|^1/2, S the signs of W and M = S + R K R, A^-1 = R M^-1 R and |I + K W| = |S| |M|.
+# The system of a working response with W < 0 in some rows: A = K + 1 / W is symmetric and indefinite. With R = |W|^1/2,
+# S = sign(W) and M = S + R K R, A^-1 = R M^-1 R and |I + K W| = |S| |M|.
 
-# Makes the system of a dense model; NULL if the point of W is no maximum of the joint density.
+# Makes the system of a dense model; NULL if the stationary point is not a maximum of the joint density.
 signed_gp_system <- function(model, values, noise) {
   K <- model$K %or% dense_gp_covariance(model, values)
   root <- sqrt(abs(model$w))

@@ -1,12 +1,12 @@
-# Steps of the average information in the estimates of Gaussian processes: how long they are, what they promise.
+# Steps of the average information algorithm: their lengths and expected gains.
 
-# A step goes no further than this along any parameter: by a factor of e^2.
+# The longest step along a parameter on the log scale: a factor of e^2.
 longest_step <- 2
 
 # The rows of the variances of the process, one or one for each response.
 of_process <- function(layout) which(layout$part == "variance" | layout$part == "responses" & layout$link == "log")
 
-# A nugget is no less than a share of the variance.
+# Returns lower bounds; a nugget is at least a share of the process' variance.
 lower_bounds <- function(theta, model, bounds) {
   layout <- model$layout
   v <- of_process(layout)
@@ -24,8 +24,8 @@ within_bounds <- function(theta, model, bounds) {
   pmax(theta, lower_bounds(theta, model, bounds))
 }
 
-# Directions in which there is room: a column for each parameter that is not at a bound its score pushes against. A
-# nugget at its least share moves with the variance.
+# Returns feasible directions, in columns: of each parameter that is not at a bound towards which its score points. A
+# nugget at its smallest share moves with the variance.
 free_directions <- function(at, model, bounds) {
   lower <- lower_bounds(at$theta, model, bounds)
   low <- at$theta <= lower + 1e-9 & at$score < 0
@@ -43,20 +43,19 @@ next_theta <- function(at, model, bounds) {
   within_bounds(at$theta + move, model, bounds)
 }
 
-# Returns the distance of the score from nought, in standard errors: the root of twice what a step promises. A nugget of
-# nearly nothing has a score of nearly nothing and less information still; without a limit it would seem to be many
-# standard errors away, from wherever it falls.
+# Returns the distance from the maximum in standard errors: sqrt(2 * expected gain of a step). Steps are limited: a tiny
+# nugget has a tiny score and even less information, so its distance would otherwise seem to be many standard errors.
 decrement_of <- function(at, H, model, bounds) {
   move <- limited_step(H, at$score, free_directions(at, model, bounds), 0, bounds$longest)
   sqrt(max(0, sum(move * (2 * at$score - as.vector(H %*% move)))))
 }
 
-# (H + mu diag H)^-1 score along Z, without directions that the information does not see.
+# Returns (H + mu diag H)^-1 score along Z, without directions of nearly zero information.
 damped_step <- function(H, score, Z, mu) limited_step(H, score, Z, mu, most = Inf)
 
-# Computes the damped step with no move of a parameter beyond `most`. The largest move is cut to its most and the rest
-# solved again, until all moves stay within. To shorten all moves alike would hold up all parameters for one that the
-# data hardly tell.
+# Computes the damped step, with moves of at most `most`. The largest move is cut to `most` and the rest is solved
+# again, until all moves are within `most`. If all moves were shortened alike, one badly determined parameter would slow
+# down all others.
 limited_step <- function(H, score, Z, mu, most = longest_step) {
   if (!ncol(Z)) return(0 * score)
   most <- rep_len(most, nrow(Z))[max.col(t(Z), "first")]

@@ -1,10 +1,10 @@
-# Systems A = variance K + groups + nugget / w of Gaussian processes: a constructor, and for each kind of system what is
-# asked of it. A kind is grouped effects and noise alone (`gp_linear`, in a file of its own), a factor (`gp_dense`),
-# products (`gp_products`), products by series (`gp_series`), the system of a working response (`gp_weighed`), which is
-# around one by products, or a dense system of a working response with negative curvature (`gp_signed`, in a file of its
-# own). Eigenvectors of places and of times solve that of a panel (`gp_panel`, in a file of its own).
+# Systems A = variance K + groups + nugget / w of Gaussian processes: a constructor and generics. Classes: `gp_linear`
+# (grouped effects and noise alone), `gp_dense` (a Cholesky factor), `gp_products` (iterations with products),
+# `gp_series` (approximated products), `gp_weighed` (a working response, by one of the former), `gp_signed` (a working
+# response with W < 0 in some rows), `gp_panel` (eigenvectors of places and times); linear, signed and panel have their
+# own files.
 
-# Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may serve.
+# Makes the system; NULL if A is not definite. `near`: a state of the same rows, whose preconditioner may be used.
 gp_system <- function(model, values, near = NULL) UseMethod("gp_system", family_of(model))
 
 #' @export
@@ -16,7 +16,7 @@ gp_system.gp_gaussian <- function(model, values, near = NULL) {
   else lazy_gp_system(model, values, near, noise)
 }
 
-# Builds the system with B, whose ridge is 1 however small W is, and whose determinant counts.
+# Builds the system by B = I + W^1/2 K W^1/2, whose noise is 1 however small W is, and whose determinant is needed.
 #' @export
 gp_system.gp_family <- function(model, values, near = NULL) {
   noise <- values$nugget / model$w
@@ -36,7 +36,7 @@ gp_system.gp_family <- function(model, values, near = NULL) {
              preconditioner = of$preconditioner, products = of$products)
 }
 
-# The noise of each row: its response's nugget over its weight.
+# Returns the noise variance of each row, nugget / w.
 gp_noise <- function(model, values = model$values) {
   nugget <- unname(values$nugget)
   (if (length(nugget) > 1) nugget[model$z[, 1]] else nugget) / model$w
@@ -53,7 +53,7 @@ new_system <- function(class, model, values, noise, ...) {
   structure(list(model = model, values = values, noise = noise, ...), class = c(class, "gp_system"))
 }
 
-# Builds the system of a fit with the preconditioner that the fit keeps.
+# Builds the system of a fit, with the stored preconditioner.
 kept_system <- function(fit) {
   values <- fit$data$values
   gp_system(fit$data, values, list(preconditioner = fit$kept$preconditioner, values = values))
@@ -73,7 +73,7 @@ dense_gp_system <- function(model, values, noise) {
   new_system("gp_dense", model, values, noise, root = root, logdet = 2 * sum(log(diag(root))))
 }
 
-# One preconditioner serves all that is asked of the matrix.
+# Builds an iterative system; one preconditioner serves solutions, log-determinant and traces.
 lazy_gp_system <- function(model, values, near, noise) {
   control <- model$control <- gp_tolerance(model, values)
   K <- Pm(values$variance, name = "variance") * gp_pairs(model, named_parameters(gp_numbers(model, values)))
@@ -84,8 +84,8 @@ lazy_gp_system <- function(model, values, near, noise) {
              preconditioner = kept, products = products, of_groups = effects$slopes)
 }
 
-# Settings with the tolerance that a covariance bears. No nugget is too small for it: products of a rough kernel are
-# definite without any, and where others are not, systems fail and tell.
+# Returns settings with a tolerance that suits the covariance. No nugget is too small: approximated products of a rough
+# kernel are definite without noise, and other systems fail with an error.
 gp_tolerance <- function(model, values) {
   size <- function() values$variance * max(diag(gp_pairs(model, gp_numbers(model, values))))
   tolerable(model$control, gp_noise(model, values), size(), length(model$y), model$loose %or% 1,
@@ -110,7 +110,7 @@ solve.gp_products <- function(a, b, tol = a$control$tol, start = NULL, ...) {
       solve(A, b, ridge = a$noise, tol = tol, method = "cg", max_iter = min(most, control$max_iter),
             precondition = kept$P, start = start, report = TRUE)
     }))
-    kept$P$symmetric <- TRUE  # and is not looked at again
+    kept$P$symmetric <- TRUE  # is not checked again
     report <- solve_report(x)
     kept$smallest <- min(kept$smallest, report$smallest)
     start <- matrix(as.vector(x), nrow(b))
@@ -127,7 +127,7 @@ solve.gp_weighed <- function(a, b, tol = a$control$tol, start = NULL, ...) {
   a$root * solve(a$of, a$root * as.matrix(b), tol = tol, start = if (!is.null(start)) start / a$root)
 }
 
-# Returns the forms S' A^-1 S of solutions X of sides S, by how much each side makes them `off`, and a `rest`.
+# Returns forms S' A^-1 S, given solutions X = A^-1 S: `value`, the errors `off` of each side, and a bound `rest`.
 solved_forms <- function(system, sides, solved) UseMethod("solved_forms")
 
 #' @export
@@ -135,9 +135,9 @@ solved_forms.gp_system <- function(system, sides, solved) {
   list(value = crossprod(sides, solved), off = numeric(ncol(sides)))
 }
 
-# The forms by products, of residuals R, are X' S + X' R and a rest, R' A^-1 R, which is at most R' R over the least
-# noise, and at most R' P^-1 R over the smallest eigenvalue of P^-1 A, for which the smallest Ritz value stands.
-# Without the second term forms would be off by as much as residuals, not by their squares.
+# Quadratic forms are X' S + X' R + R' A^-1 R with residuals R. The last term is at most R' R / min(noise), and at most
+# R' P^-1 R / (smallest eigenvalue of P^-1 A), estimated by the smallest Ritz value. Without the second term errors
+# would be of the order of R, not of R^2.
 #' @export
 solved_forms.gp_products <- function(system, sides, solved) {
   kept <- system$preconditioner
@@ -148,7 +148,7 @@ solved_forms.gp_products <- function(system, sides, solved) {
   list(value = (value + t(value)) / 2, rest = pmax(rest, 0), off = sqrt(pmax(rest, 0)))
 }
 
-# Residuals of approximated products do not fall below what these are off by, which solve() tells.
+# Residuals of approximated products stay above the products' error, of which solve() warns.
 #' @export
 solved_forms.gp_series <- function(system, sides, solved) {
   found <- NextMethod()
@@ -160,7 +160,7 @@ solved_forms.gp_weighed <- function(system, sides, solved) {
   solved_forms(system$of, system$root * sides, solved / system$root)
 }
 
-# Returns the forms X' A^-1 X of columns, and the solutions where these are found.
+# Returns the forms X' A^-1 X, and the solutions if they are computed.
 forms_of_columns <- function(system, x, tol) UseMethod("forms_of_columns")
 
 #' @export
@@ -182,13 +182,13 @@ covariance_times.gp_weighed <- function(system, x) {
 
 # --- determinants and slopes ------------------------------------------------------------------------------------
 
-# Returns the log-determinant: as it is known, or by probes, until its standard error is below `se_tol`.
+# Returns the log-determinant, exact or by probes; then `se_tol` bounds its standard error.
 system_logdet <- function(system, se_tol = NULL, ...) UseMethod("system_logdet")
 
 #' @export
 system_logdet.gp_system <- function(system, se_tol = NULL, ...) system$logdet
 
-# Estimates the determinant with the noise of what the preconditioner leaves, not of the whole.
+# Estimates log |P^-1 A|, which has less noise, and adds log |P|.
 #' @export
 system_logdet.gp_products <- function(system, se_tol = NULL, ...) {
   control <- system$control
@@ -201,9 +201,9 @@ system_logdet.gp_products <- function(system, se_tol = NULL, ...) {
 #' @export
 system_logdet.gp_weighed <- function(system, se_tol = NULL, ...) system_logdet(system$of, se_tol, ...)
 
-# Returns what the score is made of: the `traces` of A^-1 A_k of the variance, the parameters of the kernel and of
-# groups, and each nugget, by `each` probe, too, and `applied(u)`, the products A_k u of the parameters of kernel and
-# groups. tr(A^-1 A_k) is the derivative of the log-determinant.
+# Returns the parts of the score: `traces` of A^-1 A_k (variance, kernel parameters, groups, nuggets), the derivatives
+# of the log-determinant; the traces of `each` probe; and `applied(u)`, the products A_k u of kernel parameters and
+# groups.
 system_slopes <- function(system) UseMethod("system_slopes")
 
 #' @export
@@ -223,8 +223,8 @@ slopes_by_inverse <- function(system, inverse) {
                                lapply(of_groups, function(part) groups_times(list(part), u))))
 }
 
-# Traces by probes, that of the variance as well, though it is n less that of the noise: errors of variance and scale
-# cancel along the ridge of both, where the likelihood is flat, and would be twenty times as large otherwise.
+# Estimates all traces by probes, that of the variance, too, though it is n minus that of the noise: errors of variance
+# and scale then cancel along their ridge, where the likelihood is flat, and would otherwise be twenty times as large.
 #' @export
 system_slopes.gp_products <- function(system) {
   slopes <- gp_slopes(system$model, system$values)
@@ -255,7 +255,7 @@ system_slopes.gp_weighed <- function(system) {
 
 # --- inverses, and errors of series -----------------------------------------------------------------------------
 
-# Returns A^-1 where it is a matrix.
+# Returns A^-1 as a matrix, if the system is dense.
 system_inverse <- function(system) UseMethod("system_inverse")
 
 #' @export
@@ -266,7 +266,7 @@ inverse_diagonal <- function(system) UseMethod("inverse_diagonal")
 #' @export
 inverse_diagonal.gp_dense <- function(system) rowSums(backsolve(system$root, diag(nrow(system$root)))^2)
 
-# Returns the forms k' A^-1 k of columns.
+# Returns k' A^-1 k for each column k.
 inverse_forms <- function(system, k) UseMethod("inverse_forms")
 
 #' @export
@@ -275,23 +275,23 @@ inverse_forms.gp_dense <- function(system, k) colSums(backsolve(system$root, k, 
 # The diagonal of A^-1 W^-1 A^-1.
 inverse_squares <- function(system, w) UseMethod("inverse_squares")
 
-# Computes by how much y' P y is too large where products are approximated.
+# Estimates the error of y' P y if products are approximated.
 error_of_form <- function(system, alpha) UseMethod("error_of_form")
 
 #' @export
 error_of_form.gp_system <- function(system, alpha) c(sum = 0, se = 0)
 
-# The sum over all rows of what is known at those of an audit, with its standard error.
+# Estimates the sum over all rows from audited rows, with its standard error.
 scaled_up <- function(values, found) {
   n <- length(found$own)
   c(sum = n * mean(values), se = n * stats::sd(values) / sqrt(length(values)) * sqrt(1 - length(values) / n))
 }
 
-# Rows whose products with all others are computed exactly: up to a second of work.
+# The number of rows whose products with all others are computed exactly: up to a second of work.
 rows_of_form <- function(n) max(256, min(2048, floor(4e8 / n)))
 
-# To the first order it is alpha' (A - B) alpha, B the approximation of A. Some rows tell it, all rows where they are
-# few.
+# The first-order error is alpha' (A - B) alpha, B the approximation of A, estimated from a sample of rows, or from all
+# rows if there are few.
 #' @export
 error_of_form.gp_series <- function(system, alpha) {
   products <- system$products
@@ -301,6 +301,6 @@ error_of_form.gp_series <- function(system, alpha) {
   exact <- as.vector(products$K[rows, ] %*% alpha)
   off <- exact - as.vector(products$process %*% alpha)[rows]
   found <- scaled_up(alpha[rows] * off, list(own = alpha))
-  second <- n * mean(off^2) / min(system$noise)  # is not more than that
+  second <- n * mean(off^2) / min(system$noise)  # bounds the second-order error
   c(found["sum"], se = sqrt(found[["se"]]^2 + second^2))
 }

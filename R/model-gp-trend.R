@@ -1,8 +1,8 @@
 # Trends of Gaussian processes: formulas of regressors and of grouped effects, on the data and at new places.
 
-# The variables of a trend, as they are in the data: the `terms` of its regressors, its `groups`, the terms `all` of the
-# variables of both, and a frame of them or NULL where there is none. `formulas` are those of parameters of a family,
-# which become `parameters`: their variables are in the frame, too.
+# Evaluates the variables of a trend: the `terms` of its regressors, its `groups`, the terms `all` of both, and a model
+# frame, or NULL if there are no variables. `formulas` of a family's parameters become `parameters`; their variables are
+# in the frame, too.
 trend_variables <- function(trend, data, response = NULL, formulas = NULL) {
   tryCatch(force(trend), error = function(e) {
     abort("input", "`trend` is no formula, and has no value: ", message_of(e), ". A formula begins with a ",
@@ -40,7 +40,7 @@ trend_variables <- function(trend, data, response = NULL, formulas = NULL) {
        variables = columns_of_data(all, data, nrow(frame)))
 }
 
-# Adds the variables of formulas of parameters to a formula. One without variables is of their environment.
+# Adds the variables of parameters' formulas to a formula; one without variables takes the environment of the first.
 with_variables <- function(formula, terms, parameters) {
   alone <- length(attr(terms, "variables")) == 1
   if (alone) environment(formula) <- environment(parameters[[1]]$terms)
@@ -50,7 +50,7 @@ with_variables <- function(formula, terms, parameters) {
   formula
 }
 
-# Terms with what others keep of their variables, such as the knots of a spline.
+# Gives terms the predvars of `all`, such as the knots of a spline.
 as_found_in <- function(terms, all) {
   own <- match(as.list(attr(terms, "variables"))[-1], as.list(attr(all, "variables"))[-1])
   attr(terms, "predvars") <- as.call(c(quote(list), as.list(attr(all, "predvars"))[-1][own]))
@@ -76,8 +76,8 @@ trend_columns <- function(trend, frame, n) {
                       xlevels = stats::.getXlevels(trend$terms, frame)))
 }
 
-# Leaves out columns of interactions that depend on the others, as those of combinations of levels that no row has.
-# `left_out`: how they depend on the columns that stay.
+# Drops interaction columns that are linear combinations of the others, as those of combinations of levels that no row
+# has. `left_out`: the coefficients of these combinations.
 without_dependent <- function(found, terms) {
   of_interaction <- c(0, attr(terms, "order"))[found$assign + 1] > 1
   rows <- stats::complete.cases(found$F)
@@ -95,7 +95,7 @@ without_dependent <- function(found, terms) {
   found
 }
 
-# The regressors at new places without those that a fit has left out; a warning where they cannot be told.
+# Drops the columns that the fit has dropped; warns of places where they are no such combination.
 without_left_out <- function(found, left_out) {
   if (is.null(left_out)) return(found)
   lost <- match(colnames(left_out), colnames(found$F))
@@ -125,8 +125,8 @@ frame_columns <- function(terms, frame, contrasts = NULL) {
        contrasts = attr(F, "contrasts"))
 }
 
-# Returns the regressors, the offset and the matrix of grouped effects at n new places. `re.form` and
-# `allow.new.levels` are those of predict(). Without grouped effects their variables are not asked for.
+# Returns regressors, offset and the matrix of grouped effects at n new places. `re.form`, `allow.new.levels`: as in
+# predict(). The variables of grouped effects are needed only if these are predicted.
 new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FALSE) {
   trend <- object$trend
   kept <- kept_groups(trend$groups, re.form)
@@ -142,7 +142,7 @@ new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FAL
     list(z = z %or% group_places(trend$groups, frame, allow.new.levels, kept)))
 }
 
-# Variables of regressors are factors, or numbers, at new places as they were in the fit.
+# Checks that regressors of new data are factors, or numbers, as they were in the fit.
 check_kinds_of <- function(trend, newdata) {
   own <- vapply(as.list(attr(trend$terms, "variables"))[-1], deparse1, "")
   check_kinds(newdata[intersect(own, names(newdata))], trend$xlevels, "newdata")
@@ -155,7 +155,7 @@ frame_of_trend <- function(object, newdata) {
   else as.data.frame(newdata)
 }
 
-# Returns the variables that the trend asks of new places: without grouped effects, those of its regressors alone.
+# Returns the variables of the trend that new data must have: without grouped effects, those of the regressors.
 needed_of_trend <- function(trend, re.form) {
   if (any(kept_groups(trend$groups, re.form))) trend$variables else intersect(trend$variables, all.vars(trend$terms))
 }
@@ -169,9 +169,9 @@ trend_data <- function(x, names) {
   as.data.frame(x)
 }
 
-# Regressors as F = Q R with orthonormal Q, and y as Q b and what that leaves: systems are then of numbers no larger
-# than they need be, whatever the mean. Beside an intercept the other columns are decomposed about their means, so
-# that places far from 0 do not hide what the regressors differ by. `name`: of these regressors, for errors.
+# Decomposes F = Q R with orthonormal Q, and y = Q b + residuals, so that systems do not contain a large mean. If there
+# is an intercept, the other columns are centred first, for accuracy at coordinates far from 0. `name`: of the
+# regressors, for error messages.
 orthonormal_trend <- function(F, y, name = "the trend") {
   n <- nrow(F)
   p <- ncol(F)

@@ -52,10 +52,10 @@
 #' observations unless the nugget is 0. Standard errors include the uncertainty of the trend coefficients, but treat the
 #' covariance parameters as known; `interval = "prediction"` adds the nugget. `simulate()` draws from the posterior of
 #' the process at new points or, with `conditional = FALSE`, from its prior. Beyond `control$dense_n` rows, exact
-#' standard errors take one linear system per point, and `simulate()` takes one per draw, whatever the number of points:
+#' standard errors need one linear system per point. `simulate()` needs one per draw, for any number of points:
 #' `apply(simulate(fit, 100, newdata = map), 1, sd)` gives the standard errors of a large map to within 7 %. If products
-#' are by series (by default from 5000 rows on in one or two dimensions), and beyond 20 000 rows, standard errors come
-#' from nearest neighbours, in microseconds to milliseconds per point; `method = "exact"` of `predict()` uses all rows.
+#' are approximated (by default from 5000 rows on in one or two dimensions), and beyond 20 000 rows, standard errors
+#' come from nearest neighbours, in microseconds to milliseconds per point; `method = "exact"` uses all rows.
 #'
 #' @section Responses that are not normal:
 #' `family` names the distribution of the response given the process: counts, classes, shares, positive, bounded,
@@ -146,8 +146,8 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
 }
 
-# A model without a process needs no inputs: for these the formula gets a variable of the trend, which is not used. It
-# is a fixed effect, or the numbers of the groups, which new groups have, too.
+# Puts a variable of the trend into the formula of a model without a process, which does not use its inputs: a fixed
+# effect, or the numbers of the groups, which new groups have, too.
 with_an_input <- function(formula, trend) {
   named <- inherits(trend, "formula") && inherits(formula, "formula") && length(formula) == 3
   if (!named || length(all.vars(formula[[3]]))) return(formula)
@@ -182,8 +182,8 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, 
     method = choice_of(method[1], c("REML", "ML"), "method")))
 }
 
-# One variance in front of a kernel of variance 1: that given here or there, or to be estimated (NULL), or 1 where the
-# kernel's own parts have theirs.
+# Returns a kernel of variance 1 and the variance of the process: given as argument or in the kernel, NULL if it is to
+# be estimated, or 1 if parts of the kernel have variances.
 gp_variance <- function(kernel, variance) {
   own <- kernel_parts(kernel)$parameters$variance
   if (!is.null(own) && own != 1 && !"variance" %in% kernel_parts(kernel)$free) {
@@ -202,7 +202,7 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call)
 }
 
-# Fits the response. `placed`: the inputs as the kernel takes them. Several responses are of gaussian() alone.
+# Fits the response. `placed`: the inputs in the form of the kernel. Several responses need gaussian().
 gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
   family <- family_of(settings)
   several <- inherits(family, "gp_gaussian") && NCOL(y) > 1 && !inherits(y, "Surv")
@@ -225,7 +225,7 @@ gp_of_family.gp_gaussian <- function(inputs, placed, y, trend, settings, weights
 
 # --- the fit ------------------------------------------------------------------------------------------------
 
-# Estimates, and what these make of all rows.
+# Estimates parameters, and computes the fit of all rows.
 gp_fitted <- function(model, settings) {
   started <- proc.time()[["elapsed"]]
   begin_work("gp_fit()")
@@ -254,8 +254,8 @@ gp_fitted <- function(model, settings) {
                           tolerance = if (!model$dense && !is.null(given)) model$control$approximate))
 }
 
-# Computes the state of all rows, if estimates are not on these. Without a dense factor, the likelihood is found when it
-# is asked for.
+# Computes the state of all rows, if parameters were not estimated on all. The log-likelihood of a fit that is not dense
+# is computed when it is needed.
 gp_state_of_all <- function(model, state) UseMethod("gp_state_of_all", family_of(model))
 
 #' @export
@@ -271,7 +271,7 @@ gp_state_of_all.gp_gaussian <- function(model, state) {
     if (model$dense) gp_value(model, system, weights))
 }
 
-# About a hundred products a state, and three states where all rows have a say; by series twice as many.
+# Estimates the seconds of a fit: 100 products a state, and three states if all rows are used; twice that by series.
 expected_of_gp <- function(model, rows) {
   all <- nrow(model$layout) && length(rows) == length(model$y)
   if (model$dense) return(0)
@@ -334,7 +334,7 @@ bounded_labels <- function(estimate) {
   names(theta)[theta <= lower + 1e-6 | theta >= estimate$bounds$upper - 1e-6]
 }
 
-# Products of the covariances of places and data with columns.
+# Multiplies the covariances of places and data by columns.
 gp_products <- function(fit, at, x) {
   if (!is.null(fit$data$panel)) return(panel_products(fit, at, x))
   process <- if (fit$variance == 0) matrix(0, nrow(at), NCOL(x))

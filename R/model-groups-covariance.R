@@ -1,8 +1,8 @@
-# Covariances of grouped effects: Z G Z' of each term, Z a sparse matrix of the regressors by levels, and slopes of G.
+# Covariances of grouped effects: Z G Z' of each term, Z a sparse matrix of regressors by levels; derivatives of G.
 #
-# Parameters of a term of r regressors are r variances and r (r - 1) / 2 partial correlations of the effects of a level.
-# With their root L of rows of length 1, L L' = C, G = S C S, S the standard deviations: row i of L has
-# p_ik sqrt(prod(1 - p_im^2, m < k)) at k < i. Partial correlations with the first regressor are plain ones.
+# A term of r regressors has r variances and r (r - 1) / 2 partial correlations of the effects of a level. G = S C S
+# with the standard deviations S and C = L L'; row i of L has norm 1 and elements p_ik sqrt(prod(1 - p_im^2, m < k)) for
+# k < i. Partial correlations with the first regressor are ordinary correlations.
 
 # Returns the names of the parameters of terms, in the order of `values$groups`.
 group_labels <- function(groups) {
@@ -21,13 +21,13 @@ group_labels <- function(groups) {
   if (anyDuplicated(found)) labels(make.unique(factors)) else found
 }
 
-# The places (i, k), k < i, of the partial correlations of r regressors.
+# Returns the positions (i, k), k < i, of the partial correlations of r regressors.
 partial_places <- function(r) {
   at <- which(lower.tri(diag(r)), arr.ind = TRUE)
   lapply(seq_len(nrow(at)), function(k) unname(at[k, ]))
 }
 
-# Positions of each term's parameters among those of all.
+# Returns the positions of each term's parameters in `values$groups`.
 group_index <- function(groups) {
   count <- vapply(groups, function(term) choose(length(term$columns) + 1, 2), 0)
   split(seq_len(sum(count)), rep(factor(seq_along(groups)), count))
@@ -42,7 +42,7 @@ group_layout <- function(numbers, part = "groups") {
 
 is_group_variance <- function(labels) startsWith(labels, "variance.")
 
-# Variances to begin with: the same share of the response's spread for each regressor.
+# Starting values of variances: each regressor explains the same share of the variance of the response.
 group_start <- function(groups, z, total) {
   sizes <- group_sizes(groups, z)
   ifelse(is.na(sizes), 0, total / sizes)
@@ -56,7 +56,7 @@ group_sizes <- function(groups, z) {
   })))
 }
 
-# Bounds of the parameters in their links. A variance of 1e-8 of the spread is as good as none.
+# Bounds of the parameters on the scale of their links. A variance of 1e-8 of that of the response is negligible.
 group_ends <- function(model, spread, most) {
   by <- log(group_sizes(model$groups, model$z))
   correlation <- is.na(by)
@@ -67,14 +67,14 @@ group_ends <- function(model, spread, most) {
 # Correlations stay below 1 - 1e-6.
 most_atanh <- atanh(1 - 1e-6)
 
-# The level of each row, of the factor of most levels; NULL without groups.
+# Returns each row's level of the factor with the most levels; NULL without groups.
 finest_level <- function(model) {
   if (!length(model$groups)) return(NULL)
   count <- vapply(model$groups, function(term) length(term$levels), 0)
   model$z[, model$groups[[which.max(count)]]$code]
 }
 
-# The correlations C of partial ones, and the slopes of C by each.
+# Returns the correlation matrix C of partial correlations, and its derivatives.
 partial_correlations <- function(r, partial) {
   P <- matrix(0, r, r)
   at <- do.call(rbind, partial_places(r))
@@ -93,7 +93,7 @@ partial_correlations <- function(r, partial) {
   list(value = tcrossprod(L), slopes = slopes)
 }
 
-# Returns G of a term, and its slopes by the parameters in their links.
+# Returns G of a term, and its derivatives by the parameters on the scale of their links.
 group_covariance <- function(term, numbers) {
   r <- length(term$columns)
   sd <- sqrt(numbers[seq_len(r)])
@@ -113,18 +113,18 @@ group_columns <- function(term, z) {
                        x = as.vector(z[, term$at]), dims = c(nrow(z), r * max(length(term$levels), code)))
 }
 
-# I (x) G for as many columns as Z has.
+# Returns the Kronecker product of I and G, with as many columns as Z.
 for_levels <- function(G, Z) Matrix::kronecker(Matrix::Diagonal(ncol(Z) / nrow(G)), G)
 
-# A list of Z and G of each term, with the slopes of G: no terms, no list.
+# Returns Z, G and the derivatives of G for each term, an empty list without terms.
 group_parts <- function(model, values, z = model$z) {
   Map(function(term, index) {
     c(list(Z = group_columns(term, z)), group_covariance(term, values$groups[index]))
   }, model$groups, group_index(model$groups))
 }
 
-# A sparse V with V V' the covariance of all grouped effects, a column for each effect in units of its own, and for each
-# parameter B of the slope V B V'. NULL without groups.
+# Returns a sparse V, where V V' is the covariance of all grouped effects, with a column for each standardised effect,
+# and a matrix B for each parameter, where V B V' is the derivative. NULL without groups.
 group_effects <- function(model, values) {
   if (!length(model$groups)) return(NULL)
   parts <- group_parts(model, values)
@@ -141,17 +141,17 @@ group_effects <- function(model, values) {
   list(V = if (is.null(model$root)) V else model$root * V, slopes = unlist(unname(slopes), recursive = FALSE))
 }
 
-# The products V B V'u of slopes B.
+# Multiplies the derivatives V B V' by columns u.
 slopes_times <- function(slopes, V, u) lapply(slopes, function(B) as.matrix(V %*% (B %*% crossprod(V, u))))
 
-# K + V V'.
+# Adds V V' to K.
 beside_effects <- function(K, V) if (is.null(V)) K else as_op(K) + tcrossprod(as_op(V))
 
-# Z G Z' u, or Z_2 G Z' u with the columns `to` of other places.
+# Returns Z G Z' u, or Z_2 G Z' u with Z_2 of other places, `to`.
 groups_times <- function(parts, u, to = parts) {
   Reduce(`+`, Map(function(part, other) {
     inner <- as.matrix(for_levels(part$value, part$Z) %*% crossprod(part$Z, u))
-    both <- seq_len(min(ncol(part$Z), ncol(other$Z)))  # levels of one side alone have no covariance with the other
+    both <- seq_len(min(ncol(part$Z), ncol(other$Z)))  # levels that one side lacks have no covariance
     as.matrix(other$Z[, both, drop = FALSE] %*% inner[both, , drop = FALSE])
   }, parts, to), 0)
 }
@@ -169,7 +169,7 @@ group_spread <- function(model) {
   sum(unlist(Map(of, model$groups, group_index(model$groups))))
 }
 
-# Slopes of Z G Z': products with columns, and tr(B Z dG Z') of a matrix B.
+# Derivatives of Z G Z' as parts; trace_with() returns tr(B Z dG Z').
 group_slopes <- function(parts) {
   each <- lapply(parts, function(part) lapply(part$slopes, function(slope) replace(part, "value", list(slope))))
   unlist(each, recursive = FALSE)
@@ -179,7 +179,7 @@ trace_with <- function(part, inverse) {
   sum(as.matrix(part$Z %*% for_levels(part$value, part$Z)) * (inverse %*% part$Z))
 }
 
-# Draws effects of all levels at places, and what these add.
+# Draws the effects of all levels, and returns their sum at places.
 group_draws <- function(parts, n, nsim) {
   Reduce(`+`, lapply(parts, function(part) {
     r <- nrow(part$value)
@@ -188,14 +188,14 @@ group_draws <- function(parts, n, nsim) {
   }), matrix(0, n, nsim))
 }
 
-# A root R with R'R = G, which may be singular.
+# Returns R with R'R = G, which may be singular.
 root_of_covariance <- function(G) {
-  if (!all(is.finite(G))) abort("indefinite", "a covariance of grouped effects is not finite")  # of a step too far
+  if (!all(is.finite(G))) abort("indefinite", "a covariance of grouped effects is not finite")  # after too long a step
   found <- eigen(G, symmetric = TRUE)
   sqrt(pmax(found$values, 0)) * t(found$vectors)
 }
 
-# The inverse of that root; a direction of no variance is taken to have a share of 1e-14 of the largest.
+# Returns R^-1; eigenvalues of G are at least 1e-14 of the largest.
 inverse_root_of_covariance <- function(G) {
   found <- eigen(G, symmetric = TRUE)
   found$vectors / rep(sqrt(pmax(found$values, 1e-14 * found$values[1])), each = nrow(G))

@@ -1,4 +1,4 @@
-# Methods for grouped effects: predicted effects, their variances, and the trend's coefficients, as lme4 has them.
+# Methods for grouped effects, as in lme4: predicted effects, their variances, and trend coefficients.
 
 #' Grouped effects of Gaussian process fits
 #'
@@ -92,8 +92,8 @@ effects_of_levels <- function(fit, parts) {
   })
 }
 
-# The covariances of the effects of each level given the data and the trend, for each term an array of r x r matrices.
-# With effects in units of their own they are entries of I - V'A^-1 V. NA for levels that are not `asked`.
+# Returns posterior covariances of the effects of each level, for each term an array of r x r matrices. Standardised
+# effects have elements of I - V'A^-1 V. Levels that are not `asked` are NA.
 effect_variances <- function(fit, parts, asked = NULL) {
   before <- cumsum(c(0, vapply(parts, function(part) ncol(part$Z), 0)))
   at <- Map(function(part, before) {
@@ -117,7 +117,7 @@ effect_variances <- function(fit, parts, asked = NULL) {
   }, parts, split(entries, rep(seq_along(at), vapply(at, nrow, 0L))))
 }
 
-# Entries [i, j] of I - V'A^-1 V.
+# Returns elements [i, j] of I - V'A^-1 V.
 entries_of_effects <- function(system, V, i, j) UseMethod("entries_of_effects")
 
 #' @export
@@ -134,12 +134,12 @@ entries_of_effects.gp_linear <- function(system, V, i, j) {
   as.vector(inverse_blocks(system$root, Matrix::sparseMatrix(i, j, x = 1, dims = rep(ncol(V), 2)))[cbind(i, j)])
 }
 
-# The preconditioner M tells I - V'M^-1 V = C^-1; random signs estimate V'(A^-1 - M^-1) V, which is small.
+# The preconditioner M gives I - V'M^-1 V exactly; random signs estimate V'(A^-1 - M^-1) V, which is small.
 #' @export
 entries_of_effects.gp_products <- function(system, V, i, j) {
   P <- system$preconditioner$P
   effects <- system$products$effects
-  if (!identical(P$effects, effects)) {  # that of other parameters
+  if (!identical(P$effects, effects)) {  # M belongs to other parameters
     P <- preconditioner(beside_effects(system$products$K, effects), system$noise, like = P)
   }
   q <- ncol(V)

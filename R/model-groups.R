@@ -1,9 +1,9 @@
-# Grouped effects in trends, `(1 | site)` as in lme4: the bars of a formula, and their columns at places.
+# Grouped effects in trends, `(1 | site)` as in lme4: terms of a formula, and their columns at places.
 #
-# A term has the text of its factor, `factor`, an `expression` of it, the `levels`, the `terms` of the regressors and
-# their `columns`. Its effects are normal with mean 0, independent between levels. At a place it is a code, the number
-# of the level, and the values of the regressors: columns `code` and `at` of a matrix z of all terms. Codes beyond the
-# number of levels are levels that the data do not have.
+# A term has `factor`, the text of its grouping factor, an `expression` of the factor, the `levels`, the `terms` of the
+# regressors and their `columns`. Its effects are normal with mean 0, and independent between levels. At a place the
+# term has a code, the number of the level, and values of the regressors: columns `code` and `at` of the matrix z. Codes
+# above the number of levels are levels that the data do not have.
 
 # --- formulas -----------------------------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ refuse_bars <- function(formula) {
         "inputs of the kernel")
 }
 
-# Returns a trend without its bars, the terms of these, and a formula of all variables.
+# Returns a trend without bars, the terms of the bars, and a formula of all variables.
 parted_trend <- function(trend) {
   parts <- split_bars(trend[[2]])
   fixed <- trend
@@ -93,7 +93,7 @@ crossed_factors <- function(e) {
 
 # --- columns ------------------------------------------------------------------------------------------------------
 
-# Completes the terms by the data: levels, columns, and what makes the same columns at new places.
+# Adds to terms what depends on the data: levels, columns, contrasts.
 grouped_terms <- function(groups, frame) {
   at <- 0
   lapply(groups, function(term) {
@@ -117,7 +117,7 @@ check_levels <- function(term) {
         " | ", term$factor, ") needs two or more")
 }
 
-# The levels of a term at each row of a frame, in which variables go by their text.
+# Returns a term's factor for the rows of a frame, whose columns are named by the text of variables.
 group_factor <- function(term, frame) {
   parts <- lapply(crossed_factors(term$expression), function(e) frame[[deparse1(e)]])
   matrices <- vapply(parts, function(v) length(dim(v)) > 1, NA)
@@ -126,8 +126,8 @@ group_factor <- function(term, frame) {
   interaction(lapply(parts, as.factor), sep = ":", drop = TRUE, lex.order = TRUE)
 }
 
-# A matrix of the regressors of a term. Contrasts of other factors of the frame are not made: these may have many
-# levels.
+# Returns the regressors of a term. The frame contains only the term's own variables, since model.matrix() would make
+# contrasts of the others, which may have many levels.
 regressors_of <- function(term, frame) {
   terms <- stats::terms(term$terms, data = frame)
   own <- frame[vapply(as.list(attr(terms, "variables"))[-1], deparse1, "")]
@@ -136,7 +136,7 @@ regressors_of <- function(term, frame) {
   list(values = stats::model.matrix(terms, own, contrasts.arg = term$contrasts), frame = own)
 }
 
-# Refuses groups that the noise has already, or that have too many effects for the rows.
+# Refuses groups that have as many effects as there are rows, and equal groups.
 check_grouped <- function(model) {
   n <- length(model$y)
   texts <- vapply(model$groups, group_text, "")
@@ -149,8 +149,8 @@ check_grouped <- function(model) {
   }
 }
 
-# Returns the matrix z of all terms at the rows of a frame. `all`: are levels that the data do not have let in? Terms
-# that are not in `kept` have no effect: their regressors are 0.
+# Returns the matrix z of all terms for the rows of a frame. `all`: new levels are accepted. Terms that are not in
+# `kept` have no effect: their regressors are 0.
 group_places <- function(groups, frame, all = FALSE, kept = rep(TRUE, length(groups))) {
   columns <- Map(function(term, kept) {
     if (!kept) return(no_group_places(list(term), nrow(frame)))
@@ -170,7 +170,7 @@ group_places <- function(groups, frame, all = FALSE, kept = rep(TRUE, length(gro
   do.call(cbind, columns)
 }
 
-# Places at which no group has an effect.
+# Returns columns of z in which no term has an effect.
 no_group_places <- function(groups, n) {
   row <- unlist(lapply(groups, function(term) c(1, 0 * term$at)))
   matrix(row, n, length(row), byrow = TRUE)

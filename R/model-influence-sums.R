@@ -1,18 +1,18 @@
-# Leverages of smooth processes, which many observations make: variances given the nearest observations and some sums of
-# all, which are never too small, and an audit of leverages and of Cook's distances themselves.
+# Leverages of smooth processes, which depend on many observations: variances given the nearest observations and some
+# weighted sums of all, which are never too small, and an audit of leverages and Cook's distances.
 
-# The most sums, and the most numbers of all sums.
+# The largest number of sums, and of the elements of their weights.
 most_sums <- 128
 most_numbers_of_sums <- 2^25
 
-# The largest ratio of a leverage, or of a Cook's distance, that is borne without a warning.
+# The largest ratio of a leverage or Cook's distance to the exact one without a warning.
 most_leverage_ratio <- 1.1
 
-# The bounds of neighbours beside sums, where a pair of neighbours costs a hundred times what a pair costs alone.
+# The numbers of neighbours used with sums; a pair of neighbours then costs a hundred times as much as a plain pair.
 most_pairs_of_rows <- 1e8
 neighbours_beside_sums <- c(least = 30, most = 120)
 
-# Returns list(B, AB). B has a column for each sum B'y; columns span what landmarks tell, the most informative first.
+# Returns list(B, AB): columns of B are weights of sums B'y; they span the landmarks' space, most informative first.
 sums_of_all <- function(process, system) {
   model <- process$data
   n <- length(model$y)
@@ -26,8 +26,8 @@ sums_of_all <- function(process, system) {
   list(B = B, AB = matrix(as.vector(system$products$A %*% B), n) + system$noise * B)
 }
 
-# Variances of the process at rows after all observations, their own included, with `by` times the nugget. Given the
-# sums, the covariance of y is A - W W'.
+# Posterior variances of the process at rows, given all observations, with `by` times the nugget. Given the sums B'y,
+# the covariance of y is A - W W'.
 variance_after_sums <- function(process, sums, m, rows, by = 1) {
   model <- process$data
   n <- length(model$y)
@@ -47,9 +47,9 @@ variance_after_sums <- function(process, sums, m, rows, by = 1) {
   }))
 }
 
-# Computes (A^-1)_ii of rows and, with `squares`, (A^-1 W^-1 A^-1)_ii: by the m nearest other observations, and with
-# `closer` by its sums and neighbours, too. Neither estimate makes (A^-1)_ii too large, and the larger estimate counts.
-# (A^-1 W^-1 A^-1)_ii is minus the slope of (A^-1)_ii in the ridge.
+# Computes (A^-1)_ii of rows and, with `squares`, (A^-1 W^-1 A^-1)_ii: from the m nearest other observations and, with
+# `closer`, from its sums and neighbours. Both are lower bounds of (A^-1)_ii, so the larger one is taken. (A^-1 W^-1
+# A^-1)_ii is minus the derivative of (A^-1)_ii by the ridge.
 parts_left_out <- function(process, m, closer, squares, rows = seq_along(process$data$y)) {
   w <- process$data$w[rows]
   ridge <- process$nugget
@@ -67,7 +67,7 @@ parts_left_out <- function(process, m, closer, squares, rows = seq_along(process
   list(own = own, square = square)
 }
 
-# Leverages by neighbours alone, where an audit finds these good enough (NULL), else by so many neighbours beside sums.
+# Returns NULL if an audit shows that neighbours suffice for leverages, else sums, and the number of neighbours.
 audited_sums <- function(process, system, audit) {
   if (process$nugget == 0) return(NULL)
   rows <- audit$exact$rows
@@ -87,10 +87,10 @@ audited_sums <- function(process, system, audit) {
   closer
 }
 
-# Below, a leverage is not told from nought.
+# The smallest leverage that is distinguished from 0.
 least_leverage <- 1e-6
 
-# The mean, least and largest ratio of what is reported to what is exact, at the rows of an audit.
+# Returns the mean, smallest and largest ratio of reported to exact values at audited rows; warns of large errors.
 audited_ratio <- function(model, what, reported, exact) {
   ratio <- reported / exact
   ratio <- ratio[is.finite(ratio)]

@@ -1,5 +1,5 @@
-# The influence of each observation on a fit: leverages, standardised residuals, Cook's distances, and predictions that
-# leave the observation out.
+# Influence of each observation on a fit: leverages, standardised residuals, Cook's distances, leave-one-out
+# predictions.
 
 #' Influence of observations, and leave-one-out residuals
 #'
@@ -100,11 +100,11 @@ cooks.distance.gp_fit <- function(model, ...) {
     local$ratio <- audited_ratio(model, "Cook's distances", moved[rows] / found$own[rows]^2 / total,
                                  moved_by_one(found, exact) / exact$own^2 / exact_total)
   }
-  by <- total * ifelse(model$sigma > 0, model$sigma^2, NaN)  # each of its own leverage 1
+  by <- total * ifelse(model$sigma > 0, model$sigma^2, NaN)  # if leverages were 1
   on_all_rows(model, t(t(found$loo^2 * moved) / by), 0, local)
 }
 
-# The sum of squares, weighed, by which fitted values move if an observation moves by 1.
+# The weighted sum of squares by which fitted values change if an observation changes by 1.
 moved_by_one <- function(found, parts) {
   w <- if (is.null(parts$rows)) found$w else found$w[parts$rows]
   pmax(w - 2 * found$ridge * parts$own + found$ridge^2 * parts$square, 0)
@@ -120,13 +120,13 @@ residuals.kernel_ridge <- function(object, type = c("response", "loo"), ...) {
   stats::naresid(object$na.action, object$residuals)
 }
 
-# The residual of a row of weight 0 is its leave-one-out residual, since the fit does not use the row.
+# Leave-one-out residuals; for a row of weight 0, which is not used, the ordinary residual.
 loo_residuals <- function(fit) {
   found <- influence_of(fit)
   on_all_rows(fit, found$loo, fit$residuals, found$local)
 }
 
-# Numbers of the rows that weigh something, on all rows, as residuals are; `light` is what others have.
+# Puts values of rows with positive weight into the form of residuals; other rows get `light`.
 on_all_rows <- function(fit, values, light, local, one = FALSE) {
   rows <- fit$data$rows %or% heavy_of(fit)
   like <- as.matrix(fit$residuals)
@@ -139,8 +139,8 @@ on_all_rows <- function(fit, values, light, local, one = FALSE) {
 }
 
 # Computes for each row of positive weight, with A = K + ridge / w, P = A^-1 - U U' and alpha = P y: `own` P_ii,
-# `square` (P W^-1 P)_ii, the leverage, the residual alpha_i / P_ii with the row left out, and the residual's deviation.
-# A process has the variance 1 / P_ii there, a ridge regression the variance of a sum of noises.
+# `square` (P W^-1 P)_ii, the leverage, the leave-one-out residual alpha_i / P_ii, and its sd. The variance is 1 / P_ii
+# for a process; for a ridge regression it is that of the noise alone.
 influence_of <- function(fit, squares = !inherits(fit, "gp_fit"), closely = FALSE) {
   if (!is.null(fit$family)) return(family_influence(fit))
   process <- as_process(fit)
@@ -148,7 +148,7 @@ influence_of <- function(fit, squares = !inherits(fit, "gp_fit"), closely = FALS
   c(found, left_out_of(fit, process$alpha, found), list(hat = leverage_of(found, found)))
 }
 
-# Residuals that leave rows out, and their deviations, by the `own` and `square` of the rows.
+# Leave-one-out residuals and their sds, given `own` and `square` of the rows.
 left_out_of <- function(fit, alpha, parts) {
   sd <- if (inherits(fit, "gp_fit")) sqrt(1 / parts$own) else outer(sqrt(parts$square) / parts$own, fit$sigma)
   list(loo = alpha / parts$own, sd = as.matrix(sd))
@@ -158,8 +158,8 @@ leverage_of <- function(found, parts) {
   1 - found$ridge * parts$own / if (is.null(parts$rows)) found$w else found$w[parts$rows]
 }
 
-# Returns a fit as a process: a ridge regression as that whose mean it is, of variance 1 and noise lambda / w, in units
-# of the response.
+# Returns a fit as a Gaussian process. The fit of a ridge regression is the mean of a process of variance 1 and noise
+# lambda / w, in units of the response.
 as_process <- function(fit) UseMethod("as_process")
 
 #' @export
@@ -178,8 +178,8 @@ as_process.kernel_ridge <- function(fit) {
                        alpha = t(t(fit$alpha) * fit$units$y$width), kept = new.env(parent = emptyenv()))
 }
 
-# P_ii and, with `squares`, (P W^-1 P)_ii, found once: from the inverse, or by neighbours, with the results of an audit,
-# and `closely` for leverages.
+# Computes P_ii and, with `squares`, (P W^-1 P)_ii, once: from the inverse, or from neighbours, with the results of an
+# audit; `closely`: accurately enough for leverages.
 inverse_parts <- function(process, squares, closely) {
   kept <- process$kept
   key <- paste0("inverse", if (squares) "_squares", if (closely) "_closely")
@@ -215,7 +215,7 @@ less_trend <- function(process, system, parts, squares) {
 
 # --- by neighbours --------------------------------------------------------------------------------------------
 
-# 1 / (A^-1)_ii is the variance of an observation after all others.
+# Computes 1 / (A^-1)_ii, the variance of an observation given all others, from neighbours.
 local_inverse_parts <- function(process, system, squares, closely) {
   if (!has_distance(process$data$kernel)) {
     abort("unsupported", "beyond ", process$control$dense_n, " rows of fit_control(dense_n = ) leaving one out is by ",
@@ -236,7 +236,7 @@ local_inverse_parts <- function(process, system, squares, closely) {
   c(found, list(local = local, exact = audit$exact))
 }
 
-# The variance of observations after the m others nearest to each.
+# The variance of each observation given its m nearest neighbours.
 variance_left_out <- function(process, m, rows = seq_along(process$data$y)) {
   model <- process$data
   n <- length(model$y)
@@ -251,7 +251,7 @@ variance_left_out <- function(process, m, rows = seq_along(process$data$y)) {
   }))
 }
 
-# Neighbours of rows without the row, which twins may have put out of the list already.
+# Removes each row from its own neighbours, or the last neighbour if coincident rows have displaced the row.
 without_self <- function(near, rows) {
   self <- near == rows
   out <- ifelse(rowSums(self) > 0, max.col(self, "first"), ncol(near))
@@ -260,17 +260,17 @@ without_self <- function(near, rows) {
   matrix(t(near)[t(kept)], nrow(near), byrow = TRUE)
 }
 
-# The largest ratio for rows that are left out. Leverages go with its square, so that it is smaller than most_ratio.
+# The largest ratio of leave-one-out sds. Leverages depend on its square, so it is smaller than most_ratio.
 most_ratio_of_rows <- 1.05
 
-# Audits the variances of left-out rows at a few observations, as audited_neighbours() does, and tells the result.
+# Audits leave-one-out variances at a few observations, as audited_neighbours() does, and reports the result.
 audited_left_out <- function(process, system) {
   n <- length(process$data$y)
   rows <- privately(process$control$seed %or% 1, sort(sample.int(n, min(n, audit_places))))
   sides <- matrix(0, n, length(rows))
   sides[cbind(rows, seq_along(rows))] <- 1
   step_work("leaving one out", paste("an audit at", length(rows), "rows"))
-  solved <- solve(system, sides, tol = tol_of_audit / 30)  # squares are off by as much as solutions
+  solved <- solve(system, sides, tol = tol_of_audit / 30)  # squares have first-order errors
   exact <- 1 / diag(solved_forms(system, sides, solved)$value)
   m <- min(60, n - 1)
   repeat {

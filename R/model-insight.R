@@ -1,7 +1,7 @@
-# Fits in the hands of the insight package, on which the packages of easystats stand: formulas and predictions.
+# Methods for the insight package, on which the packages of easystats are built: formulas and predictions.
 
-# The trend is what lm() has; the variables of the kernel are where insight has those of a correlation of nlme::gls(),
-# and grouped effects where it has those of lme4::lmer().
+# The trend has the place of the formula of lm(), the inputs of the kernel that of a correlation structure of
+# nlme::gls(), and grouped effects that of random effects of lme4::lmer().
 #' @exportS3Method insight::find_formula
 find_formula.gp_fit <- function(x, verbose = TRUE, ...) {
   if (is.null(x$terms)) return(NULL)
@@ -32,7 +32,7 @@ get_df.gp_fit <- function(x, type = "residual", ...) {
 #' @exportS3Method insight::get_loglikelihood
 get_loglikelihood.gp_fit <- function(x, ...) logLik(x)
 
-# Classes have no family, and are no linear model.
+# Fits of classes have no family, and are not linear models.
 #' @exportS3Method insight::model_info
 model_info.knn_fit <- function(x, ...) {
   info <- NextMethod()
@@ -43,7 +43,7 @@ model_info.knn_fit <- function(x, ...) {
   replace(info, "family", if (two) "binomial" else "multinomial")
 }
 
-# The words of insight and the types of predict().
+# Words of insight and the corresponding types of predict().
 insight_types <- c(expectation = "response", expected = "response", response = "response", link = "link",
                    prediction = "response", predicted = "response", classification = "class")
 
@@ -67,7 +67,7 @@ get_predicted.kernweave_fit <- function(x, data = NULL, predict = "expectation",
             predict = predict, class = c("get_predicted", kind))
 }
 
-# Predictions with standard errors and the ends of intervals, named as insight has them.
+# Returns predictions with standard errors and interval bounds, under the names of insight.
 predicted_ends <- function(x, arguments, ci, known, of_observation) {
   if (!"interval" %in% known) {
     abort("unsupported", "predictions of a ", class(x)[1], " have no intervals: leave out `ci`")

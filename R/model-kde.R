@@ -83,7 +83,7 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
 
 # --- bandwidths ---------------------------------------------------------------------------------------------
 
-# The normal reference rule, of as many points as equal masses would be.
+# The normal reference rule, with the effective sample size 1 / sum(mass^2).
 reference_bandwidth <- function(x, mass) {
   D <- ncol(x)
   n <- 1 / sum(mass^2)
@@ -114,17 +114,17 @@ searched_bandwidth <- function(x, mass, method, control) {
   bounds <- log_bounds(control, 1e-3 * spread, 10 * spread)
   loss <- (if (method == "ml") likelihood_loss else cross_validation_loss)(x, mass)
   o <- objective(loss, start = list(log_sd = log(sqrt(diag(reference_bandwidth(x, mass))))))
-  # Densities are small where units are, and so are differences of them; those of logarithms are not.
+  # Densities depend on units, and may be tiny, so the criterion is scaled; log-densities need no scale.
   unit <- if (method == "ml") 1 else max(abs(o$fn(o$par)), .Machine$double.xmin)
   from <- function(by) {
     stats::optim(o$par + log(by), o$fn, o$gr, method = "L-BFGS-B", lower = bounds$lower, upper = bounds$upper,
                  control = list(factr = control$tol * 1e-2 / .Machine$double.eps, maxit = control$max_iter, pgtol = 0,
                                 fnscale = unit))
   }
-  # Least cross-validation has several minima, the likelihood hardly ever.
+  # Least-squares cross-validation has several minima, the likelihood hardly ever.
   found <- lapply(if (method == "ml") 1 else c(1, 0.4, 2), from)
   if (is.null(control$lower)) found <- Filter(function(one) all(exp(one$par) >= 1.001e-3 * spread), found)
-  if (!length(found)) {  # all ended at 0, which repeated points pull to
+  if (!length(found)) {  # all bandwidths went to 0, because of repeated points
     twins <- sum(duplicated(x))
     abort("data", "the bandwidth goes to 0, since ", counted(twins, "row"), " of `x` ", if (twins == 1) "repeats" else
           "repeat", " another; bandwidth = \"nrd\" does not mind")
@@ -137,7 +137,7 @@ searched_bandwidth <- function(x, mass, method, control) {
   list(H = diag(sds^2, length(sds)), method = method, criterion = found$value * if (method == "ml") -1 else 1)
 }
 
-# Minus the mean logarithm of each point's density from the others.
+# Minus the mean leave-one-out log-density.
 likelihood_loss <- function(x, mass) {
   D <- ncol(x)
   function(log_sd) {
@@ -169,8 +169,8 @@ kde_log <- function(fit, at) {
 }
 kde_constant <- function(root) -sum(log(diag(root))) - ncol(root) / 2 * log(2 * pi)
 
-# Computes the logarithm of the density at the fit's own points from all other points. A point's own share is
-# subtracted, or, if little else is there, left out of a new sum.
+# Returns leave-one-out log-densities at the fit's points. A point's own kernel is subtracted, or, if it is nearly all
+# of the density, left out of a new sum.
 kde_others <- function(fit, logs) {
   root <- bandwidth_root(fit$bandwidth)
   share <- exp(log(fit$mass) + kde_constant(root) - logs)
@@ -184,7 +184,7 @@ kde_others <- function(fit, logs) {
   out - log(1 - fit$mass)
 }
 
-# About the mean of the points, so that it does not matter how far that is from 0.
+# Points are centred, so that their distance from 0 does not matter.
 kde_terms <- function(fit, at, root) {
   centre <- colMeans(fit$x)
   whiten <- function(x) t(backsolve(root, t(unname(strip_term(x))) - centre, transpose = TRUE))
@@ -285,7 +285,7 @@ plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL,
   if (D == 1) {
     return(picture(names, "Density", curve = data.frame(x = axes[[1]], y = height), rug = data.frame(x = x[, 1])))
   }
-  levels <- unname(stats::quantile(object$fitted.values, 1 - mass))  # so much of the mass of the points exceeds them
+  levels <- unname(stats::quantile(object$fitted.values, 1 - mass))  # exceeded at a share `mass` of the points
   grid <- structure(data.frame(x = places[, 1], y = places[, 2], z = height), levels = levels,
                     labels = paste0(100 * mass, " %"))
   picture(names[1], names[2], points = data.frame(x = x[, 1], y = x[, 2]), contours = grid,

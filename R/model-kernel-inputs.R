@@ -1,4 +1,4 @@
-# Inputs with a part of their own in a kernel, those that multiply it and time, and the bounds of its parameters.
+# Inputs of kernels: factors that multiply a kernel, time, and the bounds of parameters.
 
 # --- inputs that multiply a kernel ------------------------------------------------------------------------------
 
@@ -12,7 +12,7 @@ kernel_factors <- function(parts, x, y) {
   w * (if (is_lazy(v)) v else Vj(v, name = "v"))
 }
 
-# Returns w_i, the product of the inputs in `times`: by number among model points, else by name.
+# Returns w_i, the product of the inputs in `times`: by column number for model points, else by name.
 factor_values <- function(parts, x) {
   wide <- !is.null(parts$factors) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$factors)
   if (is_lazy(x)) {
@@ -70,8 +70,8 @@ with_time <- function(given, ard) {
   c(given[names(given) != "time"], time)
 }
 
-# Tells whether parameters are of a kind. In sums and products they have the name of a kernel before it, and the names
-# of inputs or a number behind.
+# Tells whether parameters are of a kind, such as "scale". In sums and products a name may begin with that of a kernel,
+# and end with the names of inputs or a number.
 is_one_of <- function(names, kind) grepl(paste0(kind, "([._].*)?$"), names)
 
 # Tells which parameters are between 0 and 1.
@@ -88,14 +88,14 @@ with_kernel_links <- function(layout, kernel) {
   layout
 }
 
-# Returns the unit of time in the numbers of the inputs: a day has 86 400 of the seconds that are those of POSIXct.
+# Returns the unit of time in the inputs: for POSIXct inputs, which are in seconds, a day is 86 400.
 time_unit <- function(parts, x) {
   if (!is.null(parts$unit) || !is.data.frame(x)) return(parts$unit %or% 1)
   name <- utils::tail(parts$terms %or% names(x), 1)
   if (inherits(x[[name]], "POSIXct")) 86400 else 1
 }
 
-# Gives a kernel of time its unit. `at`: the columns that it takes.
+# Sets the time unit of a space-time kernel. `at`: the columns of the kernel.
 with_time_unit <- function(part, at, of, names, inputs) {
   if (!has_time(part)) return(part)
   if (length(at) < 2) abort("shape", "the Gneiting kernel is of places and of time, two inputs or more, not 1")
@@ -104,14 +104,14 @@ with_time_unit <- function(part, at, of, names, inputs) {
   replace(part, "unit", time_unit(list(terms = names[last]), inputs$model))
 }
 
-# Returns a kernel of time with a scale of it, by the median lag if there is none.
+# Sets the time scale of a space-time kernel, if it is not given, to the median lag.
 with_time_scale <- function(k, x) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op) || !has_time(parts) || !is.null(parts$parameters$time.scale)) return(k)
   update(k, time.scale = median_scale(points_of_scale(parts, "time.scale", x)))
 }
 
-# Returns the points whose distances a scale divides.
+# Returns the points to which a scale applies.
 points_of_scale <- function(parts, name, x) {
   part <- part_of_parameter(parts, name)
   x <- kernel_points(part, x)
@@ -123,8 +123,8 @@ points_of_scale <- function(parts, name, x) {
 
 # --- what is estimated, and between which bounds ---------------------------------------------------------------------
 
-# Returns the names of the parameters without a number, and of the parameters in `estimate`. `check`: of a kernel of
-# time.
+# Returns the names of the parameters to be estimated: those without a number, and those in `estimate`. `check`: a
+# function that checks the parameters of a space-time kernel.
 free_parameters <- function(parameters, estimate = NULL, ends = list(), check = NULL) {
   check_parameter_names(estimate, names(parameters), "the kernel")
   free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)
@@ -147,7 +147,7 @@ free_parameters <- function(parameters, estimate = NULL, ends = list(), check = 
   free
 }
 
-# The bounds that a user gives to estimates: by name of the parameter, its two ends.
+# Returns the user's bounds of estimates: for each parameter its lower and upper bound.
 ends_of_parameters <- function(lower, upper, known, parameters, aniso) {
   for (bound in list(lower, upper)) {
     if (!is.null(bound) && (!is.numeric(bound) || anyNA(bound) || is.null(names(bound)))) {
@@ -175,7 +175,7 @@ ends_of_parameters <- function(lower, upper, known, parameters, aniso) {
 # Tells which parameters may be negative.
 has_sign <- function(names, ends) vapply(names, function(name) isTRUE(ends[[name]][1] < 0), NA, USE.NAMES = FALSE)
 
-# The bounds of a kernel's parameters, those of the parts of a sum or product under their names in it.
+# Returns the bounds of a kernel's parameters, those of parts under their names in the sum or product.
 kernel_ends <- function(parts) {
   if (is.null(parts$op)) return(parts$ends)
   do.call(c, Map(function(k, keys) {
@@ -184,8 +184,8 @@ kernel_ends <- function(parts) {
   }, parts$of, parts$keys))
 }
 
-# Returns the links of a kernel's parameters: of angles and what may be negative none, of shares, between 0 and 1, the
-# logit.
+# Returns the links of a kernel's parameters: "identity" for angles and parameters that may be negative, "logit" for
+# parameters between 0 and 1, else "log".
 parameter_links <- function(names, parts) {
   plain <- is_angle(names, parts) | has_sign(names, kernel_ends(parts))
   ifelse(plain, "identity", ifelse(is_share(names, parts), "logit", "log"))

@@ -1,4 +1,4 @@
-# Methods of kernel objects: their parameters, by themselves or as logarithms, and their text.
+# Methods of kernel objects: parameters, unconstrained parameters, text.
 
 #' @rdname kernel_spec
 #' @importFrom stats coef
@@ -28,7 +28,7 @@ update.kernel_spec <- function(object, ..., unconstrained = NULL, estimate = NUL
   if (length(c(lower, upper))) with_bounds(k, lower, upper) else k
 }
 
-# A part of a sum or product, with the parameters that it has there.
+# Returns a part of a sum or product, with its current parameters.
 part_kernel <- function(parts, k) {
   keys <- parts$keys[[k]]
   inner <- kernel_parts(parts$of[[k]])
@@ -37,7 +37,7 @@ part_kernel <- function(parts, k) {
   new_kernel(inner)
 }
 
-# Sets bounds of a kernel that is made, the other bounds stay. Parts of a sum or product have those of their own.
+# Sets bounds of a kernel's parameters; other bounds stay. Parts of a sum or product have their own bounds.
 with_bounds <- function(k, lower, upper) {
   parts <- kernel_parts(k)
   for (bound in list(lower, upper)) check_parameter_names(names(bound), names(parts$parameters), parts$title)
@@ -66,14 +66,14 @@ with_bounds <- function(k, lower, upper) {
   new_kernel(parts)
 }
 
-# "at most 2", of the ends of a parameter.
+# Returns a text of bounds, such as "at most 2".
 ends_text <- function(ends) {
   low <- shown(ends[[1]])
   if (identical(ends[[2]], Inf)) return(if (low == "-Inf") "of either sign" else paste("at least", low))
   if (low == "0") paste("at most", shown(ends[[2]])) else paste("from", low, "to", shown(ends[[2]]))
 }
 
-# The free parameters by their logarithms, one after the other, each as long as it is.
+# Returns the parameters, given all free ones in one vector on the scale of their links.
 constrained <- function(parts, unconstrained) {
   parameters <- parts$parameters
   sizes <- vapply(parameters[parts$free], function(value) max(1L, length(value)), 1L)

@@ -1,4 +1,4 @@
-# The kernel object: a kernel of the table, or of the user's own, with its parameters by name.
+# Kernel objects: a built-in kernel, or a user's function, with named parameters.
 
 #' Kernels with parameters
 #'
@@ -13,8 +13,8 @@
 #' and `update(k, unconstrained = )` sets them. `update(k, scale = 2)` fixes a value.
 #'
 #' `lower` and `upper` bound the estimates. A parameter of your own kernel that may be negative, such as an angle, gets
-#' a negative bound, `lower = c(angle = -Inf)` or `lower = c(angle = -pi), upper = c(angle = pi)`. It is then estimated
-#' as it is, without a logarithm, and its interval is symmetric.
+#' a negative bound, `lower = c(angle = -Inf)` or `lower = c(angle = -pi), upper = c(angle = pi)`. Such a parameter is
+#' estimated without a logarithm, and its interval is symmetric.
 #'
 #' `k1 + k2` and `k1 * k2` are kernels, and so is `2 * k`, which multiplies the `variance` of `k` by 2. If both kernels
 #' have a parameter of the same name, its new name begins with the name of its kernel.
@@ -75,8 +75,8 @@
 #' separable. The last of its inputs, in the order of `of`, is time; `nu` is 1/2 (the default), 3/2 or 5/2. The
 #' parameters of time are given as `time = list(scale = , alpha = , beta = )` and named `time.scale`, `alpha` (above 0,
 #' at most 1) and `beta` (from 0 to 1). With `beta = 0` the kernel is separable, a product of a kernel of places and a
-#' kernel of time. [gp_fit()] estimates those without a value, `alpha` and `beta` on the logit scale; other models need
-#' numbers for `alpha` and `beta`. For times of class `Date` or `POSIXct` in a formula, `time.scale` is in days. See
+#' kernel of time. [gp_fit()] estimates parameters without a value, `alpha` and `beta` on the logit scale; other models
+#' need values of `alpha` and `beta`. For times of class `Date` or `POSIXct` in a formula, `time.scale` is in days. See
 #' [ready-kernels].
 #'
 #' If each place is observed at each time, separable kernels are fitted exactly and fast, see the section on panels in
@@ -105,8 +105,8 @@
 #' @param object,x for methods: a kernel
 #' @param which parameters that `coef()` returns: `"all"`, or only the `"free"` parameters, which are estimated
 #' @param unconstrained for `coef()`: return the logarithms of the free parameters (logits of those between 0 and 1)?
-#'   For `update()`: these numbers, as one vector. `update()` adds to `estimate` and changes the bounds that it is given
-#' @return A function of class `kernel_spec`, of `x`, `y` and, by name, parameters that replace its own.
+#'   For `update()`: these numbers, as one vector. `update()` adds to `estimate`, and changes only the bounds given
+#' @return A function of class `kernel_spec`, with arguments `x`, `y` and, by name, new values of its parameters.
 #' @references Gneiting, T. (2002) Nonseparable, stationary covariance functions for space-time data. Journal of the
 #'   American Statistical Association 97, 590-600.
 #' @seealso [ready-kernels] for the formulas, [median_scale()]
@@ -192,13 +192,13 @@ kernel_spec <- function(kernel = "gaussian", scale = NULL, ..., variance = 1, ar
                kernel_places(known, metric, radius, of, times)))
 }
 
-# Names of other packages.
+# Names of kernels in other packages.
 kernel_words <- c(rbf = "gaussian", rbfdot = "gaussian", se = "gaussian", sqexp = "gaussian", gau = "gaussian",
                   squared_exponential = "gaussian", exp = "exponential", laplace = "laplacian", sph = "spherical",
                   mat = "matern", ste = "matern", rq = "rational_quadratic", per = "periodic")
 kernel_aliases <- c(exponential = "matern12", laplacian = "matern12", gneiting = "gneiting12")
 
-# Returns the user's text for an argument that functions have handed on, from `frame`, under names of their own.
+# Returns the expression that the user typed for an argument that functions have passed on, from `frame`.
 as_typed <- function(expression, frame) {
   while (is.symbol(expression) && !identical(frame, globalenv())) {
     typed <- do.call(substitute, list(expression, frame))
@@ -210,7 +210,7 @@ as_typed <- function(expression, frame) {
   deparse1(expression)
 }
 
-# Describes a kernel of the user's. `more`: the further parameters with their defaults, in the order of the arguments.
+# Describes a user's kernel function. `more`: the parameters with defaults, in the order of the arguments.
 own_kernel <- function(fun, typed) {
   arguments <- names(formals(fun))
   if (length(arguments) < 2 || !all(c("x", "y") %in% arguments)) {
@@ -240,8 +240,8 @@ check_parameter <- function(value, name) {
   }
 }
 
-# `parts`: name, title, fun (of a user's kernel), parameters, free, ard, and the list of kernel_places(); in a fit also
-# columns, by number. A sum or product has op, of, its two kernels, and keys, the names of their parameters in them.
+# Makes a kernel. `parts`: name, title, fun (a user's function), parameters, free, ard, and the list of kernel_places();
+# in a fit also `columns`, by number. A sum or product has op, of (two kernels), and keys (names of their parameters).
 new_kernel <- function(parts) {
   force(parts)
   k <- function(x, y = NULL, ...) kernel_value(parts, x, y, list(...))
@@ -285,14 +285,14 @@ kernel_value <- function(parts, x, y, given) {
   times_variance(if (is.null(factors)) value else value * factors)
 }
 
-# Levels of factors have columns of 1 / sqrt(2), for distances. An inner product of a level with itself is to be 1.
+# Columns of factor levels are scaled back from 1 / sqrt(2), which suits distances, to 1 for inner products.
 with_whole_levels <- function(x, levels) {
   if (all(levels)) return(x * sqrt(2))
   by <- ifelse(levels, sqrt(2), 1)
   if (is_lazy(x)) x * Pm(by, name = "levels") else t(t(x) * by)
 }
 
-# A function of one's own gets lazy points or, if it makes lazy points itself by Vi(), the points as given.
+# Calls a user's function with lazy points or, if it calls Vi() itself, with the points as given.
 own_value <- function(fun, x, y, parameters) {
   lazily <- !"Vi" %in% all.names(body(fun))
   if (is.null(y)) y <- if (lazily && is_lazy(x)) t(x) else x
@@ -313,7 +313,7 @@ kernel_order <- function(k) {
   if (is.null(parts$fun)) kernel_rows[[parts$name]]$order else NA_real_
 }
 
-# A kernel for a test, whose statistic is a sum of that order, with its scale set by the points.
+# Returns a kernel for a test, of at most the order of the statistic, with its scale set from the points.
 test_kernel <- function(kernel, x, most = 1) {
   k <- kernel_spec(kernel)
   check_span(x, 1e150)
@@ -324,7 +324,7 @@ test_kernel <- function(kernel, x, most = 1) {
   with_scale(k, x)
 }
 
-# Kernels are of squared distances of points as they are given: these must be numbers, and must not be 0.
+# Refuses points whose squared distances overflow, or underflow to 0.
 check_span <- function(x, most) {
   unit <- points_unit(x)
   if (unit > 1 / most && unit < most) return(invisible())
@@ -340,7 +340,7 @@ ignores_place <- function(k) {
   is.null(parts$fun) && parts$name != "polynomial" && !is_spherical(parts) && is.null(parts$times)
 }
 
-# One scale for each term of the points becomes one for each of its columns.
+# Repeats a scale for each column of its term.
 scale_of_columns <- function(scale, x) {
   term <- attr(x, "term")
   if (is_lazy(scale) || length(scale) == 1 || is.null(term) || length(scale) != max(term)) return(scale)
@@ -363,8 +363,8 @@ Ops.kernel_spec <- function(e1, e2) {
   update(k, variance = number * (kernel_parts(k)$parameters$variance %or% 1))
 }
 
-# Returns the names in `of`, by which parameters of a part are told from those of others: ".xy", ".long.lat". Inputs
-# that are called as parameters are would be mistaken for these.
+# Returns a suffix of parameter names, from the names in `of`: ".xy", ".long.lat". It distinguishes the parameters of
+# parts. It is empty if an input has the name of a parameter.
 inputs_suffix <- function(parts) {
   of <- if (is.null(parts$op)) parts$terms
   known <- "(^|[._])(scale|variance|nu|alpha|beta|time|period|ratio|angle|turn|mean)($|[._])"

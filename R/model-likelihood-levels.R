@@ -1,6 +1,6 @@
-# Ordered levels: an observation is a level if a logistic number about the linear predictor is between two cuts.
+# Ordered levels: the level is that of the interval between cuts that contains a logistic variable around the predictor.
 
-# Returns the family of ordered levels for a response. The first cut is -1, and each cut is a gap above the last one.
+# Returns the ordinal family of a response. The first cut is -1, and each further cut is the last one plus a gap.
 ordinal_family <- function(y) {
   levels <- ordered_levels(y)
   count <- length(levels)
@@ -79,8 +79,8 @@ level_numbers <- function(y, levels) {
 
 # --- predictions ----------------------------------------------------------------------------------------------
 
-# Returns probabilities of levels over the distribution of the linear predictor, a column for each, or the level of the
-# largest. `link`: the linear predictor with its errors.
+# Returns probabilities of levels, averaged over the distribution of the linear predictor, a column for each level, or
+# the most probable level. `link`: the linear predictor with its standard errors.
 level_prediction <- function(object, link, type) {
   family <- object$data$family
   eta <- predictor_grid(link$fit, link$se.fit^2)

@@ -1,14 +1,14 @@
-# Responses of which a range is known: censored times, and levels, which are ranges of a latent number.
+# Interval-censored responses: censored times, and ordinal levels, which are intervals of a latent variable.
 
-# A censored response is a complex number: its real part is the lower end of the range, its imaginary part the upper.
-# Both ends are one if the response was seen. A response that is all seen is a vector of plain numbers.
+# A censored response is a complex number: its real part is the lower bound, its imaginary part the upper bound. Both
+# are equal if the response was observed. A response without censoring is a numeric vector.
 lower_end <- function(y) if (is.complex(y)) Re(y) else y
 upper_end <- function(y) if (is.complex(y)) Im(y) else y
 
-# Returns the number of a range that is nearest to m.
+# Returns the point of an interval that is nearest to m.
 nearest_in <- function(y, m) if (is.complex(y)) pmin(pmax(m, Re(y)), Im(y)) else y
 
-# Returns a number in each range: its middle, or its only end; where nothing is known, the mean of the others.
+# Returns a point of each interval: its middle, or its finite bound; if both are infinite, the mean of the others.
 middle_of <- function(y, least = -Inf) {
   if (!is.complex(y)) return(y)
   low <- ifelse(Re(y) <= least, -Inf, Re(y))
@@ -19,7 +19,7 @@ middle_of <- function(y, least = -Inf) {
 
 log_middle <- function(y) log(pmax(middle_of(y, 0), 1e-300))
 
-# The response that is `wanted` of positive numbers: no end is below 0.
+# The test `wanted` of positive responses: no bound is below 0.
 is_positive <- function(y) upper_end(y) > 0 & (lower_end(y) >= 0 | lower_end(y) == -Inf)
 
 # --- what users give ------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ read_ranges <- function(y) {
   complex(real = ends[, 1], imaginary = ends[, 2])
 }
 
-# Refuses ranges that are all open on the same side.
+# Refuses data that are all left-censored, or all right-censored.
 refuse_open_side <- function(y) {
   open <- c(left = all(Re(y) == -Inf), right = all(Im(y) == Inf))
   if (!any(open)) return(invisible())
@@ -45,7 +45,7 @@ refuse_open_side <- function(y) {
         "there")
 }
 
-# Missing ends of a row with one end are infinite.
+# Replaces missing bounds by infinite ones, if the row's other bound is known.
 ends_of_columns <- function(y) {
   y <- as.matrix(y)
   if (!is.numeric(y)) abort("input", "ends of ranges must be numbers, not ", describe(y))
@@ -53,8 +53,8 @@ ends_of_columns <- function(y) {
   cbind(ifelse(known & is.na(y[, 1]), -Inf, y[, 1]), ifelse(known & is.na(y[, 2]), Inf, y[, 2]))
 }
 
-# Status is 0 for times censored on the right (or on the left, if that is the type), 1 for times that were seen, 2 for
-# the left, 3 for intervals.
+# Returns bounds. Status 0: censored on the right (on the left if that is the type); 1: observed; 2: censored on the
+# left; 3: interval.
 ends_of_surv <- function(y) {
   type <- attr(y, "type")
   if (!type %in% c("right", "left", "interval")) {
@@ -69,8 +69,8 @@ ends_of_surv <- function(y) {
 
 # --- derivatives ----------------------------------------------------------------------------------------------
 
-# Distributions of a standardised number z: logarithms of the density and of the probabilities below and above, and the
-# first three derivatives of the logarithm of the density.
+# Distributions of a standardised variable z: log-density, log-probabilities below and above z, and the first three
+# derivatives of the log-density.
 standard <- list(
   normal = list(density = function(z) stats::dnorm(z, log = TRUE), below = function(z) stats::pnorm(z, log.p = TRUE),
                 above = function(z) stats::pnorm(z, lower.tail = FALSE, log.p = TRUE),
@@ -94,10 +94,10 @@ log_range <- function(z1, z2, of) {
   replace(found, seen, of$density(z1[seen]))
 }
 
-# The logarithm L of the probability of z1 to z2, or of the density where both are one: `by`, its first three
-# derivatives as both ends move alike, and a function `by_ends(m1, m2)`, how L and its first two derivatives change as
-# the ends move at rates m1 and m2. With p the density at an end over the probability, and r the slope of the logarithm
-# of the density, terms are differences of p, p r and p (r^2 + r').
+# The log-probability L of the interval z1 to z2, or the log-density if z1 = z2. `by`: its first three derivatives as
+# both bounds move alike. `by_ends(m1, m2)`: derivatives of L and of its first two derivatives as the bounds move at
+# rates m1 and m2. With p = density / probability at a bound, and r the derivative of the log-density, terms are
+# differences of p, p r and p (r^2 + r').
 range_slopes <- function(z1, z2, of) {
   seen <- z1 == z2
   r <- of$slopes(ifelse(seen, z1, 0))
@@ -126,8 +126,8 @@ range_slopes <- function(z1, z2, of) {
 
 # --- families of location and scale ---------------------------------------------------------------------------
 
-# Makes what a row of the table has of a y, or log(y) if `logs`, that is eta + s z. `scale`: s by the parameter, its
-# name and the derivative of log(s) by the logarithm of the parameter.
+# Makes a row of the table for y = eta + s z, or log(y) = eta + s z if `logs`. `scale`: s as a function of the
+# parameter. `turn`: d log(s) / d log(parameter).
 of_location <- function(of, logs, scale = function() 1, turn = 1) {
   unit <- if (logs) function(u) ifelse(u < 0, -Inf, log(pmax(u, 1e-300))) else identity
   ends <- function(y, e, s) {

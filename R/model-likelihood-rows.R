@@ -1,14 +1,14 @@
-# Ready families of one function, by name.
+# Families that are defined by a log-density, by name.
 
-# A row has the log-density `f`, starting values of its `parameters`, their links where these are not logarithms, their
-# bounds, `label`, the link of the mean, and `wanted`, a test of the response with its words. `spread`: the parameter
-# that is of the size of the response. `concave`: the log-density is concave in eta. `slopes` and `of_phi`: derivatives
-# in closed form. `read`: a function that makes numbers, or ranges, of what users give as the response.
+# A row has the log-density `f`, starting values of its `parameters`, their links if not "log", their bounds, `label`,
+# the link of the mean, and `wanted`, a test of the response with its text. `spread`: the parameter with the scale of
+# the response. `concave`: the log-density is concave in eta. `slopes`, `of_phi`: derivatives in closed form. `read`: a
+# function that converts the user's response to numbers or intervals.
 of_counts_alone <- list(function(y) y >= 0 & y == round(y), "whole numbers, 0 or more")
 
-# A row of counts that are 0 with the probability `zero`, and otherwise of `density`.
+# A row of zero-inflated counts: 0 with probability `zero`, otherwise a count with the log-density `density`.
 zero_inflated <- function(density, parameters, draw, below, variance) {
-  environment(density) <- environment()  # functions of the package itself are not traced
+  environment(density) <- environment()  # so that the density is traced, as functions of this package are not
   list(
     f = function(y, eta, zero, ...) {
       counted <- density(y, eta, ...)
@@ -23,8 +23,8 @@ zero_inflated <- function(density, parameters, draw, below, variance) {
   )
 }
 
-# A row of counts that are 0 with the probability `zero`, and otherwise those of a row of counts of 1 or more. A 0 tells
-# nothing of the linear predictor: its curvature is the share `least` of the largest, which keeps its variance a number.
+# A hurdle row: 0 with probability `zero`, otherwise a truncated count. The log-density of a 0 does not depend on eta;
+# its curvature is set to the share `least` of the largest one, so that its variance is finite.
 hurdle <- function(row) {
   density <- row$f
   environment(density) <- environment()  # as in zero_inflated()
@@ -53,7 +53,7 @@ hurdle <- function(row) {
   )
 }
 
-# Counts of 1 or more. A negative binomial count of size k and mean m is 0 with the probability (1 + m / k)^-k.
+# Zero-truncated counts. A negative binomial count of size k and mean m is 0 with the probability (1 + m / k)^-k.
 truncated_rows <- list(
   truncated_poisson = list(
     f = function(y, eta) y * eta - exp(eta) - lgamma(y + 1) - log(-expm1(-exp(eta))),
@@ -226,7 +226,7 @@ likelihood_rows <- list(
     },
     variance = function(eta, phi, p) phi * exp(p * eta),
     slopes = function(y, e, k, a) tweedie_slopes(y, e, k, a),
-    # The series has no derivative in closed form: differences by log(phi) and p stand for it.
+    # The series has no closed derivative, so derivatives by log(phi) and p are differences.
     of_phi = function(y, e, k, a) {
       phi <- k[["phi"]]
       p <- k[["p"]]
@@ -247,8 +247,8 @@ likelihood_rows <- c(likelihood_rows, truncated_rows, list(
   hurdle_poisson = hurdle(truncated_rows$truncated_poisson), hurdle_negbin = hurdle(truncated_rows$truncated_negbin)
 ))
 
-# Families of other packages, by the names that their objects have and their links: the family here, and the parameters
-# that an object of package mgcv may give, in its order.
+# Families of other packages, by name and link: the family here, and the names of the parameters in mgcv objects, in
+# order.
 peer_families <- list(
   Tweedie = list("tweedie", "log", "p"), `scaled t` = list("student", "identity", c("df", "sigma")),
   `Beta regression` = list("beta", "logit", "precision"), `Ordered Categorical` = list("ordinal", "identity"),
@@ -258,7 +258,7 @@ peer_families <- list(
   t = list("student", "identity")
 )
 
-# Names of families in mgcv, brms, glmmTMB, sdmTMB and INLA, and what is to be written for them: a name, or a text.
+# Names of families in mgcv, brms, glmmTMB, sdmTMB and INLA, and the corresponding family here, or a text.
 family_words <- c(
   t = "student", student_t = "student", studentt = "student", t_family = "student", scat = "student",
   scaledt = "student", normal = "gaussian", log_normal = "lognormal", lnorm = "lognormal",
@@ -279,7 +279,7 @@ family_words <- c(
   hurdle_lognormal = "tweedie", delta_gamma = "tweedie", delta_lognormal = "tweedie"
 )
 
-# The family that another package's name, or a misspelt one, is likely to mean. `known`: names beside the table's.
+# Returns a hint for another package's name, or a misspelt name. `known`: names that are not in the table.
 family_hint <- function(typed, known = character()) {
   plain <- function(text) gsub("[ ._-]|\\(.*", "", tolower(text))
   meant <- family_words[match(plain(typed), plain(names(family_words)))]
@@ -308,8 +308,8 @@ tweedie_density <- function(y, eta, phi, p) {
   of_eta + tweedie_constant(y, phi, p)
 }
 
-# Computes log a(y, phi, p) by the series over the number j of gamma variables, about its largest term: terms that are
-# e^-37 of it are left out (Dunn and Smyth 2005). The constant has no eta, so equal responses have one, unless
+# Computes log a(y, phi, p) by the series over the number j of gamma variables, around its largest term; terms below
+# e^-37 of it are left out (Dunn and Smyth 2005). It does not depend on eta, so equal responses share one value, unless
 # parameters differ between rows.
 tweedie_constant <- function(y, phi, p) {
   by_row <- length(phi) > 1 || length(p) > 1

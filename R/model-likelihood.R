@@ -1,11 +1,10 @@
-# Families that are one function, the log-density of an observation: the package's own derivatives make of it what a
-# row of the table of families has.
+# Families defined by a log-density in R: automatic differentiation makes a row of the table of families of it.
 
 #' Response distributions of Gaussian processes
 #'
 #' `gp_family()` makes a family for [gp_fit()] from the log-density of an observation, written in R. Use it for a
-#' response that the ready families do not describe. All derivatives come from the package ([gradient()]); you write no
-#' derivative.
+#' response that the ready families do not describe. Derivatives are computed by automatic differentiation
+#' ([gradient()]).
 #'
 #' @section Log-density:
 #' `f(y, eta, ...)` returns the log-densities of `length(eta)` observations, with all constants. The log-density of
@@ -19,7 +18,7 @@
 #'
 #' @section Ready families:
 #' The first argument may be a name, and `gp_fit(family = "student")` is short for `gp_family("student")`. Log-densities
-#' need not be concave in `eta`: Laplace's approximation takes the observed curvature, as in mgcv and glmmTMB. For a
+#' need not be concave in `eta`: Laplace's approximation uses the observed curvature, as in mgcv and glmmTMB. For a
 #' family that is not concave (student, beta, nbinom1, zip, zinb, truncated_negbin, hurdle_negbin, your own) parameters
 #' are estimated on at most `dense_n` rows, see [fit_control()]; all rows then determine the process.
 #'
@@ -53,35 +52,35 @@
 #' @section Parameters with a trend:
 #' A parameter may depend on variables of the data: `gp_family("normal", sigma = ~ depth)`. The formula has one side and
 #' the terms of [lm()]. The logarithm of a positive parameter, the logit of a probability such as `zero`, or else the
-#' parameter itself is then a sum of coefficients times regressors. In `coef(fit, "covariance")` the coefficients are
+#' parameter itself is then a linear function of the regressors. In `coef(fit, "covariance")` the coefficients are
 #' called `sigma.(Intercept)` and `sigma.depth`, and refer to the variables as they are in the data. With `variance = 0`
 #' and `method = "ML"` fits agree with `dispformula` and `ziformula` of glmmTMB and with variance functions of nlme.
 #'
-#' The search begins with the usual start of the parameter, and with slopes of 0. Rows with missing values in these
-#' variables are treated as `na.action` says. New rows must have the variables, except for predictions of types
+#' Estimation starts with the usual starting value of the parameter, and with slopes of 0. Rows with missing values in
+#' these variables are treated as `na.action` says. New rows must have the variables, except for predictions of types
 #' `"link"` and `"trend"`. A parameter stays within its bounds `lower` and `upper` in all rows.
 #'
 #' @section Censored responses:
-#' A censored response is known to be in a range. The left side of the formula is `Surv()` of package survival, censored
-#' on the right, on the left or in intervals (types `"right"`, `"left"`, `"interval"` and `"interval2"`), or
-#' `cbind(low, high)` with the ends of the range. Equal ends are a number that was seen; an infinite or missing end is
-#' no end. With `variance = 0` and `method = "ML"` the fit is that of `survival::survreg()`, whose `scale` is
-#' `1 / shape` or `sigma`.
+#' A censored response is known to lie in an interval. The left side of the formula is `Surv()` of package survival,
+#' censored on the right, on the left or in intervals (types `"right"`, `"left"`, `"interval"` and `"interval2"`), or
+#' `cbind(low, high)` with the ends of the interval. Equal ends are an observed number; an infinite or missing end is
+#' no bound. With `variance = 0` and `method = "ML"` the fit is that of `survival::survreg()`, whose `scale` is `1 /
+#' shape` or `sigma`.
 #'
 #' Predictions and draws are of the response without censoring: for times, `type = "response"` is the mean time.
-#' Residuals and the scores `rmse`, `mae`, `bias`, `interval_score` and `coverage` of [predictive_scores()] take the
-#' number of the range that is nearest to the prediction, so that the error is the least possible one. `logs` is minus
-#' the log-probability of the range, and `crps` the integral over what is outside the range.
+#' Residuals and the scores `rmse`, `mae`, `bias`, `interval_score` and `coverage` of [predictive_scores()] use the
+#' point of the interval that is nearest to the prediction, hence the smallest possible error. `logs` is minus the
+#' log-probability of the interval, and `crps` the integral outside the interval.
 #'
 #' @section Ordered levels:
 #' The response is an ordered factor, or numbers 1, 2, 3, ... The probability that a level is at most level k is
-#' `plogis(cut - eta)` with the cut between k and k + 1. The first cut is -1, as in `mgcv::ocat()`; each other cut is a
-#' gap above the last one, and the gaps are the parameters. `family(fit)$cuts` has the cuts.
+#' `plogis(cut - eta)` with the cut between k and k + 1. The first cut is -1, as in `mgcv::ocat()`; each further cut is
+#' the last one plus a gap, and the gaps are the parameters. `family(fit)$cuts` has the cuts.
 #'
 #' `predict(type = "prob")` returns the probabilities of the levels, a column for each level, and `type = "class"` the
-#' most probable level. These are averaged over the distribution of `eta`. Means, residuals and prediction intervals are
-#' of the number of the level, 1, 2, 3, ...; `simulate(noise = TRUE)` draws levels. `crps` of [predictive_scores()] is
-#' the ranked probability score.
+#' most probable level. Probabilities are averaged over the distribution of `eta`. Means, residuals and prediction
+#' intervals are of the number of the level, 1, 2, 3, ...; `simulate(noise = TRUE)` draws levels. `crps` of
+#' [predictive_scores()] is the ranked probability score.
 #'
 #' @section Families of other packages:
 #' `gp_fit(family = )` takes objects of package mgcv, `tw()`, `scat()`, `betar()`, `ocat()` and `nb()`, and of package
@@ -89,13 +88,13 @@
 #' families above or `"negbin"`. Parameters that an object of mgcv gives, as `tw(1.5)` does, are not estimated.
 #'
 #' @param f the log-density, a function, or the name of a ready family
-#' @param ... by name, numbers of parameters that are not estimated, `gp_family("student", df = 4)`, or formulas of
-#'   parameters that depend on variables, `gp_family("normal", sigma = ~ depth)`
+#' @param ... by name, values of parameters, which are then not estimated, `gp_family("student", df = 4)`, or formulas
+#'   of parameters that depend on variables, `gp_family("normal", sigma = ~ depth)`
 #' @param parameters starting values of the parameters of `f`, a named vector; not used for a ready family
 #' @param link how parameters are transformed when estimated, by name: `"log"` for positive parameters, the default,
 #'   `"logit"` for parameters between 0 and 1, `"identity"` for others
 #' @param lower,upper bounds of parameters, by name
-#' @param start a function of `y`: linear predictors that follow the response; by default `y` itself
+#' @param start a function of `y` that returns starting values of the linear predictors; by default `y` itself
 #' @param mean a function of `eta` and the parameters: the mean of an observation; by default `eta`
 #' @param draw a function of a number n, `eta` and the parameters: n random observations
 #' @param below a function of `q`, `eta` and the parameters: the probability of at most `q`
@@ -161,7 +160,7 @@ gp_family <- function(f, ..., parameters = NULL, link = NULL, lower = NULL, uppe
   likelihood_family(row, unlist(given[!by_formula]))
 }
 
-# Checks that starting values are there for all arguments of f beside y and eta.
+# Checks that all arguments of f after y and eta have starting values.
 check_parameters <- function(parameters, f) {
   wanted <- setdiff(names(formals(f))[-(1:2)], "...")
   if (length(formals(f)) < 2) abort("input", "`f` must be a function of `y`, `eta` and its parameters")
@@ -178,7 +177,7 @@ check_parameters <- function(parameters, f) {
   parameters[wanted]
 }
 
-# Makes of a log-density what a row of the table of families has. A ready family may have closed forms of derivatives.
+# Makes a row of the table from a log-density. Built-in families may have closed forms of derivatives.
 likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row$f))) {
   value <- replace(row$parameters, names(fixed), fixed)
   link <- by_name(row$link, names(value), "log")
@@ -204,7 +203,7 @@ likelihood_family <- function(row, fixed = NULL, traced = density_by(enclose(row
   ), class = c("gp_likelihood", "gp_family"))
 }
 
-# The log-density as rows of the table have it: of an observation of weight a, and of a matrix of linear predictors.
+# Returns the log-density in the form of the table: with weight a, and for a matrix of linear predictors.
 density_by <- function(f) {
   function(y, e, k, a) {
     found <- rep_len(a, length(e)) * do.call(f, c(list(rep_len(y, length(e)), e), stretched(k, length(e))))
@@ -217,7 +216,7 @@ by_name <- function(given, names, default) {
   replace(stats::setNames(rep(default, length(names)), names), names(given), unlist(given))
 }
 
-# The family as R has it: the mean of an observation is the inverse link of its linear predictor.
+# Returns the family object of R: the mean of an observation is the inverse link of its linear predictor.
 likelihood_base <- function(row, mean, k) {
   at <- function(eta) do.call(mean, c(list(eta), stretched(k, length(eta))))
   texts <- vapply(k, function(v) if (length(v) == 1) format(v, digits = 4) else "", "")
@@ -233,23 +232,23 @@ likelihood_base <- function(row, mean, k) {
 
 # --- derivatives ----------------------------------------------------------------------------------------------
 
-# The gradient of a sum by its argument. The term of weight 0 makes it depend on the argument, up to third derivatives.
-# A function in a list is not enclosed at each call: the user's own is enclosed already.
+# Returns the gradient of a sum by its argument. The term with factor 0 makes the sum depend on the argument, up to
+# third derivatives. A function in a list is not enclosed at each call: the user's function is enclosed already.
 slope_of <- function(sum_at, at) {
   held <- list(sum_at)
   gradient(function(x) held[[1]](x) + 0 * sum(x^4))(at)[[1]]
 }
 
-# Returns g, W = -g' and W' of each observation, which depends on its own linear predictor alone: the gradient of a sum
-# of derivatives has them.
+# Returns g, W = -g' and W' of each observation. Each depends on its own linear predictor alone, so the gradient of a
+# sum contains all derivatives.
 tape_slopes <- function(density, y, e, k, a, third = TRUE) {
   g <- function(e) slope_of(function(e) sum(density(y, e, k, a)), e)
   W <- function(e) -slope_of(function(e) sum(g(e)), e)
   list(g = g(e), W = W(e), W_e = if (third) slope_of(function(e) sum(W(e)), e))
 }
 
-# Returns the derivatives of the log-density, of g and of W by each parameter in its link: a column for each. A
-# parameter is a vector here, of one number for each observation.
+# Returns derivatives of the log-density, g and W by each parameter on the scale of its link, in columns. A parameter is
+# a vector here, with an element for each observation.
 tape_of_phi <- function(density, y, e, k, a, link) {
   theta <- lapply(seq_along(k), function(j) rep_len(in_link(k[[j]], data.frame(link = link[[j]])), length(e)))
   theta <- matrix(unlist(theta), length(e), dimnames = list(NULL, names(k)))
@@ -264,7 +263,7 @@ tape_of_phi <- function(density, y, e, k, a, link) {
 
 # --- what a Gaussian process asks of a family ----------------------------------------------------------------------
 
-# Parameters of the size of the response begin with half of its spread.
+# A scale parameter starts at half of the response's standard deviation.
 #' @export
 first_parameters.gp_likelihood <- function(family, response, spread) {
   value <- family$value
@@ -302,7 +301,7 @@ check_density.gp_likelihood <- function(family, response) {
   }
 }
 
-# Calls a function of a family, such as `below`, with its parameters; an error names one that is not there.
+# Calls a function of a family, such as `below`, with the family's parameters; an error names a missing function.
 of_family <- function(family, what, ...) {
   if (is.null(family[[what]])) {
     abort("unsupported", "the family ", family$title, " has no `", what, "`, which this needs: give it to gp_family()")
@@ -334,7 +333,7 @@ likelihood_below <- function(family, q, eta) {
   over_predictors(of_family(family, "below", rep_len(q, length(eta)), as.vector(eta)), eta)
 }
 
-# Quantiles by halving, between ends that are moved outwards until they hold them.
+# Quantiles by bisection, between bounds that are widened until they contain the quantile.
 #' @export
 mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
   eta <- predictor_grid(m, v)
@@ -361,8 +360,8 @@ mixture_quantile.gp_likelihood <- function(family, p, m, v, a = 1) {
   if (identical(family$link, "identity")) high else ifelse(below(0 * centre) >= p, 0, pmax(high, 0))
 }
 
-# Scores as those of other families. The CRPS is the integral of (F(x) - 1{x >= y})^2 by Gauss and Legendre's nodes in
-# panels on both sides of y, or a sum over counts; of a range, over what is outside it.
+# Computes scores. The CRPS is the integral of (F(x) - 1{x >= y})^2, by Gauss-Legendre quadrature in panels on both
+# sides of y, or a sum over counts; for an interval, the integral outside it.
 #' @export
 family_outcomes.gp_likelihood <- function(family, y, a, m, v, level) {
   eta <- predictor_grid(m, v)

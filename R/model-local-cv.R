@@ -1,7 +1,7 @@
-# Bandwidths of a local regression: criteria, and the search for the least.
+# Bandwidths of a local regression: criteria and their minimisation.
 
-# The mean squared leave-one-out residual: the residual divided by 1 - leverage or, if that is so small that rounding
-# would show, from a pass without the observation.
+# The mean squared leave-one-out residual: residual / (1 - leverage) or, if 1 - leverage is too small for accuracy, a
+# fit without the observation.
 local_cv <- function(part, degree, h, fit = NULL) {
   fit <- fit %or% line_values(part, degree, h, part$x, seq_len(nrow(part$x)), errors = FALSE)
   left_out <- (part$y - fit$fit) / (1 - fit$leverage)
@@ -25,7 +25,7 @@ local_aicc <- function(part, degree, h) {
 local_bandwidth <- function(part, degree, bandwidth, control, names) {
   D <- ncol(part$x)
   spans <- spans_of(part$x)
-  spans[spans == 0] <- 1  # of rows that weigh something
+  spans[spans == 0] <- 1  # in rows of positive weight
   if (is.numeric(bandwidth)) {
     if (!length(bandwidth) %in% c(1, D)) {
       abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
@@ -41,8 +41,8 @@ local_bandwidth <- function(part, degree, bandwidth, control, names) {
   c(found, list(limits = 100 * spans))
 }
 
-# A criterion has many minima, and narrow ones. They are looked for on a grid and on at most 500 rows; the best of them
-# are polished there, and the best two of these on four times as many rows, until all are there.
+# Minimises a criterion, which has many narrow minima: on a grid, for at most 500 rows. The best minima are refined
+# there, and the best two of these on four times as many rows, until all rows are used.
 searched_widths <- function(part, degree, method, control, spans) {
   bounds <- log_bounds(control, 1e-3 * spans, 100 * spans)
   criterion <- if (method == "cv") local_cv else local_aicc
@@ -69,14 +69,14 @@ searched_widths <- function(part, degree, method, control, spans) {
     more <- min(4 * rows, n)
     wide <- lapply(best$others, function(h) h > log(10 * spans))
     starts <- Map(function(h, wide) ifelse(wide, h, h - log(more / rows) / (length(h) + 4)), best$others, wide)
-    # A variable that said nothing may say something to more rows.
+    # A variable without effect in few rows may have one in more rows.
     if (any(wide[[1]])) starts <- c(starts, list(ifelse(wide[[1]], log(spans / 2), starts[[1]])))
     rows <- more
   }
 }
 
-# Estimates the seconds of a search: passes by the number of variables, more or less as searches took, times the seconds
-# of a pass, from some rows of many. A first pass is not timed, since a kernel may be compiled.
+# Estimates the seconds of a search: the number of passes, by the number of variables, times the seconds of a pass, from
+# some rows. The first pass is not timed, since it may compile a kernel.
 expected_of_search <- function(part, degree, h, errors) {
   n <- nrow(part$x)
   if (n < 5000) return(0)
@@ -86,9 +86,8 @@ expected_of_search <- function(part, degree, h, errors) {
   30 * ncol(part$x)^1.5 * n / length(rows) * system.time(pass())[["elapsed"]]
 }
 
-# The best places of a grid, which goes from bandwidths that see no difference to those that see the nearest alone. From
-# three places, each variable in turn goes to its best level until none does; of all places seen, those that have no
-# better one beside them are minima.
+# Returns the best local minima on a grid of bandwidths, from very wide to very narrow: coordinate descent from three
+# points; of all points evaluated, those without a better neighbour.
 grid_minima <- function(f, unit, most = 4) {
   D <- length(unit)
   levels <- log(c(100, 2 * 0.0015^seq(0, 1, length.out = if (D == 1) 23 else 11)))
@@ -115,7 +114,7 @@ grid_minima <- function(f, unit, most = 4) {
   lapply(utils::head(least[order(values[least])], most), function(i) unit + levels[places[i, ]])
 }
 
-# Minimises f roughly from each start, and to the end from the best. `others`: the best two points, to go on from.
+# Minimises f roughly from each start, then accurately from the best. `others`: the best two points.
 best_minimum <- function(f, starts, bounds, control) {
   rough <- replace(control, "tol", max(control$tol, 1e-2))
   found <- lapply(starts, function(start) minimised(f, start, bounds, rough))
@@ -124,7 +123,7 @@ best_minimum <- function(f, starts, bounds, control) {
   c(found[[1]], list(others = lapply(utils::head(found, 2), `[[`, "par")))
 }
 
-# Minimises f by differences, which cost a pass each; a single variable by golden section.
+# Minimises f by L-BFGS-B with numerical derivatives; with a single variable by golden section.
 minimised <- function(f, start, bounds, control) {
   start <- pmin(pmax(start, bounds$lower), bounds$upper)
   if (length(start) == 1) {

@@ -1,7 +1,7 @@
-# The passes over pairs of a local regression: weighed sums of products, and the lines that solve them.
+# The sums over pairs of a local regression: weighted moments, and the local lines that solve for them.
 
-# Fits at places, with their leverages, effective numbers of observations, and `square`, which variances are made of:
-# the sum over observations of the square of each one's share over its weight. `rows`: those that the places are.
+# Fits at places, with leverages, effective numbers of observations, and `square`, the sum of squared shares of the
+# observations, each divided by its weight, for variances. `rows`: the rows of the data that the places are.
 local_values <- function(part, degree, h, at, rows = NULL) {
   found <- line_values(part, degree, h, at, rows)
   again <- which(found$narrow)
@@ -14,8 +14,8 @@ local_values <- function(part, degree, h, at, rows = NULL) {
   found
 }
 
-# Fits by products with columns, coordinates from the mean of all observations. `narrow`: where rounding may show, since
-# the observations in reach are far from the mean for their width.
+# Fits by products with columns, with coordinates centred at the mean of all observations. `narrow`: rounding errors may
+# matter, since the observations with weight are far from the mean relative to their spread.
 line_values <- function(part, degree, h, at, rows = NULL, errors = TRUE) {
   centre <- colMeans(part$x)
   x <- t((t(part$x) - centre) / h)
@@ -25,8 +25,8 @@ line_values <- function(part, degree, h, at, rows = NULL, errors = TRUE) {
   solved_line(line_moments(part, exp(-near - Vi(shift)), if (degree == 1) x, errors), at, part, h)
 }
 
-# Pair by pair, coordinates from the heaviest observation at each place: slower, and right at any distance.
-# `left_out`: without the observations that the places are.
+# Fits pair by pair, with coordinates centred at the heaviest observation for each place: slower, but accurate at any
+# distance. `left_out`: leaves out the observations that the places are.
 pair_values <- function(part, degree, h, at, rows = NULL, left_out = FALSE) {
   logs <- Vj(log(part$w)) - sum(((Vj(part$x) - Vi(at)) / h)^2) / 2
   if (left_out) logs <- lazy_if(Vi(rows) != col_index(), logs, -Inf)
@@ -42,8 +42,8 @@ pair_values <- function(part, degree, h, at, rows = NULL, left_out = FALSE) {
 
 # --- moments ------------------------------------------------------------------------------------------------
 
-# Weighed sums of products of 1 and the coordinates `x` with each other and with the responses. `long`: the same of
-# squared weights over those of the observations. `decay`: weights without those.
+# Weighted sums of products of 1 and the coordinates `x` with each other and with the responses. `long`: sums with
+# squared weights, divided by prior weights. `decay`: weights without prior weights.
 line_moments <- function(part, decay, x, errors) {
   one <- cbind(rep(1, nrow(part$x)), x)
   q <- ncol(part$y)
@@ -83,8 +83,8 @@ named_moments <- function(sums, long, p) {
 
 # --- lines --------------------------------------------------------------------------------------------------
 
-# Lines through the weighted mean of the observations, at the places `away`. In a direction in which the observations
-# have no width a line is level.
+# Fits lines through the weighted means of the observations, and evaluates them at `away`. A line has slope 0 in a
+# direction in which the observations do not vary.
 solved_line <- function(moments, away, part, h) {
   D <- dim(moments$M)[2] - 1
   k <- seq_len(D)
@@ -94,7 +94,7 @@ solved_line <- function(moments, away, part, h) {
   S <- raw
   for (a in k) for (b in k) S[, a, b] <- S[, a, b] - mean[, a] * mean[, b]
   step <- away[, k, drop = FALSE] - mean
-  # A line is level below a small part of the kernel's variance, or of all observations' where that is less.
+  # The slope is 0 below a small share of the variance of the kernel, or of all observations, whichever is less.
   all <- colMeans(sweep(part$x[, k, drop = FALSE], 2, colMeans(part$x)[k])^2) / h[k]^2
   solved <- solve_each(S, step, raw, 1e-10 * ifelse(all > 0, pmin(1, all), 1))
   slope <- solved$x / mass
@@ -121,8 +121,8 @@ squared_shares <- function(long, mass, mean, slope) {
   out
 }
 
-# Many small systems at once, by Cholesky; a direction whose width is below `level` is left out, by degrees. `narrow`:
-# where the rounding of `raw`, the squares about the origin, may show in S.
+# Solves many small systems by Cholesky; directions with a variance below `level` are left out gradually. `narrow`:
+# rounding errors of `raw`, the uncentred squares, may matter in S.
 solve_each <- function(S, b, raw, level) {
   D <- ncol(b)
   L <- array(0, dim(S))

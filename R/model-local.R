@@ -1,4 +1,4 @@
-# Local regression: means and lines weighed by a Gaussian of the distance.
+# Local regression: local means and lines with Gaussian weights.
 
 #' Local regression
 #'
@@ -73,7 +73,7 @@ local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
   chosen <- local_bandwidth(used, degree, bandwidth, control, colnames(inputs$x) %or% inputs$names)
   own <- local_values(used, degree, chosen$h, used$x, seq_len(nrow(used$x)))
   df <- nrow(used$x) - 2 * sum(own$leverage) + sum(used$w * own$square)
-  sigma <- sqrt(colSums(used$w * (used$y - own$fit)^2) / max(df, 1e-8))  # of the noise of weight 1
+  sigma <- sqrt(colSums(used$w * (used$y - own$fit)^2) / max(df, 1e-8))  # sd of an observation of weight 1
   all <- if (nrow(used$x) == nrow(x)) own else local_values(used, degree, chosen$h, x)
   fit <- new_fit("local_reg", call, inputs, data = used, weights = weights, bandwidth = chosen$h,
                  method = chosen$method, criterion = chosen$criterion %or% local_cv(used, degree, chosen$h, own),

@@ -1,7 +1,7 @@
-# Fits in the hands of the marginaleffects package: coefficients, their covariances, and predictions from others.
+# Methods for the marginaleffects package: coefficients, their covariances, and predictions with other coefficients.
 
-# A Gaussian process has the coefficients of its trend. With others the process stays as the data have it, as the random
-# effects of a mixed model do: standard errors are of the trend's coefficients.
+# The coefficients of a Gaussian process are those of its trend. If they are changed, the predicted process stays, as do
+# the random effects of a mixed model: standard errors are those of the trend's coefficients.
 #' @exportS3Method marginaleffects::get_coef
 get_coef.gp_fit <- function(model, ...) coef(model)
 
@@ -14,14 +14,14 @@ set_coef.gp_fit <- function(model, coefs, ...) {
 #' @exportS3Method marginaleffects::get_vcov
 get_vcov.gp_fit <- function(model, vcov = NULL, ...) asked_covariance(vcov, function() stats::vcov(model))
 
-# Answers `vcov` as marginaleffects has it: a matrix, FALSE for none, TRUE or NULL for the fit's own.
+# Interprets `vcov` as marginaleffects does: a matrix, FALSE for none, TRUE or NULL for that of the fit.
 asked_covariance <- function(vcov, own) {
   if (isFALSE(vcov) || is.matrix(vcov)) return(if (is.matrix(vcov)) vcov)
   if (is.null(vcov) || isTRUE(vcov)) return(own())
   abort("unsupported", "`vcov` is TRUE, FALSE or a matrix; there are no robust covariances of these fits")
 }
 
-# A ridge regression has a weight for each row. Standard errors of means of slopes are those of marginal_effects().
+# A ridge regression has a coefficient for each row. Standard errors of mean slopes agree with marginal_effects().
 #' @exportS3Method marginaleffects::get_coef
 get_coef.kernel_ridge <- function(model, ...) {
   if (ncol(model$alpha) > 1) abort("unsupported", "effects are those of one response, not of ", ncol(model$alpha))
@@ -46,7 +46,7 @@ get_vcov.kernel_ridge <- function(model, vcov = NULL, ...) {
   })
 }
 
-# Other fits have no coefficients, and their estimates no standard errors there.
+# Other fits have no coefficients, so their estimates have no standard errors.
 #' @exportS3Method marginaleffects::get_vcov
 get_vcov.kernweave_fit <- function(model, vcov = NULL, ...) asked_covariance(vcov, function() NULL)
 
@@ -68,7 +68,7 @@ get_predict.kernweave_fit <- function(model, newdata = insight::get_data(model, 
              estimate = as.vector(found))
 }
 
-# Adds these classes to those that marginaleffects takes, once it is loaded: it asks this option.
+# Adds the class of fits to those that marginaleffects accepts, an option, once that package is loaded.
 admit_to_marginaleffects <- function() {
   admit <- function(...) {
     options(marginaleffects_model_classes = union(getOption("marginaleffects_model_classes"), "kernweave_fit"))

@@ -1,6 +1,6 @@
 # Distances by name, for neighbours, clusters and designs.
 
-# One for each name that may be given, as a function of lazy points. Those of the engine are themselves.
+# Distances by name, as functions of lazy points.
 metric_rows <- list(
   euclidean = function(x, y) sqrt(sqdist(x, y)),
   sqeuclidean = function(x, y) sqdist(x, y),
@@ -13,11 +13,11 @@ metric_rows <- list(
   chordal = function(x, y) sqrt(sqdist(x, y)),
   braycurtis = function(x, y) manhattan(x, y) / sum(x + y)
 )
-# The mean radius in kilometres.
+# The mean radius of the earth, in kilometres.
 earth_radius <- 6371.0088
 metric_aliases <- c(bray = "braycurtis", "bray-curtis" = "braycurtis", maximum = "chebyshev")
 
-# A name, or a function of lazy points, as list(name, of = function(x, y)).
+# Returns list(name, of = function(x, y)), given a name or a function of lazy points.
 as_metric <- function(metric, argument = "metric") {
   if (is.function(metric)) {
     points <- names(formals(args(metric)))
@@ -35,7 +35,7 @@ as_metric <- function(metric, argument = "metric") {
 squared <- function(metric) if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
 squared_eps <- function(metric, eps) if (metric$name == "euclidean") eps^2 else eps
 
-# Lazy distances of points of plain numbers, refused where a row has none.
+# Returns lazy distances of numeric points; rows for which a distance is undefined are refused.
 metric_pairs <- function(metric, x, y = x) {
   if (metric$name %in% c("braycurtis", "hellinger")) {
     amounts <- paste(metric$name, "is a distance of amounts, and")
@@ -48,7 +48,7 @@ metric_pairs <- function(metric, x, y = x) {
     abort("data", "rows ", first_few(empty), " are empty: the Bray-Curtis distance of two such rows is 0 / 0")
   }
   if (metric$name == "chordal") {
-    y <- on_sphere(y, earth_radius)  # first: it may stand for x
+    y <- on_sphere(y, earth_radius)  # first, since the default of y is x
     x <- on_sphere(x, earth_radius)
   }
   D <- metric$of(Vi(strip_term(x)), Vj(strip_term(y)))
@@ -60,7 +60,7 @@ strip_term <- function(x) {
   x
 }
 
-# Longitudes and latitudes in degrees as points in space: of numbers a matrix, of a lazy tensor another.
+# Converts longitudes and latitudes in degrees to points in space: a matrix to a matrix, a lazy tensor to a lazy tensor.
 on_sphere <- function(x, radius) {
   n <- if (is_lazy(x)) width(x) else NCOL(x)
   if (n != 2) refuse_sphere(n)

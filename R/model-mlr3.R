@@ -24,7 +24,7 @@ mlr3_learner <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), mode = 
   made
 }
 
-# The parameters that are tuned have a range, others take any value.
+# Tuning parameters have a range; other parameters are untyped.
 learner_facts <- function(model, mode) {
   p <- function(name, ...) from_package("paradox", name)(..., tags = "train")
   parameters <- lapply(stats::setNames(nm = formula_arguments(model)), function(name) {

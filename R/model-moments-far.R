@@ -1,18 +1,18 @@
-# Invariants of a kernel of many rows, without its pairs: all but one follow from products of the kernel and of its
-# powers, which are approximated; the trace of the cube is that of some rows.
+# Invariants of a kernel matrix of many rows: all but one follow from approximated products with the kernel and its
+# powers; the trace of the cube is estimated from some rows.
 
-# Rows up to which all pairs are taken: it takes seconds.
+# The number of rows up to which all pairs are computed, which takes seconds.
 most_rows_by_pairs <- 20000
 
-# The largest relative errors: of products, of those that a single statistic is made of, in double precision, and of the
-# variance, by which others are chosen.
+# The largest relative errors: of products; of products for a single statistic, in double precision; and of the
+# variance, which determines the other tolerances.
 product_tol <- 1e-5
 statistic_tol <- 5e-7
 variance_tol <- 1e-4
 
-# A centred kernel, as centred_kernel() returns it, with its invariants, from products; an error if K, or its square, is
-# no formula of a distance in one to three dimensions. `tol`: the largest relative error of products with K. `beside`:
-# columns that K multiplies, too. `distances`: the row sums of distances on a line, if they are known.
+# Returns a centred kernel in the form of centred_kernel(), with its invariants, by products; an error if K or its
+# square is no function of a distance in one to three dimensions. `tol`: the largest relative error of products with K.
+# `beside`: further columns that are multiplied by K. `distances`: row sums of distances on a line, if known.
 far_kernel <- function(K, x, tol, beside = NULL, distances = NULL) {
   rows <- rows_in_order(x, 500)
   few <- as.matrix(K[rows, rows])
@@ -33,18 +33,18 @@ far_kernel <- function(K, x, tol, beside = NULL, distances = NULL) {
   centred
 }
 
-# Rows of whose triples the trace of a cube is estimated.
+# The number of rows from which the trace of the cube is estimated.
 rows_of_trace <- function(n) min(n, 20000, max(5000, round(n / 100)))
 
-# The part of the squares of a matrix's entries, but those of the diagonal, that centring leaves.
+# The share of the squared off-diagonal elements of a matrix that is left after centring.
 centred_share <- function(K) {
   A <- t(K - rowMeans(K)) - rowMeans(K) + mean(K)
   apart <- row(K) != col(K)
   sum(A[apart]^2) / max(sum(K[apart]^2), .Machine$double.xmin)
 }
 
-# The invariants of kernel_invariants(), of a kernel whose powers are multiplied by product(power, v). `tol`: the
-# relative error of its sums; `t2.error` is that of t2.
+# Computes the invariants of kernel_invariants() from products with powers of the kernel, product(power, v). `tol`: the
+# relative error of sums; `t2.error`: that of t2.
 invariants_by_products <- function(centred, product, rows, tol) {
   n <- centred$n
   rho <- centred$means - centred$mean / 2
@@ -65,9 +65,9 @@ invariants_by_products <- function(centred, product, rows, tol) {
   c(out, trace_of_rows(centred$K[rows, rows] - Vi(rho[rows]) - Vj(rho[rows]), a[rows], out, n))
 }
 
-# The trace of the cube of a matrix from some of its rows and columns, A, with the diagonal a. Triples of distinct rows
-# are some of all such triples, in a unit that makes pairs of distinct rows as large as all such pairs are; triples in
-# which a row is twice are known. The standard error is that of the sketch and of the choice of rows, as if at random.
+# Estimates the trace of the cube from a submatrix A of some rows, with diagonal a. Triples of distinct rows are scaled
+# up so that squares of distinct pairs have their known total; triples with a repeated row are known exactly. The
+# standard error is that of the sketch and of the choice of rows, as if random.
 trace_of_rows <- function(A, a, all, n) {
   m <- length(a)
   some <- third_trace(A)
@@ -82,8 +82,8 @@ trace_of_rows <- function(A, a, all, n) {
 
 # --- two sides ------------------------------------------------------------------------------------------------
 
-# The product of two Gaussian kernels as one of the points of both, each divided by its scales; NULL for others, and in
-# more than three dimensions.
+# Returns the product of two Gaussian kernels as a Gaussian kernel of the joint, scaled points; NULL for other kernels,
+# and in more than three dimensions.
 joint_kernel <- function(k, l, x, y) {
   parts <- lapply(list(k, l), kernel_parts)
   plain <- vapply(parts, function(p) {
@@ -100,7 +100,7 @@ joint_kernel <- function(k, l, x, y) {
   if (variance == 1) K else variance * K
 }
 
-# Errors of sums over pairs that the statistic of two sides can have: it is a small difference of such sums.
+# The admissible error of sums over pairs: the statistic of independence is a small difference of such sums.
 joint_tol <- function(n) max(1e-12, 1e-3 / n)
 
 # The sum over pairs of the product of two centred kernels, from the sum of the product of the kernels.

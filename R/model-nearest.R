@@ -6,13 +6,13 @@
 #' many rows and any distance: it assumes only that near observations are alike.
 #'
 #' With `weights = "inverse"` the weight of an observation is the inverse of its distance; if any observations are at
-#' distance 0, they count alone. If several classes have the most votes, the prediction is the class with the nearest
+#' distance 0, only these count. If several classes have the most votes, the prediction is the class with the nearest
 #' observation, and at equal distances the first level. Nothing is random.
 #'
 #' `fitted()`, `residuals()` and `predict()` without `newdata` leave each observation out, since it would be its own
-#' nearest neighbour. `criterion` is the share of errors of these predictions, or their mean squared residual. With
-#' `k = NULL` the number of neighbours from 1 to 50 with the smallest criterion is taken, the smallest such number if
-#' there are several. A single search finds the neighbours for all numbers.
+#' nearest neighbour. `criterion` is the share of errors of these predictions, or their mean squared residual. With `k =
+#' NULL`, `k` is the number from 1 to 50 with the smallest criterion, the smallest such number if there are several. A
+#' single search finds the neighbours for all numbers.
 #'
 #' The standard error of a mean is the standard deviation of the neighbours' responses, divided by `sqrt(k)`; with
 #' weights, its weighted form. It ignores that the neighbours differ from the new observation in their inputs.
@@ -107,7 +107,7 @@ classes_or_numbers <- function(y, n) {
   as.factor(y)
 }
 
-# Neighbours, in units of the fit, of places or, without places, of the fit's rows, each without itself.
+# Returns neighbours of places (of the fit's rows, without themselves, if `at` is NULL), in units of the fit.
 neighbours_of <- function(fit, k, at) {
   x <- scaled_columns(unname(strip_term(fit$x)), fit$units)
   if (!is.null(at)) at <- scaled_columns(unname(strip_term(at)), fit$units)
@@ -116,7 +116,7 @@ neighbours_of <- function(fit, k, at) {
   list(index = unname(found$nn.index), dist = unname(found$nn.dist))
 }
 
-# Observations at distance 0 count alone, if there are any.
+# Returns weights; observations at distance 0, if there are any, have all the weight.
 neighbour_weights <- function(dist, weighting) {
   if (weighting == "equal") return(array(1, dim(dist)))
   w <- 1 / dist
@@ -159,7 +159,7 @@ loo_values <- function(fit, found) {
   fit
 }
 
-# Standard errors of weighted means: with equal shares those of means. One neighbour tells none.
+# Weighted means and their standard errors, NA if there is one neighbour; with equal weights those of a plain mean.
 neighbour_means <- function(fit, found) {
   w <- neighbour_weights(found$dist, fit$weighting)
   p <- w / rowSums(w)
@@ -192,7 +192,7 @@ class_votes <- function(fit, found) {
   votes
 }
 
-# Sums of the same numbers in another order are equal.
+# Returns the class with most votes; sums that differ by rounding are ties, which the nearer class wins.
 winner_of <- function(votes) {
   most <- do.call(pmax, lapply(seq_len(ncol(votes$sum)), function(class) votes$sum[, class]))
   votes$near[votes$sum < most * (1 - 1e-12)] <- Inf
@@ -254,7 +254,7 @@ print.knn_fit <- function(x, digits = 3, ...) {
 #' @export
 plot.knn_fit <- function(x, ...) drawn(x, plot_data(x), ...)
 
-# The criterion along k where it was chosen; else errors by class, or what was seen beside what was fitted.
+# Plots the criterion against k if k was chosen; else errors by class, or observed against fitted values.
 #' @export
 plot_data.knn_fit <- function(object, ...) {
   of_classes <- is.factor(object$y)
@@ -287,7 +287,7 @@ augment.knn_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_more(...)
   out <- augmented_rows(x, data, newdata)
   out$.fitted <- unname(if (is.null(newdata)) x$fitted.values else predict(x, newdata))
-  if (is.null(newdata)) out$.resid <- unname(x$residuals)  # none of classes
+  if (is.null(newdata)) out$.resid <- unname(x$residuals)  # NULL for classes
   as_tidy(columns = out)
 }
 

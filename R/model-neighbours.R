@@ -1,4 +1,4 @@
-# Nearest neighbours, neighbours within a radius, and the graphs of them.
+# Nearest neighbours, neighbours within a radius, and neighbourhood graphs.
 
 #' Nearest neighbours
 #'
@@ -11,7 +11,7 @@
 #'
 #' A point is not its own neighbour unless there is a `query`: it is excluded by its row number, so duplicates at
 #' distance 0 remain. Among points at the same distance, those with the smaller row number come first, on any device.
-#' Columns count in their own units, in clusters, too: divide columns of different units by their scales first.
+#' Columns are not standardised, nor are they in clustering: divide columns of different units by their scales first.
 #'
 #' `nn_graph()` returns the neighbour graph as a sparse matrix, with the neighbours of point i in row i. `"union"` links
 #' two points if either is a neighbour of the other, `"mutual"` only if both are.
@@ -71,7 +71,7 @@ knn <- function(x, query = NULL, k = 10, metric = "euclidean", exclude_self = is
     abort("value", "`k` is ", k, ", and there are ", counted(max(0, n - exclude_self), "point"), " to be neighbours")
   }
   metric <- as_metric(given$metric)
-  # One more than is wanted tells whether the last place was tied; another is for the point itself.
+  # One neighbour more than `k` shows ties for the last place; another one is the point itself.
   found <- nearest(points, metric, min(n, k + exclude_self + 1))
   places <- neighbour_places(found$index, exclude_self)
   at <- function(which) {
@@ -110,7 +110,7 @@ neighbour_points <- function(x, query, exclude_self) {
   list(x = x, query = query)
 }
 
-# Squared distances have the same order, and are quicker: values are still to be rooted().
+# Compares squared distances, which is faster; rooted() returns the distances.
 nearest <- function(points, metric, K) {
   quicker <- squared(metric)
   if (metric$name == "chordal") quicker$of <- metric_rows$sqeuclidean
@@ -119,9 +119,9 @@ nearest <- function(points, metric, K) {
 
 rooted <- function(values, metric) if (metric$name %in% c("euclidean", "chordal")) sqrt(values) else values
 
-# Returns a function that takes `places` out of neighbours found. With `exclude_self` each row loses its own number, or
-# its last place if its own number is not there. A restricted distance may have fewer pairs than places: missing places
-# are NA.
+# Returns a function that takes `places` of the neighbours found. With `exclude_self` the row itself is removed, or the
+# last neighbour if the row is not among them. A restricted distance may have fewer pairs than places, which are then
+# NA.
 neighbour_places <- function(index, exclude_self, rows = seq_len(nrow(index))) {
   if (!exclude_self) return(function(values, places) values[, places, drop = FALSE])
   K <- ncol(index)
@@ -175,7 +175,7 @@ radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_sel
   new_neighbours(c(out, list(radius = radius)), "radius", nrow(points$x), metric, exclude_self, is.null(query))
 }
 
-# The nearest of each row, so many as were counted: rows of like counts together.
+# Returns lists of the nearest `counts` neighbours; rows with similar counts are searched together.
 filled_lists <- function(points, metric, counts, exclude_self) {
   m <- nrow(points$query)
   id <- rep(list(integer()), m)
@@ -185,7 +185,7 @@ filled_lists <- function(points, metric, counts, exclude_self) {
     most <- min(max(counts[rows], 1) + exclude_self, nrow(points$x))
     found <- nearest(list(query = points$query[rows, , drop = FALSE], x = points$x), metric, most)
     places <- neighbour_places(found$index, exclude_self, rows)
-    index <- unname(places(found$index, seq_len(most - exclude_self)))  # one number of a row would have its name
+    index <- unname(places(found$index, seq_len(most - exclude_self)))  # the names of a single row are dropped
     value <- rooted(unname(places(found$value, seq_len(most - exclude_self))), metric)
     for (k in seq_along(rows)) {
       here <- seq_len(counts[rows[k]])
@@ -214,7 +214,7 @@ nn_graph <- function(nn, weights = c("one", "distance"), symmetrize = c("none", 
   edges <- nn_edges(nn, about)
   if (weights == "one") edges$x <- rep(1, length(edges$i))
   if (symmetrize != "none") {
-    # Both directions of each edge, once: an edge found in both directions is there twice.
+    # Both directions of each edge; an edge found in both directions is repeated.
     both <- list(i = c(edges$i, edges$j), j = c(edges$j, edges$i), x = c(edges$x, edges$x))
     repeated <- duplicated((both$i - 1) * about$n + both$j)
     edges[names(both)] <- lapply(both, `[`, if (symmetrize == "union") !repeated else repeated)
@@ -243,7 +243,7 @@ nn_edges <- function(nn, about) {
 #' @export
 as.data.frame.kernweave_nn <- function(x, row.names = NULL, optional = FALSE, ...) {
   edges <- nn_edges(x, attr(x, "about"))
-  by_query <- order(edges$i)  # and as they were within, the nearest first
+  by_query <- order(edges$i)  # the nearest first
   columns <- lapply(list(query = edges$i, neighbour = edges$j, distance = edges$x), `[`, by_query)
   data.frame(columns, row.names = row.names)
 }

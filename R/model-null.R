@@ -1,25 +1,25 @@
-# The null engine: what a statistic sum_ij A_ij B_ij would be if rows of B were labelled at random. By permutations, by
-# all of them where they are few, or by the exact first three moments over all of them.
+# Null distributions of a statistic sum_ij A_ij B_ij if rows of B are permuted at random: random permutations, all
+# distinct ones if these are few, or the exact first three moments over all permutations.
 
-# p-values: those as extreme as the statistic itself count, which is among them. What differs by rounding is as extreme.
+# Returns a p-value: the share of replicates at least as large as the statistic, up to rounding.
 replicate_p <- function(statistic, replicates, exhaustive) {
   spread <- if (length(replicates) > 1) stats::sd(replicates) else 0
-  # Statistics are differences of sums that cancel, so that equal ones differ by more than their last digits.
+  # Statistics are differences of sums, so equal statistics differ by more than their last digits.
   extreme <- sum(replicates >= statistic - 1e-9 * abs(statistic) - 1e-10 * spread)
   if (exhaustive) extreme / length(replicates) else (extreme + 1) / (length(replicates) + 1)
 }
 
 # --- relabellings -------------------------------------------------------------------------------------------
 
-# The number of relabellings up to which all are taken, though moments are asked for. Pearson's curve is trusted down to
-# p = 1 / few_relabellings. Its tail would go below the least p-value that few relabellings can give.
+# The number of distinct permutations up to which all are taken even if moments are asked for. Pearson's curve is used
+# for p >= 1 / few_relabellings; below that, its tail would be smaller than the least p-value of few permutations.
 few_relabellings <- 1000
 
 # Returns the largest number of relabellings: R of null = "permutation".
 most_relabellings <- function(null, R) if (null == "moments") few_relabellings else check_replicates(R)
 
-# All distinct arrangements of labels, within strata, a column each; NULL if there are more than `most`. `alike` has the
-# same number for labels whose names do not matter. If there are too many, one order of such labels stands for all.
+# Returns all distinct permutations of labels within strata, in columns; NULL if there are more than `most`. Labels with
+# equal `alike` are exchangeable: if there are too many permutations, one represents all exchanges of such labels.
 all_arrangements <- function(codes, most, strata = NULL, alike = NULL) {
   blocks <- if (is.null(strata)) list(seq_along(codes)) else split(seq_along(codes), strata)
   counts <- vapply(blocks, function(rows) lfactorial(length(rows)) - sum(lfactorial(tabulate(codes[rows]))), 0)
@@ -39,9 +39,9 @@ all_arrangements <- function(codes, most, strata = NULL, alike = NULL) {
   out
 }
 
-# Lists the arrangements of `counts` rows of each label. The first free row takes a label that is left, the first among
-# labels alike, and the label's other rows are chosen among the free rows. No two columns end alike, so that there are
-# never more columns than in the end. Columns with the same labels left go on together.
+# Lists the arrangements of `counts` rows of each label. The first free row takes a remaining label (of exchangeable
+# labels the first), and the label's other rows are chosen among the free rows. All columns lead to different
+# arrangements, so there are never more columns than at the end. Columns with equal remaining labels are joined.
 arrangements <- function(counts, alike = seq_along(counts)) {
   begun <- list(list(out = matrix(0L, sum(counts), 1), left = which(counts > 0)))
   for (step in seq_len(sum(counts > 0))) {
@@ -56,7 +56,7 @@ arrangements <- function(counts, alike = seq_along(counts)) {
   begun[[1]]$out
 }
 
-# Each column once for each choice of `size` rows that are 0 in it, the first of them always, which become `label`.
+# Copies each column for each choice of `size` free rows (0), always with the first free row, and sets them to `label`.
 with_first_free <- function(out, label, size) {
   free <- matrix(row(out)[out == 0], ncol = ncol(out))
   rest <- if (size > 1) utils::combn(nrow(free) - 1, size - 1) + 1 else matrix(0, 0, 1)
@@ -70,7 +70,7 @@ with_first_free <- function(out, label, size) {
   out
 }
 
-# Labels of points as numbers, the same for rows that are the same.
+# Numbers distinct rows: equal rows have equal codes.
 row_codes <- function(x) {
   codes <- 0
   for (k in seq_len(ncol(x))) {
@@ -80,7 +80,7 @@ row_codes <- function(x) {
   codes
 }
 
-# Labels that may be swapped without a change in a symmetric matrix of labels, as a number that they share.
+# Returns a common number for labels that can be exchanged without changing a symmetric matrix of labels.
 swappable <- function(B, sizes) {
   near <- 1e-12 * max(abs(B))
   same <- function(a, b) {
@@ -97,7 +97,7 @@ shuffled_rows <- function(n, strata = NULL) {
   out
 }
 
-# `count` random orders or all arrangements, as a function of a number of them at a time: the codes in their new places.
+# Returns the count of permutations (R random or all distinct ones), and a function that returns some of them.
 relabellings <- function(codes, R, strata = NULL, alike = NULL) {
   all <- all_arrangements(codes, R, strata, alike)
   if (!is.null(all)) return(list(count = ncol(all), exhaustive = TRUE, codes = function(at) all[, at, drop = FALSE]))
@@ -106,7 +106,7 @@ relabellings <- function(codes, R, strata = NULL, alike = NULL) {
   })
 }
 
-# f() of some replicates at a time, as many as fit into 128 columns and 128 megabytes.
+# Evaluates f() for blocks of replicates, within 128 columns and 128 megabytes.
 in_blocks <- function(count, n, columns, f, cheaper = NULL) {
   size <- max(1, min(128 %/% columns, 128e6 %/% (8 * n * columns)))
   starts <- seq(1, count, by = size)
@@ -122,7 +122,7 @@ in_blocks <- function(count, n, columns, f, cheaper = NULL) {
 
 # --- label statistics ---------------------------------------------------------------------------------------
 
-# Block sums Z'KZ of each replicate, from products with all labels but one: g x g x replicates. `sums`: K's row sums.
+# Computes block sums Z'KZ of each replicate, from products with all labels but one: g x g x replicates. `sums`: K 1.
 block_sums <- function(K, codes, sums, g, KZ = K %*% Z) {
   R <- ncol(codes)
   first <- seq_len(g - 1)
@@ -149,9 +149,8 @@ label_columns <- function(codes, g) {
 # The invariants of a symmetric matrix A with rows that add up to 0, for the first three moments, as a list: tk =
 # tr(A^k), sk = sum A_ii^k, u = sum A_ij^3, r = sum A_ii (A^2)_ii, b = sum A_ii A_ij A_jj.
 
-# Centres a kernel: row means first, then all sums in one pass. The trace of the third power is by products with
-# columns, exactly if points are few or the kernel has a low rank. All numbers are in a unit, a power of two, so that
-# squares and cubes neither overflow nor vanish.
+# Centres a kernel by its row means. All numbers are divided by a power of two, so that squares and cubes neither
+# overflow nor underflow.
 # With the points `x`, many rows are centred by products, see far_kernel(), as its other arguments.
 centred_kernel <- function(K, x = NULL, tol = product_tol, beside = NULL, distances = NULL) {
   n <- nrow(K)
@@ -197,9 +196,8 @@ kernel_invariants <- function(centred, exact_n = 2000) {
        r = sum(a * rows$square), b = sum(a * rows$along), t3.se = t3$se)
 }
 
-# The trace of the third power, and what each row adds to it: exact by a product with all columns, if these are few
-# enough to be kept. Else exact on the span of some products, and estimated by random signs beside it, which are always
-# the same.
+# Computes the trace of A^3, and each row's part of it: exactly if A has few rows; else exactly on the span of some
+# products, and by random signs, always the same, on the complement.
 third_trace <- function(A, exact_n = 2000, columns = 32) {
   if (nrow(A) <= exact_n) {
     all <- unname(as.matrix(A))
@@ -219,7 +217,7 @@ third_trace <- function(A, exact_n = 2000, columns = 32) {
        rows = rowSums(parts[, own]) + rowMeans(parts[, -own]))
 }
 
-# Computes the invariants of a matrix that is constant on blocks of labels: b its entries, n the rows of each label.
+# Computes the invariants of a matrix that is constant on blocks: b its elements, n the sizes of the blocks.
 block_invariants <- function(b, n) {
   bn <- t(t(b) * n)
   d <- diag(b)
@@ -227,7 +225,7 @@ block_invariants <- function(b, n) {
        s3 = sum(n * d^3), u = sum(outer(n, n) * b^3), r = sum(n * d * diag(bn %*% b)), b = sum(outer(n * d, n * d) * b))
 }
 
-# Computes the invariants of the projection on the columns of Q, which are orthonormal and add up to 0.
+# Computes the invariants of Q Q', where columns of Q are orthonormal with sum 0.
 projection_invariants <- function(Q) {
   d <- rowSums(Q^2)
   q <- ncol(Q)
@@ -236,8 +234,8 @@ projection_invariants <- function(Q) {
 }
 
 # Mean, variance and skewness of sum_ij A_ij B_{p(i) p(j)} over all permutations p (Kazi-Aoual, Hitier, Sabatier and
-# Lebreton, 1995). In units of the traces, since the third moment is a small difference of large numbers. If the sum may
-# be `constant`, there is NULL where it is.
+# Lebreton, 1995), in units of the traces, since the third moment is a small difference of large numbers. `constant`:
+# NULL is returned if the sum is the same for all permutations; else that is an error.
 permutation_moments <- function(a, b, n, constant = FALSE) {
   if (n < 6) abort("data", "three moments need at least 6 rows, not ", n, "; null = \"permutation\" takes any number")
   unit <- unit_of(a) * unit_of(b)
@@ -256,7 +254,7 @@ permutation_moments <- function(a, b, n, constant = FALSE) {
   c(mean = mean * unit, variance = variance * unit^2, skewness = skewness)
 }
 
-# The null by moments, of a statistic in this unit. Where all permutations have the same one, p is 1.
+# The null by moments, for a statistic divided by `unit`; p = 1 if all permutations have the same statistic.
 moments_null <- function(statistic, a, b, n, unit) {
   moments <- permutation_moments(a, b, n, constant = TRUE)
   if (is.null(moments)) return(in_unit(from_replicates(statistic, statistic, TRUE), unit))
@@ -302,7 +300,7 @@ third_weights <- function(n) {
   C
 }
 
-# The upper tail of Pearson's type III, standardised, of skewness g.
+# The upper tail probability of a standardised Pearson type III distribution of skewness g.
 pearson_tail <- function(z, g) {
   if (abs(g) < 1e-6) return(stats::pnorm(z, lower.tail = FALSE))
   stats::pgamma(sign(g) * z + 2 / abs(g), shape = 4 / g^2, scale = abs(g) / 2, lower.tail = g < 0)

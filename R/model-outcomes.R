@@ -1,7 +1,7 @@
-# Scores of single observations by predictive distributions: log densities, ranked probabilities, ends of intervals.
+# Scores of predictive distributions for single observations: log scores, CRPS, interval bounds.
 
-# A row for each observation: `observed`, `fitted`, the mean, and its `se`; `logs`, minus the log density; `crps`, the
-# continuous ranked probability score, the integral of (F(x) - 1{x >= y})^2; an interval from `lower` to `upper`.
+# A row for each observation: `observed`; `fitted`, the predictive mean; `se`, its sd; `logs`, minus the log-density;
+# `crps`, the integral of (F(x) - 1{x >= y})^2; `lower` and `upper`, an interval.
 
 normal_outcomes <- function(y, mean, sd, level) {
   half <- stats::qnorm((1 + level) / 2) * sd
@@ -9,15 +9,15 @@ normal_outcomes <- function(y, mean, sd, level) {
              crps = normal_crps(y - mean, sd), lower = mean - half, upper = mean + half)
 }
 
-# Computes the CRPS: without spread, the absolute error.
+# Computes the CRPS of a normal distribution; the absolute error if sd = 0.
 normal_crps <- function(error, sd) {
   z <- error / sd
   score <- sd * (z * (2 * stats::pnorm(z) - 1) + 2 * stats::dnorm(z) - 1 / sqrt(pi))
   ifelse(is.finite(z) | is.na(sd), score, abs(error))
 }
 
-# Scores outcomes of a family with the linear predictor N(m, v). `y` is a count, a positive number, or a share of `a`
-# trials. Two classes have Brier's score. They have no interval, which would be one class, or both.
+# Scores outcomes of a family with the linear predictor N(m, v). `y`: a count, a positive number, or a share of `a`
+# trials. Two classes have the Brier score, and no interval, which would be one class or both.
 family_outcomes <- function(family, y, a, m, v, level) UseMethod("family_outcomes")
 
 #' @export
@@ -43,8 +43,8 @@ family_outcomes.default <- function(family, y, a, m, v, level) {
 
 # --- distributions of families --------------------------------------------------------------------------------
 
-# Probabilities of at most x. An outcome is at most x where the linear predictor is below a random threshold that is
-# independent of it: the integral is over that of the two which is narrower. Counts may be any numbers here.
+# P(Y <= x). Y <= x if the linear predictor is below a random threshold, independent of it; the integral is over the
+# predictor or the threshold, whichever varies less. Counts may be any real numbers here.
 outcome_below <- function(family, x, a, m, v) {
   s <- sqrt(v)
   threshold <- family$threshold(x, a, family$value)
@@ -61,7 +61,7 @@ outcome_below <- function(family, x, a, m, v) {
   out
 }
 
-# Quantiles of thresholds, once for each that there is: a row for each number.
+# Returns quantiles of thresholds in rows, computed once for each distinct (x, a).
 threshold_grid <- function(family, x, a) {
   key <- complex(real = x, imaginary = a)
   own <- which(!duplicated(key))
@@ -72,7 +72,7 @@ threshold_grid <- function(family, x, a) {
 normal_grid <- seq(-6, 6, by = 0.75)
 normal_weights <- stats::dnorm(normal_grid) / sum(stats::dnorm(normal_grid))
 
-# Quantiles, of successes by halving.
+# Quantiles; those of successes by bisection.
 outcome_quantile <- function(family, p, a, m, v) {
   if (!isTRUE(family$trials)) return(mixture_quantile(family, p, m, v, a))
   low <- rep(-1, length(m))
@@ -88,8 +88,8 @@ outcome_quantile <- function(family, p, a, m, v) {
 
 # --- ranked probabilities -------------------------------------------------------------------------------------
 
-# Columns crps, lower and upper of distributions `below(x, rows)` with `quantile(p, rows)`. Counts of a small mean are
-# added one by one.
+# Returns columns crps, lower and upper, given `below(x, rows)` and `quantile(p, rows)`. If the mean of a count is
+# small, its values are summed one by one.
 ranked_outcomes <- function(below, quantile, y, mean, whole, level) {
   tails <- c(1 - level, 1 + level) / 2
   out <- matrix(NA_real_, length(y), 3)
@@ -106,7 +106,7 @@ ranked_outcomes <- function(below, quantile, y, mean, whole, level) {
 # The most values of a count that are added.
 most_counted <- 1000
 
-# The sum of (F(k) - 1{k >= y})^2 over k = 0, 1, ...; NA where that does not end by `most_counted`.
+# The sum of (F(k) - 1{k >= y})^2 over k = 0, 1, ...; NA if it has not converged at `most_counted`.
 counted_outcomes <- function(below, y, tails) {
   score <- numeric(length(y))
   ends <- matrix(NA_real_, length(y), 2)
@@ -123,9 +123,9 @@ counted_outcomes <- function(below, y, tails) {
   cbind(replace(score, left, NA), ends)
 }
 
-# The integral, by nodes of Gauss and Legendre in panels between the ends of the distribution, those of the interval and
-# what was observed. Coordinates are logarithms, but near 0. The sum over whole numbers is the integral of a smooth F
-# over the halves about each.
+# Integrates by Gauss-Legendre quadrature in panels between the ends of the distribution, the bounds of the interval and
+# the observation, on a log scale except near 0. A sum over whole numbers k is the integral of a smooth F from k - 1/2
+# to k + 1/2.
 integrated_score <- function(below, y, ends, whole) {
   if (whole) y <- y - 0.5
   least <- if (whole) -0.5 else 0
@@ -164,7 +164,7 @@ stepped_out <- function(t, step, ended) {
   t
 }
 
-# Nodes and weights of Gauss and Legendre between 0 and 1, of their Jacobi matrix.
+# Gauss-Legendre nodes and weights on (0, 1), from the Jacobi matrix.
 legendre_nodes <- function(count) {
   k <- seq_len(count - 1)
   J <- diag(0, count)

@@ -1,4 +1,4 @@
-# Tests of which groups differ: a test of two samples for each pair of groups, with p-values adjusted for their number.
+# Pairwise comparisons of groups: a two-sample test for each pair, with adjusted p-values.
 
 #' Tests of all pairs of groups
 #'
@@ -90,7 +90,7 @@ pairs_of_groups <- function(sample, test, p.adjust.method, strata, name, ...) {
             class = c("pairwise_test", "pairwise.htest"))
 }
 
-# Makes a test a function of points, groups and strata that returns p-value, statistic and method.
+# Makes a function of points, groups and strata of a test, which returns p-value, statistic and method.
 pair_test <- function(test) {
   if (!is.function(test)) abort("input", "`test` must be a function such as energy_test, not ", describe(test))
   if (identical(test, permanova)) {
@@ -110,7 +110,7 @@ pair_test <- function(test) {
   }
 }
 
-# "energy tests of equal distributions"
+# Returns a plural, as "energy tests of equal distributions".
 plural_method <- function(methods) {
   kinds <- unique(sub(" \\(.*", "", methods))
   kinds <- ifelse(kinds == "permanova", kinds, sub("\\btest\\b", "tests", paste0(tolower(substr(kinds, 1, 1)),

@@ -1,12 +1,12 @@
-# Panels: each place at each time, once, and a kernel that is a product of one of places and one of times. With K_s and
-# K_t of S places and T times A = variance K_s (x) K_t + noise has the eigenvectors of both, and all is exact from
-# matrices of S x S, T x T and S x T. The first side is called places here, the second times, whatever they are.
+# Panels: each place at each time, once, and a product of a kernel of places and a kernel of times. A = variance K_s (x)
+# K_t + noise has eigenvectors V_s (x) V_t, so that all is exact with matrices of S x S, T x T and S x T, for S places
+# and T times. The first factor is called places here, the second times, whatever they are.
 
-# The most rows of a side, whose eigenvectors take a minute then.
+# The most places or times; their eigenvectors then take a minute.
 most_of_side <- 3000
 
-# Returns a model with its `panel` if the rows are one: `at`, the number of each row by place and time, and two `sides`
-# with their `kernel`, `columns` and points `x`.
+# Adds `panel` to a model whose rows form one: `at`, the row number by place and time, and two `sides` with their
+# `kernel`, `columns` and points `x`.
 with_panel <- function(model) {
   n <- length(model$y)
   mixed <- length(model$groups) || length(model$unit) || any(model$w != model$w[1])
@@ -49,7 +49,7 @@ product_factors <- function(kernel) {
   }))
 }
 
-# Tells whether products inside the product have variance 1, since their variance is that of no factor.
+# Tells whether inner products have variance 1; another variance would belong to no factor.
 has_plain_parts <- function(kernel, factors) {
   parts <- kernel_parts(kernel)
   others <- setdiff(names(parts$parameters), c("variance", unlist(lapply(factors, function(one) names(one$keys)))))
@@ -67,7 +67,7 @@ sets_of_columns <- function(columns) {
   }))
 }
 
-# Returns the numbers of the rows by place and time, NULL if these are no panel.
+# Returns row numbers by place and time, NULL if the rows are no panel.
 panel_rows <- function(x, columns) {
   of <- lapply(columns, function(own) distinct_rows(x[, own, drop = FALSE]))
   sizes <- vapply(of, max, 0)
@@ -84,7 +84,7 @@ distinct_rows <- function(x) {
   Reduce(function(found, k) number(found * nrow(x) + number(x[, k])), seq_len(ncol(x)), rep(1, nrow(x)))
 }
 
-# A kernel of some factors alone, whose parameters have the names that they have in the product.
+# Returns the product of some factors, whose parameters keep their names.
 side_kernel <- function(kernel, factors) {
   parts <- kernel_parts(kernel)
   keys <- lapply(factors, `[[`, "keys")
@@ -94,7 +94,7 @@ side_kernel <- function(kernel, factors) {
   )))
 }
 
-# A side as a model with values of its own, and the `rows` of the layout that are its.
+# Returns a side as a model, with its values, and the `rows` of its parameters in the layout.
 on_side <- function(model, values, k) {
   side <- model$panel$sides[[k]]
   own <- names(kernel_parts(side$kernel)$parameters)
@@ -103,7 +103,7 @@ on_side <- function(model, values, k) {
   list(model = list(x = side$x, kernel = side$kernel, layout = model$layout[rows, ]), values = values, rows = rows)
 }
 
-# Covariances of a side's points, or of others, with some.
+# Covariances between the points of a side and others.
 side_cross <- function(model, values, k, x, from = model$panel$sides[[k]]$x) {
   on <- on_side(model, values, k)
   pairs <- lapply(list(from, x), function(points) points[, seq_len(ncol(model$x)), drop = FALSE])
@@ -150,7 +150,7 @@ forms_of_columns.gp_panel <- function(system, x, tol) {
   list(value = crossprod(to_eigenvectors(system, x) / sqrt(system$d)))
 }
 
-# The slope of A by a parameter of places is variance dK_s (x) K_t, and its trace with A^-1 is that of dK_s with a
+# The derivative of A by a parameter of places is variance dK_s (x) K_t; its trace with A^-1 is that of dK_s with a
 # matrix of places.
 #' @export
 system_slopes.gp_panel <- function(system) {
@@ -191,7 +191,7 @@ inverse_diagonal.gp_panel <- function(system) panel_diagonal(system, 1 / system$
 #' @export
 inverse_squares.gp_panel <- function(system, w) panel_diagonal(system, 1 / (system$d^2 * w))
 
-# The diagonal of the matrix with these eigenvalues and the eigenvectors of A.
+# The diagonal of V diag(d) V', V the eigenvectors of A.
 panel_diagonal <- function(system, d) {
   as.vector(panel_times(system$at, d, system$sides[[1]]$V^2, system$sides[[2]]$V^2))
 }
@@ -201,7 +201,7 @@ inverse_forms.gp_panel <- function(system, k) colSums(to_eigenvectors(system, k)
 
 # --- places -----------------------------------------------------------------------------------------------------
 
-# Covariances k of places and data are products of those of both sides, and so are the rotated ones.
+# Covariances k of places and data are products of those of both sides, also in the basis of eigenvectors.
 #' @export
 explained_at_places.gp_panel <- function(system, object, x) {
   inverse <- object$variance^2 / matrix(system$d[system$at], nrow(system$at))
@@ -213,7 +213,7 @@ explained_at_places.gp_panel <- function(system, object, x) {
   })
 }
 
-# Products of the covariances of places and data with columns.
+# Multiplies the covariances of places and data by columns.
 panel_products <- function(fit, at, x) {
   model <- fit$data
   x <- as.matrix(x)
@@ -225,7 +225,7 @@ panel_products <- function(fit, at, x) {
   }))
 }
 
-# Draws of the process at places, from normals at all their places and all their times; NULL if these are too many.
+# Prior draws of the process at places, from a grid of their places and times; NULL if these are too many.
 panel_draws <- function(fit, x, nsim) {
   sides <- fit$data$panel$sides
   of <- lapply(sides, function(side) distinct_rows(x[, side$columns, drop = FALSE]))

@@ -1,13 +1,13 @@
 # Parameters of families with a trend of their own, as in gp_family("normal", sigma = ~ depth).
 #
-# Such a family has `formulas` by the names of its parameters, and `natural`, the links and bounds of all parameters
-# with the numbers they begin with. with_regressors() adds a matrix of regressors `M` for each formula: the parameter of
-# a row is the inverse link of M times its coefficients. From then on `phi`, `links`, `lower`, `upper` and `given` are
-# those of the coefficients, of the parameters `of`, `held` are those that are given, `begin` times the start of a
-# parameter in its link are the first ones, and `units` are steps that move the parameter by about 1 in its link.
-# `value` has a number for each row, or one number for a parameter without a formula.
+# Such a family has `formulas`, by parameter, and `natural`: links, bounds and starting values of all parameters.
+# with_regressors() adds a matrix of regressors `M` for each formula: the parameter of a row is the inverse link of M
+# times its coefficients. After that `phi`, `links`, `lower`, `upper` and `given` refer to coefficients; `of` is the
+# parameter of each coefficient, `held` has given values, `begin` times the start of the parameter is the start of the
+# coefficient, and `units` are steps that move the parameter by about 1 on the scale of its link. `value` has a number
+# for each row, or one number for a parameter without a formula.
 
-# Checks what is given for parameters, by name: numbers, and formulas of trends.
+# Checks the arguments for parameters, by name: numbers, and formulas.
 given_parameters <- function(given) {
   for (name in names(given) %or% rep("", length(given))) {
     if (!nzchar(name)) abort("input", "numbers of parameters are given by name: gp_family(\"student\", df = 4)",
@@ -39,7 +39,7 @@ check_parameter_formula <- function(formula, name) {
   }
 }
 
-# Gives a family the regressors of its parameters, with coefficients in the place of parameters.
+# Adds regressors of parameters to a family, and replaces parameters by coefficients.
 with_regressors <- function(family, M) {
   if (!length(family$formulas)) return(family)
   family$M <- M
@@ -58,15 +58,15 @@ with_regressors <- function(family, M) {
   replace(family, c(names(table), "held"), c(as.list(table), list(stats::setNames(held, table$phi))))
 }
 
-# Returns coefficients that move a parameter by 1, in its link: slopes by the standard deviation of the regressor, and
-# an intercept by what it is away from the middle of the regressors.
+# Returns steps of coefficients that move a parameter by 1 on the scale of its link: 1 / sd(regressor) for a slope; for
+# an intercept more, the further the regressors' means are from 0.
 steps_of <- function(M) {
   sd <- apply(M, 2, stats::sd)
   away <- sum(abs(colMeans(M)[sd > 0]) / sd[sd > 0])
   ifelse(sd > 0, 1 / sd, (1 + away) / pmax(abs(M[1, ]), 1e-300))
 }
 
-# Returns a family with its parameters at each row, from what is estimated.
+# Returns a family with its parameters in each row, given the estimates.
 with_parameters <- function(family, phi) {
   if (is.null(phi)) return(family)
   rows <- family$natural$rows
@@ -81,8 +81,8 @@ with_parameters <- function(family, phi) {
 
 unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = 1 / (1 + exp(-theta)), theta)
 
-# Returns derivatives by coefficients from those by parameters in their links, the columns of `one`. At a bound a
-# parameter does not move.
+# Returns derivatives by coefficients, given those by parameters on the scale of their links, in columns. A parameter at
+# a bound is constant.
 by_coefficients <- function(family, one) {
   if (!length(family$formulas)) return(one)
   rows <- family$natural$rows
@@ -110,7 +110,7 @@ family_at <- function(object, M = object$regressors$phi) {
   if (length(M)) with_parameters(replace(family, "M", list(M)), object$data$values$phi) else family
 }
 
-# Returns the regressors of parameters at new places, or at the rows of the data as predict() has them.
+# Returns the regressors of parameters at new places, or in the rows of the data, as for predict().
 new_parameters <- function(object, newdata) {
   if (is.null(newdata)) {
     return(lapply(object$regressors$phi, function(M) {
@@ -127,12 +127,12 @@ new_parameters <- function(object, newdata) {
   })
 }
 
-# Tells of n rows where all parameters are known.
+# Tells in which of n rows all parameters are known.
 known_parameters <- function(family, n) {
   Reduce(`&`, lapply(family$value, function(v) rep_len(!is.na(v), n)), rep(TRUE, n))
 }
 
-# Parameters as a family's functions take them: one number, or one for each of n linear predictors.
+# Recycles parameters for n linear predictors.
 stretched <- function(k, n) {
   lapply(k, function(v) if (length(v) %in% c(1, n)) v else rep_len(v, n))
 }

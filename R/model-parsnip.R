@@ -1,7 +1,7 @@
-# Fits as models of the parsnip package: what is registered there once, and specifications.
+# Registration of fits as models of the parsnip package, and specifications.
 
-# The name of a model there, its modes, and its tuning parameter: parsnip's name, ours, and dials' function with a range
-# of its own. Names of classes of fits are not those of specifications, whose methods would be theirs.
+# The name of a model in parsnip, its modes, and its tuning parameters: parsnip's name, the name here, and a function of
+# dials with its range. Specifications have other class names than fits, whose methods they would otherwise use.
 parsnip_rows <- list(
   gp_fit = list(model = "gaussian_process", modes = "regression"),
   kernel_ridge = list(model = "kernel_regression", modes = "regression",
@@ -29,20 +29,20 @@ parsnip_model <- function(model = c("gp_fit", "kernel_ridge", "knn_fit"), mode =
                                engine = "kernweave")
 }
 
-# Arguments of a fit by a formula that are neither its data nor weights of its rows.
+# Returns the arguments of a formula method that are neither data nor weights.
 formula_arguments <- function(model) {
   taken <- c("x", "data", "subset", "...", if (model != "knn_fit") "weights")
   setdiff(names(formals(get(paste0(model, ".formula"), asNamespace("kernweave")))), taken)
 }
 
-# A function of a package that need not be there.
+# Returns a function of a suggested package.
 from_package <- function(package, name) {
   if (!requireNamespace(package, quietly = TRUE)) abort("input", "the ", package, " package is not installed")
   getExportedValue(package, name)
 }
 of_parsnip <- function(name) from_package("parsnip", name)
 
-# Tells parsnip of a model, or of an engine of a model that it has, unless it knows.
+# Registers a model, or an engine of an existing model, once.
 register_parsnip <- function(fit, row) {
   model <- row$model
   known <- of_parsnip("get_from_env")

@@ -1,4 +1,4 @@
-# Analysis of variance by distances: sums of squares of a design, from distances alone.
+# Permutational analysis of variance: sums of squares of a design from distances alone.
 
 #' Permutational multivariate analysis of variance (PERMANOVA)
 #'
@@ -61,8 +61,8 @@ permanova <- function(formula, data = NULL, distance = "euclidean", by = c("term
 
 # --- the design ---------------------------------------------------------------------------------------------
 
-# Orthonormal columns of each term after those that come before it: list(label, Q, before). `before` has columns that
-# are taken off both sides when residuals are permuted.
+# Returns orthonormal columns of each term given the terms before it: list(label, Q, before). `before`: columns that are
+# projected out of both sides when residuals are permuted.
 design_blocks <- function(sides, by) {
   incomplete <- which(!stats::complete.cases(sides$right))
   if (ncol(sides$right) && length(incomplete)) {
@@ -98,7 +98,7 @@ block_after <- function(X, before, own, label) {
 
 # --- sums of squares ----------------------------------------------------------------------------------------
 
-# q'Gq for columns that add up to 0, with G = -1/2 H D^2 H.
+# Returns q'Gq, with G = -1/2 H D^2 H, for columns q of sum 0.
 squares_of <- function(D2, V) -0.5 * colSums(V * (D2 %*% V))
 
 partitioned <- function(D2, design, n) {
@@ -126,11 +126,11 @@ permanova_null <- function(D2, fit, n, null, R, strata) {
   }
   most <- most_relabellings(null, R)
   first <- match(seq_len(max(fit$codes)), fit$codes)  # a row of each kind
-  # Kinds may be swapped that are levels of one factor with as many rows.
+  # The levels of a single factor can be exchanged if they have equal numbers of rows.
   alike <- if (one && length(first) <= 10) swappable(tcrossprod(fit$all[first, , drop = FALSE]), tabulate(fit$codes))
   plan <- relabellings(fit$codes, most, strata, alike)
   if (plan$exhaustive) {
-    # The place of each row for its code to come where the arrangement has it.
+    # Returns row orders that lead to the arrangements of codes.
     places <- function(at) apply(plan$codes(at), 2, function(codes) replace(codes, order(fit$codes), order(codes)))
     return(permanova_permutations(D2, fit, n, replace(plan, "codes", list(places)), strata))
   }
@@ -147,7 +147,7 @@ permanova_permutations <- function(D2, fit, n, plan, strata) {
     block <- fit$blocks[[k]]
     columns <- cbind(block$before[, -1, drop = FALSE], block$Q)
     left <- fit$all - columns %*% crossprod(columns, fit$all)
-    others <- svd(left, nv = 0)$u[, seq_len(ncol(fit$all) - ncol(columns)), drop = FALSE]  # with them the span of all
+    others <- svd(left, nv = 0)$u[, seq_len(ncol(fit$all) - ncol(columns)), drop = FALSE]  # a basis of other terms
     own <- ncol(columns) - ncol(block$Q) + seq_len(ncol(block$Q))
     list(block = block, basis = cbind(columns, others), own = own)
   })
@@ -161,7 +161,7 @@ permanova_permutations <- function(D2, fit, n, plan, strata) {
   list(p.value = p, replicates = t(replicates), exhaustive = plan$exhaustive)
 }
 
-# F of a term, residuals under those before it in another order.
+# Computes F of a term for permuted residuals under the terms before it.
 permuted_F <- function(term, D2, orders, fit) {
   width <- ncol(term$basis)
   moved <- apply(orders, 2, function(order) {

@@ -1,11 +1,11 @@
-# Places: points on a sphere, and kernels of some of the inputs.
+# Spatial inputs: points on a sphere, and kernels of some of the inputs.
 
 # --- kernels of places ------------------------------------------------------------------------------------------
 
 place_metrics <- c("euclidean", "chordal", "haversine")
 
-# Checks the places of a kernel: `metric` or NULL, `radius`, `terms`, the names of its inputs or NULL for all, and
-# `times`, the names of the inputs by which it is multiplied.
+# Checks the inputs of a kernel: `metric` or NULL, `radius`, `terms`, the names of its inputs or NULL for all, and
+# `times`, the names of inputs that multiply the kernel.
 kernel_places <- function(known, metric, radius, of, times) {
   if (!is.null(metric)) metric <- choice_of(metric[1], place_metrics, "metric")
   radius <- positive_number(radius, "radius")
@@ -30,8 +30,8 @@ check_inputs_named <- function(names, argument) {
 
 is_spherical <- function(parts) !is.null(parts$metric) && parts$metric != "euclidean"
 
-# The points that a kernel is of, among all: by name, by number among model points, which have no names, and on the
-# sphere.
+# Selects the inputs of a kernel: by name, or by number from model points, which have no names. Places on a sphere
+# become points in space.
 kernel_points <- function(parts, x, beside = NULL) {
   named <- !is_lazy(x) && !is.null(parts$terms) && all(parts$terms %in% colnames(x))
   wide <- !is.null(parts$columns) && (if (is_lazy(x)) width(x) else NCOL(x)) >= max(parts$columns)
@@ -53,7 +53,7 @@ kernel_points <- function(parts, x, beside = NULL) {
   else cbind(on_sphere(x[, -ncol(x), drop = FALSE], parts$radius), x[, ncol(x)])
 }
 
-# Returns some variables of a data frame as points, by the levels of this and of the data frame `beside`.
+# Selects variables of a data frame as points; factors have the levels of this data frame and of `beside`.
 named_points <- function(names, x, beside, argument = "of") {
   x <- as.data.frame(x)[known_inputs(names, names(x), argument)]
   levels <- levels_of(x)
@@ -75,8 +75,8 @@ term_labels <- function(inputs) {
   colnames(inputs$x) %or% seq_len(ncol(inputs$x))
 }
 
-# exp(-d / scale) of the great-circle distance d, which is a function of the chord, and has a series where nothing is
-# cut off: a trifle keeps antipodes below 1, whatever is rounded.
+# exp(-d / scale), where the great-circle distance d = 2 radius asin(chord / (2 radius)). The radius is slightly larger,
+# so that rounding never gives antipodes an argument above 1.
 great_circle_value <- function(x, y, scale, radius) {
   half <- -kernel_energy(x, y, scale = 2 * radius * (1 + 4 * .Machine$double.eps))
   exp(-2 * radius * asin(half) / scale)
@@ -91,7 +91,7 @@ places_text <- function(parts) {
          })
 }
 
-# The part of a sum or product that has a parameter.
+# Returns the part of a sum or product to which a parameter belongs.
 part_of_parameter <- function(parts, name) {
   if (is.null(parts$op) || name == "variance") return(parts)
   side <- if (name %in% names(parts$keys[[1]])) 1 else 2
@@ -100,9 +100,9 @@ part_of_parameter <- function(parts, name) {
 
 # --- inputs as a kernel wants them ------------------------------------------------------------------------------
 
-# Returns list(kernel, inputs, rule): a kernel that knows its columns by number, and the rule that makes model points of
-# inputs. `pair`: the columns of longitudes and latitudes. `rest`: the other columns of a kernel. `fixed`: the model
-# points that stay in their units. Without places and `of` nothing changes, and the rule is NULL.
+# Returns list(kernel, inputs, rule): a kernel with column numbers, and the rule that converts inputs to model points.
+# `pair`: the columns of longitude and latitude. `rest`: the other columns of a kernel. `fixed`: columns of model points
+# that are not standardised. Without places and `of` nothing changes, and `rule` is NULL.
 placed_inputs <- function(kernel, inputs) {
   places <- inputs$places
   if (!isTRUE(places$name %in% term_labels(inputs))) places <- NULL  # y ~ . - geometry
@@ -162,7 +162,7 @@ column_units <- function(x, w, standardize, rule = NULL) {
   n <- nrow(x)
   centre <- colSums(w * x) / sum(w)
   width <- sqrt(colSums(w * t(t(x) - centre)^2) / sum(w) * n / (n - 1))
-  same <- is_constant(x)  # whose mean may be off by a rounding
+  same <- is_constant(x)  # then the mean may have a rounding error
   list(centre = ifelse(same, x[1, ], centre), width = ifelse(same | width == 0, 1, width))
 }
 
@@ -176,7 +176,7 @@ leaf_parts <- function(kernel) {
   if (is.null(parts$op)) list(parts) else do.call(c, lapply(parts$of, leaf_parts))
 }
 
-# A kernel with its leaves changed.
+# Changes the kernels of which a sum or product is made.
 map_leaves <- function(kernel, change) {
   parts <- kernel_parts(kernel)
   if (is.null(parts$op)) return(new_kernel(change(parts)))
@@ -190,7 +190,7 @@ columns_of_part <- function(part, of, names) {
   unlist(lapply(terms, function(one) which(of == one)))
 }
 
-# Longitude and latitude among the columns, the same for all kernels that take them.
+# Returns the columns of longitude and latitude, which must be the same for all spherical kernels.
 sphere_columns <- function(parts, taken, places, geometry, names) {
   spherical <- vapply(parts, is_spherical, NA)
   if (!any(spherical)) return(integer())
@@ -212,7 +212,7 @@ sphere_columns <- function(parts, taken, places, geometry, names) {
   pairs[[1]]
 }
 
-# A length in kilometres is no length of another input.
+# Refuses one scale for kilometres and for another input.
 refuse_chord_beside <- function(parts, taken, pairs, names) {
   for (k in seq_along(parts)) {
     beside <- setdiff(taken[[k]], pairs[[k]])
@@ -226,7 +226,7 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
 
 # --- what is told of places ---------------------------------------------------------------------------------------
 
-# Two columns that are called longitude and latitude, and range like these, to a kernel of distances in the plane.
+# Tells of two columns that look like longitude and latitude and enter a kernel of plane distances.
 tell_of_degrees <- function(part, inputs) {
   names <- term_labels(inputs)
   of <- if (is.null(part$terms)) seq_along(names) else match(part$terms, names)
@@ -246,7 +246,7 @@ tell_of_degrees <- function(part, inputs) {
            "sphere, in kilometres, of longitude and latitude in this order. (Said once.)")
 }
 
-# One distance of places and covariates has a meaning where each has its own scale, or all have been standardised.
+# Tells of a kernel with one scale for places and covariates, unless inputs have their own scales or are standardised.
 tell_of_mixture <- function(names, places) {
   covariates <- setdiff(names, places$name)
   if (!length(covariates) || !isTRUE(places$name %in% names)) return(invisible())
@@ -256,7 +256,7 @@ tell_of_mixture <- function(names, places) {
        "kernel_spec(ard = TRUE) has a scale for each input")
 }
 
-# Longitudes and latitudes are points on a sphere to each kernel of them that has no metric.
+# Sets metric = "chordal" for kernels of longitude and latitude without a metric.
 with_chords <- function(kernel, name) {
   changed <- NULL
   out <- map_leaves(kernel, function(part) {

@@ -1,14 +1,14 @@
-# Maps: surfaces of two inputs, as far as there are data, with equal scales for coordinates.
+# Maps: surfaces of two inputs, drawn near the data, with equal scales for coordinates.
 
-# A function of two inputs, x first and fastest, and what it is called. `whole`: draw all of the rectangle of the axes?
-# `near`: which points are drawn; the map ends where there are none of all.
+# Draws a function of two inputs, of which x varies fastest. `whole`: draws all of the rectangle of the axes. `near`:
+# the points that are drawn; the map extends to places near any point.
 surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL, main = NULL, near = TRUE) {
   check_flag(whole, "whole")
   asp <- map_aspect(points, labels, fit)
   grid <- data.frame(x = rep(axes[[1]], length(axes[[2]])), y = rep(axes[[2]], each = length(axes[[1]])),
                      z = as.vector(height))
   grid$far <- if (whole) 0 else gaps_from(points, as.matrix(grid[1:2]), asp)
-  if (all(grid$far > 1)) grid$far <- 0  # no place of a coarse grid is near the data
+  if (all(grid$far > 1)) grid$far <- 0  # the grid has no place near the data
   points <- points[near, , drop = FALSE]
   points <- points[!duplicated(complex(real = points[, 1], imaginary = points[, 2])), , drop = FALSE]
   picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(seen_heights(grid), 10)),
@@ -18,7 +18,7 @@ surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, f
 
 seen_heights <- function(grid) grid$z[grid$far <= 1 & is.finite(grid$z)]
 
-# Returns layers whose colours are of the part of a map that is in the frame, or of the numbers in `zlim`.
+# Sets the range of colours to the values inside the frame, or to `zlim`.
 with_seen_colours <- function(layers, zlim = NULL) {
   usr <- graphics::par("usr")
   for (kind in intersect(c("surface", "map"), names(layers))) {
@@ -33,14 +33,14 @@ with_seen_colours <- function(layers, zlim = NULL) {
   layers
 }
 
-# The numbers at the ends of the colours of a surface or map.
+# Returns the values at the ends of the colour scale of a surface or map.
 colour_ends <- function(d) {
   attr(d, "ends") %or% if (is.null(d$far)) about_zero(d$z) else range(seen_heights(d))
 }
 
-# Returns the length of a unit of the second input on paper, for a length of 1 of the first: 1 for two coordinates of
-# one unit, which have names that differ by x and y or by east and north, or are those of projected sf points; for
-# degrees that of the middle latitude. Returns NULL for other inputs, and where the map would be a narrow strip.
+# Returns the aspect ratio of a map: 1 for coordinates in the same unit (names that differ by x and y or by east and
+# north, and projected sf points); for degrees 1 / cos(middle latitude). Returns NULL for other inputs, and if the map
+# would be a narrow strip.
 map_aspect <- function(points, labels, fit = NULL) {
   if (length(labels) != 2 || ncol(points) != 2) return(NULL)
   ends <- apply(points, 2, range)
@@ -49,7 +49,7 @@ map_aspect <- function(points, labels, fit = NULL) {
   degrees <- of_globe || isTRUE(fit$places$longlat)
   if (degrees && (any(abs(ends[, 2]) > 90) || any(abs(ends[, 1]) > 360))) return(NULL)
   pairs <- list(c("(^|[^a-z])x([^a-z]|$)", "(^|[^a-z])y([^a-z]|$)"), c("()east()", "()north()"),
-                c("(coords[.]x)1()", "(coords[.]x)2()"))  # the last are names of package sp
+                c("(coords[.]x)1()", "(coords[.]x)2()"))  # names of the sp package
   alike <- function(pair) {
     all(mapply(grepl, pair, names)) && sub(pair[1], "\\1*\\2", names[1]) == sub(pair[2], "\\1*\\2", names[2])
   }
@@ -59,8 +59,8 @@ map_aspect <- function(points, labels, fit = NULL) {
   if (is.finite(strip) && strip > 0.1 && strip < 10) asp
 }
 
-# Returns distances of places from the nearest point, divided by the distance beyond which there are no data: 1.8 mean
-# distances between neighbours, and at least a twentieth of the map. Without equal scales each input has its own unit.
+# Returns distances of places from the nearest point, relative to the distance up to which the map is drawn: 1.8 mean
+# distances between neighbours, at least a twentieth of the map. Without equal scales inputs have range 1.
 gaps_from <- function(points, places, asp = NULL) {
   span <- pmax(apply(points, 2, function(v) diff(range(v))), .Machine$double.xmin)
   unit <- if (is.null(asp)) span else max(span * c(1, asp)) / c(1, asp)
@@ -74,13 +74,13 @@ gaps_from <- function(points, places, asp = NULL) {
   knn(points[evenly_spaced(nrow(points), 2e5), , drop = FALSE], in_units(places), k = 1)$nn.dist[, 1] / gap
 }
 
-# The numbers of a grid as a matrix, and its axes.
+# Returns the values of a grid as a matrix, with its axes.
 grid_matrix <- function(d, column = "z") {
   x <- unique(d$x)
   list(x = x, y = unique(d$y), z = matrix(d[[column]], length(x)))
 }
 
-# Interpolates a coarse grid along straight lines.
+# Interpolates a coarse grid bilinearly.
 finer_grid <- function(grid, n = 240) {
   if (anyNA(grid$z) || min(dim(grid$z)) < 2) return(grid)
   between <- function(z, at, to) matrix(apply(z, 2, function(one) stats::approx(at, one, to)$y), length(to))
@@ -89,7 +89,7 @@ finer_grid <- function(grid, n = 240) {
   list(x = x, y = y, z = t(between(t(between(grid$z, grid$x, x)), grid$y, y)))
 }
 
-# The fine grid of a layer without what is far from all data; a layer that is not of a surface is as it is.
+# Returns a fine grid, with NA far from all data; layers without distances are not interpolated.
 seen_grid <- function(d) {
   grid <- grid_matrix(d)
   if (is.null(d$far)) return(grid)
@@ -104,8 +104,8 @@ seen_grid <- function(d) {
   grid
 }
 
-# Finds rows whose variables have the values in `at` that a picture holds, or values within a twentieth of the range if
-# fewer than ten rows have them; `title` says this.
+# Finds rows with the values in `at`, or, if fewer than ten rows have a value, those within a twentieth of its range;
+# `title` says so.
 held_rows <- function(fit, at) {
   near <- rep(TRUE, nrow(fit$x))
   titles <- vapply(names(at), function(name) {

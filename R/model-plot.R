@@ -1,10 +1,10 @@
-# Pictures of fits and tests: plot_data() says what there is to see, and base graphics draw it.
+# Plots of fits and tests: plot_data() returns a description of a plot, which base graphics draw.
 
-# A picture: layers, which are data frames named by what they are and drawn in their order, and the texts of the axes.
-# Columns are called as ggplot2 calls them. `zlab`: what the colours of a surface or map mean; `glab`: what groups are;
-# `beside`: symbols that stand in the key beside those of the groups, a data frame of `label`, `pch`, `lty` and `col`;
-# `ticks`: texts at 1, 2, ... of an axis, none where they are empty; `log`: as in plot(); `asp`: as in plot(). Of more
-# than `most` points some are drawn, and the title says so.
+# A description of a plot: layers, data frames named by their type and drawn in order, and axis labels. Columns have the
+# names of ggplot2's aesthetics. `zlab`: the title of the colour scale; `glab`: the title of groups; `beside`: further
+# symbols of the key, a data frame of `label`, `pch`, `lty` and `col`; `ticks`: labels at 1, 2, ... of an axis, empty
+# ones are not drawn; `log`, `asp`: as in plot(). If there are more than `most` points, a sample is drawn, and the title
+# says so.
 picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, beside = NULL, main = NULL, ticks = list(), log = "",
                     asp = NULL, most = most_drawn) {
   layers <- list(...)
@@ -22,7 +22,7 @@ picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, beside = NULL, ma
 
 most_drawn <- 5000
 
-# Chooses rows that are drawn: evenly, in each group as many as its share, and of small groups up to 20.
+# Samples rows evenly: in each group in proportion to its size, up to 20 of small groups.
 drawn_rows <- function(n, most, group = NULL) {
   if (n <= most) return(seq_len(n))
   parts <- if (is.null(group)) list(seq_len(n)) else split(seq_len(n), replace(as.integer(group), is.na(group), 0L))
@@ -38,27 +38,27 @@ drawn_title <- function(title, n, drawn) {
   if (is.null(title)) text else paste0(title, " (", text, ")")
 }
 
-# The picture of a fit or a test. A method for each class.
+# Returns the description of a plot; a generic.
 plot_data <- function(object, ...) UseMethod("plot_data")
 
 # --- pictures that several have -----------------------------------------------------------------------------
 
 response_name <- function(fit) if (is.null(fit$formula)) "response" else deparse1(fit$formula[[2]])
 
-# Places along each input, within the data.
+# Returns a grid along each input, within the range of the data.
 plot_axes <- function(x, n) lapply(seq_len(ncol(x)), function(k) seq(min(x[, k]), max(x[, k]), length.out = n))
 
 refuse_many <- function(responses, drawing = "plot()") {
   if (responses > 1) abort("unsupported", drawing, " draws one response, not ", responses)
 }
 
-# A function of one input, with a band where there is one, and the observations.
+# Plots a function of one input, with a band if given, and the observations.
 curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL, main = NULL) {
   picture(xlab, ylab, main = main, band = if (!is.null(band)) data.frame(x = at, ymin = band[, 1], ymax = band[, 2]),
           points = data.frame(x = as.vector(x), y = as.vector(y)), curve = data.frame(x = at, y = value))
 }
 
-# A function of more: what was seen beside what was fitted.
+# Plots observed against fitted values, for several inputs.
 observed_picture <- function(fitted, y, ylab, xlab = "fitted", main = "Observed and fitted values") {
   picture(xlab, ylab, main = main, points = data.frame(x = as.vector(fitted), y = as.vector(y)),
           line = data.frame(intercept = 0, slope = 1))
@@ -88,13 +88,13 @@ fitted_curve <- function(fit) {
 
 # --- base graphics ------------------------------------------------------------------------------------------
 
-# The layers to which colours and symbols in `...` may apply: the first layer that the picture has takes them; symbols
-# and their sizes are for points, too.
+# The layers to which `col`, `pch` and other styles in `...` apply: the first of these that the plot has; `pch` and
+# `cex` apply to points, too.
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
 margin_of_maps <- 0.015  # so that no point is cut by the frame
 
-# Draws a picture of `x` as plot() does, which returns `x`.
+# Draws a plot, and returns `x` invisibly, as plot methods do.
 drawn <- function(x, picture, ...) {
   draw_picture(picture, ...)
   invisible(x)
@@ -125,7 +125,7 @@ draw_picture <- function(picture, ...) {
   for (kind in names(layers)) {
     style <- if (identical(kind, styled)) given[intersect(layer_styles, names(given))]
              else if (kind == "points") given[intersect(c("pch", "cex"), names(given))]
-    # a style for each point is for those that are drawn
+    # if there is a style for each point, select those that are drawn
     rows <- attr(layers[[kind]], "rows")
     if (length(rows)) style <- lapply(style, function(v) if (length(v) == attr(layers[[kind]], "of")) v[rows] else v)
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
@@ -140,11 +140,10 @@ draw_picture <- function(picture, ...) {
 map_colours <- function() hcl.colors(64, "YlOrRd", rev = TRUE)
 diverging_colours <- function() hcl.colors(63, "Blue-Red 3")
 
-# The ends of colours whose middle is 0.
+# Returns a range that is symmetric about 0.
 about_zero <- function(z) c(-1, 1) * max(abs(z[is.finite(z)]), 0)
 
-# A strip of the colours with their numbers, in the right margin as it is, so that par(mfrow = ) and what is drawn
-# afterwards keep their places.
+# Draws a colour scale in the existing right margin, so that par(mfrow = ) and later graphics keep their positions.
 colour_key <- function(z, col, title) {
   margin <- graphics::par("mar")[4]
   range <- range(z[is.finite(z)])
@@ -158,13 +157,12 @@ colour_key <- function(z, col, title) {
   at <- key_marks(range)
   graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]), format(at), srt = 90,
                  cex = 0.7, xpd = TRUE)
-  beside <- margin >= 2.8  # else there is room above alone, where a long title may be
+  beside <- margin >= 2.8  # else above, where a long title may be
   graphics::mtext(title, if (beside) 4 else 3, if (beside) 1.7 else 0.2, adj = if (beside) 0.5 else 1,
                   cex = 0.7 * graphics::par("cex"))
 }
 
-# A key of the colours of few groups, above the frame, where it hides nothing. Of narrow figures it is smaller, or not
-# there.
+# Draws a key of up to 12 groups above the frame; in narrow figures it is smaller, or left out.
 group_key <- function(picture) {
   points <- picture$layers$points$group
   curve <- picture$layers$curve$group
@@ -187,14 +185,14 @@ group_key <- function(picture) {
   invisible(symbols$label)
 }
 
-# The size at which labels of the second axis are not cut by the edge of the figure.
+# Returns the size at which labels of the y axis fit into the margin.
 fitting_size <- function(texts) {
   room <- graphics::par("mai")[2] - 1.2 * graphics::par("mai")[2] / graphics::par("mar")[2]
   size <- graphics::par("cex.axis")
   size * max(0.5, min(1, room / max(graphics::strwidth(texts, "inches", cex = size))))
 }
 
-# Numbers in a range, as many as do not overlap when they are written along the key.
+# Returns tick marks, as many as do not overlap along the colour scale.
 key_marks <- function(range) {
   for (n in 5:1) {
     at <- pretty(range, n)
@@ -217,21 +215,21 @@ layer_range <- function(layers, columns) {
   range(values[is.finite(values)])
 }
 
-# Colours of groups, of which neighbours differ much; what is in no group is grey.
+# Returns colours of groups; points without a group are grey.
 group_colours <- function(group, otherwise) {
   if (is.null(group)) return(otherwise)
   colours <- distinct_colours(nlevels(group))[group]
   replace(colours, is.na(group), "grey75")
 }
 
-# The colours of Okabe and Ito; of many, hues by the golden angle, in turns darker and lighter.
+# Returns the colours of Okabe and Ito; for more groups, hues by the golden angle with varying lightness.
 distinct_colours <- function(n) {
   few <- c("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442")
   k <- seq_len(n)
   if (n <= length(few)) few[k] else hcl(h = 137.5 * k, c = 80, l = c(45, 65, 80)[k %% 3 + 1])
 }
 
-# Many centres are small, so that one sees the points.
+# Many centres are drawn small, so that points stay visible.
 size_of_centres <- function(d) max(0.5, min(1.5, 10 / sqrt(nrow(d))))
 
 painters <- list(
@@ -248,7 +246,7 @@ painters <- list(
   boxes = function(d, col = group_colours(d$group, "grey85"), border = if (nrow(d) > 100) NA else "grey40", ...) {
     graphics::rect(d$xmin, d$ymin, d$xmax, d$ymax, col = col, border = border)
   },
-  origin = function(d) invisible(d),  # it is within the range of the axes
+  origin = function(d) invisible(d),  # only extends the axes
   points = function(d, col = group_colours(d$group, "grey50"), pch = 19,
                     cex = if (is.null(d$size)) 0.5 else 0.4 + 1.6 * sqrt(d$size / max(d$size)), ...) {  # area ~ size
     none <- if (is.null(d$group)) FALSE else is.na(d$group)

@@ -1,6 +1,6 @@
-# The match of new data to a fit, and of a second set of points to a first: both have the same variables.
+# Matching of new data to a fit, and of a second set of points to the first: variables must be the same.
 
-# Points beside others, of which `like` is kept: the same variables, their levels the same.
+# Converts points to numbers with the variables and levels of `like`.
 points_like <- function(x, like, argument) {
   if (!length(like$xlevels)) refuse_one_text(x, argument)
   x <- place_numbers(x, like$places, argument)
@@ -12,8 +12,8 @@ points_like <- function(x, like, argument) {
   as_inputs(x, argument, like$xlevels)
 }
 
-# Columns in the order of those of `like`: by name where both have names, and then all must be there; else by place.
-# Names that were made may be taken up, and need not be.
+# Returns columns in the order of `like`: by name if both have column names, and then all must exist; else by position.
+# Default names such as x1 are optional.
 columns_like <- function(x, like, argument) {
   given <- colnames(x)
   wanted <- like$columns %or% if (all(like$names %in% given)) like$names
@@ -35,14 +35,14 @@ columns_like <- function(x, like, argument) {
 
 # --- new data of fits ---------------------------------------------------------------------------------------
 
-# A fit's terms without the response, for places where there is none.
+# Returns a fit's terms without the response.
 input_terms <- function(fit) stats::delete.response(fit$terms)
 
 input_variables <- function(fit) {
   all.vars(stats::formula(stats::terms(stats::formula(input_terms(fit)), simplify = TRUE)))
 }
 
-# Points at which a fit is wanted, as its own were made. Rows with missing values have missing results.
+# Converts new data to inputs, in the same way as the fit's own data. Rows with missing values give missing results.
 new_points <- function(object, newdata) {
   newdata <- as_sf(newdata, object$variables)
   if (is.null(object$terms)) {
@@ -64,7 +64,7 @@ new_points <- function(object, newdata) {
   check_finite(x, "newdata")
 }
 
-# A variable that is not there must not be what else has its name: a function such as rm(), or an object beside.
+# Refuses missing variables, which might otherwise be found as functions, such as rm(), or in the workspace.
 refuse_absent <- function(variables, newdata) {
   absent <- setdiff(variables, names(newdata))
   if (!length(absent)) return(invisible())
@@ -77,7 +77,7 @@ refuse_absent <- function(variables, newdata) {
   abort("input", "`newdata` has no variable `", absent[1], "`", hint)
 }
 
-# Refuses levels of a factor for a variable that was numbers, and the reverse.
+# Refuses factors for variables that were numeric, and the reverse.
 check_kinds <- function(frame, levels, argument) {
   for (name in names(frame)) {
     texts <- is.factor(frame[[name]]) || is.character(frame[[name]])
@@ -95,14 +95,14 @@ match_width <- function(x, wanted, whose, given = NULL, argument = "newdata") {
         row_hint(given, wanted))
 }
 
-# The hint for one place that is given as a vector.
+# Returns a hint if a single place is given as a vector.
 row_hint <- function(points, wanted) {
   if (is.null(dim(points)) && length(points) == wanted) ": one place is a row, as in rbind(c(1, 2))"
 }
 
-# f() of the rows that are complete, NA elsewhere: a vector, or a matrix with as many columns.
+# Evaluates f() for complete rows; other rows are NA. Returns a vector or a matrix, as f() does.
 at_complete <- function(x, f) {
-  force(x)  # generics of the methods package wrap the errors of what they evaluate
+  force(x)  # S4 generics wrap the errors of their arguments
   known <- rowSums(is.na(x)) == 0
   value <- f(strip_term(x[known, , drop = FALSE]))
   out <- matrix(NA_real_, nrow(x), NCOL(value), dimnames = list(rownames(x), colnames(value)))
@@ -110,7 +110,7 @@ at_complete <- function(x, f) {
   if (is.null(dim(value))) stats::setNames(out[, 1], rownames(x)) else out
 }
 
-# Two rows that are the same, the first such.
+# Returns the first pair of equal rows.
 coincident_rows <- function(x) {
   o <- do.call(order, lapply(seq_len(ncol(x)), function(d) x[, d]))
   same <- rowSums(x[o[-1], , drop = FALSE] != x[o[-length(o)], , drop = FALSE]) == 0

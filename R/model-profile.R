@@ -1,4 +1,4 @@
-# Profile likelihoods of Gaussian processes: each parameter held along a grid, the others at their best there.
+# Profile likelihoods of Gaussian processes: a parameter is fixed along a grid, the others are estimated.
 
 #' Profile likelihoods of Gaussian process parameters
 #'
@@ -81,7 +81,7 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
   structure(found, original.fit = fitted, class = c("profile.gp_fit", "profile"))
 }
 
-# A profile for each parameter or, where that is `strict`, what is `better` than the fit.
+# Returns a profile for each parameter or, if `strict`, a state `better` than the fit.
 profiles_of <- function(fitted, labels, top, maxpts, strict) {
   out <- list()
   for (label in labels) {
@@ -92,7 +92,7 @@ profiles_of <- function(fitted, labels, top, maxpts, strict) {
   out
 }
 
-# Names of estimated parameters, checked; trend coefficients have profiles where they are parameters of the likelihood.
+# Checks names of estimated parameters. Trend coefficients have profiles under maximum likelihood only.
 profiled_labels <- function(fit, which) {
   known <- c(fit$data$layout$label, if (fit$method == "ML") names(coef(fit)))
   if (is.null(which)) return(known)
@@ -107,7 +107,7 @@ profiled_labels <- function(fit, which) {
   abort("input", "there is no estimated parameter `", unknown[1], "`", near_hint(unknown[1], known, there_are(known)))
 }
 
-# One parameter: values and roots to both sides, or `better` where one is above the fit.
+# Profiles one parameter: values and signed roots on both sides, or a state `better` than the fit.
 profile_of <- function(fit, label, top, maxpts, strict) {
   held <- held_parameter(fit, label)
   sides <- lapply(c(-1, 1), function(side) profile_side(held, side, top, maxpts, strict))
@@ -120,7 +120,7 @@ profile_of <- function(fit, label, top, maxpts, strict) {
   structure(out, bounded = c(sides[[1]]$bounded, sides[[2]]$bounded), se = max(table[, "se"]), link = held$link)
 }
 
-# Describes the held parameter: its estimate where it moves, a standard error, bounds, and at(value), the state there.
+# Describes a parameter on the scale of its link: estimate, standard error, bounds, and at(value), the state there.
 held_parameter <- function(fit, label) {
   model <- fit$data
   beta <- coef(fit)
@@ -140,7 +140,7 @@ held_parameter <- function(fit, label) {
             else function(value, near) hold_coefficient(fit, k, value, near, bounds))
 }
 
-# Moves a parameter away from its estimate by steps of standard errors, each state found from the one before.
+# Moves a parameter away from its estimate by multiples of its standard error; each state starts from the last one.
 profile_side <- function(held, side, top, maxpts, strict) {
   steps <- c(0.5, 1, 1.5, 2, 2.6, 2.6 + cumsum(0.8 * 1.3^(0:maxpts)))[seq_len(maxpts)]
   end <- held$ends[(side + 3) / 2]
@@ -163,7 +163,7 @@ profile_side <- function(held, side, top, maxpts, strict) {
   list(table = do.call(rbind, c(list(none), lapply(found[-1], `[[`, "row"))), bounded = bounded)
 }
 
-# Holds a parameter at a value. Returns root, table row and the state `near`, or a state `better` than the fit.
+# Fixes a parameter. Returns signed root, table row and the state `near`, or a state `better` than the fit.
 profile_state <- function(held, side, value, near, strict) {
   near <- held$at(value, near)
   falls <- held$base - near$value  # one, or one for each probe
@@ -176,9 +176,9 @@ profile_state <- function(held, side, value, near, strict) {
   list(value = value, z = z, near = near, row = c(z, se, near$estimates[names(held$estimates)]))
 }
 
-# Halves a step over which the root goes up by more than 1 before it is past `top`: a standard error may be much too
-# large for steps of a curve. A spline through steps of many lengths needs them closer, by 0.5. Twelve halvings at most,
-# since the root may jump from one top of the likelihood to another.
+# Halves a step over which the root increases by more than 1 before it exceeds `top`, since a standard error may be far
+# too large a step. A spline through unequal steps needs increases of at most 0.5. At most twelve halvings are made,
+# since the root may jump between two maxima of the likelihood.
 without_gaps <- function(held, side, found, top, strict) {
   most <- 1
   for (halving in 1:12) {
@@ -197,7 +197,7 @@ without_gaps <- function(held, side, found, top, strict) {
 
 # --- the likelihood where something is held -------------------------------------------------------------------
 
-# The state with all other parameters at their best, by a climb from the state `near`.
+# Estimates all other parameters, starting from the state `near`.
 held_state <- function(fit, model, bounds, near) {
   if (nrow(model$layout)) {
     start <- near$theta %or% gp_theta(model$values, model$layout)
@@ -226,7 +226,7 @@ trend_at <- function(model) {
   as.vector(backsolve(model$R, model$b + weights$b))
 }
 
-# A coefficient is held by what is left of the response without its column.
+# Fixes a trend coefficient, by subtracting its column times the value from the response.
 hold_coefficient <- function(fit, k, value, near, bounds) {
   model <- fit$data
   F <- fit$regressors$F[model$rows, , drop = FALSE]
@@ -256,7 +256,7 @@ confint.profile.gp_fit <- function(object, parm = names(object), level = 0.95, .
   out
 }
 
-# Finds where a monotone spline through the roots passes the quantiles; beyond a bound 0, or infinite.
+# Finds where a monotone spline through the roots reaches the quantiles; 0 or infinite beyond a bound.
 profile_ends <- function(table, name, quantiles) {
   link <- attr(table, "link")
   value <- table$par.vals[, name]
@@ -269,7 +269,7 @@ profile_ends <- function(table, name, quantiles) {
   ifelse(beyond, ifelse(attr(table, "bounded"), open, NA), found)
 }
 
-# The parameter, on the scale where it moves, as a function of the root.
+# Returns the parameter, on the scale of its link, as a function of the root.
 root_curve <- function(table, name) {
   value <- table$par.vals[, name]
   value <- in_link(value, attributes(table)["link"])
@@ -308,7 +308,7 @@ plot.profile.gp_fit <- function(x, ...) {
   invisible(x)
 }
 
-# The signed root, and lines where intervals of 95 % end. `which`: of which parameter.
+# Plots the signed root, with lines at the ends of 95 % intervals. `which`: the parameter.
 #' @export
 plot_data.profile.gp_fit <- function(object, which = names(object)[1], ...) {
   table <- object[[which]]

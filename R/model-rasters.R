@@ -32,8 +32,8 @@ checked_stars <- function(raster) {
   raster
 }
 
-# Returns the `known` cells, of a `total`, and their `data`: coordinates of centres, and layers by name. Where the fit
-# takes no layer, cells are missing that are so in each layer.
+# Returns the `known` cells of `total`, and their `data`: coordinates of centres, and layers by name. If the fit uses no
+# layer, cells that are missing in all layers are left out.
 raster_cells <- function(object, raster) {
   needed <- c(if (is.null(object$terms)) object$columns %or% object$names else object$variables,
               needed_of_trend(object$trend, object$re.form), unlist(lapply(object$trend$parameters, `[[`, "variables")))
@@ -64,7 +64,7 @@ refuse_cells <- function(absent, layers) {
         ", which are not among the layers of `newdata`", there_are(layers))
 }
 
-# Coordinates are named x first, unless their names say otherwise.
+# Orders the names of coordinates, x first unless names say otherwise.
 in_xy_order <- function(names) {
   is_y <- grepl("^(y|lat|latitude|northing|north)$", tolower(names))
   if (is_y[1] && !is_y[2]) rev(names) else names
@@ -104,7 +104,7 @@ cell_centres <- function(raster, cells) {
   unname(as.matrix(sf::st_coordinates(raster)[cells, plane]))
 }
 
-# Layers of predictions: those of a matrix have the names of its columns.
+# Names layers of predictions; columns of a matrix keep their names.
 prediction_layers <- function(found) {
   named <- function(value, name) {
     if (is.null(dim(value))) return(matrix(value, dimnames = list(NULL, name)))

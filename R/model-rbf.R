@@ -1,4 +1,4 @@
-# Radial basis functions: interpolation and smoothing of scattered data, with a polynomial beside the kernel.
+# Radial basis functions: interpolation and smoothing of scattered data, with a polynomial part.
 
 #' Interpolation and smoothing with radial basis functions
 #'
@@ -80,7 +80,7 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   x <- unname(strip_term(inputs$x))
   used <- heavy_rows(x, unname(y), weights)
   parts <- kernel_parts(kernel)
-  free <- parts$name %in% c("thin_plate", "energy")  # homogeneous but for polynomials: any scale will do
+  free <- parts$name %in% c("thin_plate", "energy")  # the scale changes the kernel by a factor and polynomials
   if (free && is.null(parts$parameters$scale)) kernel <- update(kernel, scale = 1)
   kernel <- settled_kernel(kernel, structure(used$x, term = attr(inputs$x, "term")))
   basis <- polynomial_basis(used$x, degree)
@@ -183,7 +183,7 @@ check_unisolvent <- function(used, degree, lambda) {
   }
 }
 
-# The polynomial takes what it can of the response before anything is solved, so that levels far from 0 cost no digits.
+# Subtracts a least-squares polynomial from the response first, so that a response far from 0 loses no digits.
 rbf_solved <- function(kernel, used, ridge, control) {
   m <- ncol(used$P)
   first <- if (m) qr.coef(qr(used$P), used$y) else matrix(0, 0, ncol(used$y))
@@ -202,7 +202,7 @@ with_singular <- function(value, kernel) {
   })
 }
 
-# The weighed matrix on the complement of the polynomials, the observations there, and the mean of its eigenvalues.
+# Returns the weighted matrix on the complement of the polynomials, the response there, and the mean eigenvalue.
 beside_polynomial <- function(K, used) {
   root <- sqrt(used$w)
   n <- length(root)
@@ -279,7 +279,7 @@ print.rbf_interpolate <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
-# The deviation of the noise of an observation of weight 1.
+# Returns the noise sd of an observation of weight 1.
 #' @export
 sigma.rbf_interpolate <- function(object, ...) {
   left <- object$data$y - rbf_values(object, object$data$x)

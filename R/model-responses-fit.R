@@ -1,4 +1,4 @@
-# Fits of several responses of a Gaussian process: their checks, the stacked fit, and what it is in the user's units.
+# Fits of several responses of a Gaussian process: checks, the stacked fit, and the conversion to the user's units.
 
 most_responses <- 10
 
@@ -25,7 +25,7 @@ check_responses <- function(y, n) {
   y
 }
 
-# Finds the unit of each response: the deviation of what its trend leaves.
+# Finds the unit of each response: the residual sd of its trend.
 units_of_responses <- function(y, trend) {
   vapply(colnames(y), function(name) {
     rows <- which(!is.na(y[, name]))
@@ -44,7 +44,7 @@ units_of_responses <- function(y, trend) {
   }, 0)
 }
 
-# Stacks rows: `row` of the data and `code` of the response, which of several rows each stands for.
+# Stacks inputs: `row` is the row of the data for each element of the responses.
 stacked_inputs <- function(inputs, row) {
   inputs$x <- structure(inputs$x[row, , drop = FALSE], term = attr(inputs$x, "term"))
   inputs
@@ -82,7 +82,7 @@ gp_of_family.gp_several <- function(inputs, placed, y, trend, settings, weights,
   as_responses(fit, inputs, y, trend, weights, cbind(row, code))
 }
 
-# Makes of a stacked fit one of the responses, in their units. `cells`: row and column of each number.
+# Converts a stacked fit to a fit of several responses in their units. `cells`: row and column of each element.
 as_responses <- function(fit, inputs, y, trend, weights, cells) {
   model <- fit$data
   unit <- model$unit
@@ -101,7 +101,7 @@ as_responses <- function(fit, inputs, y, trend, weights, cells) {
   out$x <- inputs$x
   out["weights"] <- list(weights)
   out$regressors <- trend[c("F", "offset")]
-  # Noise of nugget 1, so that what is asked of rows finds weights alone.
+  # The nugget is 1 and the weights contain it, so that leave-one-out methods see one noise variance.
   model$w <- model$w / unname(values$nugget)[model$z[, 1]]
   model$values$nugget <- 1
   fit$nugget <- fit$sigma <- 1
@@ -113,11 +113,10 @@ as_responses <- function(fit, inputs, y, trend, weights, cells) {
   out
 }
 
-# Returns the fit of stacked rows, where rows are asked for.
+# Returns the fit of stacked rows, for methods by rows.
 stacked_fit <- function(fit) fit$stacked %or% fit
 
-# Returns a stacked fit whose predictions are of all responses at each place: those of the first at all places, then
-# those of the next.
+# Returns a stacked fit that predicts all responses at each place: the first response at all places, then the next one.
 fit_of_places <- function(fit) {
   out <- fit$stacked
   out[c("x", "regressors", "response")] <- list(fit$x, fit$regressors, TRUE)

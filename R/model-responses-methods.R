@@ -139,7 +139,7 @@ residuals.gp_responses <- function(object, type = c("response", "pearson", "loo"
   stats::naresid(object$na.action, left)
 }
 
-# Numbers of the stacked rows as a matrix, in which other cells are missing.
+# Puts values of the stacked rows into a matrix; other elements are NA.
 by_cells <- function(object, values, in_units = FALSE) {
   by <- if (in_units) object$data$unit[object$cells[, 2]] else 1
   out <- stats::naresid(object$na.action, replace(0 * object$residuals, object$cells, as.vector(values) * by))

@@ -1,18 +1,18 @@
 # Several responses of a Gaussian process (cokriging): stacked rows, their covariances and their units.
 #
-# A row of the stacked model is a number of one response; its code, the number of the response, stands in the matrix
-# `z`, where those of groups stand. The covariance of the process is B[v, v'] k(x, x'), and each response has a nugget.
-# Responses are divided by their `unit`, so that bounds and tolerances suit all of them.
+# A row of the stacked model is an element of one response; its code, the number of the response, is in the matrix `z`,
+# as codes of groups are. The covariance of the process is B[v, v'] k(x, x'), and each response has a nugget. Responses
+# are divided by their `unit`, so that the same bounds and tolerances suit all.
 
 # --- the data -----------------------------------------------------------------------------------------------------
 
-# Makes of several responses what is missing where a row has none of them.
+# Returns NA for rows in which all responses are missing.
 seen_responses <- function(left) {
   if (NCOL(left) < 2) return(left)
   ifelse(rowSums(!is.na(as.matrix(left))) > 0, 0, NA)
 }
 
-# Names the columns of cbind(log(a), b) by its arguments, as cbind() does where these are names.
+# Names the columns of cbind(log(a), b) by its arguments; cbind() itself names only those that are symbols.
 named_responses <- function(left, expression) {
   if (NCOL(left) < 2 || !is.call(expression) || !identical(expression[[1]], quote(cbind))) return(left)
   arguments <- as.list(expression)[-1]
@@ -22,7 +22,7 @@ named_responses <- function(left, expression) {
   left
 }
 
-# Regressors of each response, in columns of their own.
+# Returns the regressors of each response, in separate columns.
 stacked_trend <- function(trend, row, code, unit) {
   q <- ncol(trend$F)
   F <- trend$F[row, , drop = FALSE]
@@ -60,7 +60,7 @@ refuse_responses <- function(fit, what, instead) {
 
 # --- the covariances ----------------------------------------------------------------------------------------------
 
-# Returns B of p variances and p (p - 1) / 2 partial correlations, and its slopes by these in their links.
+# Returns B, given p variances and p (p - 1) / 2 partial correlations, and its derivatives on the scale of their links.
 response_covariance <- function(numbers) {
   p <- (sqrt(8 * length(numbers) + 1) - 1) / 2
   group_covariance(list(columns = seq_len(p)), numbers)
@@ -75,7 +75,7 @@ response_numbers <- function(B, names) {
   stats::setNames(c(diag(B), partials_of(stats::cov2cor(B))), c(paste0("variance.", names), labels))
 }
 
-# The partial correlations of a matrix C of correlations, which may be singular: partial_correlations() the other way.
+# Inverts partial_correlations(): returns the partial correlations of a correlation matrix C, which may be singular.
 partials_of <- function(C) {
   L <- P <- 0 * C
   for (k in seq_len(nrow(C))) {
@@ -90,8 +90,8 @@ partials_of <- function(C) {
   P[lower.tri(P)]
 }
 
-# S[v, v'] times a kernel, of rows and columns with codes v and v': a sum of products of a number of the row, the kernel
-# and a number of the column, which has a series where the kernel has one.
+# Multiplies a kernel by S[v, v'] for rows and columns with codes v and v': a sum of terms a_i K_ij b_j, which can be
+# approximated if the kernel can.
 over_responses <- function(K, S, rows, columns = rows) {
   if (is.null(S)) return(K)
   found <- eigen(S, symmetric = TRUE)
@@ -102,7 +102,7 @@ over_responses <- function(K, S, rows, columns = rows) {
   }))
 }
 
-# Numbers to begin with, or as they were given. `spread`: variances of the process and of the noise.
+# Returns starting or given values. `spread`: variances of process and noise.
 values_of_responses <- function(model, settings, spread) {
   names <- names(model$unit)
   B <- settings$variance %or% (spread[[1]] * begun_correlations(model))
@@ -111,7 +111,7 @@ values_of_responses <- function(model, settings, spread) {
        nugget = stats::setNames(nugget, names))
 }
 
-# Correlations of responses where they were seen together, made smaller, so that none is near 1.
+# Starting values of the correlations: those of responses at the same places, times 0.7.
 begun_correlations <- function(model) {
   p <- length(model$unit)
   place <- do.call(paste, as.data.frame(model$x))
@@ -124,7 +124,7 @@ begun_correlations <- function(model) {
 
 # --- units --------------------------------------------------------------------------------------------------------
 
-# The factors that make of estimates numbers in the user's units.
+# Returns the factors that convert estimates to the user's units.
 user_units <- function(model, layout) {
   out <- rep(1, nrow(layout))
   if (is.null(model$unit)) return(out)
@@ -132,7 +132,7 @@ user_units <- function(model, layout) {
   replace(out, square, model$unit[layout$index[square]]^2)
 }
 
-# The logarithm by which the density of the responses is less than that of these in their units.
+# Returns the log Jacobian of the division of responses by their units.
 log_of_units <- function(model) {
   if (is.null(model$unit)) return(0)
   trend <- ncol(model$Q) / length(model$unit)

@@ -1,5 +1,5 @@
-# Kernel ridge regressions of responses that are not normal: penalised likelihood, whose fit is the mode of a Gaussian
-# process of variance 1 / lambda about a free intercept.
+# Kernel ridge regressions of non-normal responses: a penalised likelihood, whose fit is the mode of a Gaussian process
+# of variance 1 / lambda with an unpenalised intercept.
 
 ridge_of_family <- function(inputs, placed, y, terms, lambda, standardize, weights, control, call, family) {
   if (identical(lambda, "gcv")) {
@@ -69,10 +69,10 @@ ridge_edf <- function(at, lambda) {
 
 # --- the penalty ------------------------------------------------------------------------------------------------
 
-# Chooses lambda, from the largest down, each mode beginning at the last mode. The criterion is the deviance of rows
-# left out. By products it is the deviance + 2 df, or generalised cross-validation where the dispersion is not known. A
-# path ends where the criterion has risen twice: for classes that are told apart all criteria have another minimum,
-# where nothing is smoothed.
+# Chooses lambda, from the largest down; each mode starts from the last one. The criterion is the leave-one-out
+# deviance, or, if the fit is iterative, deviance + 2 df (generalised cross-validation if the dispersion is unknown).
+# The path ends when the criterion has risen twice: with separable classes all criteria have another minimum without
+# smoothing.
 family_penalty <- function(model, lambda) {
   if (is.numeric(lambda) && length(lambda) == 1) return(list(lambda = lambda, method = "given"))
   size <- mean(diag(kernel_pairs(model$kernel, model$x)))
@@ -106,8 +106,8 @@ penalty_row <- function(at, lambda) {
 
 # --- the fit ----------------------------------------------------------------------------------------------------
 
-# Linear predictors and means, deviance, and the dispersion of Gamma, by Pearson's residuals. `left_out`: predictors of
-# rows that were left out, where these are known.
+# Adds linear predictors, means, deviance, and the dispersion of Gamma from Pearson residuals. `left_out`: leave-one-out
+# predictors, if known.
 with_family_scale <- function(fit, response, left_out, rows) {
   family <- fit$data$family
   all <- ridge_values(fit, scaled_columns(unname(strip_term(fit$x)), fit$units$x))[, 1]
@@ -125,8 +125,8 @@ with_family_scale <- function(fit, response, left_out, rows) {
   fit
 }
 
-# Expresses a linear function of alpha and of `level` times the intercept in the working response: solutions v of
-# alpha's part, less the share of the intercept.
+# Expresses a linear function of alpha plus `level` times the intercept in the working response, given solutions v for
+# alpha.
 with_intercept <- function(fit, v, level) {
   kept <- fit$kept
   if (is.null(kept$of_one)) kept$of_one <- ridge_solved(fit, matrix(1, nrow(v)))[, 1]

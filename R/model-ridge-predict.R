@@ -1,4 +1,4 @@
-# Kernel ridge regressions at new places: values with standard errors, by the factor that a fit keeps.
+# Predictions of kernel ridge regressions: values with standard errors, from a stored Cholesky factor.
 
 # Predicts at places that are in units of the fit.
 ridge_values <- function(fit, at) {
@@ -6,8 +6,8 @@ ridge_values <- function(fit, at) {
   t(t(values) * fit$units$y$width + fit$units$y$centre)
 }
 
-# Deviations of linear functions of alpha, a column of `w` for each: a row for each, a column for each response. Of
-# families the intercept is `level` times in each.
+# Returns sds of linear functions of alpha, given by the columns of `w`: a row for each function, a column for each
+# response. With a family each function contains `level` times the intercept.
 functional_se <- function(fit, w, level = 0) {
   v <- ridge_solved(fit, w)
   if (!is.null(fit$family)) v <- with_intercept(fit, v, level)

@@ -43,9 +43,9 @@
 #' With a `family` other than `gaussian()` the linear predictor is a function in the RKHS plus an intercept without
 #' penalty. The fit minimises minus the log-likelihood plus `lambda / 2` times the squared norm of the function, as in
 #' kernel logistic regression. If `lambda` is `NULL` or `"loo"`, 17 values are compared, from the largest on, until the
-#' criterion has risen twice. The criterion is the deviance of rows that are left out, to first order. Beyond
-#' `control$dense_n` rows it is the deviance plus twice `edf` or, for Gamma, generalised cross-validation. `r.squared`
-#' is the explained share of the null deviance. Standard errors are those of the working response. There is no `sigma2`.
+#' criterion has risen twice. The criterion is the leave-one-out deviance, to first order. Beyond `control$dense_n` rows
+#' it is the deviance plus twice `edf` or, for Gamma, generalised cross-validation. `r.squared` is the explained share
+#' of the null deviance. Standard errors are those of the working response. There is no `sigma2`.
 #'
 #' `KRLS::krls()` has `sigma = 2 * scale^2`, and stops its search for `lambda` early: fix `lambda` to compare the two.
 #'
@@ -132,7 +132,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   kernel <- ridge_kernel(kernel, structure(part$x, term = attr(placed$inputs$x, "term")))
   K <- kernel_pairs(kernel, part$x)
   exact <- nrow(K) > control$dense_n && is.null(control$approximate)
-  # Some 40 products for a solution and its degrees of freedom, ten times as many along a curve of penalties.
+  # A solution with its degrees of freedom takes some 40 products; a grid of penalties ten times as many.
   count <- if (is.numeric(lambda) && length(lambda) == 1) 40 else 400
   few <- function() kernel_pairs(kernel, part$x[seq_len(min(nrow(K), 100)), , drop = FALSE])
   by_series <- exact && ncol(part$x) <= 3 && takes_series(few())
@@ -179,7 +179,7 @@ refit_to.kernel_ridge <- function(fit, rows, again) {
 
 # --- units, kernels, penalties ------------------------------------------------------------------------------
 
-# Scales that are open: products of points need none, others have one at which the kernel varies most.
+# Sets open scales: 1 for kernels of inner products, else the scale at which the kernel varies most.
 ridge_kernel <- function(k, x) {
   parts <- kernel_parts(k)
   open <- is.null(parts$op) && "scale" %in% names(parts$parameters) && is.null(parts$parameters$scale)
@@ -188,7 +188,7 @@ ridge_kernel <- function(k, x) {
   k <- settled_kernel(k, x)
   K <- as.matrix(kernel_pairs(k, some_points(strip_term(x), 500)))
   own <- diag(K)
-  share <- (sum(K) - sum(own)) / (nrow(K) - 1) / sum(own)  # of a kernel that tells no two points apart, or all of them
+  share <- (sum(K) - sum(own)) / (nrow(K) - 1) / sum(own)  # 0: points look unrelated; 1: all look alike
   even <- nrow(K) >= 3 && max(own) - min(own) <= 1e-8 * max(abs(own))
   if (even && (share < 1e-6 || share > 1 - 1e-6)) {
     warn("boundary", "the kernel of two points, relative to that of a point with itself, is ",
@@ -228,8 +228,8 @@ ridge_penalty <- function(kernel, part, lambda, control) {
   })
 }
 
-# The ridges of a search, and settings with a tolerance that they allow. Given ridges determine the tolerance. A grid
-# ends at the least ridge that its tolerance allows, the mean of the diagonal `own` at most, and `end` says so.
+# Returns the ridges of a search, and settings with a suitable tolerance. Given ridges determine the tolerance. A grid
+# ends at the smallest ridge that its tolerance allows, at most the mean of the diagonal `own`; `end` tells so.
 ridge_grid <- function(lambda, own, control) {
   n <- length(own)
   size <- max(own)

@@ -14,8 +14,8 @@
 #' @section P-values:
 #' With `null = "permutation"` the p-value comes from `R` random relabellings of the rows, or from all relabellings if
 #' there are at most `R`. With `null = "moments"` it comes from the exact mean, variance and skewness of the statistic
-#' over all relabellings, matched by Pearson's type III curve. The curve is faster for large samples and reliable down
-#' to p = 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
+#' over all relabellings, matched by Pearson's type III curve. Moments are faster for large samples and reliable down to
+#' p = 0.001; smaller values are reported as < 0.001. Use permutations if you need smaller p-values.
 #'
 #' If there are at most 1000 relabellings, the test uses all of them even with `null = "moments"`. It is then exact: its
 #' p-value is never below the smallest that relabellings can give. If the samples are discrete, the statistic has few
@@ -40,8 +40,8 @@
 #' @section Many rows:
 #' With `null = "moments"` and more than 20 000 rows in one, two or three dimensions, sums over pairs are approximated
 #' sums, see [approximate()], of the kernel, its square and its cube. Time is proportional to the number of rows: a
-#' million rows take seconds for one kernel, and less than a minute for ten. One of the numbers behind the skewness, the
-#' trace of the third power of the kernel matrix, is estimated from 5000 to 20 000 of the rows. The printed test has the
+#' million rows take seconds for one kernel, and less than a minute for ten. The skewness also needs the trace of the
+#' third power of the kernel matrix, which is estimated from 5000 to 20 000 of the rows. The printed test has the
 #' relative error of the variance and the standard error of the skewness, `accuracy`. The kernel must be a function of
 #' the Euclidean distance; other kernels, and points in more dimensions, take all pairs.
 #'
@@ -50,8 +50,8 @@
 #' projections on lines in all directions. On a line, sorting replaces the pairs. Independent random directions thus
 #' give an unbiased estimate of the statistic, with a standard error; for a single variable the statistic is exact. The
 #' standard error depends on the number of directions, not of points, while the time is proportional to the number of
-#' points times `slices`. Slices therefore pay for many points in four or more dimensions. The permutation test uses the
-#' same directions for all relabellings, so that its level is exact even with few slices. Slices are available for the
+#' points times `slices`. Use slices for many points in four or more dimensions. The permutation test uses the same
+#' directions for all relabellings, so that its level is exact even with few slices. Slices are available for the
 #' distance itself (`energy_test()` with exponent 1, or `kernel = "energy"`) with permutations, and run on the CPU.
 #'
 #' @section Precision and warnings:
@@ -191,7 +191,7 @@ pooled <- function(x, y, groups) {
        labels = c("x", "y"))
 }
 
-# The samples count alike: a variable that only one of them has is an error, whichever that is.
+# Matches the columns of both samples; a variable that only one of them has is an error.
 matched_columns <- function(x, y) {
   if (NCOL(x) != NCOL(y)) {
     abort("shape", "`x` has ", counted(NCOL(x), "column"), " and `y` ", NCOL(y), ": the same variables are wanted")
@@ -218,7 +218,7 @@ rbind_inputs <- function(x, y) {
   rbind(as.matrix(x), as.matrix(y))
 }
 
-# `hint`: what is said beside numbers that are no labels.
+# Returns points with codes and labels of groups. `hint`: further text of the error for numbers that are no labels.
 grouped <- function(x, groups, argument, hint = NULL) {
   if (is.data.frame(groups) && ncol(groups) == 1) groups <- groups[[1]]
   if (!is.atomic(groups) || length(dim(groups)) > 1) {
@@ -240,7 +240,7 @@ grouped <- function(x, groups, argument, hint = NULL) {
   list(x = x, codes = as.integer(groups), labels = levels(groups))
 }
 
-# More groups than half the rows, or groups of one row mostly, are most likely numbers in the place of labels.
+# Warns if there are more groups than half the rows, or if most groups have one row: the groups may be a measurement.
 check_group_sizes <- function(sample, argument, hint) {
   sizes <- tabulate(sample$codes)
   g <- length(sizes)
@@ -268,7 +268,7 @@ formula_sample <- function(formula, data, na.action, strata, subset) {
   sample
 }
 
-# Strata are looked for among the data, and lose the rows that the formula lost.
+# Evaluates strata in the data, and drops the rows that the formula dropped.
 strata_of <- function(strata, data, where, subset, dropped) {
   strata <- found_variables(eval(strata, if (is.data.frame(data)) data, where), data, "`strata`")
   if (!is.null(subset)) strata <- kept_rows(strata, subset)
@@ -324,7 +324,7 @@ samples_test <- function(statistic, found, estimate, method, name, ...) {
           engine = engine, slices = found$slices, stderr = found$stderr, ...)
 }
 
-# Compares groups by each kernel; what is told of pairs of groups is by the kernel of the largest statistic.
+# Compares groups by each kernel; pairwise results are those of the kernel with the largest statistic.
 compared <- function(sample, ks, null, R, strata, slices) {
   if (!is.null(slices)) return(compared_by_slices(sample, ks[[1]], R, strata, check_slices(slices, ks, null)))
   check_distinct(sample$x)
@@ -367,7 +367,7 @@ compared <- function(sample, ks, null, R, strata, slices) {
                                                            row.names = kernel_labels(ks)))
 }
 
-# Sums of a kernel over rows and over blocks of groups, and for moments its invariants. The kernel of few rows is kept.
+# Sums a kernel over rows and over blocks of groups; for moments adds its invariants. Small centred kernels are kept.
 sums_of_groups <- function(k, sample, g, by_moments, tol) {
   K <- k(sample$x)
   codes <- matrix(sample$codes)
@@ -390,7 +390,7 @@ discrepancies <- function(S, sizes, labels = NULL) {
   out
 }
 
-# Returns the factors of the kernel's entries, by their rows' groups, that make the statistic a sum over pairs.
+# Returns weights, by the groups of both rows, with which the statistic is a weighted sum of the kernel over pairs.
 label_weights <- function(sizes) {
   pairs <- outer(sizes, sizes) / outer(sizes, sizes, "+")
   diag(pairs) <- 0

@@ -1,4 +1,4 @@
-# Scales found from the points alone.
+# Length-scales determined from the points.
 
 #' Default length-scales for kernels
 #'
@@ -37,14 +37,14 @@ median_scale <- function(x) {
   stats::median(distances[positive]) * unit
 }
 
-# A unit for points that keeps squares of their differences from overflow and from 0: a power of two, which costs no
-# digit, about as large as the widest column.
+# Returns a unit with which squared differences neither overflow nor underflow: a power of two, which changes no digit,
+# near the width of the widest column.
 points_unit <- function(x) power_of_two(max(apply(x, 2, function(v) max(v) / 2 - min(v) / 2)))
 
 power_of_two <- function(size) if (size > 0) 2^max(-1022, min(1022, round(log2(size)))) else 1
 
-# Columns that lie far from 0 are moved to their middle: by no more than twice each number, so that no digit is lost.
-# Products of points would lose those in which the points differ.
+# Centres columns that are far from 0, without loss of digits: products of points would lose the digits in which points
+# differ.
 near_origin <- function(x) {
   ends <- apply(x, 2, range) / 2
   middle <- colSums(ends)
@@ -58,7 +58,7 @@ unit_points <- function(x) {
   list(x = x / unit, unit = unit)
 }
 
-# Numbers of some rows, evenly spaced in their order: the same rows in whatever order they come.
+# Returns row numbers, evenly spaced in sorted order, so that the points do not depend on the order of rows.
 rows_in_order <- function(x, most) {
   if (nrow(x) <= most) return(seq_len(nrow(x)))
   sorted <- do.call(order, unname(lapply(seq_len(ncol(x)), function(k) x[, k])))
@@ -83,7 +83,7 @@ maxvar_scale <- function(x, kernel = "gaussian") {
   exp(stats::optimize(negative_variance, log(about) + log(100) * c(-1, 1), tol = 1e-6)$minimum)
 }
 
-# A kernel whose scales are set, by the median distance of the points or, one for each term, by that of each term.
+# Sets open scales of a kernel: the median distance of the points or, with a scale for each term, of each term.
 with_scale <- function(k, x) {
   parts <- kernel_parts(k)
   if (!is.null(parts$op)) {

@@ -1,4 +1,4 @@
-# Tables of scores: means with standard errors, of blocks and of fits beside each other, and their print.
+# Tables of scores: means with standard errors, by blocks or for several fits, and their print methods.
 
 # --- means ----------------------------------------------------------------------------------------------------
 
@@ -13,7 +13,7 @@ row_scores <- function(rows, level) {
         coverage = as.numeric(outside == 0), rmse = error^2, mae = abs(error), bias = error)
 }
 
-# Means of scores, and the part of each row in them, to first order.
+# Returns mean scores, and each row's contribution (rmse: to first order).
 score_parts <- function(rows, level) {
   each <- row_scores(rows, level)
   mean <- colMeans(each)
@@ -36,7 +36,7 @@ error_of_means <- function(each, blocks = NULL) {
   stats::setNames(out, paste0(colnames(each), ".se"))
 }
 
-# Labels of the scored rows among those of all rows, or of those without missing values.
+# Returns block labels of the scored rows, given labels of all rows or of complete rows.
 block_labels <- function(by, found, rows = found$at) {
   complete <- setdiff(seq_len(found$total), found$dropped)
   if (length(by) == length(complete)) by <- by[match(seq_len(found$total), complete)]
@@ -50,7 +50,7 @@ block_labels <- function(by, found, rows = found$at) {
 
 # --- several fits -----------------------------------------------------------------------------------------------
 
-# Fits by the rows that all of them have scored, with differences to the first.
+# Compares fits on the rows that all of them have scored, with differences from the first.
 compared_scores <- function(each, level, by) {
   total <- vapply(each, `[[`, 0, "total")
   if (any(total != total[1])) {
@@ -111,7 +111,7 @@ text_of_models <- function(x, known, digits) {
   table
 }
 
-# A line for each block, where there are not too many, for all, and for its standard errors.
+# Formats a line for each block, unless there are many, for all rows, and for standard errors.
 text_of_blocks <- function(x, known, digits) {
   all <- nrow(x)
   shown <- if (all <= 21) seq_len(all) else all
@@ -129,7 +129,7 @@ as.data.frame.predictive_scores <- function(x, row.names = NULL, optional = FALS
   data.frame(unclass(x)[names(x)], row.names = row.names %or% attr(x, "row.names"), check.names = FALSE)
 }
 
-# Some of the rows or columns are a data frame as others are.
+# A subset of rows or columns is a plain data frame.
 #' @export
 `[.predictive_scores` <- function(x, ...) as.data.frame(x)[...]
 

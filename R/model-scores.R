@@ -1,4 +1,4 @@
-# Scores of predictive distributions: of fits, of what was left out, of several fits beside each other.
+# Scores of predictive distributions: of fits, of cross-validation, of several fits.
 
 #' Scores of predictions
 #'
@@ -114,8 +114,8 @@ level_of_tables <- function(fits, level, by_default) {
 
 # --- rows -----------------------------------------------------------------------------------------------------
 
-# The scored rows of a fit or a table: `rows`, as outcomes of distributions, `at`, which of the `total` rows these are,
-# the `dropped` ones, which have missing values, `fold` of a table, and words.
+# Returns the scored rows of a fit or table: `rows`, outcomes and predictive distributions; `at`, their row numbers
+# among `total` rows; `dropped`, rows with missing values; `fold`, of a table; and texts.
 scored_rows <- function(object, newdata, level, y, weights, ...) {
   if (inherits(object, "cross_validate")) return(scored_table(object, newdata))
   if (inherits(object, c("local_reg", "knn_fit"))) {
@@ -197,8 +197,8 @@ scored_new <- function(fit, newdata, level, y, weights, ...) {
        how = sub("row", "new row", rows_in_words(rows)))
 }
 
-# The left side of the fit's formula in new data; numbers beside these may be part of it, but no variable with a row
-# for each.
+# Evaluates the left side of the fit's formula in new data. Constants may be found elsewhere, but variables with a value
+# for each row must be in the new data.
 response_in <- function(fit, newdata) {
   if (is.null(fit$terms)) abort("input", "the fit was made from points: give `y`, the response at `newdata`")
   response <- stats::formula(fit$terms)[[2]]
@@ -234,7 +234,7 @@ weights_in <- function(fit, newdata, n) {
   fit_weights(ifelse(is.na(values), 0, values), n)
 }
 
-# New observations as the fit has its own, with their trials or weights; any numbers of the classes.
+# Checks new observations, and returns them with trials or weights; classes need not all occur.
 new_response <- function(fit, y, a) {
   family <- fit$data$family
   n <- NROW(y)
@@ -257,7 +257,7 @@ new_response <- function(fit, y, a) {
   list(y = y, a = a)
 }
 
-# Codes responses by the levels of the fit, of which the second is a success.
+# Converts classes to 0 and 1 by the levels of the fit; the second level is a success.
 new_classes <- function(fit, y) {
   own <- fit$model[[1]]
   levels <- if (is.character(own)) sort(unique(own)) else levels(own)

@@ -1,7 +1,7 @@
 # Points of the sf, terra and sp packages as numbers: in formulas, as points, and as new data.
 
-# A formula and data of sf: the places become a matrix among plain variables, and are the right side where that is 1,
-# and part of it where that has a dot.
+# Returns a formula and data in which sf points are a matrix among plain variables. The points are the right side if
+# that is 1, and part of it if it contains a dot.
 sf_formula <- function(formula, data, trend = TRUE) {
   data <- as_sf(found_variables(data, NULL, "`data`"), all.vars(formula))
   if (!inherits(data, "sf")) return(list(formula = formula, data = data))
@@ -21,7 +21,7 @@ sf_formula <- function(formula, data, trend = TRUE) {
             "; its places are the geometry, `", name, "`: ~ ", name, ", or ~ 1, has them")
     }
     if (length(variables)) {
-      # Other packages take places from the data, and covariates from the right side of a formula.
+      # In other packages the data give the places, and the right side of a formula the covariates.
       tell("kernweave: the ", name, " of `data` is not in the formula: distances are of ",
            paste0("`", variables, "`", collapse = ", "), " alone; ~ ", name, ", or ~ 1, has the places",
            if (trend) paste0(", and covariates belong in `trend = ~ ", paste(variables, collapse = " + "), "`"))
@@ -31,7 +31,7 @@ sf_formula <- function(formula, data, trend = TRUE) {
   list(formula = formula, data = place_frame(data, name), places = about_places(data, name))
 }
 
-# Data of sf as a plain data frame, in which the places are a matrix if `variables` has the geometry or a dot.
+# Converts sf data to a plain data frame, with the points as a matrix if `variables` has the geometry or a dot.
 sf_variables <- function(data, variables, by_chords) {
   if (inherits(data, c("SpatVector", "SpatialPoints")) && !any(c("geometry", ".") %in% variables)) return(data)
   data <- as_sf(data, variables)
@@ -42,8 +42,8 @@ sf_variables <- function(data, variables, by_chords) {
   out
 }
 
-# Points and polygons of the terra and sp packages as those of sf; anything else as it is. Points of sp have names of
-# coordinates, and are a data frame where `variables` has these.
+# Converts points and polygons of terra and sp to sf; other objects stay. sp points whose coordinate names are in
+# `variables` become a data frame.
 as_sf <- function(x, variables = NULL) {
   if (!inherits(x, c("SpatVector", "SpatialPoints", "SpatialPolygons"))) return(x)
   named <- inherits(x, "SpatialPoints") && any(colnames(x@coords) %in% variables)
@@ -63,7 +63,7 @@ about_places <- function(x, name = "geometry") {
   list(name = name, crs = sf::st_crs(x), longlat = sf::st_is_longlat(x))
 }
 
-# The variables of sf data, with the places as a matrix of this name.
+# Returns the variables of sf data, with the points as a matrix called `name`.
 place_frame <- function(x, name) {
   geometry <- sf::st_geometry(x)
   out <- if (inherits(x, "sf")) as.data.frame(sf::st_drop_geometry(x))
@@ -84,7 +84,7 @@ place_matrix <- function(geometry) {
   out
 }
 
-# New places of a fit, or of neighbours, in the coordinates of its own.
+# Converts new sf places to a data frame; they must be in the coordinate system of the fit.
 places_like <- function(newdata, places, argument = "newdata", beside = "the fit") {
   newdata <- as_sf(newdata)
   if (is.null(places) || !inherits(newdata, c("sf", "sfc"))) return(newdata)
@@ -100,7 +100,7 @@ check_crs <- function(newdata, places, argument, beside) {
   }
 }
 
-# Points of sf as neighbours: matrices, by chords where they are longitudes and latitudes and no metric `is_given`.
+# Converts sf points to matrices for neighbours; the default metric of longitudes and latitudes is "chordal".
 sf_neighbours <- function(x, query, metric, is_given) {
   check_given(x, "x")
   x <- as_sf(x)
@@ -114,8 +114,8 @@ sf_neighbours <- function(x, query, metric, is_given) {
        places = places)
 }
 
-# Points of sf as a matrix, with their `places`; anything else as it is. Longitudes and latitudes stay in degrees or,
-# `by_chords`, are points in space.
+# Converts sf points to a matrix, with their `places`; other objects stay. Longitudes and latitudes stay in degrees or,
+# `by_chords`, become points in space.
 point_numbers <- function(x, by_chords = FALSE) {
   x <- as_sf(x)
   if (!inherits(x, c("sf", "sfc"))) return(list(x = x))
@@ -126,7 +126,7 @@ point_numbers <- function(x, by_chords = FALSE) {
   list(x = place_numbers(x, places, "x"), places = places)
 }
 
-# Points of sf beside others as a matrix; anything else as it is.
+# Converts sf points, in the coordinate system of `places`, to a matrix; other objects stay.
 place_numbers <- function(x, places, argument) {
   x <- as_sf(x)
   spatial <- inherits(x, c("sf", "sfc"))

@@ -1,4 +1,4 @@
-# The barycentre of clouds of points: the cloud with the smallest mean divergence to them.
+# The barycentre of clouds of points: the cloud of smallest mean divergence from them.
 
 #' Barycentre of clouds of points
 #'
@@ -94,7 +94,7 @@ all_clouds <- function(clouds, weights) {
 
 mean_of_cloud <- function(cloud) colSums(cloud$mass * cloud$at)
 
-# Points of the cloud with the largest weight, or of all, moved to the mean of the means.
+# Starting points: those of the cloud of largest weight, or of all clouds, shifted to the overall mean.
 mean_start <- function(clouds, weights, n) {
   to <- mean_of_cloud(all_clouds(clouds, weights))
   centred <- function(cloud) cloud$at + rep(to - mean_of_cloud(cloud), each = nrow(cloud$at))
@@ -105,8 +105,8 @@ mean_start <- function(clouds, weights, n) {
   at[evenly_spaced(nrow(at), n), , drop = FALSE]
 }
 
-# Steps of gradient descent until the points move by less than `tol` of the standard deviation of all clouds. Potentials
-# are as good as a move needs, a hundredth of its size: most iterations would go into better ones.
+# Gradient descent until points move by less than `tol` times the sd of all clouds. The tolerance of potentials is a
+# hundredth of the move: a smaller one would take most of the iterations.
 descended <- function(x, targets, weights, how, tol, max_iter) {
   all <- all_clouds(targets, weights)
   spread <- sqrt(sum(all$mass * (all$at - rep(mean_of_cloud(all), each = nrow(all$at)))^2))
@@ -133,7 +133,7 @@ descended <- function(x, targets, weights, how, tol, max_iter) {
   list(at = x$at, divergence = divergence, size = found$size, iterations = iteration)
 }
 
-# Potentials of the points, from those before, and the move to which they lead, with its root mean square.
+# Updates the potentials, and returns the next move of the points, with its root mean square.
 next_move <- function(x, targets, weights, how, last) {
   own <- own_potential(x, how, Inf, last$own$f)
   each <- Map(function(y, last) two_potentials(x, y, how, g = last$g), targets, last$each)
@@ -165,7 +165,7 @@ as.data.frame.sinkhorn_barycentre <- function(x, row.names = NULL, optional = FA
 #' @export
 plot.sinkhorn_barycentre <- function(x, ...) drawn(x, plot_data(x), ...)
 
-# The points of clouds in colours; of one dimension a line for each cloud, and the barycentre below them.
+# Plots the clouds in colours; in one dimension a line for each cloud, with the barycentre at the bottom.
 #' @export
 plot_data.sinkhorn_barycentre <- function(object, ...) {
   at <- unname(do.call(rbind, object$clouds))

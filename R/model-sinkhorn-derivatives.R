@@ -1,12 +1,12 @@
-# Derivatives of optimal transport in the points of the first cloud.
+# Derivatives of optimal transport with respect to the points of the first cloud.
 
 check_squared <- function(object, what) {
   if (object$p == 2) return(invisible())
   abort("unsupported", what, " is known for p = 2, not for p = ", format(object$p), ": fit with `p = 2`")
 }
 
-# The gradient of the divergence, or of the value if there is none. Potentials are stationary, so that squared distances
-# alone have a derivative in the points.
+# The gradient of the divergence, or of the value if there is no divergence. By the envelope theorem only squared
+# distances are differentiated.
 transport_gradient <- function(object) {
   check_squared(object, "the gradient")
   x <- object$kept
@@ -64,7 +64,7 @@ hessian_product <- function(object, V, tol = 1e-8, max_iter = 1000) {
   out
 }
 
-# The change of the gradient of the value, where the points of x move by v and those of y stay.
+# The derivative of the gradient of OT(x, y) as x moves by v.
 change_across <- function(object, v, how) {
   x <- object$kept
   y <- object$target
@@ -77,7 +77,7 @@ change_across <- function(object, v, how) {
   onto_y <- function(f) weigh_y * as.vector(t(plan) %*% f)
   forced_x <- as.vector(sum(plan * of_cost, index = "j"))
   forced_y <- weigh_y * as.vector(sum(plan * of_cost, index = "i"))
-  # A constant moved from f to g changes no balanced plan: the term of `same` takes it out.
+  # Balanced plans do not change if a constant moves from f to g; the term with `same` makes the system definite.
   same <- if (is_balanced(object$rho)) sqrt(rows / sum(rows)) else 0
   schur <- function(u) u - weigh_x * onto_x(onto_y(weigh_x * u)) + same * sum(same * u)
   df <- weigh_x * solved_potentials(schur, weigh_x * (forced_x - onto_x(forced_y)), how)
@@ -85,7 +85,7 @@ change_across <- function(object, v, how) {
   change_of_pull(x$at, y$at, plan, df, dg, of_cost, object$epsilon) + 2 * rows * v
 }
 
-# The change of half the gradient of the value of x to itself, where both sides move by v.
+# The derivative of half the gradient of OT(x, x) as both sides move by v.
 change_within <- function(object, v, how) {
   x <- object$kept
   plan <- plan_pairs(x, x, list(f = object$own$x, g = object$own$x), object)
@@ -97,12 +97,12 @@ change_within <- function(object, v, how) {
   change_of_pull(x$at, x$at, plan, df, df, of_cost, object$epsilon) + 2 * (rows * v - unname(plan %*% v))
 }
 
-# Weights 1 / sqrt(masses / lambda), 0 for points without mass.
+# Returns 1 / sqrt(masses / lambda), with lambda = 1 / (1 + epsilon / rho); 0 for points without mass.
 root_weights <- function(masses, object, side) {
   ifelse(masses > 0, 1 / sqrt(masses * (1 + object$epsilon / object$rho[[side]])), 0)
 }
 
-# Changes of 2 sum_j P_ij (x_i - y_j) by those of the plan.
+# The derivative of 2 sum_j P_ij (x_i - y_j) as the plan P changes.
 change_of_pull <- function(x, y, plan, df, dg, of_cost, epsilon) {
   sums <- unname((plan * (Vi(df) + Vj(dg) - of_cost) / epsilon) %*% cbind(1, y))
   2 * (sums[, 1] * x - sums[, -1, drop = FALSE])

@@ -1,7 +1,7 @@
-# Potentials of optimal transport, by Sinkhorn's iterations, and bounds of the value that they reach.
+# Potentials of optimal transport by Sinkhorn's iterations, and bounds of the error of the value.
 
-# Returns a function of a potential: -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, at any places;
-# times rho / (rho + epsilon), the best potential where masses may differ at the price of rho.
+# Returns a function of a potential: -epsilon log sum_j exp((potential_j - cost_ij) / epsilon) mass_j, times rho / (rho
+# + epsilon) if transport is unbalanced: the optimal potential given the other one.
 softmin <- function(at, cloud, how, rho = Inf) {
   epsilon <- how$epsilon
   shifted <- Vj(dim = 1, name = "shift") - pair_cost(at, cloud$at, how$p) / epsilon
@@ -9,12 +9,12 @@ softmin <- function(at, cloud, how, rho = Inf) {
   function(potential) -epsilon / (1 + epsilon / rho) * as.vector(log_sum(potential / epsilon + cloud$log))
 }
 
-# The best potentials of two clouds: f as a function of g, and g of f.
+# The optimal potentials of two clouds: f given g, and g given f.
 softmins <- function(x, y, how) {
   list(f = softmin(x$at, y, how, how$rho[["x"]]), g = softmin(y$at, x, how, how$rho[["y"]]))
 }
 
-# The number of pairs from which first iterations in float16, which are quicker, are worth a second preparation.
+# The number of pairs from which first iterations in float16 save time.
 rough_pairs <- 1e7
 
 # Iterates twice if pairs are many: in float16 while that reduces the error, then in the precision of the session.
@@ -22,20 +22,20 @@ in_two_precisions <- function(pairs, how, start, run) {
   if (pairs < rough_pairs || how$max_iter == 1) return(run(how, start, FALSE))
   rough <- utils::modifyList(how, list(precision = "float16", max_iter = how$max_iter - 1))
   first <- run(rough, start, TRUE)
-  if (!is.finite(first$error)) return(run(how, start, FALSE))  # costs beyond float32
+  if (!is.finite(first$error)) return(run(how, start, FALSE))  # costs overflow float32
   how$max_iter <- how$max_iter - first$iterations
   found <- run(how, first$start, FALSE)
   found$iterations <- found$iterations + first$iterations
   found
 }
 
-# Tells whether the last five errors are no less than the least before them.
+# Tells whether the last five errors are not below the smallest error before.
 has_stalled <- function(errors) {
   n <- length(errors)
   n > 5 && min(errors[(n - 4):n]) >= min(errors[seq_len(n - 5)])
 }
 
-# The smallest and largest cost that points of two boxes around the clouds can have.
+# Returns bounds of the cost, from boxes around the clouds.
 cost_range <- function(x, y, p) {
   of_x <- apply(x$at, 2, range)
   of_y <- apply(y$at, 2, range)
@@ -44,17 +44,17 @@ cost_range <- function(x, y, p) {
   c(sum(pmax(-ahead, -behind, 0)^2), sum(pmax(ahead, behind)^2))^(p / 2)
 }
 
-# Values of epsilon before the given one: from the largest possible cost down, each half of the last.
+# Returns values of epsilon, from the largest possible cost to twice the given epsilon, each half of the last.
 falling <- function(x, y, how) {
   from <- cost_range(x, y, how$p)[2]
   if (from <= how$epsilon) return(numeric())
   how$epsilon * 2^(floor(log2(from / how$epsilon)):1)
 }
 
-# The number of points for a first potential, from which the potentials of all points are one step away.
+# The number of points in a sample for first potentials, which one step extends to all points.
 coarse_points <- 5000
 
-# Some of the points, with all of the mass.
+# Samples points, with the total mass of all.
 some_of_cloud <- function(cloud) {
   n <- length(cloud$mass)
   rows <- evenly_spaced(n, coarse_points)
@@ -77,17 +77,17 @@ first_potential <- function(x, y, how) {
   g
 }
 
-# Masses of the rows of a plan with the best potential f.
+# Returns the row sums of the plan, given the optimal potential f.
 row_masses <- function(mass, f, rho) mass * exp(-f / rho)
 
-# The value of the dual problem, for potentials of which f is the best one for g.
+# Returns the dual objective, where f is optimal given g.
 dual_value <- function(x, y, f, g, epsilon, rho) {
   of_side <- function(mass, f, rho) if (is.finite(rho)) -rho * sum(mass * expm1(-f / rho)) else sum(mass * f)
   moved <- sum(row_masses(x$mass, f, rho[["x"]]))
   of_side(x$mass, f, rho[["x"]]) + of_side(y$mass, g, rho[["y"]]) - epsilon * (moved - sum(x$mass) * sum(y$mass))
 }
 
-# The best constant to move from f to g, which makes the masses of both marginals equal; 0 for balanced transport.
+# Returns the optimal constant to move from f to g, which makes the total masses of both marginals equal; 0 if balanced.
 best_constant <- function(x, y, f, g, rho) {
   if (is_balanced(rho)) return(0)
   log_mass <- function(mass, f, rho) log(sum(mass)) + log1p(sum(mass * expm1(-f / rho)) / sum(mass))
@@ -95,8 +95,8 @@ best_constant <- function(x, y, f, g, rho) {
   if (is.finite(constant)) constant else 0
 }
 
-# Potentials f and g, and by how much at most the value is `short` of the optimal one: neither the best potential nor a
-# softmin varies by more than the cost, and f is a softmin.
+# Computes potentials f and g, and `short`, a bound of optimum - value: neither the optimal potential nor a softmin
+# varies by more than the cost, and f is a softmin.
 two_potentials <- function(x, y, how, quiet = FALSE, g = first_potential(x, y, how)) {
   pairs <- as.numeric(length(x$mass)) * length(y$mass)
   found <- in_two_precisions(pairs, how, list(g = g), function(how, start, rough) {
@@ -119,7 +119,7 @@ iterated_pair <- function(x, y, how, start, rough) {
   for (iteration in seq_len(how$max_iter)) {
     f <- best$f(g)
     value <- dual_value(x, y, f, g, epsilon, how$rho)
-    # A plain step never lowers the value; one that did is taken back, and a plain one made in its place.
+    # A plain step never decreases the value; an accelerated step that did is replaced by a plain one.
     if (!is.null(past) && !isTRUE(value >= reached - (if (rough) 1e-6 else 1e-12) * abs(reached))) {
       g <- past$g + past$step
       past <- NULL
@@ -129,7 +129,7 @@ iterated_pair <- function(x, y, how, start, rough) {
     reached <- value
     to <- best$g(f)
     step <- to + best_constant(x, y, f, to, how$rho) - g
-    # Masses that leave are right with this f; those that arrive are not, by so much.
+    # Row sums of the plan are right for this f; column sums have this relative error.
     error <- sum(y$mass * abs(expm1(-step / epsilon))) / sum(y$mass)
     errors <- c(errors, if (is.finite(error)) error else Inf)
     if (is.finite(error) && error < how$tol || iteration == how$max_iter || rough && has_stalled(errors)) break
@@ -140,9 +140,8 @@ iterated_pair <- function(x, y, how, start, rough) {
   list(f = f, g = g, value = value, error = error, iterations = iteration, start = list(g = g, past = past))
 }
 
-# Anderson's acceleration, from the last five changes of the step and of the potential it leads to: `to` is where that
-# combination of them leads after which the step would be least, by normal equations, whose products are kept. A change
-# that the others tell gets no share.
+# Anderson acceleration with the last five changes of g and of its step. `to`: the combination of these after which the
+# step would be smallest, by normal equations, whose products are stored. Linearly dependent changes get the weight 0.
 accelerated <- function(past, g, step, mass, most = 5) {
   if (is.null(past)) return(list(g = g, step = step, to = g + step))
   last_few <- function(old, new) c(utils::tail(old, most - 1), list(new))
@@ -184,14 +183,14 @@ first_own_potential <- function(cloud, how, rho) {
   f
 }
 
-# Computes the potential of a cloud to itself: a step takes the mean of old and new potential. Its value is that of the
-# pair of both.
+# Computes the potential of a cloud to itself; a step takes the mean of the old and the new potential. The value is that
+# of the pair (new, old).
 own_potential <- function(cloud, how, rho, f = NULL) {
   f <- f %or% first_own_potential(cloud, how, rho)
   pairs <- length(cloud$mass)^2
   found <- in_two_precisions(pairs, how, f, function(how, f, rough) iterated_own(cloud, how, rho, f, rough))
   if (!isTRUE(found$error < how$tol)) warn_of_masses(found$error, how)
-  # A constant makes the mass of the plan of `old` right; both its marginals are then wrong.
+  # A constant corrects the total mass of the plan of `old`; the error of both marginals is left.
   short <- if (is.finite(rho)) NA_real_ else {
     sum(abs(found$moved / sum(found$moved) - cloud$mass)) * (diff(cost_range(cloud, cloud, how$p)) +
                                                                diff(range(found$old)))

@@ -1,4 +1,4 @@
-# Optimal transport between two clouds of points, smoothed by entropy.
+# Entropic optimal transport between two clouds of points.
 
 #' Optimal transport with Sinkhorn's algorithm
 #'
@@ -12,21 +12,21 @@
 #' skips the pairs that cannot change a sum. With ten million pairs or more the first iterations are computed in float16
 #' (see [kernweave_options]), and the last ones in the precision of the session.
 #'
-#' The regularised cost of a cloud to itself is not 0. `debias = TRUE` subtracts half of this cost for each cloud: the
+#' The regularised cost from a cloud to itself is not 0. `debias = TRUE` subtracts half of this cost for each cloud: the
 #' resulting Sinkhorn `divergence` is 0 for equal clouds and positive otherwise.
 #'
-#' With a finite `rho` the transport is unbalanced: the plan P need not move all mass, nor bring all that is wanted, and
+#' With a finite `rho` the transport is unbalanced: the marginals of the plan P may differ from `a` and `b`, and
 #' `sum(P * cost) + epsilon KL(P | a b') + rho KL(P 1 | a) + rho KL(P' 1 | b)` is minimised, with the generalised
 #' Kullback-Leibler divergence `KL(p | q) = sum(p log(p / q) - p + q)`. Mass whose transport would cost much more than
 #' `rho` stays where it is; `predict()` maps the mass that is moved. The masses `a` and `b` may then have different
 #' sums, and are not rescaled. Their unit matters unless `epsilon` is small: sums near 1 are a good choice. With
-#' `rho = c(x = Inf, y = 1)` transport is semi-unbalanced: all of `a` is moved, but not to masses that are exactly `b`.
-#' The divergence of unbalanced transport has a further term, `epsilon / 2 * (sum(a) - sum(b))^2`: so it is never
-#' negative, and 0 for equal clouds if `rho` is the same on both sides.
+#' `rho = c(x = Inf, y = 1)` transport is semi-unbalanced: all of `a` is moved, but the mass that arrives may differ
+#' from `b`. The divergence of unbalanced transport has a further term, `epsilon / 2 * (sum(a) - sum(b))^2`: so it is
+#' never negative, and 0 for equal clouds if `rho` is the same on both sides.
 #'
 #' `value` is the value of the dual problem, a lower bound of the optimal value. For balanced transport `value_bounds`
-#' are bounds of the optimal value: the upper bound adds the marginal error times the range of the cost. They hold after
-#' any number of iterations, up to rounding errors. `divergence_bounds` combines the bounds of the three transports.
+#' are bounds of the optimal value: the upper bound adds the marginal error times the range of the cost. Bounds hold
+#' after any number of iterations, up to rounding errors. `divergence_bounds` combines those of the three transports.
 #'
 #' `GeomLoss` (p = 2) has costs `|x - y|^2 / 2`: its `blur^2` is `epsilon / 2`, and its value is half of the value here.
 #'
@@ -36,18 +36,18 @@
 #'   the same sum, and are rescaled to sum to 1
 #' @param epsilon entropic regularisation, in units of the cost; by default 0.01 of the mean cost of 5000 points
 #' @param p power of the distance, at least 1
-#' @param rho the price of mass that is not moved or not wanted, in units of the cost: a positive number, or two named
-#'   ones, `c(x = , y = )`. `Inf` keeps the masses exactly
+#' @param rho the penalty on marginals of the plan that differ from `a` and `b`, in units of the cost: a positive
+#'   number, or two named ones, `c(x = , y = )`. `Inf` keeps the masses exactly
 #' @param debias also compute the divergence? This doubles the time
-#' @param tol tolerance on the marginals: sum of absolute differences of the masses. If the transport is unbalanced, the
-#'   tolerance on the mean step of the potential `g`, in units of `epsilon`
+#' @param tol tolerance on the marginals: the sum of absolute differences of the masses. If the transport is unbalanced,
+#'   the tolerance on the mean step of the potential `g`, in units of `epsilon`
 #' @param max_iter maximum number of iterations at the final `epsilon`
 #' @param ... not used
-#' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, that of the plan alone; `mass`, that of
-#'   the plan; `divergence`; `distance`, `max(divergence, 0)^(1 / p)`; `value_bounds` and `divergence_bounds`, which are
-#'   `NA` for unbalanced transport; the potentials `f` and `g`; `marginal_error`, which `tol` bounds; `iterations`.
-#'   `as.data.frame()` has a row for each point that has mass: its `cloud` and row, coordinates, mass and potential; or
-#'   the largest entries of the plan, `mass` from point `i` of `x` to point `j` of `y`.
+#' @return An object of class `sinkhorn`: `value`, the regularised cost; `cost`, the cost of the plan alone; `mass`, the
+#'   mass of the plan; `divergence`; `distance`, `max(divergence, 0)^(1 / p)`; `value_bounds` and `divergence_bounds`,
+#'   which are `NA` for unbalanced transport; the potentials `f` and `g`; `marginal_error`, which `tol` bounds;
+#'   `iterations`. `as.data.frame()` has a row for each point that has mass: its `cloud` and row, coordinates, mass and
+#'   potential; or the largest entries of the plan, `mass` from point `i` of `x` to point `j` of `y`.
 #' @seealso [transport_plan()], [hessian_product()], [sinkhorn_barycentre()], [energy_test()]
 #' @concept Wasserstein distance
 #' @concept earth mover's distance
@@ -117,7 +117,7 @@ check_rho <- function(rho) {
 
 is_balanced <- function(rho) all(is.infinite(rho))
 
-# Points with a mass, their masses as logarithms too; `all`: the first cloud as it was given.
+# Returns points of positive mass, with log-masses; `all`: the first cloud as given.
 two_clouds <- function(x, y, a, b, rho) {
   check_given(y, "y")
   inputs <- fit_matrix(x)
@@ -155,7 +155,7 @@ check_masses <- function(mass, n, argument) {
   as.numeric(mass)
 }
 
-# A hundredth of the mean cost, of some points of large clouds.
+# Returns a hundredth of the mean cost, from a sample of large clouds.
 default_epsilon <- function(x, y, p) {
   x <- some_of_cloud(x)
   y <- some_of_cloud(y)
@@ -169,7 +169,7 @@ pair_cost <- function(x, y, p) {
   if (p == 2) square else if (p == 1) sqrt(square) else square^(p / 2)
 }
 
-# The plan as a formula: masses times exp((f + g - cost) / epsilon).
+# Returns the plan as a formula: a_i b_j exp((f_i + g_j - cost_ij) / epsilon).
 plan_pairs <- function(x, y, potentials, how) {
   exp(Vi(potentials$f / how$epsilon + x$log) + Vj(potentials$g / how$epsilon + y$log) -
         pair_cost(x$at, y$at, how$p) / how$epsilon)
@@ -227,7 +227,7 @@ predict.sinkhorn <- function(object, newdata = NULL, gradient = FALSE, ...) {
   found
 }
 
-# Computes the mean target of the plan for mass at places.
+# Returns the barycentric projection of mass at places: the mean target under the plan.
 mean_target <- function(at, cloud, potential, how) {
   f <- softmin(at, cloud, how)(potential)
   shares <- exp(Vi(f / how$epsilon) + Vj(potential / how$epsilon + cloud$log) -
@@ -266,7 +266,7 @@ print.sinkhorn <- function(x, digits = 5, ...) {
 #' @export
 plot.sinkhorn <- function(x, most = 200, ...) drawn(x, plot_data(x, most), ...)
 
-# Arrows of the map; of one dimension, where each point goes.
+# Plots arrows from points to mean targets; in one dimension the target against the point.
 #' @export
 plot_data.sinkhorn <- function(object, most = 200, ...) {
   clouds <- list(object$kept$at, object$target$at)
@@ -309,8 +309,8 @@ as.data.frame.sinkhorn <- function(x, row.names = NULL, optional = FALSE, which 
   as.data.frame(rbind(side("x", x$kept, x$f), side("y", x$target, x$g)), row.names, optional, ...)
 }
 
-# The `most` largest entries of a plan. A row of which all candidates are among them may have more: these rows are
-# looked at again, with more candidates.
+# Returns the `most` largest entries of a plan. If all candidates of a row are among these, the row may have more: it is
+# searched again with more candidates.
 largest_entries <- function(object, most) {
   plan <- transport_plan(object)
   n <- dim(plan)

@@ -1,4 +1,4 @@
-# Tests of equal distributions by slices: random directions, and a sort for each, in the place of all pairs.
+# Sliced tests of equal distributions: random projections, sorted, instead of all pairs.
 
 check_slices <- function(slices, ks, null) {
   slices <- check_count(slices, "slices")
@@ -35,6 +35,6 @@ compared_by_slices <- function(sample, k, R, strata, slices) {
   list(statistic = mean(by_slice), null = from_replicates(mean(by_slice), found$numbers, plan$exhaustive),
        S = -outer(sizes, sizes) * unname(pairwise + outer(within, within, "+")) / 2, n = n, g = g,
        sizes = stats::setNames(sizes, sample$labels), pairwise = pairwise, own = rep(0, g), slices = slices, best = 1,
-       # Directions are independent; on a line there is but one.
+       # Directions are independent; in one dimension there is only one.
        stderr = if (ncol(x) == 1) 0 else stats::sd(by_slice) / sqrt(length(by_slice)))
 }

@@ -1,26 +1,26 @@
-# The parts that fits by linear systems share: kernels with their numbers, curves of generalised cross-validation.
+# Linear systems of fits: kernels with parameters, approximated products, generalised cross-validation.
 
-# A kernel whose numbers are all set, the scale by the points where it is open, a number for each of their columns.
+# Returns a kernel with all parameters set (open scales from the points), with a scale for each column if `ard`.
 settled_kernel <- function(k, x) {
   k <- with_scale(k, x)
   parts <- kernel_parts(k)
   if (parts$ard && is.null(parts$op)) update(k, scale = scale_of_columns(parts$parameters$scale, x)) else k
 }
 
-# The kernel between two sets of points, which are one of them twice where `y` is not given. One's own functions take
-# lazy tensors alone.
+# Evaluates a kernel between two sets of points, by default a set and itself, as lazy tensors, which users' kernels
+# need.
 kernel_pairs <- function(k, x, y = x) k(if (is_lazy(x)) x else Vi(x), Vj(y))
 
 is_auto <- function(control) identical(control$approximate, "auto")
 
-# Settings where series are not wanted unless they were asked for.
+# Returns settings in which series are used only if the user asked for them.
 without_auto <- function(control) {
   if (is_auto(control)) control["approximate"] <- list(NULL)
   control
 }
 
-# Returns the products of a fit: all pairs of the kernel, or series for far pairs if the control says so and no matrix
-# is made.
+# Returns the products of a fit: all pairs of the kernel, or series for far pairs if `control` says so and there is no
+# dense matrix.
 fit_products <- function(K, control) {
   if (!is_approximated(dim(K), control)) return(K)
   named_by_control(approximate(K, control$approximate))
@@ -36,7 +36,7 @@ how_solved <- function(n, control) {
   paste("by series to", format(control$approximate, digits = 2))
 }
 
-# The sum over an axis of a formula, which may have several components, times numbers along it.
+# Sums a formula, which may have several components, times numbers v, over an axis.
 fit_sums <- function(F, v, index, control) {
   tol <- if (is_approximated(dim(F), control)) control$approximate
   weight <- if (index == "j") Vj(v) else Vi(v)
@@ -67,7 +67,7 @@ heavy_rows <- function(x, y, weights) {
   list(x = x[heavy, , drop = FALSE], y = y[heavy, , drop = FALSE], w = w[heavy])
 }
 
-# Solves a fit's system. The attribute `tolerance` is the tolerance of the products, where they are approximated.
+# Solves a fit's system. The attribute `tolerance`: the tolerance of approximated products.
 fit_solve <- function(K, b, ridge, control, ...) {
   products <- system_products(K, control)
   solved <- on_definite(products, ridge, function(A) {
@@ -77,7 +77,7 @@ fit_solve <- function(K, b, ridge, control, ...) {
   structure(solved, tolerance = if (products$approximated) products$control$approximate)
 }
 
-# f() of some rows at a time, where a block of the matrix is made for them: a list. Blocks may be steps of a work.
+# Applies f() to blocks of rows, for each of which a block of the matrix is made, and returns a list.
 in_row_blocks <- function(n, f, size = 256, work = NULL) {
   lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% size)), function(rows) {
     out <- f(rows)
@@ -86,7 +86,7 @@ in_row_blocks <- function(n, f, size = 256, work = NULL) {
   })
 }
 
-# One product tells what so many will take; for the first a kernel may be compiled, or a plan made.
+# Estimates the seconds of `count` products by one product, after a first one, which may compile a kernel.
 expected_seconds <- function(products, y, count) {
   products %*% y
   count * system.time(products %*% y)[["elapsed"]]
@@ -100,11 +100,11 @@ convergence_of <- function(solution) {
 
 # --- the tolerance of a system ------------------------------------------------------------------------------
 
-# approximate() promises entries to within tol max|K|, so that the matrix is off by n times that at most, and definite
-# for sure where a ridge is more. `size`: max|K|, the largest of the diagonal.
+# Returns the tolerance with which a system stays definite: approximate() has errors of at most tol max|K| in an entry,
+# hence of n tol max|K| in the matrix, which the ridge must exceed. `size`: max|K|, the largest diagonal element.
 tolerance_for <- function(ridge, size, n) min(ridge) / (n * size)
 
-# The least ridge of a grid: matrices that pass an audit were off by a twelfth of the bound at most.
+# The smallest ridge of a grid: audited matrices had errors of at most a twelfth of the bound.
 least_ridge <- function(tol, size, n) 0.4 * n * tol * size
 
 tolerances <- c(least = 1e-12, grid = 1e-6, most = 1e-4)
@@ -128,7 +128,7 @@ abort_tolerance <- function(n, ridge, size, tol, ...) {
         "or nugget of ", format(enough, digits = 2), " would help")
 }
 
-# One word where a tolerance that was given is more than a system bears.
+# Tells the user if a given tolerance is too large for the system.
 tell_of_tolerance <- function(given, control, n) {
   if (is.numeric(given) && isTRUE(control$approximate < 0.99 * given)) {
     tell("kernweave: products are approximated to ", format(control$approximate, digits = 2), ", not ",
@@ -136,8 +136,8 @@ tell_of_tolerance <- function(given, control, n) {
   }
 }
 
-# The products of a system, an environment: those of the `process`, approximated where `control` says so, and of A, with
-# sparse `effects` beside the process.
+# Returns the products of a system, an environment: those with `process`, approximated if `control` says so, and with A,
+# which includes sparse `effects`.
 system_products <- function(K, control, effects = NULL) {
   products <- list2env(list(K = K, control = control, approximated = is_approximated(dim(K), control),
                             effects = effects), parent = emptyenv())
@@ -150,8 +150,8 @@ with_products <- function(products) {
   products
 }
 
-# f(products) of a matrix that is positive definite. Where approximated ones show a direction in which it is not, the
-# tolerance becomes a fourth, up to three times.
+# Evaluates f(products) for a positive definite matrix. If approximated products turn out indefinite, the tolerance is
+# divided by four, up to three times.
 on_definite <- function(products, ridge, f) {
   if (!products$approximated) return(f(products$A))
   for (try in 1:4) {
@@ -177,8 +177,8 @@ fit_path <- function(op, y, ridge, control, ...) {
              method = if (dense) "dense" else "lanczos", rank = control$rank, ...)
 }
 
-# The path along a grid of ridges. If systems can refine it, few probes and steps tell where the criterion is least, and
-# the five ridges about that place are refined, until the criterion is least at one of the refined ridges.
+# Returns the path along a grid of ridges. If refinement is possible, few probes and steps locate the minimum of the
+# criterion, and the five ridges around it are refined, until the minimum is at a refined ridge.
 curve_path <- function(op, y, n, ridges, control) {
   refined <- is_lazy(op) || is_approximated(dim(op), control)
   if (!refined || nrow(op) <= control$dense_n || length(ridges) < 6) return(fit_path(op, y, ridges, control))
@@ -194,14 +194,14 @@ curve_path <- function(op, y, n, ridges, control) {
   }
 }
 
-# The number of rows as which the likelihood counts. Generalised cross-validation decides, with the likelihood of a
-# Gaussian process of unknown variance. If rows are few, cross-validation has a flat curve, or its least where nothing
-# is smoothed. The likelihood then knows better, but trusts the kernel. Both count alike at 100 rows, and of many rows
-# the likelihood is not heard (bench/penalty.R).
+# The weight of the likelihood, in rows. The criterion combines generalised cross-validation with the likelihood of a
+# Gaussian process of unknown variance. If rows are few, cross-validation is flat, or smallest without smoothing; the
+# likelihood is more reliable then, if the kernel is right. Both have equal weight at 100 rows, and with many rows the
+# likelihood has none (bench/penalty.R).
 rows_of_likelihood <- 100
 
-# The criterion along a path, of which generalised cross-validation is the value where the likelihood is largest, and
-# where it is known to a tenth.
+# Returns the criterion along a path. It is scaled to equal generalised cross-validation where the likelihood is
+# largest; `known`: its relative error is below a tenth.
 gcv_table <- function(path, n) {
   square <- rowSums(as.matrix(path$square))
   error <- rowSums(as.matrix(path$square_error))
@@ -214,8 +214,8 @@ gcv_table <- function(path, n) {
   data.frame(gcv = gcv, criterion = gcv * exp(by * (surprise - min(surprise[known], Inf))), known = known)
 }
 
-# The trace of the inverse at one ridge, of probes as many as tell the degrees of freedom, n - ridge trace, to half of a
-# hundredth: most often few.
+# Estimates the trace of the inverse for one ridge, with few probes if these give n - ridge trace, the degrees of
+# freedom, with a relative error of 0.5 %.
 fit_trace <- function(op, n, ridge, control) {
   few <- control
   few$probes <- min(4, control$probes)
@@ -224,9 +224,9 @@ fit_trace <- function(op, n, ridge, control) {
   if (known || few$probes == control$probes) path else fit_path(op, NULL, ridge, control)
 }
 
-# The criterion along a grid of ridges, with the least of it between; n rss / tr(I - S)^2 is generalised
-# cross-validation. `op` may have fewer rows than the n observations, those that a polynomial does not take. A ridge is
-# `unit` times lambda. `among`: one of the grid itself. `end`: what ended the grid below, if not its own end.
+# Returns the criterion along a grid of ridges, with its interpolated minimum; gcv = n rss / tr(I - S)^2. `op` may have
+# fewer rows than the n observations, if a polynomial is projected out. A ridge is `unit` times lambda. `among`: chooses
+# a ridge of the grid. `end`: the reason why the grid ends below, if any.
 gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE, end = NULL) {
   path <- curve_path(op, y, n, ridges, control)
   found <- gcv_table(path, n)
@@ -242,7 +242,7 @@ gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE, end = 
   c(least_of(table, among), list(edf_se = (n - best$edf) * best$se / best$gcv / 2, table = table))
 }
 
-# `least`: the value of cross-validation itself.
+# Returns the minimum of the criterion; `least`: the value of cross-validation there.
 least_of <- function(table, among = FALSE) {
   k <- which.min(table$criterion)
   at_end <- k %in% c(1, nrow(table))

@@ -42,7 +42,7 @@ ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs"
   if (missing(score)) abort("input", "`score` is not given: gradients of a log density at `x`, or a function of `x`")
   x <- complete_points(x, "x")
   if (nrow(x) < 2) abort("data", "`x` has ", counted(nrow(x), "row"), "; two are needed")
-  check_span(x, 1e75)  # derivatives have the square's square
+  check_span(x, 1e75)  # derivatives contain fourth powers
   k <- smooth_kernel(test_kernel(kernel, x, most = 0))
   H <- stein_pairs(strip_term(x), score_matrix(score, x), k)
   n <- nrow(x)
@@ -54,7 +54,7 @@ ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs"
           scale = kernel_parts(k)$parameters$scale, engine = engine_used(), call = match.call())
 }
 
-# The discrepancy has derivatives of the kernel in both points, where these are one, too: a cusp has none there.
+# Refuses kernels without second derivatives at equal points.
 smooth_kernel <- function(k) {
   parts <- kernel_parts(k)
   lapply(parts$of, smooth_kernel)
@@ -86,7 +86,7 @@ stein_pairs <- function(x, score, k) {
   (of_x | of_y) * K + (of_x | in_y) + (of_y | lazy_gradient(K, X)) + divergence(in_y, X)
 }
 
-# Random signs, or all of them where these are at most `most`: w and -w give the same.
+# Returns the null by random signs, or all of them if there are at most `most`; w and -w give the same statistic.
 sign_null <- function(statistic, H, own, null, most) {
   n <- length(own)
   exhaustive <- n <= 40 && 2^(n - 1) <= most

@@ -1,12 +1,11 @@
-# Null distributions where rows of both sides are alike, so that a statistic has few values: by tables of how often each
-# row of one side meets each of the other. No curve follows those values.
+# Null distributions if rows of both sides are repeated, so that the statistic is discrete: by contingency tables of the
+# rows of both sides. A continuous approximation does not hold.
 
-# The largest chance of the same table from two random orders at which moments are used: a curve through atoms is off by
-# half an atom.
+# The largest probability of equal tables for which moments are used: a continuous curve has an error of half an atom.
 most_chance_of_table <- 1e-3
 
-# Tells whether two random orders of labels are too likely to give the same table, from all pairs of some orders. Sums
-# of products of numbers, a random one for each label, are the same where the table is.
+# Tells whether two random permutations are too likely to give the same table, from all pairs of some permutations.
+# Equal tables have equal sums of products of random numbers, one for each label.
 has_atoms <- function(x, y, orders = 200) {
   if (!anyDuplicated(x) || !anyDuplicated(y)) return(FALSE)
   sums <- privately(1, {
@@ -19,12 +18,12 @@ has_atoms <- function(x, y, orders = 200) {
   sum(choose(alike, 2)) / choose(orders, 2) > most_chance_of_table
 }
 
-# Labels whose kernels are kept as matrices, and are multiplied by each table.
+# The most labels for which kernels are stored as matrices, and multiplied by each table.
 most_labels <- 1000
 
-# Returns sum_ij A_ij B_ij, of matrices whose rows add up to 0, for the table of labels x and y and for random ones, a
-# column each, and a row for each of A and B: lists of matrices with a row for each label. Of two labels and two, tables
-# have one number, whose distribution is hypergeometric, and all kernels say the same: the null itself is returned.
+# Returns sum_ij A_ij B_ij for the observed table and for random ones, in columns, with a row for each pair of centred
+# matrices A and B of labels. A 2 x 2 table has one free count, which is hypergeometric, and all kernels order tables
+# alike: then the exact null is returned.
 null_by_tables <- function(A, B, x, y, R) {
   rows <- tabulate(x)
   columns <- tabulate(y)
@@ -35,7 +34,7 @@ null_by_tables <- function(A, B, x, y, R) {
   do.call(cbind, lapply(c(list(own), stats::r2dtable(R, rows, columns)), value))
 }
 
-# The statistic is as large as the number is far from its mean.
+# The statistic increases with the distance of the free count from its mean.
 exact_by_tables <- function(own, mean, value) {
   n <- sum(own)
   k <- seq(max(0, sum(own[1, ]) + sum(own[, 1]) - n), min(sum(own[1, ]), sum(own[, 1])))

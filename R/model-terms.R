@@ -1,9 +1,9 @@
-# Terms that formulas of other packages have, and that are written otherwise here.
+# Terms of other packages' formulas that are written in another way here.
 
 smooth_terms <- c("s", "te", "ti", "t2", "gp", "f", "lo", "Matern")
 smoothing_packages <- c("mgcv", "gam", "brms", "INLA", "spaMM")
 
-# Smooth terms of mgcv, brms, INLA, gam and spaMM are kernels here.
+# Refuses smooth terms of mgcv, brms, INLA, gam and spaMM, which are kernels here.
 refuse_other_terms <- function(formula, place) {
   for (one in as.list(attr(stats::terms(formula, allowDotAsName = TRUE), "variables"))[-1]) {
     one <- without_brackets(one)

@@ -1,6 +1,6 @@
-# Tests as objects: base R's `htest`, with replicates or moments of what the statistic is by chance.
+# Test objects: class "htest" of base R, with the replicates or moments of the statistic under the null.
 
-# `null`: what a null of the engine found, list(p.value, replicates, exhaustive, moments).
+# Makes a test. `null`: list(p.value, replicates, exhaustive, moments).
 as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
   R <- length(null$replicates)
   out <- list(statistic = statistic, parameter = if (R) c(R = R) else c(n = n), p.value = null$p.value,
@@ -10,7 +10,7 @@ as_test <- function(statistic, null, estimate, method, data.name, n, ...) {
   structure(out[!vapply(out, is.null, NA)], class = c("kernweave_test", "htest"))
 }
 
-# A test with its call, and the rows that its formula's na.action dropped.
+# Adds the call, and the rows that na.action dropped.
 with_call <- function(test, call, dropped = NULL) {
   call[[1]] <- as.name(sub("[.](default|formula)$", "", deparse1(call[[1]])))
   test$call <- call
@@ -18,7 +18,7 @@ with_call <- function(test, call, dropped = NULL) {
   test
 }
 
-# "999 permutations", "all 70 permutations", "moments of all permutations".
+# Returns "999 permutations", "all 70 permutations", or "moments of all permutations".
 null_text <- function(null, what = "permutations") {
   if (!is.null(null$exact)) return(null$exact)
   if (!is.null(null$moments)) return(paste("moments of all", what))
@@ -29,8 +29,8 @@ null_text <- function(null, what = "permutations") {
 from_replicates <- function(statistic, replicates, exhaustive) {
   list(p.value = replicate_p(statistic, replicates, exhaustive), replicates = replicates, exhaustive = exhaustive)
 }
-# The statistic and its moments are in a unit that both are multiplied by in the end. Beyond the reach of 999
-# permutations Pearson's tail is not to be trusted.
+# Returns the null by moments; statistic and moments are divided by `unit`. p-values below 1 / 1000 are not given, since
+# Pearson's tail is not reliable there.
 from_moments <- function(statistic, moments, unit = 1) {
   z <- (statistic - moments[["mean"]]) / sqrt(moments[["variance"]])
   list(p.value = max(1 / few_relabellings, pearson_tail(z, moments[["skewness"]])),
@@ -44,14 +44,14 @@ in_unit <- function(null, unit) {
 
 check_replicates <- function(R) check_count(R, "R")
 
-# Points of which there are some.
+# Checks points, of which there must be at least one.
 tested_points <- function(x, argument) {
   x <- complete_points(x, argument)
   if (!nrow(x)) abort("data", "`", argument, "` has no rows")
   x
 }
 
-# Strata as codes, of so many rows.
+# Returns codes of strata, checked.
 check_strata <- function(strata, n, null) {
   if (is.null(strata)) return(NULL)
   if (null == "moments") abort("unsupported", "moments are those of all permutations; `strata` goes with permutations")
@@ -143,7 +143,7 @@ print.kernweave_test <- function(x, digits = getOption("digits"), ...) {
   invisible(x)
 }
 
-# "setosa (50), versicolor (50)"; of many groups their number.
+# Returns "setosa (50), versicolor (50)"; if there are many groups, their number.
 sizes_text <- function(sizes) {
   if (length(sizes) <= 8) return(paste0(names(sizes), " (", sizes, ")", collapse = ", "))
   paste0(length(sizes), ", of ", min(sizes), " to ", max(sizes), " rows")
@@ -160,7 +160,7 @@ plot.kernweave_test <- function(x, breaks = "FD", main = x$method, xlab = names(
   drawn(x, plot_data(x, breaks), main = main, xlab = xlab, ...)
 }
 
-# The statistic beside its replicates, in bins, and the curve of their moments.
+# Plots the statistic, a histogram of the replicates, and the density of their moments.
 #' @export
 plot_data.kernweave_test <- function(object, breaks = "FD", ...) {
   statistic <- unname(object$statistic)
@@ -175,7 +175,7 @@ plot_data.kernweave_test <- function(object, breaks = "FD", ...) {
   ends <- range(statistic, object$replicates, if (is.null(object$replicates)) ends)
   at <- seq(ends[1], ends[2], length.out = 400)
   curve <- pearson_density(at, moments)
-  curve[!is.finite(curve) | curve <= 0] <- NA  # where it begins it may be infinite
+  curve[!is.finite(curve) | curve <= 0] <- NA  # the density may be infinite at its end
   boxes <- if (!is.null(object$replicates)) {
     bins <- graphics::hist(object$replicates, breaks = breaks, plot = FALSE)
     data.frame(xmin = bins$breaks[-length(bins$breaks)], xmax = bins$breaks[-1], ymin = 0, ymax = bins$density)

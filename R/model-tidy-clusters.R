@@ -1,4 +1,4 @@
-# Clusters and neighbours as data frames, with the columns of broom's methods for kmeans() and dbscan's own.
+# Clusters and neighbours as data frames, with the columns of broom's methods for kmeans() and of dbscan's methods.
 
 #' @rdname tidy-fits
 #' @exportS3Method generics::tidy

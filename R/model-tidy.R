@@ -1,4 +1,4 @@
-# Fits as data frames, by the generics package: registered where that is there.
+# Fits as data frames: methods for the generics package, registered if it is installed.
 
 #' Fits and tests as tidy data frames
 #'
@@ -49,15 +49,15 @@ tidy.kernweave_fit <- function(x, ...) {
   as_tidy(term = names(h), estimate = unname(h))
 }
 
-# The one way out of these methods: a tibble where that package is installed, of columns or of a plain data frame. Row
-# names that are more than row numbers are kept as broom keeps them.
+# Returns the table of all tidiers: a tibble if that package is installed. Row names other than row numbers are kept, as
+# in broom.
 as_tidy <- function(..., columns = data.frame(...)) {
   if (!identical(class(columns), "data.frame") || !requireNamespace("tibble", quietly = TRUE)) return(columns)
   is_numbered <- identical(row.names(columns), as.character(seq_len(nrow(columns))))
   tibble::as_tibble(columns, rownames = if (!is_numbered) ".rownames")
 }
 
-# Leaves intervals out where nobody asks for them.
+# Drops interval columns unless they are asked for.
 without_ends <- function(columns, conf.int) {
   check_flag(conf.int, "conf.int")
   as_tidy(columns = if (conf.int) columns else columns[!names(columns) %in% c("conf.low", "conf.high")])
@@ -107,7 +107,7 @@ augment.local_reg <- function(x, data = NULL, newdata = NULL, se_fit = TRUE,
   as_tidy(columns = out)
 }
 
-# The rows that were fitted, those that were complete whatever the na.action, or those of new data.
+# Returns the rows of the data that were used (complete rows, whatever na.action), or of new data.
 augmented_rows <- function(x, data, newdata) {
   newdata <- as_sf(newdata, x$variables)
   data <- as_sf(data, x$variables)
@@ -221,7 +221,7 @@ tidy.gp_fit <- function(x, conf.int = TRUE, conf.level = 0.95, effects = c("ran_
   without_ends(if ("ran_vals" %in% effects) out else out[names(out) != "level"], conf.int)
 }
 
-# Parameters of the process, and those of single observations.
+# Returns parameters of the process, of groups, and of single observations (noise, family).
 covariance_rows <- function(fit, ends, level) {
   estimate <- coef(fit, "covariance")
   of_links <- sqrt(diag(vcov(fit, "covariance")))

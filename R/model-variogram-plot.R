@@ -1,17 +1,15 @@
-# The displays of variograms: the curve that a fit has for them, prints, pictures.
+# Plots and print methods of variograms, and the curve of a fit.
 
 # --- the curve of a fit -------------------------------------------------------------------------------------
 
-# Returns a fit's parameters, and its curve at distances up to `most`. The curve is NULL if it is of places and not of
-# their differences.
+# Returns a fit's parameters, and its variogram at distances up to `most`; NULL if the covariance is not stationary.
 fitted_variogram <- function(fit, most, directions, n = 200) {
-  # Kernels of some inputs each have no curve by the distance of all.
+  # A kernel of some of the inputs has no curve against the distance of all inputs.
   if (length(unique(lapply(leaf_parts(fit$kernel), `[[`, "terms"))) > 1) return(list())
   list(parameters = covariance_parameters(fit), nugget = fit$nugget, curve = fit_curves(fit, most, directions, n))
 }
 
-# Texts on the distances of a fit's variogram: the `label` of their axis and, if inputs of several units are in one
-# distance, the `note`.
+# Returns the `label` of the distance axis and, if a distance mixes inputs of several units, a `note`.
 distances_of <- function(fit) {
   parts <- leaf_parts(fit$kernel)
   names <- colnames(fit$x) %or% fit$names
@@ -20,7 +18,7 @@ distances_of <- function(fit) {
   list(label = if (identical(parts[[1]]$radius, earth_radius)) "distance, km" else "distance, in units of the radius")
 }
 
-# Ranges that differ tenfold are of different units.
+# Inputs whose ranges differ by a factor of ten or more are taken to have different units.
 distances_between <- function(x, names) {
   spans <- spans_of(x)
   if (max(spans) > 10 * min(spans) && length(spans) == length(names)) mixed_units(names) else list(label = "distance")
@@ -41,7 +39,7 @@ fit_curves <- function(fit, most, directions, n) {
   labels <- if (!is.null(directions)) format(directions$alpha, trim = TRUE)
             else rownames(axes) %or% colnames(fit$x) %or% seq_len(D)
   h <- seq(0, most, length.out = n)
-  # A covariance that depends on places would differ between these two corners.
+  # A nonstationary covariance differs between these two corners.
   covariances <- lapply(list(apply(fit$data$x, 2, min), apply(fit$data$x, 2, max)), function(corner) {
     vapply(seq_len(nrow(units)), function(k) {
       as.vector(as.matrix(process_cross(fit, outer(h, units[k, ]) + rep(corner, each = n), t(corner))))
@@ -49,9 +47,9 @@ fit_curves <- function(fit, most, directions, n) {
   })
   unit <- max(abs(covariances[[1]]))
   if (!isTRUE(max(abs(covariances[[1]] - covariances[[2]])) <= 1e-6 * unit)) return(NULL)
-  beside <- fit$nugget + group_spread(fit$data)  # of pairs that share no level
+  beside <- fit$nugget + group_spread(fit$data)  # variance between levels of groups is included
   gamma <- beside + rep(covariances[[1]][1, ], each = n) - covariances[[1]]
-  # Equal curves are one.
+  # Equal curves are drawn once.
   first <- vapply(seq_len(ncol(gamma)), function(k) {
     which(apply(abs(gamma - gamma[, k]), 2, max) <= 1e-8 * unit)[1]
   }, 1L)
@@ -97,7 +95,7 @@ as.data.frame.kernweave_variogram <- function(x, ...) {
 #' @export
 plot.kernweave_variogram <- function(x, ...) drawn(x, plot_data(x), ...)
 
-# A curve that leaves the points far below ends at twice their height: its scale would hide them.
+# A curve far above the points ends at twice their height, so that the points stay visible.
 #' @export
 plot_data.kernweave_variogram <- function(object, ...) {
   fitted <- attr(object, "about")$fitted
@@ -116,7 +114,7 @@ plot_data.kernweave_variogram <- function(object, ...) {
           glab = if (several) "direction" else if (!is.null(curve$group)) "curve along")
 }
 
-# The curve to which a scale such as `scale.x` belongs, that of the inputs "x, y", too.
+# Returns the curve to which a scale such as `scale.x` belongs, also for the inputs "x, y".
 group_of_scale <- function(names, group) {
   inputs <- sub("^scale[.]?", "", names)
   of <- lapply(strsplit(levels(group), ", ", fixed = TRUE), function(listed) inputs %in% listed)

@@ -1,4 +1,4 @@
-# Variograms: mean squared differences of residuals by classes of distance.
+# Empirical variograms: mean squared differences of residuals in classes of distance.
 
 #' Empirical variogram
 #'
@@ -9,21 +9,21 @@
 #' Distances are Euclidean distances between the inputs on the right-hand side of the formula. For a `gp_fit` they are
 #' distances between the points of its model: on a sphere, chords in the unit of the `radius`. If the kernels of a fit
 #' are `of` different inputs, as in a model of space and time, distances are between all inputs together, in their
-#' units, and there is no curve, since the covariance is not a function of these distances. `print()` and the axis of
-#' `plot()` say that distances are of several units, also where ranges of the inputs differ tenfold. For lags in space
-#' alone, give a formula of the places and, as `subset`, one time. The residuals `r`
-#' of the trend are by ordinary least squares; for a `gp_fit` they are those of its trend, at the rows that the fit
-#' used. The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the
+#' units, and there is no curve, since the covariance is not a function of these distances. If distances combine several
+#' units, or if ranges of the inputs differ tenfold, `print()` and the axis of `plot()` say so. For lags in space alone,
+#' give a formula of the places and, as `subset`, one time.
+#'
+#' The residuals `r` are least-squares residuals of the trend; for a `gp_fit` those of its trend, at the rows that the
+#' fit used. The semivariance of a class with N pairs is the mean of `(r_i - r_j)^2 / 2` or, with `cressie = TRUE`, the
 #' robust estimate `mean(sqrt(abs(r_i - r_j)))^4 / (0.457 + 0.494 / N) / 2` (Cressie and Hawkins, 1980). A class
 #' contains the distances above its lower end up to and including its upper end. The first class also contains distance
-#' 0, between observations with the same inputs. Classes without pairs are left out. Weights of observations are not
-#' used.
+#' 0, between observations with the same inputs. Classes without pairs are left out. Weights of observations are unused.
 #'
 #' The curve of a fit is `nugget + variance * (1 - k(h))` at distance h. If the kernel depends on the direction and
-#' `alpha` is `NULL`, there is a curve along each input, or along both axes of a kernel with `aniso`;
-#' `alpha = 90 - angle + c(0, 90)` has the pairs along these axes. Kernels that are not a function of the difference of
-#' two points, such as the polynomial kernel, have no curve. Compare points and curve at short distances: semivariances
-#' at long distances depend on few independent differences, and residuals of a trend vary less than the process.
+#' `alpha` is `NULL`, there is a curve along each input, or along both axes of a kernel with `aniso`; `alpha = 90 -
+#' angle + c(0, 90)` selects pairs along these axes. Kernels that are not a function of the difference of two points,
+#' such as the polynomial kernel, have no curve. Compare points and curve at short distances: semivariances at long
+#' distances depend on few independent differences, and residuals of a trend vary less than the process.
 #'
 #' @section Many rows:
 #' If there are more pairs than `pairs`, the pairs among `sqrt(2 * pairs)` of the rows are used, and `print()` says so.
@@ -36,8 +36,8 @@
 #' a `gp_fit` calls this method. With the same boundaries, the numbers are those of `gstat::variogram()`, whose default
 #' cutoff differs slightly. The right side of the formula names the inputs, and covariates belong in `trend`; for points
 #' of the sf, terra or sp packages it may be 1, as in [gp_fit()]. Distances of such points in longitudes and latitudes
-#' are chords, in kilometres. Locations in a formula of their own are an error. If gstat is attached later than
-#' kernweave, write `kernweave::variogram()`.
+#' are chords, in kilometres. A separate formula for locations is an error. If gstat is attached later than kernweave,
+#' write `kernweave::variogram()`.
 #'
 #' @param x what [gp_fit()] returned, or a formula, response ~ inputs, as in [gp_fit()]; for methods: a variogram
 #' @param data,subset,na.action as in [gp_fit()]
@@ -128,14 +128,14 @@ variogram.gp_fit <- function(x, cutoff = NULL, width = cutoff / 15, breaks = NUL
   about <- list(formula = x$formula, trend = x$trend$formula, na.action = x$na.action, seed = x$control$seed, fit = x,
                 distances = distances_of(x))
   rows <- x$data$rows
-  left <- if (is.null(x$model)) x$data$y  # of the response as it was given, if the fit has that response
+  left <- if (is.null(x$model)) x$data$y  # trend residuals of the stored response, if there is one
           else trend_residuals(x$regressors$F[rows, , drop = FALSE],
                                (as.vector(x$model[[1]]) - x$regressors$offset)[rows])
   variogram_of(points, left, variogram_ends(points, cutoff, if (!missing(width)) width, breaks),
                variogram_directions(points, alpha, if (!missing(tol.hor)) tol.hor), cressie, pairs, about)
 }
 
-# The points of distances, of longitudes and latitudes of sf those on a sphere, and what their distances are.
+# Returns the points between which distances are computed (sf longitudes and latitudes: on a sphere), and axis labels.
 variogram_points <- function(inputs, places) {
   if (isTRUE(places$longlat) && places$name %in% inputs$names) {
     tell_of_chords(earth_radius)
@@ -146,15 +146,15 @@ variogram_points <- function(inputs, places) {
   list(points = unname(points), distances = distances_between(points, colnames(points)))
 }
 
-# Residuals by least squares. Equal responses have equal ones where the trend is constant: the root of a difference of
-# 1e-13, where there is none, would be seen in robust estimates.
+# Returns least-squares residuals. With a constant trend equal responses have exactly equal residuals: a rounding error
+# of 1e-13 would affect robust estimates, which take its root.
 trend_residuals <- function(F, y) {
   if (ncol(F) == 1 && all(F == 1)) y - mean(y) else orthonormal_trend(F, y)$left
 }
 
 # --- what was asked for -------------------------------------------------------------------------------------
 
-# Arguments that gstat's function has and this one has not.
+# Arguments of gstat::variogram() that do not exist here.
 gstat_arguments <- c("locations", "cloud", "covariogram", "map", "g", "beta", "projected", "PR", "dX", "tol.ver",
                      "boundaries", "object")
 
@@ -170,7 +170,7 @@ refuse_gstat <- function(formula, data, more) {
         "; gstat::variogram() is meant", if ("boundaries" %in% theirs) ", or `breaks`")
 }
 
-# The ends of the classes of distances, from 0.
+# Returns the bounds of the distance classes, from 0.
 variogram_ends <- function(x, cutoff, width, breaks) {
   check_span(x, 1e150)
   if (!is.null(breaks)) {
@@ -192,7 +192,7 @@ variogram_ends <- function(x, cutoff, width, breaks) {
   c(0, inner, cutoff)
 }
 
-# Directions and how far off a pair may be, in degrees; NULL for all.
+# Returns directions and their tolerance in degrees; NULL for all directions.
 variogram_directions <- function(x, alpha, tol) {
   if (is.null(alpha)) {
     if (!is.null(tol)) abort("input", "`tol.hor` is given, and no direction `alpha`")
@@ -234,8 +234,8 @@ variogram_of <- function(x, r, ends, directions, cressie, pairs, about) {
             what = if (cressie) "Cressie's semivariance" else "semivariance")
 }
 
-# For each direction a matrix with a row for each class: how many pairs, and sums of their distances and differences.
-# Half a million pairs at a time, so that what is made of them stays in the cache.
+# Returns a matrix for each direction, with a row for each class: the number of pairs, and sums of distances and
+# differences. Blocks of half a million pairs fit into the cache.
 sums_of_pairs <- function(x, r, ends, directions, cressie) {
   n <- nrow(x)
   classes <- length(ends) - 1
@@ -253,8 +253,8 @@ sums_of_pairs <- function(x, r, ends, directions, cressie) {
     bin <- classes_of(found$d, ends, cells)
     offsets <- if (isTRUE(directions$tol < 90)) lapply(1:2, function(k) of_pairs(found, rows, x[, k], identity))
     for (k in seq_along(sums)) {
-      # Two observations at one place lie in every direction. Those at the very angle belong to it, as the diagonals of
-      # a grid to both its axes, whatever rounding says.
+      # Pairs at distance 0 belong to every direction. Pairs exactly at the tolerance, such as diagonals of a grid,
+      # belong to both directions, up to rounding.
       unit <- direction_of(directions$alpha[k] %or% 0)
       along <- if (!is.null(offsets)) abs(offsets[[1]] * unit[1] + offsets[[2]] * unit[2])
       chosen <- if (!is.null(along)) which(along >= (cos(directions$tol * pi / 180) - 1e-12) * found$d)
@@ -265,7 +265,7 @@ sums_of_pairs <- function(x, r, ends, directions, cressie) {
   sums
 }
 
-# The class of each of 4096 cells of distances, NA near the end of a class: looked up in half the time of a search.
+# Returns a lookup table, which halves the time: the class of each of 4096 cells of distance, NA near a class end.
 class_cells <- function(ends, count = 4096) {
   unit <- ends[length(ends)] / count
   class <- function(d) .bincode(pmax(d, 0), c(ends, Inf), right = TRUE, include.lowest = TRUE)
@@ -280,18 +280,18 @@ classes_of <- function(d, ends, cells) {
   class
 }
 
-# Pairs of rows with themselves and those after them, at most so far apart: numbers of a matrix, and distances.
+# Returns pairs of `rows` with later rows, up to the distance `most`: indices of the distance matrix, and distances.
 pairs_within <- function(x, rows, most) {
   D <- as.matrix(sqrt(sqdist(Vi(x[rows, , drop = FALSE]), Vj(x[rows[1]:nrow(x), , drop = FALSE]))))
   at <- which(D <= most)
-  m <- length(rows)  # of the first m columns those above the diagonal
+  m <- length(rows)  # above the diagonal in the first m columns
   own <- seq_len(sum(D[seq_len(m^2)] <= most))
   above <- (at[own] - 1) %% m < (at[own] - 1) %/% m
   at <- c(at[own][above], at[-own])
   list(at = at, d = D[at])
 }
 
-# A function of the difference of a variable, for these pairs.
+# Evaluates f at the differences of a variable, for these pairs.
 of_pairs <- function(found, rows, v, f) as.matrix(f(Vi(v[rows]) - Vj(v[rows[1]:length(v)])))[found$at]
 
 class_sums <- function(bin, d, difference, chosen, classes) {

@@ -72,7 +72,7 @@ audited_rows <- function(n, rows, seed) {
   as.numeric(sort(random_order(n, check_seed(seed))[seq_len(rows)]))
 }
 
-# Returns the reduction at some points of the axis that it keeps, for the reference device.
+# Restricts a reduction to some points of its kept axis, for the reference device.
 rows_of_reduction <- function(R, at) {
   output <- R$outputs[[1]]
   side <- match(output$keep, c("i", "j"))

@@ -1,7 +1,7 @@
-# Batches: operands whose data have further axes. The engine runs a plan for each point of these, all in one call; here
-# are the formula of one batch, and gradients, also of what batches share.
+# Batches: operands whose data have more than two dimensions. The engine runs a plan for each batch, all in one call.
+# This file takes the formula of one batch, and sums gradients of data that batches share.
 
-# The batch axes of a call, from those of its data, which the engine finds to agree: 1 goes with any number.
+# Returns the batch dimensions of a call, from those of its data; a dimension of 1 is recycled.
 batches_of <- function(data) {
   all <- lapply(data, batch_dim)
   along <- seq_len(max(0L, lengths(all)))
@@ -11,14 +11,14 @@ batches_of <- function(data) {
   }, 0L)
 }
 
-# Returns, for each batch of a call in order, the batch of an array: its only batch along an axis of extent 1.
+# Returns, for each batch of a call, the number of the array's batch: the only one along a dimension of extent 1.
 places_of_batches <- function(own, batches) {
   own <- c(own, rep(1L, length(batches) - length(own)))
   along <- Map(function(own, all) if (own == 1) rep(1, all) else seq_len(all), own, batches)
   as.vector(do.call(`[`, c(list(array(seq_len(prod(own)), own)), along)))
 }
 
-# The numbers of one batch, as data of an operand are.
+# Takes the numbers of one batch, in the form of an operand's data.
 one_batch <- function(x, at, axis = "i") {
   if (length(dim(x)) <= 2) return(x)
   size <- dim(x)[1] * dim(x)[2]
@@ -61,7 +61,7 @@ take_batch <- function(F, k) {
   if (k > prod(batches)) abort("index", "`k` is ", k, "; the formula has ", prod(batches), " in all")
   if (!is_lazy_complex(F)) return(of_batch(F, k, batches))
   parts <- each_part(F, of_batch, k, batches)
-  if (!is.null(parts$re$pairs)) parts$im$pairs <- parts$re$pairs  # one rule for both
+  if (!is.null(parts$re$pairs)) parts$im$pairs <- parts$re$pairs  # both parts have the same pairs
   parts
 }
 
@@ -88,7 +88,7 @@ refuse_batches_of <- function(x, what) {
 
 # --- gradients ----------------------------------------------------------------------------------------------------
 
-# The results of one operand's gradient: terms added up, gathered rows scattered, shaped and named like the operand.
+# Makes the gradient of one operand: adds up terms, scatters gathered rows, and gives the operand's shape and names.
 finish_group <- function(group, out, data, operands, outputs) {
   like <- group$like
   own <- data[[match_operands(list(like), operands)]]
@@ -113,7 +113,7 @@ finish_groups <- function(R, out, data, operands) {
   structure(results, names = R$labels %or% vapply(R$groups, function(group) group$like$name, ""))
 }
 
-# The results of one operand's gradient, as finish_group() has them of one batch.
+# Makes the gradient of one operand with batches, as finish_group() does without.
 group_of_batches <- function(group, out, data, operands, outputs) {
   own <- data[[match_operands(list(group$like), operands)]]
   batches <- batches_of(data)
@@ -128,7 +128,7 @@ group_of_batches <- function(group, out, data, operands, outputs) {
   back_to(total, own, batches)
 }
 
-# Rows of each batch, added up where its row numbers say.
+# Adds up the rows of each batch at their row numbers.
 scattered <- function(part, rows, data, operands, batches, n) {
   at <- lapply(data, function(one) places_of_batches(batch_dim(one), batches))
   axes <- vapply(operands, `[[`, "", "axis")
@@ -138,8 +138,8 @@ scattered <- function(part, rows, data, operands, batches, n) {
   }, matrix(0, n, ncol(part)))
 }
 
-# The numbers behind a formula of row numbers: a variable, one gathered by another, or the number of the row itself,
-# which has no operand.
+# Evaluates a formula of row numbers: a variable, a variable gathered by another, or the row's own number, which has no
+# operand.
 row_numbers <- function(formula, data, operands, n) {
   if (formula$op == "Gather") {
     at <- row_numbers(formula$args[[2]], data, operands, n)

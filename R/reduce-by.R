@@ -1,6 +1,6 @@
-# Rows of a reduction put together by groups: a reduction of the pairs of all points of a group.
+# Reductions by groups: the rows of each group are combined, which reduces the pairs of all points of the group.
 
-# Name of a reduction -> how its rows are put together. Means are of as many terms in every row.
+# Names of reductions, and how their rows are combined. A mean of means is right since all rows have as many terms.
 of_groups <- c(sum = "sum", count = "sum", prod = "prod", mean = "mean", min = "min", max = "max", any = "any",
                all = "all", logsumexp = "logsumexp")
 
@@ -44,7 +44,7 @@ put_together <- function(rows, how, by) {
   array(found, c(nrow(found), shape[-1]), c(list(rownames(found)), others))
 }
 
-# Sums by an index have derivatives.
+# Combines traced rows; sums and means have derivatives.
 traced_groups <- function(rows, how, by, segments) {
   if (!how %in% c("sum", "mean")) abort("no_gradient", "`by` with ", how, "() has no gradient; sums and means have")
   labels <- names(segments)

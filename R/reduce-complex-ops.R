@@ -1,5 +1,5 @@
 # Arithmetic and functions of complex lazy tensors, as formulas of their parts. A part that is zero everywhere is NULL
-# while a formula is made, so that real numbers, and imaginary ones, cost what they must.
+# in a formula, so that real and purely imaginary numbers cost no more than they must.
 
 parts_of <- function(x) {
   if (is_lazy_complex(x)) return(list(re = x$re, im = x$im))
@@ -13,7 +13,7 @@ minus <- function(a, b) if (is.null(b)) a else if (is.null(a)) -b else a - b
 real_times <- function(a, b) if (!is.null(a) && !is.null(b)) a * b
 over <- function(a, b) if (!is.null(a)) a / b
 
-# Builds a complex number from one part or two. A number becomes a formula where the other part is a formula.
+# Makes a complex number of one or two parts. If one part is a formula, a number in the other becomes a formula, too.
 complex_from <- function(z) {
   there <- if (is_lazy(z$re) || is.null(z$im)) z$re else z$im
   part <- function(x) if (is_lazy(there)) as_lazy(x %or% 0, there, "part") else x %or% (there * 0)
@@ -42,7 +42,7 @@ complex_sign <- function(symbol, x) {
          abort("unknown_op", "`", symbol, "` is not defined for complex lazy tensors"))
 }
 
-# `times` may be any product.
+# (a + bi)(c + di); `times` may be any bilinear product.
 complex_times <- function(a, b, times = real_times) {
   list(re = minus(times(a$re, b$re), times(a$im, b$im)), im = plus(times(a$re, b$im), times(a$im, b$re)))
 }
@@ -53,7 +53,7 @@ complex_over <- function(a, b) {
   lapply(complex_times(a, list(re = b$re, im = -b$im)), over, size)
 }
 
-# Whole numbers are multiplied out, by halves.
+# Powers with a whole exponent, by repeated squaring.
 complex_power <- function(x, n) {
   if (!is_whole(n, -1024, 1024) || !is_lazy_complex(x)) return(exp(n * log(as_complex_of(x, n))))
   if (n < 0) return(complex_operator("/", 1 + 0i, complex_power(x, -n)))
@@ -67,7 +67,7 @@ complex_power <- function(x, n) {
   }
 }
 
-# A base that is a real formula, or a number beside a formula.
+# Makes a real formula, or a number beside a formula, complex.
 as_complex_of <- function(x, beside) {
   if (is_lazy_complex(x)) return(x)
   if (is_lazy(x)) return(as_complex(x))
@@ -82,8 +82,8 @@ complex_equal <- function(a, b) {
   Reduce(`&`, Filter(Negate(is.null), parts))
 }
 
-# Operations by the engine's names. Lengths are those of the parts one behind the other; what is linear in each argument
-# is so in the parts.
+# Operations, by the engine's names. Norms and distances are those of the vector c(Re, Im); linear and bilinear
+# operations apply to the parts.
 complex_lengths <- c("SqNorm2", "Norm2", "SqDist", "Euclidean")
 complex_choices <- c("Elem", "ElemT", "Extract", "ExtractT")
 complex_products <- c("Scalprod", "MatVecMult", "VecMatMult", "TensorProd", "MatMult", "Kron", "TensorDot")
@@ -111,7 +111,7 @@ complex_operation <- function(op, args, attributes = NULL) {
   })
 }
 
-# Name -> parts of the function, from those of its argument.
+# Parts of each function, given the parts of its argument.
 complex_functions <- list(
   exp = function(a, b) list(exp(a) * cos(b), exp(a) * sin(b)),
   log = function(a, b) list(log(modulus(a, b)), angle(a, b)),

@@ -1,5 +1,5 @@
-# Complex lazy tensors: pairs of a real part and an imaginary part, each a lazy tensor, or traced sums of them. The
-# engine has real numbers alone; what is complex is said here, in formulas of parts.
+# Complex lazy tensors: pairs of a real and an imaginary part, each a lazy tensor, or traced sums of these. The engine
+# knows real numbers only; complex operations are written here as formulas of the parts.
 
 #' Complex numbers in formulas
 #'
@@ -133,7 +133,7 @@ as.array.lazy_complex <- function(x, ...) as.matrix(x)
 
 # --- sums ---------------------------------------------------------------------------------------------------
 
-# A reduction of both parts is one of complex numbers.
+# Marks a reduction of both parts as one of complex numbers.
 of_complex_numbers <- function(R) {
   R$results <- c("re", "im")
   R$complex <- TRUE

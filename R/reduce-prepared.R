@@ -1,4 +1,4 @@
-# Prepared reductions: as functions of their data, and computed.
+# Prepared reductions: their computation, and functions of their data.
 
 #' Turn a prepared reduction into a function of its data
 #'
@@ -28,7 +28,7 @@ as.function.lazy_reduction <- function(x, ...) {
   lazy_function(f, x, free)
 }
 
-# Runs a reduction on a list of data for its free operands.
+# Returns a function that runs a reduction on a list of data for its free operands.
 caller_of <- function(R, free) {
   prepared(R)
   function(values) {
@@ -38,7 +38,7 @@ caller_of <- function(R, free) {
   }
 }
 
-# A function of the data of operands, which is called as any other and shows what it computes.
+# Marks a function of the data of operands, so that print() shows the reduction that it computes.
 lazy_function <- function(f, R, operands) {
   structure(f, reduction = R, operands = unname(operands), class = c("lazy_function", "function"))
 }
@@ -68,7 +68,7 @@ as.matrix.lazy_reduction <- function(x, ...) {
 #' @export
 as.array.lazy_reduction <- function(x, ...) as.matrix(x)
 
-# The values of a formula themselves: a "sum" of one term each.
+# Computes the values of a formula: a "sum" of one term each.
 run_single <- function(x, keep) {
   out <- run_reduction(new_reduction(list(sum_output(x$formula, keep)), x$extent, x$settings, x$pairs))
   if (type_kind(x) == "logical") storage.mode(out) <- "logical"

@@ -8,8 +8,7 @@ shape_text <- function(x) {
   paste0(n[1], " x ", n[2], " pairs", components, batch, ", ", type_kind(x))
 }
 
-# One line for each operand, under the name it has in the formula. Numbers written in the formula say what
-# they are themselves.
+# Returns a line for each operand, under its name in the formula. Numbers written in the formula have no line.
 operand_lines <- function(formula) lines_of_operands(Filter(function(operand) !operand$literal, operands_of(formula)))
 
 lines_of_operands <- function(operands) {
@@ -32,7 +31,7 @@ operand_text <- function(operand) {
 }
 
 settings_text <- function(settings) {
-  settings <- settings[names(settings) != "folded"]  # axes of a reduction, not a user's wish
+  settings <- settings[names(settings) != "folded"]  # axes of a reduction, not set by the user
   if (!length(settings)) return(character())
   paste0("  set: ", paste0(names(settings), " = ", unlist(settings), collapse = ", "))
 }
@@ -71,7 +70,7 @@ print.lazy_tensor <- function(x, digits = getOption("digits"), ...) {
   invisible(x)
 }
 
-# Reports a fold over the components of a pair, which is easily taken for a fold over the pairs.
+# Reports a reduction over the components of a pair, which is easily confused with a reduction over the pairs.
 still_lazy <- function(formula) {
   of_parts <- c(Sum = "sum", Min = "min", Max = "max")
   args <- formula$args
@@ -268,7 +267,7 @@ explain.default <- function(x, ...) {
   own <- match(paste0("package:", utils::packageName()), places, nomatch = length(places))
   for (place in utils::tail(places, -own)) {
     other <- get0("explain", as.environment(place), mode = "function", inherits = FALSE)
-    # If called from here, the other explain() would look for methods here, and come back to this function.
+    # The call is made from the global environment: called here, the other explain() would dispatch back to this one.
     if (!is.null(other)) return(do.call(other, list(x, ...), quote = TRUE, envir = globalenv()))
   }
   abort("input", "`x` must be a lazy tensor, a lazy reduction or what approximate() returned, not ", describe(x),
@@ -326,7 +325,7 @@ print.kernweave_explanation <- function(x, digits = getOption("digits"), ...) {
   invisible(x)
 }
 
-# Lines of code, by the depth of their braces.
+# Indents lines of code by the depth of their braces.
 indented <- function(lines) {
   count <- function(brace) lengths(regmatches(lines, gregexpr(brace, lines, fixed = TRUE)))
   before <- cumsum(c(0, count("{") - count("}")))[seq_along(lines)]
@@ -338,7 +337,7 @@ print_schedule <- function(s, precision, threads) {
   say_lines("schedule", paste0("  ", s$why))
   cat("  ", format(s$M, big.mark = ","), " x ", format(s$N, big.mark = ","), " pairs, about ",
       format(s$seconds, digits = 2), " s and ", format(s$bytes / 1024, digits = 2), " KB of work space\n", sep = "")
-  decision <- sub("; strain .*", "", strsplit(s$decision, "\n", fixed = TRUE)[[1]])  # the rest is for execute() alone
+  decision <- sub("; strain .*", "", strsplit(s$decision, "\n", fixed = TRUE)[[1]])  # for execute() alone
   say_lines("decision", paste0("  ", decision))
   if (s$device != "reference") return(invisible())
   if (precision != "float64") cat("  the reference device computes in float64, whatever the precision asked for\n")

@@ -1,4 +1,4 @@
-# Medians and quantiles of a formula over i, j or both: values of given ranks, found between bounds that counts move.
+# Medians and quantiles of a formula over i, j or both, by bisection: each step counts the values below the middle.
 
 #' Medians and quantiles of lazy tensors
 #'
@@ -55,8 +55,8 @@ quantile.lazy_tensor <- function(x, probs = seq(0, 1, 0.25), na.rm = FALSE, inde
   if (drop && ncol(out) == 1) out[, 1] else out
 }
 
-# A matrix for each probability. One pass, prepared once, counts the values up to a bound of each row, and finds the
-# largest of these and the least of the others.
+# Returns a matrix for each probability. A pass, prepared once, counts the values <= a bound for each row, and finds the
+# largest value <= the bound and the smallest value > the bound.
 quantiles_over <- function(F, probs, index, fn, ...) {
   if (is.null(index)) abort("unsupported", fn, "() needs `index`, the axis to reduce over: \"i\", \"j\" or \"ij\"")
   index <- check_index(index)
@@ -85,7 +85,7 @@ quantiles_over <- function(F, probs, index, fn, ...) {
   })
 }
 
-# The values of these ranks among n. A middle that gives a pass nothing new is replaced by the lower bound.
+# Finds order statistics by bisection. A middle that changes neither bound is replaced by the lower bound.
 value_of_rank <- function(at, rank, n, ends) {
   low <- ends$least
   high <- ends$most
@@ -94,7 +94,7 @@ value_of_rank <- function(at, rank, n, ends) {
     open <- n > 0 & low < high
     if (!any(open)) break
     middle <- low / 2 + high / 2
-    # Numbers of one sign and of many sizes are halved by their sizes.
+    # Bounds of one sign and different magnitudes are bisected at their geometric mean.
     sizes <- sqrt(abs(low)) * sqrt(abs(high))
     middle <- ifelse(low * high >= 0 & sizes < abs(middle) / 2, sign(low) * pmax(sizes, .Machine$double.xmin), middle)
     middle <- ifelse(high == Inf, ifelse(low < 3e38, 3e38, .Machine$double.xmax), middle)

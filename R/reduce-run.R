@@ -1,4 +1,4 @@
-# Lazy reductions as values, and the one road from a value to numbers: a plan, data for its operands, a run.
+# Lazy reductions, and how they are computed: a plan, data for its operands, a run of the engine.
 
 #   outputs   what the engine computes over the pairs: value, weight, op, keep, K
 #   groups    how outputs become results: added up, scattered to rows, shaped like an operand
@@ -10,7 +10,7 @@ new_reduction <- function(outputs, extent, settings = NULL, pairs = NULL, groups
   if (is.null(extents)) extents <- formulas_of(outputs)
   structure(
     list(outputs = outputs, groups = groups, extents = extents, extent = extent, settings = settings, pairs = pairs,
-         cache = new.env(parent = topenv())),  # loads the namespace where a saved reduction is read
+         cache = new.env(parent = topenv())),  # readRDS() of a reduction loads the namespace
     class = "lazy_reduction"
   )
 }
@@ -20,8 +20,8 @@ formulas_of <- function(outputs) {
   found[!vapply(found, is.null, NA)]
 }
 
-# The plan, its operands in order, and whether one of them has a history. Made again where an option has changed:
-# options that have not are the same object, and the engine knows its plans.
+# Returns the plan, its operands in order, and whether an operand is traced. It is made again if an option
+# has changed.
 prepared <- function(R, options = call_options(R$settings)) {
   cache <- R$cache
   ready <- cache$ready
@@ -34,19 +34,19 @@ prepared <- function(R, options = call_options(R$settings)) {
   ready
 }
 
-# Returns all that a plan depends on; data are not among it.
+# Returns all that a plan depends on, which does not include data.
 job_of <- function(R, options) {
   list(outputs = R$outputs, extents = R$extents, precision = options$precision, rewrite = options$device != "reference",
        checks = isTRUE(options$check), pairs = !is.null(R$pairs), allowed = allowed_formula(R$pairs))
 }
 
-# A call of the engine. What is kept with data is kept with their `owners`.
+# Lists the arguments of the engine. Values cached with data are cached with their `owners`.
 engine_call <- function(R, ready, data, options, owners = ready$operands) {
   pairs <- if (!is.null(R$pairs)) pair_argument(R$pairs, extent_of_call(R, data, ready$operands), options$precision)
   list(plan = ready$plan, data = data, operands = owners, extent = R$extent, settings = options, pairs = pairs)
 }
 
-# A reduction whose kernels a GPU compiles from now on, beside what comes before it.
+# Starts the compilation of a reduction's GPU kernels, which goes on while other code runs.
 expect_run <- function(R) {
   options <- call_options(R$settings)
   if (!is.null(R$pairs) || !may_be_compiled(options)) return(invisible())
@@ -54,8 +54,8 @@ expect_run <- function(R) {
   r_expect(engine_call(R, ready, operand_data(ready$operands), options))
 }
 
-# Reduces data of all operands, or `given` data of some operands, by default of those that wait for data, and the other
-# operands' own data. What is kept with data is kept with their `owners`, operands or NULL.
+# Reduces data: all `data`, or `given` data for some operands (by default those without data) and the other operands'
+# own data. Values cached with data are cached with their `owners`, operands or NULL.
 run_reduction <- function(R, given_for = list(), given = list(), known = NULL, data = NULL, owners = NULL) {
   found <- run_pairs(R, given_for, given, known, data, owners)
   if (is.null(R$axes)) found else in_axes(found, R$axes)
@@ -77,10 +77,10 @@ run_pairs <- function(R, given_for, given, known, data, owners) {
   finish_results(R, if (interactive()) timed(run, options, R = R) else run(), data, ready$operands)
 }
 
-# Results as whoever asked for them has them, from those of the engine.
+# Turns the results of the engine into those that the user sees.
 finish_results <- function(R, out, data, operands) {
   if (!is.null(R$groups)) return(finish_groups(R, out, data, operands))
-  # Results are as if pairs had been gone through as they lie, and those that do not exist had not been met.
+  # Results refer to the original order of the points, and to existing pairs only.
   if (!is.null(R$pairs)) out <- Map(function(result, output) {
     result <- with_empty_rows(R, result, output, data, operands)
     with_first_places(R, result, output, data, operands)
@@ -94,7 +94,7 @@ dropped <- function(result, R, batch_axes = 0) {
   if (is.list(result)) lapply(result, rearranged, drop) else rearranged(result, drop)
 }
 
-# One number for each point, without the extent of the one column.
+# Drops the dimension of a single column, so that there is one number for each point.
 without_column <- function(result, at = length(dim(result))) {
   extents <- dim(result)
   if (!length(extents) || extents[at] != 1) return(result)
@@ -103,8 +103,8 @@ without_column <- function(result, at = length(dim(result))) {
   array(result, extents[-at], names[-at])
 }
 
-# Data of each operand: its own, or what is given for it, or what a reduction computes for it. `known` keeps what has
-# been computed: several may read it.
+# Returns the data of each operand: its own, or `given` data, or the result of a reduction. Results are stored in
+# `known`, since several operands may need one.
 operand_data <- function(operands, given_for = list(), given = list(), known = NULL) {
   data <- lapply(operands, `[[`, "data")
   if (length(given_for)) {
@@ -122,12 +122,12 @@ operand_data <- function(operands, given_for = list(), given = list(), known = N
   data
 }
 
-# The places of operands that wait for data.
+# Returns the places of operands without data.
 waiting_places <- function(operands) {
   which(vapply(operands, function(operand) is.null(operand$data) && is.null(operand$from), NA))
 }
 
-# A part of the result of a forward pass, kept for its gradient.
+# Returns a part of the result of a forward pass, which its gradient needs.
 saved_value <- function(from, given_for, given, known) {
   R <- from$reduction
   at <- match_operands(list(R$cache), known$caches)
@@ -142,11 +142,11 @@ saved_value <- function(from, given_for, given, known) {
     array(array(value, c(dim(value)[1:2], prod(batch_dim(value))))[, k, ], c(dim(value)[1], 1, batch_dim(value)))
   }
   storage.mode(value) <- "double"
-  if (isTRUE(from$places)) value[is.na(value)] <- 1  # what is taken there is not used
+  if (isTRUE(from$places)) value[is.na(value)] <- 1  # places without a winner: the value taken there is not used
   value
 }
 
-# The operands that must be given data, those behind saved values included. Looked for once: outputs do not change.
+# Returns the operands that need data, also those of saved values. The result is cached, since outputs do not change.
 free_operands <- function(R) {
   if (!is.null(R$cache$free)) return(R$cache$free)
   formulas <- c(R$extents, formulas_of(R$outputs), condition_of(R$pairs))
@@ -163,8 +163,8 @@ as_results <- function(R, found) {
   if (isTRUE(R$complex)) complex_result(found) else structure(found, names = R$results)
 }
 
-# The reductions of one result each; where there is but one result, itself. What is kept for derivatives is kept with
-# members, so they are made once. Their derivatives go through the same pairs, too: none is gathered at winners alone.
+# Returns a reduction for each result. Saved values for derivatives belong to these members, so members are cached.
+# Their derivatives use the same pairs, too: none is gathered at the winners alone.
 members_of <- function(R) {
   if (is.null(R$results)) return(list(R))
   known <- R$cache$members
@@ -198,19 +198,19 @@ number_formula <- function(value) list(op = "Number", args = value, attributes =
 
 kept_axis <- function(keep) c(i = "i", j = "j", none = "param", both = "pair")[[keep]]
 
-# An operand along the kept axis whose data are a result of R.
+# Makes an operand along the kept axis, whose data are a result of R.
 saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
   lazy_operand(new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat)))
 }
 
 result_width <- function(output) max(output$value$type[1], output$weight$type[1]) * output$K
 
-# Counts the pairs that are folded into each result.
+# Counts the pairs that are reduced into each result.
 terms_of_pairs <- function(R, keep) {
   new_reduction(list(sum_output(number_formula(1), keep)), R$extent, R$settings, R$pairs, extents = R$extents)
 }
 
-# A mean is a sum of shares: each term is divided by the number of pairs of its result.
+# Makes a mean over existing pairs the sum of F / number of pairs, and gives rows without pairs their value.
 over_pairs <- function(R, F, row) {
   output <- R$outputs[[1]]
   if (row$terms != "none") {
@@ -218,8 +218,8 @@ over_pairs <- function(R, F, row) {
     output$value <- (F / (terms - output$finish$less))$formula
     output$finish <- utils::modifyList(output$finish, as_they_are[c("per", "less")])
   }
-  # The engine returns 0 for a row without pairs, as the sum of no shares, and NaN where a search skips NaN, since pairs
-  # that do not exist are NaN.
+  # A row without pairs has the sum 0; a minimum has NaN, which stands for pairs that do not exist. These values are
+  # replaced.
   picks <- row$of == "MinArgMin" && row$results == "value_index"
   output$empty <- if (row$terms != "none") NaN else if (picks) Inf * row$sign
   new_reduction(list(output), R$extent, R$settings, R$pairs)
@@ -231,16 +231,16 @@ with_empty_rows <- function(R, result, output, data, operands) {
   doubtful <- if (is.nan(output$empty)) rep(TRUE, length(value)) else is.nan(value)
   if (!any(doubtful)) return(result)
   counts <- run_reduction(terms_of_pairs(R, output$keep), operands, data)
-  # Components of a point have its number, in each batch.
+  # All components of a point have the same number of pairs, in each batch.
   batches <- prod(dim(counts)[-(1:2)])
   none <- matrix(counts == 0, ncol = batches)[, rep(seq_len(batches), each = length(value) / length(counts))]
   value[doubtful & none] <- output$empty
   if (is.list(result)) replace(result, "value", list(value)) else value
 }
 
-# Returns the first of equal values in the order of the data, as everywhere. If both axes are folded and points were put
-# in order, the engine returns the first in the new order. So each row is searched by itself, and the first of the
-# smallest values is taken.
+# Returns the first of equal values in the order of the data. If both axes are reduced and the points were sorted, the
+# engine returns the first in the sorted order. So each row is searched separately, and the first of the smallest values
+# is taken.
 with_first_places <- function(R, result, output, data, operands) {
   finds <- output$op %in% c("MinArgMin", "KMinArgKMin") && output$finish$results != "value"
   if (!isTRUE(R$pairs$rule$ordered) || output$keep != "none" || !finds) return(result)

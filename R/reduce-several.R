@@ -1,7 +1,7 @@
-# Several reductions over the same pairs: one job, which goes through the pairs once, and a list of results. Its members
-# are reductions of one result each; derivatives and traced values go by way of them.
+# Several reductions over the same pairs in one pass, with a list of results. The members are reductions of one result
+# each, and are used for derivatives and for traced values.
 
-# `F` and `op` are one and several, several and one, or as many of both.
+# Takes one formula and several reductions, several formulas and one reduction, or as many of both.
 reduce_several <- function(F, op, index, K, weight, call, drop, ...) {
   formulas <- if (is_lazy(F)) list(F) else F
   named <- any(vapply(formulas, function(one) is_lazy(one) && has_named_axes(one), NA))
@@ -27,7 +27,7 @@ reduce_several <- function(F, op, index, K, weight, call, drop, ...) {
   members <- unname(Map(one, rep_len(formulas, n), rows, taken(K, "K", "value_k"),
                         taken(weight, "weight", "value_weight")))
   names <- result_names(labels, vapply(rows, `[[`, "", "fn"))
-  if (named) return(structure(members, names = names))  # each by itself
+  if (named) return(structure(members, names = names))  # index formulas: each is computed separately
   meeting <- r_meet(c(formulas, if (!is.null(weight)) list(as_lazy(weight, formulas[[1]], "weight"))))
   R <- with_settings(joined(members, names, meeting), ...)
   if (call && !length(free_operands(R))) run_reduction(R) else R
@@ -41,7 +41,7 @@ result_names <- function(labels, fn) {
   make.unique(labels)
 }
 
-# One reduction of the results of several, over the pairs of `over`.
+# Joins the members into one reduction over the pairs of `over`.
 joined <- function(members, names, over) {
   all <- function(what) do.call(c, lapply(members, `[[`, what))
   R <- new_reduction(all("outputs"), over$extent, over$settings, over$pairs, extents = all("extents"))

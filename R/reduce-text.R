@@ -47,7 +47,7 @@ kernel_op <- function(formula, args, reduction = NULL, index = NULL, K = NULL, w
   }, R, operands)
 }
 
-# The reduction that a text tells of, over operands that have been declared.
+# Makes the reduction of a text formula, over declared operands.
 reduction_of_text <- function(formula, operands, name = NULL, index = NULL, K = NULL, weight = NULL, keops = FALSE,
                               ...) {
   parsed <- parsed_text(formula, operands, keops)
@@ -64,7 +64,7 @@ reduction_of_text <- function(formula, operands, name = NULL, index = NULL, K = 
     if (op == "MaxSumShiftExp") max_and_rest(F, index, tensor_of(weight), ...)
     else reduction(F, op, index = index, K = K, weight = tensor_of(weight), call = FALSE, ...)
   } else {
-    # A derivative need not vary along the axis that is summed away; its operands say how many terms there are.
+    # A derivative may not depend on the reduced axis; the operands give the number of its terms.
     with_settings(new_reduction(list(sum_output(parsed$formula, kept(check_index(index)))), c(NA_real_, NA)), ...)
   }
   R$extents <- c(R$extents, lapply(operands, `[[`, "formula"))
@@ -78,8 +78,7 @@ parsed_text <- function(text, operands, keops = FALSE) {
 
 tensor_of <- function(formula) if (!is.null(formula)) new_lazy(formula, c(NA_real_, NA))
 
-# Our name for a reduction that goes by KeOps' name: Min_ArgMin is MinArgMin, and some have names of their own with a
-# weight.
+# Translates the name of a reduction in KeOps: Min_ArgMin is MinArgMin, and some weighted reductions have another name.
 reduction_in_keops <- function(name) {
   if (!is.character(name) || length(name) != 1 || name %in% reduction_rows$fn) return(name)
   if (!nzchar(name)) return("Sum")
@@ -107,7 +106,7 @@ check_text <- function(text, argument) {
   text
 }
 
-# The operands that are declared, and those that a text of KeOps declares itself, as Var(3, 1, 0) does.
+# Returns the declared operands, and those that the text itself declares, as Var(3, 1, 0) does in KeOps.
 text_operands <- function(formula, args) {
   declared <- declared_operands(args)
   check_text(formula, "formula")
@@ -126,7 +125,7 @@ text_operands <- function(formula, args) {
   c(declared, operands_of_declarations(lapply(paste0("Var", place, " = ", more), r_parse_declaration)))
 }
 
-# The places of operands, as KeOps writes them.
+# Writes operands as KeOps does.
 places_in_text <- function(operands) {
   formulas <- lapply(operands, function(x) x$formula$args)
   axis <- vapply(formulas, function(operand) axis_codes[[operand$axis]], 0L)
@@ -155,7 +154,7 @@ operands_of_declarations <- function(declared) {
   structure(operands, names = vapply(declared, `[[`, "", "name"))
 }
 
-# The text's number is the axis summed away. Without any word on it, j.
+# Returns the reduced axis by the number in the text; j if there is none.
 index_of_axis <- function(axis) {
   if (is.na(axis)) return("j")
   if (!axis %in% 0:1) abort("syntax", "the axis of a reduction is 0 (i summed away) or 1 (j summed away), not ", axis)

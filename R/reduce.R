@@ -1,4 +1,4 @@
-# reduction(): the one road from a formula to numbers. Methods and shortcuts are calls of it.
+# reduction(): computes a formula over pairs. Methods and shortcuts call it.
 
 #' Reduce a formula over i, j or both
 #'
@@ -105,7 +105,7 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
   if (is.list(F) && !is.object(F) && any(vapply(F, inherits, NA, "formula"))) {
     abort("input", "index formulas come one at a time: lapply(F, reduction, op) makes a list of results")
   }
-  # Several axes, which "i" and "j" may be by name, too.
+  # Several axes, which may also be named axes called "i" and "j".
   several <- is.character(index) && length(index) > 1 && all(index %in% c("i", "j"))
   if (is_lazy(F) && (several || has_named_axes(F))) {
     return(reduce_named_axes(F, op, index, K, weight, call, !is.null(by) || !is.null(tol), ...))
@@ -122,19 +122,19 @@ reduction <- function(F, op, index = "j", K = NULL, weight = NULL, call = TRUE, 
                          else "; make one with Vi(), Vj() or Pm()")
   check_flag(call, "call")
   make <- function() reduction_of(F, op, index, K, weight, drop, ...)
-  # A weight may have a history, which is not kept.
+  # A reduction with a weight is not cached, since a weight may be traced.
   R <- if (is.null(weight)) made_once(F, list(op, index, K, drop, ...), make) else make()
   if (call && !length(free_operands(R))) run_reduction(R) else R
 }
 
-# C[i] <- A[i, k] would assign, or ask for a variable i.
+# Refuses C[i] <- A[i, k], which R would take as an assignment.
 refuse_assignment <- function(typed) {
   if (!is.call(typed) || !identical(typed[[1]], quote(`<-`)) || !is_bracket(typed[[2]])) return(invisible())
   typed[[1]] <- quote(`~`)
   abort("input", "an index formula has a tilde between its sides: write ", deparse1(typed))
 }
 
-# Makes a reduction, with a plan of its own.
+# Makes a reduction, without looking in the cache.
 reduction_of <- function(F, op, index, K, weight, drop, ...) {
   row <- reduction_row(op)
   index <- check_index(index)
@@ -172,11 +172,11 @@ reduction_row <- function(op) {
   lapply(known, `[`, at)
 }
 
-# The reductions that users may mean by names of base R.
+# Reductions under their names in base R.
 names_in_r <- c(which.min = "argmin", which.max = "argmax", var = "variance", sd = "variance", length = "count",
                 `+` = "sum", `*` = "prod", pmin = "min", pmax = "max", average = "mean", avg = "mean")
 
-# The formula that a derived reduction hands to the one behind it.
+# Returns the formula to which the underlying reduction of a derived reduction is applied.
 derived_value <- function(F, row, index, ...) {
   if (row$kind == "logical" && type_kind(F) != "logical") {
     abort("kind", row$fn, "() needs a logical formula, not ", type_kind(F), " values; write the comparison out")
@@ -187,7 +187,7 @@ derived_value <- function(F, row, index, ...) {
   make(F, saved_operand(mean, NULL, "mean", kept(index), flat = TRUE))
 }
 
-# Returns the results that are wanted, and their divisor: the number of points along `per`, less some.
+# Returns the results that are wanted, and their divisor: the number of points along `per`, minus `less`.
 finish_of <- function(row, index) {
   list(results = row$results, sign = row$sign, per = if (row$terms == "none") "" else index,
        less = as.integer(row$terms == "n - 1"))

@@ -14,16 +14,16 @@
 #' of the largest total stability without overlap (Campello, Moulavi and Sander, 2013). Other points are noise.
 #'
 #' Core distances and the heights of the tree are those of `dbscan::hdbscan()`, which stores all distances. Mutual
-#' reachability distances are often equal. Here all merges of one height are taken apart together, so that the order of
-#' the rows does not matter; `dbscan::hdbscan()` takes them one by one in an order that depends on the rows, and some of
-#' its clusters, stabilities and scores differ. The numbers of clusters follow their first points. For points in the
-#' same place, `1 / eps` is infinite; half of the smallest positive height stands for 0.
+#' reachability distances are often equal. Here all merges of one height are undone together, so that the order of the
+#' rows does not matter; `dbscan::hdbscan()` undoes them one by one in an order that depends on the rows, and some of
+#' its clusters, stabilities and scores differ. Clusters are numbered by their first points. For coincident points,
+#' whose `1 / eps` is infinite, half of the smallest positive height stands for 0.
 #'
 #' @param metric the distance: `"euclidean"`, `"manhattan"`, `"chebyshev"`, `"cosine"`, `"haversine"` or `"chordal"`
 #'   as in [knn()]
 #' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `hdbscan_fit()`
-#' @param minPts least number of points of a cluster, at least 2. Of many points the default finds many small clusters,
-#'   and `print()` says so: try 15 or 50, too
+#' @param minPts least number of points of a cluster, at least 2. With many points the default gives many small
+#'   clusters, as `print()` says: try 15 or 50, too
 #' @param object,newdata for `predict()`: an object returned by `hdbscan_fit()`, and points to assign to the cluster of
 #'   their nearest point in a cluster, if that is within its core distance, or to noise. Points that are noise in the
 #'   fit may be assigned to a cluster as new points
@@ -71,7 +71,7 @@ hdbscan_fit <- function(x, minPts = 5, metric = "euclidean", ...) {
             class = c("hdbscan_fit", "hdbscan"))
 }
 
-# 1 in the middle of a cluster, 0 at its largest core distance.
+# Returns (max - core distance) / max in each cluster, where max is its largest core distance; 0 for noise.
 memberships <- function(cluster, core) {
   if (!any(cluster > 0)) return(numeric(length(cluster)))
   most <- c(0, tapply(core[cluster > 0], cluster[cluster > 0], max))[cluster + 1]

@@ -2,9 +2,9 @@
 
 #' Hierarchical clustering of many points
 #'
-#' `hclust_fit()` computes single linkage or Ward's clusters from points, without their distances. Use it where
-#' [stats::hclust()] has no room: `hclust()` takes at most 65,536 points, and the distances of these are 17 GB. The
-#' result is an object of class `hclust`, so that the functions of base R take it.
+#' `hclust_fit()` computes single linkage or Ward's clusters from points, without their distances. Use it for more
+#' points than [stats::hclust()] can take: at most 65,536 points, whose distances are 17 GB. The result is an object of
+#' class `hclust`, so that the functions of base R take it.
 #'
 #' Single linkage is a shortest spanning tree of the points ([spanning_tree()]). Ward's method joins the two clusters
 #' whose union adds least to the sum of squares within clusters; in each round all pairs of clusters that are nearest to
@@ -16,14 +16,14 @@
 #' Average and complete linkage need the distances of all pairs of points. For these, cluster first and then link the
 #' centres: `centers <- kmeans_fit(x, 1000)`, `hclust(dist(centers$centers), "average", members = centers$size)`.
 #'
-#' `cut_tree()` is [stats::cutree()] in a time proportional to the number of points: it takes a tree of any size, by
-#' any function whose result [stats::as.hclust()] takes.
+#' `cut_tree()` is [stats::cutree()] in a time proportional to the number of points, for trees of any size, from any
+#' function whose result [stats::as.hclust()] takes.
 #'
 #' A tree of more than 2000 points is drawn by its top 50 branches, each labelled with its number of points in
-#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches; `plot(as.hclust(tree))` draws a tree whole.
-#' `plot()` returns the tree that it has drawn, invisibly. This is the tree for `rect.hclust()`, which would put
-#' rectangles of the whole tree into wrong places: `rect.hclust(plot(tree), k = 3)`. `identify()` returns the points of
-#' the branches that are clicked.
+#' parentheses. `as.dendrogram(k = )` returns such a tree of `k` branches; `plot(as.hclust(tree))` draws the whole tree.
+#' `plot()` returns, invisibly, the tree that it has drawn. Give `rect.hclust()` this tree, `rect.hclust(plot(tree), k =
+#' 3)`, since rectangles of the whole tree would be in wrong places. `identify()` returns the points of the branches
+#' that are clicked.
 #'
 #' @param x points: a matrix, a data frame or a vector, without missing values, or points of the sf package, as in
 #'   [knn()]; for methods an object returned by `hclust_fit()`
@@ -87,8 +87,8 @@ check_members <- function(members, n) {
   as.numeric(members)
 }
 
-# Points of a tree: `at`, coordinates in which the distance of number `code` has the order of the metric; `back`, which
-# makes distances of the metric of such distances; `x`, the points, if they are to be kept.
+# Points of a tree. `at`: coordinates; the distance of number `code` between them orders pairs as the metric does.
+# `back`: a function from these distances to those of the metric. `x`: the points, if `keep`.
 tree_points <- function(x, metric, least = 1, keep = FALSE) {
   if (inherits(x, "dist")) {
     abort("input", "`x` is a dist object: the points themselves are wanted; stats::hclust() takes distances")
@@ -193,7 +193,7 @@ top_of_tree <- function(tree, k) {
   n <- length(tree$order)
   cluster <- unname(cut_tree(tree, k))
   below <- n - k
-  # A point of each merge, by links that double their length.
+  # Find a point of each merge, by links that double their length.
   member <- tree$merge[, 1]
   while (any(up <- member > 0)) member[up] <- member[member[up]]
   leaf <- function(at) -cluster[-ifelse(at < 0, at, member[pmax(at, 1)])]
@@ -235,7 +235,7 @@ plot.hclust_fit <- function(x, labels = NULL, cex = NULL, ...) {
   invisible(tree)
 }
 
-# The size at which labels of `n` leaves, written upwards, do not overlap: letters are 3/4 as high as a line.
+# Returns the size of text at which vertical labels of `n` leaves do not overlap: letters are 3/4 of a line high.
 label_size <- function(n) {
   max(0.3, min(1, graphics::par("pin")[1] / (0.75 * n * graphics::par("cin")[2] * graphics::par("cex"))))
 }

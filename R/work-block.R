@@ -1,14 +1,14 @@
-# A worker's job: it holds data and reductions under serials, and computes rows of a reduction that was decided
-# elsewhere.
+# The work of a worker: it stores data and reductions by serial number, and computes rows of a reduction that the
+# session has planned.
 
-# The held data: an environment for each serial. `value`, `bytes`; `whole`, or the keys of the `rows` that are there;
-# `used`, the number of the last task that used it.
+# The stored data, an environment for each serial: `value`, `bytes`; `whole`, or the keys of the `rows` that are stored;
+# `used`, the number of the last task that used the data.
 held <- new.env(parent = emptyenv())
 # The most bytes to hold, and the number of the last task.
 holding <- new.env(parent = emptyenv())
 
-# Describes this process to the session that sends it work. GPUs are counted without starting the driver, since they
-# are chosen before that. `memory` is in bytes, or those that a control group allows; not known outside Linux.
+# Describes this process to the session that sends it tasks. GPUs are counted without starting the driver, since
+# CUDA_VISIBLE_DEVICES is set later. `memory`: bytes, or the limit of the control group; Inf outside Linux.
 worker_card <- function() {
   first <- function(file) suppressWarnings(tryCatch(readLines(file, 1), error = function(e) character()))
   all <- 1024 * as.numeric(gsub("[^0-9]", "", first("/proc/meminfo")))
@@ -18,7 +18,7 @@ worker_card <- function() {
        memory = min(all, suppressWarnings(as.numeric(allowed)), Inf, na.rm = TRUE))
 }
 
-# Threads, the GPU that is this worker's among several on its host, and the bytes that it holds at most.
+# Sets the threads, the GPU of this worker if its host has several, and the most bytes to store.
 worker_settle <- function(said) {
   options(kernweave.threads = said$threads)
   if (!is.na(said$gpu) && !nzchar(Sys.getenv("CUDA_VISIBLE_DEVICES"))) Sys.setenv(CUDA_VISIBLE_DEVICES = said$gpu)
@@ -26,9 +26,9 @@ worker_settle <- function(said) {
   invisible()
 }
 
-# `task`: the serial of a reduction, one for each of its operands' data or these data; what is sent with it is kept,
-# what nobody needs any more is forgotten. The answer is a list: `need`, keys of what is not here; or `value`, the
-# results of the rows; or `error`.
+# Computes a task: serials of a reduction and of the data of its operands, or the data. Data sent with the task are
+# stored, data of dropped serials are deleted. Returns a list: `need`, the keys of missing data; or `value`, the results
+# of the rows; or `error`.
 worker_block <- function(task) {
   rm(list = intersect(task$forget, names(held)), envir = held)
   lapply(task$store, hold)
@@ -45,7 +45,7 @@ worker_block <- function(task) {
   c(found, list(seconds = proc.time()[["elapsed"]] - start, bytes = held_bytes()))
 }
 
-# Keeps what was sent. Rows go to their place in an array of all rows, of which no others are read.
+# Stores data that were sent. Rows are put into an array of all rows, of which no other rows are read.
 hold <- function(sent) {
   entry <- held[[sent$serial]] %or% list2env(list(bytes = 0, whole = FALSE), parent = emptyenv())
   if (is.null(sent$rows)) {
@@ -67,7 +67,7 @@ memory_of <- function(x) {
 
 held_bytes <- function() sum(vapply(as.list(held), `[[`, 0, "bytes"))
 
-# Over the most that may be held, what was not used for longest goes; who asks for it again is told that it is not here.
+# Deletes the data that were unused for longest, if too many bytes are stored; a later task asks for them by `need`.
 make_room <- function(used) {
   holding$tasks <- (holding$tasks %or% 0) + 1
   for (serial in used) held[[serial]]$used <- holding$tasks

@@ -1,4 +1,4 @@
-# Points that lie in files: a file of doubles as a matrix (src/r_map.cpp), and the one way into such a file.
+# Points in files: a file of doubles as a matrix (src/r_map.cpp), and write_points(), which makes such a file.
 
 #' Points in memory-mapped files
 #'
@@ -101,7 +101,7 @@ existing_file <- function(file) {
 # Names the folder in which a relative path is looked for.
 in_folder <- function(path) if (!grepl("^([/\\\\]|[A-Za-z]:)", path)) paste(" in", getwd())
 
-# The first bytes of files of other formats, in which numbers do not lie as doubles one after the other.
+# First bytes of files of other formats, which do not contain doubles one after the other.
 other_formats <- list(gzip = c(0x1f, 0x8b, 0x08), HDF5 = c(0x89, 0x48, 0x44, 0x46), parquet = c(0x50, 0x41, 0x52, 0x31),
                       npy = c(0x93, 0x4e, 0x55, 0x4d), arrow = c(0x41, 0x52, 0x52, 0x4f, 0x57, 0x31),
                       "zip, such as xlsx" = c(0x50, 0x4b, 0x03, 0x04), bzip2 = c(0x42, 0x5a, 0x68),
@@ -122,7 +122,7 @@ refuse_no_doubles <- function(path, offset) {
   marked <- setequal(first[1:2], c(254L, 255L))  # the mark at the beginning of UTF-16
   halves <- split(if (marked) first[-(1:2)] else first, rep_len(1:2, length(first) - 2 * marked))
   wide <- vapply(1:2, function(k) all(halves[[k]] == 0) && is_text(halves[[3 - k]], 1), NA)
-  # The last bytes of doubles, signs and exponents, are few different ones where all of their bytes are letters.
+  # The last bytes of doubles (signs, exponents) take few values if every byte of the doubles is a letter.
   mixed <- length(unique(first[seq_along(first) %% 8 == 0])) > 4
   text <- any(wide) || is_text(first, if (mixed) 0.5 else 0.9)
   format <- if (offset == 0) names(Filter(function(start) all(first[seq_along(start)] == start), other_formats))
@@ -134,8 +134,8 @@ refuse_no_doubles <- function(path, offset) {
 
 # --- objects of other packages -----------------------------------------------------------------------------
 
-# Returns where an object of another package has its numbers: path, rows, width, offset in bytes, names. The numbers
-# must lie in a file as ours do. The package of the object need not be there.
+# Returns where an object of another package stores its numbers: path, rows, width, offset in bytes, names. The file
+# must contain doubles by columns. The package of the object need not be installed.
 stored_matrix <- function(x) {
   if (inherits(x, c("big.matrix", "big.matrix.descriptor"))) return(stored_big_matrix(x))
   if (inherits(x, "ff")) return(stored_ff(x))
@@ -182,7 +182,7 @@ write_points <- function(file, x, width, read = NULL, rows = NULL, n = x) {
   path <- check_file_name(file)
   if (dir.exists(path)) abort("input", "`file`, `", file, "`, is a folder")
   if (!dir.exists(dirname(path))) abort("input", "there is no folder `", dirname(path), "`", in_folder(path))
-  # The whole name is kept, whatever folder `read` may go to; of a link, the name of the file itself.
+  # The absolute path is kept, since `read` may change the working directory; a link is resolved to its file.
   path <- if (file.exists(path)) normalizePath(path) else file.path(normalizePath(dirname(path)), basename(path))
   if (is.null(read)) {
     if (missing(x)) abort("input", "neither `x`, the points, nor `read`, a function that gives them, is given")
@@ -203,7 +203,7 @@ check_width <- function(width, own, what) {
   abort("shape", "`width` is ", format_value(width), ", and ", what, " has ", count_text(own, "column"))
 }
 
-# Points that are there, as what gives their rows. A type that is none of numbers is known before a file is begun.
+# Returns points in memory as a source of rows. A type that is not numeric is refused before the file is begun.
 rows_of_value <- function(x) {
   if (is.function(x)) abort("input", "`x` is a function: give it as `read`, with `n` and `width`")
   extents <- if (is.null(dim(x))) c(length(x), 1) else dim(x)
@@ -228,7 +228,7 @@ write_by_rows <- function(path, source, at_once) {
   r_end_file(written, TRUE)
 }
 
-# Rows as doubles, as many as were asked for, whoever reads them.
+# Reads rows from a source, and checks their number and type.
 rows_read <- function(source, from, to) {
   call <- if (source$called == "x") "x"
           else paste0("read(", paste(format(c(from, to), scientific = FALSE, trim = TRUE), collapse = ", "), ")")

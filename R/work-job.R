@@ -1,4 +1,4 @@
-# A job: a reduction whose blocks of rows are files in a folder, so that one that was ended goes on where it was.
+# A job: a reduction whose blocks of rows are files in a folder, so that an interrupted job can be resumed.
 
 #' Resumable computation of a reduction
 #'
@@ -36,7 +36,7 @@ kernweave_job <- function(R, folder, workers = NULL) {
   if (is.null(R$axes)) out else in_axes(out, R$axes)
 }
 
-# A reduction with all its data, and what was decided of it, for those who compute it by rows.
+# Returns a reduction with all its data and with its plan, for computations by rows.
 whole_by_rows <- function(R) {
   if (!is_reduction(R)) abort("input", "`R` must be a reduction, made with call = FALSE, not ", describe(R))
   free <- free_operands(R)
@@ -52,10 +52,10 @@ whole_by_rows <- function(R) {
   c(list(R = R), call, decided)
 }
 
-# Rows from a first to a last one, as decided for the whole.
+# Computes a range of rows by the plan of all rows.
 rows_decided <- function(whole, rows) told_by_rows(run_rows(whole, as.numeric(rows), FALSE))
 
-# Rows of a call that has been decided: of results nothing else is filled in.
+# Computes rows of a planned call. The other rows of the engine's results are not filled in, and are cut off.
 run_rows <- function(call, rows, plainly, columns = NULL) {
   found <- r_run_rows(call, rows, plainly, columns)
   cut <- Map(function(x, rows) rows_among(x, numbers_of_rows(rows)), found$results, found$rows)
@@ -69,7 +69,7 @@ told_by_rows <- function(found) {
 
 run_job <- function(whole, folder, w) {
   job <- known_job(folder, stamp_of_job(whole$R, whole$operands, whole$data, whole$settings), whole)
-  # A block's name has the sum of its bytes: what is cut or damaged has another.
+  # The name of a block contains the checksum of its file; a file that is truncated or damaged has another checksum.
   files <- list.files(folder, "^block-[0-9]{6}-[0-9a-f]{32}[.]rds$", full.names = TRUE)
   whole_ones <- tools::md5sum(files) == sub(".*-([0-9a-f]{32})[.]rds$", "\\1", files)
   unlink(files[!whole_ones])
@@ -99,16 +99,16 @@ run_job <- function(whole, folder, w) {
 
 # --- the folder ---------------------------------------------------------------------------------------------------
 
-# Identifies the reduction of the blocks in a folder. Data are known by a sum of their bytes.
+# Identifies the reduction of the blocks in a folder. Data are identified by checksums.
 stamp_of_job <- function(R, operands, data, options) {
-  options$check <- FALSE  # changes no number
+  options$check <- FALSE  # does not change the results
   list(version = as.character(utils::packageVersion("kernweave")),
        structure = r_structure(job_of(R, options))$key, extent = R$extent,
        dim = lapply(data, extents_of), sums = vapply(data, sum_of_data, ""),
        pairs = if (!is.null(R$pairs)) stamp_of_pairs(R$pairs, extent_of_call(R, data, operands)))
 }
 
-# Stamps the pairs that exist: orders and rectangles of points, a pattern, a condition with its data.
+# Identifies the pairs of a restriction: orders and rectangles of points, a pattern, a condition with its data.
 stamp_of_pairs <- function(pairs, extent) {
   extent <- if (pairs$swapped) extent[2:1] else extent[1:2]
   extent[is.na(extent)] <- 1
@@ -120,14 +120,14 @@ stamp_of_pairs <- function(pairs, extent) {
   c(pairs$swapped, vapply(numbers, sum_of_data, ""), where)
 }
 
-# Values of a sparse matrix say by an attribute where they stand, those of a window how columns overlap.
+# Sums the bytes of data. Attributes of a sparse matrix tell the places of its values, those of a window the overlap.
 sum_of_data <- function(x) {
   numbers <- c(list(x), Filter(is.numeric, attr(x, "sparse")), list(attr(x, "window")))
   sums <- vapply(numbers, function(one) r_sum_of_bytes(if (is.double(one)) one else as.double(one)), "")
   paste(sums, collapse = " ")
 }
 
-# The job of the folder, decided when it was begun; a new one where there is none.
+# Reads the job of the folder, planned when the job was begun; makes a new job if the folder has none.
 known_job <- function(folder, stamp, whole) {
   file <- file.path(folder, "job.rds")
   if (file.exists(file)) {
@@ -165,8 +165,8 @@ disk_failed <- function(part, condition) {
   abort("disk", "a file of the job cannot be written: ", message_of(condition))
 }
 
-# One process at a time: a folder in the folder, since making one is atomic. That of a process that is no more is taken
-# over, if it was of this machine.
+# Locks a folder by making a folder in it, which is atomic, so that one process works at a time. A lock is taken over if
+# its process ran on this machine and has ended.
 lock_folder <- function(folder) {
   dir.create(folder, recursive = TRUE, showWarnings = FALSE)
   if (!dir.exists(folder)) abort("disk", "the folder ", folder, " cannot be made")
@@ -191,8 +191,8 @@ lock_folder <- function(folder) {
   unlock
 }
 
-# Windows knows no signal that only asks. On Linux a process that was killed may have a number until somebody asks how
-# it ended.
+# Tells whether a process has ended. Windows has no signal 0, so there the answer is FALSE. On Linux a killed process
+# keeps its number, as a zombie (state Z), until its parent reads its exit status.
 has_ended <- function(pid) {
   if (.Platform$OS.type == "windows") return(FALSE)
   state <- tryCatch(readLines(file.path("/proc", pid, "stat"), 1), error = function(e) "", warning = function(w) "")

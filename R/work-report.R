@@ -1,4 +1,4 @@
-# A report on this installation: its properties, and what it lacks.
+# A report on this installation: its properties and problems.
 
 #' Report on this installation
 #'
@@ -32,7 +32,7 @@ kernweave_sitrep <- function() {
 
 version_of <- function(package) as.character(utils::packageVersion(package))
 
-# Threads of a call that sets none, why so many, and the cores of this process.
+# Returns the threads of a call that sets no number, the reason for this number, and the cores of this process.
 chosen_threads <- function() r_allowance(tryCatch(option("threads"), kernweave_error = function(e) NULL) %or% 0L)
 
 # The formula of a plain sum over one axis of all pairs; NULL of other reductions.
@@ -53,7 +53,7 @@ cache_line <- function() {
          if (!cache$writable) ", cannot be written")
 }
 
-# Kernels compiled at installation, and what they are for on this machine.
+# Describes the kernels compiled at installation, and their use on this machine.
 ahead_line <- function(report) {
   if (!report$gpu$ahead) return("none")
   archs <- strsplit(report$configured[["Cuda-Archs"]], " ")[[1]]
@@ -102,7 +102,7 @@ print.kernweave_sitrep <- function(x, ...) {
   invisible(x)
 }
 
-# Tells how to have results sooner after a call that someone has waited for: each way once a session.
+# Tells the user, after a slow call, how to have results sooner: each hint once a session.
 timed <- function(run, options, patience = 5, R = NULL) {
   started <- proc.time()[[3]]
   out <- run()
@@ -125,7 +125,7 @@ timed <- function(run, options, patience = 5, R = NULL) {
   out
 }
 
-# Tells the way to have all cores, where some rest. In a worker the others are its siblings'.
+# Tells how to use all cores, if some are idle. In a worker, the other cores belong to other workers.
 more_cores <- function(threads, cores, why = "") {
   if (threads >= cores || grepl("^in a", why)) return(NULL)
   limit <- Sys.getenv("OMP_THREAD_LIMIT")
@@ -136,8 +136,8 @@ more_cores <- function(threads, cores, why = "") {
          "options(kernweave.threads = ", cores, "), or KERNWEAVE_THREADS=", cores, " in the environment.")
 }
 
-# Tells the time of a sum that took so many seconds, approximated, where that is a fifth of them at most. It is
-# planned for some of its points: pairs that are near one point, and work for each point, are then about as many.
+# Tells the expected time of a sum with a tolerance, if that is at most a fifth of the time taken. The approximation is
+# planned for a sample of points: near pairs per point, and work per point, hardly depend on the sample.
 with_tolerance <- function(R, seconds, points = 20000, tol = 1e-6) {
   K <- summed_over_pairs(R)
   if (is.null(K)) return(NULL)

@@ -1,4 +1,4 @@
-# One block of a reduction's rows, for processes that each compute their own and share what they find, as under MPI.
+# A block of the rows of a reduction, for processes that each compute a block and exchange the results, as under MPI.
 
 #' Block of rows of a reduction
 #'
@@ -43,7 +43,7 @@ reduction_block <- function(R, block, of) {
   found <- rows_decided(whole, if (empty) c(1, min(whole$rows, whole$grain)) else c(ends[1] + 1, ends[2]))
   if (length(unique(found$rows)) > 1) abort("unsupported", "results of this reduction have other rows, each its own")
   rows <- if (empty) integer() else sort(numbers_of_rows(found$rows[[1]]))
-  # Rows elsewhere are not known: what is finished is the whole.
+  # Results of other rows are missing, so all rows are finished, and the rows of this block are selected.
   out <- finish_results(R, bind_blocks(list(found), whole$rows), whole$data, whole$operands)
   structure(rows_among(out, rows), rows = rows)
 }

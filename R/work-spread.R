@@ -1,11 +1,11 @@
-# A reduction that is dealt out: its decision is made here, blocks of its rows are computed by workers, and put
-# together.
+# A reduction among workers: this session plans it, workers compute blocks of its rows, and this session joins the
+# blocks.
 
-# The results by workers, as r_run() has them; NULL where they are better computed here.
+# Returns the results of workers, in the form of r_run(); NULL if this session computes them in less time.
 run_spread <- function(w, R, operands, call) {
   whole <- r_decide(call)
   if (whole$grain == 0 || whole$rows == 0 || !(w$always || pays(w, whole, call$data, call$settings))) return(NULL)
-  # Columns are dealt out if blocks of rows are too few to busy all workers, and those of columns are more.
+  # Columns are divided among workers if the rows have too few blocks to busy all workers, and the columns have more.
   rows <- units_of(dealt_side(whole, "rows"))
   flat <- !whole$folded && rows < 2 * length(shares_of(w)) && units_of(dealt_side(whole, "columns")) > rows
   dealt <- if (flat) "columns" else "rows"
@@ -20,7 +20,7 @@ run_spread <- function(w, R, operands, call) {
   r_merge_states(c(call, whole["decision"]), lapply(found, `[[`, "states"))
 }
 
-# Describes the rows or the columns: `count`, how many there are; `grain`, the number of which borders are multiples;
+# Describes the rows or the columns: `count`, their number; `grain`, the number of which bounds of blocks are multiples;
 # `apart`, whether a block reads only its own rows or columns of each operand.
 dealt_side <- function(whole, dealt) {
   if (dealt == "rows") list(count = whole$rows, grain = whole$grain, apart = whole$by_rows)
@@ -50,7 +50,7 @@ pays <- function(w, whole, data, options) {
 
 # --- what travels -----------------------------------------------------------------------------------------------
 
-# Serials are of this session. An operand has one as long as it lives; then workers are told to forget it.
+# Returns a serial number, unique over sessions. If the operand is deleted, workers are told to delete its data.
 serial_of <- function(owner) {
   if (is.null(owner$serial) || !startsWith(owner$serial, session_mark())) {
     session$count <- (session$count %or% 0) + 1
@@ -60,18 +60,18 @@ serial_of <- function(owner) {
   owner$serial
 }
 
-# Makes a finalizer in a frame of its own: in that of serial_of() it would keep alive what it waits for.
+# Makes a finalizer. Its enclosing frame must not contain `owner`, which would otherwise never be deleted.
 dropped_serial <- function(serial) {
   force(serial)
   function(owner) session$dropped <- c(session$dropped, serial)
 }
 
-# An operand's own data by serial, those of a block's points alone where nothing reads others (`apart`); what is given
-# for it travels with each task.
+# Refers to an operand's own data by serial; if `apart`, only the rows of the block are sent. Data given for an operand
+# in this call travel with each task.
 data_of_tasks <- function(operands, data, apart) {
   sent <- function(operand, x, apart) {
     if (!identical(operand$data, x)) return(list(value = x))
-    # Points of both sides have one owner. A mapped file travels as its name, whole.
+    # Points used along i and along j have one owner. A mapped file travels as its name, never by rows.
     owner <- if (bindingIsActive("data", operand)) environment(activeBindingFunction("data", operand)) else operand
     dense <- is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames")) && r_home(x) != "file"
     list(serial = serial_of(owner), apart = apart && dense)
@@ -81,12 +81,12 @@ data_of_tasks <- function(operands, data, apart) {
   lapply(found, function(one) if (isTRUE(one$serial %in% wholly)) replace(one, "apart", FALSE) else one)
 }
 
-# Returns the values that stay with workers, by serial: the reduction, its pairs, data.
+# Returns the values that workers store, by serial: the reduction, its pairs, data.
 store_of_job <- function(R, operands, data, task) {
   kept <- !vapply(task$data, function(one) is.null(one$serial), NA)
   serials <- c(task$job, task$pairs$serial, vapply(task$data[kept], `[[`, "", "serial"))
   said <- R$pairs$rule$said
-  # Near pairs of an approximation are listed for those who do not have it.
+  # Near pairs of an approximation are listed, since workers do not have the approximation.
   if (typeof(said$ranges$rectangles) == "externalptr") said$ranges$rectangles <- r_far_near(said$ranges$rectangles)
   stats::setNames(c(list(bare_reduction(R, operands)), if (!is.null(R$pairs)) list(new_pairs(said)$rule), data[kept]),
                   serials)
@@ -96,7 +96,7 @@ store_of_job <- function(R, operands, data, task) {
 needs_of <- function(task) {
   of_data <- lapply(Filter(function(one) !is.null(one$serial), task$data), function(one) {
     if (!one$apart) return(list(one["serial"]))
-    # Points are sent by the cell, 64 of all: where borders of blocks move, few are sent again.
+    # Rows are sent in 64 chunks: if the bounds of blocks move in a later call, few rows are sent again.
     each <- ceiling(task$count / 64)
     range <- range_of_task(task)
     k <- seq((range[1] - 1) %/% each, (range[2] - 1) %/% each)
@@ -111,7 +111,7 @@ needs_of <- function(task) {
 
 key_of <- function(need) paste(c(need$serial, need$rows), collapse = " ")
 
-# The task with what it needs and a worker does not have.
+# Adds to a task the values that it needs and the worker does not have.
 with_store <- function(task, store, known = character()) {
   needs <- needs_of(task)
   task$store <- lapply(needs[setdiff(names(needs), known)], function(need) {
@@ -123,7 +123,7 @@ with_store <- function(task, store, known = character()) {
   task
 }
 
-# The reduction without numbers, of operands that have none, and without what was made of it here.
+# Copies a reduction without data: its operands have none, and its cached plan is left out.
 bare_reduction <- function(R, operands) {
   leaves <- lapply(operands, function(operand) {
     bare <- new_operand(operand$name, operand$axis, operand$width, operand$kind, literal = operand$literal)
@@ -142,8 +142,8 @@ bare_reduction <- function(R, operands) {
 
 # --- blocks -------------------------------------------------------------------------------------------------------
 
-# Ranges of rows or columns, at multiples of the grain: as many as workers, in proportion to the speed that they were
-# seen to have, and more where a block would take longer than two seconds.
+# Divides rows or columns into ranges at multiples of the grain: one for each worker, in proportion to its measured
+# speed, and more if a block would take longer than two seconds.
 blocks_of <- function(w, whole, dealt = "rows") {
   side <- dealt_side(whole, dealt)
   units <- units_of(side)
@@ -154,10 +154,10 @@ blocks_of <- function(w, whole, dealt = "rows") {
   ranges_up_to(ends[ends > 0])
 }
 
-# First and last rows, from the last ones.
+# Returns the first and last rows of ranges, by their last rows.
 ranges_up_to <- function(ends) Map(c, c(1, ends[-length(ends)] + 1), ends)
 
-# In proportion to speeds, which differ a little from call to call: workers keep their rows as long as that is little.
+# Returns shares in proportion to speeds; they change only if a speed changes by more than 25 %, so that rows stay.
 shares_of <- function(w) {
   speeds <- w$speed[ready_nodes(w)]
   if (!length(speeds)) speeds <- rep(1, length(w$cluster))
@@ -173,8 +173,8 @@ run_blocks <- function(w, task, blocks, store, seconds, keep = NULL) {
   if (w$door == "future") kept_results(by_futures(tasks, store), keep) else by_waves(w, tasks, store, patience, keep)
 }
 
-# Results of all rows from those of blocks. Of each output a block says which rows it has: a first and a last one, or a
-# list of their numbers. `count`: rows in all, where they are not those of the blocks.
+# Joins the results of blocks. A block tells its rows for each output: the first and the last row, or a list of row
+# numbers. `count`: the number of all rows, if it is not the sum over blocks.
 bind_blocks <- function(found, count = NULL) {
   lapply(seq_along(found[[1]]$results), function(k) {
     rows <- lapply(found, function(block) numbers_of_rows(block$rows[[k]]))
@@ -189,7 +189,7 @@ numbers_of_rows <- function(rows) {
   if (is.list(rows)) rows[[1]] else if (rows[2] < rows[1]) numeric() else rows[1]:rows[2]
 }
 
-# Whatever comes after the rows lies as in each block.
+# Puts the rows of blocks into one array; the other axes are those of each block.
 bind_rows <- function(parts, rows, count = NULL) {
   dim <- dim(parts[[1]])
   whole <- matrix(parts[[1]][NA_integer_], count %or% sum(lengths(rows)), prod(dim[-1]))

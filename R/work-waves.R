@@ -1,13 +1,13 @@
-# Blocks on the nodes of a cluster, one at a time to whoever is free. Nodes with sockets are spoken to in the message
-# that workers of the parallel package read, so that one that dies or stalls loses its block and nothing else; other
-# kinds (MPI, mirai) go by clusterApply().
+# Blocks on the nodes of a cluster, each sent to the next free node. Nodes with sockets get the messages that workers of
+# the parallel package read, so that a node that dies or stalls loses only its block; other kinds of nodes (MPI, mirai)
+# use clusterApply().
 
-# `keep(k, value)`: what is done with what block k has found; by default it is among the results.
+# Computes tasks. `keep(k, value)` is called with the result of block k; without it the results are returned.
 by_waves <- function(w, tasks, store, patience, keep = NULL) {
   if (!all(vapply(w$cluster, inherits, NA, c("SOCKnode", "SOCK0node")))) {
     return(kept_results(by_apply(w, tasks, store), keep))
   }
-  # `at`: the task each node is at, 0 for none; `speaking`: the node that a message is written to or read from.
+  # `at`: the task of each node, 0 for none; `speaking`: the node of the message that is being written or read.
   wave <- list2env(list(w = w, tasks = tasks, needs = lapply(tasks, function(task) names(needs_of(task))),
                         store = store, patience = patience, keep = keep, at = integer(length(w$cluster)),
                         since = numeric(length(w$cluster)), speaking = 0L, tried = integer(length(tasks)),
@@ -27,8 +27,8 @@ by_waves <- function(w, tasks, store, patience, keep = NULL) {
   wave$found
 }
 
-# Whatever ends the call, blocks under way are waited for, and their answers read: no later call meets them. A node that
-# was interrupted in the middle of a message is lost, and all that are waited for where the user interrupts again.
+# Waits for the blocks that are being computed when a call ends, and reads their answers, which a later call must not
+# read. A node interrupted in the middle of a message is lost; so are all busy nodes if the user interrupts again.
 end_wave <- function(wave) {
   if (wave$speaking) lose_node(wave, wave$speaking, "was interrupted")
   if (!any(wave$at > 0)) return(invisible())
@@ -48,12 +48,12 @@ send_blocks <- function(wave) {
   w <- wave$w
   for (node in ready_nodes(w)) {
     if (wave$at[node] || !length(wave$waiting)) next
-    # The next task, or one whose data this node has.
+    # Take the first task whose data this node has, else the first task.
     there <- vapply(wave$needs[wave$waiting], function(keys) all(keys %in% w$known[[node]]), NA)
     task <- wave$waiting[c(which(there), 1)[1]]
     if (wave$tried[task] >= 3) abort("worker_lost", text_of_block(wave$tasks[[task]]), " have ended three workers")
     message <- with_store(wave$tasks[[task]], wave$store, w$known[[node]])
-    dropped <- session$dropped  # what this node may forget, as far as it was not told
+    dropped <- session$dropped  # all serials whose data were deleted; the node is told the new ones
     if (length(dropped) > w$told[node]) message$forget <- dropped[(w$told[node] + 1):length(dropped)]
     w$told[node] <- length(dropped)
     suspendInterrupts(if (spoken_to(wave, node, send_message(w$cluster[[node]], message))) {
@@ -83,8 +83,8 @@ send_message <- function(node, task) {
   }, error = function(e) FALSE)
 }
 
-# Bytes of a write. A message written in small pieces waits 40 ms for an answer to the first; more than 2^31 are
-# refused.
+# The bytes of one write. Small writes are slow: the second waits 40 ms for an acknowledgement of the first. Writes of
+# more than 2^31 bytes fail.
 most_at_once <- 2^30
 
 receive_blocks <- function(wave, seconds) {
@@ -103,8 +103,8 @@ receive_blocks <- function(wave, seconds) {
   }
 }
 
-# R hears the user while it waits for a socket, be interrupts suspended or not. So a node is remembered while a message
-# is written or read; one that stands still in the middle of it is given up after the same patience.
+# Reads or writes a message. R accepts interrupts while it waits for a socket, even in suspendInterrupts(), so
+# `speaking` notes the node. A node that stalls within a message is given up after `patience` seconds.
 spoken_to <- function(wave, node, message) {
   con <- wave$w$cluster[[node]]$con
   before <- tryCatch(socketTimeout(con), error = function(e) NULL)
@@ -133,7 +133,7 @@ take_answer <- function(wave, node, answer) {
     if (is.null(wave$keep)) wave$found[task] <- list(answer$value) else wave$keep(task, answer$value)
     w$blocks[node] <- w$blocks[node] + 1L
     w$bytes[node] <- answer$bytes
-    # A worker's speed changes slowly, so it is averaged. Less than a tenth of a second tells little.
+    # The speed of a worker changes slowly, so speeds are averaged. Blocks of less than 0.1 s are not timed.
     if (answer$seconds < 0.1) return(invisible())
     w$speed[node] <- mean(c(w$speed[node], (block[2] - block[1] + 1) / answer$seconds), na.rm = TRUE)
   }
@@ -148,8 +148,8 @@ lose_node <- function(wave, node, why) {
   wave$at[node] <- 0L
 }
 
-# Closes the connection of a lost node, so that nobody reads its late answer. The cluster knows the connection by its
-# number. So a connection that takes all and says nothing gets the number, and not the next connection to be opened.
+# Closes the connection of a lost node, so that its late answer is not read. The cluster refers to the connection by
+# number, so a null connection takes the number before the next connection that is opened can.
 silence <- function(con) {
   number <- as.integer(con)
   if (!tryCatch(is.null(close(con)), error = function(e) FALSE)) return(invisible())
@@ -159,7 +159,7 @@ silence <- function(con) {
   session$silent <- c(session$silent, opened[1])
 }
 
-# All are lost: a function makes the cluster anew, once a call.
+# Makes a new cluster by the user's function if all nodes are lost, once a call.
 make_again <- function(w, once = FALSE) {
   if (is.null(w$make) || once) {
     abort("worker_lost", "all workers are lost: ", paste0(w$lost$node, " (", w$lost$why, ")", collapse = ", "))
@@ -168,8 +168,8 @@ make_again <- function(w, once = FALSE) {
   join_cluster(w, w$make())
 }
 
-# Nodes without sockets: what a worker lacks, it says. A call that failed or was interrupted condemns the cluster, since
-# answers may wait; a function makes it anew.
+# Computes tasks on nodes without sockets, first without data, then again with data where a node asked for data. After
+# an error or an interrupt the cluster is lost, since answers may be unread; a function makes a new one.
 by_apply <- function(w, tasks, store) {
   if (length(w$lost$node)) make_again(w)
   found <- vector("list", length(tasks))
@@ -191,7 +191,7 @@ by_apply <- function(w, tasks, store) {
   found
 }
 
-# One future for each block, with all it needs, since who computes it is the plan's business; three tries.
+# Computes each block by a future, sent with all its data, since the plan chooses the worker; three tries.
 by_futures <- function(tasks, store) {
   old <- options(future.globals.maxSize = Inf)
   on.exit(options(old))
@@ -216,7 +216,7 @@ start_future <- function(task) {
                           stdout = NA, conditions = NULL), error = identity)
 }
 
-# Passes results that came all at once to keep(), result by result.
+# Calls keep() for each result, if the results came all at once.
 kept_results <- function(found, keep) {
   if (!is.null(keep)) for (k in seq_along(found)) keep(k, found[[k]])
   found

@@ -1,5 +1,5 @@
-# Workers: R processes, on this machine or others, among which rows of large reductions are dealt out. They are those
-# of a cluster of the parallel package, or of the user's future plan(); here is who they are.
+# Workers: R processes, on this machine or others, that compute rows of large reductions: those of a cluster of the
+# parallel package, or of the user's future plan(). This file makes and describes them.
 
 #' Workers for large reductions
 #'
@@ -71,12 +71,12 @@ kernweave_workers <- function(cluster, threads = NULL, always = FALSE, patience 
   w
 }
 
-# Identifies this process: workers made in another process, or before a fork, are not ours.
+# Identifies this process: workers made in another process, or before a fork, belong to another session.
 session_mark <- function() paste(Sys.getpid(), session$started)
 session <- new.env(parent = emptyenv())
 session$started <- ""
 
-# A cluster is asked who its nodes are, and told their threads.
+# Asks the nodes of a cluster for their hosts, and sets their threads.
 join_cluster <- function(w, cluster) {
   if (!inherits(cluster, "cluster") || !length(cluster)) {
     abort("input", "`cluster` must be a cluster, as parallel::makeCluster() makes it, a function that makes one, or ",
@@ -94,7 +94,7 @@ join_cluster <- function(w, cluster) {
     card
   }, cards, as.vector(table(hosts)[hosts]), stats::ave(seq_along(hosts), hosts, FUN = seq_along))
   parallel::clusterApply(cluster, w$cards, worker_settle)
-  # For each node: the keys of its values, the number of dropped serials it was told, and its work so far.
+  # For each node: keys of the data it has, the number of deleted serials it was told of, and its work so far.
   w$known <- rep(list(character()), length(cluster))
   w$told <- rep(length(session$dropped), length(cluster))
   w$blocks <- integer(length(cluster))
@@ -108,7 +108,7 @@ of_nodes <- function(cluster, f, ...) {
   })
 }
 
-# Knows no package of ours, since it may not be there: then this process's libraries are looked in, too.
+# Uses base R alone, since the package may not be found: then the libraries of this session are searched, too.
 version_there <- function(package, libraries) {
   version <- function() tryCatch(as.character(utils::packageVersion(package)), error = function(e) "")
   if (!nzchar(version())) .libPaths(c(.libPaths(), libraries))
@@ -150,7 +150,7 @@ format.kernweave_workers <- function(x, ...) {
   if (x$door == "future") "the future plan" else counted(length(x$cluster), "worker")
 }
 
-# Workers of a call that are of this session; NULL where there are none.
+# Returns the workers of a call if they belong to this session, else NULL.
 present_workers <- function(options) {
   w <- options$workers
   if (!is.null(w) && identical(w$session, session_mark())) w
