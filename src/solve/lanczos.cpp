@@ -312,17 +312,20 @@ Vector first_of_root(const Tridiagonal& t) {
 
 struct Progress {
   Vector coordinates;
-  double change = 1, left = 1;
+  double change = 1, expected = 1, left = 1;
 };
 
-// Estimates the changes to come: their sum, if changes go on falling as the last change did.
+// Estimates the changes to come: their sum, if changes go on falling as the last change did. The larger of two looks
+// counts, since one step of a column in some hundreds changes next to nothing by chance, long before the end.
 void look(const Lanczos& process, Index column, Progress* at) {
   const Vector now = first_of_root(process.tridiagonal(column));
   Vector change = now;
   change.head(at->coordinates.size()) -= at->coordinates;
   const double moved = change.norm() / std::max(now.norm(), 1e-300);
   const double factor = std::min(moved / at->change, kSlowest);
-  at->left = process.exhausted(column) ? 0 : moved / (1 - factor);
+  const double expected = moved / (1 - factor);
+  at->left = process.exhausted(column) ? 0 : std::max(expected, at->expected);
+  at->expected = expected;
   at->change = std::max(moved, 1e-300);
   at->coordinates = now;
 }

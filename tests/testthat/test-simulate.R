@@ -97,6 +97,18 @@ test_that("a large system takes few products for many draws, and few columns at 
   }
 })
 
+test_that("each of a thousand draws is within the tolerance, not their mean alone", {
+  skip_below("usual")
+  set.seed(5)
+  x <- places(800, 2)
+  K <- kernel_matern(x, x, scale = 0.4, nu = 2.5)
+  P <- preconditioner(K, 0.08, rank = 15, local = FALSE)
+  v <- matrix(stats::rnorm(800 * 1500), 800)
+  draws <- function(tol) root_op(K, 0.08, tol = tol, method = "lanczos", precondition = P)$apply(v)
+  exact <- draws(1e-7)
+  expect_lt(max(sqrt(colSums((draws(1e-3) - exact)^2) / colSums(exact^2))), 1e-3)
+})
+
 test_that("a smooth matrix with hardly a ridge has its landmarks for a root", {
   skip_below("quick")
   x <- places(2100, 2)
