@@ -50,7 +50,7 @@ class Approximated : public Approximation {
     scale = std::max(scale, distance::kSmallestScale);  // of a formula that is 0
     rough = distance::is_rough(form_.profile, cube_.width, form_.power, scale);
     const Demands demands{request.tolerance * scale, request.grade, form_.power};
-    // With a power of the difference, a column of weights has several columns of moments, and a pair is cheaper.
+    // A power of the difference gives a column of weights several columns of moments, so a pair is relatively cheaper.
     Prices prices = request.prices;
     prices.pair /= 1 + form_.power * D;
     Octree<D>& sources = sources_ ? *sources_ : *targets_;

@@ -12,10 +12,10 @@ namespace kernweave::solve {
 namespace {
 
 // --- the matrix C ---------------------------------------------------------------------------------------------------
-// C - I = V'P^-1 V. With U the sparse factor of the points R that are no landmarks, and H' H, U H' what P^-1 has at the
-// landmarks S: V_R' U U' V_R + V_S' own V_S + V_S' cross V_R + its transpose.
+// C - I = V'P^-1 V = V_R' U U' V_R + V_S' own V_S + V_S' cross V_R + its transpose, with U the sparse factor of the
+// points R that are no landmarks, and `own`, `cross` the rows of P^-1 at the landmarks S.
 
-// Sums numbers at a few of many places.
+// A sparse accumulator: sums at a few of many places.
 class SparseSum {
  public:
   explicit SparseSum(Index places) : values_(static_cast<std::size_t>(places), 0.0), seen_(values_.size(), false) {}
@@ -81,7 +81,8 @@ Kind matrix_of(const std::vector<std::vector<Addend>>& lines, Index across) {
   return out;
 }
 
-// A level beyond these that meets more than a twentieth of all levels is at the border: its row is stored dense.
+// With more levels than kFewLevels, a level that meets more than 1 / kShare of all levels is at the border: its row is
+// dense.
 constexpr Index kFewLevels = 200, kShare = 20;
 // The most levels at the border: their factor takes 4 s of two threads, and half a gigabyte.
 constexpr Index kMostAtBorder = 8000;
@@ -305,7 +306,7 @@ class Grouped : public Preconditioner {
   Index levels() const { return v_.cols(); }
 
  private:
-  // Makes of x in `part_` W S W'x for what `solve` multiplies by S.
+  // Sets `part_` to W S W'x, with S the matrix by which `solve` multiplies.
   template <class Solve>
   void between(const Columns& x, Solve solve) {
     inner_->root(x, &whole_);

@@ -1,5 +1,5 @@
-// Preconditioners for smooth and for rough kernels. A low rank and a diagonal are solved with by the eigenvectors of a
-// k x k matrix; columns at the landmarks are never stored: each use is a thin product of the engine.
+// Preconditioners for smooth and for rough kernels. Systems with a low rank plus a diagonal are solved by the
+// eigenvectors of a k x k matrix; columns at the landmarks are never stored: each use is a thin product of the engine.
 #include "solve/preconditioner.hpp"
 
 #include <cmath>
@@ -273,7 +273,7 @@ class LandmarkVecchia : public Preconditioner {
   Columns columns_, at_landmarks_;  // a column for each right-hand side
 };
 
-// The preconditioner as one of the kind that a function is for.
+// Casts a preconditioner to the kind that a function needs, or fails.
 template <class Kind, class Any>
 Kind& as_kind(Any& preconditioner, const char* otherwise) {
   auto* const found = dynamic_cast<Kind*>(preconditioner.kernel_part());
