@@ -36,7 +36,7 @@ struct FarBatch {
   int first, count, offset_class, permutation;
 };
 
-// Arguments of each of the kernels; which of them it reads stands with it.
+// The arguments of all kernels; each kernel reads some of them.
 struct FarTask {
   // Points in the order of boxes, their components one after the other, `behind` apart; a number for each.
   const double* points;
@@ -72,7 +72,7 @@ struct FarTask {
   int components, summands;
   const int* order;
   const double *factors, *of_components, *more;
-  int* not_finite;  // 1 where a number is not, if that is asked
+  int* not_finite;  // set to 1 if a number is not finite; null: no test
 };
 
 // --- memory that a block of threads shares, in numbers ---

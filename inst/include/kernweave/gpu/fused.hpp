@@ -1,7 +1,7 @@
 // Fused kernels for pairs of a common kind (fused.def), which read no instruction between two strips. A thread has some
-// rows and takes some columns at a time: what a fold reads of either serves all pairs of the two. Of several weights a
-// block has one. Everything but the pairs is the interpreter's (interpreter_kernels.hpp), and so is the script, whose
-// instructions say where numbers lie.
+// rows and takes some columns at a time, so that each number read serves several pairs. With several weights, a block
+// has one of them. All work outside of pairs is done by the interpreter's kernels (interpreter_kernels.hpp); the
+// instructions of the script give the places of numbers.
 #pragma once
 #include "../calls.hpp"
 #include "interpreter_kernels.hpp"
@@ -10,7 +10,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Arguments of a call that no call has found: one for all pairs, for a row, for a column.
+// The arguments of a call that are no results of calls: a number for all pairs, for a row, for a column.
 template <class L, int kRows, int kColumns>
 struct Taken {
   L once, rows[kRows], columns[kColumns];
@@ -205,8 +205,8 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
   const long long first_;
   const int row_at_, column_at_, width_;  // of the fold's two sides
   const bool total_;
-  const L* points_;  // the first of the thread's rows,
-  int rows_[kRows];  // and how far they are from it
+  const L* points_;  // the first of the thread's rows
+  int rows_[kRows];  // offsets of the thread's rows from the first
   int weight_at_;    // -1: one weight for all
   L weight_;
   Taken<L, kRows, kColumns> taken_[kCalls + 1];

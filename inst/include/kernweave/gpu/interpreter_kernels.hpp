@@ -1,4 +1,4 @@
-// Kernels of the interpreter, named and launched like those that are written out for a formula (sweep.hpp). A thread
+// Kernels of the interpreter, with the names and launches of kernels compiled for a formula (sweep.hpp). A thread
 // has one row, and a strip of columns at a time. Shared memory holds the pairs' instructions, a tile of columns, and
 // for each thread the values of its strip and the states of its row.
 #pragma once
@@ -8,7 +8,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The state of a reduction as a type that the lane is still missing from.
+// The state of a reduction as a type, without its lane.
 template <template <class> class State>
 struct Family {
   template <class L>

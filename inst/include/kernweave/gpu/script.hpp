@@ -1,6 +1,5 @@
-// Script: a pass as plain numbers, instructions and where everything lies, for kernels that were compiled before
-// anybody knew its formula. The host writes it (src/cuda/script_layout.cpp), the kernels of interpreter_kernels.hpp
-// follow it.
+// Script: a pass as numbers (instructions and places of values), for kernels that were compiled at installation. The
+// host writes the script (src/cuda/script_layout.cpp), and the kernels of interpreter_kernels.hpp execute it.
 #pragma once
 #include "../names.hpp"
 #include "arguments.hpp"
@@ -24,8 +23,8 @@ enum class Kind : int {
 enum class ReadFrom : int {
   none,
   literal,  // `at` itself, the bits of a float
-  strip,    // what the instruction before has found: of one component
-  once,     // what is the same for all pairs
+  strip,    // the result of the instruction before, of one component
+  once,     // values that are the same for all pairs
   // For pairs
   row,         // of the thread's row
   tile,        // of columns, in shared memory
@@ -36,7 +35,7 @@ enum class ReadFrom : int {
   matrix,      // a variable of pairs, its rows along the lanes' axis
   matrix_turned,
   // For points
-  point,      // what has been found for the point
+  point,      // values computed for the point
   datum,      // a variable's
   parameter,  // a variable's, which has one point
   counter,    // the row number
@@ -69,8 +68,7 @@ struct alignas(16) Instruction {
 // variable, and how many variables after it are looked up in turn.
 enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
 
-// Bytes of a list's result, a value and its row number: kernels finish lists in the memory of states that are done
-// with.
+// Bytes of a list's result, a value and its row number: kernels write results of lists over states that are merged.
 inline constexpr long long kResultBytes = 16;
 
 // An output of the pass. For each component a thread has a state in the pass's precision, and one in float64 of what
@@ -100,7 +98,7 @@ struct Script {
   int tile;                 // columns of a tile
   int staged;               // do tiles go through shared memory?
   int strip;                // columns that a thread takes at a time: all that an instruction can, or one
-  int own;                  // bytes that a thread has for itself, an odd multiple of 16
+  int own;                  // bytes of shared memory of a thread, an odd multiple of 16
   long long column_stride;  // of what depends on columns, from one component to the next; rows have head.rows_held
 };
 

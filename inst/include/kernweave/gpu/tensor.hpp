@@ -1,5 +1,5 @@
-// Tensor cores in float32's precision: numbers as two halves, and the order in which these lie. In float16's precision
-// a number is one half, and the second half of a place belongs to the number 16 components further on.
+// Tensor cores in float32's precision: each number is two halves (float16), in the order of tensor cores. In float16's
+// precision a number is one half, and the second half of a place belongs to the number 16 components further on.
 #pragma once
 #include "tensor_words.hpp"
 
