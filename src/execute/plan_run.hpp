@@ -19,7 +19,7 @@ struct Settings {
   int folded = 0;                                              // number of the last outer axes that are folded
 };
 
-// One plan of a call (the sums, what comes after them, or all at once) at sizes that are known.
+// One plan of a call (of one step, or of the first or second of two) at known sizes.
 class PlanRun {
  public:
   // `boxes`: whether boxes are wanted where the formula allows them.

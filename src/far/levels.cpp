@@ -218,7 +218,7 @@ class Planner {
     return all;
   }
 
-  // --- classes, and what becomes of candidates ---
+  // --- classes and lists ---
 
   // Returns the classes of the offsets that occur, in their order. Makes kClassesAtOnce at a time, and stops making
   // expansions when they have too many numbers.

@@ -46,7 +46,7 @@ using SquareNodes = std::unordered_set<const Node*>;
 // exponent, times what is free or such a factor.
 enum class Role { free, exponent, factor, other };
 
-// A distance or an inner product in an exponent, and what it is multiplied by there.
+// A distance or an inner product in an exponent, and its coefficient there.
 struct ExponentTerm {
   Expr distance;
   Expr coefficient;

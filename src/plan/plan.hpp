@@ -1,4 +1,4 @@
-// A plan: what to compute for every pair, as straight-line steps over slots. Knows no number of points,
+// A plan: the computation of every pair, as straight-line steps over slots. Knows no number of points,
 // no data and no device.
 #pragma once
 #include <array>

@@ -60,7 +60,7 @@ struct Decision {
   double strain = 0;                           // share of the bound of the variant's condition that the data use
   Growths growths{};                           // facts by which boxes are bounded
   std::vector<std::vector<double>> centres{};  // subtracted from each variable's data; empty: nothing
-  // The number of steps of the whole call: one step, or sums and what comes after them. `others` has the decisions of
+  // The number of steps of the whole call: 1, or 2 for sums and formulas of sums. `others` has the decisions of
   // the call's other plans: of each output's second step, or of partial spans.
   int steps = 1;
   std::vector<Decision> others{};

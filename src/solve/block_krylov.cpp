@@ -296,7 +296,7 @@ class Sketching {
     return std::max(0.0, 1.0 - explained / trace_);
   }
 
-  // Drops directions of F as far as the tolerance allows. Returns the trace of the residual.
+  // Drops directions of F as far as the tolerance allows. Returns the residual's share of the trace.
   double keep_leading() {
     const EigenPairs pairs = eigen_pairs(factor_.transpose() * factor_);
     const Vector& sizes = pairs.values;

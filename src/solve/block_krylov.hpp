@@ -7,7 +7,7 @@
 namespace kernweave::solve {
 
 struct EigenLimits {
-  Index wanted;         // so many pairs
+  Index wanted;         // number of pairs
   Index block;          // columns of a product
   double tolerance;     // of a residual |Av - av|, relative to |a|
   double rounding;      // of a product, relative to the largest eigenvalue: no residual is smaller
@@ -32,7 +32,7 @@ Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenL
 
 struct Sketch {
   Block factor;         // F of F F'
-  double residual = 0;  // trace of A - F F'; exact if the trace of A is known, else estimated by random signs
+  double residual = 0;  // trace(A - F F') / trace(A); exact if the trace of A is known, else estimated by random signs
 };
 
 // `trace`: of the matrix; NaN if unknown.

@@ -140,7 +140,7 @@ class Engine : public Operator {
     if (!fits) copy(padded_y_.data(), rows * results(count), to);
   }
 
-  // Copies numbers. Columns of padding keep what they have: they are multiplied, too, but their results are not read.
+  // Copies numbers. Columns of padding keep old numbers: they are multiplied, too, but their results are not read.
   void copy(const double* from, Index numbers, double* to) const {
     each_piece(numbers, 1, allowed_threads(settings_.threads),
                [&](Index first, Index last, Index) { std::copy(from + first, from + last, to + first); });

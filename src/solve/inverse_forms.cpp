@@ -148,7 +148,7 @@ class FormIteration {
   Row rz_;
 };
 
-// Restarts of the iteration, each on what is left.
+// Restarts of the iteration, each for the residual of the last.
 class RestartedForms {
  public:
   RestartedForms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b, const Vector& whole,
@@ -211,7 +211,7 @@ class RestartedForms {
   }
 
   Operator* const matrix_;
-  Operator* by_;  // who multiplies directions
+  Operator* by_;  // multiplies directions
   Preconditioner* const preconditioner_;
   const Limits limits_;
   const Poll& poll_;

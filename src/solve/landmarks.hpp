@@ -35,8 +35,8 @@ class LandmarkColumns {
   void by_left(Eigen::Ref<Block> x) const { cholesky_.matrixL().solveInPlace(x); }
   void by_right(Eigen::Ref<Block> x) const { cholesky_.matrixU().solveInPlace(x); }
 
-  // Calls work(points, L^-1 K[S, points], part) for all of so many points, for several parts at the same time: each
-  // part has one call at a time, and those of one part come in order.
+  // Calls work(range, L^-1 K[S, range], part) for ranges of all `points` points, for several parts at the same time:
+  // each part has one call at a time, and calls of a part come in order.
   using Part = std::function<void(const Range&, Eigen::Ref<Block>, std::size_t)>;
   void each_part(Entries* entries, const RowIndices& landmarks, Index points, const Part& work) const;
   // X diag(weights)^2 X' of X = L^-1 K[S, ].

@@ -94,7 +94,7 @@ class Iteration {
   const Poll& poll_;
   Solution out_;
   Rotations turn_;
-  Row size_, beta_, eta_;  // eta: what is left of the residual, with a sign
+  Row size_, beta_, eta_;  // eta: the residual's length, with a sign
   Row largest_;            // number of the tridiagonal matrix
   Eigen::Array<bool, Eigen::Dynamic, 1> open_;
   Block v_, v_before_, w_, w_before_, av_;

@@ -122,8 +122,8 @@ class LowRank : public Preconditioner {
 };
 
 // --- landmarks and Vecchia ------------------------------------------------------------------------------------------
-// A = [S R] is a block of landmarks S and the rest R. With L L' = A[S, S] and U U' near the inverse of what L leaves of
-// A[R, R], the root of the inverse is G = [L'^-1, -L'^-1 L^-1 A[S, R] U; 0, U].
+// A has rows S of landmarks and other rows R. With L L' = A[S, S] and U U' near the inverse of A[R, R] less the part
+// that landmarks explain, the root of the inverse is G = [L'^-1, -L'^-1 L^-1 A[S, R] U; 0, U].
 
 Vector picked(const Vector& all, const RowIndices& places) {
   Vector out(static_cast<Index>(places.size()));

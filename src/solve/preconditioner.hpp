@@ -89,7 +89,7 @@ struct InverseWeights {
   Vector diagonal;
 };
 
-// Pairs of points: row and column in the matrix, from 1, each pair once, and what its entry is multiplied by.
+// Pairs of points: row and column in the matrix, from 1, each pair once, and the factor of its entry.
 struct WeightedPairs {
   Columns rows, columns, weights;  // a column of numbers each
 };

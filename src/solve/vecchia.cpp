@@ -219,7 +219,7 @@ namespace {
 
 constexpr Index kPairsAtOnce = 1 << 19;  // three lists of them are 12 MB
 constexpr Index kPlacesOfThread = 2;     // at once, where these have more pairs
-constexpr double kExplained = 1e-14;  // of a variance: what is left is rounding
+constexpr double kExplained = 1e-14;  // of a variance: a smaller rest is rounding
 constexpr double kAlike = 1e-12;      // of a regressor's square: it depends linearly on others
 constexpr double kBelowZero = 1e-8;   // of a variance: a more negative rest is no rounding error
 

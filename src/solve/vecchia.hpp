@@ -45,7 +45,7 @@ class SparseFactor {
   Vector squares_of_rows() const;
   // Columns for points from number `from` on.
   void put_columns(Index from, const Block& some) { values_.middleCols(from, some.cols()) = some; }
-  // Describes the places to a kernel, which are there from the start; describe() adds the numbers, once they are there.
+  // Describes the places of numbers to a kernel; describe() adds the numbers, after all columns have been put.
   void describe_places(device::Device* device, gpu::ColumnTask* task) const;
   void describe(device::Device* device, gpu::ColumnTask* task) const;
 
@@ -99,7 +99,7 @@ class VecchiaPairs {
   // Lists also the factor of each entry in the trace of U U' dA. Off the diagonal an entry stands for both.
   void list_weighed(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns,
                     Columns* weights) const;
-  // Describes what a kernel reads beside the listed pairs.
+  // Describes the members of points to a kernel, beside the listed pairs.
   void describe(const PairStarts& starts, device::Device* home, gpu::ColumnTask* task) const;
 
   // Calls work(first, n) for some points of a list at a time, and work(k) for each.

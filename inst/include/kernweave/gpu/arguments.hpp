@@ -56,12 +56,12 @@ struct Head {
   long long first_row, rows_here;      // the rows whose states wait to be merged,
   long long splits_from, splits_here;  // and the splits of these states
   int continues, goes_on;              // have earlier splits been merged already? are later ones to come?
-  int gathers;                         // of a launch that merges: those of each group?
+  int gathers;                         // does a launch merge the states of each group?
   const double* numbers;               // of the program
   void* once;                          // values that are the same for all pairs
   void* columns;                       // values of the sweep axis alone, point by point
   void* rows;                          // wide values of the lane axis alone, component by component
-  void* row_halves;                    // the numbers of inner products, and what undoes their scale
+  void* row_halves;                    // the numbers of inner products, and the inverses of their scales
   void* column_halves;
   float* row_scales;
   float* column_scales;

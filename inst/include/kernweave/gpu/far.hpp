@@ -167,7 +167,7 @@ __device__ inline void far_collected(const FarTask& t) {
 
 // --- values ---
 
-// Sum over the last axis's degrees of coefficients times polynomials.
+// Computes the sum over the last axis's degrees of coefficients times polynomials.
 template <int kMost>
 __device__ double along_last(const double* coefficients, const double (&polynomials)[kMost], int degrees) {
   double sum = 0;
@@ -177,7 +177,7 @@ __device__ double along_last(const double* coefficients, const double (&polynomi
   return sum;
 }
 
-// Sum over the degrees of an axis, whose place is u, of polynomials times what f(degree) has.
+// Computes the sum over the degrees of an axis of polynomials at position u times f(degree).
 template <class F>
 __device__ double along_axis(double u, int degrees, F f) {
   double sum = 0, before = u, now = 1;

@@ -75,7 +75,7 @@ struct Fold {
     }
   }
 
-  // Merges what has been found into a state in memory.
+  // Merges the state of an output's component into a state in memory.
   __device__ void merge_into(Row* total, int w) const {
     if constexpr (kAdds) total->state.merge(row[w].state, 0);
     else total->state.merge(lane[w].state, 0);

@@ -24,7 +24,7 @@ struct Taken {
   }
 };
 
-// The state of a row in the pass's precision, and, of what adds up, the float64 state it goes over to after every tile.
+// The state of a row in the pass's precision, and, of sums, the float64 state into which it is merged after every tile.
 template <template <class> class State, class L, bool kAdds = State<L>::kAdds>
 struct RowState {
   using Found = Scalar<double>;
@@ -210,12 +210,12 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
   int weight_at_;    // -1: one weight for all
   L weight_;
   Taken<L, kRows, kColumns> taken_[kCalls + 1];
-  int places_[kCalls + 1];  // of what calls take of columns
+  int places_[kCalls + 1];  // of the columns' arguments of calls
   RowState<State, L> states_[kRows];
 };
 
 // The kernel. Tiles always go through shared memory, with the storage of lists behind them. Blocks are numbered so that
-// those that run at the same time have few rows and all columns: wide rows stay in the second-level cache.
+// blocks that run at the same time have few rows and all columns: wide rows stay in the second-level cache.
 template <class Number, Op kFold, template <class> class State, class Calls>
 __device__ __forceinline__ void fused_sweep(const Script& a) {
   using Pairs = FusedPairs<Number, kFold, State, Calls>;

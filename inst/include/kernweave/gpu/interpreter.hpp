@@ -5,9 +5,9 @@
 //   across(x, y)                 has x its place along the rows, y in a tile? Then fetch_row and fetch_tile get them
 //   store(place, value)          a number of each column
 //   reader, writer, row_listed   of one column: components for an operation with its own loop; the row that is gathered
-//   first(), step()              the components that this thread takes; is_first(): does it take what has only one?
+//   first(), step()              the components that this thread takes; is_first(): does it take single components?
 //   term(instruction, last)      a term of an output
-//   end_of_step()                what has been stored is to be read
+//   end_of_step()                stored numbers may be read from now on
 #pragma once
 #include "../cost_lane.hpp"
 #include "script.hpp"

@@ -117,7 +117,7 @@ __device__ void morton_components(const MortonTask& t) {
   }
 }
 
-// The first point of a box, of those in order, that lies in a later part.
+// Finds the end of each part of a box: the first point, in order, of a later part.
 template <int D>
 __device__ void morton_ends(const MortonTask& t) {
   const int number = morton_number(), box = number >> D;

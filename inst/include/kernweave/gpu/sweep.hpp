@@ -164,7 +164,7 @@ __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fol
   for (int w = 0; w < Fold::kWidth; ++w) copy_state(states[w], to + w);
 }
 
-// A state of one row and component: the result, or what waits for those of other blocks and threads.
+// Writes a state of one row and component: as a result, or as a state to be merged with states of other blocks.
 template <class F, class Fold>
 __device__ void put_state(const typename F::Arguments& a, const Target& to, const typename Fold::Row& own,
                           long long row, int w, long long split, int part) {
@@ -318,8 +318,8 @@ __device__ void merge(const typename F::Arguments& a) {
   });
 }
 
-// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then those of all
-// threads come together.
+// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then the states of
+// all threads are merged.
 template <class F>
 __device__ void total(const typename F::Arguments& a) {
   const long long blocks = a.head.blocks * a.head.splits;

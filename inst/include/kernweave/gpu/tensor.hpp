@@ -30,7 +30,7 @@ __device__ __forceinline__ void add_step(float (&sum)[4], const uint4& first, co
   }
 }
 
-// Splits two numbers: their high halves, and the low halves of what those leave.
+// Splits two numbers: their high halves, and the low halves of the rests.
 __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned* low) {
   float x_high, y_high;
   *high = halves_of(x, y);
