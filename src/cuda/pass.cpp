@@ -30,7 +30,7 @@ Product across(const Step& fold, const Pass& pass) {
 }
 
 // Returns the widest inner product of a contracted variant, for tensor cores: in float32, with a range that the
-// variant's condition bounds, and no output with row numbers.
+// variant's condition bounds, and no output that keeps pairs or has row numbers.
 Product product_of(const Pass& pass) {
   Product product;
   if (!pass.float32 || pass.variant->form != Variant::Algebra::contracted) return product;

@@ -16,7 +16,8 @@
 namespace kernweave {
 namespace {
 
-// The fewest components of a distance that is replaced: an inner product has two more (bench/notes/03-cpu-2.md).
+// The fewest components of a distance that is replaced: fewer are subtracted as fast, since an inner product has two
+// more (bench/notes/03-cpu-2.md).
 constexpr int kFewestComponents = 5;
 // Tensor cores take 16 components at once, and save time from half as many on.
 constexpr int kFewestOfInner = 8;
@@ -135,7 +136,7 @@ Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) 
   return concat(joined(parts, first, middle), joined(parts, middle, end));
 }
 
-// The points of c |x - y|^2, each times sqrt(|c|): whatever the units of the data, they are about 1 where terms count.
+// The points of c |x - y|^2, each times sqrt(|c|): in any units of the data, they are about 1 where terms count.
 struct Rooted {
   Expr u, v, way;  // sqrt(|c|) x, sqrt(|c|) y, and the sign of c
 
@@ -242,8 +243,7 @@ Expr apart(Expr power, const SquareNodes& squares) {
   return rest ? product * exp2(rest) : product;
 }
 
-// Splits the powers in the terms of sums: factors of the folded axis alone become the weight, factors of the kept axis
-// alone stand in front.
+// Splits the powers in terms of sums: factors of the folded axis become the weight, those of the kept axis come first.
 void take_exponents_apart(const SquareNodes& squares, std::vector<OutputFormula>* outputs) {
   put_formulas(rebuild(formulas_of(*outputs),
                        [&](Expr f, const std::vector<Expr>& args) {

@@ -298,7 +298,7 @@ Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first) {
 
 namespace {
 
-constexpr double kSlowest = 0.95;  // the slowest ratio of successive changes that is assumed
+constexpr double kSlowest = 0.95;  // the largest ratio of successive changes that is assumed
 
 // The first column of T^1/2.
 Vector first_of_root(const Tridiagonal& t) {

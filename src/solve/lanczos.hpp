@@ -100,7 +100,7 @@ OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner)
 // Returns the tridiagonal matrix of the Lanczos process of conjugate gradients.
 Tridiagonal tridiagonal(const Coefficients& numbers);
 
-// w' log(B) w / w'w for a start w, and a bound of its error by truncation of the process (`bracket`).
+// w' log(B) w / w'w for a start w, and an estimate of its error by truncation of the process (`bracket`).
 struct LogForm {
   double value = 0, bracket = 0;
   double first = 0;  // w'Bw / w'w
