@@ -1,5 +1,5 @@
-// The interpreter's kernels, compiled at installation, and those for pairs of a common kind: in float64, or in another
-// type for the source that includes this one.
+// The interpreter's kernels and the fused kernels, compiled at installation: in float64, or in the type KW_NUMBER of a
+// source that includes this file.
 #ifndef KW_NUMBER
 #define KW_NUMBER double
 #endif

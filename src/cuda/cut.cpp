@@ -1,4 +1,4 @@
-// Number of splits and length of launches: enough blocks to fill the device, few enough states, launches short enough.
+// Chooses the number of splits and the length of launches: blocks fill the device, states are few, launches are short.
 #include "cuda/cut.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace cuda {
 
 namespace {
 
-// Splits of a group. One thread merges the states of a row's splits, a group's and then those of the groups, which is
-// shortest where both are as many. No window divides a group, so its points take no more than may be on a device.
+// Returns the number of splits of a group. One thread merges the states of a group, then one the states of all groups:
+// fastest with sqrt(splits) splits in a group. No window divides a group, so its points must fit kGpuSplitBytes.
 std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split) {
   if (pass.interpreted() || splits < kGpuFewestGrouped) return 1;
   const double shortest = std::ceil(std::sqrt(static_cast<double>(splits))),
@@ -22,7 +22,7 @@ std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split)
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(shortest, fitting)));
 }
 
-// Blocks for each multiprocessor, at most.
+// Returns the most blocks for each multiprocessor.
 int most_blocks(const Pass& pass) {
   if (pass.nearest) return kGpuNearestBlocks;
   if (pass.wide.softens) return kGpuSoftBlocks;
@@ -31,8 +31,8 @@ int most_blocks(const Pass& pass) {
   return pass.takes_short_way() ? kGpuShortBlocks : kGpuBlocks;
 }
 
-// Number of splits, from so many down to half as many, that leaves the fewest processors idle while the last blocks
-// finish: a device takes blocks wave by wave.
+// Returns the number of splits, from most / 2 to `most`, that leaves the fewest processors idle in the last wave of
+// blocks.
 std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) {
   const std::int64_t most_waves = ceiling(blocks * most, wave);
   std::int64_t best = most;
@@ -48,7 +48,7 @@ std::int64_t filling(std::int64_t blocks, std::int64_t most, std::int64_t wave) 
   return best;
 }
 
-// Blocks times splits of a launch: whole waves, since a last one of less than a wave takes as long as a whole one.
+// Returns blocks times splits of a launch: whole waves, since a part of a wave takes as long as a whole wave.
 std::int64_t of_launch(std::int64_t all, std::int64_t wave, double seconds) {
   const std::int64_t launches = static_cast<std::int64_t>(seconds / kGpuSecondsOfLaunch) + 1;
   return std::min(all, ceiling(all, launches * wave) * wave);
@@ -76,8 +76,8 @@ SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtO
 }
 
 // --- window --------------------------------------------------------------------------------------------------------
-// Size of a window. All columns pass by each window of rows, so rows get most of the memory: columns have a quarter, or
-// what a group of splits takes.
+// Size of a window. All columns are swept for each window of rows, so rows get most of the memory: columns have a
+// quarter, or the memory of a group of splits.
 
 namespace {
 
@@ -86,7 +86,7 @@ std::int64_t whole_steps(double points, std::int64_t step, std::int64_t most) {
   return static_cast<std::int64_t>(std::max(points, 0.0)) / step * step;
 }
 
-// Points of the lane axis that have room beside so many of the sweep axis.
+// Returns the number of points of the lane axis that fit beside `sweep` points of the sweep axis.
 std::int64_t lanes_beside(std::int64_t sweep, const Needs& needs, double room, std::int64_t block, std::int64_t most) {
   const double points = static_cast<double>(sweep), each = needs.lane + needs.pair * points;
   return whole_steps(each > 0 ? (room - needs.sweep * points) / each : INFINITY, block, most);
@@ -172,7 +172,7 @@ double bytes_of_column(const Pass& pass) {
 
 std::int64_t state_bytes(const Output& o) {
   const std::int64_t bytes = row(o.red).state.bytes(o.places);
-  // A state that has been merged leaves its place to the results of a list.
+  // The results of a list overwrite its merged state.
   return o.places > 1 ? std::max<std::int64_t>(bytes, gpu::kResultBytes * o.places) : bytes;
 }
 

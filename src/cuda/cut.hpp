@@ -1,4 +1,4 @@
-// The cut of a pass into windows, blocks and launches, and the memory that a pass takes of a device.
+// The cut of a pass into windows, blocks and launches, and the memory that a pass takes on a device.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,8 +14,8 @@ struct SweepCut {
   std::int64_t blocks;     // of rows
   std::int64_t splits;     // of the sweep axis
   std::int64_t split;      // points of a split
-  std::int64_t group;      // splits whose states are merged before those of groups are; 1 where splits are few
-  std::int64_t of_launch;  // blocks times splits of one launch: leaves time to ask for an interrupt in between
+  std::int64_t group;      // splits whose states are merged first, then those of groups; 1 where splits are few
+  std::int64_t of_launch;  // blocks times splits of one launch; the user may interrupt between launches
 
   std::int64_t together() const { return split * group; }  // points that no window divides
 };
@@ -26,22 +26,22 @@ struct AtOnce {
   int blocks;  // for each multiprocessor
 };
 
-// `seconds`: what all pairs are expected to take. `told`: points of a split, as decided; 0: as many as suit the device.
+// `seconds`: the estimated time of all pairs. `told`: the points of a split in the decision; 0: chosen for the device.
 SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
         std::int64_t told = 0);
 
 inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // --- memory needs --------------------------------------------------------------------------------------------------
-// Memory that a pass takes of a device.
+// The memory that a pass takes on a device.
 
 // Bytes:
 struct Needs {
   double lane = 0;   // for each point of the lane axis,
   double sweep = 0;  // for each of the sweep axis,
   double pair = 0;   // for each pair of both,
-  double state = 0;  // for the states of a block of rows and a split, while they wait,
-  double fixed = 0;  // and at any rate
+  double state = 0;  // for the states of a block of rows and a split, until they are merged,
+  double fixed = 0;  // and in any case
 
   // Returns the bytes for `lanes` and `sweep` points, without states.
   double all(std::int64_t lanes, std::int64_t sweep) const;
@@ -61,17 +61,17 @@ std::int64_t state_bytes(const Output& o);
 // --- window --------------------------------------------------------------------------------------------------------
 // Window: the part of both axes that lies on a device at a time; all of it, unless memory is short.
 
-// Cuts a range into pieces of so many points; an empty one into one.
+// Cuts a range into pieces of `size` points; an empty range into one empty piece.
 std::vector<Range> pieces(const Range& all, std::int64_t size);
 
 struct Windows {
   std::int64_t lanes, sweep;  // points of a window, whole blocks and whole groups of splits; the last may have fewer
-  std::int64_t chunk;         // blocks whose states wait at the same time
-  bool whole;                 // is everything there at once?
+  std::int64_t chunk;         // blocks whose states are in memory at the same time
+  bool whole;                 // has one window all points?
 };
 
-// The largest windows that fit. Their size changes no result: states are merged in the same order. Fails with
-// Fault::memory where not even one block and one group have room.
+// Returns the largest windows that fit. Their size changes no result: states are merged in the same order. Fails with
+// Fault::memory if one block and one group do not fit.
 Windows fitting(const Needs& needs, const Pass& pass, const SweepCut& cut, const Range& lanes, std::int64_t sweep,
                 double budget);
 

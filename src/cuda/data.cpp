@@ -1,5 +1,5 @@
-// Uploads, memory and downloads. Data that are read at row numbers are there whole; of others, what the window's points
-// need. Results that stay on the device have room for all points, others for those of a window.
+// Uploads, memory and downloads. Data that are read by row numbers are uploaded whole, other data for the points of a
+// window. Results that stay on the device have memory for all points, others for the points of a window.
 #include "cuda/data.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace kernweave {
 namespace cuda {
 namespace {
 
-constexpr std::int64_t kSmall = 1 << 14;  // numbers that go by way of Staging
+constexpr std::int64_t kSmall = 1 << 14;  // the most numbers of data that go through Staging
 
 }  // namespace
 
@@ -68,7 +68,7 @@ DeviceInputs::InputReach DeviceInputs::reach_of(int variable) const {
   return InputReach::all;
 }
 
-// Tells whether the data are used where they lie: a device has a copy of all, or they are not in the host's memory.
+// Tells whether the data are used in place: the device has a copy of all, or they are not in the host's memory.
 bool DeviceInputs::stays(std::size_t v) const {
   return device::has_copy(task_->data[v], device_) || !task_->data[v].data;
 }
@@ -77,7 +77,7 @@ void DeviceInputs::count(Needs* needs) const {
   for (std::size_t v = 0; v < loaded_.size(); ++v) {
     const View& view = task_->data[v];
     if (device::has_copy(view, device_) || !(view.data || view.kept)) continue;
-    // For several runs, kept data are sent as one; in a batched pass each run has its share.
+    // Data of several runs are sent together; the needs of a batched pass are those of one run.
     if (!pass_.batched) needs->fixed += static_cast<double>(view.numbers() - view.rows * view.columns) * 8;
     if (view.apart != 0) {
       needs->fixed += static_cast<double>(view.numbers()) * 8;
@@ -119,7 +119,7 @@ std::vector<gpu::Data> DeviceInputs::data_of(std::int64_t run) const {
   return moved;
 }
 
-// Uploads the matrices of all runs, or the vector behind a window.
+// Uploads the matrices of all runs, or the vector that the columns of a view share.
 void DeviceInputs::bring_all(std::size_t v) {
   const View& view = task_->data[v];
   const std::size_t bytes = static_cast<std::size_t>(view.numbers()) * sizeof(double);
@@ -131,7 +131,7 @@ void DeviceInputs::bring_all(std::size_t v) {
   data[v].at = device::address<double>(loaded_[v].block.at()) + view.before + view.first();
 }
 
-// Uploads rows of some columns. The pointer is to where row 0 of column 0 would be, so kernels count from the first.
+// Uploads rows of some columns. The pointer is the address that row 0 of column 0 would have, for all kernels.
 void DeviceInputs::bring(std::size_t v, const Range& rows, const Range& columns) {
   Loaded& loaded = loaded_[v];
   if (loaded.rows == rows && loaded.columns == columns) return;
@@ -222,7 +222,7 @@ void Outputs::place(const InWindow& window) {
 void Outputs::place_results(const Output& o, const Result& to, Memory* memory, gpu::Target* target) {
   const std::int64_t numbers = target->stride * o.width * o.places,
                      first = memory->rows.from + memory->columns.from * target->rows;
-  // If the results of several runs stay, they lie in the memory that the first run made.
+  // If the results of several runs stay, they lie in the memory that the first run allocated.
   const auto room = [&](device::Block* block, Kept* stay, std::int64_t bytes) {
     const auto offset = static_cast<device::Pointer>((stay ? to.before : -first) * bytes);
     View kept;
@@ -298,7 +298,7 @@ void Outputs::fetch(Keep keep) {
   }
 }
 
-// Downloads in pieces, each as long as numbers lie together at both ends.
+// Downloads in pieces, each of which is contiguous on the device and on the host.
 void Outputs::fetch_from(const device::Block& block, std::int64_t bytes, char* host, std::size_t k) {
   const Output& o = output(k);
   const Range &rows = memory_[k].rows, &columns = memory_[k].columns;

@@ -1,5 +1,5 @@
-// Data and results of a pass on a device, and their ways there and back: whole where they stay, else as much as a
-// window needs.
+// Data and results of a pass on a device, and their uploads and downloads: whole if they stay, else the part of a
+// window.
 #pragma once
 #include <functional>
 #include <vector>
@@ -16,10 +16,10 @@ namespace cuda {
 class Staging {
  public:
   explicit Staging(device::Device* device);
-  // Returns where the numbers will be after send().
+  // Returns the address that the numbers will have after send().
   device::Pointer put(const double* from, std::int64_t count);
   void send();
-  // Begins anew: what was sent before must no longer be read.
+  // Reuses the memory: data sent before must no longer be read.
   void begin_anew() { used_ = sent_ = 0, large_.clear(); }
 
  private:
@@ -38,9 +38,9 @@ class DeviceInputs {
   void take(const Task& task);
   // Adds the bytes that they take.
   void count(Needs* needs) const;
-  // Uploads what a window needs and the device lacks. `whole`: there is room for all.
+  // Uploads data of a window that are not on the device. `whole`: there is memory for all data.
   void place(const Range& lanes, const Range& sweep, bool whole);
-  // The data of one of many runs, whose tasks follow the first one's.
+  // Returns the data of run number `run`; tasks of all runs are an array that begins with the first one's.
   std::vector<gpu::Data> data_of(std::int64_t run) const;
 
   std::vector<gpu::Data> data;
@@ -68,13 +68,13 @@ class DeviceInputs {
 };
 
 // --- results --------------------------------------------------------------------------------------------------------
-// Results and states of a pass on a device, and their way from there.
+// Results and states of a pass on a device, and their downloads.
 
-// Points of a window, and how many of their states wait to be merged.
+// The points of a window, and the number of their states that wait to be merged.
 struct InWindow {
   Range lanes, sweep;
-  std::int64_t waiting_rows, waiting_parts;  // states that wait to be merged: of so many rows, so many of each
-  std::int64_t blocks_of_launch;             // where both axes are folded, states of a launch's threads come together
+  std::int64_t waiting_rows, waiting_parts;  // numbers of rows, and of states of each row, that wait to be merged
+  std::int64_t blocks_of_launch;             // blocks whose threads have states if both axes are folded
 };
 
 class Outputs {
@@ -89,14 +89,14 @@ class Outputs {
   void place_totals();
   // Downloads the outputs that keep this axis, to their place among all results.
   void fetch(Keep keep);
-  // Gives results that stay to their owner.
+  // Moves results that stay to their owner (`Kept`).
   void hand_over();
   // Copies the states of outputs that fold both axes from another device, which has blocks first .. end - 1, to their
   // place among ours.
   void take_merged(const Outputs& other, std::int64_t first, std::int64_t end);
   // Tells whether states of the same row are merged.
   bool merges() const { return cut_.splits * pass_.shape.parts > 1 || pass_.folded; }
-  // One of so many runs that are folded together is to come.
+  // Begins run number `turn` of `turns` runs that are folded together.
   void begin_turn(std::int64_t turn, std::int64_t turns) { turn_ = turn, turns_ = turns; }
 
   std::vector<gpu::Target> targets;  // of the first run
@@ -106,8 +106,8 @@ class Outputs {
   // Memory of an output.
   struct Memory {
     device::Block values, numbers, states, merged;
-    Range rows, columns;  // of the results that are in it
-    std::int64_t numbers_of_run = 0, states_of_run = 0, merged_of_run = 0;  // numbers, and bytes
+    Range rows, columns;  // of the results in this memory
+    std::int64_t numbers_of_run = 0, states_of_run = 0, merged_of_run = 0;  // a count of numbers, and bytes
   };
 
   const Output& output(std::size_t k) const { return pass_.variant->outputs[pass_.group.outputs[k]]; }

@@ -1,5 +1,5 @@
 // A pass on several devices. Each device has whole blocks of rows and a thread; the calling thread has the first device
-// and looks for the user's interrupt. How many devices there are changes no result where they are of one model.
+// and polls the user's interrupt. The number of devices of one model changes no result.
 #include "cuda/pass_run.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 using Jobs = std::vector<std::unique_ptr<PassRun>>;
 
-// Whole blocks of the pass: who asks for rows may know borders of another one alone, as of tensor cores where these met
-// what they cannot tell. No rows at the end, within a block, are none.
+// Returns the whole blocks of a pass that cover `rows`, whose borders may be those of another pass (of tensor cores,
+// which have failed). No rows give no block.
 Range whole_blocks(const Pass& pass, const Range& rows) {
   if (rows.size() == 0) return {0, 0};
   const std::int64_t each = pass.shape.block_rows;

@@ -1,4 +1,4 @@
-// Makes a pass: what pairs read of each axis, and how many rows and columns a thread's registers can hold.
+// Makes a pass: the numbers that pairs read of each axis, and the rows and columns that a thread's registers can hold.
 #include "cuda/pass.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ int padded(int n, int align) { return (n + align - 1) / align * align; }
 
 Region region_read(const Ref& ref, const Pass& pass) { return kernweave::region_read(ref, *pass.plan, pass.program()); }
 
-// Sides of a fold of rows with columns that are as wide; none if it is no such fold.
+// Returns the row and the column of a fold of a row with a column of one width; none if the fold is none of these.
 Product across(const Step& fold, const Pass& pass) {
   for (const bool turned : {false, true}) {
     const Ref &row = fold.in[turned], &column = fold.in[!turned];
@@ -29,8 +29,8 @@ Product across(const Step& fold, const Pass& pass) {
   return {};
 }
 
-// The widest inner product of a contracted form, for tensor cores: float32 whose range the variant's condition bounds,
-// and sums that do not mind the order of their terms.
+// Returns the widest inner product of a contracted variant, for tensor cores: in float32, with a range that the
+// variant's condition bounds, and no output that keeps pairs or has row numbers.
 Product product_of(const Pass& pass) {
   Product product;
   if (!pass.float32 || pass.variant->form != Variant::Algebra::contracted) return product;
@@ -46,7 +46,7 @@ Product product_of(const Pass& pass) {
   return product;
 }
 
-// The one output of a pass that picks the least of squared distances.
+// Returns the squared distance of a pass whose only output picks the least distances; else none.
 Product picked_of(const Pass& pass) {
   if (!pass.float32 || pass.group.outputs.size() != 1) return {};
   const Output& o = pass.variant->outputs[pass.group.outputs[0]];
@@ -66,7 +66,7 @@ void screen_distances(Pass* pass) {
   else if (picked.width >= kGpuFewestOfScreen && picked.width < kGpuMostColumnRegisters) pass->screen = picked;
 }
 
-// The one output of a pass that is a sum or a softmax with more weights a column than a thread can keep.
+// Returns the only output of a pass if it is a sum or a softmax with more weights a column than a thread can hold.
 WideSum wide_sum_of(const Pass& pass, int most) {
   WideSum wide;
   if (!pass.float32 || pass.group.outputs.size() != 1 || pass.pairwise(pass.group.outputs[0])) return wide;
@@ -86,7 +86,7 @@ void want(const Ref& ref, bool by_pairs, Pass* pass) {
   if (by_pairs && region == pass->sweep_region()) pass->sweep.want(ref);
 }
 
-// Row numbers are read from the data themselves, and so is what they point to.
+// Puts the values that pairs read into panels. Gathers read row numbers, and the rows they select, from the data.
 void fill_panels(Pass* pass) {
   const Program& program = pass->program();
   for (std::size_t n = 0; n < program.numbers.size(); ++n) pass->once.want({Ref::From::number, static_cast<int>(n), 1});
@@ -108,13 +108,13 @@ void fill_panels(Pass* pass) {
   }
 }
 
-// Registers of one row: what every pair needs, and what sums come to after each tile.
+// The registers of one row: of values that every pair reads, and of float64 sums that are updated after each tile.
 struct RowRegisters {
   int pairs;
   int tiles;
 
   int all() const { return pairs + tiles; }
-  // A second row is worth more than sums in registers that are needed once a tile.
+  // A second row saves more time than registers for sums that are read once a tile.
   bool fit(int rows) const {
     return rows * all() <= kGpuRowRegisters || (rows == 2 && rows * pairs <= kGpuPairRegisters);
   }
@@ -138,7 +138,7 @@ RowRegisters state_registers(const Pass& pass) {
   return registers;
 }
 
-// The product and the wide sum that tensor cores compute.
+// Finds the product and the wide sum that tensor cores compute.
 void find_tiles(double strain, Pass* pass) {
   const Product product = strain <= kGpuMostStrain ? product_of(*pass) : Product();
   pass->wide = wide_sum_of(*pass, product.any() ? kGpuMostWideOfProduct : kGpuMostWide);
@@ -147,13 +147,13 @@ void find_tiles(double strain, Pass* pass) {
   pass->halves = three_digits && pass->by_tiles() && strain <= kGpuMostStrainOfHalves;
 }
 
-// Values of a pair: the formula's, and the term.
+// Counts the values of a pair: those of the formula, and the term.
 int values_of_pair(const Pass& pass) {
   return static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
 }
 
-// Columns of a strip of a tile. All of a thread's columns ask once for a short way where registers hold what a strip
-// reads and its values, of which two take the place of inner products.
+// Returns the columns of a strip of a tile: all of a thread's columns, which test once for the fast path, if registers
+// hold the strip's numbers and values. Two of the values replace the inner products.
 template <class Tile>
 int tile_columns(const Pass& pass) {
   const int of_column = pass.sweep.narrow + Tile::kRows * std::max(0, values_of_pair(pass) - 2);
@@ -179,11 +179,11 @@ LaunchShape tile_shape(const Pass& pass, bool few_columns) {
                           : Tile::kParts};
 }
 
-// Rows and columns whose numbers, states and values a thread has registers for.
+// Reduces rows and columns until a thread has registers for their numbers, states and values.
 void fit_registers(const Pass& pass, std::int64_t lanes, LaunchShape* shape) {
   const int registers = pass.number_bytes() / 4,
             values = static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1,
-            live = pass.lanes.any_wide() ? (values + 2) / 3 : values;  // a strip is long, and most values are gone soon
+            live = pass.lanes.any_wide() ? (values + 2) / 3 : values;  // a strip is long, and most values live briefly
   RowRegisters of_row = state_registers(pass);
   of_row.pairs += pass.lanes.narrow * registers;
   while (shape->rows > 1 && (lanes <= (shape->rows - 1) * shape->threads || !of_row.fit(shape->rows))) --shape->rows;
@@ -192,7 +192,7 @@ void fit_registers(const Pass& pass, std::int64_t lanes, LaunchShape* shape) {
   if (shape->columns > 1) shape->unroll = 1;
 }
 
-// A strip's code is to be compiled soon. Loops over wide points stay loops, and so do those that are done a few times.
+// Reduces a strip until its code compiles fast. Loops over wide points, or with few iterations, are not unrolled.
 void fit_length(const Pass& pass, std::int64_t sweep, LaunchShape* shape) {
   while (shape->unroll > 1 && sweep < kGpuTurnsToUnroll * shape->unroll) shape->unroll /= 2;
   const double work = pass.lanes.any_wide() ? 0 : work_per_pair(*pass.variant) * pass.number_bytes() / 4;
@@ -236,7 +236,7 @@ LaunchShape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) 
   return shape;
 }
 
-// The interpreter keeps all of a point's values in memory; those that pairs read come first.
+// Makes a pass for the interpreter, which keeps all values of a point in memory, those that pairs read first.
 Pass to_interpret(Pass pass) {
   pass.epilogues.resize(pass.group.outputs.size());
   fill_panels(&pass);

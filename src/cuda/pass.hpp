@@ -1,4 +1,4 @@
-// One sweep over the pairs as the GPU sees it: what its threads read, and in what shape they work. Knows no data.
+// One sweep over the pairs on a GPU: the numbers that threads read, and the shape of blocks. Knows no data.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,8 +15,8 @@ struct PassExtents {
 };
 PassExtents extents_of(const OutputGroup& group, const Sizes& sizes);
 
-// Numbers in the order in which they lie. Narrow values come first and are kept in registers; wide ones are read
-// where they lie.
+// The order of a point's numbers in memory. Narrow values come first and are kept in registers; wide values are read
+// from memory.
 class Panel {
  public:
   struct PanelEntry {
@@ -26,31 +26,31 @@ class Panel {
   };
 
   void want(const Ref& ref);
-  // Behind everything that has been given its place.
+  // Places a value behind all others.
   void add(const Ref& ref);
-  // Gives everything wanted its place. What is wider than `widest`, or does not fit among `most` numbers, is wide. The
-  // narrow numbers, and all of them, are padded to multiples of `align`.
+  // Places all wanted values. A value wider than `widest`, or beyond `most` narrow numbers, is wide. The counts of
+  // narrow numbers and of all numbers are padded to multiples of `align`.
   void lay_out(int widest, int most, int align);
   const PanelEntry* find(const Ref& ref) const;
-  // One more narrow number, that nothing has taken: its place.
+  // Returns the place of one more narrow number: a gap, if there is one.
   int room_for_one(int align);
   bool any_wide() const;
-  std::vector<int> gaps() const;  // places that nothing takes
+  std::vector<int> gaps() const;  // places without a value
 
   std::vector<PanelEntry> entries;
   int narrow = 0, total = 0;
 };
 
-// A thread has `rows` points of the lanes' axis and takes `columns` of the other at a time.
+// A thread has `rows` points of the lane axis and takes `columns` of the sweep axis at a time.
 struct LaunchShape {
   int rows, columns, threads, tile, unroll;
   bool staged;            // do tiles go through shared memory?
   bool few_columns;       // do row numbers of the folded axis fit an int?
   int row_stride;         // from one row of a thread to the next
-  int block_rows;         // of all its threads
+  int block_rows;         // rows of all threads of a block
   int padding;            // columns are padded, and cut, to multiples of this
   int parts;              // threads with sums of the same row
-  bool screened = false;  // does a lower bound tell which distances to compute?
+  bool screened = false;  // does a lower bound decide which distances are computed?
 };
 
 // An inner product, or a squared distance, of rows with columns: its step and its two sides. Tensor cores compute such
@@ -65,8 +65,8 @@ struct Product {
 
 using kernweave::PassMode;
 
-// A sum of one term a pair with many weights a column, which tensor cores add up; or such a softmax. A block has the
-// weights of some eights.
+// A sum of one term a pair with many weights a column, which tensor cores add up; or a softmax with many weights. A
+// block of threads has 8 x `eights` weights.
 struct WideSum {
   Ref weight;
   int width = 0;  // 0: none
@@ -75,7 +75,7 @@ struct WideSum {
 
   bool any() const { return width > 0; }
   int padded_width() const { return weight_blocks * eights * 8; }
-  // The mode without tensor cores: threads have no registers for the states of a softmax.
+  // Returns the mode without tensor cores. A softmax is interpreted: threads have no registers for its states.
   PassMode plain_mode() const { return softens ? PassMode::interpreted : PassMode::plain; }
 };
 
@@ -86,20 +86,20 @@ struct Pass {
   std::vector<bool> needed;
   bool float32;
   PassExtents all;                                   // points along both axes
-  std::vector<std::optional<Epilogue>> epilogues{};  // of the group's outputs, where sums are multiplied at their end
+  std::vector<std::optional<Epilogue>> epilogues{};  // of the group's outputs, where the final sum is multiplied
   Product product{};
   bool nearest = false;  // is the product a distance that tensor cores screen?
   Product screen{};      // a distance that threads screen, where points are narrow
   WideSum wide{};
-  bool halves = false;  // do tensor cores take numbers as one half each, not as two?
+  bool halves = false;  // do tensor cores take each number as one float16, not as two?
   Panel once{}, lanes{}, sweep{};
-  int square_at = 0;  // where a column has its square, for the screen
+  int square_at = 0;  // place of a column's square, for the screen
   LaunchShape shape{};
   PassMode mode = PassMode::best;
   bool units = false;    // are pairs restricted?
   bool batched = false;  // have launches many runs of outer axes?
-  bool folded = false;   // do other runs go on with what one has folded?
-  std::int64_t interpreter_bytes = 0;  // of shared memory, for a block that interprets
+  bool folded = false;   // do several runs share states?
+  std::int64_t interpreter_bytes = 0;  // of shared memory, for a block of the interpreter
 
   const Program& program() const { return variant->program; }
   Sizes sizes() const { return group.along_i ? Sizes{all.lanes, all.sweep, {}} : Sizes{all.sweep, all.lanes, {}}; }
@@ -112,8 +112,8 @@ struct Pass {
   // The kept axis of outputs that fold the sweep axis.
   Keep lane_keep() const { return group.along_i ? Keep::i : Keep::j; }
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
-  bool takes_short_way() const;  // has any state one?
-  bool picks() const;            // does any state let most terms pass?
+  bool takes_short_way() const;  // has any state a fast path?
+  bool picks() const;            // does any state ignore most terms?
   bool folds_all() const;        // does any output fold both axes?
   bool by_tiles() const { return product.any() || wide.any(); }
   bool may_lose() const { return by_tiles() || screen.any(); }  // can tensor cores or a screen fail?
@@ -130,13 +130,13 @@ struct Pass {
 // Tells whether an output is a list that a thread can keep in registers.
 bool is_short_list(const Output& o);
 
-// The pass of a group of outputs, for so many points on the lane axis and the sweep axis. `strain`: as the schedule has
-// it. An interpreted pass gets its shape later (script_layout.hpp).
+// Makes the pass of a group of outputs for the numbers of points on both axes. `strain`: that of the decision. An
+// interpreted pass gets its shape later (script_layout.hpp).
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
                std::int64_t sweep, double strain = 0, PassMode mode = PassMode::best);
 // Tells whether tensor cores compute the exponents of all outputs and their softmax with many weights.
 bool softens_at_once(const Plan& plan, const Variant& variant, double strain, PassMode mode);
-// Threads of no more rows and columns than are decided, where tensor cores do not say how many.
+// Limits the rows and columns of a thread to those of a decision, except where tensor cores fix them.
 void fit_loops(const Loops& loops, Pass* pass);
 
 }  // namespace cuda

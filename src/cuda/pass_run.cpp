@@ -1,5 +1,5 @@
-// Runs a pass window by window: memory of what kernels read and write, and launches short enough to ask for an
-// interrupt between.
+// Runs a pass window by window: places the memory that kernels read and write, and makes launches so short that the
+// user can interrupt.
 #include "cuda/pass_run.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void add_bytes(const void* from, std::size_t size, std::vector<char>* to) {
   to->insert(to->end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
 }
 
-// Blocks that have the same rows and columns, each with some of the weights.
+// Returns the number of blocks that have the same rows and columns, each with some of the weights.
 int weight_blocks_of(const Pass& pass, const Code& code) {
   return pass.interpreted() ? code.interpretation.weight_blocks() : pass.wide.weight_blocks;
 }
@@ -60,7 +60,7 @@ PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, co
       inputs_(pass_, task, &device_, &staging_),
       outputs_(pass_, task, cut_, &device_, runs) {}
 
-// Finds the numbers of points of both sides that fit the memory of the device at once.
+// Finds the numbers of points of both axes that fit the memory of the device at once.
 void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
   device_.enter();
   poll_ = &poll;
@@ -129,8 +129,8 @@ void PassRun::finish(const std::vector<std::unique_ptr<PassRun>>& all) {
 
 // --- memory -----------------------------------------------------------------------------------------------
 
-// A range padded to whole strips and tiles, which kernels read without asking (kernweave/gpu/sweep.hpp).
-// Spans of restricted pairs begin anywhere, so that the last strip reads further.
+// Pads a range to whole strips and tiles, which kernels read without a check (kernweave/gpu/sweep.hpp).
+// Spans of restricted pairs begin anywhere, so the last strip may read one tile further.
 Range PassRun::padded(const Range& s) const {
   return {s.from, (ceiling(s.to, pass_.shape.padding) + (pass_.units ? 1 : 0)) * pass_.shape.padding};
 }
@@ -142,14 +142,14 @@ Range PassRun::weights(const Range& columns) const {
   return {columns.from / tile * width, columns.to / tile * width};
 }
 
-// Bytes that the call may take. The driver is asked where that is a good part of the device.
+// Returns the bytes that the call may take. Asks the driver if the call needs a large share of the device's memory.
 double PassRun::budget(const Needs& needs, MemoryRoom room) const {
   const bool modest = needs.all(rows_.size(), all_.sweep) <= kGpuModestShare * static_cast<double>(device_.memory());
   if (room == MemoryRoom::expected && modest) return limit_;
   return std::min(limit_, kGpuUsableShare * static_cast<double>(device_.free_memory()));
 }
 
-// Room for the points of a range. The pointer is to where the first of all points would lie.
+// Makes room for the points of a range. Returns the address that point 0 would have.
 template <class T>
 T* PassRun::room_for(device::Block* block, const Range& points, std::int64_t bytes_each, const char* what) {
   device_.make_room(block, static_cast<std::size_t>(points.size() * bytes_each * runs_), what);
@@ -174,14 +174,14 @@ void PassRun::place_numbers() {
   head_.sweep = all_.sweep;
   head_.split = cut_.split;
   head_.blocks = cut_.blocks;
-  head_.splits = pass_.folded ? std::max<std::int64_t>(2, cut_.splits) : cut_.splits;  // no state is alone
+  head_.splits = pass_.folded ? std::max<std::int64_t>(2, cut_.splits) : cut_.splits;  // so that states are merged
   head_.group = cut_.group;
   head_.once = room_for<void>(&once_, {0, pass_.once.total}, pass_.number_bytes(), "the parameters");
 }
 
 // --- windows ----------------------------------------------------------------------------------------------
 
-// Makes the window ready; what the last one had of it stays.
+// Uploads and computes the numbers of a window, except those of the last window that both share.
 void PassRun::enter(const Range& lanes, const Range& sweep) {
   const bool first = lanes_.from < 0, new_lanes = !(lanes_ == lanes), new_sweep = !(sweep_ == sweep);
   lanes_ = lanes;
@@ -264,7 +264,7 @@ std::vector<char> PassRun::arguments() const {
   return bytes;
 }
 
-// Adds the arguments of one of many runs, each of which has its share of all memory.
+// Adds the arguments of run number `run`, which has its share of all memory.
 void PassRun::add_arguments(std::int64_t run, std::vector<char>* bytes) const {
   const std::vector<gpu::Data> data = inputs_.data_of(run);
   const std::vector<gpu::Target> targets = outputs_.targets_of(run);
@@ -280,7 +280,7 @@ void PassRun::add_arguments(std::int64_t run, std::vector<char>* bytes) const {
   add_bytes(targets.data(), targets.size() * sizeof(gpu::Target), bytes);
 }
 
-// Uploads the arguments of all runs of a batched pass. Returns where they lie on the device.
+// Uploads the arguments of all runs of a batched pass. Returns the bytes of their address on the device.
 std::vector<char> PassRun::arguments_of_runs() {
   std::vector<char> all, bytes;
   for (std::int64_t run = 0; run < runs_; ++run) add_arguments(run, &all);
@@ -319,7 +319,7 @@ void PassRun::sweep_window() {
     sweep_chunk(block, std::min(windows_.chunk, end - block));
 }
 
-// Sweeps rows whose states fit into memory together: all splits of the window, then the states of each row in order.
+// Sweeps rows whose states fit the memory together: all splits of the window; then merges each row's states in order.
 void PassRun::sweep_chunk(std::int64_t block, std::int64_t blocks) {
   head_.first_row = rows_of(block);
   head_.rows_here = std::min<std::int64_t>(lanes_.to - head_.first_row, rows_of(blocks));
@@ -332,7 +332,7 @@ void PassRun::sweep_chunk(std::int64_t block, std::int64_t blocks) {
   if (outputs_.merges()) merge();
 }
 
-// Merges states. Where splits are many, those of each group come first, each group in threads of its own.
+// Merges states. If there are many splits, the states of each group are merged first, each group by its own threads.
 void PassRun::merge() {
   const Range rows{head_.first_row, head_.first_row + head_.rows_here};
   head_.gathers = cut_.group > 1;

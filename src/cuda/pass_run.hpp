@@ -11,7 +11,7 @@
 namespace kernweave {
 namespace cuda {
 
-// Memory that a pass may plan with: what is expected to be free, or what the driver says.
+// The memory that a pass plans with: expected to be free, or free as the driver tells.
 enum class MemoryRoom { expected, known };
 
 // The code of a pass: its source, or its script if it is interpreted.
@@ -20,13 +20,13 @@ struct Code {
   Interpretation interpretation;
 };
 
-// A pass that a device has not been asked about yet.
+// A pass and its code, made without a device.
 struct WrittenPass {
   Pass pass;
   Code code;
 };
 
-// A pass on its devices: all that is found out before the first run and serves every later one.
+// A pass on its devices, with its kernels and its cut, for all runs.
 struct ReadyPass {
   Pass pass;
   Code code;
@@ -42,19 +42,19 @@ struct UnitTable;
 
 class PassRun {
  public:
-  // Sets out the rows that device number `which` has. In a batched pass, the tasks of `runs` runs follow from `task`
-  // on.
+  // Prepares the rows of device number `which`. In a batched pass, the tasks of `runs` runs are an array that begins
+  // with `task`.
   PassRun(const ReadyPass& ready, std::size_t which, const Task& task, const Range& rows, std::int64_t runs = 1);
 
-  // Computes and fetches all but what folds both axes: that is left for finish(), block by block. `poll`: as in Task.
-  // `tasks` are those of runs that are folded together, the first of which is this one's.
+  // Computes and fetches all outputs, except those that fold both axes: finish() merges their states. `poll`: as in
+  // Task. `tasks`: the tasks of runs that are folded together, of which `task` is the first.
   void run(MemoryRoom room, const std::function<void(double)>& poll, const std::vector<const Task*>& tasks);
-  // Tells whether tensor cores or a screen failed. Then results are worth nothing.
+  // Tells whether tensor cores or a screen failed. If so, results are invalid.
   bool lost();
-  // Merges what folds both axes from the blocks of all devices, and gives results that stay to their owners.
+  // Merges outputs that fold both axes over the blocks of all devices, and moves results that stay to their owners.
   void finish(const std::vector<std::unique_ptr<PassRun>>& all);
-  // Restricted pairs, in place of run() and finish() (unit_run.cpp): makes ready, sweeps some units, leaves what they
-  // find to where another pass has its own, and merges and fetches all of it.
+  // Functions for restricted pairs in place of run() and finish() (unit_run.cpp): prepare; sweep some units; write to
+  // the results and states of another pass; merge and fetch all results.
   void enter_units(const UnitTable& table, MemoryRoom room, const std::function<void(double)>& poll);
   void sweep_units(std::int64_t first, std::int64_t end);
   void leave_to(const PassRun& other);
@@ -66,7 +66,7 @@ class PassRun {
     std::int64_t blocks, splits;
   };
 
-  // States that wait, of so many rows, so many of each; blocks of a launch.
+  // The numbers of rows with states that wait, of states of each row, and of blocks of a launch.
   struct Waiting {
     std::int64_t rows, parts, blocks;
   };
@@ -108,10 +108,10 @@ class PassRun {
   const Code& code_;
   device::Device& device_;
   const PassExtents all_;  // of all devices
-  const Range rows_;    // of this one
+  const Range rows_;    // of this device
   const SweepCut& cut_;
   const device::Kernels& kernels_;
-  const double limit_;  // of memory, as the user has it
+  const double limit_;  // of memory, set by the user
   const std::int64_t runs_;
   const std::function<void(double)>* poll_ = nullptr;
   Staging staging_;
@@ -130,21 +130,21 @@ class PassRun {
 };
 
 // --- multi_device.cpp -----------------------------------------------------------------------------------------------
-// One pass, on one device or shared out among several by rows.
+// One pass, on one device or divided among several by rows.
 
 // Runs of outer axes of a pass.
 struct Runs {
   const std::vector<Task>& tasks;
-  Range some;        // those that share launches: more than one of a batched pass alone
+  Range some;        // runs that share launches: more than one in a batched pass alone
   std::int64_t own;  // runs with results of their own: run k is folded into the results of run k % own
 };
 
-// Computes the outputs of the pass in some rows, and fetches them where they shall not stay. False, with nothing worth
-// having in them, where tensor cores or a screen have failed. Where runs that share launches find no room together, one
-// half goes first, then the other.
+// Computes the outputs of the pass in some rows, and fetches those that do not stay. Returns false, with invalid
+// outputs, if tensor cores or a screen have failed. If runs that share launches do not fit the memory together, one
+// half of them runs after the other.
 bool run_pass(const ReadyPass& ready, const Runs& runs, const Range& rows, MemoryRoom room);
 
-// Calls work() with the first of some devices; lets all of them come to rest if it fails.
+// Calls work() on the first of some devices; if work() fails, waits for all devices.
 template <class Work>
 auto on_devices(const std::vector<device::Device*>& devices, Work work) {
   try {
@@ -157,7 +157,7 @@ auto on_devices(const std::vector<device::Device*>& devices, Work work) {
 }
 
 // --- unit_run.cpp ---------------------------------------------------------------------------------------------------
-// Units of restricted pairs as blocks of threads see them, and how many rows their threads have.
+// Units of restricted pairs for blocks of threads, and the rows of their threads.
 
 // A table of units. Units of full spans come first. Each row is in at least one unit.
 struct UnitTable {
@@ -169,14 +169,14 @@ struct UnitTable {
   std::int64_t rows = 0;   // of a tray
 };
 
-// For blocks of so many rows, computed together; columns in steps.
+// Makes the table for blocks of `rows` rows and strips of `column_step` columns.
 UnitTable unit_table(const PairSpans& spans, std::int64_t rows, std::int64_t column_step);
 
-// Rows of a thread, at most so many, with which blocks of so many threads compute few rows that are not there.
+// Returns the number of rows of a thread, at most `most`, with the least estimated time, rows of padding included.
 int rows_of_thread(const PairSpans& spans, int most, int threads);
 
-// Computes a pass over restricted pairs on one device. `partial` runs units of partial spans, where there are some; its
-// results and states are those of the other.
+// Computes a pass over restricted pairs on one device. `partial`, where there are partial spans, runs their units and
+// writes to the results and states of `full`.
 void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, MemoryRoom room);
 
 }  // namespace cuda

@@ -1,4 +1,4 @@
-// The engine for GPUs: what it can do, what it costs, and whether it is there.
+// The engine for GPUs: the plans that it can run, their estimated time, and whether a device can be used.
 #include <algorithm>
 #include <functional>
 #include <sstream>
@@ -32,7 +32,7 @@ bool may_spread(const Variant& variant, const OutputGroup& group) {
   });
 }
 
-// Numbers that pairs read of a point of the sweep axis.
+// Counts the numbers that pairs read of a point of the sweep axis.
 int column_numbers(const Plan& plan, const Variant& variant) {
   int numbers = 0;
   for (const OutputGroup& group : output_groups(variant)) {
@@ -57,7 +57,7 @@ double rereading_seconds(const Plan& plan, const Variant& variant, const Sizes& 
   return sizes.pairs() * kGpuInstructionsOfNumber * more / machine.rate(in_float32(plan));
 }
 
-// Lack of memory is met by freeing what nobody needs, then by taking no more than is there.
+// Runs a task. If memory is short, frees unused memory and runs again, then with the free memory that the driver tells.
 template <class Run>
 void with_room(const Task& task, Run run) {
   for (const MemoryRoom room : {MemoryRoom::expected, MemoryRoom::expected, MemoryRoom::known}) {
@@ -70,11 +70,11 @@ void with_room(const Task& task, Run run) {
   }
 }
 
-// A variant's passes on some devices. What these tell of them is found out at the first run.
+// A variant's passes on some devices. Kernels and cuts, which depend on the devices, are made at the first run.
 class Passes : public Executable {
  public:
-  // `write`: the pass of a group of outputs in one mode or another, its threads with at most so many rows (0: as many
-  // as suit them); `start`: the pass on its devices.
+  // `write` makes the pass of a group of outputs in a mode, with at most so many rows of a thread (0: the default);
+  // `start` puts a pass on its devices.
   struct Make {
     std::function<WrittenPass(const OutputGroup&, PassMode, int)> write;
     std::function<ReadyPass(WrittenPass)> start;
@@ -96,7 +96,7 @@ class Passes : public Executable {
                   [&](MemoryRoom room) { run_some(&g, {tasks, some, own}, block, room); });
   }
 
-  // Blocks of columns would have states of the device to hand out: they stay where they are.
+  // Returns borders of rows alone: states of blocks of columns would have to leave the device.
   Grain grain() override {
     if (restricted_ || groups_.size() != 1 || usual(&groups_[0]).pass.folds_all()) return {};
     const Pass& pass = usual(&groups_[0]).pass;
@@ -105,11 +105,11 @@ class Passes : public Executable {
 
  private:
   struct PassGroup {
-    WrittenPass written;  // the usual one
+    WrittenPass written;  // the usual pass
     std::unique_ptr<ReadyPass> usual{};
-    std::unique_ptr<ReadyPass> plain{};                   // where tensor cores or a screen met what they cannot tell
+    std::unique_ptr<ReadyPass> plain{};                   // for rows where tensor cores or a screen have failed
     std::map<int, std::unique_ptr<ReadyPass>> by_rows{};  // of restricted pairs, by rows of a thread
-    // The last map that was asked for, with its rows of a thread and its units.
+    // The pair map of the last run, with its rows of a thread and its units.
     std::weak_ptr<const PairMap> map{};
     bool swapped = false;
     int rows = 0;
@@ -161,7 +161,7 @@ class Passes : public Executable {
   std::vector<PassGroup> groups_;
 };
 
-// One GPU or several: as many as are named, or all there are.
+// One GPU or several: the GPUs of a list, or all.
 class Gpu : public Backend {
  public:
   Gpu(std::string name, std::vector<int> numbers) : name_(std::move(name)), numbers_(std::move(numbers)) {}
@@ -213,7 +213,7 @@ class Gpu : public Backend {
     return start + calls * kGpuSecondsPerCall + static_cast<double>(sizes.runs()) * run;
   }
 
-  // Asked for where the device has been started: choose() is.
+  // Estimates working memory. Called after choose(), which has started the device.
   double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     double bytes = 0;
     for (const OutputGroup& group : output_groups(variant)) {
@@ -231,7 +231,7 @@ class Gpu : public Backend {
   }
 
   Loops loops(const Variant& variant) const override { return {0, 0, 0, mode_for(variant)}; }
-  // Threads of one row and one column, more splits; no tensor cores and screens; where it can be, interpreted.
+  // Lists threads of one row and one column; more splits; no tensor cores and screens; if possible, the interpreter.
   std::vector<Loops> other_loops(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     if (mode_for(variant) != PassMode::best) return {};
     std::vector<Loops> others = {{1, 1, 0}, {0, 0, 4 * kGpuFewestColumns}, {0, 0, 0, PassMode::plain}};
@@ -239,7 +239,7 @@ class Gpu : public Backend {
     return others;
   }
 
-  // The shape of threads and the splits of the sweep axis follow from the sizes and these.
+  // Returns the properties of a device that, with the sizes, decide the shape of threads and the splits.
   std::string model() const override {
     const device::Device& device = device::open(numbers()[0]);
     return sentence("compute ", device.capability(), ", ", device.processors(), " multiprocessors");
@@ -326,12 +326,12 @@ class Gpu : public Backend {
     return make_ready(std::move(written), std::move(devices), decision.loops.split, seconds);
   }
 
-  // Returns the time of an interpreted pass over that of code written for it.
+  // Returns the ratio of an interpreted pass's time to that of compiled code.
   static double slower(const Interpretation& found) {
     return found.fused() ? kGpuFused * found.weight_blocks() : kGpuInterpreted;
   }
 
-  // Time to compile grows faster than the square of a program's length.
+  // Tells whether a program takes long to compile: the time grows faster than the square of its length.
   static bool is_long(const Variant& variant) {
     const std::vector<Step>& steps = variant.program.steps;
     return std::count_if(steps.begin(), steps.end(),

@@ -1,5 +1,4 @@
-// Layout of a block's shared memory: where everything lies, and as many threads as there is room for. Then a script's
-// text.
+// Lays out the shared memory of a block, with as many threads as fit. Writes a script as text.
 #include "cuda/script_layout.hpp"
 
 #include <algorithm>
@@ -79,10 +78,10 @@ int tile_for(std::int64_t of_column, int fewest) {
   return tile;
 }
 
-// An odd multiple of 16, so that threads do not meet in the same banks.
+// Rounds up to an odd multiple of 16, so that threads have no bank conflicts.
 std::int64_t apart(std::int64_t bytes) { return even(bytes + 16, 32) - 16; }
 
-// Bytes that a block may take: what leaves room for other blocks, or all there is for a single warp or less.
+// Returns the bytes that a block may take: so few that other blocks fit, or all, for a single warp or less.
 std::int64_t may_take(int threads) { return threads > kWarp ? kGpuMostTileBytes : kGpuMostShared; }
 
 class LayoutSearch {
@@ -113,7 +112,7 @@ class LayoutSearch {
     return layout;
   }
 
-  // Places states behind `first` bytes of a thread's values, whose memory serves a list when it is finished.
+  // Places states behind `first` bytes of a thread's values, whose memory is reused when a list is finished.
   std::int64_t place_states(std::int64_t first) {
     for (const gpu::Outcome& o : script_.outcomes)
       if (o.places > 1) first = std::max<std::int64_t>(first, gpu::kResultBytes * o.places);
@@ -130,8 +129,8 @@ class LayoutSearch {
   Interpretation& script_;
 };
 
-// Layout of a fused kernel: tiles go through shared memory, and a thread has only lists there, with memory before them
-// in which they are finished.
+// Lays out the shared memory of a fused kernel: a tile, and for each thread its lists, with memory before the lists in
+// which they are finished.
 bool fit_fused(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const StateRow& state = row(o->reduction).state;
   const gpu::FusedShape shape = gpu::fused_shape(state.storage(1) > 0, pass.number_bytes());
@@ -149,7 +148,7 @@ bool fit_fused(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   return false;
 }
 
-// Tells instructions the layout: where strips have one column, or columns are read where they lie.
+// Adapts instructions to the layout: to strips of one column, or to columns that are read from global memory.
 void apply(const Layout& layout, Interpretation* script) {
   for (Instruction& i : script->pairs) {
     for (Operand& o : i.in) {
@@ -274,7 +273,7 @@ const unsigned char* interpreter_image(bool float32) {
 }
 
 // --- text -----------------------------------------------------------------------------------------------------------
-// Codes are named by their rows, operands by where they lie.
+// Operations are named by their rows of the table, operands by their memory.
 
 namespace {
 

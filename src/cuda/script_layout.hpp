@@ -1,4 +1,4 @@
-// A pass as a script for the kernels that were compiled at installation: the way where there is no run-time compiler.
+// A pass as a script for the kernels that were compiled at installation: for use without a run-time compiler.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,10 +10,10 @@
 namespace kernweave {
 namespace cuda {
 
-// Name of the kernel that sweeps the pairs, written out or interpreted; fused kernels have names of their own.
+// The name of the kernel that sweeps the pairs, compiled or interpreted; fused kernels have other names.
 constexpr const char* kSweep = "sweep";
 
-// A script, all that it will point to, and the kernel that goes through its pairs. Its head is for whoever runs it.
+// A script, the arrays to which it will point, and the name of its kernel. PassRun sets the script's head.
 struct Interpretation {
   const char* sweep = kSweep;
   std::vector<gpu::Instruction> once, rows, columns, pairs;
@@ -21,15 +21,15 @@ struct Interpretation {
   std::vector<gpu::Outcome> outcomes;
   gpu::Script script{};
 
-  bool fused() const { return sweep != kSweep; }                         // has it a kernel for just these pairs?
-  int weight_blocks() const { return fused() ? outcomes[0].width : 1; }  // blocks that go through the same pairs
+  bool fused() const { return sweep != kSweep; }                         // has it a kernel for this kind of pairs?
+  int weight_blocks() const { return fused() ? outcomes[0].width : 1; }  // blocks that sweep the same pairs
 };
 
 // A script with data and targets as bytes, sent to a device in one transfer.
 class Packed {
  public:
   Packed(const Interpretation& from, const std::vector<gpu::Data>& data, const std::vector<gpu::Target>& targets);
-  // Once the bytes lie at an address, a multiple of 16.
+  // Returns the script for bytes at an address, which must be a multiple of 16.
   gpu::Script script(std::uint64_t address) const;
 
   std::vector<char> bytes;
@@ -42,11 +42,11 @@ class Packed {
   std::size_t once_, rows_, columns_, pairs_, lists_, outcomes_, data_, targets_;  // in the order in which they lie
 };
 
-// Takes a pass made for the interpreter, and gives it the shape that its threads' memory allows. No, and which limit,
-// where even one column at a time is too much.
+// Writes the script of a pass that is made for the interpreter, and sets the pass's shape. Says no, with the limit, if
+// even one column at a time does not fit shared memory.
 Verdict interpret(Pass* pass, Interpretation* script);
 
-// The names of all rows that instructions call, for those who want to see them.
+// Returns the names of all operations and reductions that instructions call, for tests.
 std::string rows_called(const Interpretation& from);
 
 // The kernels for one type of numbers: an image with code for several architectures; null where none was compiled.
@@ -59,21 +59,21 @@ const unsigned char* interpreter_image(bool float32);
 void instruct_points(const Pass& pass, Region region, const Panel& panel, std::vector<gpu::Instruction>* out,
                      std::vector<int>* lists);
 
-// Writes the instructions of the pairs, with a term for each output, whose states are still to be placed. Columns are
-// read from tiles, and strips are full. Returns how many numbers of its own a thread has for each column.
+// Writes the instructions of the pairs, with a term for each output, before the layout: states have no place, columns
+// are read from tiles, and strips are full. Returns the count of a thread's own numbers for each column.
 int instruct_pairs(const Pass& pass, std::vector<gpu::Instruction>* out, std::vector<int>* lists);
 
 // --- fused kernels --------------------------------------------------------------------------------------------------
-// Finds the kernel that was compiled at installation for just the pairs that a script has.
+// Finds the kernel that was compiled at installation for a script's kind of pairs.
 
-// Its name, as in kernweave/fused.def; null where there is none for these pairs, or following their instructions is
+// Returns the kernel's name, as in kernweave/fused.def; null if there is none for these pairs, or the interpreter is
 // faster.
 const char* fused_kernel(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
 
-// Moves the fold's instruction to the front, where these kernels read it. What the fold may start with came before.
+// Moves the fold's instruction to the front, where fused kernels read it. The start of the fold was computed before it.
 void fold_first(std::vector<gpu::Instruction>* pairs);
 
-// A script as text, for whoever compares them: each instruction, a line, and what a block is made of.
+// Writes a script as text, for comparisons: a line for each instruction, and the layout of a block.
 std::string show(const Interpretation& script);
 
 }  // namespace cuda

@@ -1,5 +1,5 @@
-// Runs units of restricted pairs. All points are on the device at once. Blocks of threads take units as they come; what
-// they leave is merged in order.
+// Runs units of restricted pairs. All points are on the device at once. Blocks of threads take units in any order;
+// their states are merged in a fixed order.
 #include "cuda/pass_run.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace kernweave {
 namespace cuda {
 
 void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, MemoryRoom room) {
-  // Room for the totals of all units, and for the states that wait.
+  // A cut with room for the totals of all units, and for the states that wait.
   const SweepCut cut{(static_cast<std::int64_t>(table.units.size()) + 1) / 2, 2, 0, 1, kGpuUnits};
   full->cut = cut;
   if (partial) partial->cut = cut;
@@ -23,7 +23,7 @@ void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const Unit
     run.enter_units(table, room, task.poll);
     run.sweep_units(0, table.full);
     if (partial) {
-      // Both bring their numbers by way of the same memory of the host.
+      // Both passes send their numbers through the same memory of the host.
       device.wait();
       PassRun other(*partial, 0, *task.restriction.task, rows);
       other.enter_units(table, room, task.poll);
@@ -35,7 +35,7 @@ void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const Unit
   });
 }
 
-// Makes the one window ready.
+// Prepares the only window.
 void PassRun::enter_units(const UnitTable& table, MemoryRoom room, const std::function<void(double)>& poll) {
   begin(room, poll);
   user_check(windows_.whole, Fault::memory, "restricted pairs of ", all_.lanes, " x ", all_.sweep,
@@ -82,7 +82,7 @@ void PassRun::end_units(const UnitTable& table) {
 }
 
 // --- unit table -----------------------------------------------------------------------------------------------------
-// Trays of the same rows follow each other, whatever kind of spans has filled them.
+// Trays of the same rows are contiguous, for full and partial spans.
 
 UnitTable unit_table(const PairSpans& spans, std::int64_t rows, std::int64_t column_step) {
   const Units units(spans, {rows, rows, kGpuTile, column_step}, {kGpuUnits, 1, false});

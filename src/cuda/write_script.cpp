@@ -1,4 +1,4 @@
-// Steps to instructions: what differs between regions is where values lie. Then the kernel for just these pairs.
+// Writes steps as instructions; regions differ in the memory of their values. Finds the fused kernel of the pairs.
 #include "cuda/script_layout.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using gpu::Kind;
 using gpu::Operand;
 using gpu::Use;
 
-// Bits of a float that is the same number.
+// Returns the bits of a number as a float, which must be exact.
 int literal_bits(double number) {
   const float narrow = static_cast<float>(number);
   internal_check(static_cast<double>(narrow) == number, "a fold that begins with ", number);
@@ -26,7 +26,7 @@ int literal_bits(double number) {
   return bits;
 }
 
-// Instructions of a region's steps, in order. Regions differ in where values lie.
+// Writes the instructions of a region's steps, in order. Derived classes define the memory of values.
 class ScriptWriter {
  public:
   ScriptWriter(const Pass& pass, Region region, std::vector<Instruction>* out, std::vector<int>* lists)
@@ -47,8 +47,8 @@ class ScriptWriter {
   virtual Operand in_memory(const Ref& ref) { return operand(ref); }
   virtual int place(int slot) const = 0;
   virtual void made(int slot, int width) = 0;
-  virtual void forget() {}        // the strip may hold something else from here on
-  virtual void stays_stored() {}  // what has been made last
+  virtual void forget() {}        // the strip may hold another value from now on
+  virtual void stays_stored() {}  // the last value is stored, even if the next instruction alone reads it
 
   Instruction& say(Kind kind, int code, int width) {
     Instruction i;
@@ -101,7 +101,7 @@ class ScriptWriter {
     for (std::size_t k = 0; k < step.in.size(); ++k) in[k] = operand(step.in[k]);
     Instruction& i = say(Kind::fold, static_cast<int>(step.op), width);
     i.in[0] = begin;
-    // The interpreter is quick where the first runs along rows.
+    // The interpreter is faster if the first argument is a row.
     const bool turned = in[0].from == ReadFrom::tile && in[1].from == ReadFrom::row && row(step.op).commutes;
     i.in[1] = in[turned];
     i.in[2] = in[!turned];
@@ -109,7 +109,7 @@ class ScriptWriter {
   }
   void whole_fold(const Step& step) { fold_from(step, literal(row(step.op).start().v), fold_width(step)); }
 
-  // Its component steps, then one more term; what came before lies where the result will.
+  // Writes the component steps, then the fold of one term; the total so far lies in the place of the result.
   void group(const Group& group) {
     const Step& fold = program_.steps[static_cast<std::size_t>(group.last)];
     move(literal(row(fold.op).start().v), place(fold.out), 1);
@@ -146,7 +146,7 @@ class ScriptWriter {
     goes_to(step.out, step.width);
   }
 
-  // Row numbers may themselves be read by row numbers; they are looked up in float64, whatever the pairs are in.
+  // Row numbers may themselves be read by row numbers; they are read in float64, whatever the precision of pairs.
   void list_rows(Ref ref) {
     std::vector<int> lookups;
     while (const Step* made = program_.maker(ref)) {
@@ -176,7 +176,7 @@ class ScriptWriter {
   std::vector<int>& lists_;
 };
 
-// Instructions for parameters, or for an axis point by point: all values lie in memory, where the panel says.
+// Instructions for parameters, or for the points of an axis: all values lie in memory, at the places of the panel.
 class PointWriter : public ScriptWriter {
  public:
   PointWriter(const Pass& pass, Region region, const Panel& panel, std::vector<Instruction>* out,
@@ -196,7 +196,7 @@ class PointWriter : public ScriptWriter {
     if (is_slot(ref)) return {place(ref.index), ReadFrom::point, step_of(ref)};
     return source(ref);
   }
-  // An operation with its own loop sees data of the user's in the panel, too.
+  // An operation with its own loop reads the user's data from the panel.
   Operand in_memory(const Ref& ref) override {
     const Panel::PanelEntry* e = panel_.find(ref);
     return e && !is_slot(ref) && &panel_ != &pass_.once ? Operand{e->at, ReadFrom::point, step_of(ref)} : operand(ref);
@@ -251,7 +251,7 @@ class PairWriter : public ScriptWriter {
     if (is_slot(ref)) return {place(ref.index), ReadFrom::own, step_of(ref)};
     return {ref.index, matrix(pass_.plan->variables[static_cast<std::size_t>(ref.index)]), 0};
   }
-  // Data of pairs get a place.
+  // Copies data of pairs to the thread's own memory.
   Operand in_memory(const Ref& ref) override {
     const Operand found = placed(ref);
     if (found.from != ReadFrom::matrix && found.from != ReadFrom::matrix_turned) return found;
@@ -285,9 +285,9 @@ class PairWriter : public ScriptWriter {
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
   std::vector<Instruction>& out_;
-  std::vector<int> reads_;       // of each slot, that are still to come
+  std::vector<int> reads_;       // the reads of each slot that are still to come
   int in_strip_ = -1;            // the slot that the strip holds
-  std::size_t maker_ = kNobody;  // the instruction that stores it for that slot alone
+  std::size_t maker_ = kNobody;  // the instruction that stores the value of this slot
   int spare_;                    // the next place that no slot takes
 };
 
@@ -303,12 +303,12 @@ int instruct_pairs(const Pass& pass, std::vector<Instruction>* out, std::vector<
 }
 
 // --- fused kernels --------------------------------------------------------------------------------------------------
-// Pairs that are a chain of a common kind, whose numbers lie where a kernel would read them.
+// A kernel fits pairs that are a chain of its kind, if their numbers lie where the kernel reads them.
 
 namespace {
 
-// Limits on weights: each is a way through the pairs of its own, and each block stages the weights of all
-// (bench/notes/18-gpu-3.md). Of wide points such a way is long.
+// Limits on weights: each weight takes its own sweep over the pairs, and each block stages all weights
+// (bench/notes/18-gpu-3.md). A sweep over wide points is slow.
 constexpr int kFewComponents = 10, kMostWeights = 16, kMostOfWide = 2;
 
 template <class At>

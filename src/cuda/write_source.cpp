@@ -1,5 +1,5 @@
-// Writes the source of a pass: a struct with one function for each region. What differs between regions is where values
-// lie and what is looped over.
+// Writes the source of a pass: a struct with one function for each region. Regions differ in the memory of values and
+// in their loops.
 #include "cuda/write_source.hpp"
 
 #include <sstream>
@@ -74,7 +74,7 @@ class SourceWriter {
     say("static constexpr bool kSoft = ", wide.softens, ", kHalves = ", pass_.halves, ";");
   }
 
-  // Constants of a screen: which list it serves, and where its points lie.
+  // Writes the constants of a screen: its list, and the places of its points.
   void screen_constants(const Product& screened, const std::string& fold) {
     say("using Near = ", fold, ";");
     say("static constexpr int kRowAt = ", pass_.lanes.find(screened.row)->at,
@@ -83,7 +83,7 @@ class SourceWriter {
       say("static constexpr int kScreened = ", screened.width, ", kSquareAt = ", pass_.square_at, ";");
   }
 
-  // Lists that are short enough lie in registers: of a size the compiler knows.
+  // Returns the type of a state. Short lists lie in registers: their size is a constant of the type.
   std::string state_of(std::size_t k) const {
     const Output& o = pass_.variant->outputs[pass_.group.outputs[k]];
     return is_short_list(o) ? sentence("List", k) : sentence("red::", row(o.red).name);
@@ -127,7 +127,7 @@ class SourceWriter {
     if (pass_.nearest || pass_.screen.any()) screen_constants(pass_.nearest ? product() : pass_.screen, fold_of(0));
   }
 
-  // Tables that pairs read: each thread finds the order of each once.
+  // Writes the tables that pairs read: each thread finds the order of each table once.
   void tables() {
     std::string members, reads;
     program_.for_each_step(Region::pair, pass_.needed, [&](const Step& step) {
@@ -156,7 +156,7 @@ class SourceWriter {
     say("}");
   }
 
-  // Writes a function that computes what pairs read of an axis at point `at`, and hands it to `out`, number by number;
+  // Writes a function that computes the numbers that pairs read of point `at` of an axis, and passes each to `out`;
   // then the axis's side of the product.
   void panel(const char* name, const Panel& panel, const Ref& side, const OnceScope& scope) {
     say("template <class Out> static __device__ void ", name, "(const Arguments& a, long long at, Out out) {");
@@ -257,13 +257,13 @@ class SourceWriter {
     });
   }
 
-  // The sum that an addition need not make, since the fold has started with the other summand: tensor cores do not.
+  // Returns the fold that has started with the other summand of this addition; else null, as for tensor cores.
   const Ref* started(const Step& step) const {
     const Ref* const sum = program_.started(step);
     return sum && program_.number(*program_.maker(*sum)) == product().step ? nullptr : sum;
   }
 
-  // Assigns a value that is there already.
+  // Assigns a value that has been computed.
   template <class Scope>
   void assign(const Step& step, const std::string& value, const Scope& scope) {
     scope.declare(step.out, 1, &out_);
@@ -354,8 +354,8 @@ class SourceWriter {
     say("}");
   }
 
-  // Writes a kernel. A kernel with a thread for each point is launched with 256 threads, whatever the sweep has. Many
-  // runs bring their arguments side by side.
+  // Writes a kernel. A kernel with a thread for each point is launched with 256 threads. The arguments of many runs are
+  // an array.
   void kernel(const char* name, const char* threads, const std::string& call) {
     say("extern \"C\" __global__ void __launch_bounds__(", threads, ") ", name,
         pass_.batched ? "(const kernweave::Formula::Arguments* runs) { const auto& a = runs[blockIdx.z]; "

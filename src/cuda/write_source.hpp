@@ -1,4 +1,4 @@
-// A pass as CUDA source: straight code that calls the rows' functions. Names and texts of the user's never get in.
+// Writes a pass as CUDA source: straight-line code that calls functions of the table, without names or texts of users.
 #pragma once
 #include <algorithm>
 #include <ostream>
@@ -10,21 +10,21 @@
 namespace kernweave {
 namespace cuda {
 
-// Kernels named once, columns, rows, sweep, merge and total (kernweave/gpu/sweep.hpp), for Arguments of as many data
-// as the plan has variables, and as many targets as the pass has outputs. Equal text: the same kernels.
+// Writes kernels named once, columns, rows, sweep, merge and total (kernweave/gpu/sweep.hpp). Arguments have data of
+// each variable of the plan and a target for each output of the pass. Equal sources are equal kernels.
 std::string source_of(const Pass& pass);
 
 // --- names ----------------------------------------------------------------------------------------------------------
 // Names of values in the source: in regions outside of the pairs, and for a strip of pairs.
 
-// Loops over components are written out where they are short: what is indexed in them then stays in registers.
+// Returns the unrolling of a loop over components: short loops are unrolled, so that indexed values stay in registers.
 inline int unrolled(int width) { return width <= 128 ? width : 4; }
-// Some at a time if rows are read from memory: of longer loops registers would hold what was read ahead.
+// Unrolls fewer components if rows are read from memory: registers hold the numbers that are read ahead.
 inline int unrolled(const Pass& pass, int width) {
   return pass.lanes.any_wide() ? std::min(width, kGpuWideComponents) : unrolled(width);
 }
 
-// Names in all regions: of the user's data, and of what is the same for all pairs.
+// Names in all regions: of the user's data, and of values that are the same for all pairs.
 class Scope {
  public:
   explicit Scope(const Pass& pass) : pass_(pass) {}
@@ -51,7 +51,7 @@ class Scope {
     return "";
   }
 
-  // Row numbers may themselves be read by row numbers; they are looked up in float64, whatever the pairs are in.
+  // Row numbers may themselves be read by row numbers; they are read in float64, whatever the precision of pairs.
   std::string row_at(const Ref& ref, const std::string& lane, const std::string& sweep) const {
     if (ref.from == Ref::From::variable) {
       const Variable& v = pass_.plan->variables[ref.index];
@@ -75,7 +75,7 @@ class Scope {
   const Pass& pass_;
 };
 
-// Region `param`, whose slots lie in memory that all threads read, or one of the axes at point `at`.
+// Names in region `param`, whose slots lie in memory that all threads read, or in the region of an axis, at point `at`.
 class OnceScope : public Scope {
  public:
   static OnceScope params(const Pass& pass) { return OnceScope(pass, Region::param); }
@@ -128,7 +128,7 @@ class OnceScope : public Scope {
   Region region_;
 };
 
-// Row k and column c of a strip. A slot has its components side by side for each pair.
+// Names for row k and column c of a strip. The components of a slot are contiguous for each pair.
 class PairScope : public Scope {
  public:
   explicit PairScope(const Pass& pass) : Scope(pass) {}

@@ -1,5 +1,5 @@
-// Shapes are held against the plan before anything is computed. Facts are kept with the data that they are of, where
-// somebody keeps something there.
+// Checks the shapes of operands against the plan. Facts are stored with the data (`Kept`), where the data have such a
+// store.
 #include "execute/data.hpp"
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace kernweave {
 namespace {
 
-// The extents of i and j, from whoever knows them: the formula, then each variable read along its own axis.
+// The extents of i and j: from the formula, then from each variable that is read along its own axis.
 class Extents {
  public:
   explicit Extents(const Known& known) {
@@ -50,7 +50,7 @@ std::string name_of(const Plan& plan, std::size_t operand) {
   return "an operand";
 }
 
-// Along each outer axis 1 goes with any number.
+// Broadcasts extents of outer axes: an extent of 1 goes with any extent.
 void meet(const std::vector<std::int64_t>& own, const std::string& name, std::vector<std::int64_t>* all) {
   if (all->size() < own.size()) all->resize(own.size(), 1);
   for (std::size_t a = 0; a < own.size(); ++a) {
@@ -84,7 +84,7 @@ View Data::view_of(const Variable& v, const OperandData& operand) const {
   matrices.outer = operand.outer;
   if (!operand.outer.empty()) view.all = view.rows * view.columns * matrices.runs();
   internal_check(!view.sparse() || is_pairwise(v), "a sparse matrix that is not one of pairs");
-  // Parameters are always here: schedules depend on them.
+  // Parameters are always on the host: schedules depend on them.
   if (v.axis == Axis::param) {
     View parameter{view.data ? view.data : host_->on_host(v.operand), 1, view.rows * view.columns};
     parameter.all = view.all;
@@ -132,7 +132,7 @@ bool Data::resident() const {
 }
 
 Home Data::home() const {
-  double there = 0;  // numbers of the device less those of the host
+  double there = 0;  // the count of numbers on the device less the count on the host
   for (std::size_t k = 0; k < views_.size(); ++k) {
     const Variable& v = plan_.variables[k];
     if (!has_operand(v) || v.axis == Axis::param) continue;
@@ -162,7 +162,7 @@ const Copy* copy_elsewhere(const View& view) {
   return view.kept->copies.begin()->second.get();
 }
 
-// All numbers of pairs are one cloud.
+// Returns the points of a view; data of pairs are points of one component.
 View cloud_of(const View& view, bool pairwise) {
   return pairwise ? View{view.data, view.numbers(), 1, view.kept} : view;
 }
@@ -182,7 +182,7 @@ std::optional<double> reach_elsewhere(const View& view, const std::vector<double
   return copy ? copy->reach(view, centre) : std::nullopt;
 }
 
-// One of several matrices, in memory of the host.
+// Returns matrix `number` of several matrices in memory of the host.
 View matrix(const View& first, std::int64_t number) {
   View one = first;
   one.data += number * first.rows * first.columns;
@@ -199,7 +199,7 @@ std::vector<double> centre_of_matrices(const View& first) {
   return centre_of({some.data(), rows, first.columns});
 }
 
-// Looked for once where the data are whose they were.
+// Returns the centre of a variable's data; computes it once for data with a store.
 std::vector<double> middle_of(const Plan& plan, std::size_t k, Data* data) {
   const View& view = data->views()[k];
   if (view.sparse()) return {0.0};
@@ -212,7 +212,7 @@ std::vector<double> middle_of(const Plan& plan, std::size_t k, Data* data) {
   return middle;
 }
 
-// The variable whose data say where the centre of variable k is.
+// Returns the variable whose data define the centre of variable k.
 std::size_t owner_of_centre(const Plan& plan, std::size_t k) {
   std::size_t owner = 0;
   while (plan.variables[owner].operand != plan.variables[k].centre) ++owner;
@@ -240,7 +240,7 @@ ValueRange range_of(const Evaluator& evaluator, const Ref& ref) {
   return range;
 }
 
-// NaN where one is.
+// Returns the union of two ranges; NaN if one of them is NaN.
 ValueRange both(const ValueRange& a, const ValueRange& b) {
   if (std::isnan(a.least) || std::isnan(b.least)) return std::isnan(a.least) ? a : b;
   return {std::min(a.least, b.least), std::max(a.most, b.most)};
@@ -295,7 +295,7 @@ std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
   return centres;
 }
 
-// Points that are read as they are reach from 0.
+// Returns the centre, or 0 for points that are read without a centre.
 std::vector<double> centre_or_0(const Variable& v, const std::vector<double>& centre) {
   return centre.empty() ? std::vector<double>(static_cast<std::size_t>(v.width)) : centre;
 }

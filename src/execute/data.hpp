@@ -1,4 +1,4 @@
-// The data of a call: what each operand brings, as the variables of a plan read it, and how many points there are.
+// The data of a call: the matrix of each operand, a view for each variable of a plan, and the numbers of points.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace kernweave {
 
-// Numbers as their owner has them, by columns; where a formula reads them as a parameter, one row.
+// The numbers of an operand, by columns; an operand that is read as a parameter has one row.
 struct OperandData {
   enum class State { there, none, damaged } state = State::there;
   View view{};
@@ -25,7 +25,7 @@ struct Known {
   ExistingPairs pairs{};
 };
 
-// Views of the plan's variables. What lies on a device stays there until it is asked for on the host.
+// Views of the plan's variables. Data on a device are copied to the host when on_host() is called.
 class Data {
  public:
   Data(const Plan& plan, const std::vector<OperandData>& operands, Host* host);
@@ -39,7 +39,7 @@ class Data {
   void put(std::size_t k, const View& view) { views_[k] = view; }
   // Tells whether all data of points lie on a device because the user put them there.
   bool resident() const;
-  // Tells where most numbers of the data lie.
+  // Returns the place of most numbers of the data.
   Home home() const;
 
  private:
@@ -64,12 +64,12 @@ inline bool is_pairwise(const Variable& v) { return v.axis == Axis::pair || v.ax
 
 // Fails with Fault::index if row numbers lie outside the data they point into.
 Findings findings_for(const Plan& plan, const Sizes& sizes, Boxes boxes, Data* data);
-// Checks row numbers alone, if all else is decided; growths_for() finds what boxes depend on.
+// Checks row numbers alone, for decisions that are given; growths_for() proves what boxes depend on.
 void check_row_numbers(const Plan& plan, const Sizes& sizes, Data* data);
 Growths growths_for(const Plan& plan, const Variant& variant, Data* data);
 
-// Finds the middle of points that lie on a device alone, and how far they reach from it, before that is asked: answers
-// wait for what the device has been given to do.
+// Computes the centre and the reach of points that lie on a device alone before they are needed: an answer waits for
+// all work that the device has been given.
 void find_middle_and_reach(const View& points);
 
 // Tells whether the decisions depend on an operand's numbers.

@@ -16,20 +16,20 @@ class Host {
   virtual void collect() {}
   // A message to the user.
   virtual void say(const std::string&) {}
-  // The numbers of an operand that lie on a device alone.
+  // Copies the numbers of an operand that lie on a device alone to the host.
   virtual const double* on_host(int operand) = 0;
   // Returns the place for the result of output number k. `stays`: the result shall be left on the device that finds it.
   virtual Result allocate(std::size_t k, const Output& output, const Sizes& sizes, bool stays) = 0;
 };
 
 // --- memory host ---------------------------------------------------------------------------------------------------
-// A host that is no R: results go to vectors of C++, which keep their memory from run to run. What a solver has.
+// The host of a solver: results go to vectors of C++, which keep their memory from run to run.
 
 class MemoryHost : public Host {
  public:
   // The results of each output: rows x places x components, run after run.
   std::vector<std::vector<double>> values, numbers;
-  double no_number = 0;  // where there is no row
+  double no_number = 0;  // stands for a row number where there is no row
 
   const double* on_host(int) override { fail(Fault::internal, "numbers of a device where the host has none"); }
 

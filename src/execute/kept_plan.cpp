@@ -11,11 +11,11 @@ namespace kernweave {
 
 namespace {
 
-// A plan takes some kilobytes; a loop that reduces more formulas than this in turn plans each of them anew.
+// The most plans that are kept, some kilobytes each; a loop over more formulas plans each of them again.
 constexpr std::size_t kPlans = 128;
 // The longest key that is kept: planning thousands of operations takes little time beside their run.
 constexpr std::size_t kLongestKey = 1 << 16;
-// Sizes that one plan is ready for: folds of a cross-validation, batches of unequal length.
+// The most executables of one plan: sizes of folds of a cross-validation, batches of unequal length.
 constexpr std::size_t kExecutables = 16;
 
 struct CachedPlan {

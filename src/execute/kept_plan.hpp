@@ -1,4 +1,4 @@
-// Plans of this session and what back ends have made of them, under one key: that of the job, then the decision.
+// The plans of this session, by the key of their job, and the executables of each plan, by decision.
 #pragma once
 #include <list>
 #include <memory>
@@ -24,13 +24,13 @@ class KeptPlan {
  private:
   struct KeptExecutable {
     const Plan* step;
-    Decision decision;  // without centres: any will do
+    Decision decision;  // without centres, on which executables do not depend
     std::shared_ptr<Executable> executable;
   };
   std::list<KeptExecutable> made_;  // the latest first
 };
 
-// A formula that was reduced a while ago is not planned again, whatever its data.
+// Returns the plan of a job, whatever its data; plans the job only if the plan is not kept.
 std::shared_ptr<KeptPlan> kept_plan(const Job& job);
 
 // --- backends ------------------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ std::shared_ptr<KeptPlan> kept_plan(const Job& job);
 
 const std::vector<const Backend*>& backends();
 
-// One of them, or a choice of GPUs.
+// Returns the back end of this name, or of a choice of GPUs.
 const Backend& backend_named(const std::string& name);
 
 // Lists the back ends that a device is chosen from. A choice of GPUs has a back end of its own.

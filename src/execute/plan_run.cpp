@@ -1,4 +1,4 @@
-// A decision is found, or told; a told one is held against plan, sizes and device first.
+// A decision is made here, or given; a given decision is first checked against plan, sizes and device.
 #include "execute/plan_run.hpp"
 
 #include "base/error.hpp"
@@ -58,7 +58,7 @@ Decision PlanRun::decision() const {
 
 const std::shared_ptr<Executable>& PlanRun::executable(KeptPlan* kept, Host* host) {
   if (!executable_) {
-    // A GPU that is there and cannot be used is worth a word.
+    // Tells the user why a GPU of this machine is not used.
     if (!chosen_.missed.empty() && device::gpu_is_here()) host->say("kernweave computes on the CPU: " + chosen_.missed);
     executable_ = kept->executable(plan, chosen_.decision);
   }
@@ -87,7 +87,7 @@ Task PlanRun::task(const Settings& settings, Host* host, std::vector<Result> res
 }
 
 // --- ordered -------------------------------------------------------------------------------------------------------
-// Row numbers are data where points are not as they lie: the number that each had.
+// Copies data in the order of points. Row numbers become data: the number of each point in the order of the data.
 
 void Ordered::arrange(PlanRun* run, std::size_t k) {
   const Variable& v = run->plan.variables[k];

@@ -1,4 +1,4 @@
-// One plan on data: what is decided of it, what carries that out, and points in the order of a pair map.
+// One plan on data: its decision, its executable, and points in the order of a pair map.
 #pragma once
 #include <limits>
 #include <map>
@@ -14,37 +14,37 @@ namespace kernweave {
 struct Settings {
   std::string device = "auto";
   int threads = 0;                                             // at most; 0 lets the engine decide
-  double gpu_bytes = std::numeric_limits<double>::infinity();  // the most it may take of a GPU's memory
-  Boxes boxes = Boxes::trial;                                  // where they may be
-  int folded = 0;                                              // of the outer axes, as many at the end are folded
+  double gpu_bytes = std::numeric_limits<double>::infinity();  // the most memory of a GPU that it may take
+  Boxes boxes = Boxes::trial;                                  // where the formula allows boxes
+  int folded = 0;                                              // number of the last outer axes that are folded
 };
 
-// One plan of a call (the sums, what comes after them, or all at once) at sizes that are known.
+// One plan of a call (of one step, or of the first or second of two) at known sizes.
 class PlanRun {
  public:
-  // `boxes`: how far they are wanted, where they may be.
+  // `boxes`: whether boxes are wanted where the formula allows them.
   PlanRun(const Plan& plan, const Sizes& sizes, const std::vector<OperandData>& operands, Host* host,
           Boxes boxes = Boxes::none)
       : plan(plan), sizes(sizes), data(plan, operands, host), boxes_(boxes) {}
 
   Schedule best(const std::string& device);
-  // The best when it is first asked for, and again after reconsider().
+  // Returns the chosen schedule; chooses the best at the first call, and again after reconsider().
   const Schedule& schedule(const std::string& device);
   void reconsider() { executable_ = nullptr, decided_ = false; }
   // Lists the schedules that could be chosen; take() adopts a decision made here or elsewhere.
   std::vector<Schedule> candidates(const std::string& device);
   void take(const Decision& decision, const std::string& device);
-  // Adopts what a trial has found: boxes or not.
+  // Adopts the result of a trial: boxes or not.
   void settle(bool boxes);
-  // Once there is a schedule. Of boxes it says what a trial has found, if there was one.
+  // Returns the decision of the chosen schedule, with the boxes that the last trial has found, if there was one.
   Decision decision() const;
   const Backend& backend() const { return backend_named(chosen_.decision.backend); }
-  // Shall results stay on a device? Where the data of the call do, and what computes them holds data.
+  // Tells whether results stay on a device: if the data of the call do, and the back end holds data.
   bool stays() const { return backend().holds_data() && data.resident(); }
   // Returns the executable of the chosen schedule; task() returns the task of one run.
   const std::shared_ptr<Executable>& executable(KeptPlan* kept, Host* host);
   Task task(const Settings& settings, Host* host, std::vector<Result> results, std::int64_t run = 0);
-  // Tells whether boxes are decided on. pays(): and a trial tells that they pay for the task, which goes by them then.
+  // Tells whether boxes are decided on. pays() holds a trial too, and lets the task use boxes if they save time.
   bool may_go_by_boxes() const { return chosen_.decision.loops.boxes != Boxes::none; }
   bool pays(KeptPlan* kept, Host* host, Task* task);
 
@@ -58,17 +58,17 @@ class PlanRun {
   const Boxes boxes_;
   Schedule chosen_;
   bool decided_ = false;
-  Boxes found_ = Boxes::none;  // as decided, or by the trial of the last run
+  Boxes found_ = Boxes::none;  // of the decision, or of the trial of the last run
   std::shared_ptr<Executable> executable_;
 };
 
-// Points in the order of a pair map: data are copied in that order, results go back to where they belong.
+// Points in the order of a pair map: data are copied in that order, results are moved back to the order of the data.
 class Ordered {
  public:
   Ordered(ExistingPairs pairs, const Sizes& sizes) : pairs_(std::move(pairs)), sizes_(sizes) {}
 
   bool any() const { return pairs_.map && !(pairs_.order(true).empty() && pairs_.order(false).empty()); }
-  // All that a plan reads along i or j, or the data of one operand.
+  // Puts all data that a plan reads along i or j, or one variable's data, into the order of points.
   void arrange(PlanRun* run) {
     for (std::size_t k = 0; k < run->plan.variables.size(); ++k) arrange(run, k);
   }

@@ -1,4 +1,4 @@
-// Blocks of the whole: some rows of all results, or the states that they leave, computed as the whole would be.
+// Blocks of a call: some rows of all results, or their states, equal bit for bit to those of the whole call.
 #include "execute/run.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ bool Execution::boxes_pay(PlanRun* run, const ExistingPairs& pairs) {
   return executable_of(run).boxes_pay(task);
 }
 
-// A trial is held before others are told what to do. Several runs would each have an order of their own.
+// Holds the trial of boxes before blocks are given to other processes. Several runs go without boxes, since each would
+// have its own order of points.
 void Execution::settle_boxes() {
   const bool alone = sizes_.runs() == 1;
   const auto settle = [&](PlanRun* run, const ExistingPairs& pairs) {
@@ -34,7 +35,7 @@ void Execution::settle_boxes() {
   if (after_.empty()) settle(first_.get(), pairs_);
 }
 
-// Tells why a call that has rows is not dealt out; empty if it is.
+// Tells why a call is not divided into blocks; empty if it is.
 std::string Execution::why_whole() {
   if (sizes_.runs() == 0) return "there is nothing to compute";
   if (!after_.empty() && kept_->plan.stages->separable()) return "separable: the sums are the same for all rows";
@@ -97,7 +98,7 @@ std::vector<bool> Execution::read_by_rows() {
 
 std::vector<bool> Execution::read_by_columns() { return read_along(keeps(Keep::j) ? Axis::i : Axis::j); }
 
-// Rows of points that were put in another order are named in the order of the data.
+// Computes a block of rows; the rows found have numbers in the order of the data.
 ResultRows Execution::run_rows(const Range& rows, bool plainly) {
   const Grain whole = grain();
   check_rows(rows, whole);

@@ -1,4 +1,4 @@
-// A plan is run as it is, or in two steps: sums, then what comes after them.
+// Runs a plan in one step, or in two: sums, then a formula of each sum.
 #include "execute/run.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace kernweave {
 namespace {
 
-// Pairs of a call, of all those of its points.
+// Returns the share of existing pairs among all pairs of points.
 double share_of(const ExistingPairs& pairs, const Sizes& sizes) {
   if (!pairs.map || sizes.places() == 0) return 1;
   const PairSpans& spans = pairs.along(true);
@@ -66,7 +66,7 @@ Execution::Execution(std::shared_ptr<KeptPlan> kept, std::vector<OperandData> op
   if (partial_) ordered_->arrange(partial_.get());
 }
 
-// Boxes need full rectangles.
+// Makes the plan runs of one or two steps. Boxes need full rectangles of pairs.
 void Execution::set_out(int steps) {
   after_.clear();
   sums_.clear();
@@ -181,7 +181,7 @@ void Execution::for_all(const std::vector<Result>& results, const ResultRows* bl
   compute(executable_of(first_.get()), tasks);
 }
 
-// Partial spans have their own plan, which does all of it if it goes by boxes.
+// Computes one run after the other. Partial spans have their own plan, which computes all pairs if it uses boxes.
 void Execution::for_each(const std::vector<Result>& results, const ResultRows* block, const Compute& compute) {
   for (std::int64_t run = 0; run < sizes_.runs(); ++run) {
     const std::vector<Result> mine = results_of(run, results);
@@ -206,8 +206,8 @@ void Execution::for_each(const std::vector<Result>& results, const ResultRows* b
   }
 }
 
-// Values of pairs that do not exist are 0 where every pair has its own. A block of rows of a pair map may end after
-// what was asked for.
+// Sets values of outputs that keep pairs to 0, for pairs that do not exist. A block of rows of a pair map may end after
+// the rows that were asked for.
 void Execution::clear(const std::vector<Result>& results, const ResultRows* block) {
   const Range rows =
       block ? Range{block->rows.from, std::min(block->rows.to + grain().rows, sizes_.i)} : Range{0, sizes_.i};
@@ -226,7 +226,7 @@ void Execution::keep_to_able_device() {
   const Backend* gpu = nullptr;
   for (const Backend* backend : backends_for(device))
     if (device == "auto" ? backend->holds_data() : device == backend->name()) gpu = backend;
-  // Code for a GPU counts row numbers.
+  // Code for a GPU computes row numbers, so points must be in the order of the data.
   const auto counts = [&](const Plan& plan) {
     return ordered() && std::any_of(plan.variables.begin(), plan.variables.end(),
                                     [](const Variable& v) { return v.source == Source::counter; });
@@ -239,7 +239,7 @@ void Execution::keep_to_able_device() {
   settings_.device = "cpu";
 }
 
-// The back end of the call, which partial spans must agree to.
+// Chooses the CPU if the back end of the call cannot compute partial spans.
 void Execution::agree_on_device() {
   if (settings_.device == "cpu") return;
   first_->schedule(settings_.device);
@@ -252,8 +252,8 @@ bool Execution::takes_partial(const Backend& backend) const {
   return !partial_ || backend.ready_for(partial_->plan, partial_->plan.variants.back(), sizes_).yes;
 }
 
-// The plans beside the first one, and where they run: partial spans as all others, a second step as it likes, unless
-// its sums stay on a device.
+// Lists the plans beside the first one. device_of_others(): that of the first plan for partial spans and for sums that
+// stay on a device, else the device of the settings.
 std::vector<PlanRun*> Execution::others() const {
   std::vector<PlanRun*> others;
   if (partial_) others.push_back(partial_.get());
@@ -265,7 +265,7 @@ std::string Execution::device_of_others(const Backend& first) const {
   return partial_ || (first.holds_data() && first_->data.resident()) ? first.name() : settings_.device;
 }
 
-// Takes one step instead of two where the back end computes shares of a row along with the sum of their exponentials.
+// Takes one step instead of two where the back end computes a softmax with many weights in one pass.
 void Execution::settle_steps() {
   if (settled_) return;
   settled_ = true;
@@ -274,7 +274,7 @@ void Execution::settle_steps() {
   if (backend_named(whole.backend).softens_at_once(kept_->plan, whole)) set_out(1);
 }
 
-// Decides what is not decided.
+// Chooses the schedules that are not chosen yet.
 void Execution::decide() {
   agree_on_device();
   first_->schedule(settings_.device);
@@ -283,7 +283,7 @@ void Execution::decide() {
   for (PlanRun* other : others()) other->schedule(device_of_others(first_->backend()));
 }
 
-// Sums of as many components as the output has are written where the output will be.
+// Returns the memory of a sum: that of the output, if both have the same number of components.
 Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) {
   if (in_place(kept_->plan, k)) {
     Result sum = result;
@@ -302,7 +302,7 @@ Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) 
   return sum;
 }
 
-// The sum is what its second step reads.
+// Lets the second step read a sum.
 void Execution::put_sum(std::size_t k, const Result& sum) {
   const Output& output = first_->plan.variants.back().outputs[k];
   PlanRun& after = *after_[k];
@@ -321,7 +321,7 @@ void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector
   }
 }
 
-// A second step has borders of its own: it takes more rows than have a sum, and those have no results.
+// Runs a second step, whose blocks have other borders: it takes more rows than have a sum; their results are not used.
 void Execution::run_after(std::size_t k, const Tasks& tasks, ResultRows* block) {
   Executable& executable = executable_of(after_[k].get());
   if (!block) return executable.run(tasks, nullptr);

@@ -1,4 +1,4 @@
-// A plan on data. What sizes and facts decide is decided at the first run; the next ones only compute.
+// A plan on data. The first run chooses a schedule from sizes and facts; later runs only compute.
 #pragma once
 #include <functional>
 #include <memory>
@@ -9,26 +9,25 @@
 
 namespace kernweave {
 
-// A kept plan on its operands, run as often as one likes: once, or for each point of outer axes, as they were
-// decided on together.
+// A kept plan on its operands, which may run many times. All points of outer axes have one decision.
 class Execution {
  public:
   Execution(std::shared_ptr<KeptPlan> kept, std::vector<OperandData> operands, const Known& known,
             Settings settings, Host* host);
 
   const Sizes& sizes() const { return sizes_; }
-  // Other numbers of the same shape for an operand, from the next run on; without `numbers`, those that a device has.
+  // Replaces the numbers of an operand by others of the same shape; null `numbers`: the numbers of `kept` on a device.
   void replace(int operand, const double* numbers, Kept* kept = nullptr);
-  // Begins what the first run would wait for: kernels that are not there yet.
+  // Begins to compile kernels for which the first run would wait.
   void expect();
-  // Results go where the host says.
+  // Computes all results, in memory that the host allocates.
   void run();
   // Returns the numbers that borders of blocks are multiples of, and the number of rows. Blocks run here or elsewhere.
   Grain grain();
   // Tells for each operand whether a block of rows (columns) reads just these rows (columns) of the operand.
   std::vector<bool> read_by_rows();
   std::vector<bool> read_by_columns();
-  // Some rows, to their places among all results, which have nothing else then. Which they are is found, too.
+  // Computes some rows, in their places among all results; other places are not written. Returns the numbers of rows.
   ResultRows run_rows(const Range& rows, bool plainly);
   // Returns the states that some rows leave, for each run that is folded by itself, if no rows are kept; with columns
   // (of one run of a plan of one step), the states that these columns leave. finish() makes results of the states of
@@ -37,19 +36,19 @@ class Execution {
   PackedStates run_states(const Range& rows, const Range& columns = {});
   void finish(const std::vector<PackedStates>& in_order);
 
-  // The plan whose steps run for the pairs, by which back end, and why.
+  // The plan whose steps run for the pairs, its back end, and its schedule.
   const Plan& ran() const { return first_->plan; }
   const Backend& backend();
   Schedule schedule();
-  // All that is decided; what could be, in one step or two; and one that is told, here or elsewhere: the next runs
-  // carry it out, until an operand is replaced on whose numbers it stands.
+  // The decision; all possible schedules, in one step or two; and a decision made here or elsewhere, which the next
+  // runs carry out until an operand is replaced on whose numbers the decision depends.
   Decision decision();
   std::vector<Schedule> candidates();
   void take(const Decision& decision);
   double working_bytes();  // beside data and results
 
  private:
-  // Sums on their way from the first step to the second.
+  // A sum that the second step reads, on the host or on a device.
   struct StepSum {
     std::vector<double> memory;
     Kept kept;
@@ -67,7 +66,7 @@ class Execution {
   void decide();
   using Tasks = std::vector<Task>;
   Tasks tasks_of(PlanRun* plan, std::int64_t run, const std::vector<Result>& results);
-  // Calls compute() for runs that are computed together: for all of them, or one after the other.
+  // Calls compute() with the tasks of all runs, or of one run after the other.
   using Compute = std::function<void(Executable& executable, const Tasks& tasks)>;
   void for_all(const std::vector<Result>& results, const ResultRows* block, const Compute& compute);
   void for_each(const std::vector<Result>& results, const ResultRows* block, const Compute& compute);

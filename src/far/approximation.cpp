@@ -25,7 +25,7 @@ distance::DistanceRange reach_of(const Cube<D>& cube) {
   return reach;
 }
 
-// Points that a device puts in order sooner than the host.
+// The fewest points that a device sorts faster than the host.
 constexpr std::int64_t kWorthSending = 1 << 16;
 
 template <int D>
@@ -50,7 +50,7 @@ class Approximated : public Approximation {
     scale = std::max(scale, distance::kSmallestScale);  // of a formula that is 0
     rough = distance::is_rough(form_.profile, cube_.width, form_.power, scale);
     const Demands demands{request.tolerance * scale, request.grade, form_.power};
-    // If the difference is multiplied, a column of weights is several columns of moments, but a pair is one.
+    // A power of the difference gives a column of weights several columns of moments, so a pair is relatively cheaper.
     Prices prices = request.prices;
     prices.pair /= 1 + form_.power * D;
     Octree<D>& sources = sources_ ? *sources_ : *targets_;
@@ -69,7 +69,7 @@ class Approximated : public Approximation {
     const Fresh<int>& order = order_of_columns();
     std::atomic<bool> finite{true};
     arrays::each_piece({workers.threads}, n, [&](Index, Index first, Index last) {
-      double none = 0;  // NaN where one of them is not finite
+      double none = 0;  // NaN if a weight is not finite
       for (std::int64_t c = 0; c < columns; ++c)
         for (Index p = first; p < last; ++p) {
           const double weight = weights[order[static_cast<std::size_t>(p)] + c * n];
@@ -150,7 +150,7 @@ class Approximated : public Approximation {
     return morton_order<D>(*side.points, cube_, workers);
   }
 
-  // An error where a number is not finite.
+  // Fails if a number is not finite.
   void check_points(const arrays::Workers& workers) const {
     distance::check_points(form_.rows, "i", workers);
     distance::check_points(form_.columns, "j", workers);
@@ -159,7 +159,7 @@ class Approximated : public Approximation {
   // Counts the sums of each column of weights: one for each component of the difference.
   std::int64_t found() const { return form_.power > 0 ? D : 1; }
 
-  // LevelLists weights times factors of columns; none where there are no factors.
+  // Returns weights times factors of columns; none if there are no factors.
   std::vector<double> with_factors(const double* sorted, int columns) const {
     const std::int64_t n = form_.columns.count;
     const std::vector<double>& factors = form_.columns.factors;
@@ -170,7 +170,7 @@ class Approximated : public Approximation {
     return scaled;
   }
 
-  // In the order of boxes: sums over far pairs, what they are off by, sums over near pairs.
+  // Sums over far pairs, bounds of their errors, and sums over near pairs, in the order of boxes.
   struct SortedSums {
     const std::vector<double>&far, &off;
     const double* near;
@@ -180,7 +180,7 @@ class Approximated : public Approximation {
                 double* bounds) const {
     const std::int64_t m = form_.rows.count;
     const Fresh<int>& order = order_of_rows();
-    const int each = form_.adds_up ? form_.components : 1;  // components of the form that one of the formula adds up
+    const int each = form_.adds_up ? form_.components : 1;  // components of the form in one component of the formula
     arrays::each_piece({workers.threads}, m, [&](Index, Index first, Index last) {
       for (std::int64_t c = 0; c < std::int64_t{columns} * components(); ++c)
         for (Index p = first; p < last; ++p) {
@@ -197,8 +197,8 @@ class Approximated : public Approximation {
         }
     });
   }
-  // SortedSums of the components of the difference, the first of them `at`, times numbers and factors of a row, or the
-  // sizes of these.
+  // Adds up sums of the components of the difference, the first at `at`, times numbers and factors of a row, or
+  // (`size`) times their absolute values.
   double of_component(const std::vector<double>& sums, std::int64_t at, std::int64_t row, int d, bool size) const {
     const double factor = factor_at(static_cast<std::size_t>(row), static_cast<std::size_t>(d));
     double all = 0;
@@ -244,7 +244,7 @@ std::vector<std::int64_t> places_in(const Fresh<int>& order) {
   return places;
 }
 
-// Rectangles are in order: by rows, which no other rows overlap, then by columns.
+// Tells whether a pair is in a rectangle. Rectangles are ordered by rows, which are equal or disjoint, then by columns.
 bool is_in(const std::vector<Rectangle>& rectangles, std::int64_t row, std::int64_t column) {
   const auto after = std::partition_point(rectangles.begin(), rectangles.end(), [&](const Rectangle& r) {
     return r.rows.to <= row || (r.rows.from <= row && r.columns.to <= column);

@@ -1,5 +1,5 @@
-// An approximated matrix: a formula's pairs of points, parted into far and near ones, and products with the far ones;
-// or parted into negligible and other ones.
+// An approximated matrix: the pairs of points of a formula, divided into far and near pairs, and products with the far
+// pairs; or divided into negligible and other pairs.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,10 +19,10 @@ struct ApproximationRequest {
   double tolerance = 1e-6;
   Grade grade = Grade::audit;
   Prices prices;
-  device::Device* device = nullptr;  // that products go to, if to one
+  device::Device* device = nullptr;  // that computes products; null: the host
 };
 
-// A level, for people to read.
+// The properties of a level, for print().
 struct LevelReport {
   double half;
   int degrees, terms, skipped, far, split;  // the last three are numbers of classes
@@ -40,16 +40,16 @@ class Approximation {
                                              const arrays::Workers& workers);
   virtual ~Approximation() = default;
 
-  // Weights, column by column, in the order of boxes. Are all of them finite?
+  // Puts weights, column by column, into the order of boxes. Tells whether all are finite.
   virtual bool sort(const double* weights, int columns, const arrays::Workers& workers, double* sorted) const = 0;
-  // Products of sorted weights in the order of points: the sums over far pairs, and what those over near pairs are, in
-  // the order of boxes, unless that is null. Each column of weights has a column of results, and of `bounds` unless
-  // that is null, for each component of the formula.
+  // Computes products of sorted weights, in the order of points: sums over far pairs, plus `near`, the sums over near
+  // pairs in the order of boxes, unless null. Each column of weights has a column of results, and of `bounds` unless
+  // null, for each component of the formula.
   virtual void multiply(const double* sorted, const double* near, int columns, const arrays::Workers& workers,
                         double* out, double* bounds) const = 0;
-  // Returns the product on a device. The first call sends all that the product needs.
+  // Returns the product on a device. The first call uploads the plan.
   DeviceProduct& on(device::Device* device, const arrays::Workers& workers);
-  // Points on both sides whose pair with themselves is none of the near ones.
+  // Returns the points on both sides whose pair with themselves is not near.
   std::vector<std::int64_t> far_from_themselves() const;
   virtual const Fresh<int>& order_of_rows() const = 0;
   virtual const Fresh<int>& order_of_columns() const = 0;
@@ -60,10 +60,10 @@ class Approximation {
   virtual int components() const = 0;
   virtual double bytes() const = 0;
 
-  // The profile, and why it has no expansion where it has none: texts.
+  // The profile as text, and the reason if it has no expansion.
   virtual std::string formula() const = 0;
   virtual std::string why_no_series() const = 0;
-  virtual std::string factors() const = 0;  // which sides have some
+  virtual std::string factors() const = 0;  // the sides that have factors
 
   bool rough = false;  // do near pairs need points in float64?
   double scale = 0;    // the largest value of the formula, with numbers and factors
@@ -76,10 +76,10 @@ class Approximation {
 };
 
 // --- truncation.cpp -------------------------------------------------------------------------------------------------
-// The pairs of points for which a formula of their distance is negligible: tight boxes of points in any number of
-// components, and the pairs of boxes that are left.
+// Leaves out pairs of points with a negligible formula of their distance: bounding boxes of points in any number of
+// components, and the pairs of boxes that remain.
 
-// The threshold up to which values may be left out.
+// The largest value that may be left out.
 struct Allowance {
   double tolerance = 0;
   bool relative = true;  // to the largest value
@@ -87,9 +87,9 @@ struct Allowance {
 
 struct Truncation {
   std::vector<int> rows, columns;    // the points in order
-  std::vector<Rectangle> kept;       // by places in that order; rows in order, columns in order
+  std::vector<Rectangle> kept;       // of positions in that order; sorted by rows, then by columns
   double kept_pairs = 0;
-  double largest_left_out = 0;  // no value is larger of a pair that is not kept
+  double largest_left_out = 0;  // bound of the values of pairs that are not kept
   double scale = 0;             // the largest value of the formula, times the largest factors of rows and columns
 };
 

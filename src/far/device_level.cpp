@@ -1,5 +1,5 @@
-// A level on a GPU, by batches of a class and a permutation; what pairs find waits, pair by pair, until the pairs of a
-// target are added up in their order: sums have the same bits each time.
+// A level on a GPU, by batches of a class and a permutation. The result of each pair is stored, then results of a
+// target are added up in a fixed order: sums have the same bits each time.
 #include "far/device_product.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using gpu::FarTask;
 static_assert(gpu::kFarDegrees<1> == kMostDegreesOf<1> && gpu::kFarDegrees<2> == kMostDegreesOf<2> &&
               gpu::kFarDegrees<3> == kMostDegreesOf<3> && gpu::kFarRowsOfBlock == kRowsOfBlock);
 
-constexpr std::size_t kWaitingBytes = std::size_t{1} << 30;  // of what pairs have found
+constexpr std::size_t kWaitingBytes = std::size_t{1} << 30;  // of stored results of pairs
 constexpr std::int64_t kSharedBytes = 110 * 1024;            // of a batch, so that two are on a multiprocessor
 
 std::int64_t bytes_of(std::int64_t numbers) { return numbers * static_cast<std::int64_t>(sizeof(double)); }
@@ -142,7 +142,7 @@ void DeviceLevel<D>::send_matrices(const Level<D>& level) {
   numbers_ = sent(device_, numbers);
 }
 
-// Sends the pairs, of as many ranges of targets at once as the buffers for the pairs' results allow.
+// Uploads the pairs, of as many ranges of targets at once as the buffers for results of pairs hold.
 template <int D>
 void DeviceLevel<D>::send_pairs(const Level<D>& level, const arrays::Workers& workers) {
   const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(numbers()));
@@ -183,7 +183,7 @@ template class DeviceLevel<2>;
 template class DeviceLevel<3>;
 
 // --- M2L batches ----------------------------------------------------------------------------------------------------
-// Groups of ranges are counted, then placed, each by one thread: all pairs of a target are in one range.
+// Pairs of a group of ranges are counted, then placed, by one thread a group: all pairs of a target are in one range.
 
 namespace {
 
@@ -193,7 +193,7 @@ std::size_t class_of_pair(const Interaction& pair) {
   return static_cast<std::size_t>(pair.offset_class * kSignedPermutations + pair.permutation);
 }
 
-// Counts of each kind in each group become where its pairs are placed; where each kind begins, and the end.
+// Replaces the counts of each kind in each group by the places of its pairs. Returns the starts of kinds, and the end.
 std::vector<int> placed(std::vector<std::vector<int>>* counts, std::size_t kinds) {
   std::vector<int> starts(kinds + 1, 0);
   for (const std::vector<int>& own : *counts)
@@ -223,7 +223,7 @@ M2LBatches m2l_batches(const Level<D>& level, std::size_t first, std::size_t las
   const auto target_of = [&](const Interaction& pair) {
     return static_cast<std::size_t>(level.targets.number[static_cast<std::size_t>(pair.target)]);
   };
-  // f(group, pair): several ranges are the work of one thread, as each group counts all kinds.
+  // Calls f(group, pair). A group has several ranges, since it has a count of every kind.
   const auto groups = static_cast<Index>((last - first + kTogether - 1) / kTogether);
   const auto each_in_groups = [&](auto f) {
     arrays::each_task(workers, groups, [&](Index group) {

@@ -112,7 +112,7 @@ class LevelwiseDeviceProduct : public DeviceProduct {
 
   Device* const device_;
   const Spread spread_;
-  const int components_, summands_;  // of the formula, and what each is the sum of
+  const int components_, summands_;  // components of the formula, and summands of each
   const DevicePoints<D> targets_;
   std::unique_ptr<const DevicePoints<D>> sources_;  // null where they are the targets
   std::vector<std::unique_ptr<DeviceLevel<D>>> levels_;
@@ -137,11 +137,11 @@ template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<3>&, co
                                                    const arrays::Workers&);
 
 // --- kernels --------------------------------------------------------------------------------------------------------
-// One source for each number of components: compiled once a device, and kept with those of formulas.
+// One source for each number of components, compiled once a device and kept with the kernels of formulas.
 
 namespace {
 
-constexpr int kGivenShared = 48 * 1024;  // that a block of threads may have without asking
+constexpr int kGivenShared = 48 * 1024;  // that a block of threads has without a request
 
 std::string written(int components) {
   std::ostringstream out;
@@ -183,7 +183,7 @@ void launch(device::Device* device, int components, const char* kernel, const Gr
 }
 
 // --- Morton order ---------------------------------------------------------------------------------------------------
-// A radix sort of Morton keys, from the lowest bits on; the host fetches what it asks for.
+// A radix sort of Morton keys, from the lowest bits on; the host downloads results when they are asked for.
 
 namespace {
 
@@ -301,7 +301,7 @@ class DeviceMortonOrder : public MortonOrder<D> {
 
   const std::shared_ptr<SortedDevicePoints> points_;
   Block keys_;
-  mutable Fresh<int> order_;  // fetched when first asked for, as components are
+  mutable Fresh<int> order_;  // downloaded when first asked for, as components are
   mutable std::array<Fresh<double>, D> components_;
 };
 

@@ -15,25 +15,25 @@
 namespace kernweave {
 namespace far {
 
-// All numbers lie on the device, columns one after the other; work is put on its stream.
+// A product whose numbers lie on a device, column by column; work is queued on the device's stream.
 class DeviceProduct {
  public:
   virtual ~DeviceProduct() = default;
 
-  // Takes numbers of rows or columns of the matrix from the order of points to that of boxes. With `ask` it waits, and
-  // tells whether all are finite.
+  // Puts numbers of rows or columns of the matrix into the order of boxes. With `ask` waits, and tells whether all are
+  // finite.
   virtual bool sort(bool of_rows, const double* numbers, int columns, double* sorted, bool ask) = 0;
-  // The far part of the sums of sorted weights, in the order of boxes, without factors and numbers: sums() of them for
-  // each column of weights.
+  // Computes the far part of products with sorted weights, in the order of boxes, without factors and numbers: sums()
+  // results for each column of weights.
   virtual void multiply(const double* sorted, int columns, double* sums) = 0;
   virtual int sums() const = 0;
-  // The products of so many columns in the order of points: sums with factors and numbers of each component of the
-  // formula, and the sums over near pairs, unless that is null.
+  // Writes products of `columns` columns in the order of points: sums times factors and numbers of each component of
+  // the formula, plus `near`, the sums over near pairs, unless null.
   virtual void put_back(const double* sums, const double* near, int columns, double* out) = 0;
 };
 
 // Factors of a radial form, as in RadialForm: of rows, of columns, numbers of each component, the power of the
-// difference, how many components there are, and whether the formula is their sum.
+// difference, the number of components, and whether the formula is their sum.
 struct FormFactors {
   const std::vector<double>&of_rows, &of_columns, &of_components;
   int power, components;
@@ -61,7 +61,7 @@ struct Grid {
   std::int64_t shared_bytes = 0;
 };
 
-// The kernel of that name, for points of `components`; a task is passed as its bytes.
+// Launches the kernel of this name for points of `components` components; a task is passed as its bytes.
 void launch(device::Device* device, int components, const char* kernel, const Grid& grid,
             const std::vector<char>& task);
 template <class Task>
@@ -69,7 +69,7 @@ void launch(device::Device* device, int components, const char* kernel, const Gr
   launch(device, components, kernel, grid, device::arguments_of(task));
 }
 
-// The text that a device's compiler is given.
+// Returns the source of the kernels.
 const std::string& kernels_text(int components);
 
 // --- M2L batches ----------------------------------------------------------------------------------------------------
@@ -78,10 +78,10 @@ const std::string& kernels_text(int components);
 
 struct M2LBatches {
   std::vector<gpu::FarBatch> batches;
-  Fresh<int> sources;  // of each pair, in the order of classes and permutations, otherwise as they are in the plan
+  Fresh<int> sources;  // of each pair, ordered by class and permutation, then as in the plan
   int first_target = 0;
   std::vector<int> starts;
-  Fresh<int> numbers;  // of each target from the first on, where its pairs begin, and their numbers
+  Fresh<int> numbers;  // of pairs, target by target: the first pair of each target, and the numbers
 };
 
 // Lists the expanded pairs of targets in ranges from `first` to `last` - 1, up to `width` pairs in a batch.
@@ -124,16 +124,16 @@ struct DevicePoints {
     factors = sent(device, sorted);
   }
 
-  int count, factors_behind = 0;  // 0 where factors are those of all components
+  int count, factors_behind = 0;  // 0: all components have the same factors
   std::shared_ptr<const SortedDevicePoints> lie;
   Block factors;
 };
 
-// Boxes of a level that have expansions, and the ranges of their points that blocks of threads have.
+// The boxes of a level that have expansions, and ranges of their points, one for each block of threads.
 template <int D>
 struct DeviceBoxes {
   int count, range_count;
-  Block centres, ranges, starts;  // where ranges of each box begin
+  Block centres, ranges, starts;  // starts: the first range of each box
 
   DeviceBoxes(Device* device, const Cube<D>& cube, const std::vector<typename Octree<D>::Box>& boxes,
              const NumberedBoxes& which, double half, int most_points)
@@ -164,13 +164,13 @@ struct DeviceBoxes {
 // --- device_level.cpp -----------------------------------------------------------------------------------------------
 // A level's far pairs on a device: boxes, matrices of classes, and batches of pairs.
 
-// Pairs of boxes of some targets.
+// The pairs of boxes of some targets.
 struct DeviceBatches {
   int batches = 0, first_target = 0, targets = 0, count = 0;
   Block batch, sources, starts, numbers;
 };
 
-// Numbers of boxes, which one level after the other uses.
+// Memory for expansions, which all levels reuse.
 struct ExpansionBuffers {
   Block moments, locals, parts, waiting;
 };
@@ -181,7 +181,7 @@ class DeviceLevel {
   DeviceLevel(Device* device, const Level<D>& level, const TreePair<D>& trees, std::size_t number, int power,
              const arrays::Workers& workers);
 
-  // The numbers of each kind that the product needs.
+  // Return the counts of numbers in each buffer.
   std::int64_t moments() const { return sources_.count * numbers(); }
   std::int64_t locals() const { return targets_.count * numbers(); }
   std::int64_t parts() const { return has_parts() ? sources_.range_count * numbers() : 0; }

@@ -1,5 +1,5 @@
-// Expands the kernel. Axis by axis, a polynomial of the difference becomes products. Rows that come to little are left
-// out before the last axis: of three axes, nine in ten.
+// Expands the kernel. Axis by axis, a polynomial of the difference becomes products. Small rows are dropped before the
+// last axis: of three axes, nine rows in ten.
 #include "far/kernel_expansion.hpp"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// The share of the room for dropped numbers that dropped rows may take. If sizes count, moments of weights show that
-// single coefficients come to far less, but not that rows do.
+// The share of the error of dropped numbers that dropped rows may have. In a proof, moments of weights give sharper
+// bounds for single coefficients, but not for rows.
 constexpr double of_rows(ErrorSum count) { return count == ErrorSum::squares ? 0.1 : 0.01; }
 
-// SizeHistogram of numbers in four steps for each power of two, so that the smallest can be dropped without sorting.
+// A histogram of sizes, with four bins for each power of two, to drop the smallest numbers without sorting.
 class SizeHistogram {
  public:
   static constexpr int kBins = 1024;
@@ -41,7 +41,7 @@ class SizeHistogram {
   }
 
  private:
-  static constexpr int kLowest = 100;  // the power of a half of the lowest bin
+  static constexpr int kLowest = 100;  // the lowest bin begins at 2^-kLowest
   static std::size_t bin(double number) {
     std::int64_t bits;
     std::memcpy(&bits, &number, sizeof bits);
@@ -86,7 +86,7 @@ std::vector<double> along_axis(const std::vector<double>& numbers, int from, con
   return out;
 }
 
-// Bounds what q terms leave out, for each q: the sum over axes and degrees m of the coefficients of m along the axis,
+// Bounds the error of q terms, for each q: the sum over axes and degrees m of the coefficients of m along the axis,
 // times outside[q] / all of the products of m.
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const ChebyshevProducts& table, ErrorSum count) {
@@ -149,7 +149,7 @@ template KernelExpansion kernel_expansion<3>(const std::vector<double>&, const C
                                              double);
 
 // --- Chebyshev products ---------------------------------------------------------------------------------------------
-// Values at a grid of Chebyshev points, and a cosine transform along each side.
+// Evaluates at a grid of Chebyshev points, then applies a cosine transform along each side.
 
 namespace {
 
@@ -159,7 +159,7 @@ constexpr double kCoefficientOfRounding = 1e-15;  // smaller coefficients are 0
 
 ChebyshevProducts::Mass mass_of(const SquareMatrix& coefficients, std::size_t terms, ErrorSum count) {
   const std::size_t n = coefficients.rows();
-  std::vector<double> shells(n, 0.0);  // of those with the same larger one of a and b
+  std::vector<double> shells(n, 0.0);  // sums of coefficients with the same max(a, b)
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < n; ++b) {
       const double number = coefficients.at(a, b);

@@ -1,4 +1,4 @@
-// The expansion of the kernel on a pair of boxes: products of polynomials of the places in both, less small ones.
+// The expansion of the kernel on a pair of boxes: products of polynomials of positions in both, without small terms.
 #pragma once
 #include <array>
 #include <cmath>
@@ -40,21 +40,21 @@ struct ChebyshevProducts {
   std::vector<Mass> sizes_, squares_;
 };
 
-// The table of these sizes, which is made once a process.
+// Returns the table of this size, which is made once a process.
 const ChebyshevProducts& chebyshev_products(int degrees, int terms);
 
 struct KernelExpansion {
   struct DegreePair {
     int target, source;
   };
-  int degrees = 0;             // of the polynomials along each axis are less than this
-  std::vector<DegreePair> pairs;  // that may be met along one axis
-  // Coefficients in rows: a row has one for each of the pairs along the last axis, and its number, in digits, tells the
-  // pairs along the axes before.
+  int degrees = 0;             // degrees of polynomials along each axis are 0 to degrees - 1
+  std::vector<DegreePair> pairs;  // the possible pairs along one axis
+  // Coefficients in rows: a row has a coefficient for each pair along the last axis; the digits of the row's number are
+  // the pairs along the other axes.
   std::vector<int> rows;
   std::vector<double> coefficients;
   double least = 0;  // smaller coefficients are dropped
-  // The sums of the rows that are left out, and of the coefficients that are dropped.
+  // The sums over rows that are dropped, and over single coefficients that are dropped.
   ErrorSum count = ErrorSum::sizes;
   double of_rows = 0, of_small = 0;
 
@@ -80,12 +80,12 @@ struct KernelExpansion {
   }
 };
 
-// The error of an expansion with these coefficients, by the number of degrees that it keeps: of none, what all of it
-// comes to, once for each axis.
+// Returns the error of an expansion with these coefficients, by the number of degrees that it keeps; with 0 degrees,
+// the sum of all coefficients, once for each axis.
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const ChebyshevProducts& table, ErrorSum count);
 
-// The expansion in the places in both boxes. Rows and small coefficients that come to less than `room` are dropped.
+// Returns the expansion in the positions in both boxes. Drops rows and small coefficients of a sum less than `room`.
 template <int D>
 KernelExpansion kernel_expansion(const std::vector<double>& of_difference, const ChebyshevProducts& table, int degrees,
                                  ErrorSum count, double room);

@@ -1,4 +1,4 @@
-// Terms of a level's expansions. A term's number tells its degrees, a digit an axis.
+// Terms of a level's expansions. The digits of a term's number are its degrees along the axes.
 #include "far/level_terms.hpp"
 
 #include <algorithm>
@@ -50,12 +50,12 @@ typename LevelTerms<D>::Degrees LevelTerms<D>::degrees_of(int number) const {
   return degrees;
 }
 
-// In order of parity, which is that of what classes have zeros at, and then of degree.
+// Collects terms, ordered by the parities of their degrees, on which zeros of matrices depend, then by total degree.
 template <int D>
 void LevelTerms<D>::collect(const std::vector<OffsetClass>& classes, const std::vector<bool>& used,
                             const arrays::Workers& workers) {
   const auto all = static_cast<std::size_t>(power(degrees_, D));
-  std::vector<char> met(all), needed(all);  // in one order of the axes, in any
+  std::vector<char> met(all), needed(all);  // terms that occur; terms that occur in some order of the axes
   std::mutex door;
   arrays::each_task(workers, static_cast<Index>(classes.size()), [&](Index c) {
     if (!used[static_cast<std::size_t>(c)]) return;
@@ -120,7 +120,7 @@ void LevelTerms<D>::make_permutations() {
 template <int D>
 M2LMatrix LevelTerms<D>::matrix_of(const KernelExpansion& expansion) const {
   const auto n = static_cast<std::size_t>(count()), blocks = static_cast<std::size_t>(padded() / kRowsOfBlock);
-  std::vector<int> at(blocks * n, -1);  // where a block has a column
+  std::vector<int> at(blocks * n, -1);  // the position of a column in a block
   const auto index_of = [&](int term) { return place_[static_cast<std::size_t>(term)]; };
   const auto entry = [&](int row, int column) -> int& {
     return at[static_cast<std::size_t>(row / kRowsOfBlock) * n + static_cast<std::size_t>(column)];
@@ -140,7 +140,7 @@ M2LMatrix LevelTerms<D>::matrix_of(const KernelExpansion& expansion) const {
   matrix.first.push_back(static_cast<int>(matrix.columns.size()));
   matrix.numbers.assign(matrix.columns.size() * kRowsOfBlock, 0.0);
   if (expansion.count == ErrorSum::sizes) matrix.dropped.assign(n, 0.0);
-  // Small ones beside kept ones are there for nothing, so they are taken, too.
+  // Small coefficients whose column is in a block anyway cost nothing, so they are kept, too.
   expansion.each<D>(degrees_, [&](int target, int source, double coefficient) {
     const int row = index_of(target), column = index_of(source), k = row < 0 || column < 0 ? -1 : entry(row, column);
     if (k >= 0) matrix.numbers[static_cast<std::size_t>(k * kRowsOfBlock + row % kRowsOfBlock)] = coefficient;

@@ -13,7 +13,7 @@ namespace far {
 struct M2LMatrix {
   std::vector<int> first, columns;
   std::vector<double> numbers;
-  // In a proof, sizes of dropped coefficients, added up by terms of the source; and of those of no term of the level.
+  // In a proof, sums of sizes of dropped coefficients: for each term of the source, and for sources of no term.
   std::vector<double> dropped;
   double of_no_term = 0;
 
@@ -22,12 +22,12 @@ struct M2LMatrix {
   }
 };
 
-// One set of terms for all classes of a level, closed under permutations of the axes, so that all offsets share it.
+// The set of terms of all classes of a level, closed under permutations of the axes, so that all offsets share the set.
 template <int D>
 class LevelTerms {
  public:
-  // Takes the expansion of the classes that are used, and frees those of all. Coefficients of no term join a class's
-  // bound.
+  // Makes matrices of the expansions of used classes, and frees all expansions. Coefficients of no term are added to
+  // the bound of their class.
   LevelTerms(std::vector<OffsetClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
   bool any() const { return !set_.empty(); }
@@ -57,7 +57,7 @@ class LevelTerms {
   int degrees_ = 0;
   std::vector<int> set_;    // the numbers of terms, in order
   std::vector<int> ends_;   // of degrees along the last axis, as in Terms
-  std::vector<int> place_;  // in the set, by a term's number; -1 where it is no term
+  std::vector<int> place_;  // position in the set, by a term's number; -1: no term
   std::vector<M2LMatrix> matrices_;
   std::vector<TermPermutation> permutations_;
 };

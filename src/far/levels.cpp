@@ -19,8 +19,8 @@ namespace {
 
 // The largest number of candidates, unless they are at most the share kMostOfAll of all pairs of boxes.
 constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
-// Work in coefficients of expansions. Each product of polynomials takes so much of it for a point whose number goes in
-// or out of an expansion, and for the expansion by itself; measured.
+// Work in units of a coefficient of an M2L product, measured: of each product of polynomials for a point that goes into
+// or out of an expansion, and for the expansion itself.
 constexpr double kWorkOfPoint = 0.02, kWorkOfExpansion = 0.3;
 // The work of a coefficient by number of components: in three, a first-level cache has no room for all coefficients.
 constexpr double kWorkOfCoefficient[] = {1, 1, 1.5};
@@ -29,7 +29,7 @@ constexpr double kWorkOfClass[] = {5e5, 2e6, 1e7};
 constexpr std::size_t kClassesAtOnce = 64;
 constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; once there are more, no more expansions
 
-// Pairs in the order of kinds, those of a kind as they were.
+// Sorts pairs by class and permutation; the sort is stable.
 std::vector<Interaction> by_class(const std::vector<Interaction>& pairs, std::size_t classes) {
   const auto kind = [](const Interaction& pair) {
     return static_cast<std::size_t>(pair.offset_class * (kSignedPermutations + 1) + pair.permutation -
@@ -54,7 +54,7 @@ class Planner {
 
   Levels<D> run() {
     Levels<D> all;
-    Split split(1);  // all points to all, as the only child of what is above them
+    Split split(1);  // the root box of targets with the root box of sources
     {
       Split::RangeWriter list(&split, 0, 0);
       list.next_target();
@@ -71,7 +71,7 @@ class Planner {
   }
 
  private:
-  // The sources of each target with which it is split: children of both are candidates of the next level.
+  // The sources of each target with which it is split: pairs of their children are candidates of the next level.
   using Split = InteractionLists<int>;
   // The number of pairs of points at an offset: of all its pairs of boxes, and of the largest one.
   struct PairCounts {
@@ -82,7 +82,7 @@ class Planner {
       most_pairs = std::max(most_pairs, other.most_pairs);
     }
   };
-  // The lists that the candidates of a level end in.
+  // The lists to which the candidates of a level are added.
   struct LevelLists {
     LevelLists(std::size_t targets, std::size_t sources)
         : far(static_cast<std::size_t>(target_ranges(targets))), to(targets), from(sources), split(targets),
@@ -93,7 +93,7 @@ class Planner {
     InteractionLists<Range> near;
   };
 
-  // The candidates are the children of pairs that are `split`; returns those that are split again.
+  // Plans a level, whose candidates are pairs of children of `split` pairs; returns the pairs that are split again.
   Split plan_level(std::size_t l, const Split& split, Levels<D>* all) {
     const double half = trees_.cube.width / 2 / std::ldexp(1.0, static_cast<int>(l));
     const std::map<Offset<D>, PairCounts> met = counts_at(l, split);
@@ -128,7 +128,7 @@ class Planner {
 
   // --- candidates ---
 
-  // The boxes above those of a level; above the first there is one, whose only child it is.
+  // Returns the parents of the boxes of a level; the parent of the first level's box is a box of its own.
   const std::vector<Box>& above(const Octree<D>& tree, std::size_t l) const {
     return l > 0 ? tree.boxes[l - 1] : root_;
   }
@@ -139,12 +139,12 @@ class Planner {
     static constexpr int kUnknown = -1;
   };
 
-  // For targets from `first` on: next(target), then f(target, source, its kind) for each of its candidates. The kind is
-  // found once for all children of two parents that are at the same offset.
+  // Calls next(target), then f(target, source, class) for each candidate, for targets from `first` on. The class is
+  // computed once for all children of two parents at the same offset.
   template <class Find, class Next, class F>
   void each_candidate(std::size_t l, const Split& split, std::size_t first, std::size_t last, Find find, Next next,
                       F f) const {
-    constexpr std::size_t kSteps = D == 1 ? 3 : D == 2 ? 9 : 27;  // by one less, as much or one more along each axis
+    constexpr std::size_t kSteps = D == 1 ? 3 : D == 2 ? 9 : 27;  // -1, 0 or 1 along each axis
     const std::vector<Box>&parents = above(trees_.sources, l), &sources = trees_.sources.boxes[l];
     std::vector<CandidateClass> kinds;  // of each source of the targets' parent, by the step
     int parent_before = -1;
@@ -180,7 +180,7 @@ class Planner {
     return {find(at.at), at.permutation};
   }
 
-  // An error for a formula with hardly an admissible pair, which would come to the pairs of all boxes.
+  // Fails if hardly a pair is admissible, so that nearly all pairs of boxes would be candidates.
   void check_is_some_use(std::size_t l, const Split& split) const {
     const std::vector<Box>&targets = above(trees_.targets, l), &sources = above(trees_.sources, l);
     double all = 0;
@@ -218,10 +218,10 @@ class Planner {
     return all;
   }
 
-  // --- classes, and what becomes of candidates ---
+  // --- classes and lists ---
 
-  // The classes of the offsets that are met, in their order. Some are made at once, so that their memory is known
-  // before there are more.
+  // Returns the classes of the offsets that occur, in their order. Makes kClassesAtOnce at a time, and stops making
+  // expansions when they have too many numbers.
   std::vector<OffsetClass> classes_of(const std::map<Offset<D>, PairCounts>& met, double half) const {
     const std::vector<std::pair<Offset<D>, PairCounts>> all(met.begin(), met.end());
     std::vector<OffsetClass> classes(all.size());
@@ -290,7 +290,7 @@ class Planner {
     return out;
   }
 
-  // Columns of the products: batches are of one class and permutation, and rarely full.
+  // Counts the columns of M2L products of each class: batches have one class and permutation, and are rarely full.
   static std::vector<double> columns_of_classes(const std::vector<std::vector<Interaction>>& far, std::size_t classes) {
     std::vector<double> out(classes, 0.0);
     for (const std::vector<Interaction>& pairs : far)

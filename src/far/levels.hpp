@@ -1,5 +1,5 @@
-// The levels of far pairs: interaction lists, which tell of each pair of boxes whether it is left out, expanded, or
-// computed pair by pair; what is near as rectangles; and the product with what is far.
+// The levels of far pairs: interaction lists of pairs of boxes that are left out or expanded; near pairs as rectangles;
+// and the product with far pairs.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -15,14 +15,14 @@ namespace kernweave {
 namespace far {
 
 // --- interaction lists ----------------------------------------------------------------------------------------------
-// Interaction lists of the target boxes of a level, made by ranges of boxes, each the work of one thread: those of a
-// range lie side by side.
+// Interaction lists of the target boxes of a level, made by ranges of boxes, one thread a range: lists of a range are
+// contiguous.
 
 // The number of ranges of a level's target boxes, at most.
 constexpr Index kTargetRanges = 256;
 inline Index target_ranges(std::size_t targets) { return std::min(static_cast<Index>(targets), kTargetRanges); }
 
-// f(range, its first target, the one behind its last).
+// Calls f(range, its first target, the target behind its last).
 template <class F>
 void each_target_range(const arrays::Workers& workers, std::size_t targets, F f) {
   const Index all = target_ranges(targets);
@@ -53,7 +53,7 @@ class InteractionLists {
     return std::any_of(of_range_.begin(), of_range_.end(), [](const auto& items) { return !items.empty(); });
   }
 
-  // Writes the lists of a range, from its first target on. They are there once it is gone.
+  // Writes the lists of a range, from its first target on. The lists are complete when the writer is destroyed.
   class RangeWriter {
    public:
     RangeWriter(InteractionLists* lists, std::size_t range, std::size_t first)
@@ -82,12 +82,12 @@ class InteractionLists {
 };
 
 // --- near_rectangles.cpp --------------------------------------------------------------------------------------------
-// Near pairs as rectangles of rows and columns, from the points that the boxes of each level are near to.
+// Near pairs as rectangles of rows and columns, from the near columns of the boxes of each level.
 
 using NearColumns = std::vector<InteractionLists<Range>>;  // of each level
 
-// Returns rectangles of places in the trees' orders: in the order of rows and, for the same rows, of columns. Points in
-// no box are near to all.
+// Returns rectangles of positions in the trees' orders, sorted by rows, then by columns. Points in no box are near to
+// all points.
 template <int D>
 std::vector<Rectangle> near_rectangles(const NearColumns& near, const Octree<D>& targets, const Octree<D>& sources);
 
@@ -95,7 +95,7 @@ std::vector<Rectangle> near_rectangles(const NearColumns& near, const Octree<D>&
 struct Interaction {
   static constexpr int kSkipped = -1;
   int target, source;
-  int offset_class, permutation;  // no permutation where the pair is left out
+  int offset_class, permutation;  // kSkipped: the pair is left out
 
   bool is_like(const Interaction& other) const {
     return offset_class == other.offset_class && permutation == other.permutation;
@@ -115,17 +115,16 @@ template <int D>
 struct Level {
   double half;
   std::vector<OffsetClass> classes;
-  // Pairs by ranges of target boxes, each the work of one thread; in a range, those of a class and a permutation lie
-  // together.
+  // Pairs by ranges of target boxes, one thread a range; in a range, pairs of a class and a permutation are contiguous.
   std::vector<std::vector<Interaction>> far;
   LevelTerms<D> terms;
   NumberedBoxes targets, sources;
-  double work;                      // of its expansions, in coefficients
+  double work;                      // of the level's expansions, in coefficients
   double pairs_far, pairs_skipped;  // pairs of boxes
 };
 
-// The price of a pair of points beside a coefficient of an expansion, and the most that a pair of boxes may cost to be
-// computed at once, not split; as measured (design/024-far.md).
+// The work of a pair of points, in coefficients of an expansion, and the most work of a pair of boxes that is computed
+// and not split; measured (design/024-far.md).
 struct Prices {
   double pair = 3, at_once = 160000;
 };
@@ -137,7 +136,7 @@ struct Levels {
   double near_pairs = 0;
 };
 
-// The octrees of both sides, which grow a level when the plan asks for it.
+// The octrees of both sides, to which the plan adds levels.
 template <int D>
 struct MutableTreePair {
   const Cube<D>& cube;
@@ -154,12 +153,13 @@ Levels<D> levels_of(const distance::Profile& k, const Demands& demands, const Mu
                     const Prices& prices, const arrays::Workers& workers);
 
 // --- product.cpp ----------------------------------------------------------------------------------------------------
-// The far part of a product, as a fast multipole method has it: moments of source boxes (P2M), local expansions of
-// target boxes from these (M2L), values at targets (L2P).
+// The far part of a product by a fast multipole method: moments of source boxes (P2M), local expansions of target boxes
+// (M2L), values at targets (L2P).
 
 // Adds the far part of the products with some columns of weights to the sums; weights are in the order of the sources'
-// tree, sums in that of the targets'. With a power of the difference there are D sums for each column of weights, one
-// for each component. Unless it is null, `bound` gets the error of each sum at most, by expansions and pairs left out.
+// tree, sums in the order of the targets' tree. With a power of the difference there are D sums for each column of
+// weights, one for each component. Unless null, `bound` gets a bound of each sum's error by expansions and skipped
+// pairs.
 template <int D>
 void add_far(const Levels<D>& plan, const TreePair<D>& trees, int power, const double* weights, int columns,
              const arrays::Workers& workers, double* sums, double* bound);

@@ -1,5 +1,5 @@
-// One instruction set's loops: points lie side by side in the lanes of vectors, and so do pairs of boxes. A source for
-// each set includes it, and names the set (lanes/isa.hpp).
+// The loops for one instruction set: lanes of vectors are points, or pairs of boxes. A source for each instruction set
+// includes this file, and names the set (lanes/isa.hpp).
 #pragma once
 #include "far/loops.hpp"
 #include "lanes/isa.hpp"
@@ -23,7 +23,7 @@ inline void store(Vector v, double* to) { __builtin_memcpy(to, &v, sizeof v); }
 
 // --- small matrices ---
 
-// kRows rows of the result at once, so that a row of the table is read for all of them.
+// Computes kRows rows of the result at once, so that each row of the table is read once for all.
 template <int kRows, int kWide>
 inline void transform_block(const double* numbers, int count, std::int64_t rest, const double* table, int to, int from,
                            double* out) {
@@ -83,7 +83,7 @@ inline void multiply(const far::BlockRows& matrix, const double* in, double* out
 
 // --- points ---
 
-// Points at once, some vectors of them: coefficients, and moments on their way to memory and back, are for all.
+// The points that are taken at once, kStrips vectors: coefficients and moments are read and written once for all.
 constexpr int kStrips = 4, kTogether = kStrips * kLanes;
 typedef Vector Strip[kStrips];
 
@@ -93,7 +93,7 @@ inline void each_vector(F f) {
 }
 
 // Calls f(first point, points, polynomials) with T_0 to T_{degrees - 1} of each axis. Lanes behind the last point are
-// at the centre: the next box may be so far that polynomials there are no numbers.
+// at the centre: polynomials at the points of the next box may overflow.
 template <int D, class F>
 inline void each_strip(const far::BoxPoints<D>& box, int degrees, F f) {
   Strip polynomials[D][far::kMostDegrees];
@@ -154,7 +154,7 @@ void evaluate(const far::BoxPoints<D>& box, const double* coefficients, const fa
   const int p = terms.degrees, all = far::power(p, D);
   for (int k = 0; k < all; ++k) room[k] = 0;
   for (int k = 0; k < terms.count; ++k) room[terms.set[k]] = coefficients[k];
-  // sums += by times what the last axis comes to.
+  // Computes sums += by times the sum along the last axis.
   const auto add_along_last = [&](int leading, const Strip* last, const Strip& by, Strip* sums) {
     Strip found{};
     for (int c = 0; c < terms.ends[leading]; ++c)

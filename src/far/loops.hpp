@@ -1,4 +1,4 @@
-// The loops over points and terms of boxes that take the time, compiled for each instruction set.
+// The innermost loops over points and terms of boxes, compiled for each instruction set.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,9 +10,9 @@ constexpr int kBatch = 16;        // pairs of boxes at once
 constexpr int kRowsOfBlock = 4;   // rows of a class's matrix that share their columns
 constexpr int kMostDegrees = 48;  // of a polynomial along one axis
 
-// Products of Chebyshev polynomials of a place in a box, one along each axis, of less than `degrees`. The set has the
-// numbers of some. For each choice of degrees along the axes before, none of these has a degree from `ends` on along
-// the last one.
+// Products of Chebyshev polynomials of a position in a box, one along each axis, of degrees less than `degrees`. `set`
+// has the numbers of the terms. For each choice of degrees along the other axes, degrees along the last axis are less
+// than `ends`.
 struct Terms {
   int degrees;
   const int* set;
@@ -20,7 +20,7 @@ struct Terms {
   const int* ends;
 };
 
-// Points of a box: where the components of the first lie, and the box, in which places go from -1 to 1 (Centre).
+// Points of a box: the addresses of the first point's components, and the box, in which positions are -1 to 1 (Centre).
 template <int D>
 struct BoxPoints {
   std::array<const double*, D> at;
@@ -29,7 +29,7 @@ struct BoxPoints {
   double half;
 };
 
-// A matrix in blocks of rows: of block b, columns[first[b]] to columns[first[b + 1] - 1], each with a number a row.
+// A matrix in blocks of rows: block b has columns[first[b]] to columns[first[b + 1] - 1], with a number for each row.
 struct BlockRows {
   int blocks;
   const int* first;
@@ -39,15 +39,15 @@ struct BlockRows {
 
 struct ExpansionLoops {
   int lanes;
-  // out[r][t] = sum over m of numbers[m][r] table[m][t], all row by row.
+  // Computes out[r][t] = sum over m of numbers[m][r] table[m][t]; all matrices are row by row.
   void (*transform)(const double* numbers, int count, std::int64_t rest, const double* table, int to, double* out);
-  // out = matrix times in, of kBatch columns, row by row.
+  // Computes out = matrix times in, of kBatch columns, row by row.
   void (*multiply)(const BlockRows& matrix, const double* in, double* out);
-  // Sums over the points of a box of a weight times each term; `room` for degrees^D vectors of lanes.
+  // Compute the sums over the points of a box of weight times term; `room` has degrees^D vectors of lanes.
   void (*moments1)(const BoxPoints<1>&, const double* weights, const Terms&, double* room, double* out);
   void (*moments2)(const BoxPoints<2>&, const double* weights, const Terms&, double* room, double* out);
   void (*moments3)(const BoxPoints<3>&, const double* weights, const Terms&, double* room, double* out);
-  // Adds to each point of a box the sum of coefficients times terms; `room` for degrees^D numbers.
+  // Add to each point of a box the sum of coefficients times terms; `room` has degrees^D numbers.
   void (*evaluate1)(const BoxPoints<1>&, const double* coefficients, const Terms&, double* room, double* out);
   void (*evaluate2)(const BoxPoints<2>&, const double* coefficients, const Terms&, double* room, double* out);
   void (*evaluate3)(const BoxPoints<3>&, const double* coefficients, const Terms&, double* room, double* out);

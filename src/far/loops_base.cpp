@@ -1,5 +1,5 @@
-// The loops in what every machine of this build has, and the choice among instruction sets, the same as for tiles of
-// pairs.
+// The loops for the instruction set of every machine of this build, and the choice of an instruction set, which is the
+// same as for tiles of pairs.
 #define KW_BASE
 #include "far/loops-inl.hpp"
 

@@ -1,5 +1,5 @@
-// Rectangles of near pairs. Columns of boxes above hold for those below, so rows are those of the lowest boxes that
-// have columns of their own.
+// Rectangles of near pairs. A box has the near columns of its ancestors, too, so rows are those of the lowest boxes
+// that have columns.
 #include "far/levels.hpp"
 
 #include <algorithm>

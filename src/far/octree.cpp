@@ -59,12 +59,12 @@ template class Octree<2>;
 template class Octree<3>;
 
 // --- morton order ---------------------------------------------------------------------------------------------------
-// Morton keys: the bits of a point's places along the axes, interleaved, so that all points of a box have its first
-// bits.
+// Morton keys: the bits of a point's positions along the axes, interleaved, so that the keys of all points of a box
+// have the same first bits.
 
 namespace {
 
-// The bits of each byte, D apart.
+// The bits of each byte, D positions apart.
 using SpreadBytes = std::array<std::int64_t, 256>;
 template <int D>
 SpreadBytes spread_bytes() {
@@ -74,7 +74,7 @@ SpreadBytes spread_bytes() {
   return out;
 }
 
-// Interleaved bits of the places, the highest first.
+// Interleaves the bits of the positions, the highest first.
 template <int D>
 std::int64_t key_of(const std::array<std::int64_t, D>& places, const SpreadBytes& spread) {
   std::int64_t key = 0;
@@ -96,7 +96,7 @@ class HostMortonOrder : public MortonOrder<D> {
     take_components(points, workers);
   }
 
-  // Keys are looked up by the order of points: they lie as points came.
+  // Keys are in the order of the data, so they are read by the sorted point's number.
   std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
                                  const arrays::Workers& workers) const override {
     constexpr Index kTogether = 64;  // boxes that a thread takes
@@ -114,7 +114,7 @@ class HostMortonOrder : public MortonOrder<D> {
   const std::array<Fresh<double>, D>& components() const override { return components_; }
 
  private:
-  // Keys; those of points outside of the cube are arbitrary.
+  // Computes keys; keys of points outside of the cube are arbitrary.
   void take_keys(const Points& points, const Cube<D>& cube, const arrays::Workers& workers) {
     const double cells = std::ldexp(1.0, MortonOrder<D>::kHalvings), scale = cells / cube.width;
     const SpreadBytes spread = spread_bytes<D>();
@@ -156,7 +156,7 @@ class HostMortonOrder : public MortonOrder<D> {
   }
 
   void find_ends(int level, const Range& box, int* ends) const {
-    const int behind = D * (MortonOrder<D>::kHalvings - 1 - level);  // bits of places within a part
+    const int behind = D * (MortonOrder<D>::kHalvings - 1 - level);  // bits of positions within a part
     const auto part_of = [&](int point) {
       return static_cast<int>(keys_[static_cast<std::size_t>(point)] >> behind & ((1 << D) - 1));
     };
@@ -200,12 +200,12 @@ template std::unique_ptr<MortonOrder<2>> morton_order(const Points&, const Cube<
 template std::unique_ptr<MortonOrder<3>> morton_order(const Points&, const Cube<3>&, const arrays::Workers&);
 
 // --- cube -----------------------------------------------------------------------------------------------------------
-// Outliers are looked for by a sample of each side, without its ends.
+// Finds outliers by a sample of each side, without the sample's ends.
 
 namespace {
 
-// Outliers lie farther from the rest of their side's sample than so many times its width, and are no larger share of
-// their side, but for one.
+// Outliers lie farther than kFarAway widths of their side's trimmed sample from the sample, and are at most the share
+// kMostOutliers of their side, or one point.
 constexpr std::size_t kSample = 4096, kOfEnds = 64;  // of which one part at each end
 constexpr double kFarAway = 1000, kMostOutliers = 0.001;
 
@@ -245,7 +245,7 @@ void put_fence(const Points& points, BoundingBox<D>* fence) {
   }
 }
 
-// The ends of the points within the fence, if there are few others.
+// Finds the bounding box of the points within the fence; false if too many points are outside.
 template <int D>
 bool are_within(const Points& points, const BoundingBox<D>& fence, BoundingBox<D>* within) {
   const std::size_t count = points.size() / D;

@@ -1,5 +1,5 @@
-// The octree (a quadtree, a binary tree) of the points of a side: the cube that all points lie in, their Morton order,
-// and the boxes of each level, each a range of that order.
+// The octree (a quadtree, a binary tree) of the points of a side: the cube of all points, their Morton order, and the
+// boxes of each level, each a range of that order.
 #pragma once
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace kernweave {
 namespace far {
 
 // --- cube -----------------------------------------------------------------------------------------------------------
-// The cube that points of both sides lie in, and the centres of the boxes that it is halved into.
+// The cube of the points of both sides, and the centres of boxes.
 
 using distance::Points;
 
@@ -40,15 +40,15 @@ struct BoundingBox {
   double width() const;
 };
 
-// All points lie in it, or all but a few outliers that are so far from the others that these would share a box.
+// A cube of all points, except a few outliers that are so far away that all other points would share a box.
 template <int D>
 struct Cube {
   std::array<double, D> least{};
   double width = 1;
   bool has_all = true;
-  BoundingBox<D> of_rows, of_columns;  // of those in it
+  BoundingBox<D> of_rows, of_columns;  // of the points in the cube
 
-  // The cube of two lists of points, which may be the same list. It has no width where a number is not finite.
+  // Returns the cube of two lists of points, which may be the same list; without a width if a number is not finite.
   static Cube around(const Points& rows, const Points& columns, const arrays::Workers& workers);
   bool has(const std::array<double, D>& point) const;
 };
@@ -63,13 +63,13 @@ struct Centre {
 };
 
 // --- morton order ---------------------------------------------------------------------------------------------------
-// The Morton order of the points of a side, along the Z-curve that fills their cube: those of a box, of whatever size,
-// lie together.
+// The Morton order of the points of a side, along the Z-curve that fills their cube: points of a box of any level are
+// contiguous.
 
 template <class Item>
 using Fresh = arrays::Fresh<Item>;
 
-// Numbers of points in that order, and their components one after the other, on a device.
+// The numbers of points in that order, and their components one after the other, on a device.
 struct SortedDevicePoints {
   device::Device* device;
   device::Block order, components;
@@ -78,9 +78,9 @@ struct SortedDevicePoints {
 template <int D>
 class MortonOrder {
  public:
-  // Halvings of the cube: as many as keys of 63 bits have room for, and places of type int.
+  // The number of halvings of the cube: keys have at most 63 bits, positions 30.
   static constexpr int kHalvings = D == 3 ? 21 : 30;
-  // The numbers that may be read behind the last point.
+  // The count of numbers behind the last point that may be read.
   static constexpr int kBehind = 32;
 
   virtual ~MortonOrder() = default;
@@ -88,14 +88,14 @@ class MortonOrder {
   int size() const { return size_; }
   int inside() const { return inside_; }  // points in the cube; the others lie behind them
 
-  // Ends of the 2^D parts of boxes of a level, which are given by their points, box by box.
+  // Returns the ends of the 2^D parts of boxes of a level, box by box; boxes are ranges of points.
   virtual std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
                                          const arrays::Workers& workers) const = 0;
-  // Frees the keys, once no more levels are wanted.
+  // Frees the keys, when no more levels are needed.
   virtual void forget_keys() = 0;
 
   virtual const Fresh<int>& order() const = 0;  // the points' numbers
-  // In that order; the last point once more, `kBehind` times.
+  // The points' components in Morton order; the last point is repeated `kBehind` times.
   virtual const std::array<Fresh<double>, D>& components() const = 0;
   virtual std::shared_ptr<const SortedDevicePoints> on(device::Device* device) const;
 
@@ -111,7 +111,7 @@ std::unique_ptr<MortonOrder<D>> morton_order(const Points& points, const Cube<D>
 template <int D>
 class Octree {
  public:
-  // A box of so many points is not split.
+  // A box of at most so many points is not split.
   static constexpr int kFewest = 32;
 
   struct Box {
@@ -123,7 +123,7 @@ class Octree {
     int size() const { return end - begin; }
   };
 
-  // One box, of all points but those outside of the cube, which are in no box.
+  // Makes the root box, of all points in the cube; outliers are in no box.
   explicit Octree(std::unique_ptr<MortonOrder<D>> order);
   // Adds a level: the children of the boxes of the last one.
   void split(const arrays::Workers& workers);
@@ -131,7 +131,7 @@ class Octree {
   static bool is_split(int level, const Box& box) {
     return box.size() > kFewest && level + 1 < MortonOrder<D>::kHalvings;
   }
-  // Once no more levels are wanted.
+  // Frees memory that is needed for more levels.
   void end() { order_->forget_keys(); }
 
   const MortonOrder<D>& morton() const { return *order_; }

@@ -1,5 +1,5 @@
-// A Chebyshev expansion of the kernel on the differences of two boxes, by interpolation. Its error is bounded before;
-// coefficients that are dropped are added up after.
+// A Chebyshev expansion of the kernel on the differences of two boxes, by interpolation. The interpolation error is
+// bounded first; the sizes of dropped coefficients are added to it.
 #include "far/offset_class.hpp"
 
 #include <algorithm>
@@ -16,31 +16,31 @@ namespace far {
 namespace {
 
 // Shares of the tolerance: for interpolation, for degrees that are left out, and the rest for small coefficients. In a
-// proof the first two count by sizes of weights, the rest by their moments, which are far less.
+// proof the first two are multiplied by sizes of weights, the rest by moments of weights, which are far smaller.
 struct ToleranceShares {
   double expansion_of, degrees;
 };
 constexpr ToleranceShares shares_of(Grade grade) {
   return grade == Grade::proof ? ToleranceShares{0.03, 0.1} : ToleranceShares{0.1, 0.25};
 }
-// Rounding of coefficients, of moments and of the sum, as a share of the terms' sizes. An expansion of no more digits
-// than that is useless, as where the formula is much larger between the points of a box than anywhere that points are.
+// The rounding error of coefficients, moments and sums, relative to the sum of the terms' sizes; and the most of it, in
+// tolerances. Rounding is large if the formula is much larger between the points of a box than at the points.
 constexpr double kVolumeOfRounding = 32 * std::numeric_limits<double>::epsilon(), kMostRounding = 0.5;
-// Later axes add their errors times the growth of interpolation along those before, which is less than this in all.
+// The errors of later axes grow by the interpolation along earlier axes; in all, they grow by less than this factor.
 constexpr double kGrowth = 15;
 
 template <int D>
 constexpr std::array<int, 3> kPoints = D == 3 ? std::array<int, 3>{12, 20, 30} : std::array<int, 3>{12, 24, 48};
 
-// Squared distances along one axis. Boxes reach a little further than they are: which one a point at an edge is in is a
-// matter of rounding.
+// Returns the range of squared differences along one axis. Boxes are enlarged by kEdge, since the box of a point at an
+// edge depends on rounding.
 constexpr double kEdge = 0x1p-20;
 distance::DistanceRange squared_differences(int offset, double half) {
   const double near = std::max(0.0, 2.0 * (offset - 1) - kEdge) * half, far = reach_along(offset, half);
   return {near * near, far * far};
 }
 
-// The tolerance of the formula alone, where a component of the difference is multiplied by it.
+// Returns the tolerance of the formula alone if a component of the difference multiplies the formula.
 template <int D>
 Demands without_difference(Demands demands, const Offset<D>& offset, double half) {
   double most = 0;
@@ -69,8 +69,8 @@ double expansion_error(const distance::Profile& k, const Offset<D>& offset, doub
   return all;
 }
 
-// Chebyshev points along an axis: squared differences, and the cosine transform from values to coefficients. At an
-// offset of 0 the formula is even, so half of the points do; they are even in number.
+// Chebyshev points along an axis: squared differences, and the cosine transform from values to coefficients. At offset
+// 0 the formula is even, so half of the points, whose number is even, suffice.
 struct ChebyshevAxis {
   std::vector<double> squares, cosines;
 
@@ -88,7 +88,7 @@ struct ChebyshevAxis {
   int count() const { return static_cast<int>(squares.size()); }
 };
 
-// Coefficients by the degrees along the axes, in this unit.
+// Computes the coefficients, by degrees along the axes, in units of `unit`.
 template <int D>
 std::vector<double> expansion_of(const distance::Profile& k, const Offset<D>& offset, double half, int points,
                                  double unit) {
@@ -110,14 +110,14 @@ std::vector<double> expansion_of(const distance::Profile& k, const Offset<D>& of
   return numbers;
 }
 
-// The least number of coefficients that an expansion of so many degrees keeps: a few per cent.
+// Estimates the least number of coefficients that an expansion of so many degrees keeps: a few per cent of all.
 template <int D>
 double least_coefficients(int degrees) {
   return 0.5 * std::pow(degrees, 4 * D / 3.0);
 }
 
-// Admissible: interpolation in so many points is accurate enough, and the class gets its expansion. Numbers are in
-// units of about the tolerance, as squares of small ones would be 0.
+// Tells whether interpolation in `points` points is accurate enough; if so, sets the class's expansion. Numbers are in
+// units of about the tolerance, so that squares of small numbers do not underflow.
 template <int D>
 bool is_admissible(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
             double most_coefficients, int points, OffsetClass* found) {

@@ -1,5 +1,5 @@
-// A class of offsets, equal up to signs and the order of axes: is a pair of boxes at one negligible, or admissible for
-// an expansion of the kernel, and with which error?
+// A class of offsets, equal up to signs and the order of axes: tells whether pairs of boxes at the offset are
+// negligible, or admissible for an expansion of the kernel, and bounds the error.
 #pragma once
 #include <array>
 #include <cstdlib>
@@ -11,14 +11,14 @@ namespace kernweave {
 namespace far {
 
 // --- offset ---------------------------------------------------------------------------------------------------------
-// Offsets from a box of a level to another, in boxes, and their canonical form: a distance is the same under signed
+// Offsets between boxes of a level, in widths of a box, and their canonical form: distances are invariant under signed
 // permutations of the axes.
 
 template <int D>
 using Offset = std::array<int, D>;
 
-// Signed permutations, from the canonical offset back to the offset: three bits for signs, and a number for the order
-// of the axes.
+// The count of signed permutations, which map the canonical offset to the offset: three bits for signs, and a number
+// for the order of the axes.
 constexpr int kSignedPermutations = 48;
 
 template <int D>
@@ -27,7 +27,7 @@ struct CanonicalOffset {
   int permutation;
 };
 
-// The axes of the offset, by those of the canonical one.
+// Returns the axis of the offset for each axis of the canonical offset.
 template <int D>
 Offset<D> axes_of(int permutation) {
   const int number = permutation >> 3;
@@ -69,22 +69,22 @@ CanonicalOffset<D> canonical(const Offset<D>& offset) {
 enum class Grade { proof, audit };
 
 struct Demands {
-  double tolerance = 0;  // that the value of a pair of points may be off by
+  double tolerance = 0;  // the largest error of the value of a pair of points
   Grade grade = Grade::audit;
-  int power = 0;  // of each component of the difference, which the formula is multiplied by
+  int power = 0;  // of each component of the difference that multiplies the formula
 };
 
 // The treatment of a pair of boxes: left out, expanded, computed pair by pair, or subdivided into pairs of children. No
-// class is near: that depends on how many points boxes have.
+// class is near: `near` depends on the numbers of points in boxes.
 enum class Admissibility { negligible, admissible, near, subdivided };
 
 struct OffsetClass {
   Admissibility admissibility = Admissibility::subdivided;
-  // The error of leaving out, or of the expansion, without the difference. In a proof small coefficients are not in it:
-  // they count times the moments of a product's weights (M2LMatrix).
+  // The error of leaving out, or of the expansion, without the difference. In a proof, small coefficients are not
+  // included: they are multiplied by moments of a product's weights (M2LMatrix).
   double bound = 0;
   KernelExpansion expansion;
-  double kept = 0;  // how many coefficients are kept
+  double kept = 0;  // number of coefficients that are kept
 };
 
 // The largest number of degrees along an axis.
@@ -94,8 +94,8 @@ constexpr int kMostDegreesOf = D == 1 ? 40 : D == 2 ? 24 : 14;
 // Returns the largest distance of points of two boxes along an axis.
 double reach_along(int offset, double half);
 
-// The class of an offset, of boxes whose sides are twice `half` long. Pairs have no use for an expansion of more than
-// `most_coefficients`.
+// Returns the class of an offset, for boxes with sides of 2 `half`. An expansion of more than `most_coefficients` is
+// slower than the pairs, and not made.
 template <int D>
 OffsetClass class_of(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
                   double most_coefficients);

@@ -1,10 +1,10 @@
-// The far part of a product on the host, level by level; sums of one box are those of one thread, in an order that the
-// plan has fixed.
+// The far part of a product on the host, level by level. One thread adds up the sums of a box, in the order of the
+// plan.
 //
-// A formula times a power of a component of the difference, x - y = u + o - v for places u and v in the boxes of target
-// and source and the offset o of these: moments are those of weights times powers of -v, on the way from box to box
-// they become local expansions of (o - v)^q, and at the points these are multiplied by powers of u. So nothing cancels
-// but what is of the size of the boxes.
+// A formula may be multiplied by a power of a component of the difference, x - y = u + o - v, with positions u and v in
+// the boxes of target and source, and the offset o of the boxes. Moments are of weights times powers of -v, M2L makes
+// local expansions of (o - v)^q, and L2P multiplies these by powers of u. So only numbers of the size of the boxes
+// cancel.
 #include "far/levels.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace kernweave {
 namespace far {
 namespace {
 
-constexpr Index kBoxesAtOnce = 8;  // that a thread takes
+constexpr Index kBoxesAtOnce = 8;  // of one task of a thread
 constexpr int kColumnsAtOnce = 16;
 
 template <int D>
@@ -30,8 +30,8 @@ class LevelProduct {
         source_boxes_(trees.sources.boxes[number]), workers_(workers), spread_(Spread::of(power, D)),
         padded_(level.terms.padded()) {}
 
-  // `bound` may be null; else what dropped coefficients come to is added to it. Nearly all time goes into what leads
-  // from box to box, and `telling` has these workers tell how far it has come.
+  // Adds the level's far pairs to `sums`, and the error of dropped coefficients to `bound` unless null. M2L takes
+  // nearly all the time, so the workers `telling` report its progress.
   void add(const double* weights, int columns, double* sums, double* bound, const arrays::Workers& telling) {
     slots_ = columns * spread_.count();
     dropped_.assign(static_cast<std::size_t>(bound ? level_.targets.count * slots_ : 0), 0.0);
@@ -99,12 +99,12 @@ class LevelProduct {
     });
   }
 
-  // A slot that a product is added to, times a number.
+  // A slot to which a product is added, times a number.
   struct SlotShare {
     int slot;
     double times;
   };
-  // The slots that products with moments of each power of -v go to, for boxes at this pair's offset.
+  // Returns, for moments of each power of -v, the slots to which their products are added, at this pair's offset.
   std::vector<std::vector<SlotShare>> shares_of(const Interaction& pair) const {
     std::vector<std::vector<SlotShare>> out(static_cast<std::size_t>(spread_.count()));
     const Box &target = target_boxes_[static_cast<std::size_t>(pair.target)],
@@ -119,8 +119,8 @@ class LevelProduct {
     return out;
   }
 
-  // Batches of columns of pairs of one class and permutation: gathered side by side, multiplied, and added up where
-  // they belong.
+  // Multiplies the moments of pairs in batches of one class and permutation, and adds results to the local expansions
+  // of their targets.
   void apply(const std::vector<Interaction>& pairs) {
     std::vector<double> in(static_cast<std::size_t>(padded_ * kBatch), 0.0), out(in.size());
     for (std::size_t first = 0, last = 0; first < pairs.size(); first = last) {
@@ -143,7 +143,7 @@ class LevelProduct {
     const double* row = in;
     for (std::size_t k = 0; !dropped_.empty() && k < matrix.dropped.size(); ++k, row += kBatch)
       for (int b = 0; b < kBatch; ++b) dropped[b] += matrix.dropped[k] * std::abs(row[b]);
-    double* const permuted = in;  // which is done with
+    double* const permuted = in;  // reuses memory that is not read any more
     const int terms = level_.terms.count();
     for (Index at = from; at < to; ++at) {
       const auto slot = static_cast<int>(at % slots_), own = slot % spread_.count(), first = slot - own;
@@ -156,7 +156,7 @@ class LevelProduct {
       }
     }
   }
-  // Moments side by side, permuted as the class has them; behind the last pair its own once more.
+  // Gathers moments as columns, permuted to the class's axes; columns behind the last repeat the last.
   void gather(const Interaction* pairs, Index from, Index to, double* in) {
     const auto& permutation = level_.terms.permutation(pairs->permutation);
     const double* moments[kBatch];
@@ -171,7 +171,7 @@ class LevelProduct {
       for (int b = 0; b < kBatch; ++b) row[b] = sign * moments[b][k];
     }
   }
-  // One column of a batch, as its boxes have it.
+  // Permutes a column of a batch back to the axes of its boxes.
   static void permute_back(const double* column, const typename LevelTerms<D>::TermPermutation& permutation,
                            double* permuted) {
     const std::size_t terms = permutation.place.size();
@@ -200,7 +200,7 @@ class LevelProduct {
     });
   }
 
-  // Dropped coefficients count times each power of the place at the target, which is 1 at most.
+  // Adds the error of dropped coefficients, times powers of the position at the target, which is 1 at most.
   void add_dropped(int columns, double* bound) {
     const double unit = to_power(level_.half, spread_.power);
     for (std::size_t t = 0; t < target_boxes_.size(); ++t) {
@@ -228,7 +228,7 @@ class LevelProduct {
   std::vector<double> moments_, locals_, dropped_;
 };
 
-// Error bounds: that of a class times the sizes of the weights that it is applied to, and of the difference.
+// Adds error bounds: the bound of a class times the sizes of its sources' weights and of the difference.
 template <int D>
 void add_bounds(const Levels<D>& plan, const TreePair<D>& trees, int power, int component, const double* weights,
                 double* bound) {
@@ -263,7 +263,7 @@ void add_far(const Levels<D>& plan, const TreePair<D>& trees, int power, const d
   const auto of = [&](int c) { return weights + Index{c} * trees.sources.size(); };
   const auto place = [&](int c, int d) { return Index{c * spread.components + d} * trees.targets.size(); };
   const int at_once = std::max(1, kColumnsAtOnce / spread.count());
-  // The components are made before threads ask for them.
+  // Components are computed before threads read them.
   for (const Octree<D>* tree : {&trees.targets, &trees.sources}) tree->morton().components();
   double all = 0, done = 0;
   for (const Level<D>& level : plan.levels) all += level.work * columns;

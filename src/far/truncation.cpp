@@ -1,5 +1,5 @@
-// Leaves out negligible pairs. Boxes of rows each go through the tree of columns: a box whose squared distances are all
-// negligible is left out, one that has no such distance is kept whole, others are opened.
+// Leaves out negligible pairs. Each box of rows traverses the tree of columns: a box whose squared distances are all
+// negligible is left out, a box without negligible distances is kept whole, other boxes are opened.
 #include "far/approximation.hpp"
 
 #include <algorithm>
@@ -19,11 +19,11 @@ namespace {
 
 using BoxNumber = std::int64_t;
 
-// Points of the smallest boxes, or nearly twice as many. There are more where so many rectangles of pairs would be left
-// that they are memory and no gain.
+// The fewest points of the smallest boxes, which have less than twice as many. Boxes are larger if more than
+// kMostRectangles rectangles would remain.
 constexpr std::int64_t kGrain = 16;
 constexpr std::int64_t kMostRectangles = 4000000;
-// Distances of points are rounded, and so are those of boxes.
+// The relative margin for rounding in distances of points and of boxes.
 constexpr double kEndOfRounding = 0x1p-20;
 
 Coordinates<double> coordinates_of(const distance::Side& side, int width) {
@@ -48,7 +48,7 @@ class TruncationWalk {
     return {all.least * (1 - kEndOfRounding), all.most * (1 + kEndOfRounding)};
   }
 
-  // Columns that are kept of a box of rows: ranges of their order, those that touch as one. Without an answer, all.
+  // Returns the columns that are kept of a box of rows: ranges of their order, adjacent ones merged. Null: all.
   std::vector<Range> kept(BoxNumber row, const distance::NegligibleRanges* negligible) const {
     struct BoxVisit {
       int level;
@@ -92,7 +92,7 @@ void keep(const Range& rows, const std::vector<Range>& columns, Truncation* out)
   }
 }
 
-// The threshold for values of the formula of the distance, without factors.
+// Returns the threshold for values of the formula of the distance, without factors.
 double enough_of(const Allowance& allowance, double largest, double factors) {
   if (allowance.relative) return allowance.tolerance * largest;
   return factors > 0 ? allowance.tolerance / factors : std::numeric_limits<double>::max();
@@ -100,7 +100,7 @@ double enough_of(const Allowance& allowance, double largest, double factors) {
 
 std::vector<int> as_int(const std::vector<std::int64_t>& order) { return {order.begin(), order.end()}; }
 
-// BoxTrees of both sides.
+// The trees of boxes of both sides.
 struct BoxTrees {
   BoxTree<double> rows;
   std::optional<BoxTree<double>> other;
@@ -116,7 +116,7 @@ BoxTrees trees_of(const distance::RadialForm& form, std::int64_t grain, const ar
   return trees;
 }
 
-// Columns that are kept of each leaf box of rows; false where they are too many.
+// Finds the columns that are kept of each leaf box of rows; false if there are too many rectangles.
 bool kept_of_leaves(const TruncationWalk& walk, std::int64_t leaves, const distance::NegligibleRanges* negligible,
                     const arrays::Workers& workers, std::vector<std::vector<Range>>* kept) {
   kept->assign(static_cast<std::size_t>(leaves), {});
@@ -130,7 +130,7 @@ bool kept_of_leaves(const TruncationWalk& walk, std::int64_t leaves, const dista
   return rectangles <= kMostRectangles;
 }
 
-// Pairs in rectangles: of each of the smallest boxes of rows, then of rows that no box can have.
+// Writes the kept pairs as rectangles: of each leaf box of rows, then of rows in no box.
 void keep_all(const BoxTrees& trees, const std::vector<std::vector<Range>>& kept, Truncation* out) {
   const BoxTree<double>& rows = trees.rows;
   out->rows = as_int(rows.order());

@@ -16,15 +16,16 @@
 namespace kernweave {
 namespace {
 
-// Fewer components are subtracted as fast: an inner product has two more (bench/notes/03-cpu-2.md).
+// The fewest components of a distance that is replaced: fewer are subtracted as fast, since an inner product has two
+// more (bench/notes/03-cpu-2.md).
 constexpr int kFewestComponents = 5;
-// Tensor cores take sixteen components at once, and are worth their way from half as many on.
+// Tensor cores take 16 components at once, and save time from half as many on.
 constexpr int kFewestOfInner = 8;
 constexpr int kNoInner = std::numeric_limits<int>::max();
 
-// Components that are added up before their squares are taken off again, in parts of one size. All at once, the sum
-// would grow to the size of all squares and be rounded there D times. Two components more each time: a tenth of the
-// work in float32, where roundings count; a thirtieth in float64, where there is room.
+// The most components of a part: the squares of one part are subtracted before the next part is added. In one part, the
+// sum of D components would grow to the size of all squares and be rounded there D times. Each part has two components
+// more: a tenth of the work in float32, where roundings count, a thirtieth in float64.
 int most_together(const Precision& precision) { return precision.wide() ? 64 : 20; }
 int together(int width, int most) {
   const int parts = (width + most - 1) / most;
@@ -46,7 +47,7 @@ using SquareNodes = std::unordered_set<const Node*>;
 // exponent, times what is free or such a factor.
 enum class Role { free, exponent, factor, other };
 
-// A distance or an inner product in an exponent, and what it is multiplied by there.
+// A distance or an inner product in an exponent, and its coefficient there.
 struct ExponentTerm {
   Expr distance;
   Expr coefficient;
@@ -58,7 +59,7 @@ class Roles {
     for (Expr f : reachable(formulas)) roles_[f.get()] = find(f);
   }
   Role of(Expr f) const { return f ? roles_.at(f.get()) : Role::free; }
-  // The distance in f comes to stand in an exponent to the base of which `log_base` is the logarithm.
+  // Notes that the distances in f are in an exponent to the base exp(log_base).
   void settle(Expr f, double log_base) {
     for (const ExponentTerm& part : parts_[f.get()])
       settled_.push_back(
@@ -83,7 +84,7 @@ class Roles {
     return is_product(f) ? Role::factor : Role::other;
   }
 
-  // An error of a factor is no larger a share of the product.
+  // Tells whether f is a product: its relative error is that of its factors.
   bool is_product(Expr f) const {
     const OpRow& r = row(f->op);
     if (!r.multiplies()) return false;
@@ -93,7 +94,8 @@ class Roles {
     }
     return true;
   }
-  // A sum of exponents and what is free, or one exponent times parameters. Bounds are of sizes, whatever the signs.
+  // The role of a sum of exponents and free formulas, or of an exponent times parameters. Bounds are of absolute
+  // values, so the signs of the terms do not matter.
   Role sum(Expr f) {
     std::vector<bool> fixed;
     for (const Node* arg : f->args) fixed.push_back(is_parameter(Expr(arg)) && width(Expr(arg)) == 1);
@@ -127,17 +129,16 @@ bool may_contract(const std::vector<OutputFormula>& outputs, Roles* roles) {
   return true;
 }
 
-// Side by side, by halves, so that nothing is copied more often than there are doublings.
+// Concatenates n parts by halves, so that each number is copied log2(n) times.
 Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) {
   if (end - first == 1) return parts[first];
   const std::size_t middle = (first + end) / 2;
   return concat(joined(parts, first, middle), joined(parts, middle, end));
 }
 
-// The points of c |x - y|^2, each times the root of |c|: in whatever units they came, they are about 1 where terms
-// count.
+// The points of c |x - y|^2, each times sqrt(|c|): in any units of the data, they are about 1 where terms count.
 struct Rooted {
-  Expr u, v, way;  // and the sign of c
+  Expr u, v, way;  // sqrt(|c|) x, sqrt(|c|) y, and the sign of c
 
   Rooted(Expr distance, Expr c) : way(sign(c)) {
     const ScaledPoints a = side_of(distance.arg(0)), b = side_of(distance.arg(1));
@@ -151,8 +152,8 @@ struct Rooted {
   }
 };
 
-// <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>, s the sign, some components after the other. What depends on one point alone
-// is computed where that point is.
+// Returns <(-2s u, s |u|^2, 1), (v, 1, s |v|^2)>, s the sign of c, part by part. Each argument depends on one axis and
+// is computed once a point.
 Expr inner_product(const Rooted& points, int most_together) {
   const Expr u = points.u, v = points.v, way = points.way, lead = (-2 * way) * u, one = u->pool->number(1);
   const int step = together(width(u), most_together);
@@ -168,7 +169,7 @@ Expr inner_product(const Rooted& points, int most_together) {
   return scalprod(joined(left, 0, left.size()), joined(right, 0, right.size()));
 }
 
-// (s |u|^2 + s |v|^2) + <-2s u, v>: of few components the squares may stay outside.
+// Returns (s |u|^2 + s |v|^2) + <-2s u, v>: with few components, the squares may stay outside the inner product.
 Expr expanded(const Rooted& points, SquareNodes* squares) {
   const Expr u = points.u, v = points.v, way = points.way;
   const Expr of_u = way * scalprod(u, u), of_v = way * scalprod(v, v),
@@ -182,7 +183,7 @@ Expr without_difference(Expr distance, Expr c, int most_together, SquareNodes* s
   return width(points.u) < kFewestComponents ? expanded(points, squares) : inner_product(points, most_together);
 }
 
-// A coefficient that is all that is done with a distance goes into it.
+// Replaces distances; a coefficient moves into its distance if nothing else reads the distance.
 std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choice, SquareNodes* squares) {
   std::unordered_map<const Node*, int> users;
   for (Expr f : reachable(formulas))
@@ -198,10 +199,10 @@ std::vector<Expr> replaced(const std::vector<Expr>& formulas, const Choice& choi
   });
 }
 
-// Rounding errors add up like a random walk. Near points: the squares of n components at a time come and go, D / n
-// times. Far points: D components are added to a sum that stays. The constants are those with which
-// tests/testthat/test-contract.R finds at the edge of the bound what the design allows a term: distances of 200, in
-// exponents, are told apart in float64 alone, so far points count for more there.
+// Rounding errors add up like a random walk. Near points: the squares of n components are added and subtracted, D / n
+// times. Far points: D components are added to a sum that stays large. With these constants,
+// tests/testthat/test-contract.R finds the allowed error of a term at the edge of the bound. Exponents of 200 differ in
+// float64 alone, so far points count for more there.
 double contraction_bound(int width, const Precision& precision) {
   const double part = together(width, most_together(precision)), group = part / width;
   const double near = 1 + (1.8 + 0.7 * std::sqrt(part)) * std::sqrt(group);
@@ -209,9 +210,9 @@ double contraction_bound(int width, const Precision& precision) {
   return precision.allowed() / (precision.unit() * std::max(near, far));
 }
 
-// No inner product is larger than half of |u|^2 + |v|^2, and no squares are taken off it again. At 0.3 of this bound,
-// which is what tensor cores take, terms of random points were off by 2.6e-6 at most, of points that are all aligned by
-// 2.5e-5, and by 1.1e-5 without tensor cores (H200, 8 to 200 components).
+// |<u, v>| <= (|u|^2 + |v|^2) / 2, and no squares are subtracted from an inner product. At 0.3 of this bound, the limit
+// of tensor cores, errors of terms were 2.6e-6 at most for random points, 2.5e-5 for points that are all aligned, and
+// 1.1e-5 without tensor cores (H200, 8 to 200 components).
 constexpr double kInnerOfDistance = 3;
 ConditionGuard guard_of_inner(const ExponentTerm& part, const Precision& precision) {
   const ScaledPoints a = side_of(part.distance.arg(0)), b = side_of(part.distance.arg(1));
@@ -222,8 +223,8 @@ ConditionGuard guard_of_inner(const ExponentTerm& part, const Precision& precisi
   return {variable_read(a.reading), variable_read(b.reading), factor, -bound, bound};
 }
 
-// 2^(|u|^2 + |v|^2 + p) is a product in which each runs where it varies. What else is in the exponent stays beside p:
-// only squares are known to be no larger than the condition allows.
+// Replaces 2^(|u|^2 + |v|^2 + p) by 2^(|u|^2) 2^(|v|^2) 2^p, each factor in its own region. Other terms of the exponent
+// stay with p: the condition bounds the squares alone.
 Expr apart(Expr power, const SquareNodes& squares) {
   Expr rest, product;
   for (std::vector<Expr> open = {power.arg(0)}; !open.empty();) {
@@ -242,8 +243,7 @@ Expr apart(Expr power, const SquareNodes& squares) {
   return rest ? product * exp2(rest) : product;
 }
 
-// Sums whose terms are such powers: what varies along the folded axis alone becomes their weight, what varies along the
-// other stands in front.
+// Splits the powers in terms of sums: factors of the folded axis become the weight, those of the kept axis come first.
 void take_exponents_apart(const SquareNodes& squares, std::vector<OutputFormula>* outputs) {
   put_formulas(rebuild(formulas_of(*outputs),
                        [&](Expr f, const std::vector<Expr>& args) {
@@ -254,7 +254,7 @@ void take_exponents_apart(const SquareNodes& squares, std::vector<OutputFormula>
   for (OutputFormula& o : *outputs) {
     Factors factors(o);
     if (factors.pairs.empty()) continue;
-    Expr value, wide;  // what has several components weighs what has one
+    Expr value, wide;  // factors of one component and of several: the latter become the weight
     for (Expr f : factors.pairs) Factors::times(width(f) > 1 ? &wide : &value, f);
     Expr* const rest = factors.folded ? &factors.folded : &factors.kept;
     if (factors.once) Factors::times(rest, factors.once);
@@ -295,7 +295,8 @@ bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, s
     return replace_distances({kFewestComponents, most_together(precision), fewest_of_inner}, precision, outputs, guards,
                              &none);
   };
-  // Inner products are for tensor cores, which have no float64. One that stands elsewhere, too, is none of these.
+  // Conditions of inner products are for tensor cores, which have no float64. If an inner product is outside of
+  // exponents too, distances alone are replaced.
   return (!precision.wide() && replaced(kFewestOfInner)) || replaced(kNoInner);
 }
 

@@ -1,4 +1,4 @@
-// One walk over the steps of pairs: what is known of each value, from what is known of its arguments.
+// Walks over the steps of pairs once, and derives the facts of each value from the facts of its arguments.
 #include "plan/growth.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct KnownValue {
   bool uneven() const {
     return trend == Trend::uneven || std::count(of_parts.begin(), of_parts.end(), Trend::uneven) > 0;
   }
-  // Follows another value, with this trend.
+  // Composes trends: this value has the trend `own` in the other.
   void follow(Trend own, const KnownValue& other) {
     const auto seen = [&](Trend theirs) {
       return theirs == Trend::flat ? Trend::flat : theirs == Trend::falls ? opposite(own) : own;
@@ -45,7 +45,7 @@ class GrowthWalk {
         growth_(growth),
         known_(program_.slots.size()) {}
 
-  // No: `why` tells.
+  // Derives the facts of a step's value; false, with the reason in `why`, if the value is not monotone.
   bool step(const Step& step) {
     KnownValue found;
     if (points(step, &found) || scaled(step, &found) || square(step, &found) || any(step, &found)) {
@@ -86,7 +86,7 @@ class GrowthWalk {
   void note_otherwise(const Step& step) {
     why = sentence("it depends on points otherwise than by their differences, in ", row(step.op).fn, "()");
   }
-  // Each component of a point has its partner, always the same.
+  // Notes two values as a difference; false if one of them is a part or has another partner.
   bool note(const Ref& at_row, const Ref& at_column) {
     const auto is_part = [&](const FoldedPart& p) {
       return same_value(p.of_point, at_row) || same_value(p.of_point, at_column);
@@ -165,7 +165,7 @@ class GrowthWalk {
   std::vector<std::optional<KnownValue>> known_;
 };
 
-// A value that says nothing where a condition is false is bounded by what it is else.
+// Returns v if the output's value is `if (condition) v else neutral element`, or swapped; else returns the value.
 Ref without_condition(const Variant& variant, const Output& output) {
   const Step* const made = variant.program.maker(output.value);
   if (!made || made->op != Op::Select) return output.value;
@@ -241,7 +241,7 @@ Growth growth_of(const Plan& plan, const Variant& variant, std::size_t number, c
   const auto value = walk.known(growth.value);
   if (!value || value->difference) return refused("its value is a difference, or no value of pairs");
   if (value->trend != Trend::grows && value->trend != Trend::falls) return refused("it is the same for all pairs");
-  // Whole numbers are added up without rounding, in any order.
+  // Sums of numbers 0 and 1 have no rounding error in any order.
   const Interval& i = value->interval;
   if (row(output.red).matters == red::Matters::not_zero && !(i.whole && i.least >= 0 && i.most <= 1))
     return refused("all its terms are added up");

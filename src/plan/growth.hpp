@@ -1,5 +1,5 @@
-// Whether the value of an output depends on points by their differences and by numbers of folded points alone, and
-// grows, or falls, when one of these does: what lets boxes of points bound it.
+// Proves that an output's value depends on points through their differences and numbers of folded points alone, and is
+// monotone in the size of each: such a value has bounds over boxes of points.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,23 +9,23 @@
 
 namespace kernweave {
 
-// Two values, one of each axis, of which all components are taken off each other, one by one.
+// Two values of one width, one of each axis, that are subtracted component by component.
 struct Difference {
   Ref row, column;
 };
 
-// A number of each point of the folded axis with which the value grows, or falls.
+// A number of each folded point in which the value is monotone: it increases (`grows`) or decreases.
 struct FoldedPart {
   Ref of_point;
   bool grows;
 };
-// Parts are finite up to this size.
+// The largest absolute value of a part for which bounds hold.
 constexpr double kMostOfPart = 1e150;
 
 struct Growth {
-  Ref value{};  // what is bounded: the output's value, or, where this says nothing if a condition is false, the rest
+  Ref value{};  // the bounded value: the output's, or v if the output's is `if (condition) v else neutral element`
   Verdict verdict = Verdict::no("");
-  bool grows = true;  // or falls, as differences grow
+  bool grows = true;  // with the sizes of differences; false: decreases
   std::vector<Difference> differences;
   std::vector<FoldedPart> parts{};
 
@@ -38,9 +38,9 @@ inline bool same_value(const Ref& a, const Ref& b) { return a.from == b.from && 
 // `once`: the interval of the components of a value that is the same for all points.
 using OnceBounds = std::function<Interval(const Ref&)>;
 
-// Could a variant's outputs be bounded at all? Each of one component, to whose reduction not all terms matter, or that
-// adds up exponentials without weights, and no data of pairs. Over both axes a row has what is found along one: no
-// numbers of pairs may be asked for.
+// Tells whether a variant's outputs may have bounds: no data of pairs are read; each output has one component and no
+// weight, and its reduction ignores some terms or adds up exponentials. A reduction over both axes must not return row
+// numbers.
 bool adds_exponentials(const Output& output);
 bool may_be_bounded(const Plan& plan, const Variant& variant);
 Growth growth_of(const Plan& plan, const Variant& variant, std::size_t output, const OnceBounds& once);

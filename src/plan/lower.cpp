@@ -1,4 +1,4 @@
-// The table of contents of the engine's front half; the key of a job.
+// The order of the planner's passes; the key of a job.
 #include "plan/lower.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string show_all(const std::vector<Expr>& formulas) {
   return out;
 }
 
-// Forms are full of roots and signs of coefficients, which nobody can read.
+// Shows formulas with numbers evaluated: variants are full of roots and signs of coefficients.
 std::string show_with_numbers_folded(const std::vector<Expr>& formulas) {
   return show_all(with_numbers_folded(formulas));
 }
@@ -31,7 +31,7 @@ std::string joined(const std::vector<std::string>& names) {
   return out.empty() ? "no rule fired" : out;
 }
 
-// A pass whose time and outcome go to the trace, if there is one.
+// Runs a pass and notes its time and outcome in the trace, if there is one.
 template <class Pass, class Describe>
 auto traced(Trace* trace, const char* name, Pass pass, Describe describe) {
   return trace ? (*trace)(name, pass, describe) : pass();
@@ -90,8 +90,8 @@ std::vector<Expr> rewritten(const std::vector<Expr>& formulas, Trace* trace) {
       trace, "rewrite", [&] { return simplify(formulas, &fired); }, outcome);
 }
 
-// A sum of products is a sum of values with weights: the form that an engine adds up in one step. What has the
-// fewer components is the value, so that many right-hand sides become weights of the same value.
+// Makes a sum of products a sum of values with weights, which an engine adds up in one step. The factor with fewer
+// components is the value, so that many right-hand sides become weights of the same value.
 OutputFormula weighed(OutputFormula o) {
   if (o.red != Red::Sum || o.weight || o.value->op != Op::Mult) return o;
   const Expr a = o.value.arg(0), b = o.value.arg(1);
@@ -102,7 +102,7 @@ OutputFormula weighed(OutputFormula o) {
   return o;
 }
 
-// A product that another output asks for as its value is there.
+// Splits products into values and weights, but keeps a product that is the value of another output.
 void weigh(std::vector<OutputFormula>* outputs) {
   const std::vector<OutputFormula> whole = *outputs;
   for (OutputFormula& o : *outputs) o = weighed(o);
@@ -114,8 +114,8 @@ void weigh(std::vector<OutputFormula>* outputs) {
   }
 }
 
-// A distance in an exponent has a coefficient. The opposite is -1 times it: the sign goes where coefficients go. What
-// is taken off something is taken once: the same fused kernels do for all coefficients.
+// Gives each distance in an exponent a coefficient, -d = -1 d and a - d = a - 1 d, so that one fused kernel serves all
+// coefficients.
 void note_coefficients(std::vector<OutputFormula>* outputs) {
   for (OutputFormula& o : *outputs) {
     if (!row(o.red).exponents) continue;
@@ -126,13 +126,13 @@ void note_coefficients(std::vector<OutputFormula>* outputs) {
   }
 }
 
-// One way to compute the outputs, still as formulas.
+// A variant, still as formulas.
 struct Draft {
   Variant::Algebra form;
   std::vector<OutputFormula> outputs;
   std::vector<ConditionGuard> guards;
 
-  // Everything that is to be computed: the outputs, then what the conditions ask for.
+  // Lists all formulas to be computed: the outputs, then the factors of conditions.
   std::vector<Expr> formulas() const {
     std::vector<Expr> out = formulas_of(outputs);
     for (const ConditionGuard& guard : guards) out.push_back(guard.factor);
@@ -156,7 +156,7 @@ std::vector<Draft> guarded(const std::vector<OutputFormula>& outputs, const Prec
   return forms;
 }
 
-// Differences of points far from 0 would lose in float32 what the points have in common.
+// Subtracts centres from points: differences of points far from 0 lose digits in float32.
 void centre(std::vector<Draft>* drafts) {
   for (Draft& form : *drafts) put_formulas(centre_differences(formulas_of(form.outputs)), &form.outputs);
 }
@@ -208,7 +208,7 @@ Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, co
   return plan;
 }
 
-// The rest of the way, from simple formulas.
+// Makes a plan of simplified formulas.
 Plan plan_of(std::vector<OutputFormula> wanted, const std::vector<Expr>& extents, const Job& job, Trace* trace) {
   std::vector<Draft> drafts;
   if (job.rewrite) {
@@ -231,7 +231,7 @@ const char* name_of(SecondStep second) {
   return second == SecondStep::separable ? "separate" : second == SecondStep::pairs ? "soften" : "pull";
 }
 
-// Plans two stages; null: none. Values computed once for each point may be in float64 whatever pairs are in.
+// Plans two stages; null: none. Values computed once for each point are in float64, whatever the pairs are in.
 std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted, const Job& job, Trace* trace) {
   Pulled pulled;
   if (!in_steps(wanted, &pulled)) return nullptr;
@@ -251,7 +251,7 @@ std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted
   return std::make_shared<const Stages>(std::move(stages));
 }
 
-// Formulas in which rules have done what they can.
+// Normalises formulas and applies the rewrite rules.
 std::vector<OutputFormula> simple(std::vector<OutputFormula> wanted, const Job& job, Trace* trace) {
   put_formulas(traced(
                    trace, "normalise", [&] { return normalised(formulas_of(wanted)); }, show_all),
@@ -275,7 +275,7 @@ Plan lower(const Job& job, Trace* trace) {
 }
 
 // --- key of a job --------------------------------------------------------------------------------------------------
-// The job as bytes, from which nothing is read back: each part has its length before it, or always the same.
+// Writes a job as bytes. Each part has a fixed length or its length before it, so that different jobs differ in bytes.
 
 namespace {
 
@@ -309,7 +309,7 @@ class Key {
     add(f->attributes.size());
     for (int a : f->attributes) add(a);
   }
-  // A null formula has no place.
+  // A null formula has the place -1.
   void add_place(Expr f) { add(f ? places_.at(f.get()) : -1); }
   void add(const OutputFormula& o) {
     add(o.red);

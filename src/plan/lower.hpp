@@ -11,7 +11,7 @@ namespace kernweave {
 
 struct Job {
   std::vector<OutputFormula> outputs;
-  std::vector<Expr> extents;  // formulas not computed whose variables say how many i and j there are
+  std::vector<Expr> extents;  // formulas whose variables give the numbers of i and j; not computed
   Precision precision;
   Pairs pairs = Pairs::all;
   Expr allowed{};       // of restricted pairs: true where a pair exists; null where no formula says so
@@ -19,7 +19,7 @@ struct Job {
   bool checks = false;  // verify the graph and the plan between stages
 };
 
-// All that a plan depends on: jobs with the same key have the same plan, names in messages included.
+// Returns all that a plan depends on: jobs with equal keys have equal plans, including names in messages.
 std::string job_key(const Job& job);
 
 // A record of what each pass did, for explain(): names, times, and how the formula looked after it.

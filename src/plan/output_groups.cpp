@@ -1,4 +1,4 @@
-// Outputs are shared out by the axis they keep.
+// Groups outputs by the axis they keep; finds out whether a group is a chain of calls.
 #include "plan/output_groups.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& ne
 
 namespace {
 
-// A row number, read by comparisons with others alone.
+// Tells whether a variable is a row number that only comparisons of row numbers read.
 bool is_only_compared(const Plan& plan, int number) {
   const auto counts = [&](const Ref& ref) {
     return ref.from == Ref::From::variable && plan.variables[ref.index].source == Source::counter;
@@ -104,7 +104,7 @@ bool in_float32(const Plan& plan, std::int64_t largest_row) {
 }
 
 // --- chain ---------------------------------------------------------------------------------------------------------
-// Values are numbered as they are found; what lies outside of the pairs is told by its axis.
+// Values of pairs are numbered in the order of steps; other arguments are denoted by their axis.
 
 namespace {
 
@@ -163,7 +163,7 @@ class Reader {
   const Program& program_;
   const bool along_i_;
   PairChain& found_;
-  std::vector<int> slots_;  // of what has been found, in order
+  std::vector<int> slots_;  // of the fold and the calls found so far
 };
 
 bool same(const CallRow& a, const CallRow& b) {

@@ -7,8 +7,7 @@
 
 namespace kernweave {
 
-// Outputs with the same axis of lanes: those kept along i (or folded altogether, or kept pair by pair) have theirs
-// along i, those kept along j along j.
+// Outputs with the same lane axis: j for outputs that keep j alone, else i.
 struct OutputGroup {
   bool along_i;
   std::vector<int> outputs;
@@ -19,18 +18,18 @@ std::vector<OutputGroup> output_groups(const Variant& variant);
 // Tells for each step of the variant's program whether these outputs need the step.
 std::vector<bool> needed_steps(const Variant& variant, const std::vector<int>& outputs);
 
-// The numbers of a point of this axis that pairs read, in these steps and as values or weights of outputs: components
-// of variables, and of what is computed once a point.
+// Counts the numbers of a point of `axis` that steps of pairs and outputs read: components of variables and of values
+// that are computed once a point.
 int numbers_read(const Plan& plan, const Program& program, const std::vector<bool>& needed,
                  const std::vector<Ref>& by_outputs, Axis axis);
 
 // Counts the reads of each slot by these steps and outputs.
 std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& outputs);
 
-// Tells whether the pairs are in float32. Row numbers and codes must be exact; a float32 counts only to 16 million.
+// Tells whether the pairs are computed in float32, which has integers (row numbers, codes) up to 2^24 only.
 bool in_float32(const Plan& plan);
-// Tells whether the pairs are computed in float32 where no row number exceeds `largest_row`: row numbers that are
-// exact, and only compared with others, may be in float32.
+// Tells whether the pairs are computed in float32 if no row number exceeds `largest_row`: row numbers up to 2^24 may be
+// in float32 if they are only compared with row numbers.
 bool in_float32(const Plan& plan, std::int64_t largest_row);
 
 // --- chain ---------------------------------------------------------------------------------------------------------
@@ -39,10 +38,10 @@ bool in_float32(const Plan& plan, std::int64_t largest_row);
 struct PairChain {
   Op fold;
   int width = 0;        // of the fold: components
-  bool starts = false;  // with what the first call adds
-  Ref row, column;      // its arguments
+  bool starts = false;  // true: the fold starts with the value that the first call adds
+  Ref row, column;      // arguments of the fold
   std::vector<CallRow> calls;
-  std::vector<const Step*> steps;  // those of the calls, in the plan
+  std::vector<const Step*> steps;  // steps of the calls in the plan
   Red reduction;                   // of the last call's result, for every output
 };
 

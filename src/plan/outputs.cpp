@@ -1,4 +1,4 @@
-// Exponents are looked for as the rewriting leaves them: to base 2, the coefficient before the distance.
+// Finds exponents in the form in which rewriting leaves them: to base 2, a coefficient times a distance.
 #include "plan/outputs.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Users = std::unordered_map<const Node*, int>;
 
-// The opposite of an exponent: coefficient times a squared distance, or times its root.
+// An exponent -c d: d is a squared distance, or (`rooted`) its root.
 struct Exponent {
   Expr coefficient, distance;
   bool rooted;
@@ -43,8 +43,8 @@ bool find_exponent(Expr power, const Users& users, Exponent* found) {
   return false;
 }
 
-// Scaled points are rounded once more than points are. The error of a term grows with its exponent, which is at most
-// what the guard bounds; tests/testthat/test-scale.R holds it at the edge.
+// Scaled points have one rounding more than points. The error of a term grows with its exponent, which the guard
+// bounds; tests/testthat/test-scale.R measures the error at the bound.
 double most_of(const Precision& precision) {
   return precision.allowed() / precision.unit();
 }
@@ -80,7 +80,7 @@ bool scale_points(const Precision& precision, std::vector<OutputFormula>* output
 }
 
 // --- factor out ----------------------------------------------------------------------------------------------------
-// A product is taken apart into its factors; each goes where it runs least often.
+// Splits a product into its factors, each of which is computed where it runs least often.
 
 namespace {
 
@@ -122,7 +122,7 @@ class TwoSteps {
   bool over_pairs() const { return !f_.pairs.empty() && !separable_; }
   bool pulls() const { return over_pairs() && f_.kept; }
 
-  // Appends the sum and the formula after it; the output as it is, where nothing can be taken out.
+  // Appends the sum and the formula of its result: the result itself where no factor is taken out.
   void make(bool separable, Pulled* pulled) {
     if (separable) make_separable();
     else make_pulled();
@@ -140,7 +140,7 @@ class TwoSteps {
     const Expr result = result_of(sum_, number_, false);
     after_.value = f_.kept ? simple(f_.kept * result) : result;
   }
-  // Makes the sum over points. For many right-hand sides it is the sums of all their products with the components of v.
+  // Makes the sum over points of v times the right-hand side w; of all products v_k w_l, for several columns w_l.
   void make_separable() {
     const bool many = f_.folded && width(f_.folded) > 1;
     if (f_.once) Factors::times(f_.kept ? &f_.kept : f_.folded ? &f_.folded : &inner_.u, f_.once);
@@ -175,8 +175,8 @@ bool pull(const std::vector<OutputFormula>& outputs, Pulled* pulled) {
   return true;
 }
 
-// The least number of columns for two steps. A sum of so many columns is a product of matrices on every device, and the
-// state of a softmax is none: 3000 rows of 64 components with 64 columns took 0.40 s in one step and 0.05 s in two.
+// The least number of columns for two steps. A sum of so many columns is a matrix product on every device, a softmax
+// is not: 3000 rows of 64 components with 64 columns took 0.40 s in one step and 0.05 s in two.
 constexpr int kColumnsInTwoSteps = 8;
 
 // sum_j exp(F - L) w of each row, with L = log sum_j exp(F): all outputs have many columns, or none is changed.
@@ -221,7 +221,7 @@ double empty_result(const RedRow& r) {
   return value.v;
 }
 
-// A logical stays one where its neutral element is.
+// Returns `if (allowed) f else otherwise`, which is logical if f is, unless `otherwise` is NaN.
 Expr or_else(Expr allowed, Expr f, double otherwise) {
   const double as_logical = otherwise != 0 ? 1 : 0;
   const bool logical = f->type.kind == Kind::logical && !std::isnan(otherwise);
@@ -231,7 +231,7 @@ Expr or_else(Expr allowed, Expr f, double otherwise) {
 
 }  // namespace
 
-// Row numbers skip NaN; an exponential of -Inf is 0.
+// Reductions with row numbers skip NaN; exp(-Inf) is 0.
 double neutral_value(Red red) {
   const RedRow& r = row(red);
   if (r.results == Results::value_index) return std::numeric_limits<double>::quiet_NaN();

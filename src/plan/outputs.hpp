@@ -44,43 +44,43 @@ inline void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFo
 }
 
 // --- contract.cpp --------------------------------------------------------------------------------------------------
-// The contracted form of a plan: squared distances in exponents become inner products, and exponents that are inner
-// products get a condition, by which devices may round them otherwise.
+// The contracted form of a plan: squared distances in exponents become inner products, and inner products in exponents
+// get a condition under which tensor cores may compute them.
 
 // Replaces |x - y|^2 by |x|^2 + |y|^2 - 2 <x, y> wherever an absolute error in the distance is a relative error of a
 // term: in exponents. False where no distance stands in an exponent, or a distance stands elsewhere too.
 bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
-// Replaces distances of few components too, which is less work only where a sum may begin with the squares.
+// Replaces distances of few components too, which saves work only where the inner product starts with the squares.
 bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
 // --- existing ------------------------------------------------------------------------------------------------------
-// Outputs over pairs of which a formula says which exist.
+// Outputs over pairs that exist where a formula is true.
 
-// Returns the neutral element of a reduction: a term with this value says nothing.
+// Returns the neutral element of a reduction: a term with this value changes no result.
 double neutral_value(Red red);
 
 // Returns the outputs with neutral terms where `allowed` is false.
 std::vector<OutputFormula> where_allowed(const std::vector<OutputFormula>& outputs, Expr allowed);
 
 // --- two steps -----------------------------------------------------------------------------------------------------
-// Factors that a sum need not see: what varies along the kept axis alone comes after it. Means with softmax shares of
-// many columns: the logarithm of the sum of exponentials, then a sum with shares as values.
+// Sums first, factors that vary along the kept axis alone afterwards. Softmax means of many columns: the logarithm of
+// the sum of exponentials first, then a sum with the shares exp(F - L) as values.
 
-// Outputs in two steps. `sums` are what is left to be added up, `after` makes each output of its sum.
+// Outputs in two steps: first `sums`, then `after`, which has one formula of each sum.
 struct Pulled {
-  SecondStep second;  // separable: nothing is left that varies along both axes, so the sums are taken once
+  SecondStep second;  // separable: no term varies along both axes, so each sum is computed once
   std::vector<OutputFormula> sums, after;
 };
 
-// False where there is nothing to be gained.
+// Returns false where two steps save no work.
 bool in_steps(const std::vector<OutputFormula>& outputs, Pulled* pulled);
 
 // --- scale ---------------------------------------------------------------------------------------------------------
-// The scaled form of a plan: what a distance in an exponent is multiplied by goes into the points.
+// The scaled form of a plan: the coefficient of a distance in an exponent moves into the points.
 
-// Replaces 2^(-c |x - y|^2) by 2^-|s x - s y|^2, s = sqrt(c), and 2^(-c |x - y|) likewise, wherever nothing else reads
-// the distance: a product a pair less, and an exponent that cannot be positive. False where there is no such power.
+// Replaces 2^(-c |x - y|^2) by 2^-|s x - s y|^2, s = sqrt(c), and 2^(-c |x - y|) with s = c, if nothing else reads the
+// distance: this saves a product a pair, and no exponent is positive. Returns false where there is no such power.
 bool scale_points(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
 // --- factors -------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// One step per node. A node comes right after its last argument wherever it can, so that a back end may keep the
-// value at hand.
+// Makes one step per node, right after the node's last argument where possible, so that a back end may keep the
+// value in a register.
 #include "plan/passes.hpp"
 
 #include <algorithm>
@@ -138,8 +138,8 @@ LinearPrograms linearise(const std::vector<std::vector<Expr>>& programs, const s
 }
 
 // --- slots ---------------------------------------------------------------------------------------------------------
-// First fit, region by region. A value read in an inner region outlives every step of its own, since
-// steps are sorted by region: nothing else of its region can take its place.
+// First fit, region by region. A value that an inner region reads outlives all steps of its own region, since
+// steps are sorted by region: no other value of the region takes its memory.
 
 namespace {
 
@@ -319,12 +319,12 @@ Program in_regions(Program program, const std::vector<Ref>& roots) {
 }
 
 // --- start ---------------------------------------------------------------------------------------------------------
-// A fold waits for what it starts with: it comes right before the addition, as late as it can.
+// A fold whose start is computed later is moved: it runs right before the addition.
 
 namespace {
 
-// The most components of such a fold. A component that is small beside the start is rounded to its last place, so the
-// more there are, the more is lost.
+// The most components of a fold with a start. Each component is rounded to the last digit of the start, so the error
+// grows with the number of components.
 constexpr int kMostComponents = 8;
 
 bool is_short_sum(const Step& fold) {
@@ -349,7 +349,7 @@ class Starts {
   }
 
  private:
-  // One that need not wait is taken first.
+  // Prefers a fold whose start is computed before it to a fold that must be moved.
   void start(int addition, const Step& add) {
     for (bool waiting : {false, true})
       for (int k : {0, 1}) {
@@ -363,7 +363,7 @@ class Starts {
         return;
       }
   }
-  // A short sum that nobody else reads; -1 if it is none.
+  // Returns the step of a short sum with one reader; -1: `ref` is none.
   int fold_of(const Ref& ref) const {
     const Step* const made = program_.maker(ref);
     if (!made || !is_short_sum(*made) || is_root_[ref.index] || program_.readers(ref.index).size() != 1) return -1;
@@ -388,7 +388,7 @@ class Starts {
 
   Program program_;
   std::vector<bool> is_root_;  // by slot
-  std::vector<int> late_;      // by step: the addition that it has to wait for
+  std::vector<int> late_;      // by step: the addition before which a moved fold runs, else -1
 };
 
 }  // namespace

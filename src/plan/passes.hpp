@@ -1,4 +1,4 @@
-// The passes from formulas to a plan: steps, regions, slots, sums that start with what is added.
+// The passes from formulas to a plan: steps, regions, slots, starts of sums.
 #pragma once
 #include <vector>
 #include "plan/plan.hpp"
@@ -25,7 +25,7 @@ struct LinearPrograms {
 LinearPrograms linearise(const std::vector<std::vector<Expr>>& programs, const std::vector<Expr>& extents);
 
 // --- regions -------------------------------------------------------------------------------------------------------
-// Puts every step where it runs least often. Hoisting is nothing but this.
+// Moves every step into the region where it runs least often: loop-invariant code motion.
 
 // Returns the region in which a value varies: data vary along their axis; numbers are in `param`.
 Region region_read(const Ref& ref, const Plan& plan, const Program& program);
@@ -34,7 +34,7 @@ Region region_read(const Ref& ref, const Plan& plan, const Program& program);
 Program in_regions(Program program, const std::vector<Ref>& roots);
 
 // --- slots ---------------------------------------------------------------------------------------------------------
-// Lifetimes to places: values that are never alive together share memory.
+// Assigns memory by lifetimes: values that are never alive together share memory.
 
 // The offset of each slot in its region's memory, and the size of each region's memory in numbers.
 struct SlotPlaces {
@@ -42,17 +42,17 @@ struct SlotPlaces {
   std::array<std::int64_t, kRegions> memory{};
 };
 
-// `until`: a step, by slot, up to which its value is to stay besides, for an engine that reads it later than the steps
-// say; -1 or less: no longer.
+// `until`: by slot, the last step at which an engine reads the value, if that is later than the last step that reads
+// the slot; negative: not later.
 SlotPlaces place_slots(const Program& program, const std::vector<Ref>& roots, const std::vector<int>& until = {});
 
 // Sets every slot's offset and each region's memory. `roots` live to the end.
 Program assign_slots(Program program, const std::vector<Ref>& roots);
 
 // --- start ---------------------------------------------------------------------------------------------------------
-// Short sums that start with what is added to them, which spares the addition.
+// Starts short sums with the value that is added to them, which saves the addition.
 
-// Sets Step::start of folds whose only reader adds something to them, and orders steps so that it is there in time.
+// Sets Step::start of folds whose only reader is an addition, and moves a fold behind the step that makes its start.
 // `roots` are read after the last step.
 Program start_folds(Program program, const std::vector<Ref>& roots);
 

@@ -104,7 +104,7 @@ std::string plan_key(const Plan& plan) {
 }
 
 // --- show ----------------------------------------------------------------------------------------------------------
-// A line for every part of a plan that anything downstream reads.
+// Writes a line for every part of a plan that later stages read.
 
 namespace {
 
@@ -183,7 +183,7 @@ std::string show(const Plan& plan) {
 
 namespace {
 
-// May a step of `reader` read what a step of `writer` wrote? Inner loops read outer ones.
+// Tells whether a step of `reader` may read a value of `writer`: inner loops read values of outer loops.
 bool sees(Region reader, Region writer) {
   if (writer == Region::param || reader == writer) return true;
   return reader == Region::pair && (writer == Region::row || writer == Region::column);
@@ -222,7 +222,7 @@ void check_starts(const Program& program) {
   }
 }
 
-// An output reads, after the last step, a slot that was written and still holds what was written.
+// Checks that outputs read slots that were written, and whole values.
 void check_outputs(const Variant& variant) {
   for (const Output& o : variant.outputs)
     for (const Ref& ref : {o.value, o.weight}) {
@@ -232,7 +232,7 @@ void check_outputs(const Variant& variant) {
     }
 }
 
-// No two values that are alive together may overlap: each read must find the last write to its place.
+// Checks that no two values that are alive together overlap: each read must find the last write to its place.
 void check_places(const Variant& variant) {
   const Program& program = variant.program;
   std::array<std::vector<int>, kRegions> owner;

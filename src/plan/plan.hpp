@@ -1,4 +1,4 @@
-// A plan: what to compute for every pair, as straight-line steps over slots. Knows no number of points,
+// A plan: the computation of every pair, as straight-line steps over slots. Knows no number of points,
 // no data and no device.
 #pragma once
 #include <array>
@@ -20,8 +20,8 @@ constexpr int kRegions = 5;
 // The axes that index an output; the other axes are folded.
 enum class Keep { i, j, none, both };
 
-// Formats of numbers. float16: numbers are in float32, but terms need three digits only, as tensor cores give them that
-// take a number as one half.
+// Formats of numbers. float16: numbers are in float32, but terms need three digits only, so tensor cores may take each
+// number as one float16.
 enum class Format { float64, float32, float16 };
 struct Precision {
   Format load = Format::float64;
@@ -54,8 +54,8 @@ struct Step {
   int width;  // of the result
   Region region;
   int group = -1;  // component group: steps of one loop over components, ended by its fold
-  // The value that the next reader adds to a fold, if it does nothing else: an engine may start the fold with the
-  // value, and the addition is done. An engine that runs the steps as they stand finds the same up to rounding.
+  // The value that the fold's only reader, an addition, adds to the fold. An engine may start the fold with the value
+  // and skip the addition, or run both steps: results are equal up to rounding.
   std::optional<Ref> start{};
 };
 
@@ -89,7 +89,7 @@ struct Program {
   // The step that makes a value; null of data and numbers.
   const Step* maker(const Ref& ref) const { return is_slot(ref) ? &steps[slots[ref.index].maker] : nullptr; }
   const std::vector<int>& readers(int slot) const { return slots[slot].readers; }
-  // The fold's result that a step adds its start to; null of all other steps.
+  // The argument of an addition that is the result of a fold with a start; null of all other steps.
   const Ref* started(const Step& step) const {
     for (const Ref& ref : step.in)
       if (const Step* const made = maker(ref); made && made->start) return &ref;
@@ -97,7 +97,7 @@ struct Program {
   }
   int number(const Step& step) const { return static_cast<int>(&step - steps.data()); }
 
-  // The steps of a region in the order in which they run. Of a group, its fold stands for all.
+  // Visits the steps of a region in the order in which they run; of a group, the fold alone.
   template <class Visit>
   void for_each_step(Region region, const std::vector<bool>& needed, Visit visit) const {
     for (std::size_t s = 0; s < steps.size(); ++s)
@@ -109,16 +109,16 @@ struct Program {
       if (step.region == region) visit(step);
   }
 
-  // Notes makers and readers. To be called by whoever has added or moved steps.
+  // Sets makers and readers of all slots. Must be called after steps are added or moved.
   void note_uses();
 };
 
-// The part of an output that the user sees: which of its results, and values times a number.
+// The last operations on an output: which of its results are returned, and the factor of its values.
 struct Finish {
   Results results = Results::value;
   double sign = 1;
   bool per_i = false, per_j = false;  // divided by the points along these axes
-  int less = 0;                       // less so many
+  int less = 0;                       // subtracted from the divisor
 };
 
 // A value as a factor that does not vary along the folded axis, times the rest.
@@ -139,19 +139,19 @@ struct Output {
   std::optional<Epilogue> epilogue{};
 };
 
-// Something that must hold of sizes and facts for a variant to be right and its rounding errors small: the squared
-// distances of two variables' farthest points from their centre, added up and taken times each component of a factor,
-// are at least `least` and at most `most`. The factor is a value of the region `param`.
+// An inequality under which a variant is valid and its rounding errors are small: least <= f (r_x^2 + r_y^2) <= most
+// for each component f of `factor`, a value of the region `param`. r_x, r_y are the distances of the farthest points of
+// two variables from their centre.
 struct Requirement {
   int variables[2];
   Ref factor;
   double least, most;
 };
 
-// All of these, for a variant to be chosen. Empty: always.
+// The requirements of a variant: all must hold. Empty: always valid.
 using Condition = std::vector<Requirement>;
 
-// The algebra by which the outputs are computed. `direct` is always there and comes last.
+// A formula for the outputs. Every plan has the variant `direct`, which is the last.
 struct Variant {
   enum class Algebra { contracted, expanded, scaled, direct } form;
   Condition condition;
@@ -159,7 +159,7 @@ struct Variant {
   std::vector<Output> outputs;
 };
 
-// Row numbers by which a variable is read; the schedule must see that they lie inside it.
+// A variable that is read by row numbers; the schedule must check that the numbers lie inside the variable.
 struct GatherBound {
   int variable;
   int rows;  // the variable that holds the row numbers
@@ -174,9 +174,9 @@ struct Plan {
   std::vector<Variant> variants;
   Precision precision;
   Pairs pairs = Pairs::all;
-  std::shared_ptr<const Stages> stages;  // the same in two steps, where that is less work
-  // The plan for restricted pairs that a formula tells apart: the same outputs with their neutral element where a pair
-  // does not exist.
+  std::shared_ptr<const Stages> stages;  // the same outputs in two steps, where that is less work
+  // The plan for partial spans: the same outputs, with the neutral element of the reduction where a pair does not
+  // exist.
   std::shared_ptr<const Plan> partial;
 };
 
@@ -203,21 +203,21 @@ Region home(const Program& program, const Step& step);
 const char* region_name(Region region);
 const char* form_name(Variant::Algebra form);
 
-// Structure, shapes, kinds, precision and pairs: the only key under which a compiled plan may be kept. The
-// values of numbers are not in it: they travel with the program.
+// Returns the key of compiled plans: structure, shapes, kinds, precision and pairs. The values of numbers are not in
+// the key, since they are read from the program.
 std::string plan_key(const Plan& plan);
 
 // --- show ----------------------------------------------------------------------------------------------------------
-// A plan as text, all of it: for whoever compares plans.
+// Writes a whole plan as text, for comparisons of plans.
 
-// Variables, then each variant's numbers, steps and outputs, a line each, and the plans it has in place of one.
-// Operands are told apart by their place in the plan, so that equal plans have equal texts.
+// Writes variables, then each variant's numbers, steps and outputs, a line each, then the plans of two stages.
+// Variables are named by their position in the plan, so that equal plans have equal texts.
 std::string show(const Plan& plan);
 
 // --- check ---------------------------------------------------------------------------------------------------------
-// Checks that a plan is as a back end may rely on.
+// Checks the properties of a plan on which back ends rely.
 
-// An internal failure, naming the step, if a step reads what is not there or not its to read.
+// Fails with an internal error that names the step, if a step reads an empty slot or a value of an inner loop.
 void check_plan(const Plan& plan);
 
 }  // namespace kernweave

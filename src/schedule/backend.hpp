@@ -1,4 +1,4 @@
-// The interface of a back end. Implemented to the right, listed once in execute/kept_plan.cpp.
+// The interface of a back end. Back ends are listed once, in execute/kept_plan.cpp.
 #pragma once
 #include <functional>
 #include <limits>
@@ -13,25 +13,25 @@
 
 namespace kernweave {
 
-// Place of an output's results: memory of the host, or, where that is null, the device that finds them. Results without
-// any place are not wanted.
+// The place of an output's results: memory of the host (`values`, `numbers`) or, if null, of the device that computes
+// the results (`..._stay`). If both are null, the results are not wanted.
 struct Result {
   double* values = nullptr;
   RowNumbers numbers{};
   Kept* values_stay = nullptr;
   Kept* numbers_stay = nullptr;
   double factor = 1;  // of values
-  // The count of numbers before these results, and of all, if results stay and are of one of several runs; else 0.
+  // The count of numbers of the runs before, and of all runs, if results of several runs stay on a device; else 0.
   std::int64_t before = 0, all = 0;
 
   bool wants_values() const { return values || values_stay; }
   void put(std::int64_t at, double value, Index index) const { put(at, 1, &value, &index, 1); }
-  // Puts some side by side, of every `step`-th that was found.
+  // Puts `count` results side by side: found[0], found[step], found[2 step], ...
   void put(std::int64_t at, std::int64_t count, const double* found, const Index* indices, std::int64_t step) const {
     for (std::int64_t k = 0; k < count && values; ++k) values[at + k] = found[k * step] * factor;
     for (std::int64_t k = 0; k < count && numbers.any(); ++k) numbers.put(at + k, indices[k * step]);
   }
-  // Puts sums of one term each: 0 makes of a negative zero what a sum would.
+  // Puts sums of one term each. Adding 0 turns -0 into 0, as a sum does.
   template <class T>
   void put_terms(std::int64_t at, std::int64_t count, const T* terms) const {
     for (std::int64_t k = 0; k < count && values; ++k) values[at + k] = (0.0 + terms[k]) * factor;
@@ -41,43 +41,42 @@ struct Result {
 class Executable;
 struct Task;
 
-// Restricted pairs: which exist, and how those in partial spans are computed.
+// Restricted pairs: the map of existing pairs, and the computation of partial spans.
 struct Restriction {
   ExistingPairs pairs{};
   std::shared_ptr<Executable> partial{};  // for partial spans: masked pairs yield the reduction's neutral element; null
-                                          // where no span is partial
+                                          // if no span is partial
   const Task* task = nullptr;             // the task of `partial`
 };
 
 // The task of one run. Data are in the order of plan.variables (none for counters).
 struct Task {
   std::vector<View> data;
-  const std::vector<std::vector<double>>& centres;  // taken off each variable's data; empty: nothing
+  const std::vector<std::vector<double>>& centres;  // subtracted from each variable's data; empty: nothing
   std::vector<Result> results;                      // in the order of the outputs
   int threads;                                      // at most; 0 lets the back end decide
-  double gpu_bytes;                                 // the most that may be taken of a GPU's memory
-  std::function<void(double)> poll;                 // called now and then with the share that is done
+  double gpu_bytes;                                 // the most memory of a GPU that the run may take
+  std::function<void(double)> poll;                 // called now and then with the share of the work that is done
   std::function<void()> collect;                    // frees memory, of devices too, that nobody needs any more
   Restriction restriction{};                        // of a plan of restricted pairs
-  std::int64_t columns_before = 0;                  // of other runs that are folded with this one: places count on
-  bool by_boxes = false;                            // as boxes_pay() tells
+  std::int64_t columns_before = 0;                  // of runs before that are folded with this one; row numbers go on
+  bool by_boxes = false;                            // the result of boxes_pay()
 };
 
-// The borders at which pairs may be cut into blocks of the whole. Rows are the points of the kept axis (i if both are
-// folded). If outputs are kept along i and others along j, rows are the points of i, filled up to a border, then the
-// points of j.
+// The borders at which pairs may be cut into blocks. Rows are the points of the kept axis (i if both are folded). If
+// some outputs keep i and others j, rows are the points of i, padded to a border, then the points of j.
 struct Grain {
-  std::int64_t all = 0;                // rows that there are
-  std::int64_t rows = 0, columns = 0;  // borders are multiples of so many of both axes; 0: not along that axis
-  std::int64_t all_columns = 0;        // columns that there are, where they have borders
+  std::int64_t all = 0;                // number of rows
+  std::int64_t rows = 0, columns = 0;  // borders are multiples of these numbers; 0: no borders along that axis
+  std::int64_t all_columns = 0;        // number of columns, if columns have borders
   bool folded = false;                 // do blocks leave states, since an output keeps no rows?
-  bool everywhere = false;             // with restricted pairs and outer axes that are folded, too
-  std::string why{};                   // there are no such rows
+  bool everywhere = false;             // with restricted pairs and folded outer axes, too
+  std::string why{};                   // the reason if there are no borders of rows
 };
 
-// Some rows of the results: those to be computed, and what was found of each output.
+// A block of rows: the rows to be computed, and the rows found of each output.
 struct ResultRows {
-  // Some rows, in an order of their own where they have one.
+  // Rows of an output: a range, or, if `ordered`, a list.
   struct OfOutput {
     Range range{};
     bool ordered = false;
@@ -86,27 +85,27 @@ struct ResultRows {
 
   Range rows;
   bool plainly = false;
-  bool told = true;  // not so where rows met what the usual way cannot tell: then all rows, whoever has them, are to be
-                     // computed plainly
+  bool told = true;  // false: the usual pass could not decide some rows, so all blocks must be computed again with
+                     // `plainly`
   std::vector<OfOutput> found{};
 };
 
-// A plan made ready as decided: its code and its cut. Runs compile and look up nothing, however many there are.
+// The code and the cut of a plan for one decision. Runs compile nothing and look up nothing.
 //
-// What sizes and facts decide is decided for the whole. Any block of it may be computed alone, here or elsewhere: what
-// all blocks have found is the same, bit for bit, however rows were dealt out.
+// Sizes and facts of the whole call decide the cut. Any block may be computed alone, here or elsewhere: the results of
+// all blocks are equal bit for bit, however rows are divided among processes.
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Sets a task out by boxes of points, if so decided; no where a trial tells that boxes do not pay.
+  // Prepares a task by boxes of points, if the decision has boxes; false if a trial finds that boxes save no time.
   virtual bool boxes_pay(const Task&) { return false; }
   virtual Grain grain() { return {}; }
-  // Computes all results of the runs of outer axes, in their places; or, of outputs that keep rows, a block of rows.
+  // Computes all results of the runs of outer axes, in their places; or, with `block`, a block of rows.
   virtual void run(const std::vector<Task>& tasks, ResultRows* block) = 0;
-  // Returns the states that these columns leave in these rows, which wait for the states of other columns; without
-  // columns, those that all do. They are bytes for another process of the same build and model.
+  // Returns the states of these rows over these columns (all columns if the range is empty), to be merged with states
+  // of other columns. The bytes can be read by another process of the same build and model.
   virtual std::vector<char> states(const std::vector<Task>&, const Range&, const Range&) { return {}; }
-  // Makes results of the states of all blocks: by rows, and for the same rows by columns.
+  // Makes results of the states of all blocks, ordered by rows, then by columns.
   virtual void finish(const std::vector<Task>&, const std::vector<const std::vector<char>*>&) {}
 };
 
@@ -123,28 +122,27 @@ class Backend {
     return std::numeric_limits<double>::infinity();
   }
   virtual double working_bytes(const Plan& plan, const Variant& variant, const Sizes& sizes) const = 0;
-  // Tells whether the back end is there. Asked last, since a device may have to be started to know.
+  // Tells whether the back end can be used now. Called last, since a device may have to be started.
   virtual Verdict ready() const { return {}; }
-  // Tells whether the back end, as it is here, can also run what can() accepts.
+  // Tells whether the back end of this machine can run a plan that can() accepts.
   virtual Verdict ready_for(const Plan&, const Variant&, const Sizes&) const { return ready(); }
-  // The number of the device that computes with data that lie there, and leaves results there; -1: none does.
+  // The number of the device on which data may lie and results may stay; -1: none.
   virtual int holder() const { return -1; }
   bool holds_data() const { return holder() >= 0; }
-  // The loops that it thinks best, and others that prepare() carries out: these are for those who search, and give the
-  // same numbers up to rounding.
+  // The default loops, and other loops that prepare() accepts, for a search: results are equal up to rounding.
   virtual Loops loops(const Variant&) const { return {}; }
   virtual std::vector<Loops> other_loops(const Plan&, const Variant&, const Sizes&) const { return {}; }
   // Tells whether a softmax with many weights is computed in one pass, faster than in two steps.
   virtual bool softens_at_once(const Plan&, const Decision&) const { return false; }
-  // The text that a device is given for each pass, where there is one: for explain().
+  // The source text of each pass, if the back end has one, for explain().
   virtual std::vector<std::string> sources(const Plan&, const Decision&) const { return {}; }
-  // Returns the model that results depend on beside the decision. Asked only if the back end is ready.
+  // Returns the device model, on which results depend too. Called only if the back end is ready.
   virtual std::string model() const { return ""; }
-  // `plan` outlives what is made of it.
+  // `plan` must outlive the executable.
   virtual std::unique_ptr<Executable> prepare(const Plan& plan, const Decision& decision) const = 0;
 };
 
-// The back ends: two plain loops, for correctness alone; tiles of pairs on threads; kernels on NVIDIA GPUs. `devices`:
+// The back ends: two nested loops, as a reference; tiles of pairs on threads; kernels on NVIDIA GPUs. `devices`:
 // "gpu", which is the first; "all"; or numbers, as "1" or "0,2".
 const Backend &reference_backend(), &cpu_backend(), &cuda_backend(const std::string& devices);
 

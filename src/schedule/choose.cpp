@@ -11,10 +11,10 @@
 namespace kernweave {
 namespace {
 
-// Points on either axis from which a fact of the other's is worth its reading: an entry is read in about the time of
-// a pair, so this keeps it under 2 % of the work.
+// The fewest points of each axis for which facts are read: an entry is read in about the time of a pair, so reading
+// takes less than 2 % of the work.
 constexpr long long kFewestPairsOfFact = 64;
-// Pairs from which boxes are thought of: below, all pairs take some milliseconds.
+// The fewest pairs for which boxes are considered: fewer pairs take some milliseconds.
 constexpr double kFewestPairsOfBoxes = 1e7;
 
 std::string names_of(const std::vector<const Backend*>& backends) {
@@ -52,11 +52,10 @@ std::int64_t kept_rows(Keep keep, const Sizes& sizes) {
 
 namespace {
 
-// Pairs that each number read for a condition must serve, for the condition to be worth a look: a number is read in
-// about the time of a pair.
+// Tells whether conditions are checked: each number that is read for a condition must serve enough pairs.
 bool worth_knowing(const Sizes& sizes) { return std::min(sizes.i, sizes.j) >= kFewestPairsOfFact; }
 
-// Strain: how much of what a condition allows the data take up; more than 1 where it does not hold.
+// Returns the strain: the share of a condition's bound that the data use; more than 1 if the condition does not hold.
 double strain_of(const Variant& variant, std::size_t number, const Findings& findings) {
   constexpr double kTooMuch = 2;
   double strain = 0;
@@ -144,7 +143,7 @@ struct Candidate {
   Boxes boxes = Boxes::none;
 };
 
-// Candidates: what facts allow and back ends can do, the fastest first. No device is started to know that.
+// Lists the variants that facts allow on the back ends that can run them, the fastest first. Starts no device.
 std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findings& findings,
                               const std::vector<const Backend*>& able, std::string* refusal) {
   std::vector<Candidate> found;
@@ -172,7 +171,7 @@ std::vector<Candidate> ranked(const Plan& plan, const Sizes& sizes, const Findin
   return found;
 }
 
-// Says why by boxes, or why not, where that was asked.
+// Returns the part of the reason that concerns boxes; empty if boxes were not considered.
 std::string by_boxes(const Candidate& c, const Findings& findings) {
   if (c.boxes != Boxes::none) return ", by boxes of points";
   if (findings.growths.empty() || verdict_of(findings.growths[c.variant]).yes) return "";

@@ -1,4 +1,4 @@
-// Plan, sizes and facts to a schedule.
+// Chooses a schedule from a plan, sizes and facts.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,24 +15,24 @@ struct Wanted {
 };
 Wanted wanted_facts(const Plan& plan, const Sizes& sizes);
 
-// Tells whether pairs suffice to consider boxes. `boxes`: the boxes that are wanted.
+// Tells whether there are enough pairs to consider boxes. `boxes`: the setting of the call.
 bool boxes_are_worth_a_thought(Boxes boxes, const Sizes& sizes);
 
-// Tells whether a plan is better carried out in two steps at these sizes. The first step must leave something to be
-// added up, spare more than the second step costs, and need little memory in between.
+// Tells whether two steps are faster at these sizes: enough points are folded, the first step saves more than the
+// second costs, and the sums need little memory.
 bool in_two_steps(const Plan& plan, const Sizes& sizes);
 bool may_be_two_steps(const Plan& plan, const Sizes& sizes);
-// May the first step write sum number k where its output will be?
+// Tells whether the first step may write sum number k into the memory of its output.
 bool in_place(const Plan& plan, std::size_t k);
 // The sizes of the first step.
 Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes);
 
-// `device`: "auto" takes the cheapest back end that can; a name takes that one or fails with
+// `device`: "auto" takes the fastest back end that can run the plan; a name takes that back end or fails with
 // Fault::no_device or Fault::unsupported. Facts not wanted may be empty.
 Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, const std::string& device,
                 const std::vector<const Backend*>& backends);
 
-// All that choose() could have taken, and all loops of each, the fastest first as far as is known.
+// Lists all schedules that choose() could take, each with its other loops, ordered by estimated time.
 std::vector<Schedule> candidates(const Plan& plan, const Sizes& sizes, const Findings& findings,
                                  const std::string& device, const std::vector<const Backend*>& backends);
 

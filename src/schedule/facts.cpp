@@ -1,4 +1,4 @@
-// Facts, each found in one pass over the data.
+// Computes each fact in one pass over the data.
 #include "schedule/facts.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void note_range(const View& view, Facts* facts) {
 
 namespace {
 
-// Rows whose squares are added up side by side: compilers make vectors of loops of a known length.
+// The number of rows whose squares are added up together: compilers vectorise loops of a constant length.
 constexpr std::int64_t kTogether = 512;
 using Squares = std::array<double, kTogether>;
 
@@ -62,8 +62,8 @@ void add_squares(const double* column, std::int64_t rows, double middle, Squares
 
 }  // namespace
 
-// The reach. Some rows at a time, so that each column is read in order and the totals stay in registers. A maximum
-// would lose a NaN, the sum of all totals does not.
+// Takes kTogether rows at a time, so that columns are read in order and totals stay in cache. The sum of all totals
+// keeps a NaN, which the maximum loses.
 void note_reach(const View& view, const std::vector<double>& centre, Facts* facts) {
   Squares largest{}, total{};
   for (std::int64_t first = 0; first < view.rows; first += kTogether) {
@@ -84,7 +84,7 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
 
 namespace {
 
-// A summary of the finite numbers among some.
+// A summary of numbers, of which the finite ones count.
 struct FiniteSummary {
   double total = 0, count = 0, least = std::numeric_limits<double>::infinity(), largest = -least;
 
@@ -95,8 +95,8 @@ struct FiniteSummary {
     least = std::min(least, number);
     largest = std::max(largest, number);
   }
-  // Rounded to multiples of a power of 2, at most a 64th of the numbers' range, so that whole numbers and halves of
-  // them less the centre are exact in few digits.
+  // Returns the mean, rounded to a multiple of a power of 2 that is at most 1/64 of the range, so that integers and
+  // half-integers less the centre are exact in few digits.
   double middle() const {
     if (count == 0 || !std::isfinite(total)) return 0.0;
     if (largest == least) return least;

@@ -1,4 +1,4 @@
-// Facts: what the schedule may know of data. Whoever holds the data computes them, once; nothing here reads data.
+// Facts: the properties of data that the schedule may use.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,18 +15,18 @@ struct Facts {
   double reach = 0;    // largest squared distance of a row from the centre; NaN if an entry is not finite
 };
 
-// Notes what a gather needs of row numbers: extremes, and whether all are finite.
+// Notes facts of row numbers for a gather: extremes, and whether all are finite.
 void note_range(const View& view, Facts* facts);
-// Notes what a condition needs of points: how far they reach from a centre.
+// Notes the reach of points for a condition: the largest squared distance from a centre.
 void note_reach(const View& view, const std::vector<double>& centre, Facts* facts);
 
 // The centre: a point in the middle of the finite entries. Any point near the middle does as well, so some rows are
 // enough.
 std::vector<double> centre_of(const View& view);
-// Returns the step of the rows that are enough: 0, step, 2 step, ... These rows alone have the same centre.
+// Returns the step of the rows that centre_of() reads: 0, step, 2 step, ...
 std::int64_t step_of_centre(std::int64_t rows);
 
-// Findings of a call: all that the plan's conditions are checked with, and where the data lie.
+// The findings of a call: the facts with which the plan's conditions are checked, and the place of the data.
 struct Findings {
   std::vector<std::vector<double>> centres;  // of each variable
   std::vector<Facts> variables;
@@ -34,7 +34,7 @@ struct Findings {
   std::vector<std::vector<ValueRange>> factors;
   Home home = Home::host;
   Boxes boxes = Boxes::trial;
-  std::vector<Growths> growths;  // of each variant, where boxes are thought of
+  std::vector<Growths> growths;  // of each variant, if boxes are considered
 };
 
 }  // namespace kernweave

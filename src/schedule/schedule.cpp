@@ -1,5 +1,5 @@
-// The fields of a decision are listed once, for its bytes and for ==. Work counted from the costs of the tables' rows
-// and from widths.
+// The fields of a decision are listed once, for its bytes and for ==. Work is estimated from the costs in the table of
+// operations, and from widths.
 #include "schedule/schedule.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ auto fields(Struct& s) {
     return std::tie(s.backend, s.model, s.variant, s.sizes, s.loops, s.strain, s.growths, s.centres, s.steps, s.others);
 }
 
-// The version is that of the fields above.
+// The mark of the format; its last digit changes with the fields above.
 constexpr char kMark[] = {'k', 'w', 'd', '3'};
 
 std::uint64_t sum_of(const char* bytes, std::size_t count) {  // FNV-1a
@@ -38,7 +38,7 @@ std::uint64_t sum_of(const char* bytes, std::size_t count) {  // FNV-1a
   return sum;
 }
 
-// Walks over fields, and moves them to bytes, or bytes to them.
+// Walks over fields, and writes the fields to bytes or reads them from bytes.
 class Walk {
  public:
   Walk() = default;
@@ -64,7 +64,7 @@ class Walk {
   bool done() const { return from_ == end_; }
 
  private:
-  // Resizes a list, each item of which takes a byte or more.
+  // Writes or reads the size of a list. Each item takes a byte or more, so a size is at most the bytes left.
   template <class List>
   void resize(List* list) {
     std::uint64_t size = list->size();

@@ -1,5 +1,5 @@
-// Columns of float64 numbers: right-hand sides, directions, probes; work on their rows, decompositions of small ones,
-// and random numbers. The one place that includes Eigen; who uses the room's types goes through here.
+// Columns of float64 numbers: right-hand sides, directions, probes; loops over long columns, decompositions of small
+// matrices, and random numbers. Other files get Eigen's types from this header.
 #pragma once
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Dense>
@@ -18,7 +18,7 @@ using SparseColumns = Eigen::SparseMatrix<double>;
 using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
 // --- decompositions -------------------------------------------------------------------------------------------------
-// Decompositions of small dense matrices, compiled once: their templates take longer than all that uses them.
+// Decompositions of small dense matrices, in one compiled file: Eigen's templates take long to compile.
 
 // The eigenpairs of a symmetric matrix, whose lower triangle is read: the smallest value first.
 struct EigenPairs {
@@ -31,16 +31,16 @@ EigenPairs eigen_pairs(const Block& a);
 EigenPairs eigen_pairs(const Vector& diagonal, const Vector& beside);
 Vector eigenvalues(const Vector& diagonal, const Vector& beside);
 
-// An eigenvalue below minus this, relative to the largest, is not explained by rounding.
+// An eigenvalue below -kNegative times the largest is no rounding error: the matrix is not semidefinite.
 constexpr double kNegative = 1e-7;
 
-// L of L L' = A, whose info() says whether there is one.
+// The factor L of A = L L'; info() tells whether A has one.
 using Cholesky = Eigen::LLT<Block>;
 Cholesky cholesky(const Block& a);
 
 // --- long columns ---------------------------------------------------------------------------------------------------
-// Work on the rows of long columns, shared out to threads in pieces that sizes alone decide. Sums of pieces are added
-// in order, so that any number of threads gives the same bits.
+// Loops over the rows of long columns, by threads, in pieces that depend on sizes alone. Sums of pieces are added in
+// order, so that any number of threads gives the same bits.
 
 using Row = Eigen::ArrayXd;  // a number for each column
 
@@ -50,7 +50,7 @@ inline Block columns_of(const Block& all, const std::vector<Index>& which) {
   return out;
 }
 
-// Numbers of a piece: half a second-level cache, and some ten times what starting a thread costs.
+// The numbers of a piece: half a second-level cache, and about ten times the time to start a thread.
 constexpr Index kPiece = 1 << 16;
 
 inline Index rows_of_piece(Index columns) { return std::max<Index>(1, kPiece / std::max<Index>(1, columns)); }
@@ -132,9 +132,9 @@ inline void add_scaled_rows(const Vector& by, const Block& x, double factor, Blo
 }
 
 // --- random numbers -------------------------------------------------------------------------------------------------
-// Random numbers that are a function of a seed and a place: the same on every machine and for any number of threads.
+// Random numbers as a function of a seed and a position: equal on every machine and for any number of threads.
 
-// The finaliser of splitmix64: every bit of the result depends on every bit of what is given.
+// The finaliser of splitmix64: every bit of the result depends on every bit of the argument.
 inline std::uint64_t scrambled(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -151,7 +151,7 @@ inline double random_uniform(std::uint64_t seed, std::uint64_t place) {
   return static_cast<double>(random_bits(seed, place) >> 11) * 0x1p-53;
 }
 
-// Signs have seeds of their own, so that a probe is independent of an order of points that has its seed.
+// Offset of the seeds of signs, so that a probe is independent of a random order of points with the same seed.
 constexpr std::uint64_t kSigns = std::uint64_t{1} << 40;
 
 inline double random_sign(std::uint64_t seed, std::uint64_t place) {

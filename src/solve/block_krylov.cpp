@@ -1,6 +1,6 @@
-// Largest eigenvalues, then a low rank, from products with blocks. Block Lanczos with a basis that is kept orthogonal
-// in full, and Rayleigh and Ritz in it: A Q = Q T + N R, where N is the block to come, so that R times the last rows of
-// an eigenvector of T is its residual. Where the basis has no room, it is exchanged for its best Ritz vectors.
+// Largest eigenvalues, then a low rank, from products with blocks. Block Lanczos with full reorthogonalisation and
+// Rayleigh-Ritz: A Q = Q T + N R, with N the next block, so that R times the last rows of an eigenvector of T is the
+// residual of the Ritz vector. A full basis is restarted with its best Ritz vectors (thick restart).
 #include "solve/block_krylov.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr double kWithin = 1e-12;  // what is left of a column that depends on others, relative to it
+constexpr double kWithin = 1e-12;  // the relative rest of a column that depends linearly on others
 
 class BlockKrylov {
  public:
@@ -48,7 +48,7 @@ class BlockKrylov {
     return orthonormal(block, block.colwise().norm().transpose(), block.cols(), &rest);
   }
 
-  // Uniform numbers will do: no direction is favoured but by chance.
+  // Returns uniform random numbers, which favour no direction.
   Block random_block(Index columns) {
     Block block(n_, columns);
     for (Index k = 0; k < block.size(); ++k) block.data()[k] = random_uniform(limits_.seed, place_++) - 0.5;
@@ -67,7 +67,7 @@ class BlockKrylov {
     last_ = block.cols();
   }
 
-  // The product of the last block: its coordinates become columns of T, the rest the next block.
+  // Multiplies the last block: the product's coordinates in the basis become columns of T, the rest the next block.
   void multiply(Block* next) {
     poll_(0.0);
     const Block block = basis_.middleCols(used_ - last_, last_);
@@ -83,7 +83,7 @@ class BlockKrylov {
     *next = orthonormal(product, sizes, std::min(last_, n_ - used_), &rest_);
   }
 
-  // Takes the part along the basis away, twice, and says what it was.
+  // Orthogonalises a block against the basis, twice. Returns the coordinates that were subtracted.
   Block away_from_basis(Block* block) {
     Block along = basis().transpose() * *block;
     *block -= basis() * along;
@@ -92,8 +92,8 @@ class BlockKrylov {
     return along + again;
   }
 
-  // `columns` of them that span the columns of `block`, which had these sizes before, and that times `rest` are them.
-  // Where the columns of the block depend on each other, random ones complete it.
+  // Returns `columns` orthonormal columns Q with Q `rest` = `block`, whose columns had the lengths `sizes` before
+  // orthogonalisation. Random columns replace those that depend linearly on others.
   Block orthonormal(const Block& block, const Vector& sizes, Index columns, Block* rest) {
     Block made(n_, columns);
     *rest = Block::Zero(columns, block.cols());
@@ -131,7 +131,7 @@ class BlockKrylov {
     away_from(made, v);
   }
 
-  // Pairs of T, the largest first, and their residuals.
+  // Computes the eigenpairs of T, the largest first, and the residuals of Ritz vectors.
   void ritz() {
     const EigenPairs pairs = eigen_pairs(0.5 * (t_ + t_.transpose()));
     internal_check(pairs.found, "eigenvalues of ", used_, " x ", used_, " numbers were not found");
@@ -153,7 +153,7 @@ class BlockKrylov {
     return ratio;
   }
 
-  // A pass gains two digits at most, so that there is nothing to be seen before.
+  // Tells whether all pairs have reached their goals; else sets the pass of the next look: a pass gains two digits.
   bool done() {
     const double ratio = used_ < limits_.wanted ? std::numeric_limits<double>::infinity() : worst();
     if (ratio == 0.0) return true;
@@ -200,16 +200,16 @@ Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenL
 }
 
 // --- sketch ---------------------------------------------------------------------------------------------------------
-// F F' = (A W) (W'AW)^-1 (A W)' for orthonormal random columns W: the best that products with W can tell of A. With a
-// tolerance the columns are doubled until it is reached, and F is turned to its leading directions.
+// F F' = (A W) (W'AW)^-1 (A W)' for orthonormal random columns W (Nystrom). With a tolerance, the columns are doubled
+// until the tolerance is met, and F is rotated to its principal directions.
 
 namespace {
 
-constexpr Index kProbes = 16;         // for what is left of the trace
+constexpr Index kProbes = 16;         // for the residual's trace
 constexpr Index kAtOnce = 64;         // columns of a product between interrupts
 constexpr Index kFirst = 32;          // columns where there is a tolerance
 constexpr double kAsymmetric = 1e-5;  // of numbers of W'AW, relative to the largest: products may be in float32
-constexpr int kPasses = 3;            // of making columns orthonormal: random ones are nearly so
+constexpr int kPasses = 3;            // of orthonormalisation
 constexpr int kShifts = 8;            // attempts at a shift that makes W'AW definite in spite of rounding
 
 class Sketching {
@@ -296,7 +296,7 @@ class Sketching {
     return std::max(0.0, 1.0 - explained / trace_);
   }
 
-  // Directions of F without which the tolerance is kept are dropped; what that leaves of the trace in all.
+  // Drops directions of F as far as the tolerance allows. Returns the residual's share of the trace.
   double keep_leading() {
     const EigenPairs pairs = eigen_pairs(factor_.transpose() * factor_);
     const Vector& sizes = pairs.values;

@@ -7,7 +7,7 @@
 namespace kernweave::solve {
 
 struct EigenLimits {
-  Index wanted;         // so many pairs
+  Index wanted;         // number of pairs
   Index block;          // columns of a product
   double tolerance;     // of a residual |Av - av|, relative to |a|
   double rounding;      // of a product, relative to the largest eigenvalue: no residual is smaller
@@ -24,7 +24,7 @@ struct Eigenpairs {
   bool converged = false;
 };
 
-// `start` may be empty; else its columns, as many as fit into a block, are where it begins.
+// Begins with the columns of `start`, as many as fit into a block; `start` may be empty.
 Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenLimits& limits, const Poll& poll);
 
 // --- sketch ---------------------------------------------------------------------------------------------------------
@@ -32,10 +32,10 @@ Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenL
 
 struct Sketch {
   Block factor;         // F of F F'
-  double residual = 0;  // of the trace, what F F' leaves; exact where the trace is known, else by random signs
+  double residual = 0;  // trace(A - F F') / trace(A); exact if the trace of A is known, else estimated by random signs
 };
 
-// `trace`: of the matrix; NaN where nobody knows it.
+// `trace`: of the matrix; NaN if unknown.
 Sketch sketched(Operator* matrix, const Enough& enough, double trace, std::uint64_t seed, const Poll& poll);
 
 }  // namespace kernweave::solve

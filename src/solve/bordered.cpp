@@ -1,4 +1,4 @@
-// Cholesky factors of bordered sparse matrices: a sparse factor, and a dense one of what it leaves of the border.
+// Cholesky factors of bordered sparse matrices: a sparse factor, and a dense factor of the border's Schur complement.
 #include "solve/bordered.hpp"
 
 #include "base/error.hpp"

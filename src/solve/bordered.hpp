@@ -6,7 +6,7 @@
 
 namespace kernweave::solve {
 
-// C = [S B; B' D] after a permutation of its rows: `inner` lists those of the sparse S, `border` those of the dense D.
+// C = [S B; B' D] after a permutation of its rows: `inner` lists rows of the sparse S, `border` rows of the dense D.
 struct BorderedMatrix {
   std::vector<int> inner, border;  // rows of C, from 0
   SparseColumns sparse;             // the lower triangle of S is read

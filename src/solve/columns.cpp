@@ -1,4 +1,4 @@
-// Work on long columns: they are computed on the host by threads, on a device by kernels.
+// Loops over long columns: by threads on the host, by kernels on a device.
 #include "solve/columns.hpp"
 
 #include "base/error.hpp"
@@ -12,8 +12,8 @@ namespace {
 using device::Device;
 using gpu::ColumnTask;
 
-constexpr Index kParts = 4096;      // sums of a column at first: enough threads to read it as fast as memory is
-constexpr Index kLastParts = 64;    // and those that the host adds up
+constexpr Index kParts = 4096;      // partial sums of a column: enough threads to read at the memory's bandwidth
+constexpr Index kLastParts = 64;    // partial sums that the host adds up
 
 ColumnTask task_of(const Columns& out) {
   ColumnTask task{};
@@ -40,7 +40,7 @@ void weigh(const Columns* x, const Columns* y, const Row& by, const Columns& out
 
 Row same(const Columns& x, double by) { return Row::Constant(x.cols(), by); }
 
-// Sums of each column of so many parts, which lie together.
+// Adds up contiguous parts of each column: `fewer` sums remain of each.
 Columns summed(const Columns& parts, Index fewer) {
   Columns sums(parts.device(), fewer, parts.cols());
   ColumnTask task = task_of(sums);
@@ -309,7 +309,7 @@ void add_to_points(const Columns& x, double by, Columns* points, int threads) {
 }
 
 // --- kernels --------------------------------------------------------------------------------------------------------
-// One source for all kernels, which a device's compiler is given.
+// One source for all kernels, compiled at run time.
 
 const std::string& column_kernels() {
   static const std::string text = device::text_for_each(

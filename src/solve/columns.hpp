@@ -1,5 +1,5 @@
-// Long columns of float64 numbers where they are worked on: in the host's memory, or in a device's, where they stay
-// from step to step. Loops are written once for both.
+// Long columns of float64 numbers, in the memory of the host or of a device, where they stay from step to step.
+// Algorithms are written once for both.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@ class Columns {
   Columns(device::Device* device, Index rows, Index columns);
   // Takes memory of a device that holds rows x columns numbers, or more.
   Columns(device::Device* device, std::unique_ptr<Copy> copy, Index rows, Index columns);
-  // Refers to numbers on a device that belong to somebody else, who keeps them as long as these columns are used.
+  // Refers to numbers on a device whose owner must keep them as long as these columns are used.
   Columns(device::Device* device, double* there, Index rows, Index columns)
       : device_(device), there_(there), rows_(rows), columns_(columns) {}
   Columns(const Columns& other);
@@ -38,11 +38,11 @@ class Columns {
   double* at(Index column = 0) const { return there_ + column * rows_; }  // an address of the device
   Kept* kept() const { return kept_.get(); }
 
-  // Numbers of that shape on that device, unless they are already; what was in them is lost.
+  // Makes room for numbers of this shape on this device, if there is none; old numbers are lost.
   void make(device::Device* device, Index rows, Index columns);
   Block to_host() const;
   Columns sent_to(device::Device* device) const;
-  // The copy on the device, for somebody else to keep.
+  // Moves the memory on the device to a new owner.
   std::unique_ptr<Copy> given_away();
 
  private:
@@ -53,7 +53,7 @@ class Columns {
   Index rows_ = 0, columns_ = 0, room_ = 0;
 };
 
-// The copy on a device of numbers of the host that stay what they are; sent when first asked for.
+// A copy on a device of constant numbers of the host; uploaded at the first use.
 class SentCopy {
  public:
   template <class T>
@@ -87,7 +87,7 @@ struct RowList {
   const SentCopy copy{};
 };
 
-// Tells whether columns can stay there: it takes a run-time compiler, since the installation has no kernels for them.
+// Tells whether columns can stay on a device: their kernels need a run-time compiler.
 bool columns_may_stay(int device);
 
 Row dots(const Columns& a, const Columns& b, int threads);
@@ -105,15 +105,15 @@ void add_scaled_rows(const RowScales& by, const Columns& x, double factor, Colum
 
 Columns columns_of(const Columns& all, const std::vector<Index>& which);
 Columns columns_from(const Columns& all, Index from, Index count);
-// Column k of one to column c of the other, which has as many rows.
+// Copies column k of `from` to column c of `to`, which has as many rows.
 void put_column(const Columns& from, Index k, Columns* to, Index c);
 
-// A few rows, and their numbers back to their places in y.
+// Gathers a few rows of x on the host; scatters rows back to their places in y.
 Block rows_of(const Columns& x, const RowList& which);
 void put_rows(const Block& few, const RowList& which, Columns* y);
 
-// Points are columns where a sparse factor works on them: what one has for several right-hand sides lies together.
-// Rows of x as points, and points as rows of y; of all rows without a list.
+// Transposes: row k of x becomes column k of `points`, and back, for the rows of a list, or all without a list. A
+// sparse factor reads a point's numbers for all right-hand sides from contiguous memory.
 void rows_to_points(const Columns& x, const RowList* which, Columns* points, int threads);
 void points_to_rows(const Columns& points, const RowList* which, Columns* y, int threads);
 // points += by x'.
@@ -125,7 +125,7 @@ void add_to_points(const Columns& x, double by, Columns* points, int threads);
 // Runs the kernel of that name with a thread for each number that the task counts.
 void launch(device::Device* device, const char* kernel, const gpu::ColumnTask& task);
 
-// The text that a device's compiler is given.
+// Returns the source of all kernels.
 const std::string& column_kernels();
 
 }  // namespace kernweave::solve

@@ -1,6 +1,6 @@
-// Conjugate gradients by columns, then by blocks. Directions of each column are its own; a column that has converged
-// leaves the block. Where the matrix is multiplied on a device, a few numbers of each column and what preconditioners
-// do at landmarks cross the bus.
+// Conjugate gradients by columns, then by blocks. Each column has its own directions; a column that has converged
+// leaves the block. With products on a device, only a few numbers of each column and values of preconditioners at
+// landmarks are copied between host and device.
 #include "solve/conjugate_gradients.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class ColumnwiseConjugateGradients : public RestartedIteration {
     settle();
   }
 
-  // A round that begins anew is a Lanczos process of its own: in the tridiagonal matrix nothing stands between the two.
+  // Ends the Lanczos process at a restart: the tridiagonal matrix has a 0 between the two processes.
   void forget_last_ratios() {
     for (const Index c : active_) {
       auto& ratios = out_.coefficients[static_cast<std::size_t>(c)].ratio;
@@ -77,7 +77,7 @@ class ColumnwiseConjugateGradients : public RestartedIteration {
     }
   }
 
-  // Columns that have come far enough leave the block.
+  // Removes columns that have converged.
   void settle() override {
     std::vector<Index> stay;
     for (std::size_t k = 0; k < active_.size(); ++k)
@@ -117,11 +117,11 @@ Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, c
 
 namespace {
 
-constexpr double kDependent = 1e-13;  // what is left of a column that depends on others, relative to what it came from
-// The bounds of eigenvalues of S'AS, relative to the largest: below -kNegativeCurvature an eigenvalue is not of
-// rounding, below kNoCurvature it is.
+constexpr double kDependent = 1e-13;  // the relative rest of a column that depends linearly on others
+// Bounds of eigenvalues of S'AS, relative to the largest: below -kNegativeCurvature the matrix is not definite; between
+// the bounds an eigenvalue is rounding error.
 constexpr double kNegativeCurvature = 1e-8, kNoCurvature = 1e-15;
-constexpr Index kWidest = 64;  // columns at once: products gain nothing beyond, and bases cost their square
+constexpr Index kWidest = 64;  // the most columns at once: wider products save nothing, and bases cost columns^2
 
 class BlockConjugateGradients : public RestartedIteration {
  public:
@@ -181,7 +181,7 @@ class BlockConjugateGradients : public RestartedIteration {
     coordinates_ = (along * coordinates_).eval();
   }
 
-  // (S'AS)^-1, without directions that rounding has made of nothing.
+  // Returns (S'AS)^-1, without directions that are rounding error.
   Block inverse_forms() const {
     const Block forms = inner_products(s_, image_, limits_.threads);
     user_check(forms.allFinite(), Fault::input, "the operator has products that are not finite: look at its data");
@@ -246,7 +246,7 @@ Solution block_conjugate_gradients(Operator* matrix, Preconditioner* preconditio
   Solution all;
   all.x = Columns(Block::Zero(b.rows(), b.cols()));
   all.residual = Vector::Zero(b.cols());
-  // Batches of one size: a small one would take the most iterations.
+  // Batches have about equal sizes, since a small batch takes the most iterations.
   const Index lots = (b.cols() + kWidest - 1) / kWidest;
   for (Index k = 0, from = 0, count = 0; k < lots; ++k, from += count) {
     count = (b.cols() - from) / (lots - k);

@@ -13,27 +13,26 @@ struct Limits {
   int threads = 1;   // of work on vectors
 };
 
-// Numbers of the Lanczos process that runs along: of each step of a column.
+// The coefficients of conjugate gradients at each step of a column, which define its Lanczos process.
 struct Coefficients {
   std::vector<double> step, ratio;  // alpha, beta
 };
 
 struct Solution {
-  Columns x;     // where the iteration was
-  Columns left;  // b - A x as the recursion has it, where it was ended before x was there; else of no columns
+  Columns x;     // the last iterate
+  Columns left;  // the recursive residual b - A x, if the iteration was stopped early; else of no columns
   std::vector<int> iterations;  // of each column
-  Vector residual;              // the true one, recomputed, relative
-  std::vector<double> history;  // the largest residual after each iteration, as the recursion has it
+  Vector residual;              // the true relative residual, recomputed
+  std::vector<double> history;  // the largest recursive residual after each iteration
   std::vector<Coefficients> coefficients;
   int products = 0;
   enum class Ending { converged, cap, stagnant } end = Ending::converged;
 };
 
-// An early stop of an iteration: what is wanted is known before residuals are small. Asked now and then.
+// A test, called every few iterations, whether an iteration may stop before residuals are small.
 using Satisfied = std::function<bool(const Solution&)>;
 
-// Solves A x = b from `start` (empty: from 0). `preconditioner` may be null. What is not positive definite is a
-// failure.
+// Solves A x = b from `start` (empty: from 0). `preconditioner` may be null. Fails if A is not positive definite.
 Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, const Block& b, const Block& start,
                              const Limits& limits, const Poll& poll, const Satisfied& satisfied = nullptr);
 

@@ -1,5 +1,5 @@
-// Products and entries of a lazy matrix, by the executor. Right-hand sides and results lie where the solver has them,
-// on the host or on a device: nothing is copied where the plan is as wide as the block.
+// Products and entries of a lazy matrix, by the executor. Right-hand sides and results are read and written in the
+// solver's memory, on the host or on a device: nothing is copied if the plan is as wide as the block.
 #include "solve/operator.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class EngineHost : public Host {
 
   void poll(double share) override { poll_(share); }
 
-  // Fetched once: they stay what they are while a solver is at work.
+  // Copies numbers to the host once, since they are constant while a solver runs.
   const double* on_host(int operand) override {
     internal_check(operands, "numbers of a device where the host has none");
     const View& view = (*operands)[static_cast<std::size_t>(operand)].view;
@@ -52,7 +52,7 @@ class EngineHost : public Host {
   std::map<int, std::vector<double>> fetched_;
 };
 
-// Operands that a device is to have all of: who has nobody that keeps a copy gets one of `copies`.
+// Marks operands as resident on a device. Operands without a store for copies (`Kept`) get one of `copies`.
 void make_resident(std::vector<OperandData>* operands, std::vector<std::unique_ptr<Kept>>* copies) {
   for (OperandData& operand : *operands) {
     operand.resident = true;
@@ -105,7 +105,7 @@ class Engine : public Operator {
   }
 
  private:
-  // A plan on operands, and who it reports to.
+  // An execution and its host.
   struct BoundExecution {
     explicit BoundExecution(const Poll& poll) : host(poll) {}
     EngineHost host;
@@ -115,7 +115,7 @@ class Engine : public Operator {
 
   Index results(Index count) const { return count * plans_.back().components; }
 
-  // The narrowest plan that has room for so many columns.
+  // Returns the narrowest plan for at least `count` columns.
   std::size_t plan_for(Index count) const {
     const auto plan =
         std::find_if(plans_.begin(), plans_.end(), [&](const ProductPlan& p) { return p.width >= count; });
@@ -140,7 +140,7 @@ class Engine : public Operator {
     if (!fits) copy(padded_y_.data(), rows * results(count), to);
   }
 
-  // Copies numbers. Columns of padding keep what they have: they are multiplied, too, but their results are not read.
+  // Copies numbers. Columns of padding keep old numbers: they are multiplied, too, but their results are not read.
   void copy(const double* from, Index numbers, double* to) const {
     each_piece(numbers, 1, allowed_threads(settings_.threads),
                [&](Index first, Index last, Index) { std::copy(from + first, from + last, to + first); });
@@ -179,8 +179,8 @@ class Engine : public Operator {
     return *there_[k];
   }
 
-  // Finds the device on which the schedule of the widest plan has its data, or null. The host is needed by a plan that
-  // looks at the vector's numbers, by points in another order, and by a sparse matrix, which has no copy.
+  // Finds the device on which the widest plan runs, or null. A plan runs on the host if decisions depend on the
+  // vector's numbers, if points are in another order, or if a matrix is sparse, which has no copy.
   device::Device* looked_for() {
     const ProductPlan& plan = plans_.back();
     const auto sparse = [](const OperandData& operand) { return operand.view.sparse(); };
@@ -192,7 +192,7 @@ class Engine : public Operator {
     const Backend& backend = there(plans_.size() - 1).execution->backend();
     if (!backend.holds_data() || !columns_may_stay(backend.holder())) return nullptr;
     holder_ = backend.name();
-    // Columns that are done leave the others, so that each width will be asked for.
+    // Blocks become narrower as columns converge, so that plans of all widths will run.
     for (std::size_t k = 0; k < plans_.size(); ++k) there(k).execution->expect();
     return &device::open(backend.holder());
   }
@@ -239,7 +239,7 @@ OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPl
 
 namespace {
 
-// Fewer are computed on the host where the data lie there: a kernel that is not compiled yet takes a device longest.
+// The most pairs that the host computes if the data lie there: for a device, a kernel may have to be compiled.
 constexpr Index kFewPairs = 1 << 21;
 
 View list_of(const RowIndices& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }

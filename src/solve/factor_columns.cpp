@@ -1,6 +1,6 @@
-// Builds the columns of the sparse factor, some points at a time: entries within the conditioning set of each, less the
-// inner products of what landmarks explain of them, and the last column of the inverse of what is left. Nothing but the
-// factor's numbers leaves a device.
+// Builds the columns of the sparse factor, some points at a time: the residual covariance S of each conditioning set,
+// entries less the part that landmarks explain, and the scaled last column of S^-1. Only the factor's numbers are
+// copied from a device.
 #include "solve/vecchia.hpp"
 
 #include <algorithm>
@@ -14,16 +14,16 @@ namespace {
 constexpr Index kPairsHere = 2048 * 496;       // at once, on the host: of 30 neighbours 2048 points
 constexpr Index kPairsThere = 1 << 23;         // at once, on a device: three lists of them are 200 MB
 constexpr Index kMostPairsThere = 1 << 26;     // where there is room, so that many neighbours leave threads enough
-constexpr Index kPartOfMemory = 512;           // that is free, in bytes a pair: these take a twentieth
-constexpr double kShareOfMemory = 0.5;         // that is free on a device, for what landmarks explain
+constexpr Index kPartOfMemory = 512;           // bytes of free memory for each pair, which takes a twentieth
+constexpr double kShareOfMemory = 0.5;         // of a device's free memory, for the landmarks' part
 constexpr Index kRowsOfBlock = 32;             // of a landmarks' factor that are solved with at once
 constexpr double kVarianceOfRounding = 1e-14;  // of a point's variance, is rounding
 
 // A matrix by rows, as the factor's inner products are of rows.
 using ByRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// The last column of the inverse of S, over the root of its last number: C'u = e for S = CC'. Duplicate points are
-// skipped: given the points before them, their variance is zero. False where S is not positive definite.
+// Computes u, the last column of S^-1 over the root of its last number: C'u = e for S = CC'. Skips duplicate points,
+// whose conditional variance is zero. Returns false if S is not positive definite.
 bool last_column(ByRows* s, double* u, Index slots) {
   const Index n = s->rows();
   std::vector<bool> out(static_cast<std::size_t>(n), false);
@@ -51,8 +51,8 @@ bool last_column(ByRows* s, double* u, Index slots) {
   return true;
 }
 
-// L^-1 for products of blocks of rows: each block's own inverse, and less its product with L where they meet rows
-// before.
+// Returns L^-1 in a form for products by blocks of rows: each diagonal block's inverse, and to its left minus the
+// inverse times L.
 Block blockwise_inverse(const Block& l) {
   Block inverse = l.triangularView<Eigen::Lower>();
   for (Index from = 0; from < l.rows(); from += kRowsOfBlock) {

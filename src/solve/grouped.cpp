@@ -12,10 +12,10 @@ namespace kernweave::solve {
 namespace {
 
 // --- the matrix C ---------------------------------------------------------------------------------------------------
-// C - I = V'P^-1 V. With U the sparse factor of the points R that are no landmarks, and H' H, U H' what P^-1 has at the
-// landmarks S: V_R' U U' V_R + V_S' own V_S + V_S' cross V_R + its transpose.
+// C - I = V'P^-1 V = V_R' U U' V_R + V_S' own V_S + V_S' cross V_R + its transpose, with U the sparse factor of the
+// points R that are no landmarks, and `own`, `cross` the rows of P^-1 at the landmarks S.
 
-// Sums numbers at a few of many places.
+// A sparse accumulator: sums at a few of many places.
 class SparseSum {
  public:
   explicit SparseSum(Index places) : values_(static_cast<std::size_t>(places), 0.0), seen_(values_.size(), false) {}
@@ -81,7 +81,7 @@ Kind matrix_of(const std::vector<std::vector<Addend>>& lines, Index across) {
   return out;
 }
 
-// A level beyond these that meets more than a twentieth of all levels is at the border: its row is stored dense.
+// A level that meets more than max(kFewLevels, levels / kShare) levels is at the border: its row is stored dense.
 constexpr Index kFewLevels = 200, kShare = 20;
 // The most levels at the border: their factor takes 4 s of two threads, and half a gigabyte.
 constexpr Index kMostAtBorder = 8000;
@@ -131,7 +131,7 @@ class LevelMatrix {
       for (SparseRows::InnerIterator e(y_, k.row()); e; ++e) sum->add(static_cast<int>(e.col()), k.value() * e.value());
   }
 
-  // Finds the levels at the border: those of landmarks, and those that meet many; and the columns of the others.
+  // Finds the levels at the border (of landmarks, or meeting many levels), and the columns of the other levels.
   std::vector<std::vector<Addend>> sparse_columns(BorderedMatrix* c) {
     at_border_.assign(static_cast<std::size_t>(levels_), 0);
     for (const int row : part_.landmarks)
@@ -198,7 +198,7 @@ class LevelMatrix {
     for (Index from = 0; from < rank; from += at_once) {
       const Index count = std::min(at_once, rank - from);
       const InverseWeights w = inverse_weights(inner_, {from, from + count}, inner_->home());
-      const Block cross = w.cross.to_host();  // twice what is wanted
+      const Block cross = w.cross.to_host();  // twice the entries
       Block of_levels = Block::Zero(count, levels_);
       for (Index i = 0; i < cross.cols(); ++i)
         for (SparseRows::InnerIterator e(v_, part_.rows[static_cast<std::size_t>(i)]); e; ++e)
@@ -234,7 +234,7 @@ class LevelMatrix {
   const SparseRows y_;
   SparseColumns by_level_;  // Y by columns
   std::vector<char> at_border_;
-  std::vector<int> place_;  // of each level among the inner ones, or those at the border
+  std::vector<int> place_;  // of each level among the inner levels, or among the levels at the border
 };
 
 // --- the preconditioner ---------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ class Grouped : public Preconditioner {
   Index levels() const { return v_.cols(); }
 
  private:
-  // Makes of x in `part_` W S W'x for what `solve` multiplies by S.
+  // Sets `part_` to W S W'x, with S the matrix by which `solve` multiplies.
   template <class Solve>
   void between(const Columns& x, Solve solve) {
     inner_->root(x, &whole_);

@@ -1,7 +1,7 @@
-// Quadratic forms of an inverse. b'A^-1 b is b'x + x'r + r'A^-1 r for any x that leaves r = b - A x. The last is
-// positive, and at most r'P^-1 r over the smallest eigenvalue of P^-1 A. Conjugate gradients find x, by quicker
-// products where there are some; the residual is by the matrix itself, so that nothing of their precision is in the
-// answer.
+// Quadratic forms of an inverse: b'A^-1 b = b'x + x'r + r'A^-1 r for any x, with r = b - A x, and
+// 0 <= r'A^-1 r <= r'P^-1 r / (smallest eigenvalue of P^-1 A). Conjugate gradients find x, by `quick` products if there
+// are some; the residual is computed by the matrix itself, so that the precision of quick products does not affect the
+// result.
 #include "solve/lanczos.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLooks = 8;                  // an eighth of the iterations so far lies between looks at Ritz values
 constexpr double kFormOfRounding = 1e-15;  // of the numbers that a difference is made of
-constexpr double kBetter = 0.25;  // what a round leaves of what was missing, or its products are not good enough
+constexpr double kBetter = 0.25;  // the most of the error that a useful round of quick products leaves
 
 // The bounds of each form's error, and the test whether the errors are small enough.
 class Accuracy {
@@ -51,7 +51,7 @@ class FormIteration {
         accuracy_(accuracy),
         forms_(forms) {}
 
-  // Adds the solutions for the columns of r, which belong at `places`, to x. False where a direction has d'Ad <= 0.
+  // Adds the solutions for the columns of r to the columns `places` of x. Returns false if a direction has d'Ad <= 0.
   bool run(Columns r, const std::vector<Index>& places, Columns* x) {
     r_ = std::move(r);
     active_ = places;
@@ -110,7 +110,7 @@ class FormIteration {
     keep(stay, x);
   }
 
-  // The others are done: their solutions are handed over.
+  // Keeps the columns in `stay`; adds the solutions of the other columns to x.
   void keep(const std::vector<Index>& stay, Columns* x) {
     if (stay.size() == active_.size()) return;
     std::vector<Index> still;
@@ -148,7 +148,7 @@ class FormIteration {
   Row rz_;
 };
 
-// Restarts of the iteration, each on what is left.
+// Restarts of the iteration, each for the residual of the last.
 class RestartedForms {
  public:
   RestartedForms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b, const Vector& whole,
@@ -211,7 +211,7 @@ class RestartedForms {
   }
 
   Operator* const matrix_;
-  Operator* by_;  // who multiplies directions
+  Operator* by_;  // multiplies directions
   Preconditioner* const preconditioner_;
   const Limits limits_;
   const Poll& poll_;

@@ -1,4 +1,4 @@
-// The Lanczos process and its uses. Columns that are exhausted, or whose owner needs no more, leave the block.
+// The Lanczos process and its uses. Columns that are exhausted or accurate enough leave the block.
 #include "solve/lanczos.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void Lanczos::advance() {
   keep(stay);
 }
 
-// The column's product loses its parts along what was before, and becomes the next vector.
+// Orthogonalises a column's product against the vectors before it; the result is the next vector.
 void Lanczos::step(LanczosColumn* column, Index place) {
   auto v = now_.col(place);
   auto next = product_.col(place);
@@ -155,7 +155,7 @@ QuadratureRule radau_rule(Tridiagonal t, double node) {
 double smallest_value(const Tridiagonal& t) { return eigenvalues(t.diagonal, t.beside)[0]; }
 
 // --- spectral rules -------------------------------------------------------------------------------------------------
-// Vectors are not kept orthogonal: what that costs are eigenvalues found twice, whose weights add up to the right ones.
+// Vectors are not reorthogonalised: eigenvalues may be found twice, with weights that add up to the right weight.
 
 namespace {
 
@@ -201,7 +201,7 @@ SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, con
 }
 
 // --- quadrature -----------------------------------------------------------------------------------------------------
-// Gauss quadrature by the tridiagonal matrix of the Lanczos process, which conjugate gradients run without saying so.
+// Gauss quadrature by the tridiagonal matrix of the Lanczos process, given by coefficients of conjugate gradients.
 
 namespace {
 
@@ -232,7 +232,7 @@ class PreconditionedOperator : public Operator {
 
 double sum_of_logs(const QuadratureRule& rule) { return (rule.weights * rule.nodes.max(1e-300).log()).sum(); }
 
-// The first number of the logarithm of the leading part of so many rows.
+// Returns element (1, 1) of the logarithm of the leading `rows` x `rows` part.
 double first_of_log(const Tridiagonal& t, Index rows) { return sum_of_logs(gauss_rule(t, rows)); }
 
 }  // namespace
@@ -298,7 +298,7 @@ Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first) {
 
 namespace {
 
-constexpr double kSlowest = 0.95;  // from look to look what changes falls by this much at least, as is assumed
+constexpr double kSlowest = 0.95;  // the largest ratio of successive changes that is assumed
 
 // The first column of T^1/2.
 Vector first_of_root(const Tridiagonal& t) {

@@ -60,7 +60,7 @@ class Lanczos {
   };
 
   const LanczosColumn& of(Index column) const { return columns_[static_cast<std::size_t>(column)]; }
-  // A product for all columns that go on.
+  // Multiplies all active columns.
   void advance();
   void step(LanczosColumn* column, Index place);
   // Keeps the columns in `stay`. The other columns leave.
@@ -77,7 +77,7 @@ class Lanczos {
 };
 
 // --- spectral rules -------------------------------------------------------------------------------------------------
-// Quadrature over the spectrum of a matrix as vectors see it, from one Lanczos process: good for any function, and for
+// Quadrature over the spectral measures of vectors, from one Lanczos process: for any function of the matrix, and for
 // the matrix with any number added to its diagonal.
 
 struct SpectralRules {
@@ -94,13 +94,13 @@ SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, con
 // --- quadrature -----------------------------------------------------------------------------------------------------
 // Stochastic Lanczos quadrature: the logarithm of a determinant from the coefficients of conjugate gradients.
 
-// B = G'AG, whose determinant is that of A over that of P.
+// Returns B = G'AG: det B = det A / det P.
 OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner);
 
-// The Lanczos process that ran along.
+// Returns the tridiagonal matrix of the Lanczos process of conjugate gradients.
 Tridiagonal tridiagonal(const Coefficients& numbers);
 
-// w' log(B) w / w'w for a start w, and how far the truncation of the process may have led it astray.
+// w' log(B) w / w'w for a start w, and an estimate of its error by truncation of the process (`bracket`).
 struct LogForm {
   double value = 0, bracket = 0;
   double first = 0;  // w'Bw / w'w
@@ -112,7 +112,7 @@ LogForm log_form(const Coefficients& numbers, double smallest);
 // Returns the form of each column that was iterated.
 std::vector<LogForm> log_forms(const Solution& solution, double smallest);
 
-// Tells whether truncation is small beside how far the columns differ from each other: more steps gain nothing.
+// Tells whether truncation errors are small beside the standard error over columns, so that more steps gain nothing.
 // `first_known`: the first-order term has no noise, since its trace is known.
 bool settled(const std::vector<LogForm>& forms, bool first_known);
 
@@ -123,7 +123,7 @@ Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first = 
 // The square root of a matrix times vectors, by Lanczos.
 
 struct RootLimits {
-  double tolerance;  // of what is still to change, relative to the result
+  double tolerance;  // of the estimated error, relative to the result
   int most;          // steps
   Index together;    // columns at once: each has a basis
   int threads = 1;
@@ -132,7 +132,7 @@ struct RootLimits {
 struct Roots {
   Block y;
   std::vector<int> steps;  // of each column
-  Vector change;           // as it is reckoned, relative
+  Vector change;           // the estimated relative error
   int products = 0;
   bool converged = true;
 };
@@ -144,19 +144,19 @@ Roots square_root_times(Operator* matrix, const Block& x, const RootLimits& limi
 // Quadratic forms of an inverse, without the solutions.
 
 struct Forms {
-  Vector value;                 // never more than the truth
-  Vector left;                  // the most that is missing
+  Vector value;                 // a lower bound
+  Vector left;                  // a bound of the error
   std::vector<int> iterations;  // of each column
   int products = 0;
   bool converged = true;
 };
 
-// b'A^-1 b of each column, from below. Where it is to be taken from a number `whole`, as a variance that falls, that
-// difference is what the tolerance is relative to; `whole` of 0 is the form itself.
-// `smallest`: a number that no eigenvalue of the matrix is below, or 0. Where none is known, of the matrix or of what
-// the preconditioner makes of it, the smallest Ritz value so far is taken for it.
-// `quick`: the same matrix by quicker products of less precision, which directions are multiplied by; null: there is
-// none. Answers are as accurate with it.
+// Computes lower bounds of b'A^-1 b for each column. The tolerance is relative to `whole` - b'A^-1 b, as for a
+// variance, or to the form itself if `whole` is 0.
+// `smallest`: a lower bound of the matrix's eigenvalues, or 0. If no bound is known, for the matrix or the
+// preconditioned matrix, the smallest Ritz value so far is used.
+// `quick`: faster products of less precision with the same matrix, for directions; null: none. Results have the same
+// accuracy.
 Forms inverse_forms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b,
                     const Vector& whole, double smallest, const Limits& limits, const Poll& poll);
 

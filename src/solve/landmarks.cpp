@@ -1,6 +1,6 @@
-// Landmarks, by randomly pivoted Cholesky, and their columns. Pivots come a batch at a time: proposals are drawn by the
-// diagonal that is left, and kept with the chance that one by one they would have had. The law of the pivots is that of
-// the plain method.
+// Landmarks, by randomly pivoted Cholesky, and their columns. Pivots come in batches: proposals are drawn with
+// probabilities proportional to the residual diagonal, and accepted by rejection sampling, so that the distribution of
+// the pivots is that of the sequential method.
 #include "solve/landmarks.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace kernweave::solve {
 namespace {
 
-// Proposals at once: products of matrices are worth it from some dozens on, and more of these are rejected.
+// The number of proposals at once: dozens make products of matrices fast, more are rejected more often.
 constexpr Index kBatch = 64;
 // The share of the diagonal's sum below which the residual is rounding.
 constexpr double kTraceOfRounding = 1e-12;
@@ -39,7 +39,7 @@ class Pivoting {
   }
 
  private:
-  // A batch goes further than was asked: its last columns go where the goal is reached without them.
+  // Removes the last columns of a batch that the goal does not need.
   double without_surplus(double left, double goal) {
     while (rank_ > 0) {
       const double without = left + factor_.col(rank_ - 1).squaredNorm();
@@ -57,7 +57,7 @@ class Pivoting {
     factor_.conservativeResize(left_.size(), std::min(enough_.most, twice));
   }
 
-  // Each once, in the order they were drawn.
+  // Returns proposals without repetition, in the order in which they were drawn.
   std::vector<Index> proposals() {
     std::vector<double> sums(static_cast<std::size_t>(left_.size()));
     double sum = 0;
@@ -155,8 +155,8 @@ Landmarks choose_landmarks(Entries* entries, const RowIndices& among, Vector dia
 }
 
 // --- landmark columns -----------------------------------------------------------------------------------------------
-// Columns are as many numbers as landmarks times points, so there are some at a time. Threads share a chunk by parts,
-// each of which has a sum of its own: any number of threads gives the same bits.
+// Columns have landmarks x points numbers, so a chunk of points is computed at a time. Threads take parts of a chunk,
+// each of which has its own sum: any number of threads gives the same bits.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Landmarks: points whose columns stand for the whole matrix, chosen by randomly pivoted Cholesky.
+// Landmarks: points whose columns give a low-rank approximation of the matrix, chosen by randomly pivoted Cholesky.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,9 +9,9 @@ namespace kernweave::solve {
 
 struct Landmarks {
   RowIndices chosen;
-  double residual = 0;  // mean of the diagonal that they leave
-  double lowest = 0;    // the least that a number on the diagonal came to; below 0, the matrix is not definite
-  Block factor;         // F, a column for each: F F' is what they stand for
+  double residual = 0;  // mean of the residual's diagonal
+  double lowest = 0;    // the least number that was on the residual's diagonal; negative: the matrix is not definite
+  Block factor;         // F, a column for each landmark: F F' is the approximation
 };
 
 // The stopping rule: `most` landmarks, or a rest of `tolerance` times the trace.
@@ -20,7 +20,7 @@ struct Enough {
   double tolerance = 0;
 };
 
-// Out of `among`, whose numbers on the diagonal are `diagonal`; fewer where nothing is left.
+// Chooses landmarks among the rows `among`, with diagonal `diagonal`; fewer if the residual vanishes.
 Landmarks choose_landmarks(Entries* entries, const RowIndices& among, Vector diagonal, const Enough& enough,
                            std::uint64_t seed);
 
@@ -35,8 +35,8 @@ class LandmarkColumns {
   void by_left(Eigen::Ref<Block> x) const { cholesky_.matrixL().solveInPlace(x); }
   void by_right(Eigen::Ref<Block> x) const { cholesky_.matrixU().solveInPlace(x); }
 
-  // Calls work(points, L^-1 K[S, points], part) for all of so many points, for several parts at the same time: each
-  // part has one call at a time, and those of one part come in order.
+  // Calls work(range, L^-1 K[S, range], part) for ranges of all `points` points, for several parts at the same time:
+  // each part has one call at a time, and calls of a part come in order.
   using Part = std::function<void(const Range&, Eigen::Ref<Block>, std::size_t)>;
   void each_part(Entries* entries, const RowIndices& landmarks, Index points, const Part& work) const;
   // X diag(weights)^2 X' of X = L^-1 K[S, ].

@@ -1,6 +1,6 @@
-// Minimal residuals: MINRES for symmetric systems, then LSMR for least squares. MINRES is Lanczos with a QR factor that
-// is brought up to date by one rotation a step. Columns go in lockstep; one that is done stands still. The names are
-// those of the three-term recurrences: v the Lanczos vectors, w the directions.
+// Minimal residuals: MINRES for symmetric systems, then LSMR for least squares. MINRES is Lanczos with a QR
+// factorisation that is updated by one rotation a step. All columns take the same steps; finished columns do not
+// change. Names of the three-term recurrences: v are the Lanczos vectors, w the directions.
 #include "solve/conjugate_gradients.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class Iteration {
     const Row beta = next.colwise().norm().transpose().array();
     const Row delta = turn_.cosine * alpha - turn_.cosine_before * turn_.sine * beta_;
     const Row rho = (delta.square() + beta.square()).sqrt();
-    // The vectors span all they can, or the matrix is singular on their span: what is left stays.
+    // Ends columns whose Krylov space is exhausted, or on which the matrix is singular: their residual is minimal.
     largest_ = largest_.max(alpha.abs()).max(beta);
     open_ = open_ && rho > kNoRotation * largest_;
     const Row go = running();
@@ -94,7 +94,7 @@ class Iteration {
   const Poll& poll_;
   Solution out_;
   Rotations turn_;
-  Row size_, beta_, eta_;  // eta: what is left of the residual, with a sign
+  Row size_, beta_, eta_;  // eta: the residual's length, with a sign
   Row largest_;            // number of the tridiagonal matrix
   Eigen::Array<bool, Eigen::Dynamic, 1> open_;
   Block v_, v_before_, w_, w_before_, av_;
@@ -107,16 +107,16 @@ Solution minimal_residual(Operator* matrix, const Block& b, const Limits& limits
 }
 
 // --- least squares --------------------------------------------------------------------------------------------------
-// LSMR: the bidiagonal form of Golub and Kahan, and minimal residuals of the normal equations in it. A ridge is more
-// rows of the matrix, its root on their diagonal, so that what is left of them can be started from again. Names are
-// those of the recurrences: u, v are the bases, h and h_bar the directions.
+// LSMR: the bidiagonal form of Golub and Kahan, and minimal residuals of the normal equations in it. A ridge adds the
+// rows diag(sqrt(ridge)) to the matrix, so that restarts are possible. Names of the recurrences: u, v are the bases, h
+// and h_bar the directions.
 
 namespace {
 
 constexpr int kRestarts = 5;                   // starts from a true residual
 constexpr double kResidualOfRounding = 1e-14;  // of |A| |b|: a residual that small is rounding
 
-// Columns of the matrix's rows, and of those that the ridge adds.
+// Columns of numbers for the matrix's rows and for the rows that the ridge adds.
 struct Tall {
   Block rows, ridge;
 };
@@ -275,7 +275,7 @@ class Fit {
     if (!active_.empty() && ++steps_ >= limits_.most) out_.end = Solution::Ending::cap;
   }
 
-  // Columns that have come far enough leave.
+  // Removes columns that have converged.
   void drop_done() {
     std::vector<Index> stay, still;
     for (std::size_t k = 0; k < active_.size(); ++k) {
@@ -310,7 +310,7 @@ class Fit {
     }
   }
 
-  // True residuals of all columns, and those that are not there.
+  // Computes true residuals of all columns; returns the columns that have not converged.
   std::vector<Index> check() {
     at_zero_ = false;
     std::vector<Index> all, open;

@@ -1,5 +1,4 @@
-// A linear map that is known by its products, which are all that iterations need of a matrix; and single entries of
-// one.
+// A linear map that is defined by its products, for iterative solvers; and single entries of a lazy matrix.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,7 +15,7 @@ class Operator {
   Operator(Index rows, Index columns) : rows(rows), columns(columns) {}
   virtual ~Operator() = default;
 
-  // y = A x for each column; y is given the extents it needs, and is never x.
+  // Computes y = A x for each column; resizes y, which must not be x.
   virtual void times(const Block& x, Block* y) = 0;
   // y += by A x.
   virtual void add_times(const Block& x, double by, Block* y) {
@@ -24,9 +23,9 @@ class Operator {
     *y += by * product_;
   }
 
-  // The device that multiplies columns where they lie, without a look at the host; null: the host.
+  // Returns the device on which columns are multiplied without copies to the host; null: the host.
   virtual device::Device* home() { return nullptr; }
-  // Multiplies columns wherever they lie; y lies there, too. By default the product goes by way of the host.
+  // Multiplies columns on the host or on a device; y is in the same memory. By default, columns are copied to the host.
   virtual void multiply(const Columns& x, Columns* y);
   virtual void add_multiply(const Columns& x, double by, Columns* y);
 
@@ -42,9 +41,9 @@ using Parts = std::vector<OperatorPointer>;
 
 OperatorPointer diagonal_operator(Vector values);
 OperatorPointer dense_operator(Block matrix);
-// F F' of numbers that lie elsewhere and stay there.
+// Returns F F'; the numbers of F are not copied.
 OperatorPointer gram_operator(Eigen::Map<const Block> factor);
-// The product of another operator: a function of R, say.
+// A function that multiplies, such as a function of R.
 using Multiply = std::function<void(const Block& x, Block* y)>;
 OperatorPointer function_operator(Index rows, Index columns, Multiply multiply);
 
@@ -58,13 +57,13 @@ OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right);
 // --- engine_operator.cpp -------------------------------------------------------------------------------------------
 // A lazy tensor as an operator: each product is a run of a plan that is kept.
 
-// A sum over j, planned once, of a formula times an operand of so many components, and its data. Where the formula has
-// components, too, each of the operand's has as many results, side by side.
+// A plan of the sum over j of a formula times an operand of `width` components, with its data. If the formula has
+// `components` components, each component of the operand has as many results, side by side.
 struct ProductPlan {
   Index width, components;
   std::shared_ptr<KeptPlan> kept;
   std::vector<OperandData> operands;
-  int vector;  // which of them is multiplied
+  int vector;  // the operand that is multiplied
 };
 
 // The callback of a solver to its caller, between products, and within products with the share that is done. Throws
@@ -76,7 +75,7 @@ OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPl
                                 const Settings& settings, Poll poll);
 
 // --- far operator ---------------------------------------------------------------------------------------------------
-// An approximated matrix as an operator: far pairs by expansions, near ones by an operator of their own.
+// An approximated matrix as an operator: far pairs by expansions, near pairs by an operator of their own.
 
 struct FarParts {
   far::Approximation* matrix;  // which outlives the operator
@@ -86,7 +85,7 @@ struct FarParts {
   // The numbers that are subtracted for the pairs of a point with itself, which expansions include: for each row, a
   // column for each component of the formula; empty for nothing.
   Block diagonal{};
-  device::Device* device = nullptr;  // that far pairs are summed on, if on one
+  device::Device* device = nullptr;  // on which far pairs are summed; null: the host
   arrays::Workers workers{};
 };
 
@@ -121,7 +120,7 @@ class Entries {
       : block_(std::move(block)), pairs_(std::move(pairs)), settings_(settings), poll_(std::move(poll)) {}
 
   void block(const RowIndices& rows, const RowIndices& columns, Block* out);
-  // Numbers lie where the places do: computed there, where the engine can, else by way of the host.
+  // Computes a block of entries in the memory of its row numbers, on a device or on the host.
   void block(const Columns& rows, const Columns& columns, Columns* out);
   // Number k is that of row rows[k] and column columns[k].
   void pairs(const Columns& rows, const Columns& columns, Columns* out);

@@ -1,5 +1,5 @@
-// Preconditioners for smooth and for rough kernels. A low rank and a diagonal are solved with by the eigenvectors of a
-// k x k matrix; columns at the landmarks are never stored: each use is a thin product of the engine.
+// Preconditioners for smooth and for rough kernels. Systems with a low rank plus a diagonal are solved by the
+// eigenvectors of a k x k matrix; columns at the landmarks are never stored: each use is a thin product of the engine.
 #include "solve/preconditioner.hpp"
 
 #include <cmath>
@@ -122,8 +122,8 @@ class LowRank : public Preconditioner {
 };
 
 // --- landmarks and Vecchia ------------------------------------------------------------------------------------------
-// A = [S R] is a block of landmarks S and the rest R. With L L' = A[S, S] and U U' near the inverse of what L leaves of
-// A[R, R], the root of the inverse is G = [L'^-1, -L'^-1 L^-1 A[S, R] U; 0, U].
+// A has rows S of landmarks and other rows R. With L L' = A[S, S] and U U' near the inverse of A[R, R] less the part
+// that landmarks explain, the root of the inverse is G = [L'^-1, -L'^-1 L^-1 A[S, R] U; 0, U].
 
 Vector picked(const Vector& all, const RowIndices& places) {
   Vector out(static_cast<Index>(places.size()));
@@ -273,7 +273,7 @@ class LandmarkVecchia : public Preconditioner {
   Columns columns_, at_landmarks_;  // a column for each right-hand side
 };
 
-// The preconditioner as one of the kind that a function is for.
+// Casts a preconditioner to the kind that a function needs, or fails.
 template <class Kind, class Any>
 Kind& as_kind(Any& preconditioner, const char* otherwise) {
   auto* const found = dynamic_cast<Kind*>(preconditioner.kernel_part());

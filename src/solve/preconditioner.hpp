@@ -15,8 +15,7 @@ class Preconditioner {
  public:
   virtual ~Preconditioner() = default;
 
-  // Binds the products of a call, since products depend on data as these lie then. Only numbers are kept from call to
-  // call.
+  // Binds the thin products of a call, which depend on the addresses of data. Only numbers are kept between calls.
   virtual void bind(Thin thin) { thin_ = std::move(thin); }
 
   // Multiplies by G, G', G'^-1 or P^-1 where the columns lie.
@@ -37,7 +36,7 @@ class Preconditioner {
   virtual const Preconditioner* kernel_part() const { return this; }
 
   double logdet = 0;
-  // The least that an eigenvalue of G'AG can be; 0 where nothing is known.
+  // A lower bound of the eigenvalues of G'AG; 0 if unknown.
   double smallest = 0;
 
  protected:
@@ -50,14 +49,14 @@ class Preconditioner {
 using PreconditionerPointer = std::unique_ptr<Preconditioner>;
 
 // --- low rank -------------------------------------------------------------------------------------------------------
-// The preconditioner of smooth kernels: landmarks, and a diagonal for what they leave.
+// The preconditioner of smooth kernels: a low rank of landmarks, and a diagonal for the residual.
 
 // P = K[, S] K[S, S]^-1 K[S, ] + diag(shift).
 PreconditionerPointer low_rank_preconditioner(Entries* entries, const RowIndices& landmarks, const Vector& shift,
                                               double ridge, int threads);
 
-// Numbers by which the trace of (P^-1 - V V'/p) dP weighs what P is made of, where landmarks are held, p being the
-// columns of V: dK[S, S], dK[S, all], and what is added to the diagonal.
+// The weights of dK[S, S], dK[S, all] and of the added diagonal in the trace of (P^-1 - V V'/p) dP, for fixed landmarks
+// S; p is the number of columns of V.
 struct LowRankWeights {
   Block own, cross;
   Vector diagonal;
@@ -69,11 +68,11 @@ LowRankWeights low_rank_weights(Entries* entries, const Preconditioner& precondi
 double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditioner, const RowIndices& landmarks);
 
 // --- landmark vecchia -----------------------------------------------------------------------------------------------
-// The preconditioner of rough kernels: landmarks (inducing points) and a Vecchia approximation of what they leave, a
+// The preconditioner of rough kernels: landmarks (inducing points) and a Vecchia approximation of the residual, a
 // sparse inverse Cholesky factor.
 
-// Conditioning sets of Vecchia's approximation: for each point that is no landmark, neighbours among those before it in
-// a sequence that is to be random.
+// Conditioning sets of Vecchia's approximation: for each point that is no landmark, neighbours among the points before
+// it in a random sequence.
 struct ConditioningSets {
   RowIndices order;           // the points, near ones together
   Slots at;                   // a column for each: places in the order
@@ -90,7 +89,7 @@ struct InverseWeights {
   Vector diagonal;
 };
 
-// Pairs of points: row and column in the matrix, from 1, each pair once, and what its entry is multiplied by.
+// Pairs of points: row and column in the matrix, from 1, each pair once, and the factor of its entry.
 struct WeightedPairs {
   Columns rows, columns, weights;  // a column of numbers each
 };

@@ -9,9 +9,9 @@ namespace kernweave::solve {
 namespace {
 
 constexpr int kRecompute = 50;  // iterations between looks at the true residual
-constexpr double kDrift = 10;   // how far the two may differ before the recursion starts again
+constexpr double kDrift = 10;   // the most that true and recursive residuals may differ, as a ratio
 constexpr int kStagnant = 200;  // iterations without a tenth of progress: residuals of smooth kernels rise for dozens
-constexpr int kAsk = 5;         // iterations between questions whether it is enough
+constexpr int kAsk = 5;         // iterations between calls of enough()
 constexpr int kRounds = 5;      // starts from a true residual
 
 }  // namespace
@@ -98,7 +98,7 @@ bool RestartedIteration::led_away() {
   return true;
 }
 
-// Progress, and the end where there is none.
+// Notes the progress of columns, and ends the round if there is none.
 void RestartedIteration::judge() {
   sizes_ = norms(r_, limits_.threads);
   out_.history.push_back(largest(sizes_));
@@ -134,8 +134,8 @@ Row RestartedIteration::energy(const Columns& x, const Columns& b, const Columns
   return -dots(x, b, limits_.threads) - dots(x, residual, limits_.threads);
 }
 
-// True residuals of all columns, and the columns that have not converged. One that a round has made worse, as rounding
-// in an ill-conditioned preconditioner does, is reset.
+// Computes true residuals of all columns; returns the columns that have not converged. Resets columns that the round
+// has made worse, by rounding in an ill-conditioned preconditioner.
 std::vector<Index> RestartedIteration::check() {
   product(out_.x, &image_);
   Columns residual = b_;

@@ -22,13 +22,14 @@ class RestartedIteration {
   virtual void advance() = 0;
   // Drops finished columns after a step.
   virtual void settle() {}
-  // An early stop: is what is wanted known before the residuals are small? Asked now and then.
+  // Tells whether the iteration may stop before residuals are small. Called every few iterations.
   virtual bool enough() const { return false; }
   // Tells whether there is more to be done for the columns in active_.
   virtual bool busy() const = 0;
 
   void product(const Columns& x, Columns* y);
-  // Drift of the recursive residual by rounding: if so, r_ is the true residual again, and directions must begin anew.
+  // Tells whether the recursive residual has drifted by rounding. If so, r_ is the true residual again, and directions
+  // must be restarted.
   bool led_away();
   void give_back();
 
@@ -38,9 +39,9 @@ class RestartedIteration {
   Solution out_;
   Row goal_;                   // residuals to be reached
   std::vector<Index> active_;  // columns that iterate
-  Columns x_, r_;              // theirs
+  Columns x_, r_;              // their solutions and residuals
   Row sizes_;                  // of r_, as judged last
-  Row best_;                   // the least that their residuals came to
+  Row best_;                   // their smallest residuals
   int since_ = 0;              // iterations without progress
 
  private:
@@ -57,7 +58,7 @@ class RestartedIteration {
   Columns image_;
   Columns before_;  // solutions as the round found them, their true residuals and energies
   Row size_before_, energy_before_;
-  bool gained_ = true;  // has the round brought a column nearer that is still open?
+  bool gained_ = true;  // has the round improved a column that has not converged?
 };
 
 }  // namespace kernweave::solve

@@ -1,5 +1,5 @@
-// Products with a sparse factor, pairs of points, and local kriging. Both products are sums over what a row or a column
-// holds, so that threads do not meet.
+// Products with a sparse factor, pairs of points, and local kriging. Each thread computes whole results, as sums over a
+// row or a column of the factor, so that threads need no locks.
 #include "solve/vecchia.hpp"
 
 #include <algorithm>
@@ -219,9 +219,9 @@ namespace {
 
 constexpr Index kPairsAtOnce = 1 << 19;  // three lists of them are 12 MB
 constexpr Index kPlacesOfThread = 2;     // at once, where these have more pairs
-constexpr double kExplained = 1e-14;  // of a variance: what is left is rounding
-constexpr double kAlike = 1e-12;      // of a regressor's square: the others say all of it
-constexpr double kBelowZero = 1e-8;   // of a variance: more is no rounding
+constexpr double kExplained = 1e-14;  // of a variance: a smaller rest is rounding
+constexpr double kAlike = 1e-12;      // of a regressor's square: it depends linearly on others
+constexpr double kBelowZero = 1e-8;   // of a variance: a more negative rest is no rounding error
 
 using RowMajorBlock = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 

@@ -12,8 +12,8 @@ namespace kernweave::solve {
 
 // --- sparse factor --------------------------------------------------------------------------------------------------
 // A sparse upper triangular inverse Cholesky factor (Vecchia): the column of a point has a few slots above the
-// diagonal, its neighbours among the points before it. Columns lie in an order of their own, near ones together, so
-// that what they read of each other does, too.
+// diagonal, its neighbours among the points before it. Columns of near points are near in memory, so that reads are
+// local.
 
 // Places from 0, a column for each point; -1 for none.
 using Slots = Eigen::Matrix<int, Eigen::Dynamic, Eigen::Dynamic>;
@@ -35,22 +35,22 @@ class SparseFactor {
   const Block& columns() const { return values_; }
   double logdet_of_inverse() const { return -2.0 * values_.row(most()).array().log().sum(); }
 
-  // Once the columns are there: the same numbers by rows.
+  // Indexes the numbers by rows, after all columns have been put.
   void index_rows();
 
-  // y = x U and y = x U', where x has a column for each point: what a neighbour has for several right-hand sides lies
-  // together.
+  // Computes y = x U or y = x U'; x has a column for each point, so that a point's numbers for all right-hand sides are
+  // contiguous.
   void from_left(const Columns& x, bool transposed, Columns* y) const;
   // The diagonal of U U'.
   Vector squares_of_rows() const;
   // Columns for points from number `from` on.
   void put_columns(Index from, const Block& some) { values_.middleCols(from, some.cols()) = some; }
-  // Describes the places to a kernel, which are there from the start; describe() adds the numbers, once they are there.
+  // Describes the places of numbers to a kernel; describe() adds the numbers, after all columns have been put.
   void describe_places(device::Device* device, gpu::ColumnTask* task) const;
   void describe(device::Device* device, gpu::ColumnTask* task) const;
 
-  // x becomes x U^-1, that is the solutions y of U' y = x for right-hand sides that are rows: what a column says of its
-  // point needs the points before it alone.
+  // Replaces x by x U^-1: each row by the solution of U' y = row. A point's value depends on the points before it
+  // alone.
   void solve_from_left(Block* x) const;
 
  private:
@@ -83,7 +83,7 @@ struct PairStarts {
 
 class VecchiaPairs {
  public:
-  // `factor` says who the neighbours are.
+  // `factor` has the neighbours of each point.
   VecchiaPairs(RowIndices order, const SparseFactor& factor, int threads);
 
   const RowIndices& order() const { return order_; }
@@ -99,7 +99,7 @@ class VecchiaPairs {
   // Lists also the factor of each entry in the trace of U U' dA. Off the diagonal an entry stands for both.
   void list_weighed(const PairStarts& starts, device::Device* home, Columns* rows, Columns* columns,
                     Columns* weights) const;
-  // Describes what a kernel reads beside the listed pairs.
+  // Describes the members of points to a kernel, beside the listed pairs.
   void describe(const PairStarts& starts, device::Device* home, gpu::ColumnTask* task) const;
 
   // Calls work(first, n) for some points of a list at a time, and work(k) for each.
@@ -140,8 +140,8 @@ struct LandmarkResidual {
   const Vector& ridge;  // of each point of the order
 };
 
-// The column of a point conditions on its neighbours (Vecchia): it makes the diagonal of U'(what is left)U equal to 1
-// and the determinant the least. Built on `home`, or on the host where that is null or has no room.
+// Builds the columns, each of which conditions a point on its neighbours (Vecchia): the diagonal of U' S U is 1, S the
+// residual. Works on `home`, or on the host if `home` is null or has too little memory.
 void build_columns(const LandmarkResidual& of, device::Device* home, const Poll& poll, SparseFactor* factor);
 
 // --- local kriging --------------------------------------------------------------------------------------------------
@@ -160,8 +160,8 @@ struct NewPlaces {
   Block regressors;  // a column for each
 };
 
-// A column for each place: the mean, 0 where there is no response, and the variance. With regressors both are those of
-// universal kriging, and no numbers where a place's data do not tell the coefficients.
+// Returns a column for each place: the mean, 0 without a response, and the variance. With regressors both are those of
+// universal kriging, and NaN if a place's data do not determine the coefficients.
 Block conditional_local(Entries* entries, const SeenData& data, const NewPlaces& places, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -22,12 +22,11 @@ struct TileShape {
   static constexpr int kRowChunks = 512, kColumnChunks = kSide / 8 * 32, kStageChunks = kRowChunks + kColumnChunks;
   static constexpr int kSharedBytes = kStages * kStageChunks * 16;
 };
-// Pairs that begin with an inner product; and pairs that end in a sum with many weights, where each warp has all
-// columns.
+// The shapes for pairs with an inner product, and for sums with many weights, where each warp has all columns.
 using PairTile = TileShape<4>;
 using WideTile = TileShape<8>;
-// Numbers that warps tell each other where the nearest are looked for (nearest.hpp): two of each row's list, by each
-// warp that has some of its columns, of this tile and the one before.
+// The count of numbers that warps exchange in a search for nearest points (nearest.hpp): two of each row's list, by
+// each warp with columns of the row, for this tile and the tile before.
 inline constexpr int kBounds = 2 * 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
 
 // A block's share of restricted pairs: rows up to `row_end`, and spans of columns by number. The states of the rows
@@ -44,7 +43,7 @@ struct UnitMerge {
 };
 
 // The part of the pairs that a launch has. Points, blocks and splits are counted along the whole axis, whatever part of
-// the axis is on the device; pointers are to where the first of all points would lie. `once`, `columns` and `rows` hold
+// the axis is on the device; pointers are the addresses that point 0 would have. `once`, `columns` and `rows` hold
 // numbers of the pass's precision.
 struct Head {
   long long lanes, sweep;              // points along the lane axis and the sweep axis, in all
@@ -55,18 +54,18 @@ struct Head {
   long long from, to;                  // points of a launch that has a thread for each
   long long rows_held;                 // points of the lane axis that are on the device
   long long first_row, rows_here;      // the rows whose states wait to be merged,
-  long long splits_from, splits_here;  // and the splits that have left them
+  long long splits_from, splits_here;  // and the splits of these states
   int continues, goes_on;              // have earlier splits been merged already? are later ones to come?
-  int gathers;                         // of a launch that merges: those of each group?
+  int gathers;                         // does a launch merge the states of each group?
   const double* numbers;               // of the program
-  void* once;                          // what is the same for all pairs
-  void* columns;                       // what depends on the sweep axis alone, point by point
-  void* rows;                          // what depends on the lane axis alone, where it is wide: component by component
-  void* row_halves;                    // the numbers of inner products, and what undoes their scale
+  void* once;                          // values that are the same for all pairs
+  void* columns;                       // values of the sweep axis alone, point by point
+  void* rows;                          // wide values of the lane axis alone, component by component
+  void* row_halves;                    // the numbers of inner products, and the inverses of their scales
   void* column_halves;
   float* row_scales;
   float* column_scales;
-  float* row_squares;  // of points whose distances are looked through for the least
+  float* row_squares;  // squares of points whose distances are screened
   float* column_squares;
   void* weight_halves;  // weights of wide sums
   float* weight_scales;
@@ -74,17 +73,17 @@ struct Head {
   const UnitSpan* spans;
   const UnitMerge* merges;
   long long unit_rows, first_unit;  // rows of a tray; of a launch
-  int* lost;  // set where halves or a screen fail: what was found is wrong, and is computed again without them
+  int* lost;  // set if halves or a screen fail: results are wrong, and are computed again without them
 };
 
-// Data of a variable, by columns, and the centre that is taken off each point, if any.
+// Data of a variable, by columns, and the centre that is subtracted from each point, if any.
 struct Data {
   const double* at;
   const double* centre;
   long long rows;
 };
 
-// Target of an output: where its results go, and where its states wait for those of other blocks.
+// The target of an output: the memory of its results, and of states that wait to be merged.
 struct Target {
   double* values;
   double factor;  // of values

@@ -1,5 +1,5 @@
-// Kernels for what is asked of points that stay on a device. What each thread does is a function of its number alone.
-// The host's compiler reads the same text.
+// Kernels for facts of points that stay on a device. The work of a thread is a function of its number alone. The host's
+// compiler reads the same text.
 #pragma once
 #include "../lane.hpp"
 
@@ -7,7 +7,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Arguments of each of the kernels; which of them it reads stands with it.
+// The arguments of all kernels; each kernel reads some of them.
 struct CloudTask {
   long long count;  // threads that have work
   long long rows, columns;
@@ -17,14 +17,14 @@ struct CloudTask {
   double* out;
 };
 
-// Rows 0, step, 2 step, ..., column by column.
+// Copies rows 0, step, 2 step, ..., column by column.
 KW_FN void some_rows(const CloudTask& t, long long at) {
   const long long some = (t.rows + t.step - 1) / t.step;
   t.out[at] = t.points[at / some * t.rows + at % some * t.step];
 }
 
-// The largest squared distance from the centre of rows at, at + count, ... A maximum would lose a NaN, their total does
-// not: less itself it is 0 where it is finite, else NaN.
+// Computes the largest squared distance of rows at, at + count, ... from the centre. The maximum loses a NaN, so
+// total - total is added, which is 0 for a finite total, else NaN.
 KW_FN void partial_reach(const CloudTask& t, long long at) {
   double most = 0, total = 0;
   for (long long row = at; row < t.rows; row += t.count) {

@@ -1,5 +1,5 @@
-// Kernels for long columns that stay on a device. What each thread does is a function of its number alone, and no two
-// write the same place: sums have a fixed order. The host's compiler reads the same text.
+// Kernels for long columns that stay on a device. The work of a thread is a function of its number alone, and no two
+// threads write the same place: sums have a fixed order. The host's compiler reads the same text.
 #pragma once
 #include "../lane.hpp"
 
@@ -7,10 +7,10 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Columns whose numbers differ from one to the next that a launch takes.
+// The most columns of a launch with a factor for each column.
 inline constexpr int kColumnFactors = 64;
 
-// Arguments of each of the kernels; which of them it reads stands with it.
+// The arguments of all kernels; each kernel reads some of them.
 struct ColumnTask {
   long long count;  // threads that have work
   long long rows, columns;
@@ -41,8 +41,8 @@ KW_FN void scaled_rows(const ColumnTask& t, long long at) {
   t.out[at] = first + t.by[0] * t.values[at % t.rows] * t.y[at];
 }
 
-// Rows and columns of x to rows and columns of out, wherever these lie; added to y, which lies as out does, where there
-// is one. The faster of the two runs along the threads.
+// Copies rows and columns of x to rows and columns of out, with any strides; with y, which has the strides of out,
+// writes y + by[0] x. Threads run along the axis that is contiguous in out.
 KW_FN void moved(const ColumnTask& t, long long at) {
   const bool by_columns = t.out_column == 1;
   const long long row = by_columns ? at / t.columns : at % t.rows, column = by_columns ? at % t.columns : at / t.rows;
@@ -51,7 +51,7 @@ KW_FN void moved(const ColumnTask& t, long long at) {
   t.out[to] = t.y ? t.y[to] + t.by[0] * number : number;
 }
 
-// Part k of a column: the products of rows k, k + parts, ...
+// Computes part k of a column's inner product: the sum over rows k, k + parts, ...
 KW_FN void partial_dots(const ColumnTask& t, long long at) {
   const long long part = at % t.parts, first = at / t.parts * t.rows;
   double sum = 0;
@@ -78,7 +78,7 @@ KW_FN void factor_by_columns(const ColumnTask& t, long long at) {
   t.out[at] = sum;
 }
 
-// out = x U', by the same numbers by rows: `places` are those of `row_values`.
+// out = x U', from the numbers of U by rows: `places` are the columns of `row_values`.
 KW_FN void factor_by_rows(const ColumnTask& t, long long at) {
   const long long row = at % t.rows, point = at / t.rows;
   double sum = t.values[point * (t.slots + 1) + t.slots] * t.x[at];

@@ -1,5 +1,5 @@
-// Kernels that build a sparse inverse factor, and list the pairs that it stands on. As those for long columns each is a
-// function of a thread's number, and no two write the same place. A point's numbers lie together.
+// Kernels that build a sparse inverse factor, and list its pairs. The work of a thread is a function of its number, as
+// in columns.hpp, and no two threads write the same place. A point's numbers are contiguous.
 #pragma once
 #include "columns.hpp"
 
@@ -49,8 +49,8 @@ KW_FN void listed_pairs(const ColumnTask& t, long long at) {
   t.third[to] = (pair.row == pair.column ? 1 : 2) * number(pair.row) * number(pair.column);
 }
 
-// out = L^-1 x, some rows of it: `parts` from row `together` on, once those before are there. `values` has L^-1 where
-// rows meet their own block, and less its product with L where they meet those before.
+// Computes rows `together` to `together` + `parts` - 1 of out = L^-1 x, after the rows before. `values` has the inverse
+// of each diagonal block of L, and to its left minus the inverse times L.
 KW_FN void forward_rows(const ColumnTask& t, long long at) {
   const long long row = t.together + at % t.parts, point = at / t.parts * t.rows;
   double sum = 0;
@@ -59,9 +59,8 @@ KW_FN void forward_rows(const ColumnTask& t, long long at) {
   t.out[point + row] = sum;
 }
 
-// Computes what is left of the listed entries in `out`: adds ridges (`row_values`, one a point), and subtracts inner
-// products of columns of x, one a point. A thread has four of the entries that a point may have, two rows by two
-// columns.
+// Computes residuals of the listed entries in `out`: adds ridges (`row_values`, one a point), and subtracts inner
+// products of columns of x, one a point. A thread has four entries of a point, two rows by two columns.
 KW_FN void entries_left(const ColumnTask& t, long long at) {
   const long long sides = t.slots / 2 + 1, most = sides * (sides + 1) / 2;
   const Members members(t, at / most);
@@ -84,10 +83,9 @@ KW_FN void entries_left(const ColumnTask& t, long long at) {
     }
 }
 
-// The factor's columns (`second`) for the points of a launch: the last column of the inverse of the triangle in `out`,
-// over the root of its last number. A member that lies where one before it does has nothing left to say and is left
-// out: its number on the diagonal is -1 from then on. 0 in a point's own slot says that its triangle is not positive
-// definite. The triangle is worked on in place.
+// Computes the factor's columns (`second`) for the points of a launch: the last column of the inverse of the triangle
+// in `out`, over the root of its last number, in place. A member at the same position as an earlier member is skipped:
+// its number on the diagonal becomes -1. A 0 in a point's own slot means that its triangle is not positive definite.
 KW_FN void last_columns(const ColumnTask& t, long long at) {
   const double nothing = t.by[0];
   const Members members(t, at);

@@ -81,7 +81,7 @@ __device__ void far_moments(const FarTask& t) {
   }
 }
 
-// Adds up what the ranges of a box have found, in their order.
+// Adds up the moments of a box's ranges, in their order.
 __device__ inline void far_added(const FarTask& t) {
   const long long box = blockIdx.x;
   for (int k = threadIdx.x; k < t.terms; k += kFarThreads) {
@@ -94,7 +94,7 @@ __device__ inline void far_added(const FarTask& t) {
 
 // --- from box to box ---
 
-// Calls f(pair, term, its place where axes are permuted, its sign) for all of a batch.
+// Calls f(pair, term, the permuted term's place, sign) for all pairs and terms of a batch.
 template <class F>
 __device__ void each_permuted(const FarTask& t, const FarBatch& batch, F f) {
   const int* const permuted = t.permuted + batch.permutation * t.terms;
@@ -106,7 +106,7 @@ __device__ void each_permuted(const FarTask& t, const FarBatch& batch, F f) {
 }
 
 // M2L: a batch's moments, permuted, times the matrix of its class, permuted back: to `found` by the number of the pair.
-// Lanes of a warp are pairs of `width`, and factors_of_form these, blocks of rows.
+// Thread k has pair k % width, and blocks of rows k / width, k / width + kFarThreads / width, ...
 __device__ inline void far_apply(const FarTask& t) {
   extern __shared__ double shared[];
   const FarBatch batch = t.batches[blockIdx.x];
@@ -144,8 +144,7 @@ __device__ inline void far_apply(const FarTask& t) {
   });
 }
 
-// Adds up what a target's pairs have found, in their order. A power of o - v, where o is the offset, is made of the
-// powers of -v.
+// Adds up the results of a target's pairs, in their order. A power of o - v, o the offset, is a sum of powers of -v.
 __device__ inline void far_collected(const FarTask& t) {
   const long long target = t.first + blockIdx.x;
   const int exponent = t.spread.exponent(blockIdx.y), axis = t.spread.component(blockIdx.y),
@@ -168,7 +167,7 @@ __device__ inline void far_collected(const FarTask& t) {
 
 // --- values ---
 
-// Sum over the last axis's degrees of coefficients times polynomials.
+// Computes the sum over the last axis's degrees of coefficients times polynomials.
 template <int kMost>
 __device__ double along_last(const double* coefficients, const double (&polynomials)[kMost], int degrees) {
   double sum = 0;
@@ -178,7 +177,7 @@ __device__ double along_last(const double* coefficients, const double (&polynomi
   return sum;
 }
 
-// Sum over the degrees of an axis, whose place is u, of polynomials times what f(degree) has.
+// Computes the sum over the degrees of an axis of polynomials at position u times f(degree).
 template <class F>
 __device__ double along_axis(double u, int degrees, F f) {
   double sum = 0, before = u, now = 1;
@@ -241,7 +240,7 @@ __device__ inline void far_cleared(const FarTask& t) {
   const long long at = far_number();
   if (at < t.count) t.sums[at] = 0;
 }
-// Weights, from the order of points to that of boxes.
+// Puts weights into the order of boxes.
 __device__ inline void far_sorted(const FarTask& t) {
   const long long at = far_number(), point = at % t.rows;
   if (at >= t.count) return;
@@ -254,7 +253,7 @@ __device__ inline void far_scaled(const FarTask& t) {
   const long long at = far_number();
   if (at < t.count) t.sums[at] = t.weights[at] * t.factors[at % t.rows];
 }
-// Two sums from the order of boxes to that of points, the first, of each component of the difference, times numbers and
+// Puts two sums into the order of points; multiplies the first, of each component of the difference, by numbers and
 // factors of rows.
 __device__ inline void far_put_back(const FarTask& t) {
   const long long at = far_number(), point = at % t.rows;

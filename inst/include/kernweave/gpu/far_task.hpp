@@ -36,7 +36,7 @@ struct FarBatch {
   int first, count, offset_class, permutation;
 };
 
-// Arguments of each of the kernels; which of them it reads stands with it.
+// The arguments of all kernels; each kernel reads some of them.
 struct FarTask {
   // Points in the order of boxes, their components one after the other, `behind` apart; a number for each.
   const double* points;
@@ -45,7 +45,7 @@ struct FarTask {
   double* sums;
   // The slots that a column of weights has in a box. Sums of each component of a difference are `behind` apart.
   Spread spread;
-  // Boxes; those of sources where targets' are the others.
+  // Boxes, and the centres of sources if the boxes are targets.
   const PointRange* ranges;
   const FarCentre *centres, *of_sources;
   double half;
@@ -65,14 +65,14 @@ struct FarTask {
   // The pairs of each target, from target `first` on.
   const int *pair_starts, *pairs;
   int first;
-  // Numbers from one order to another: of column c from c * rows on. Results have so many components side by side, each
-  // the sum of so many of the formula's. These have numbers, one for each component of the difference, and factors of
-  // rows, `factors_behind` apart.
+  // Numbers that are put into another order: column c begins at c * rows. Results have `components` components side by
+  // side, each the sum of `summands` components of the formula, which have numbers, one for each component of the
+  // difference, and factors of rows, `factors_behind` apart.
   long long count, rows, factors_behind;
   int components, summands;
   const int* order;
   const double *factors, *of_components, *more;
-  int* not_finite;  // 1 where a number is not, if that is asked
+  int* not_finite;  // set to 1 if a number is not finite; null: no test
 };
 
 // --- memory that a block of threads shares, in numbers ---

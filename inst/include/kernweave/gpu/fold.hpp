@@ -1,4 +1,4 @@
-// States of one thread: what it keeps of an output for its rows, and how a strip of terms enters.
+// States of one thread: the state of each output for its rows, and the update by a strip of terms.
 #pragma once
 #include "../reductions.hpp"
 #include "arguments.hpp"
@@ -7,9 +7,9 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Optimisation barrier: hides from the compiler how a number was made. Returns its argument, of which the compiler then
-// knows only that it lies in a register. Else nvcc makes a count anew from the launch's arguments for every strip, and
-// computes ahead, for every term, what only a rare branch needs of it.
+// Optimisation barrier: hides from the compiler how a number was computed. Returns its argument. Without the barrier,
+// nvcc computes a count again from the launch's arguments for every strip, and computes for every term values that only
+// a rare branch reads.
 #ifdef __CUDA_ARCH__
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));
@@ -54,7 +54,7 @@ struct Fold {
   static constexpr bool kAdds = State<L>::kAdds;
 
   Lane lane[kWidth];
-  Row row[kAdds ? kWidth : 1];  // of states that do not add up the lane's serve as well
+  Row row[kAdds ? kWidth : 1];  // unused if states do not add up: `lane` suffices
 
   __device__ void init() {
 #pragma unroll
@@ -75,15 +75,15 @@ struct Fold {
     }
   }
 
-  // Merges what has been found into a state in memory.
+  // Merges the state of an output's component into a state in memory.
   __device__ void merge_into(Row* total, int w) const {
     if constexpr (kAdds) total->state.merge(row[w].state, 0);
     else total->state.merge(lane[w].state, 0);
   }
 };
 
-// Slow path of a strip of which some terms are not plain: those, one after the other. Each lane takes its own next
-// term, so there is one copy of the code and the lanes of a warp meet in it.
+// Slow path of a strip in which some terms are not plain: takes these one after the other. Each lane takes its own next
+// term, so that the lanes of a warp run the same code together.
 template <int kColumns, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_some(State& state, int left, Value value, Weight weight, Where index) {
   unsigned waiting = 0;
@@ -173,8 +173,8 @@ __device__ __forceinline__ void take_strip(F (&folds)[kRows], int left, Value va
           [&](int c) { return static_cast<typename F::L::Indices>(index(c, k)); });
 }
 
-// Takes in a strip for all rows of a thread. The values come from one piece of code, whether or not all columns exist,
-// so ties stay ties.
+// Takes in a strip for all rows of a thread. One piece of code computes the values, whether or not all columns exist,
+// so that equal values stay equal.
 template <int kColumns, int kRows, class F, class Value, class Weight, class Where>
 __device__ __forceinline__ void take(F (&folds)[kRows], int left, Value value, Weight weight, Where index) {
   if (kColumns == 1 || left >= kColumns) take_strip<kColumns, true>(folds, left, value, weight, index);

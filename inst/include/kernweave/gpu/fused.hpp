@@ -1,7 +1,7 @@
 // Fused kernels for pairs of a common kind (fused.def), which read no instruction between two strips. A thread has some
-// rows and takes some columns at a time: what a fold reads of either serves all pairs of the two. Of several weights a
-// block has one. Everything but the pairs is the interpreter's (interpreter_kernels.hpp), and so is the script, whose
-// instructions say where numbers lie.
+// rows and takes some columns at a time, so that each number read serves several pairs. With several weights, a block
+// has one of them. All work outside of pairs is done by the interpreter's kernels (interpreter_kernels.hpp); the
+// instructions of the script give the places of numbers.
 #pragma once
 #include "../calls.hpp"
 #include "interpreter_kernels.hpp"
@@ -10,7 +10,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Arguments of a call that no call has found: one for all pairs, for a row, for a column.
+// The arguments of a call that are no results of calls: a number for all pairs, for a row, for a column.
 template <class L, int kRows, int kColumns>
 struct Taken {
   L once, rows[kRows], columns[kColumns];
@@ -24,7 +24,7 @@ struct Taken {
   }
 };
 
-// The state of a row in the pass's precision, and, of what adds up, the float64 state it goes over to after every tile.
+// The state of a row in the pass's precision, and, of sums, the float64 state into which it is merged after every tile.
 template <template <class> class State, class L, bool kAdds = State<L>::kAdds>
 struct RowState {
   using Found = Scalar<double>;
@@ -205,17 +205,17 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
   const long long first_;
   const int row_at_, column_at_, width_;  // of the fold's two sides
   const bool total_;
-  const L* points_;  // the first of the thread's rows,
-  int rows_[kRows];  // and how far they are from it
+  const L* points_;  // the first of the thread's rows
+  int rows_[kRows];  // offsets of the thread's rows from the first
   int weight_at_;    // -1: one weight for all
   L weight_;
   Taken<L, kRows, kColumns> taken_[kCalls + 1];
-  int places_[kCalls + 1];  // of what calls take of columns
+  int places_[kCalls + 1];  // of the columns' arguments of calls
   RowState<State, L> states_[kRows];
 };
 
 // The kernel. Tiles always go through shared memory, with the storage of lists behind them. Blocks are numbered so that
-// those that run at the same time have few rows and all columns: wide rows stay in the second-level cache.
+// blocks that run at the same time have few rows and all columns: wide rows stay in the second-level cache.
 template <class Number, Op kFold, template <class> class State, class Calls>
 __device__ __forceinline__ void fused_sweep(const Script& a) {
   using Pairs = FusedPairs<Number, kFold, State, Calls>;

@@ -5,9 +5,9 @@
 //   across(x, y)                 has x its place along the rows, y in a tile? Then fetch_row and fetch_tile get them
 //   store(place, value)          a number of each column
 //   reader, writer, row_listed   of one column: components for an operation with its own loop; the row that is gathered
-//   first(), step()              the components that this thread takes; is_first(): does it take what has only one?
+//   first(), step()              the components that this thread takes; is_first(): does it take single components?
 //   term(instruction, last)      a term of an output
-//   end_of_step()                what has been stored is to be read
+//   end_of_step()                stored numbers may be read from now on
 #pragma once
 #include "../cost_lane.hpp"
 #include "script.hpp"
@@ -38,8 +38,8 @@ struct Strip {
   }
 };
 
-// Cost of a row's value (cost_lane.hpp) from which on it is dear. Dear functions are called for one column after the
-// other: their code is there once, and takes no registers from the rest.
+// The cost of a row's value (cost_lane.hpp) above which a function is expensive. Expensive functions are called for one
+// column after the other, so that their code exists once and other code keeps its registers.
 constexpr int kDear = 30;
 #define UNARY(Name, ...) inline constexpr bool dear_##Name = op::Name::eval(CostLane(0.0)).cost > kDear;
 #define BINARY(Name, ...) inline constexpr bool dear_##Name = op::Name::eval(CostLane(0.0), CostLane(0.0)).cost > kDear;
@@ -238,7 +238,7 @@ __device__ inline long long row_of_list(const Data* data, const int* list, long 
 }
 
 // --- points ---------------------------------------------------------------------------------------------------------
-// The interpreter's kernels of what does not depend on pairs: parameters, rows, columns, point by point.
+// The interpreter's kernels for values outside of pairs: parameters, rows and columns, point by point.
 
 // One point. Its values lie in `memory`, component by component, `stride` apart.
 template <class Number>

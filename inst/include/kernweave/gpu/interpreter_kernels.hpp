@@ -1,4 +1,4 @@
-// Kernels of the interpreter, named and launched like those that are written out for a formula (sweep.hpp). A thread
+// Kernels of the interpreter, with the names and launches of kernels compiled for a formula (sweep.hpp). A thread
 // has one row, and a strip of columns at a time. Shared memory holds the pairs' instructions, a tile of columns, and
 // for each thread the values of its strip and the states of its row.
 #pragma once
@@ -8,7 +8,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The state of a reduction as a type that the lane is still missing from.
+// The state of a reduction as a type, without its lane.
 template <template <class> class State>
 struct Family {
   template <class L>
@@ -25,7 +25,7 @@ __device__ __forceinline__ void with_family(Red reduction, F f) {
   }
 }
 
-// Writes a state's results, which lie as rows (or pairs) x places x components. Those of lists go through `spare`,
+// Writes a state's results, in the order rows (or pairs) x places x components. Results of lists go through `spare`,
 // kResultBytes a place.
 template <class State, class L>
 __device__ void write_state(const State& state, L, const Target& to, long long place, int component, int places,
@@ -42,7 +42,7 @@ __device__ void write_state(const State& state, L, const Target& to, long long p
   }
 }
 
-// A state in the device's memory, its storage behind it.
+// Returns a state in the device's memory, whose storage lies behind it.
 template <class State>
 __device__ State& lying(void* states, const Outcome& o, long long number) {
   return *reinterpret_cast<State*>(static_cast<char*>(states) + number * o.bytes);
@@ -54,7 +54,7 @@ __device__ State& begin_lying(void* states, const Outcome& o, long long number) 
   return state;
 }
 
-// Leaves what a block has found for one row and component of an output: the result, or a state that waits for those of
+// Writes a block's state for one row and component of an output: as a result, or as a state to be merged with states of
 // other blocks.
 template <class Total, class State, class M>
 __device__ void leave_row(const Script& a, const State& state, M, int number, int w, const Patch& patch, long long row,
@@ -70,8 +70,8 @@ __device__ void leave_row(const Script& a, const State& state, M, int number, in
         .merge(state, 0);
 }
 
-// Leaves what a block has found where both axes are folded: the states of the block's threads come together in memory
-// and go to the block's place.
+// Writes a block's state of an output that folds both axes: merges the states of the block's threads, and writes the
+// result to the block's place.
 template <class Total, class Merge>
 __device__ void leave_total(const Script& a, int number, int w, const Patch& patch, Merge merge) {
   const Outcome& o = a.outcomes[number];
@@ -169,7 +169,7 @@ class PairScope {
   __device__ bool is_first() const { return true; }
   __device__ void end_of_step() const {}
 
-  // Terms of an output: written where it is kept pair by pair, else taken in by its states.
+  // Takes terms of an output: writes them if the output keeps pairs, else updates states.
   __device__ __forceinline__ void term(const Instruction& i, const S& last) const {
 #pragma unroll 1
     for (int w = 0; w < i.width; ++w) {
@@ -291,7 +291,7 @@ class PairScope {
   int left_ = 0;
 };
 
-// All threads of a block copy what pairs read of a tile's columns, in whole strips.
+// Copies the numbers that pairs read of a tile's columns to shared memory, in whole strips, by all threads of a block.
 template <int kStrip, class L>
 __device__ void stage_columns(const Script& a, long long first, int count, L* to) {
   const int strips = static_cast<int>(even(count, kStrip)) / kStrip;
@@ -332,8 +332,8 @@ __device__ void script_sweep(const Script& a) {
   scope.leave(patch);
 }
 
-// Merges the states of one row and component that the splits have left, after those of earlier windows. Their memory is
-// free after that.
+// Merges the states of all splits for one row and component, after the states of earlier windows, and reuses their
+// memory.
 __device__ inline void script_merge(const Script& a) {
   const Head& head = a.head;
   const long long row = own_point(head), here = row - head.first_row;
@@ -360,8 +360,8 @@ __device__ inline void script_merge(const Script& a) {
   }
 }
 
-// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then those of all
-// threads come together, in memory that is free by then.
+// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then the states of
+// all threads are merged, in memory that is reused.
 __device__ inline void script_total(const Script& a) {
   const long long blocks = a.head.blocks * a.head.splits;
   const long long share = blocks < 1 ? 1 : (blocks + blockDim.x - 1) / blockDim.x;

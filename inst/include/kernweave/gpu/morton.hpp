@@ -1,5 +1,4 @@
-// Kernels of the Morton order of points: keys, a radix sort that keeps the order of equal keys, and where the parts of
-// boxes end.
+// Kernels of the Morton order of points: keys, a stable radix sort, and the ends of the parts of boxes.
 #pragma once
 #include "far_task.hpp"
 
@@ -9,8 +8,8 @@ namespace gpu {
 
 __device__ inline int morton_number() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
 
-// The key of each point: bits of its places along the axes in turn, the highest first. As the host finds them
-// (src/far/octree.cpp), to the bit.
+// Computes the key of each point: interleaved bits of its positions along the axes, the highest first. Keys are equal
+// to those of the host (src/far/octree.cpp).
 template <int D>
 __device__ void morton_keys(const MortonTask& t) {
   const int point = morton_number();
@@ -44,7 +43,7 @@ __device__ inline void morton_count(const MortonTask& t) {
   t.counts[threadIdx.x * t.tiles + blockIdx.x] = count[threadIdx.x];
 }
 
-// Counts, in the order of digits and then of tiles, become the places where these begin. One block.
+// Replaces counts, in the order of digits and then of tiles, by their exclusive prefix sums. One block.
 __device__ inline void morton_places(const MortonTask& t) {
   __shared__ int sums[kMortonScan];
   const int all = kMortonDigits * t.tiles, each = (all + kMortonScan - 1) / kMortonScan;
@@ -66,7 +65,8 @@ __device__ inline void morton_places(const MortonTask& t) {
   }
 }
 
-// Each warp of a block has items that lie together, and takes them 32 at a time, so that equal digits keep their order.
+// Moves items. Each warp of a block has contiguous items, and takes 32 at a time, so that equal digits keep their
+// order.
 __device__ inline void morton_move(const MortonTask& t) {
   constexpr int kWarp = 32, kWarps = kMortonThreads / kWarp;
   __shared__ int next[kWarps][kMortonDigits];
@@ -117,7 +117,7 @@ __device__ void morton_components(const MortonTask& t) {
   }
 }
 
-// The first point of a box, of those in order, that lies in a later part.
+// Finds the end of each part of a box: the first point, in order, of a later part.
 template <int D>
 __device__ void morton_ends(const MortonTask& t) {
   const int number = morton_number(), box = number >> D;

@@ -7,8 +7,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Lists of the 32 rows that a warp has columns of, one in each lane; how many distances it has computed, and how many
-// it may.
+// The lists of the 32 rows of a warp, one in each lane; the number of distances that the warp has computed, and the
+// limit of this number.
 template <class F>
 struct WarpLists {
   typename F::Near::Lane list;
@@ -47,7 +47,7 @@ __device__ __noinline__ void look_at(const typename F::Arguments& a, WarpLists<F
   }
 }
 
-// Bounds that two warps with columns of the same rows tell each other: what enters is less than the bound of either
+// Bounds that two warps with columns of the same rows exchange: a distance that enters is less than the bound of either
 // list, and than the larger of their middles. Written in one tile and read in the next, with a barrier between.
 template <class T>
 class Bounds {
@@ -71,7 +71,7 @@ class Bounds {
   float2* shared_;
 };
 
-// The screen: compares lower bounds with what lists let pass, and has the distances of the other pairs computed.
+// The screen: compares lower bounds of distances with the bounds of lists, and computes the distances that may enter.
 template <class F>
 class NearestScreen {
  public:

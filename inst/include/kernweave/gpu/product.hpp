@@ -71,8 +71,8 @@ class Products {
     for (int s = 0; s < T::kStages - 1; ++s) load(s);
   }
 
-  // Computes those of the next tile. `ahead` begins to copy what the tile needs afterwards, when no thread reads the
-  // last tile's any more.
+  // Computes the products of the next tile. Calls `ahead`, which begins to copy the tile's other numbers, when no
+  // thread reads the last tile any more.
   template <class Ahead>
   __device__ void find(float (&sums)[T::kRowTiles][T::kColumnTiles][4], Ahead ahead) {
 #pragma unroll

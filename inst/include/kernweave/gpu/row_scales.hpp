@@ -75,7 +75,7 @@ struct ShareScales {
     return __any_sync(0xffffffffu, rises);
   }
   __device__ float shrink(int row) const { return factor[row]; }
-  // Adds up what the four threads have of their rows.
+  // Adds up the norms of the four threads that share rows.
   __device__ void end() {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {

@@ -24,9 +24,8 @@ template <int kWidth>
 inline constexpr float kTensorError = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) /
                                       16777216.0f;
 
-// The square of a point less its error bound, and less what is lost where numbers are too small. Squares beyond a
-// quarter of the largest number raise the flag: sums of two points' squares and products might be infinite on their
-// way.
+// Returns the square of a point less its error bound, underflow included. Squares beyond a quarter of the largest
+// number set the flag `lost`: intermediate sums might overflow.
 __device__ inline float least_square(const Head& head, float square, float error) {
   if (0x1p125f < square) *head.lost = 1;
   return square * (1.0f - error) - 1e-36f;
@@ -39,7 +38,7 @@ __device__ inline float least_square(const Head& head, float square, float error
 // screen gives up and all distances are computed.
 inline constexpr int kFewScreened = 16, kScreenedOfPlace = 32;
 
-// The screen of a thread's rows: what their lists let pass, as limits of |y|^2 - 2 <x, y>.
+// The screen of a thread's rows: the bounds of their lists, as limits of |y|^2 - 2 <x, y>.
 template <class F>
 class Screen {
  public:

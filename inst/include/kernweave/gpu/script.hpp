@@ -1,6 +1,5 @@
-// Script: a pass as plain numbers, instructions and where everything lies, for kernels that were compiled before
-// anybody knew its formula. The host writes it (src/cuda/script_layout.cpp), the kernels of interpreter_kernels.hpp
-// follow it.
+// Script: a pass as numbers (instructions and places of values), for kernels that were compiled at installation. The
+// host writes the script (src/cuda/script_layout.cpp), and the kernels of interpreter_kernels.hpp execute it.
 #pragma once
 #include "../names.hpp"
 #include "arguments.hpp"
@@ -14,9 +13,9 @@ enum class Kind : int {
   begin,  // the instructions up to `next` are done for each of `width` components
   next,
   element,  // component by component; of Op::Var, as they are
-  fold,     // the first argument is what the fold begins with
+  fold,     // the first argument is the start of the fold
   loop,     // an operation with its own loop; its attributes are in the lists
-  gather,   // a variable at row numbers: how those are found is in the lists
+  gather,   // a variable at row numbers, which the lists define
   term,     // an output takes a term: the value, the weight
 };
 
@@ -24,8 +23,8 @@ enum class Kind : int {
 enum class ReadFrom : int {
   none,
   literal,  // `at` itself, the bits of a float
-  strip,    // what the instruction before has found: of one component
-  once,     // what is the same for all pairs
+  strip,    // the result of the instruction before, of one component
+  once,     // values that are the same for all pairs
   // For pairs
   row,         // of the thread's row
   tile,        // of columns, in shared memory
@@ -36,7 +35,7 @@ enum class ReadFrom : int {
   matrix,      // a variable of pairs, its rows along the lanes' axis
   matrix_turned,
   // For points
-  point,      // what has been found for the point
+  point,      // values computed for the point
   datum,      // a variable's
   parameter,  // a variable's, which has one point
   counter,    // the row number
@@ -60,7 +59,7 @@ struct alignas(16) Instruction {
   Operand in[3];
   Use use = Use::none;
   int list =
-      0;  // where the lists have what belongs to it; of a term, the bytes from one component's states to the next
+      0;  // position in the lists; of a term, the bytes from one component's states to the next
   int output = 0;  // of a term
 };
 
@@ -69,12 +68,11 @@ struct alignas(16) Instruction {
 // variable, and how many variables after it are looked up in turn.
 enum ListOfRows { kFrom, kAlongLanes, kVariable, kLookups, kFirstLookup };
 
-// Bytes of a list's result, a value and its row number: kernels finish lists in the memory of states that are done
-// with.
+// Bytes of a list's result, a value and its row number: kernels write results of lists over states that are merged.
 inline constexpr long long kResultBytes = 16;
 
-// An output of the pass. For each component a thread has a state in the pass's precision, and one in float64 of what
-// adds up, both in its own memory; places are in bytes.
+// An output of the pass. For each component a thread has a state in the pass's precision, and, of states that add up,
+// one in float64, both in its own memory; places are in bytes.
 struct Outcome {
   Red reduction;
   int pairwise, total;  // kept pair by pair? Are both axes folded?
@@ -100,8 +98,8 @@ struct Script {
   int tile;                 // columns of a tile
   int staged;               // do tiles go through shared memory?
   int strip;                // columns that a thread takes at a time: all that an instruction can, or one
-  int own;                  // bytes that a thread has for itself, an odd multiple of 16
-  long long column_stride;  // of what depends on columns, from one component to the next; rows have head.rows_held
+  int own;                  // bytes of shared memory of a thread, an odd multiple of 16
+  long long column_stride;  // of column values, from one component to the next; row values have head.rows_held
 };
 
 // Strip of a fused kernel (fused.hpp): a thread's rows, and the columns that it takes at a time. Fewer rows where each

@@ -1,12 +1,11 @@
-// The kernels of a pass, for any formula that was written out as a struct `F` (src/cuda/write_source.cpp):
-//   once      what is the same for all pairs
-//   columns   what depends on the folded axis alone, point by point
-//   rows      what depends on the axis of the lanes alone, where it is too wide for registers: component by component,
-//   but point by
-//             point where the nearest are looked for (nearest.hpp)
-//   sweep     the pairs: a thread has some rows, a block a share of the folded axis, tile by tile
-//   merge     states of the same rows from several blocks, in order; where splits are many, first those of each group
-//   of them total     states of all blocks, where both axes are folded
+// The kernels of a pass, for a formula in the form of a struct `F` (src/cuda/write_source.cpp):
+//   once      values that are the same for all pairs
+//   columns   values of the sweep axis alone, point by point
+//   rows      values of the lane axis alone that are too wide for registers: component by component, or point by point
+//             for nearest points (nearest.hpp)
+//   sweep     the pairs: a thread has some rows, a block a split of the sweep axis, tile by tile
+//   merge     states of the same rows from several blocks, in order; if splits are many, first the states of each group
+//   total     states of all blocks, if both axes are folded
 #pragma once
 #include "../ops.hpp"
 #include "fold.hpp"
@@ -70,8 +69,8 @@ __device__ __forceinline__ void load(const L* from, L* to) {
   }
 }
 
-// Kernel of the columns. The last point is repeated until strips come out even, so that no strip asks which of its
-// columns exist before its values have been computed.
+// Kernel of the columns. The last point is repeated to pad the last strip, so that no strip tests which of its columns
+// exist before its values have been computed.
 template <class F>
 __device__ void columns(const typename F::Arguments& a) {
   const long long place = own_point(a.head);
@@ -93,13 +92,13 @@ __device__ void rows(const typename F::Arguments& a) {
   });
 }
 
-// The rows of one thread: all that does not depend on columns.
+// The rows of one thread: all values that do not depend on columns.
 template <class F>
 struct Rows {
   using L = typename F::L;
   long long number[F::kRows];
   L at[F::kRows][F::kRowNumbers];
-  L once[F::kOnceNumbers];  // what is the same for all, where it is not too much
+  L once[F::kOnceNumbers];  // values that are the same for all pairs, as many as fit registers
   typename F::Tables tables;
 
   // Reads the thread's rows. For a row beyond the last row, the last row is read again.
@@ -131,14 +130,14 @@ __device__ void stage(const typename F::L* from, int count, typename F::L* to) {
     reinterpret_cast<uint4*>(to)[n] = reinterpret_cast<const uint4*>(from)[n];
 }
 
-// A state's numbers elsewhere: it may point into itself.
+// Copies a state by merging, since a state may point into itself.
 template <class Row>
 __device__ void copy_state(const Row& from, Row* to) {
   to->init();
   to->state.merge(from.state, 0);
 }
 
-// The states of a block's threads, `kWidth` each, come together in the first thread's.
+// Merges the states of a block's threads, `kWidth` each, into those of the first thread.
 template <int kThreads, int kWidth, class Row>
 __device__ void fold_threads(Row* states) {
   for (int half = kThreads / 2; half > 0; half /= 2) {
@@ -149,7 +148,7 @@ __device__ void fold_threads(Row* states) {
   }
 }
 
-// Both axes are folded: a thread's rows, then the block's, come together in memory.
+// Folds both axes: merges the states of a thread's rows, then of the block's threads, in memory.
 template <class Fold, int kThreads, int kRows>
 __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fold::Row* states,
                            typename Fold::Row* to) {
@@ -165,7 +164,7 @@ __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fol
   for (int w = 0; w < Fold::kWidth; ++w) copy_state(states[w], to + w);
 }
 
-// A state of one row and component: the result, or what waits for those of other blocks and threads.
+// Writes a state of one row and component: as a result, or as a state to be merged with states of other blocks.
 template <class F, class Fold>
 __device__ void put_state(const typename F::Arguments& a, const Target& to, const typename Fold::Row& own,
                           long long row, int w, long long split, int part) {
@@ -222,7 +221,7 @@ __device__ void leave(const typename F::Arguments& a, const Rows<F>& rows, const
   });
 }
 
-// Work of a thread on a strip of columns: the formula, as it is written out.
+// The work of a thread on a strip of columns: the formula `F`.
 template <class F>
 struct Written {
   __device__ Written(const typename F::Arguments&, const Rows<F>&, const Patch&) {}
@@ -319,8 +318,8 @@ __device__ void merge(const typename F::Arguments& a) {
   });
 }
 
-// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then those of all
-// threads come together.
+// Kernel of the totals over both axes, one block: each thread merges some blocks' states in order, then the states of
+// all threads are merged.
 template <class F>
 __device__ void total(const typename F::Arguments& a) {
   const long long blocks = a.head.blocks * a.head.splits;

@@ -1,5 +1,5 @@
-// Tensor cores in float32's precision: numbers as two halves, and the order in which these lie. In float16's precision
-// a number is one half, and the second half of a place belongs to the number 16 components further on.
+// Tensor cores in float32's precision: each number is two halves (float16), in the order of tensor cores. In float16's
+// precision a number is one half, and the second half of a place belongs to the number 16 components further on.
 #pragma once
 #include "tensor_words.hpp"
 
@@ -30,7 +30,7 @@ __device__ __forceinline__ void add_step(float (&sum)[4], const uint4& first, co
   }
 }
 
-// Splits two numbers: their high halves, and the low halves of what those leave.
+// Splits two numbers: their high halves, and the low halves of the rests.
 __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned* low) {
   float x_high, y_high;
   *high = halves_of(x, y);

@@ -1,5 +1,5 @@
-// Words of the device that C++ has none for: instructions of tensor cores and of what feeds them, without a header of
-// CUDA's.
+// PTX instructions that C++ cannot express: tensor cores, asynchronous copies, conversions to halves, without a header
+// of CUDA.
 #pragma once
 #include "../lane.hpp"
 

@@ -1,5 +1,5 @@
-// Kernels of passes in which tensor cores have a part, tile by tile: pairs that begin with an inner product
-// (product.hpp) or end in a sum with many weights (wide.hpp). In between is the formula, as everywhere.
+// Kernels of passes with tensor cores, tile by tile: pairs that begin with an inner product (product.hpp) or end in a
+// sum with many weights (wide.hpp). Threads compute the formula in between.
 #pragma once
 #include "product.hpp"
 #include "wide.hpp"

@@ -1,5 +1,5 @@
 // Kernels of a pass over restricted pairs: a block of threads has a unit, some rows and spans of columns that may be
-// anywhere, and what several units have of the same rows is merged in their order.
+// anywhere; states of the same rows in several units are merged in order.
 #pragma once
 #include "sweep.hpp"
 

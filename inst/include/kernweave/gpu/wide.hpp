@@ -1,5 +1,5 @@
-// Sums with many weights: tensor cores multiply a tile of terms with a tile of weights, in float32's precision. Terms
-// are scaled as row_scales.hpp says, weights by a power of two for each of their columns in a tile.
+// Sums with many weights: tensor cores multiply a tile of terms by a tile of weights, in float32's precision. Terms are
+// scaled by row_scales.hpp, weights by a power of two for each of their columns in a tile.
 #pragma once
 #include "row_scales.hpp"
 #include "sweep.hpp"
@@ -64,8 +64,8 @@ class WideSums {
     }
   }
 
-  // Adds tile `number`, whose weights have been copied and whose terms are overwritten. Tensor cores cut off what they
-  // add instead of rounding it, so they add 64 terms only, and the rest is done in float32.
+  // Adds tile `number`, whose weights have been copied and whose terms are overwritten. Tensor cores truncate sums and
+  // do not round them, so they add 64 terms only; float32 additions do the rest.
   __device__ void add(float (&terms)[T::kColumnTiles][4], long long number) {
     if (rows_.take(terms, lost_)) shrink();
     uint4 first[kSteps], second[kSteps];
