@@ -39,7 +39,8 @@
 #'
 #' By default (`approximate = "auto"` of [fit_control()]) series are used from 5000 rows on in one or two dimensions,
 #' and from 20 000 rows on in three, if the kernel is a function of a single distance and the nugget is large enough.
-#' `print()` shows their tolerance: "by series to 2e-07". `fit_control(approximate = FALSE)` asks for exact products.
+#' `print()` shows the relative error of a product: "by series to 2e-07". Means of predictions have a larger error, of
+#' some hundredths of their standard errors. `fit_control(approximate = FALSE)` asks for exact products.
 #'
 #' With series, standard errors of predictions are computed from the observations nearest to each point, see
 #' [predict.gp_fit()]. Estimates on a subset of at most 3000 rows still use exact products.

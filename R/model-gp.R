@@ -55,7 +55,7 @@
 #' standard errors need one linear system per point. `simulate()` needs one per draw, for any number of points:
 #' `apply(simulate(fit, 100, newdata = map), 1, sd)` gives the standard errors of a large map to within 7 %. If products
 #' are approximated (by default from 5000 rows on in one or two dimensions), and beyond 20 000 rows, standard errors
-#' come from nearest neighbours, in microseconds to milliseconds per point; `method = "exact"` uses all rows.
+#' come from nearest neighbours, in 1 to 15 milliseconds per point; `method = "exact"` uses all rows.
 #'
 #' @section Responses that are not normal:
 #' `family` names the distribution of the response given the process: counts, classes, shares, positive, bounded,
