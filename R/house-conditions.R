@@ -47,6 +47,7 @@
 #' | `groups` | a test has nearly as many groups as rows, most likely numbers instead of labels |
 #' | `few` | a test has so few relabellings that no p-value, adjusted for many pairs, can be small |
 #' | `unreached` | a gradient is 0, because the result does not depend on an argument named in `wrt` |
+#' | `score` | all scores of a test have one sign, most likely a density instead of the derivative of its logarithm |
 #' | `overflow` | a running sum or total of integers is too large and therefore `NA` |
 #'
 #' The message names the argument and the sizes; `conditionCall()` returns the call that you made. For a condition `e`,

@@ -67,23 +67,39 @@ refuse_number_texts <- function(v, name, code = name) {
         ": as.numeric(", code, ") makes numbers of them, and factor(", code, ") a factor if they are labels")
 }
 
-# Points without missing or infinite values, or an error that tells how many rows have them.
-complete_points <- function(x, argument) check_complete(as_inputs(x, argument), argument)
+# Points without missing or infinite values, or an error that tells how many rows have them. Factors beside numbers are
+# told of, unless `told`: groups that are found among such points find the factor again.
+complete_points <- function(x, argument, told = FALSE) {
+  points <- check_complete(as_inputs(x, argument), argument)
+  if (told || !is.data.frame(x) || inherits(x, "sf") || !is.null(working$now)) return(points)
+  coded <- which(vapply(x, function(v) is.factor(v) || is.character(v), NA))
+  if (!length(coded) || length(coded) == length(x)) return(points)
+  one <- length(coded) == 1
+  tell("kernweave: ", if (one) "factor " else "factors ", first_few(paste0("`", names(x)[coded], "`")),
+       if (one) " is" else " are", " coded as ", sum(attr(points, "term") %in% coded), " columns of 0 and 0.7, so that ",
+       "two levels are at distance 1; leave ", if (one) "it" else "them", " out (",
+       if (make.names(argument) == argument) argument else "x", "[-",
+       if (one) coded else paste0("c(", toString(coded), ")"), "]) to compare numbers alone")
+  points
+}
 
 check_complete <- function(x, argument) {
   force(x)  # generics of the methods package wrap the errors of what they evaluate
   if (is.finite(sum(x))) return(x)
-  missing <- which(rowSums(is.na(x)) > 0)
-  if (length(missing)) {
-    abort("data", "`", argument, "` has missing values in ", counted(length(missing), "row"), ": ", first_few(missing))
-  }
+  refuse_rows(x, is.na(x), argument, "missing", "; na.omit() drops such rows")
   check_finite(x, argument)
 }
 
-check_finite <- function(x, argument) {
-  infinite <- which(rowSums(is.infinite(x)) > 0)
-  if (!length(infinite)) return(x)
-  abort("data", "`", argument, "` has infinite values in ", counted(length(infinite), "row"), ": ", first_few(infinite))
+check_finite <- function(x, argument) refuse_rows(x, is.infinite(x), argument, "infinite")
+
+# Names the rows, by their names where they have any, and the columns.
+refuse_rows <- function(x, bad, argument, what, remedy = NULL) {
+  rows <- which(rowSums(bad) > 0)
+  if (!length(rows)) return(x)
+  columns <- setdiff(colnames(x)[colSums(bad) > 0], c("", argument))
+  abort("data", "`", argument, "` has ", what, " values in ", counted(length(rows), "row"), ": ",
+        first_few(if (is.null(rownames(x))) rows else rownames(x)[rows]),
+        if (length(columns)) paste0(" (", first_few(paste0("`", columns, "`")), ")"), remedy)
 }
 
 first_few <- function(rows) {
@@ -297,7 +313,7 @@ fit_matrix <- function(x, y = NULL) {
     abort("input", "`x` is ", describe(x), "; a formula takes places, as in z ~ geometry, with `data`")
   }
   given <- point_numbers(x)
-  inputs <- c(list(x = complete_points(given$x, "x")), kept_of_points(given$x))
+  inputs <- c(list(x = complete_points(given$x, "x", told = !is.null(y))), kept_of_points(given$x))
   inputs$places <- given$places
   inputs
 }
@@ -312,9 +328,14 @@ refuse_one_text <- function(x, argument = "x") {
 check_mass <- function(weights, n) {
   if (is.null(weights)) return(NULL)
   if (!is.numeric(weights) || length(weights) != n) {
-    abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights))
+    name <- if (inherits(weights, "formula")) deparse1(weights[[length(weights)]]) else if (is.character(weights)) weights
+    abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights),
+          if (!is.null(name)) paste0("; `weights = ", name[1], "` takes a column of `data`, as in lm()"))
   }
-  if (!all(is.finite(weights) & weights >= 0)) abort("value", "`weights` must be finite and not negative")
+  wrong <- which(!is.finite(weights) | weights < 0)
+  if (length(wrong)) {
+    abort("value", "`weights` must be finite and not negative; number ", wrong[1], " is ", format(weights[[wrong[1]]]))
+  }
   if (!any(weights > 0)) abort("value", "all `weights` are 0")
   as.numeric(weights)
 }
@@ -326,8 +347,8 @@ fit_weights <- function(weights, n) {
   check_mass(weights, n)
 }
 
-# `families`: are there others than gaussian()?
-check_response <- function(y, n, families = FALSE) {
+# `families`: are there others than gaussian()? `model`: the frame of a formula, whose first column is the response.
+check_response <- function(y, n, families = FALSE, model = NULL) {
   if (is.character(y)) refuse_number_texts(y, "response", "")
   if (is.factor(y) || is.character(y)) {
     classes <- length(unique(y[!is.na(y)]))
@@ -347,7 +368,10 @@ check_response <- function(y, n, families = FALSE) {
   if (NROW(y) != n) abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
   y <- if (is.matrix(y)) y else matrix(y, ncol = 1)
   storage.mode(y) <- "double"
-  check_complete(y, "response")
+  if (!is.finite(sum(y))) {
+    check_complete(structure(y, dimnames = list(rownames(model), colnames(y))), names(model)[1] %or% "response")
+  }
+  y
 }
 
 # Returns a function of some columns of what was found at places x: a vector where the response is one.

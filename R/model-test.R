@@ -45,8 +45,8 @@ in_unit <- function(null, unit) {
 check_replicates <- function(R) check_count(R, "R")
 
 # Points of which there are some.
-tested_points <- function(x, argument) {
-  x <- complete_points(x, argument)
+tested_points <- function(x, argument, told = FALSE) {
+  x <- complete_points(x, argument, told)
   if (!nrow(x)) abort("data", "`", argument, "` has no rows")
   x
 }

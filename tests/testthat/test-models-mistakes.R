@@ -139,6 +139,44 @@ test_that("rows that are left are counted", {
   expect_equal(nobs(local_reg(mpg ~ wt, mtcars, subset = -(1:2), bandwidth = 1)), 30)
   expect_said(energy_test(airquality$Ozone, airquality$Wind), "data", "`x` has missing values in 37 rows")
   expect_said(energy_test(airquality$Wind, airquality$Ozone), "data", "`y` has missing values in 37 rows")
+  for (call in expression(kde_fit(airquality), knn(airquality, k = 3), kmeans_fit(airquality, 3), kpca_fit(airquality),
+                          knn_fit(airquality[-1], airquality$Ozone))) {
+    expect_said(eval(call), "data", "missing values in", "na.omit() drops such rows")
+  }
+  expect_said(kmeans_fit(airquality, 3), "data", "(`Ozone`, `Solar.R`)")
+})
+
+test_that("an infinite number is found by its variable and its row", {
+  d <- transform(mtcars, mpg = replace(mpg, 3, NA), disp = replace(disp, 5, 0), vs = vs + 1)
+  for (fit in list(gp_fit, kernel_ridge, local_reg, rbf_interpolate)) {
+    expect_said(fit(log(disp) ~ wt + hp, d), "data", "`log(disp)` has infinite values in 1 row: Hornet Sportabout")
+    expect_said(fit(mpg ~ wt + log(disp), d), "data", "`data` has infinite values in 1 row", "Sportabout (`log(disp)`)")
+    expect_said(fit(mpg ~ wt, d, weights = "vs"), "shape", "`weights = vs` takes a column of `data`")
+    expect_said(fit(mpg ~ wt, d, weights = ~vs), "shape", "`weights = vs` takes a column of `data`")
+    expect_said(fit(disp ~ wt, d, weights = vs - 1.5), "value", "number 1 is -0.5")
+  }
+})
+
+test_that("a factor beside numbers is told of once where points are compared, and not where it is an input", {
+  told <- function(code) {
+    count <- 0
+    withCallingHandlers(code, message = function(m) {
+      count <<- count + grepl("`Species` is coded as 3 columns.*\\(x\\[-5\\]\\)", gsub("\n *", " ", conditionMessage(m)))
+      invokeRestart("muffleMessage")
+    })
+    count
+  }
+  a <- iris[1:50, ]
+  b <- iris[51:100, ]
+  for (call in expression(hdbscan_fit(iris), kmeans_fit(iris, 3), dbscan_fit(iris, eps = 0.5), knn(iris, k = 3),
+                          sinkhorn(a, b), energy_test(a, b), pairwise_test(iris, iris$Species, R = 99),
+                          hclust_fit(iris), kpca_fit(iris))) {
+    expect_identical(told(eval(call)), 1, label = deparse1(call))
+  }
+  for (call in expression(kmeans_fit(iris[-5], 3), hclust_fit(iris["Species"]), knn_fit(iris[-1], iris[, 1]),
+                          kernel_ridge(Sepal.Length ~ ., iris, lambda = 1))) {
+    expect_identical(told(eval(call)), 0, label = deparse1(call))
+  }
 })
 
 test_that("new data that do not fit say what they lack", {
