@@ -64,10 +64,11 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   each <- split(seq_along(rows), labels)
   exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && is.null(fit$family) &&
     as_process(fit)$data$dense && (is.null(fit$data$panel) || length(rows) <= few_rows)
-  begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`")
+  begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`",
+             whole = TRUE)
   on.exit(end_work("cross_validate()"))
   found <- if (exact) exact_folds(fit, each) else lapply(each, function(out) {
-    step_work("cross_validate()", paste("fold of", counted(length(out), "row")))
+    on.exit(step_work("cross_validate()"))
     part <- suppressMessages(suppressWarnings(refit_to(fit, rows[-out], refit), classes = "kernweave_warning"))
     predicted_rows(part, fit, rows[out])
   })
@@ -148,7 +149,7 @@ exact_folds <- function(fit, each) {
   if (!is.null(model$rows)) each <- lapply(each, function(S) order(model$rows)[S])  # the model has its own order
   y <- response_of(fit)[model$rows %or% rows, 1]
   lapply(each, function(S) {
-    step_work("cross_validate()", NULL)
+    on.exit(step_work("cross_validate()"))
     inner <- P[S, S, drop = FALSE]
     root <- tryCatch(chol(inner), error = function(e) NULL)
     if (is.null(root) || any(diag(root)^2 < 1e-10 * diag(inner))) {

@@ -76,8 +76,8 @@ complete_points <- function(x, argument, told = FALSE) {
   if (!length(coded) || length(coded) == length(x)) return(points)
   one <- length(coded) == 1
   tell("kernweave: ", if (one) "factor " else "factors ", first_few(paste0("`", names(x)[coded], "`")),
-       if (one) " is" else " are", " coded as ", sum(attr(points, "term") %in% coded), " columns of 0 and 0.7, so that ",
-       "two levels are at distance 1; leave ", if (one) "it" else "them", " out (",
+       if (one) " is" else " are", " coded as ", sum(attr(points, "term") %in% coded), " columns of 0 and 0.7, so ",
+       "that two levels are at distance 1; leave ", if (one) "it" else "them", " out (",
        if (make.names(argument) == argument) argument else "x", "[-",
        if (one) coded else paste0("c(", toString(coded), ")"), "]) to compare numbers alone")
   points
@@ -328,7 +328,8 @@ refuse_one_text <- function(x, argument = "x") {
 check_mass <- function(weights, n) {
   if (is.null(weights)) return(NULL)
   if (!is.numeric(weights) || length(weights) != n) {
-    name <- if (inherits(weights, "formula")) deparse1(weights[[length(weights)]]) else if (is.character(weights)) weights
+    name <- if (inherits(weights, "formula")) deparse1(weights[[length(weights)]])
+            else if (is.character(weights)) weights
     abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights),
           if (!is.null(name)) paste0("; `weights = ", name[1], "` takes a column of `data`, as in lm()"))
   }

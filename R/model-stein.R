@@ -46,8 +46,8 @@ ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs"
   k <- smooth_kernel(test_kernel(kernel, x, most = 0))
   scores <- score_matrix(score, x)
   if (any(scores != 0) && (all(scores >= 0) || all(scores <= 0)) && sum(!duplicated(strip_term(x))) >= 20) {
-    warn("score", "all scores are ", if (all(scores >= 0)) "positive" else "negative", ": `score` is the derivative of ",
-         "the log density, such as function(z) -z for a standard normal, not a density or distribution function")
+    warn("score", "all scores are ", if (all(scores >= 0)) "positive" else "negative", ": `score` is the derivative ",
+         "of the log density, such as function(z) -z for a standard normal, not a density or distribution function")
   }
   H <- stein_pairs(strip_term(x), scores, k)
   n <- nrow(x)
