@@ -55,16 +55,18 @@ variable_columns <- function(v, name, levels = NULL, data = NULL) {
   columns
 }
 
-# Refuses numbers that are stored as texts, of which at most a tenth reads as none: a factor of them has a level for
-# each. Two values are labels or numbers alike.
+# Refuses numbers and dates that are stored as texts, of which at most a tenth reads as none: a factor of them has a
+# level for each. Two values are labels or numbers alike.
 refuse_number_texts <- function(v, name, code = name) {
   if (name != make.names(name)) code <- ""
   texts <- unique(as.character(v[!is.na(v)]))
-  numbers <- !is.na(suppressWarnings(as.numeric(texts)))
-  if (length(texts) < 3 || mean(numbers) < 0.9) return(invisible())
-  abort("input", "`", name, "` has numbers that are stored as texts, such as \"", texts[numbers][1], "\"",
-        if (!all(numbers)) paste0(", and \"", texts[!numbers][1], "\""),
-        ": as.numeric(", code, ") makes numbers of them, and factor(", code, ") a factor if they are labels")
+  dates <- grepl("^\\s*[0-9]{4}([-/])[0-9]{1,2}\\1[0-9]{1,2}($|[T ])", texts)
+  read <- if (any(dates)) dates else !is.na(suppressWarnings(as.numeric(texts)))
+  if (length(texts) < 3 || mean(read) < 0.9) return(invisible())
+  kind <- if (any(dates)) c("dates", "as.Date(") else c("numbers", "as.numeric(")
+  abort("input", "`", name, "` has ", kind[1], " that are stored as texts, such as \"", texts[read][1], "\"",
+        if (!all(read)) paste0(", and \"", texts[!read][1], "\""),
+        ": ", kind[2], code, ") makes ", kind[1], " of them, and factor(", code, ") a factor if they are labels")
 }
 
 # Points without missing or infinite values, or an error that tells how many rows have them. Factors beside numbers are
@@ -74,36 +76,11 @@ complete_points <- function(x, argument, told = FALSE) {
   if (told || !is.data.frame(x) || inherits(x, "sf") || !is.null(working$now)) return(points)
   coded <- which(vapply(x, function(v) is.factor(v) || is.character(v), NA))
   if (!length(coded) || length(coded) == length(x)) return(points)
-  one <- length(coded) == 1
-  tell("kernweave: ", if (one) "factor " else "factors ", first_few(paste0("`", names(x)[coded], "`")),
-       if (one) " is" else " are", " coded as ", sum(attr(points, "term") %in% coded), " columns of 0 and 0.7, so ",
-       "that two levels are at distance 1; leave ", if (one) "it" else "them", " out (",
+  tell("kernweave: levels of ", first_few(paste0("`", names(x)[coded], "`")), " are coded as ",
+       sum(attr(points, "term") %in% coded), " columns of 0 and 0.7, so that two are at distance 1; leave them out (",
        if (make.names(argument) == argument) argument else "x", "[-",
-       if (one) coded else paste0("c(", toString(coded), ")"), "]) to compare numbers alone")
+       if (length(coded) == 1) coded else paste0("c(", toString(coded), ")"), "]) to compare numbers alone")
   points
-}
-
-check_complete <- function(x, argument) {
-  force(x)  # generics of the methods package wrap the errors of what they evaluate
-  if (is.finite(sum(x))) return(x)
-  refuse_rows(x, is.na(x), argument, "missing", "; na.omit() drops such rows")
-  check_finite(x, argument)
-}
-
-check_finite <- function(x, argument) refuse_rows(x, is.infinite(x), argument, "infinite")
-
-# Names the rows, by their names where they have any, and the columns.
-refuse_rows <- function(x, bad, argument, what, remedy = NULL) {
-  rows <- which(rowSums(bad) > 0)
-  if (!length(rows)) return(x)
-  columns <- setdiff(colnames(x)[colSums(bad) > 0], c("", argument))
-  abort("data", "`", argument, "` has ", what, " values in ", counted(length(rows), "row"), ": ",
-        first_few(if (is.null(rownames(x))) rows else rownames(x)[rows]),
-        if (length(columns)) paste0(" (", first_few(paste0("`", columns, "`")), ")"), remedy)
-}
-
-first_few <- function(rows) {
-  paste0(paste(utils::head(rows, 5), collapse = ", "), if (length(rows) > 5) ", ...")
 }
 
 # --- formulas -----------------------------------------------------------------------------------------------

@@ -157,26 +157,20 @@ test_that("an infinite number is found by its variable and its row", {
   }
 })
 
-test_that("a factor beside numbers is told of once where points are compared, and not where it is an input", {
-  told <- function(code) {
-    count <- 0
-    withCallingHandlers(code, message = function(m) {
-      count <<- count + grepl("`Species` is coded as 3 columns.*\\(x\\[-5\\]\\)", gsub("\n *", " ", conditionMessage(m)))
-      invokeRestart("muffleMessage")
-    })
-    count
+test_that("what other packages and other methods call otherwise is answered by our word", {
+  process <- gp_fit(depth ~ long + lat, quakes[1:40, ], kernel = kernel_spec("matern32", 1), variance = 1, nugget = 1)
+  expect_said(local_reg(depht ~ long + lat, quakes), "input", "did you mean `depth`")
+  for (word in c("range", "lengthscale")) {
+    expect_said(do.call(kernel_spec, stats::setNames(list(1), word)), "input", "did you mean `scale`")
   }
-  a <- iris[1:50, ]
-  b <- iris[51:100, ]
-  for (call in expression(hdbscan_fit(iris), kmeans_fit(iris, 3), dbscan_fit(iris, eps = 0.5), knn(iris, k = 3),
-                          sinkhorn(a, b), energy_test(a, b), pairwise_test(iris, iris$Species, R = 99),
-                          hclust_fit(iris), kpca_fit(iris))) {
-    expect_identical(told(eval(call)), 1, label = deparse1(call))
+  expect_said(predict(process, cbind(180, -20)), "input", "cbind(long = , lat = )")
+  expect_said(cross_validate(process, replace(rep(1:4, 10), 7, NA)), "data", "in 1 row: 7")
+  expect_said(plot(process, type = "se"), "input", "did you mean `which = \"se\"`")
+  for (fit in list(process, geyser, stopping, plate)) {
+    expect_said(plot(fit, colr = 1), "input", "there is no argument `colr` of this plot; did you mean `col")
   }
-  for (call in expression(kmeans_fit(iris[-5], 3), hclust_fit(iris["Species"]), knn_fit(iris[-1], iris[, 1]),
-                          kernel_ridge(Sepal.Length ~ ., iris, lambda = 1))) {
-    expect_identical(told(eval(call)), 0, label = deparse1(call))
-  }
+  expect_said(gp_fit(y ~ day, data.frame(y = 1:9, day = paste(1973, 5, 1:9, sep = "-"))), "input", "as.Date(data$day)")
+  expect_said(kmeans_fit(cbind(day = paste(1973, 5, 1:9, sep = "/")), 2), "input", "dates that are stored as texts")
 })
 
 test_that("new data that do not fit say what they lack", {

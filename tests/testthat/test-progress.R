@@ -217,7 +217,6 @@ test_that("predict() and simulate() tell what they will take, and how far they a
   expect_match(near, "predict\\(\\) takes (about|more than) .* in all; fewer `neighbours` would be quicker")
   expect_match(near, "predict\\(\\): [0-9]+ %, about")
   expect_match(taken(predict(dense, at, se.fit = TRUE)), "predict\\(\\): [0-9]+ %, about")
-  expect_match(taken(kde_fit(at)), "kde_fit\\(\\) takes about .* in all; a sample of the rows would be quicker")
   folds <- taken(cross_validate(fit, 5, seed = 1))
   expect_match(folds, "cross_validate\\(\\) takes about .* in all; fewer `folds` would be quicker")
   expect_match(folds, "cross_validate\\(\\): 20 %, about")
