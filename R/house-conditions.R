@@ -47,6 +47,7 @@
 #' | `groups` | a test has nearly as many groups as rows, most likely numbers instead of labels |
 #' | `few` | a test has so few relabellings that no p-value, adjusted for many pairs, can be small |
 #' | `unreached` | a gradient is 0, because the result does not depend on an argument named in `wrt` |
+#' | `score` | all scores of a test have one sign, most likely a density instead of the derivative of its logarithm |
 #' | `overflow` | a running sum or total of integers is too large and therefore `NA` |
 #'
 #' The message names the argument and the sizes; `conditionCall()` returns the call that you made. For a condition `e`,
@@ -186,10 +187,7 @@ refuse_more <- function(...) {
     abort("unsupported", "`weights`: rows of unequal weight cannot be permuted")
   }
   if (!nzchar(names[1])) abort("input", "there is an argument too many: ", deparse1(substitute(list(...))[[2]]))
-  meant <- Filter(function(words) tolower(gsub("[._]", "", names[1])) %in% words, words_of_others[known])
-  abort("input", "there is no argument `", names[1], "`",
-        if (length(meant)) paste0("; did you mean `", names(meant)[1], "`?")
-        else near_hint(names[1], known, there_are(known)))
+  abort("input", "there is no argument `", names[1], "`", near_hint(names[1], known, there_are(known)))
 }
 
 # Names in other packages for arguments of this package, without points and underscores.
@@ -197,14 +195,19 @@ words_of_others <- list(R = c("permutations", "nperm", "npermutations", "permuta
                               "replicates", "iterations"),
                         centers = c("k", "clusters", "nclust", "nclusters"), k = c("nneighbors", "neighbors", "nn"),
                         newdata = c("data", "new", "newx", "xnew", "x"), level = "conflevel",
-                        groups = c("grouping", "by"), scale = c("lengthscale", "range", "sigma", "sd"),
+                        groups = c("grouping", "by"), scale = c("lengthscale", "range", "sigma", "sd", "bandwidth"),
+                        variance = c("sill", "psill", "sigma2", "amplitude"),
                         iter.max = c("maxiter", "maxit"), max_iter = c("maxiter", "maxit", "itermax"))
 
 # Returns "; did you mean `x`?", or `otherwise` if no known name is near.
 near_hint <- function(typed, known, otherwise = "") {
   typed <- as.character(typed)[1]
-  near <- r_nearest(typed, known)
   plain <- function(text) tolower(gsub("[._]", "", text))
+  letters_of <- function(text) vapply(strsplit(plain(text), ""), function(each) paste(sort(each), collapse = ""), "")
+  meant <- names(Filter(function(words) plain(typed) %in% words, words_of_others[known]))
+  swapped <- if (nchar(typed) > 2) known[letters_of(known) == letters_of(typed)]
+  near <- c(meant, r_nearest(typed, known), swapped)
+  near <- c(near[nzchar(near)], "")[1]
   longer <- known[nchar(typed) > 1 & startsWith(plain(known), plain(typed))]
   if (!nzchar(near) && length(longer) %in% 1:3) near <- paste(longer, collapse = "` or `")
   if (nzchar(near)) paste0("; did you mean `", near, "`?") else otherwise

@@ -6,8 +6,8 @@ working$clock <- function() proc.time()[["elapsed"]]
 
 # Begins the computation `what` of `steps` steps (NA if unknown), which is expected to take `expected` seconds.
 # `quicker`, a way to save time, is told if the time exceeds a minute. Of nested computations the outermost alone is
-# shown and counts steps.
-begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
+# shown and counts steps. `whole`: a step has many sums, and counts when it has ended.
+begin_work <- function(what, steps = NA, quicker = NULL, expected = 0, whole = FALSE) {
   if (!is.null(working$now)) return(invisible())
   force(expected)  # an error here leaves nothing begun
   # If progressr is loaded, its handlers show the progress.
@@ -15,7 +15,7 @@ begin_work <- function(what, steps = NA, quicker = NULL, expected = 0) {
     getExportedValue("progressr", "progressor")(steps = steps, on_exit = FALSE)
   }
   working$now <- list2env(list(what = what, steps = steps, quicker = quicker, count = 0, within = 0,
-                               note = NULL, left = NA, at = c(0, 0), before = c(0, 0), said = FALSE,
+                               whole = whole, note = NULL, left = NA, at = c(0, 0), before = c(0, 0), said = FALSE,
                                shown = FALSE, begun = now(), next_look = now() + 2, signal = signal),
                           parent = emptyenv())
   say_expected(working$now, expected)
@@ -109,7 +109,7 @@ say_expected <- function(work, seconds, takes = " takes about ") {
 # `spent` seconds, or NA. If a step has several sums, the share of the step is the largest share.
 progress_polled <- function(share, spent) {
   if (!is.null(working$now)) {
-    working$now$within <- max(working$now$within, share, na.rm = TRUE)
+    if (!working$now$whole) working$now$within <- max(working$now$within, share, na.rm = TRUE)
     show_work(working$now)
   } else if (!is.na(share) && shows_progress()) {
     show_line("kernweave: ", round(100 * share), " %, about ", in_words(if (share > 0) spent / share - spent else 0),

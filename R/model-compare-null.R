@@ -51,15 +51,15 @@ by_bootstrap <- function(small, large, ratio, R, seed) {
           "fit_control(dense_n = ), and there are ", length(large$data$y))
   }
   begin_work("anova()", steps = R, quicker = "a smaller `R`",
-             expected = R * (small$convergence$seconds / 3 + large$convergence$seconds))
+             expected = R * (small$convergence$seconds / 3 + large$convergence$seconds), whole = TRUE)
   on.exit(end_work("anova()"))
   y <- response_of(small)
   inside <- nesting(small, large)$kind == "inside"
   small$na.action <- NULL
   drawn <- data.matrix(simulate(small, R, seed = seed, conditional = FALSE))
   ratios <- vapply(seq_len(R), function(k) {
-    step_work("anova()", paste("refit", k))
-    new <- ifelse(is.finite(drawn[, k]), drawn[, k], as.vector(y))  # rows of weight 0 keep their response
+    on.exit(step_work("anova()", paste("refit", k)))
+    new <- ifelse(is.finite(drawn[, k]), drawn[, k], as.vector(y))  # rows of weight 0 stay
     each <- c(refitted_value(small, new), refitted_value(large, new, from = inside))
     if (!isTRUE(diff(each) >= 0)) each[2] <- max(-Inf, each[2], refitted_value(large, new, !inside), na.rm = TRUE)
     if (all(is.finite(each))) 2 * diff(each) else NA_real_

@@ -63,10 +63,11 @@ cross_validate <- function(fit, folds = 10, by = NULL, refit = FALSE, seed = NUL
   each <- split(seq_along(rows), labels)
   exact <- !refit && inherits(fit, c("gp_fit", "kernel_ridge")) && is.null(fit$family) &&
     as_process(fit)$data$dense && (is.null(fit$data$panel) || length(rows) <= few_rows)
-  begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`")
+  begin_work("cross_validate()", steps = length(each), quicker = if (refit) "`refit = FALSE`" else "fewer `folds`",
+             whole = TRUE)
   on.exit(end_work("cross_validate()"))
   found <- if (exact) exact_folds(fit, each) else lapply(each, function(out) {
-    step_work("cross_validate()", paste("fold of", counted(length(out), "row")))
+    on.exit(step_work("cross_validate()"))
     part <- suppressMessages(suppressWarnings(refit_to(fit, rows[-out], refit), classes = "kernweave_warning"))
     predicted_rows(part, fit, rows[out])
   })
@@ -129,7 +130,10 @@ checked_labels <- function(fit, rows, folds) {
     abort("shape", "`folds` has ", counted(length(folds), "label"), " for ", counted(n, "row"))
   }
   folds <- factor(folds[rows])
-  if (anyNA(folds)) abort("data", "`folds` has missing labels")
+  if (anyNA(folds)) {
+    abort("data", "`folds` has missing labels in ", counted(sum(is.na(folds)), "row"), ": ",
+          first_few(rows[is.na(folds)]))
+  }
   if (nlevels(folds) < 2) abort("data", "`folds` has one label alone, and nothing would be left to fit to")
   folds
 }
@@ -147,7 +151,7 @@ exact_folds <- function(fit, each) {
   if (!is.null(model$rows)) each <- lapply(each, function(S) order(model$rows)[S])  # the model sorts its rows
   y <- response_of(fit)[model$rows %or% rows, 1]
   lapply(each, function(S) {
-    step_work("cross_validate()", NULL)
+    on.exit(step_work("cross_validate()"))
     inner <- P[S, S, drop = FALSE]
     root <- tryCatch(chol(inner), error = function(e) NULL)
     if (is.null(root) || any(diag(root)^2 < 1e-10 * diag(inner))) {

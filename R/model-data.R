@@ -55,39 +55,32 @@ variable_columns <- function(v, name, levels = NULL, data = NULL) {
   columns
 }
 
-# Refuses texts of which at least 90 % are numbers: as a factor they would have a level for each number. Two distinct
-# values are accepted, since they may be labels.
+# Refuses texts of which at least 90 % are numbers or dates: as a factor they would have a level for each value. Two
+# distinct values are accepted, since they may be labels.
 refuse_number_texts <- function(v, name, code = name) {
   if (name != make.names(name)) code <- ""
   texts <- unique(as.character(v[!is.na(v)]))
-  numbers <- !is.na(suppressWarnings(as.numeric(texts)))
-  if (length(texts) < 3 || mean(numbers) < 0.9) return(invisible())
-  abort("input", "`", name, "` has numbers that are stored as texts, such as \"", texts[numbers][1], "\"",
-        if (!all(numbers)) paste0(", and \"", texts[!numbers][1], "\""),
-        ": as.numeric(", code, ") makes numbers of them, and factor(", code, ") a factor if they are labels")
+  dates <- grepl("^\\s*[0-9]{4}([-/])[0-9]{1,2}\\1[0-9]{1,2}($|[T ])", texts)
+  read <- if (any(dates)) dates else !is.na(suppressWarnings(as.numeric(texts)))
+  if (length(texts) < 3 || mean(read) < 0.9) return(invisible())
+  kind <- if (any(dates)) c("dates", "as.Date(") else c("numbers", "as.numeric(")
+  abort("input", "`", name, "` has ", kind[1], " that are stored as texts, such as \"", texts[read][1], "\"",
+        if (!all(read)) paste0(", and \"", texts[!read][1], "\""),
+        ": ", kind[2], code, ") makes ", kind[1], " of them, and factor(", code, ") a factor if they are labels")
 }
 
-# Returns points without missing or infinite values, or signals an error with their rows.
-complete_points <- function(x, argument) check_complete(as_inputs(x, argument), argument)
-
-check_complete <- function(x, argument) {
-  force(x)  # S4 generics wrap the errors of their arguments
-  if (is.finite(sum(x))) return(x)
-  missing <- which(rowSums(is.na(x)) > 0)
-  if (length(missing)) {
-    abort("data", "`", argument, "` has missing values in ", counted(length(missing), "row"), ": ", first_few(missing))
-  }
-  check_finite(x, argument)
-}
-
-check_finite <- function(x, argument) {
-  infinite <- which(rowSums(is.infinite(x)) > 0)
-  if (!length(infinite)) return(x)
-  abort("data", "`", argument, "` has infinite values in ", counted(length(infinite), "row"), ": ", first_few(infinite))
-}
-
-first_few <- function(rows) {
-  paste0(paste(utils::head(rows, 5), collapse = ", "), if (length(rows) > 5) ", ...")
+# Returns points without missing or infinite values, or signals an error with their rows. A message names factors
+# beside numbers, unless `told`: clusters of such points would find the factor again.
+complete_points <- function(x, argument, told = FALSE) {
+  points <- check_complete(as_inputs(x, argument), argument)
+  if (told || !is.data.frame(x) || inherits(x, "sf") || !is.null(working$now)) return(points)
+  coded <- which(vapply(x, function(v) is.factor(v) || is.character(v), NA))
+  if (!length(coded) || length(coded) == length(x)) return(points)
+  tell("kernweave: levels of ", first_few(paste0("`", names(x)[coded], "`")), " are coded as ",
+       sum(attr(points, "term") %in% coded), " columns of 0 and 0.7, so that two are at distance 1; leave them out (",
+       if (make.names(argument) == argument) argument else "x", "[-",
+       if (length(coded) == 1) coded else paste0("c(", toString(coded), ")"), "]) to compare numbers alone")
+  points
 }
 
 # --- formulas -----------------------------------------------------------------------------------------------
@@ -297,7 +290,7 @@ fit_matrix <- function(x, y = NULL) {
     abort("input", "`x` is ", describe(x), "; a formula takes places, as in z ~ geometry, with `data`")
   }
   given <- point_numbers(x)
-  inputs <- c(list(x = complete_points(given$x, "x")), kept_of_points(given$x))
+  inputs <- c(list(x = complete_points(given$x, "x", told = !is.null(y))), kept_of_points(given$x))
   inputs$places <- given$places
   inputs
 }
@@ -312,9 +305,15 @@ refuse_one_text <- function(x, argument = "x") {
 check_mass <- function(weights, n) {
   if (is.null(weights)) return(NULL)
   if (!is.numeric(weights) || length(weights) != n) {
-    abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights))
+    name <- if (inherits(weights, "formula")) deparse1(weights[[length(weights)]])
+            else if (is.character(weights)) weights
+    abort("shape", "`weights` must be a number for each of ", counted(n, "row"), ", not ", describe(weights),
+          if (!is.null(name)) paste0("; `weights = ", name[1], "` takes a column of `data`, as in lm()"))
   }
-  if (!all(is.finite(weights) & weights >= 0)) abort("value", "`weights` must be finite and not negative")
+  wrong <- which(!is.finite(weights) | weights < 0)
+  if (length(wrong)) {
+    abort("value", "`weights` must be finite and not negative; number ", wrong[1], " is ", format(weights[[wrong[1]]]))
+  }
   if (!any(weights > 0)) abort("value", "all `weights` are 0")
   as.numeric(weights)
 }
@@ -326,8 +325,8 @@ fit_weights <- function(weights, n) {
   check_mass(weights, n)
 }
 
-# Checks a numeric response. `families`: the model has other families than gaussian().
-check_response <- function(y, n, families = FALSE) {
+# Checks a numeric response. `families`: the model has other families than gaussian(). `model`: the formula's frame.
+check_response <- function(y, n, families = FALSE, model = NULL) {
   if (is.character(y)) refuse_number_texts(y, "response", "")
   if (is.factor(y) || is.character(y)) {
     classes <- length(unique(y[!is.na(y)]))
@@ -347,7 +346,10 @@ check_response <- function(y, n, families = FALSE) {
   if (NROW(y) != n) abort("shape", "the response has ", counted(NROW(y), "row"), ", and the inputs have ", n)
   y <- if (is.matrix(y)) y else matrix(y, ncol = 1)
   storage.mode(y) <- "double"
-  check_complete(y, "response")
+  if (!is.finite(sum(y))) {
+    check_complete(structure(y, dimnames = list(rownames(model), colnames(y))), names(model)[1] %or% "response")
+  }
+  y
 }
 
 # Returns a function that selects columns of `found`, the values at points x: a vector if the response is a vector.

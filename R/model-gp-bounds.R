@@ -152,8 +152,10 @@ tell_of_nugget <- function(number, found, label) {
   moves <- found$moves
   at <- paste0("the data show no noise: `", label, "` is at its bound, ", format(number, digits = 2))
   if (!is.null(moves) && max(moves$in_errors) < little_moved) {
+    twins <- found$model$rows[coincident_rows(found$model$x)]
+    pair <- if (length(twins)) paste0(", but rows ", twins[1], " and ", twins[2], " coincide: remove one of each pair")
     return(tell("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
-                "; nugget = 0 would interpolate them"))
+                "; nugget = 0 would interpolate them", pair))
   }
   model <- found$model
   advice <- if (model$dense) "a rougher kernel, or a given `nugget`, would help"

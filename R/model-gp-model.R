@@ -151,7 +151,7 @@ check_gp_data <- function(model, settings, inputs) {
   twins <- if (identical(as.numeric(settings$nugget), 0)) coincident_rows(model$x)
   if (length(twins)) {
     abort("data", "rows ", model$rows[twins[1]], " and ", model$rows[twins[2]], " coincide, and the nugget is 0; ",
-          "estimate the nugget (`nugget = NULL`)")
+          "remove one of each such pair, or estimate the nugget (`nugget = NULL`)")
   }
   check_grouped(model)
   check_estimate_on(model, settings$estimate_on)

@@ -212,7 +212,7 @@ gp_of_family <- function(inputs, placed, y, trend, settings, weights, call) {
 
 #' @export
 gp_of_family.gp_gaussian <- function(inputs, placed, y, trend, settings, weights, call) {
-  y <- check_response(y, nrow(inputs$x), families = TRUE)
+  y <- check_response(y, nrow(inputs$x), families = TRUE, model = inputs$model)
   if (max(lengths(settings[c("variance", "nugget")])) > 1) {
     abort("shape", "`variance` and `nugget` are one number each, since there is one response")
   }

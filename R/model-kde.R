@@ -75,7 +75,7 @@ kde_of <- function(inputs, bandwidth, weights, control, call) {
   dimnames(H) <- rep(list(colnames(x) %or% inputs$names), 2)
   fit <- new_fit("kde_fit", call, inputs, bandwidth = H, weights = weights, mass = mass, method = method,
                  criterion = chosen$criterion)
-  logs <- kde_log(fit, strip_term(x))
+  logs <- with_work("kde_fit()", kde_log(fit, strip_term(x)), 1, "a sample of the rows")
   fit$fitted.values <- stats::setNames(exp(logs), rownames(x))
   fit$loo <- stats::setNames(kde_others(fit, logs), rownames(x))
   fit
@@ -210,7 +210,7 @@ predict.kde_fit <- function(object, newdata = NULL, log = FALSE, loo = FALSE, ty
   x <- if (is.null(newdata)) object$x else new_points(object, newdata)
   out <- at_complete(x, function(at) {
     if (type == "density") {
-      logs <- if (loo) object$loo else kde_log(object, at)
+      logs <- if (loo) object$loo else with_work("predict()", kde_log(object, at), 1)
       return(if (log) logs else exp(logs))
     }
     terms <- kde_terms(object, at, bandwidth_root(object$bandwidth))

@@ -45,7 +45,7 @@ local_reg.default <- function(x, y, degree = 1, bandwidth = c("cv", "aicc"), wei
   refuse_more(...)
   check_control(control)
   check_given(y, "y")
-  inputs <- fit_matrix(x)
+  inputs <- fit_matrix(x, y)
   local_of(inputs, y, degree, bandwidth, weights, control, match.call())
 }
 
@@ -62,7 +62,7 @@ local_reg.formula <- function(x, data = NULL, degree = 1, bandwidth = c("cv", "a
 
 local_of <- function(inputs, y, degree, bandwidth, weights, control, call) {
   inputs <- without_constants(inputs)
-  y <- check_response(y, nrow(inputs$x))
+  y <- check_response(y, nrow(inputs$x), model = inputs$model)
   weights <- fit_weights(weights, nrow(inputs$x))
   if (!identical(as.numeric(degree), 0) && !identical(as.numeric(degree), 1)) {
     abort("value", "`degree` must be 0 or 1, not ", format_value(degree))

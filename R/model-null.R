@@ -100,6 +100,9 @@ shuffled_rows <- function(n, strata = NULL) {
 # Returns the count of permutations (R random or all distinct ones), and a function that returns some of them.
 relabellings <- function(codes, R, strata = NULL, alike = NULL) {
   all <- all_arrangements(codes, R, strata, alike)
+  if (length(strata) && !is.null(all) && ncol(all) == 1) {
+    warn("few", "within each of the `strata` all rows have one label: there is nothing to permute, and p is 1")
+  }
   if (!is.null(all)) return(list(count = ncol(all), exhaustive = TRUE, codes = function(at) all[, at, drop = FALSE]))
   list(count = R, exhaustive = FALSE, codes = function(at) {
     vapply(at, function(k) codes[shuffled_rows(length(codes), strata)], codes)

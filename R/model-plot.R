@@ -100,8 +100,19 @@ drawn <- function(x, picture, ...) {
   invisible(x)
 }
 
+# Refuses an argument that plot() does not know, and `type`, which pictures of fits call `which`.
+check_styles <- function(given) {
+  known <- c(layer_styles, "zlim", setdiff(names(formals(graphics::plot.default)), "type"), names(graphics::par()))
+  unknown <- setdiff(names(given), c(known, ""))
+  if (!length(unknown)) return(given)
+  type <- given[["type"]]
+  abort("input", "there is no argument `", unknown[1], "` of this plot",
+        if (unknown[1] != "type") near_hint(unknown[1], setdiff(c("which", "level", "whole", known), unknown[1]))
+        else if (is_word(type) && nchar(type) > 1) paste0("; did you mean `which = \"", type, "\"`?"))
+}
+
 draw_picture <- function(picture, ...) {
-  given <- list(...)
+  given <- check_styles(list(...))
   layers <- picture$layers
   frame <- list(x = layer_range(layers, c("x", "xmin", "xmax", "xend")),
                 y = layer_range(layers, c("y", "ymin", "ymax", "yend")), type = "n", log = picture$log,

@@ -50,7 +50,7 @@ new_points <- function(object, newdata) {
   } else {
     newdata <- places_like(newdata, object$places)
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-    refuse_absent(object$variables, newdata)
+    refuse_absent(object$variables, newdata, object$places$name)
     made <- function() stats::model.frame(input_terms(object), newdata, na.action = stats::na.pass)
     frame <- found_variables(made(), newdata, "`newdata`")
     frame <- without_idle(frame, attr(frame, "terms"))
@@ -65,7 +65,7 @@ new_points <- function(object, newdata) {
 }
 
 # Refuses missing variables, which might otherwise be found as functions, such as rm(), or in the workspace.
-refuse_absent <- function(variables, newdata) {
+refuse_absent <- function(variables, newdata, place = NULL) {
   absent <- setdiff(variables, names(newdata))
   if (!length(absent)) return(invisible())
   hint <- near_hint(absent[1], setdiff(names(newdata), variables),
@@ -73,6 +73,10 @@ refuse_absent <- function(variables, newdata) {
                       paste0(": newdata[c(\"", paste(utils::head(absent, 2), collapse = "\", \""),
                              "\")] <- sf::st_coordinates(newdata)[, 1:", min(2, length(absent)), "] would make ",
                              if (length(absent) > 1) "these two" else "it")
+                    } else if (absent[1] %in% place) {
+                      "; sf::st_as_sf(newdata, coords = , crs = ) makes places of two columns"
+                    } else if (identical(names(newdata), paste0("V", seq_along(newdata)))) {
+                      paste0("; columns have names, as in cbind(", paste(variables, "= ", collapse = ", "), ")")
                     })
   abort("input", "`newdata` has no variable `", absent[1], "`", hint)
 }

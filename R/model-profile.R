@@ -57,7 +57,7 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
           "and the likelihood of all is not largest there; update(fit, estimate_on = Inf) takes all")
   }
   labels <- profiled_labels(fitted, which)
-  begin_work("profile()", steps = length(labels), quicker = "fewer parameters in `which`")
+  begin_work("profile()", steps = length(labels), quicker = "fewer parameters in `which`", whole = TRUE)
   on.exit(end_work("profile()"))
   top <- stats::qnorm(1 - alpha / 2)
   found <- profiles_of(fitted, labels, top, maxpts, strict = TRUE)
@@ -85,8 +85,8 @@ profile.gp_fit <- function(fitted, which = NULL, alpha = 0.01, maxpts = 12, ...)
 profiles_of <- function(fitted, labels, top, maxpts, strict) {
   out <- list()
   for (label in labels) {
-    step_work("profile()", label)
     out[[label]] <- profile_of(fitted, label, top, maxpts, strict)
+    step_work("profile()", label)
     if (!is.null(out[[label]]$better)) return(list(better = c(out[[label]]$better, label = label)))
   }
   out

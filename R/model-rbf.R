@@ -53,7 +53,7 @@ rbf_interpolate.default <- function(x, y, kernel = "thin_plate", degree = 1, lam
                                     control = fit_control(), ...) {
   refuse_more(...)
   check_given(y, "y")
-  inputs <- fit_matrix(x)
+  inputs <- fit_matrix(x, y)
   rbf_of(inputs, y, kernel_spec(kernel), degree, lambda, weights, control, match.call())
 }
 
@@ -75,7 +75,7 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   }
   degree <- rbf_degree(degree, kernel)
   inputs <- without_constants(inputs)
-  y <- check_response(y, nrow(inputs$x))
+  y <- check_response(y, nrow(inputs$x), model = inputs$model)
   weights <- fit_weights(weights, nrow(inputs$x))
   x <- unname(strip_term(inputs$x))
   used <- heavy_rows(x, unname(y), weights)

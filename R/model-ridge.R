@@ -119,7 +119,7 @@ ridge_of <- function(inputs, y, kernel, lambda, standardize, weights, control, c
   if (!inherits(family, "gp_gaussian")) {
     return(ridge_of_family(inputs, placed, y, terms, lambda, standardize, weights, control, call, family))
   }
-  y <- check_response(y, nrow(inputs$x), families = TRUE)
+  y <- check_response(y, nrow(inputs$x), families = TRUE, model = inputs$model)
   weights <- fit_weights(weights, nrow(inputs$x))
   used <- heavy_rows(unname(strip_term(inputs$x)), unname(y), weights)
   if (nrow(used$x) < 2) abort("data", "a regression needs at least 2 rows, not ", nrow(used$x))

@@ -186,7 +186,7 @@ pooled <- function(x, y, groups) {
   }
   both <- matched_columns(x, place_numbers(y, given$places, "y"))
   tested_points(both$x, "x")
-  tested_points(both$y, "y")
+  tested_points(both$y, "y", told = TRUE)
   list(x = as_inputs(rbind_inputs(both$x, both$y), "x and y"), codes = rep(1:2, c(NROW(both$x), NROW(both$y))),
        labels = c("x", "y"))
 }

@@ -95,8 +95,13 @@ places_like <- function(newdata, places, argument = "newdata", beside = "the fit
 check_crs <- function(newdata, places, argument, beside) {
   crs <- sf::st_crs(newdata)
   if (crs != places$crs) {
+    known <- Filter(Negate(is.na), c(crs$epsg, places$crs$epsg))
+    epsg <- if (length(known)) known[1] else "<epsg>"
     abort("data", "`", argument, "` is in the coordinates of ", crs_text(crs), ", and ", beside, " in those of ",
-          crs_text(places$crs), "; sf::st_transform() turns one into the other")
+          crs_text(places$crs),
+          if (is.na(crs)) paste0("; sf::st_set_crs(", argument, ", ", epsg, ") says that it is in these")
+          else if (is.na(places$crs)) paste0("; sf::st_set_crs(data, ", epsg, ") of the first data would say which")
+          else "; sf::st_transform() turns one into the other")
   }
 }
 

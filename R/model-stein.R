@@ -44,7 +44,9 @@ ksd_test <- function(x, score, kernel = "inverse_multiquadric", null = c("signs"
   if (nrow(x) < 2) abort("data", "`x` has ", counted(nrow(x), "row"), "; two are needed")
   check_span(x, 1e75)  # derivatives contain fourth powers
   k <- smooth_kernel(test_kernel(kernel, x, most = 0))
-  H <- stein_pairs(strip_term(x), score_matrix(score, x), k)
+  scores <- score_matrix(score, x)
+  doubt_score(score, scores, strip_term(x))
+  H <- stein_pairs(strip_term(x), scores, k)
   n <- nrow(x)
   own <- as.vector(diag(H))
   total <- sum(finite_row_sums(H))
@@ -60,6 +62,18 @@ smooth_kernel <- function(k) {
   lapply(parts$of, smooth_kernel)
   if (!identical(parts$name, "matern12") || is.function(parts$fun)) return(k)
   abort("unsupported", parts$title, " has a cusp where two points are one, and no derivatives there; \"matern32\" has")
+}
+
+# Warns of scores of one sign, which a score that is a function keeps far away on both sides, too.
+doubt_score <- function(score, scores, x) {
+  one_sign <- function(s) all(s >= 0) || all(s <= 0)
+  if (!any(scores != 0) || !one_sign(scores) || sum(!duplicated(x)) < 20) return(invisible())
+  far <- if (is.function(score)) {
+    tryCatch(suppressWarnings(score_matrix(score, rbind(1e3 * x, -1e3 * x))), error = function(e) NULL)
+  }
+  if (!one_sign(c(scores, far))) return(invisible())
+  warn("score", "all scores are ", if (all(scores >= 0)) "positive" else "negative", ": `score` is the derivative ",
+       "of the log density, such as function(z) -z for a standard normal, not a density or distribution function")
 }
 
 score_matrix <- function(score, x) {

@@ -45,8 +45,8 @@ in_unit <- function(null, unit) {
 check_replicates <- function(R) check_count(R, "R")
 
 # Checks points, of which there must be at least one.
-tested_points <- function(x, argument) {
-  x <- complete_points(x, argument)
+tested_points <- function(x, argument, told = FALSE) {
+  x <- complete_points(x, argument, told)
   if (!nrow(x)) abort("data", "`", argument, "` has no rows")
   x
 }
@@ -56,7 +56,10 @@ check_strata <- function(strata, n, null) {
   if (is.null(strata)) return(NULL)
   if (null == "moments") abort("unsupported", "moments are those of all permutations; `strata` goes with permutations")
   if (length(strata) != n) abort("shape", "`strata` has ", counted(length(strata), "label"), " for ", counted(n, "row"))
-  if (anyNA(strata)) abort("data", "`strata` has missing labels in ", counted(sum(is.na(strata)), "row"))
+  if (anyNA(strata)) {
+    abort("data", "`strata` has missing labels in ", counted(sum(is.na(strata)), "row"), ": ",
+          first_few(which(is.na(strata))))
+  }
   as.integer(factor(strata))
 }
 

@@ -128,3 +128,26 @@ test_that("silhouettes take what the cluster package found, and tell points from
                class = "kernweave_error_input")
   expect_error(silhouette_widths(found$clustering, petals), "the points go first", class = "kernweave_error_input")
 })
+
+test_that("a factor beside numbers is told of once where points are compared, and not where it is an input", {
+  told <- function(code) {
+    count <- 0
+    withCallingHandlers(code, message = function(m) {
+      text <- gsub("\n *", " ", conditionMessage(m))
+      count <<- count + grepl("`Species` are coded as 3 columns.*\\(x\\[-5\\]\\)", text)
+      invokeRestart("muffleMessage")
+    })
+    count
+  }
+  a <- iris[1:50, ]
+  b <- iris[51:100, ]
+  for (call in expression(hdbscan_fit(iris), kmeans_fit(iris, 3), dbscan_fit(iris, eps = 0.5), knn(iris, k = 3),
+                          sinkhorn(a, b), energy_test(a, b), pairwise_test(iris, iris$Species, R = 99),
+                          hclust_fit(iris), kpca_fit(iris))) {
+    expect_identical(told(eval(call)), 1, label = deparse1(call))
+  }
+  for (call in expression(kmeans_fit(iris[-5], 3), hclust_fit(iris["Species"]), knn_fit(iris[-1], iris[, 1]),
+                          kernel_ridge(Sepal.Length ~ ., iris, lambda = 1))) {
+    expect_identical(told(eval(call)), 0, label = deparse1(call))
+  }
+})

@@ -114,6 +114,11 @@ test_that("copies of rows have the likelihood that the copies' mean and spread g
 test_that("mistakes are errors that say what to do", {
   twins <- data.frame(a = c(1, 2, 3, 2, 5, 6), y = c(1, 3, 2, 4, 5, 9))
   expect_error(gp_fit(y ~ a, twins, nugget = 0), "rows 2 and 4 coincide", class = "kernweave_error_data")
+  smooth <- data.frame(a = seq(0, 4, length.out = 30)[c(1:30, 7, 12)])
+  smooth$y <- sin(smooth$a)
+  told <- function(d) paste(capture_messages(suppressWarnings(gp_fit(y ~ a, d, kernel = "matern12"))), collapse = "")
+  expect_match(gsub("\\s+", " ", told(smooth)), "but rows 7 and 31 coincide: remove one of each pair", fixed = TRUE)
+  expect_match(gsub("\\s+", " ", told(smooth[1:30, ])), "nugget = 0 would interpolate them $")
   expect_error(gp_fit(y ~ a, twins, nugget = 0, weights = c(0, 1, 1, 1, 1, 1)), "rows 2 and 4")
   expect_error(gp_fit(y ~ a, twins[1:2, ], trend = ~ a), "needs more rows", class = "kernweave_error_data")
   expect_error(gp_fit(y ~ a, transform(twins, y = 3)), "constant", class = "kernweave_error_data")

@@ -139,6 +139,38 @@ test_that("rows that are left are counted", {
   expect_equal(nobs(local_reg(mpg ~ wt, mtcars, subset = -(1:2), bandwidth = 1)), 30)
   expect_said(energy_test(airquality$Ozone, airquality$Wind), "data", "`x` has missing values in 37 rows")
   expect_said(energy_test(airquality$Wind, airquality$Ozone), "data", "`y` has missing values in 37 rows")
+  for (call in expression(kde_fit(airquality), knn(airquality, k = 3), kmeans_fit(airquality, 3), kpca_fit(airquality),
+                          knn_fit(airquality[-1], airquality$Ozone))) {
+    expect_said(eval(call), "data", "missing values in", "na.omit() drops such rows")
+  }
+  expect_said(kmeans_fit(airquality, 3), "data", "(`Ozone`, `Solar.R`)")
+})
+
+test_that("an infinite number is found by its variable and its row", {
+  d <- transform(mtcars, mpg = replace(mpg, 3, NA), disp = replace(disp, 5, 0), vs = vs + 1)
+  for (fit in list(gp_fit, kernel_ridge, local_reg, rbf_interpolate)) {
+    expect_said(fit(log(disp) ~ wt + hp, d), "data", "`log(disp)` has infinite values in 1 row: Hornet Sportabout")
+    expect_said(fit(mpg ~ wt + log(disp), d), "data", "`data` has infinite values in 1 row", "Sportabout (`log(disp)`)")
+    expect_said(fit(mpg ~ wt, d, weights = "vs"), "shape", "`weights = vs` takes a column of `data`")
+    expect_said(fit(mpg ~ wt, d, weights = ~vs), "shape", "`weights = vs` takes a column of `data`")
+    expect_said(fit(disp ~ wt, d, weights = vs - 1.5), "value", "number 1 is -0.5")
+  }
+})
+
+test_that("what other packages and other methods call otherwise is answered by our word", {
+  process <- gp_fit(depth ~ long + lat, quakes[1:40, ], kernel = kernel_spec("matern32", 1), variance = 1, nugget = 1)
+  expect_said(local_reg(depht ~ long + lat, quakes), "input", "did you mean `depth`")
+  for (word in c("range", "lengthscale")) {
+    expect_said(do.call(kernel_spec, stats::setNames(list(1), word)), "input", "did you mean `scale`")
+  }
+  expect_said(predict(process, cbind(180, -20)), "input", "cbind(long = , lat = )")
+  expect_said(cross_validate(process, replace(rep(1:4, 10), 7, NA)), "data", "in 1 row: 7")
+  expect_said(plot(process, type = "se"), "input", "did you mean `which = \"se\"`")
+  for (fit in list(process, geyser, stopping, plate)) {
+    expect_said(plot(fit, colr = 1), "input", "there is no argument `colr` of this plot; did you mean `col")
+  }
+  expect_said(gp_fit(y ~ day, data.frame(y = 1:9, day = paste(1973, 5, 1:9, sep = "-"))), "input", "as.Date(data$day)")
+  expect_said(kmeans_fit(cbind(day = paste(1973, 5, 1:9, sep = "/")), 2), "input", "dates that are stored as texts")
 })
 
 test_that("new data that do not fit say what they lack", {

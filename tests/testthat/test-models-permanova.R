@@ -167,3 +167,13 @@ test_that("the table prints as anova tables do, and is drawn", {
 test_that("an offset is refused, which a design of distances has no place for", {
   expect_error(permanova(mpg ~ am + offset(wt), mtcars, R = 9), "offset", class = "kernweave_error_input")
 })
+
+test_that("strata within which there is nothing to permute are said to leave none, in tests of samples, too", {
+  for (call in expression(permanova(iris[-5] ~ Species, iris, strata = Species),
+                          permanova(iris[-5] ~ Species, iris, strata = 1:150),
+                          energy_test(iris[-5], groups = iris$Species, strata = iris$Species))) {
+    expect_warning(found <- eval(call), "nothing to permute", class = "kernweave_warning_few")
+    expect_identical((found$p.value %or% found[["Pr(>F)"]])[1], 1)
+  }
+  expect_silent(permanova(iris[-5] ~ Species, iris, strata = rep(1:2, 75), R = 9))
+})

@@ -216,6 +216,9 @@ test_that("what has no meaning on a map is refused by name", {
   expect_identical(nobs(lost), nrow(spots) - 1L)
   expect_identical(which(is.na(predict(fit, empty))), 3L, ignore_attr = TRUE)
   error(knn(empty, k = 2), "missing values in 1 row: 3", "data")
+  error(predict(fit, sf::st_set_crs(places, NA)), "st_set_crs(newdata, 4326) says", "data")
+  error(predict(fixed(depth ~ 1, sf::st_set_crs(places, NA)), places), "st_set_crs(data, 4326) of the first", "data")
+  error(predict(fit, quakes[1:3, ]), "sf::st_as_sf(newdata, coords = , crs = )")
 })
 
 test_that("a dot holds the geometry, and no scale is of kilometres and of another input", {

@@ -84,6 +84,18 @@ test_that("every row r times has the same V, and the level holds", {
   expect_lt(ksd_test(stats::rt(200, 2), function(x) -x, null = "moments")$p.value, 0.01)
 })
 
+test_that("scores of one sign, as densities are, draw a warning, and those of both signs none", {
+  set.seed(7)
+  z <- stats::rnorm(100)
+  for (density in list(dnorm, pnorm, function(x) dnorm(x, log = TRUE), matrix(1, 100))) {
+    expect_warning(ksd_test(z, density, null = "moments"), "function(z) -z", fixed = TRUE,
+                   class = "kernweave_warning_score")
+  }
+  expect_silent(ksd_test(z, function(z) -z, null = "moments"))
+  expect_silent(ksd_test(z + 90, function(z) -z, null = "moments"))
+  expect_silent(ksd_test(-abs(z[1:19]), function(z) -z, null = "moments"))
+})
+
 test_that("a kernel without derivatives at its middle is refused, and a sum of kernels is taken", {
   for (kernel in list(kernel_spec("laplacian", 1), kernel_spec("gaussian", 1) + kernel_spec("matern12", 2))) {
     expect_error(ksd_test(c(0.3, -1, 2), function(x) -x, kernel = kernel), "cusp",

@@ -36,6 +36,18 @@ test_that("of a long work the share and the seconds left are shown, and it is wi
   expect_null(working$now)
 })
 
+test_that("a step of many sums counts when it has ended, and the forecast is by those that have", {
+  text <- shown(by_hand(20, 10, function(wait) {
+    begin_work("work", steps = 10, whole = TRUE)
+    wait()
+    for (share in c(0.5, 1)) kernweave:::progress_polled(share, 1)
+    wait()
+    step_work("work")
+    end_work("work")
+  }))
+  expect_match(text, "work takes about 7 minutes in all", fixed = TRUE)
+})
+
 test_that("what takes more than a minute names what would be quicker, once, and in scripts, too", {
   text <- shown(by_hand(20, 10, function(wait) {
     begin_work("work", steps = 10, quicker = "a smaller `n`")
@@ -205,6 +217,9 @@ test_that("predict() and simulate() tell what they will take, and how far they a
   expect_match(near, "predict\\(\\) takes (about|more than) .* in all; fewer `neighbours` would be quicker")
   expect_match(near, "predict\\(\\): [0-9]+ %, about")
   expect_match(taken(predict(dense, at, se.fit = TRUE)), "predict\\(\\): [0-9]+ %, about")
+  folds <- taken(cross_validate(fit, 5, seed = 1))
+  expect_match(folds, "cross_validate\\(\\) takes about .* in all; fewer `folds` would be quicker")
+  expect_match(folds, "cross_validate\\(\\): 20 %, about")
   expect_match(taken(predict(fit, at[1:3, ], se.fit = TRUE)), "predict\\(\\): exact standard errors at 3 places")
   drawn <- taken(simulate(fit, 2, seed = 1, newdata = at))
   expect_match(drawn, "simulate\\(\\) takes more than .* in all; a smaller `nsim` would be quicker")

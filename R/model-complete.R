@@ -1,0 +1,24 @@
+# Checks for missing and infinite values, whose errors name the rows and the columns.
+
+check_complete <- function(x, argument) {
+  force(x)  # generics of the methods package wrap the errors of what they evaluate
+  if (is.finite(sum(x))) return(x)
+  refuse_rows(x, is.na(x), argument, "missing", "; na.omit() drops such rows")
+  check_finite(x, argument)
+}
+
+check_finite <- function(x, argument) refuse_rows(x, is.infinite(x), argument, "infinite")
+
+# Names the rows, by their names where they have any, and the columns.
+refuse_rows <- function(x, bad, argument, what, remedy = NULL) {
+  rows <- which(rowSums(bad) > 0)
+  if (!length(rows)) return(x)
+  columns <- setdiff(colnames(x)[colSums(bad) > 0], c("", argument))
+  abort("data", "`", argument, "` has ", what, " values in ", counted(length(rows), "row"), ": ",
+        first_few(if (is.null(rownames(x))) rows else rownames(x)[rows]),
+        if (length(columns)) paste0(" (", first_few(paste0("`", columns, "`")), ")"), remedy)
+}
+
+first_few <- function(rows) {
+  paste0(paste(utils::head(rows, 5), collapse = ", "), if (length(rows) > 5) ", ...")
+}
