@@ -5,7 +5,8 @@
 #' Base R's methods for fits by [gp_fit()]: predictions with standard errors, simulation, confidence intervals,
 #' likelihoods and residuals.
 #'
-#' `df.residual()` is the number of rows minus the number of all estimated parameters, as in `lme4::lmer()`.
+#' `df.residual()` is the number of rows minus the number of all estimated parameters, as in `lme4::lmer()`; for a linear
+#' model it is that of [lm()].
 #'
 #' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
 #' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
@@ -171,7 +172,7 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   estimates <- covariance_parameters(object)[colnames(V)]
   half <- z * sqrt(ifelse(diag(V) < 0, NA, diag(V)))
   beta <- object$coefficients
-  wide <- z * sqrt(diag(object$vcov))
+  wide <- stats::qt((1 + level) / 2, trend_freedom(object)) * sqrt(diag(object$vcov))
   links <- told_links(object)
   inner <- cbind(out_of_link(in_link(estimates, links) - half, links),
                  out_of_link(in_link(estimates, links) + half, links))
@@ -217,7 +218,17 @@ print.gp_logLik <- function(x, digits = getOption("digits"), ...) {
 #' @rdname gp_fit-methods
 #' @importFrom stats df.residual
 #' @export
-df.residual.gp_fit <- function(object, ...) length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
+df.residual.gp_fit <- function(object, ...) {
+  freedom <- trend_freedom(object)
+  if (is.finite(freedom)) freedom else length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
+}
+
+# Returns the degrees of freedom of tests of the trend: those of lm() for a linear model, otherwise Inf.
+trend_freedom <- function(fit) {
+  linear <- is.null(fit$family) && is.null(fit$data$unit) && isTRUE(fit$variance == 0) && !length(fit$data$groups)
+  by_lm <- linear && fit$method == "REML" && "nugget" %in% fit$data$layout$part
+  if (by_lm) fit$estimated_on - length(coef(fit)) else Inf
+}
 
 #' @rdname gp_fit-methods
 #' @param fit,scale,k as in [stats::extractAIC()]; the AIC is that of the fit by maximum likelihood
@@ -322,8 +333,10 @@ parameter_table <- function(x, digits) {
 summary.gp_fit <- function(object, ...) {
   beta <- coef(object)
   se <- sqrt(diag(object$vcov))
-  table <- cbind(Estimate = beta, `Std. Error` = se, `z value` = beta / se,
-                 `Pr(>|z|)` = 2 * stats::pnorm(-abs(beta / se)))
+  freedom <- trend_freedom(object)
+  table <- cbind(beta, se, beta / se, 2 * stats::pt(-abs(beta / se), freedom))
+  letter <- if (is.finite(freedom)) "t" else "z"
+  dimnames(table) <- list(names(beta), c("Estimate", "Std. Error", paste(letter, "value"), sprintf("Pr(>|%s|)", letter)))
   value <- logLik(object)
   structure(list(fit = object, coefficients = table, residuals = quantiles_of(object$residuals), logLik = value,
                  AIC = stats::AIC(value), BIC = stats::BIC(value)), class = "summary.gp_fit")

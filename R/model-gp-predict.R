@@ -66,10 +66,11 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
 as_prediction <- function(object, found, se.fit, interval, level, by) {
   column <- function(k) stats::setNames(as.vector(found[, k]), rownames(found))  # one row keeps its name
   fit <- column(1)
-  normal <- list(df.residual = Inf, sigma = object$sigma)
-  if (interval != "none") fit <- with_interval(fit, column(2), normal, interval, level)
+  freedom <- trend_freedom(object)
+  noise <- list(df.residual = freedom, sigma = object$sigma)
+  if (interval != "none") fit <- with_interval(fit, column(2), noise, interval, level)
   if (!se.fit) return(fit)
-  structure(list(fit = fit, se.fit = column(2), df = Inf, residual.scale = object$sigma), local = by)
+  structure(list(fit = fit, se.fit = column(2), df = freedom, residual.scale = object$sigma), local = by)
 }
 
 # Takes grouped effects into a fit's predictions as predict() is asked to.
