@@ -150,13 +150,15 @@ layout_covariances <- function(object) {
   out <- information
   out[] <- NA_real_
   unit <- sqrt(diag(information))
-  inner <- setdiff(colnames(information)[unit > 0], object$at_bound)
+  fixed <- c(object$at_bound, intersect("scale", object$confounded))
+  inner <- setdiff(colnames(information)[unit > 0], fixed)
   by <- outer(unit[inner], unit[inner])
   if (length(inner)) {
     own <- information[inner, inner, drop = FALSE] / by
     out[inner, inner] <- tryCatch(solve(own) / by, error = function(e) NA_real_)
   }
-  out
+  told <- !colnames(out) %in% object$confounded
+  replace(out, !outer(told, told), NA)
 }
 
 #' @rdname gp_fit-methods
@@ -289,7 +291,7 @@ print_gp_title <- function(x) {
   if (x$estimated_on < n && nrow(model$layout)) {
     say("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points")
   }
-  if (!is.null(x$chosen)) say("  ", choice_text(x$chosen))
+  if (isTRUE(any(x$chosen$worse >= 0.05))) say("  ", choice_text(x$chosen))
   bounds <- given_ends(model)
   if (is_turning(model$values)) names(bounds) <- sub("^scale$", "mean of both scales", names(bounds))
   if (length(bounds)) say("  bounds given: ", paste(names(bounds), vapply(bounds, ends_text, ""), collapse = ", "))

@@ -318,6 +318,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  kept = found$kept,
                  information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
+                 confounded = confounded_labels(found$estimate),
                  control = model$control, convergence = found$convergence)
   fit$chosen <- model$chosen
   all <- as.vector(trend$F %*% beta) + trend$offset
