@@ -25,8 +25,8 @@
 #' `mlr3_learner("gp_fit", inputs = c("long", "lat"), trend = ~ depth)`.
 #'
 #' **emmeans.** Marginal means are means of the trend, with the generalised least squares covariance matrix of its
-#' coefficients and infinite degrees of freedom (those of [lm()] for a linear model). A [kernel_ridge()] has no coefficients and therefore no marginal means;
-#' [marginal_effects()] computes its slopes and contrasts.
+#' coefficients and infinite degrees of freedom (those of [lm()] for a linear model). A [kernel_ridge()] has no
+#' coefficients and therefore no marginal means; [marginal_effects()] computes its slopes and contrasts.
 #'
 #' **insight**, and the easystats packages. `find_formula()` of a [gp_fit()] has the trend as `conditional`, grouped
 #' effects as `random`, and the inputs of the kernel as `correlation`. `get_predicted()` returns the predictions of

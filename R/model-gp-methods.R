@@ -5,8 +5,8 @@
 #' Base R's methods for fits by [gp_fit()]: predictions with standard errors, simulation, confidence intervals,
 #' likelihoods and residuals.
 #'
-#' `df.residual()` is the number of rows minus the number of all estimated parameters, as in `lme4::lmer()`; for a linear
-#' model it is that of [lm()].
+#' `df.residual()` is the number of rows minus the number of all estimated parameters, as in `lme4::lmer()`; for a
+#' linear model it is that of [lm()].
 #'
 #' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
 #' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
@@ -338,7 +338,8 @@ summary.gp_fit <- function(object, ...) {
   freedom <- trend_freedom(object)
   table <- cbind(beta, se, beta / se, 2 * stats::pt(-abs(beta / se), freedom))
   letter <- if (is.finite(freedom)) "t" else "z"
-  dimnames(table) <- list(names(beta), c("Estimate", "Std. Error", paste(letter, "value"), sprintf("Pr(>|%s|)", letter)))
+  dimnames(table) <- list(names(beta),
+                          c("Estimate", "Std. Error", paste(letter, "value"), sprintf("Pr(>|%s|)", letter)))
   value <- logLik(object)
   structure(list(fit = object, coefficients = table, residuals = quantiles_of(object$residuals), logLik = value,
                  AIC = stats::AIC(value), BIC = stats::BIC(value)), class = "summary.gp_fit")

@@ -331,23 +331,26 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) {
     lacking <- setdiff(trend_covariates(object), c(names(at), labels))
-    more <- if (D == 2) toString(unique(lacking)) else paste("values of all but two of", toString(labels))
+    more <- if (D == 2) toString(unique(lacking)) else "values of all but two inputs"
     return(observed_picture(object$fitted.values, observed, response,
-                            main = paste("Observed and fitted values; for a map give", more, "in `at`")))
+                            note = paste("for a map give", more, "in `at`")))
   }
+  group <- if (which == "fit") response_classes(object)
+  fitted <- if (is.null(group)) response else sprintf("P(%s = %s)", response, levels(group)[2])
+  title <- paste(c(paste(if (which == "se") "Standard error of" else "Fitted", fitted), held$title), collapse = ", ")
   map <- function(height, what) {
     rows <- object$data$rows
-    surface_picture(axes, height, x[rows, , drop = FALSE], labels, what, whole, object, held$title, held$near[rows])
+    surface_picture(axes, height, x[rows, , drop = FALSE], labels, what, whole, object, title, held$near[rows],
+                    group[rows], response)
   }
-  if (D == 2 && which == "fit") return(map(predict(object, places, re.form = NA), response))
+  if (D == 2 && which == "fit") return(map(predict(object, places, re.form = NA), fitted))
   found <- pictured_errors(object, places, level)
   near <- attr(found, "local")$neighbours
   what <- paste0("standard error", if (!is.null(near)) paste0(" (", near, " neighbours)"))
   if (D == 2) return(map(found$se.fit, what))
   curve <- data.frame(x = axes[[1]], y = found$se.fit)
-  if (which == "se") return(picture(labels, what, curve = curve, main = held$title))
-  curve_picture(axes[[1]], found$fit[, 1], x[held$near, ], observed[held$near], labels, response, found$fit[, 2:3],
-                held$title)
+  if (which == "se") return(picture(labels, what, curve = curve, main = title))
+  curve_picture(axes[[1]], found$fit[, 1], x[held$near, ], observed[held$near], labels, fitted, found$fit[, 2:3], title)
 }
 
 # Predictions of a picture. Where errors are by neighbours, they are without an audit, which would take longest.
