@@ -63,7 +63,7 @@
 #' @param interval,level interval and its level: `"none"` (the default), `"confidence"` for the process, or
 #'   `"prediction"` for an observation of weight 1, which adds the nugget
 #' @param type for `predict()`: trend plus process, or the `"trend"` alone; with a `family` also `"link"` and `"mean"`,
-#'   and `"prob"` and `"class"` of ordered levels, see [gp_fit-families]. For
+#'   and `"prob"` and `"class"` of classes and ordered levels, see [gp_fit-families]. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
 #'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
 #'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()], and

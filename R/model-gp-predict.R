@@ -24,8 +24,10 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   object <- with_groups_of(object, re.form, allow.new.levels)
   if (type %in% c("prob", "class")) {
     check_of_levels(object, type, se.fit, interval)
-    return(level_prediction(object, predict.gp_fit(object, newdata, TRUE, "none", level, "link", method, neighbours,
-                                                    block, re.form, allow.new.levels), type))
+    of <- function(type) predict.gp_fit(object, newdata, type == "link", "none", level, type, method, neighbours, block,
+                                        re.form, allow.new.levels)
+    if (is.null(object$data$family$levels)) return(class_prediction(object, of("mean"), type))
+    return(level_prediction(object, of("link"), type))
   }
   if (!is.null(block)) {
     return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
