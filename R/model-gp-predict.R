@@ -334,8 +334,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   if (is.null(places)) {
     lacking <- setdiff(trend_covariates(object), c(names(at), labels))
     more <- if (D == 2) toString(unique(lacking)) else "values of all but two inputs"
-    return(observed_picture(object$fitted.values, observed, response,
-                            note = paste("for a map give", more, "in `at`")))
+    return(observed_picture(object$fitted.values, observed, response, note = paste("for a map give", more, "in `at`")))
   }
   group <- if (which == "fit") response_classes(object)
   fitted <- if (is.null(group)) response else sprintf("P(%s = %s)", response, levels(group)[2])

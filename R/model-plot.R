@@ -60,8 +60,8 @@ curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL, main = paste
 
 # A function of more: what was seen beside what was fitted.
 observed_picture <- function(fitted, y, ylab, xlab = "fitted", note = NULL) {
-  picture(xlab, ylab, main = paste("Observed and", xlab, "values"), note = note, points = data.frame(x = as.vector(fitted), y = as.vector(y)),
-          line = data.frame(intercept = 0, slope = 1))
+  picture(xlab, ylab, main = paste("Observed and", xlab, "values"), note = note,
+          points = data.frame(x = as.vector(fitted), y = as.vector(y)), line = data.frame(intercept = 0, slope = 1))
 }
 
 # Bars of heights, side by side, from 0.

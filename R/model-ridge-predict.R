@@ -31,8 +31,8 @@ ridge_solved <- function(fit, w) {
 #' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
 #' @param se.fit return standard errors?
 #' @param interval,level as in [stats::predict.lm()]
-#' @param type with a `family`: `"response"` for means of the response, `"link"` for the linear predictor; for two classes
-#'   also `"prob"`, a column for each class, and `"class"`, the likelier class
+#' @param type with a `family`: `"response"` for means of the response, `"link"` for the linear predictor; for two
+#'   classes also `"prob"`, a column for each class, and `"class"`, the likelier class
 #' @export
 predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
                                  interval = c("none", "confidence", "prediction"), level = 0.95,
