@@ -120,7 +120,7 @@
 #' | kriging, with standard errors | `predict(gp_fit(x, z), y, se.fit = TRUE)` |
 #' | sites and years beside the process | `gp_fit(mag ~ long + lat, quakes, trend = ~ (1 | stations))` |
 #' | two variables at once (cokriging) | `gp_fit(x[, 1:2], cbind(x[, 3], z))` |
-#' | places, days | `gp_fit(x[, 1:2], z, kernel = kernel_spec("matern32", of = "x1") * kernel_spec("matern12", of = "x2"))` |
+#' | places and days | `gp_fit(x[, 1:2], z, kernel = kernel_spec(of = "x1") * kernel_spec("matern12", of = "x2"))` |
 #' | how sure are range and variance | `gp_posterior(gp_fit(x, z), prior = gp_prior())` |
 #' | how good predictions are, and their intervals | `predictive_scores(gp_fit(x, z))` |
 #' | is a trend real | `anova(gp_fit(x, z, method = "ML"), gp_fit(x, z, trend = ~ x1, method = "ML"))` |

@@ -25,8 +25,8 @@
 #' `mlr3_learner("gp_fit", inputs = c("long", "lat"), trend = ~ depth)`.
 #'
 #' **emmeans.** Marginal means are means of the trend, with the generalised least squares covariance matrix of its
-#' coefficients and infinite degrees of freedom. A [kernel_ridge()] has no coefficients and therefore no marginal means;
-#' [marginal_effects()] computes its slopes and contrasts.
+#' coefficients and infinite degrees of freedom (those of [lm()] for a linear model). A [kernel_ridge()] has no
+#' coefficients and therefore no marginal means; [marginal_effects()] computes its slopes and contrasts.
 #'
 #' **insight**, and the easystats packages. `find_formula()` of a [gp_fit()] has the trend as `conditional`, grouped
 #' effects as `random`, and the inputs of the kernel as `correlation`. `get_predicted()` returns the predictions of
@@ -114,8 +114,9 @@ emm_basis.gp_fit <- function(object, trms, xlev, grid, ...) {
   refuse_responses(object, "emmeans()", "coef() and vcov() have the trend coefficients of each")
   frame <- stats::model.frame(trms, grid, na.action = stats::na.pass, xlev = xlev)
   X <- stats::model.matrix(trms, frame, contrasts.arg = object$trend$contrasts)
-  list(X = X, bhat = unname(coef(object)), nbasis = matrix(NA), V = vcov(object), dffun = function(k, dfargs) Inf,
-       dfargs = list(), misc = emmeans::.std.link.labels(object$family, list()))
+  list(X = X, bhat = unname(coef(object)), nbasis = matrix(NA), V = vcov(object),
+       dffun = function(k, dfargs) dfargs$df, dfargs = list(df = trend_freedom(object)),
+       misc = emmeans::.std.link.labels(object$family, list()))
 }
 
 # emmeans shows a character value as an error message.

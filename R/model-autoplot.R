@@ -4,7 +4,7 @@
 #'
 #' Methods for `ggplot2::autoplot()`, which draw what `plot()` draws. Use them to add layers, scales and themes.
 #'
-#' A picture of many points draws some of them, chosen evenly, and its title says how many: 500 on maps, 20 000 in
+#' A picture of many points draws some of them, chosen evenly, and a note says how many: 500 on maps, 20 000 in
 #' clusters (of each cluster its share), 5000 elsewhere.
 #'
 #' Maps of two inputs end where there are no data: a place is left out if the nearest observation is farther than 1.8
@@ -39,7 +39,9 @@ geoms <- list(
   surface = function(d) {
     fine <- grid_frame(seen_grid(d))
     list(ggplot2::geom_raster(drawn_by(fine, fill = "z"), fine[!is.na(fine$z), ]),
-         ggplot2::scale_fill_gradientn(colours = map_colours(), limits = colour_ends(d)))
+         ggplot2::scale_fill_gradientn(colours = surface_colours(d), limits = colour_ends(d),
+                                       breaks = unname(attr(d, "marks")) %or% ggplot2::waiver(),
+                                       labels = names(attr(d, "marks")) %or% ggplot2::waiver()))
   },
   contours = function(d) {
     fine <- grid_frame(seen_grid(d))
@@ -117,8 +119,8 @@ autoplot.kernweave_fit <- function(object, ...) ggplot_of(plot_data(object, ...)
 ggplot_of <- function(picture) {
   drawn <- ggplot2::ggplot()
   for (kind in names(picture$layers)) drawn <- drawn + geoms[[kind]](picture$layers[[kind]])
-  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, colour = picture$glab,
-                                fill = picture$zlab %or% picture$glab)
+  drawn <- drawn + ggplot2::labs(x = picture$xlab, y = picture$ylab, title = picture$main, caption = picture$note,
+                                colour = picture$glab, fill = picture$zlab %or% picture$glab)
   for (axis in c("x", "y")) {
     scale <- getExportedValue("ggplot2", paste0("scale_", axis, "_continuous"))
     texts <- picture$ticks[[axis]]

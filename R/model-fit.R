@@ -204,7 +204,10 @@ terms.kernweave_fit <- function(x, ...) {
 #' @rdname kernweave_fit
 #' @importFrom stats formula
 #' @export
-formula.kernweave_fit <- function(x, ...) stats::formula(terms(x))
+formula.kernweave_fit <- function(x, ...) if (has_no_input(x)) x$formula else stats::formula(terms(x))
+
+# A model without a process may be written as `y ~ 1`.
+has_no_input <- function(fit) length(fit$formula) == 3 && !length(all.vars(fit$formula[[3]]))
 
 #' @rdname kernweave_fit
 #' @importFrom stats model.frame

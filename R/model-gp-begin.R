@@ -183,6 +183,7 @@ begun_model <- function(model, rows) {
     }
   }
   if (open && !estimated) model <- with_kernel(model, kernel_parts(model$kernel)$name)
+  tell_of_ranges(model)
   with_products_settled(model)
 }
 

@@ -130,12 +130,13 @@ warn_of_bounds <- function(found) {
   lower <- lower_bounds(at$theta, found$model, bounds)
   low <- at$theta <= lower + 1e-6
   high <- at$theta >= bounds$upper - 1e-6
-  vanished <- any(low & layout$part == "variance")  # then nothing is said about its kernel
+  alike <- is_equidistant(found$model) & layout$name == "scale"
+  vanished <- any(low & layout$part == "variance")  # and then nothing is told of its kernel
   turns <- layout$name == "turn"
   found_at <- out_of_link(at$theta, layout) * user_units(found$model, layout)
   found_at[turns] <- exp(-sqrt(sum(at$theta[turns]^2)))  # the ratio of the axes
   again <- turns & duplicated(turns & (low | high))
-  for (k in which((low | high) & !again & !(vanished & layout$part %in% c("kernel", "nugget")))) {
+  for (k in which((low | high) & !again & !alike & !(vanished & layout$part %in% c("kernel", "nugget")))) {
     number <- found_at[k]
     if (!high[k] && k %in% low_nuggets(at, found$model, bounds)) {
       tell_of_nugget(number, found, layout$label[k])
@@ -211,6 +212,17 @@ meaning_of_bound <- function(row, high, below, model) {
   }
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
   else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
-  else paste("the process is as smooth as a trend, which hides how far it reaches; a given `scale`, a bound as in",
-             "fit_control(upper = c(scale = )), or a trend of the inputs, would help")
+  else paste("the process reaches further than the data, and variance and scale cannot be told apart; a given `scale`,",
+             "a bound as in fit_control(upper = c(scale = )), or a trend of the inputs, would help")
+}
+
+# Returns the labels of variances and scales that cannot be told apart, since a scale is at its upper bound or all
+# distances are the same.
+confounded_labels <- function(estimate) {
+  if (is.null(estimate)) return(character())
+  layout <- estimate$model$layout
+  if (is_equidistant(estimate$model)) return(c("variance", "scale"))
+  far <- estimate$state$theta >= estimate$bounds$upper - 1e-6 & !estimate$bounds$given & layout$part == "kernel" &
+    is_one_of(layout$name, "scale") & layout$label %in% c(layout$name, "scale.mean")
+  if (any(far)) intersect(c("variance", sub("scale(.mean)?", "variance", layout$label[far])), layout$label)
 }

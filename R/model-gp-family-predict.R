@@ -31,10 +31,11 @@
 #' the delta method. `"mean"` is the posterior mean of the inverse link, with its standard deviation: the expected
 #' response, which is larger than `"response"` for counts and nearer to one half for probabilities. For gaussian fits
 #' all three types are the same. `interval = "prediction"` gives quantiles of the response over the posterior of the
-#' linear predictor; a binomial response has no such interval. `simulate(noise = TRUE)` draws responses, `noise = FALSE`
-#' their means; binomial responses are 0 or 1, or proportions if the response was counts, as `cbind()`. `type = "trend"`
-#' is the trend of the linear predictor, on the scale of the link and with the offset. Residuals of type `"loo"` are
-#' approximate: the mode without an observation is one Newton step from the mode with it.
+#' linear predictor; a binomial response has no such interval. Of a response of two classes, `"prob"` is a matrix with
+#' the mean probability of each, and `"class"` a factor with the likelier class. `simulate(noise = TRUE)` draws
+#' responses, `noise = FALSE` their means; binomial responses are 0 or 1, or proportions if the response was counts, as
+#' `cbind()`. `type = "trend"` is the trend of the linear predictor, on the scale of the link and with the offset.
+#' Residuals of type `"loo"` are approximate: the mode without an observation is one Newton step from the mode with it.
 #' @seealso [gp_fit()], [gp_family()] for more distributions and your own, [predict.gp_fit()]
 #' @concept spatial generalised linear mixed model
 #' @concept Gaussian process classification

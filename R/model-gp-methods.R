@@ -5,7 +5,8 @@
 #' Base R's methods for fits by [gp_fit()]: predictions with standard errors, simulation, confidence intervals,
 #' likelihoods and residuals.
 #'
-#' `df.residual()` is the number of rows minus the number of all estimated parameters, as in `lme4::lmer()`.
+#' `df.residual()` is the number of rows minus the number of all estimated parameters, as in `lme4::lmer()`; for a
+#' linear model it is that of [lm()].
 #'
 #' The covariance parameters are positive and are estimated on the log scale: `vcov(which = "covariance")` is the
 #' covariance matrix of their logarithms, and confidence intervals are computed on the log scale and transformed back.
@@ -62,7 +63,7 @@
 #' @param interval,level interval and its level: `"none"` (the default), `"confidence"` for the process, or
 #'   `"prediction"` for an observation of weight 1, which adds the nugget
 #' @param type for `predict()`: trend plus process, or the `"trend"` alone; with a `family` also `"link"` and `"mean"`,
-#'   and `"prob"` and `"class"` of ordered levels, see [gp_fit-families]. For
+#'   and `"prob"` and `"class"` of classes and ordered levels, see [gp_fit-families]. For
 #'   `residuals()`: observed minus fitted values, `"pearson"` residuals (divided by the standard deviation of the
 #'   noise), or `"loo"`, observed values minus their predictions from all other observations with the covariance
 #'   parameters fixed, see [rstandard.gp_fit()]; with a `family` also `"deviance"` and `"working"`, as for [glm()], and
@@ -148,13 +149,15 @@ layout_covariances <- function(object) {
   out <- information
   out[] <- NA_real_
   unit <- sqrt(diag(information))
-  inner <- setdiff(colnames(information)[unit > 0], object$at_bound)
+  fixed <- c(object$at_bound, intersect("scale", object$confounded))
+  inner <- setdiff(colnames(information)[unit > 0], fixed)
   by <- outer(unit[inner], unit[inner])
   if (length(inner)) {
     own <- information[inner, inner, drop = FALSE] / by
     out[inner, inner] <- tryCatch(solve(own) / by, error = function(e) NA_real_)
   }
-  out
+  told <- !colnames(out) %in% object$confounded
+  replace(out, !outer(told, told), NA)
 }
 
 #' @rdname gp_fit-methods
@@ -170,7 +173,7 @@ confint.gp_fit <- function(object, parm, level = 0.95, method = c("wald", "profi
   estimates <- covariance_parameters(object)[colnames(V)]
   half <- z * sqrt(ifelse(diag(V) < 0, NA, diag(V)))
   beta <- object$coefficients
-  wide <- z * sqrt(diag(object$vcov))
+  wide <- stats::qt((1 + level) / 2, trend_freedom(object)) * sqrt(diag(object$vcov))
   links <- told_links(object)
   inner <- cbind(out_of_link(in_link(estimates, links) - half, links),
                  out_of_link(in_link(estimates, links) + half, links))
@@ -216,7 +219,17 @@ print.gp_logLik <- function(x, digits = getOption("digits"), ...) {
 #' @rdname gp_fit-methods
 #' @importFrom stats df.residual
 #' @export
-df.residual.gp_fit <- function(object, ...) length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
+df.residual.gp_fit <- function(object, ...) {
+  freedom <- trend_freedom(object)
+  if (is.finite(freedom)) freedom else length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
+}
+
+# Returns the degrees of freedom of tests of the trend: those of lm() for a linear model, otherwise Inf.
+trend_freedom <- function(fit) {
+  linear <- is.null(fit$family) && is.null(fit$data$unit) && isTRUE(fit$variance == 0) && !length(fit$data$groups)
+  by_lm <- linear && fit$method == "REML" && "nugget" %in% fit$data$layout$part
+  if (by_lm) fit$estimated_on - length(coef(fit)) else Inf
+}
 
 #' @rdname gp_fit-methods
 #' @param fit,scale,k as in [stats::extractAIC()]; the AIC is that of the fit by maximum likelihood
@@ -277,7 +290,7 @@ print_gp_title <- function(x) {
   if (x$estimated_on < n && nrow(model$layout)) {
     say("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points")
   }
-  if (!is.null(x$chosen)) say("  ", choice_text(x$chosen))
+  if (isTRUE(any(x$chosen$worse >= 0.05))) say("  ", choice_text(x$chosen))
   bounds <- given_ends(model)
   if (is_turning(model$values)) names(bounds) <- sub("^scale$", "mean of both scales", names(bounds))
   if (length(bounds)) say("  bounds given: ", paste(names(bounds), vapply(bounds, ends_text, ""), collapse = ", "))
@@ -321,8 +334,11 @@ parameter_table <- function(x, digits) {
 summary.gp_fit <- function(object, ...) {
   beta <- coef(object)
   se <- sqrt(diag(object$vcov))
-  table <- cbind(Estimate = beta, `Std. Error` = se, `z value` = beta / se,
-                 `Pr(>|z|)` = 2 * stats::pnorm(-abs(beta / se)))
+  freedom <- trend_freedom(object)
+  table <- cbind(beta, se, beta / se, 2 * stats::pt(-abs(beta / se), freedom))
+  letter <- if (is.finite(freedom)) "t" else "z"
+  dimnames(table) <- list(names(beta),
+                          c("Estimate", "Std. Error", paste(letter, "value"), sprintf("Pr(>|%s|)", letter)))
   value <- logLik(object)
   structure(list(fit = object, coefficients = table, residuals = quantiles_of(object$residuals), logLik = value,
                  AIC = stats::AIC(value), BIC = stats::BIC(value)), class = "summary.gp_fit")

@@ -166,10 +166,28 @@ check_gp_data <- function(model, settings, inputs) {
     say_once("positive", "kernweave: `", of_own[1], "` of the kernel is taken to be positive; `lower = c(", of_own[1],
              " = -Inf)` of kernel_spec() lets it be negative. (Said once.)")
   }
+  if (is_equidistant(model)) {
+    name <- inputs$names[1]
+    of <- if (length(inputs$names) == 1 && nzchar(name)) c(paste0("`", name, "`"), name) else c("the input", "input")
+    tell("Values of ", of[1], " are equally far apart, so that `variance` and `scale` cannot be told apart: ",
+         "variance = 0 with trend = ~ ", of[2], " or ~ (1 | ", of[2], ") is a model without them")
+  }
+}
+
+# Tells whether the places are levels of one factor, or two, and leave a variance and a scale that make the same model.
+is_equidistant <- function(model) {
+  x <- model$x
+  both <- identical(model$layout$name[model$layout$part %in% c("variance", "kernel")], c("variance", "scale"))
+  constant <- function() all(abs(model$Q %*% colSums(model$Q) - 1) < 1e-8)
+  both && is.null(kernel_parts(model$kernel)$op) && constant() &&
+    if (ncol(x) == 1) length(unique(x[, 1])) == 2 else all(x == 0 | x == max(x)) && all(rowSums(x != 0) == 1)
+}
+
+tell_of_ranges <- function(model) {
   spans <- spans_of(model$x)
-  if (scales == 1 && is.null(settings$rule) && max(spans) > 10 * min(spans)) {
+  if (sum(model$layout$name == "scale") == 1 && is.null(model$rule) && max(spans) > 10 * min(spans)) {
     tell("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
-         ", and they have one scale: consider kernel_spec(\"", parts$name, "\", ard = TRUE)")
+         ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
   }
 }
 

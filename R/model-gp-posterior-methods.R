@@ -125,7 +125,8 @@ plot_data.gp_posterior <- function(object, which = names(object)[1], ...) {
   prior <- if (of$kind %in% c("range", "sd")) exp(prior_kinds[[of$kind]](found$x, of$D, of$l)[, 1]) / by
   picture(which, "density", band = if (length(prior)) data.frame(x = at, ymin = 0, ymax = prior)[seen, ],
           curve = data.frame(x = at, y = found$y / by)[seen, ],
-          upright = data.frame(x = covariance_parameters(about$fit)[[which]]))
+          upright = data.frame(x = covariance_parameters(about$fit)[[which]]),
+          note = paste0(if (length(prior)) "grey: prior; ", "dashes: estimate of the fit"))
 }
 
 # Returns the attributes of a complete posterior; NULL if rows or columns were selected.

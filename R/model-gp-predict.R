@@ -24,8 +24,10 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
   object <- with_groups_of(object, re.form, allow.new.levels)
   if (type %in% c("prob", "class")) {
     check_of_levels(object, type, se.fit, interval)
-    return(level_prediction(object, predict.gp_fit(object, newdata, TRUE, "none", level, "link", method, neighbours,
-                                                    block, re.form, allow.new.levels), type))
+    of <- function(type) predict.gp_fit(object, newdata, type == "link", "none", level, type, method, neighbours, block,
+                                        re.form, allow.new.levels)
+    if (is.null(object$data$family$levels)) return(class_prediction(object, of("mean"), type))
+    return(level_prediction(object, of("link"), type))
   }
   if (!is.null(block)) {
     return(predict_blocks(object, newdata, block, se.fit, interval, level, type, method, neighbours))
@@ -66,10 +68,11 @@ predict.gp_fit <- function(object, newdata = NULL, se.fit = FALSE, interval = c(
 as_prediction <- function(object, found, se.fit, interval, level, by) {
   column <- function(k) stats::setNames(as.vector(found[, k]), rownames(found))  # one row keeps its name
   fit <- column(1)
-  normal <- list(df.residual = Inf, sigma = object$sigma)
-  if (interval != "none") fit <- with_interval(fit, column(2), normal, interval, level)
+  freedom <- trend_freedom(object)
+  noise <- list(df.residual = freedom, sigma = object$sigma)
+  if (interval != "none") fit <- with_interval(fit, column(2), noise, interval, level)
   if (!se.fit) return(fit)
-  structure(list(fit = fit, se.fit = column(2), df = Inf, residual.scale = object$sigma), local = by)
+  structure(list(fit = fit, se.fit = column(2), df = freedom, residual.scale = object$sigma), local = by)
 }
 
 # Adds the choice of grouped effects, re.form and allow.new.levels, to a fit.
@@ -329,23 +332,25 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) {
     lacking <- setdiff(trend_covariates(object), c(names(at), labels))
-    more <- if (D == 2) toString(unique(lacking)) else paste("values of all but two of", toString(labels))
-    return(observed_picture(object$fitted.values, observed, response,
-                            main = paste("Observed and fitted values; for a map give", more, "in `at`")))
+    more <- if (D == 2) toString(unique(lacking)) else "values of all but two inputs"
+    return(observed_picture(object$fitted.values, observed, response, note = paste("for a map give", more, "in `at`")))
   }
+  group <- if (which == "fit") response_classes(object)
+  fitted <- if (is.null(group)) response else sprintf("P(%s = %s)", response, levels(group)[2])
+  title <- paste(c(paste(if (which == "se") "Standard error of" else "Fitted", fitted), held$title), collapse = ", ")
   map <- function(height, what) {
     rows <- object$data$rows
-    surface_picture(axes, height, x[rows, , drop = FALSE], labels, what, whole, object, held$title, held$near[rows])
+    surface_picture(axes, height, x[rows, , drop = FALSE], labels, what, whole, object, title, held$near[rows],
+                    group[rows], response)
   }
-  if (D == 2 && which == "fit") return(map(predict(object, places, re.form = NA), response))
+  if (D == 2 && which == "fit") return(map(predict(object, places, re.form = NA), fitted))
   found <- pictured_errors(object, places, level)
   near <- attr(found, "local")$neighbours
   what <- paste0("standard error", if (!is.null(near)) paste0(" (", near, " neighbours)"))
   if (D == 2) return(map(found$se.fit, what))
   curve <- data.frame(x = axes[[1]], y = found$se.fit)
-  if (which == "se") return(picture(labels, what, curve = curve, main = held$title))
-  curve_picture(axes[[1]], found$fit[, 1], x[held$near, ], observed[held$near], labels, response, found$fit[, 2:3],
-                held$title)
+  if (which == "se") return(picture(labels, what, curve = curve, main = title))
+  curve_picture(axes[[1]], found$fit[, 1], x[held$near, ], observed[held$near], labels, fitted, found$fit[, 2:3], title)
 }
 
 # Predictions for a plot. Standard errors from neighbours are not audited, which would take longest.

@@ -29,7 +29,9 @@
 #' `variance` and `nugget` are estimated if `NULL`, and fixed if you give a number. With `nugget = 0` the process
 #' interpolates the data. With `variance = 0` there is no process, and the fit is the linear model of the trend or,
 #' with a `family`, its generalised linear model; with grouped effects it is a mixed model. The right side of the
-#' formula may then be 1: `gp_fit(y ~ 1, data, trend = ~ x + (1 | site), variance = 0)`.
+#' formula may then be 1: `gp_fit(y ~ 1, data, trend = ~ x + (1 | site), variance = 0)`. Tests, confidence intervals and
+#' prediction intervals of a linear model are those of [lm()] (with `"REML"`); fits with a process or groups, and fits
+#' with a `family`, have those of the normal distribution.
 #'
 #' A given `kernel` determines which of its own parameters are estimated, see [kernel_spec()]: a `scale` (length-scale,
 #' or range) without a value, and the parameters that `estimate` names. With `ard = TRUE` each variable has its own
@@ -143,7 +145,9 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
                           read = settings$family$read %or% seen_responses)
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
-  gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
+  fit <- gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
+  if (!identical(x, placed$formula)) fit$formula <- placed$formula
+  fit
 }
 
 # Puts a variable of the trend into the formula of a model without a process, which does not use its inputs: a fixed
@@ -314,6 +318,7 @@ gp_object <- function(found, inputs, y, trend, settings, weights, call) {
                  kept = found$kept,
                  information = found$estimate$state$information, log_likelihood = found$value,
                  estimated_on = found$estimated_on, at_bound = bounded_labels(found$estimate),
+                 confounded = confounded_labels(found$estimate),
                  control = model$control, convergence = found$convergence)
   fit$chosen <- model$chosen
   all <- as.vector(trend$F %*% beta) + trend$offset

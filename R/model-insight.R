@@ -11,22 +11,23 @@ find_formula.gp_fit <- function(x, verbose = TRUE, ...) {
     stats::as.formula(call("~", call("|", term$terms[[2]], term$expression)), environment(trend))
   })
   random <- if (length(bars)) list(random = if (length(bars) == 1) bars[[1]] else unname(bars))
-  structure(c(list(conditional = trend), random, list(correlation = stats::formula(input_terms(x)))),
+  inputs <- if (!has_no_input(x)) list(correlation = stats::formula(input_terms(x)))
+  structure(c(list(conditional = trend), random, inputs),
             class = c("insight_formula", "list"))
 }
 
-# Tests of trend coefficients are by the normal distribution.
+# Tests of trend coefficients are by the normal distribution, those of a linear model by Student's t.
 #' @exportS3Method insight::get_statistic
 get_statistic.gp_fit <- function(x, ...) {
   beta <- coef(x)
   structure(data.frame(Parameter = names(beta) %or% character(), Statistic = unname(beta / sqrt(diag(x$vcov)))),
-            statistic = "z-statistic")
+            statistic = if (is.finite(trend_freedom(x))) "t-statistic" else "z-statistic")
 }
 
 #' @exportS3Method insight::get_df
 get_df.gp_fit <- function(x, type = "residual", ...) {
   type <- choice_of(type[1], c("residual", "normal", "wald", "model"), "type")
-  switch(type, residual = stats::df.residual(x), model = attr(logLik(x), "df"), Inf)
+  switch(type, residual = stats::df.residual(x), model = attr(logLik(x), "df"), wald = trend_freedom(x), Inf)
 }
 
 #' @exportS3Method insight::get_loglikelihood

@@ -271,7 +271,8 @@ plot.kde_fit <- function(x, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) draw
 plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL, ...) {
   x <- unname(strip_term(object$x))
   D <- ncol(x)
-  n <- check_count(n %or% c(512, 60)[min(D, 2)], "n", least = 2)
+  fine <- max(60, min(150, floor(sqrt(4e8 / nrow(x)))))  # places of a map, whose pairs with the data take a second
+  n <- check_count(n %or% c(512, fine)[min(D, 2)], "n", least = 2)
   if (!is.numeric(mass) || !all(mass > 0 & mass < 1)) {
     abort("value", "`mass` must be shares between 0 and 1, not ", format_value(mass))
   }
@@ -288,6 +289,12 @@ plot_data.kde_fit <- function(object, mass = c(0.25, 0.5, 0.75, 0.95), n = NULL,
   levels <- unname(stats::quantile(object$fitted.values, 1 - mass))  # exceeded at a share `mass` of the points
   grid <- structure(data.frame(x = places[, 1], y = places[, 2], z = height), levels = levels,
                     labels = paste0(100 * mass, " %"))
-  picture(names[1], names[2], points = data.frame(x = x[, 1], y = x[, 2]), contours = grid,
-          asp = map_aspect(x, names))
+  # shades go from level to level, evenly
+  steps <- sort(unique(c(0, levels, max(height))))
+  marks <- match(levels, steps) - 1
+  shades <- structure(transform(grid, z = stats::approx(steps, seq_along(steps) - 1, height)$y, far = 0),
+                      marks = stats::setNames(marks, attr(grid, "labels")), levels = NULL, labels = NULL,
+                      colours = light_greys())
+  picture(names[1], names[2], surface = shades, points = data.frame(x = x[, 1], y = x[, 2]),
+          contours = grid, zlab = "share of points within", main = "Density", asp = map_aspect(x, names))
 }

@@ -97,10 +97,17 @@ level_prediction <- function(object, link, type) {
 
 level_factor <- function(numbers, levels) factor(levels[numbers], levels, ordered = TRUE)
 
+# Returns probabilities of two classes, of which `p` is that of the second, or the likelier class.
+class_prediction <- function(object, p, type) {
+  levels <- levels(response_classes(object))
+  if (type == "prob") return(structure(cbind(1 - p, p), dimnames = list(names(p), levels)))
+  stats::setNames(factor(levels[1 + (p > 0.5)], levels), names(p))
+}
+
 check_of_levels <- function(object, type, se.fit, interval) {
-  if (is.null(object$data$family$levels)) {
-    abort("unsupported", "type = \"", type, "\" is for family = \"ordinal\"; type = \"mean\" has expected ",
-          "responses of all families, for two classes the probability")
+  if (is.null(object$data$family$levels) && is.null(response_classes(object))) {
+    abort("unsupported", "type = \"", type, "\" is for family = \"ordinal\", and for family = binomial where the ",
+          "formula has a response of two classes; type = \"response\" has expected responses of all families")
   }
   if (se.fit || interval != "none") {
     abort("unsupported", "type = \"", type, "\" has no standard errors: probabilities are averaged over the errors of ",

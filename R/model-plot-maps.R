@@ -1,19 +1,26 @@
 # Maps: surfaces of two inputs, drawn near the data, with equal scales for coordinates.
 
-# Draws a function of two inputs, of which x varies fastest. `whole`: draws all of the rectangle of the axes. `near`:
-# the points that are drawn; the map extends to places near any point.
-surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL, main = NULL, near = TRUE) {
+# Draws a function of two inputs, x fastest, with its name `zlab`. `whole`: draw the whole rectangle of the axes?
+# `near`: the points to draw; the map ends where no points are near. `group`: classes of the points, with the name
+# `glab`; colours of the map are then grey.
+surface_picture <- function(axes, height, points, labels, zlab, whole = FALSE, fit = NULL,
+                            main = paste("Fitted", zlab), near = TRUE, group = NULL, glab = NULL) {
   check_flag(whole, "whole")
   asp <- map_aspect(points, labels, fit)
   grid <- data.frame(x = rep(axes[[1]], length(axes[[2]])), y = rep(axes[[2]], each = length(axes[[1]])),
                      z = as.vector(height))
   grid$far <- if (whole) 0 else gaps_from(points, as.matrix(grid[1:2]), asp)
-  if (all(grid$far > 1)) grid$far <- 0  # the grid has no place near the data
-  points <- points[near, , drop = FALSE]
-  points <- points[!duplicated(complex(real = points[, 1], imaginary = points[, 2])), , drop = FALSE]
-  picture(labels[1], labels[2], surface = grid, contours = structure(grid, levels = pretty(seen_heights(grid), 10)),
-          points = data.frame(x = points[, 1], y = points[, 2]), zlab = zlab, asp = asp, main = main,
-          most = 500)
+  if (all(grid$far > 1)) grid$far <- 0  # no place of a coarse grid is near the data
+  points <- data.frame(x = points[, 1], y = points[, 2])
+  points$group <- group
+  ends <- range(seen_heights(grid))
+  flat <- diff(ends) <= 1e-10 * max(abs(ends))
+  if (flat) grid$z[] <- mean(ends)
+  if (!is.null(group)) attr(grid, "colours") <- light_greys()
+  picture(labels[1], labels[2], surface = grid,
+          contours = if (!flat) structure(grid, levels = pretty(seen_heights(grid), 10)),
+          points = unique(points[near, , drop = FALSE]), zlab = zlab, asp = asp, glab = glab,
+          main = if (flat) paste0(main, ": constant, ", format(mean(ends), digits = 3)) else main, most = 500)
 }
 
 seen_heights <- function(grid) grid$z[grid$far <= 1 & is.finite(grid$z)]
@@ -124,4 +131,11 @@ held_rows <- function(fit, at) {
     text
   }, "")
   list(near = near, title = if (length(at)) paste(titles, collapse = ", "))
+}
+
+# Returns the classes of a binomial response, of which the second is predicted, as a factor; NULL of other responses.
+response_classes <- function(fit) {
+  y <- fit$model[[1]]
+  if (!identical(fit$family$family, "binomial") || NCOL(y) > 1 || length(unique(y)) != 2) return(NULL)
+  if (is.factor(y) || is.logical(y) || all(y %in% 0:1)) factor(y)
 }

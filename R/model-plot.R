@@ -1,12 +1,11 @@
 # Plots of fits and tests: plot_data() returns a description of a plot, which base graphics draw.
 
-# A description of a plot: layers, data frames named by their type and drawn in order, and axis labels. Columns have the
-# names of ggplot2's aesthetics. `zlab`: the title of the colour scale; `glab`: the title of groups; `beside`: further
-# symbols of the key, a data frame of `label`, `pch`, `lty` and `col`; `ticks`: labels at 1, 2, ... of an axis, empty
-# ones are not drawn; `log`, `asp`: as in plot(). If there are more than `most` points, a sample is drawn, and the title
-# says so.
+# Makes a picture: layers, in the order of drawing, and texts of the axes. A layer is a data frame, named by its kind,
+# with ggplot2's names of columns. `zlab`, `glab`: titles of the keys of colours and of groups; `beside`: more symbols
+# of the key of groups, a data frame of `label`, `pch`, `lty` and `col`; `ticks`: labels at 1, 2, ... of an axis; `log`,
+# `asp`: as in plot(); `note`: a small line below. At most `most` points are drawn, and the note then says so.
 picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, beside = NULL, main = NULL, ticks = list(), log = "",
-                    asp = NULL, most = most_drawn) {
+                    asp = NULL, note = NULL, most = most_drawn) {
   layers <- list(...)
   layers <- layers[!vapply(layers, is.null, NA)]
   for (kind in intersect(c("points", "rug"), names(layers))) {
@@ -14,10 +13,10 @@ picture <- function(xlab, ylab, ..., zlab = NULL, glab = NULL, beside = NULL, ma
     rows <- drawn_rows(nrow(all), most, all$group)
     if (length(rows) == nrow(all)) next
     layers[[kind]] <- structure(all[rows, , drop = FALSE], rows = rows, of = nrow(all))
-    main <- drawn_title(main, nrow(all), length(rows))
+    note <- paste(c(note, drawn_title(NULL, nrow(all), length(rows))), collapse = "; ")
   }
   list(layers = layers, xlab = xlab, ylab = ylab, zlab = zlab, glab = glab, beside = beside, main = main,
-       ticks = ticks, log = log, asp = asp)
+       ticks = ticks, log = log, asp = asp, note = note)
 }
 
 most_drawn <- 5000
@@ -52,16 +51,16 @@ refuse_many <- function(responses, drawing = "plot()") {
   if (responses > 1) abort("unsupported", drawing, " draws one response, not ", responses)
 }
 
-# Plots a function of one input, with a band if given, and the observations.
-curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL, main = NULL) {
+# Draws a function of one input, its band if there is one, and the observations.
+curve_picture <- function(at, value, x, y, xlab, ylab, band = NULL, main = paste("Fitted", ylab)) {
   picture(xlab, ylab, main = main, band = if (!is.null(band)) data.frame(x = at, ymin = band[, 1], ymax = band[, 2]),
           points = data.frame(x = as.vector(x), y = as.vector(y)), curve = data.frame(x = at, y = value))
 }
 
-# Plots observed against fitted values, for several inputs.
-observed_picture <- function(fitted, y, ylab, xlab = "fitted", main = "Observed and fitted values") {
-  picture(xlab, ylab, main = main, points = data.frame(x = as.vector(fitted), y = as.vector(y)),
-          line = data.frame(intercept = 0, slope = 1))
+# Draws observed against fitted values, for functions of more than two inputs.
+observed_picture <- function(fitted, y, ylab, xlab = "fitted", note = NULL) {
+  picture(xlab, ylab, main = paste("Observed and", xlab, "values"), note = note,
+          points = data.frame(x = as.vector(fitted), y = as.vector(y)), line = data.frame(intercept = 0, slope = 1))
 }
 
 # Bars of heights, side by side, from 0.
@@ -125,6 +124,7 @@ draw_picture <- function(picture, ...) {
   frame <- utils::modifyList(frame, given[setdiff(names(given), c(layer_styles, "zlim"))])
   frame$main <- fitting_title(frame$main)
   do.call(graphics::plot, frame)
+  if (is.null(given$sub)) small_note(picture$note)
   layers <- with_seen_colours(layers, given$zlim)
   for (axis in names(picture$ticks)) {
     texts <- picture$ticks[[axis]]
@@ -142,33 +142,48 @@ draw_picture <- function(picture, ...) {
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
   }
   for (kind in intersect(c("surface", "map"), names(layers))) {
-    colours <- given$col %or% if (kind == "map") diverging_colours() else map_colours()
-    colour_key(colour_ends(layers[[kind]]), colours, picture$zlab)
+    colours <- given$col %or% if (kind == "map") diverging_colours() else surface_colours(layers$surface)
+    colour_key(colour_ends(layers[[kind]]), colours, picture$zlab, attr(layers[[kind]], "marks"))
   }
   if (is.null(given$col) && is.null(picture$ticks$y)) group_key(picture)
 }
 
+# Writes a note below the first axis, at the right, where the margin has room for it.
+small_note <- function(note) {
+  margin <- graphics::par("mar")[1]
+  if (!is.null(note) && margin >= 4) graphics::mtext(note, 1, margin - 1.1, adj = 1, cex = 0.7 * graphics::par("cex"))
+}
+
 map_colours <- function() hcl.colors(64, "YlOrRd", rev = TRUE)
+light_greys <- function() grDevices::grey(seq(1, 0.6, length.out = 64))
+surface_colours <- function(d) attr(d, "colours") %or% map_colours()
 diverging_colours <- function() hcl.colors(63, "Blue-Red 3")
 
 # Returns a range that is symmetric about 0.
 about_zero <- function(z) c(-1, 1) * max(abs(z[is.finite(z)]), 0)
 
-# Draws a colour scale in the existing right margin, so that par(mfrow = ) and later graphics keep their positions.
-colour_key <- function(z, col, title) {
+# A strip of the colours with their numbers, in the right margin as it is, so that par(mfrow = ) and what is drawn
+# afterwards keep their places.
+# `marks`: numbers at which the key has the texts that are their names.
+colour_key <- function(z, col, title, marks = NULL) {
   margin <- graphics::par("mar")[4]
   range <- range(z[is.finite(z)])
-  if (margin < 1.5 || !diff(range)) return(invisible())
+  if (margin < 1.5) return(invisible())
+  if (!diff(range)) {
+    col <- col[(length(col) + 1) / 2]
+    marks <- stats::setNames(range[1], format(range[1], digits = 3))
+    range <- range[1] + c(-1, 1)
+  }
   usr <- graphics::par("usr")
   line <- graphics::par("mai")[4] / margin * diff(usr[1:2]) / graphics::par("pin")[1]
   x <- usr[2] + c(0.2, 0.7) * line
   y <- seq(usr[3], usr[4], length.out = length(col) + 1)
   graphics::rect(x[1], y[-length(y)], x[2], y[-1], col = col, border = NA, xpd = TRUE)
   graphics::rect(x[1], usr[3], x[2], usr[4], xpd = TRUE)
-  at <- key_marks(range)
-  graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]), format(at), srt = 90,
-                 cex = 0.7, xpd = TRUE)
-  beside <- margin >= 2.8  # else above, where a long title may be
+  at <- marks %or% key_marks(range)
+  graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]),
+                 names(at) %or% format(at), srt = 90, cex = 0.7, xpd = TRUE)
+  beside <- margin >= 2.8  # else there is room above alone, where a long title may be
   graphics::mtext(title, if (beside) 4 else 3, if (beside) 1.7 else 0.2, adj = if (beside) 0.5 else 1,
                   cex = 0.7 * graphics::par("cex"))
 }
@@ -244,14 +259,15 @@ distinct_colours <- function(n) {
 size_of_centres <- function(d) max(0.5, min(1.5, 10 / sqrt(nrow(d))))
 
 painters <- list(
-  surface = function(d, col = map_colours(), ...) {
+  surface = function(d, col = surface_colours(d), ...) {
     grid <- seen_grid(d)
     graphics::image(grid$x, grid$y, grid$z, add = TRUE, col = col, zlim = colour_ends(d), useRaster = TRUE)
     graphics::box()
   },
   contours = function(d) {
     grid <- seen_grid(d)
-    graphics::contour(grid$x, grid$y, grid$z, levels = attr(d, "levels"), labels = attr(d, "labels"), add = TRUE)
+    graphics::contour(grid$x, grid$y, grid$z, levels = attr(d, "levels"), drawlabels = is.null(attr(d, "labels")),
+                      add = TRUE)
   },
   band = function(d) graphics::polygon(c(d$x, rev(d$x)), c(d$ymin, rev(d$ymax)), col = "#0000001A", border = NA),
   boxes = function(d, col = group_colours(d$group, "grey85"), border = if (nrow(d) > 100) NA else "grey40", ...) {

@@ -31,16 +31,21 @@ ridge_solved <- function(fit, w) {
 #' @param object,newdata for `predict()`: a fit, and new inputs; by default the inputs of the fit
 #' @param se.fit return standard errors?
 #' @param interval,level as in [stats::predict.lm()]
-#' @param type with a `family`: `"response"` for means of the response, `"link"` for the linear predictor
+#' @param type with a `family`: `"response"` for means of the response, `"link"` for the linear predictor; for two
+#'   classes also `"prob"`, a column for each class, and `"class"`, the likelier class
 #' @export
 predict.kernel_ridge <- function(object, newdata = NULL, se.fit = FALSE,
                                  interval = c("none", "confidence", "prediction"), level = 0.95,
-                                 type = c("response", "link"), ...) {
+                                 type = c("response", "link", "prob", "class"), ...) {
   refuse_more(...)
   if (is_raster(newdata)) return(over_cells(object, newdata, predict.kernel_ridge, se.fit, interval, level, type))
-  type <- choice_of(type[1], c("response", "link"), "type")
+  type <- choice_of(type[1], c("response", "link", "prob", "class"), "type")
   interval <- choice_of(interval[1], c("none", "confidence", "prediction"), "interval")
   check_flag(se.fit, "se.fit")
+  if (type %in% c("prob", "class")) {
+    check_of_levels(object, type, se.fit, interval)
+    return(class_prediction(object, predict.kernel_ridge(object, newdata), type))
+  }
   if (!is.null(object$family) && type == "response") {
     check_level(level)
     link <- function(errors) predict.kernel_ridge(object, newdata, errors, type = "link")

@@ -64,13 +64,13 @@ test_that("both kinds of graphics draw them, one after the other", {
   })
 })
 
-test_that("of many rows some are drawn, and the title says so", {
+test_that("of many rows some are drawn, and a note says so", {
   skip_below("quick")
   set.seed(1)
   x <- stats::runif(6000)
   many <- gp_fit(x, x + stats::rnorm(6000), trend = ~ x, variance = 0)
   expect_identical(nrow(layer(many, "points", 1)), 5000L)
-  expect_match(pictured(many, 1)$main, "(5,000 of 6,000 drawn)", fixed = TRUE)
+  expect_match(pictured(many, 1)$note, "5,000 of 6,000 points drawn", fixed = TRUE)
   expect_identical(nrow(layer(many, "intervals", 4)), 5000L)
   holes <- gp_fit(Ozone ~ Temp + Wind, airquality, na.action = stats::na.exclude, kernel = kernel_spec(scale = 10),
                   variance = 900, nugget = 300)

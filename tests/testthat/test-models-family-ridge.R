@@ -87,3 +87,19 @@ test_that("print, glance, augment and pictures are on the response's scale", {
   expect_equal(generics::glance(fit)$deviance, deviance(fit))
   expect_equal(generics::augment(fit)$.fitted, unname(fitted(fit)))
 })
+
+test_that("the class of a prediction is the likelier one, with the levels of the response", {
+  process <- gp_fit(type ~ glu + bmi, d, kernel = kernel_spec(scale = 30), variance = 4, family = binomial)
+  at <- d[1:20, ]
+  at$glu[3] <- NA
+  for (one in list(list(process, "mean"), list(fit, "response"))) {
+    p <- predict(one[[1]], at, type = one[[2]])
+    class <- predict(one[[1]], at, type = "class")
+    expect_identical(levels(class), levels(d$type))
+    expect_identical(as.vector(class), ifelse(unname(p) > 0.5, "Yes", "No"))
+    expect_equal(predict(one[[1]], at, type = "prob")[, "Yes"], p)
+    expect_error(predict(one[[1]], at, se.fit = TRUE, type = "class"), class = "kernweave_error_unsupported")
+  }
+  counts <- gp_fit(counts ~ glu, d, kernel = kernel_spec(scale = 30), variance = 4, family = poisson)
+  expect_error(predict(counts, type = "class"), "two classes", class = "kernweave_error_unsupported")
+})

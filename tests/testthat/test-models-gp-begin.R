@@ -103,3 +103,23 @@ test_that("series are not used where kernels have none or the nugget is too smal
   expect_error(fit_control(approximate = "yes"), "approximate", class = "kernweave_error_tolerance")
   expect_null(fit_control(approximate = FALSE)$approximate)
 })
+
+test_that("advice on units names the kernel that was chosen", {
+  set.seed(2)
+  d <- data.frame(x = stats::runif(80), z = 1000 * stats::runif(80))
+  d$y <- sin(d$z / 200) + stats::rnorm(80, sd = 0.01)
+  said <- testthat::capture_messages(fit <- gp_fit(y ~ x + z, d))
+  expect_match(paste(said, collapse = " "), paste0("kernel_spec\\(\"", kernel_parts(fit$kernel)$name, "\", ard = TRUE"))
+  expect_identical(kernel_parts(fit$kernel)$name, "matern52")
+})
+
+test_that("a variance and a scale that cannot be told apart have no limits, and the reason is said", {
+  expect_message(levels <- gp_fit(Sepal.Width ~ Species, iris), "cannot be told apart.* trend = ~ Species or")
+  expect_false(any(grepl("smoothness", utils::capture.output(print(levels)))))
+  line <- data.frame(x = 1:40, y = 1:40 + rep(c(-0.1, 0.1), 20))
+  expect_warning(far <- gp_fit(y ~ x, line, kernel = "exponential"), "variance and scale cannot be told apart")
+  for (fit in list(levels, far)) expect_true(all(is.na(confint(fit)[c("variance", "scale"), ])))
+  expect_false(anyNA(confint(levels, "nugget")))
+  # without an intercept levels tell both
+  expect_false(anyNA(confint(gp_fit(Sepal.Width ~ Species, iris, trend = ~ 0))))
+})

@@ -71,15 +71,15 @@ test_that("sf points have equal scales by their coordinate system", {
   expect_equal(pictured(globe, n = 5)$asp, 1 / cos(pi / 180 * (60 + mean(range(corner$y)))))
 })
 
-test_that("of many points some are drawn, of each group, and the title says how many", {
+test_that("of many points some are drawn, of each group, and a note says how many", {
   picture <- kernweave:::picture
   many <- data.frame(x = 1:30000, y = 1, group = factor(rep(c("a", "b", NA), c(29000, 30, 970))))
   shown <- picture("", "", points = many, most = 3000)
   counts <- table(shown$layers$points$group, useNA = "always")
   expect_identical(as.vector(counts), c(2900L, 20L, 97L))
-  expect_identical(shown$main, "3,017 of 30,000 points drawn")
+  expect_identical(shown$note, "3,017 of 30,000 points drawn")
   expect_identical(picture("", "", points = many[1:3000, ], most = 3000)$layers$points, many[1:3000, ])
-  expect_null(picture("", "", points = many[1:3000, ], most = 3000)$main)
+  expect_null(picture("", "", points = many[1:3000, ], most = 3000)$note)
   every <- transform(many, group = factor(seq_len(30000) %/% 2))
   expect_lte(nrow(picture("", "", points = every, most = 100)$layers$points), 15001)
   fit <- rbf_interpolate(z ~ x + y, corner, lambda = 0.1)
@@ -87,7 +87,7 @@ test_that("of many points some are drawn, of each group, and the title says how 
   expect_identical(nrow(layer(rbf_interpolate(z ~ x + y, corner[rep(1:300, 2), ], lambda = 0.1), "points")), 300L)
   shown <- pictured(rbf_interpolate(z ~ x + y, hill(data.frame(x = 1:600 %% 23, y = 1:600 %/% 23)), lambda = 1))
   expect_identical(nrow(shown$layers$points), 500L)
-  expect_identical(shown$main, "500 of 600 points drawn")
+  expect_identical(shown[c("main", "note")], list(main = "Fitted z", note = "500 of 600 points drawn"))
 })
 
 test_that("colours given for all points are those of the points that are drawn", {
@@ -176,11 +176,11 @@ test_that("a map holds the values in `at`, of inputs and of covariates", {
   k <- kernel_spec("matern32", 1)
   fit <- gp_fit(z ~ x + y, d, trend = ~ depth + kind, kernel = k, variance = 1, nugget = 0.1)
   expect_null(layer(fit, "surface"))
-  expect_identical(pictured(fit)$main, "Observed and fitted values; for a map give depth, kind in `at`")
+  expect_identical(pictured(fit)$note, "for a map give depth, kind in `at`")
   surface <- layer(fit, "surface", n = 5, at = list(depth = 2, kind = "b"))
   expect_equal(surface$z, unname(predict(fit, data.frame(surface[1:2], depth = 2, kind = "b"))))
   held <- pictured(fit, n = 5, at = list(depth = 0.7, kind = "b"))
-  expect_match(held$main, "^depth = 0.7 \\(points within 0.0[0-9]+\\), kind = b$")
+  expect_match(held$main, "^Fitted z, depth = 0.7 \\(points within 0.0[0-9]+\\), kind = b$")
   within <- as.numeric(sub(".*within (.*)\\).*", "\\1", held$main))
   expect_equal(held$layers$points, d[abs(d$depth - 0.7) <= within & d$kind == "b", c("x", "y")], ignore_attr = TRUE)
   se <- layer(fit, "surface", which = "se", n = 5, at = list(depth = 2, kind = "b"))
@@ -195,7 +195,8 @@ test_that("a map holds the values in `at`, of inputs and of covariates", {
   expect_equal(layer(days, "points", n = 5, at = list(time = 0)), of_time[c("x", "y")], ignore_attr = TRUE)
   line <- gp_fit(z ~ x + time, d, kernel = k, variance = 1, nugget = 0.1)
   expect_equal(layer(line, "points", at = list(time = 0)), of_time[c("x", "z")], ignore_attr = TRUE)
-  for (which in c("fit", "se")) expect_identical(pictured(line, which, at = list(time = 0))$main, "time = 0")
+  titles <- c(fit = "Fitted z, time = 0", se = "Standard error of z, time = 0")
+  for (which in names(titles)) expect_identical(pictured(line, which, at = list(time = 0))$main, titles[[which]])
   dated <- transform(d, day = as.Date("2026-01-01") + 100 * time)
   rows <- function(at) which(kernweave:::held_rows(list(x = as.matrix(d[1:2]), model = dated), list(day = at))$near)
   expect_identical(rows(dated$day[1]), which(dated$day == dated$day[1]))
@@ -230,8 +231,7 @@ test_that("the ends of a map's colours are those of what is drawn, and a fit of 
   }
   expect_lt(max(seen), max(surface$z) + 1e-12)
   three <- gp_fit(mag ~ long + lat + depth, quakes[1:40, ], kernel = kernel_spec(scale = 9), variance = 1, nugget = 1)
-  expect_identical(pictured(three)$main, paste("Observed and fitted values; for a map give values of all but two of",
-                                               "long, lat, depth in `at`"))
+  expect_identical(pictured(three)$note, "for a map give values of all but two inputs in `at`")
   other <- rbf_interpolate(mag ~ long + lat + depth, quakes[1:40, ], lambda = 1)
   expect_identical(pictured(other)$main, "Observed and fitted values")
 })

@@ -278,3 +278,21 @@ test_that("a key above the frame has few groups, and labels of the second axis a
     expect_lt(sum(graphics::strwidth(format(at), "inches", cex = 0.7)), 1.1 * graphics::par("pin")[2])
   })
 })
+
+test_that("a constant map says its number, and a map of two classes of which class it is the probability", {
+  d <- data.frame(expand.grid(x = 1:5, y = 1:5), z = rep(c(3, 5, 4, 4, 4), 5))
+  flat <- gp_fit(z ~ x + y, d, kernel = kernel_spec(scale = 1e-3), variance = 0)
+  expect_identical(pictured(flat)$main, "Fitted z: constant, 4")
+  expect_null(layer(flat, "contours"))
+  in_nowhere(expect_silent(plot(flat)))
+  d$class <- factor(rep(c("no", "yes"), length.out = 25))
+  for (given in list(d$class, d$class == "yes", as.numeric(d$class) - 1)) {
+    d$z <- given
+    fit <- gp_fit(z ~ x + y, d, kernel = kernel_spec(scale = 1), variance = 1, family = binomial)
+    shown <- pictured(fit)
+    second <- as.character(sort(unique(given))[2])
+    expect_identical(shown[c("zlab", "glab")], list(zlab = paste0("P(z = ", second, ")"), glab = "z"))
+    expect_identical(as.character(shown$layers$points$group), as.character(given))
+  }
+  in_nowhere(expect_silent(plot(fit)))
+})

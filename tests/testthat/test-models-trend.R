@@ -15,3 +15,26 @@ test_that("interactions of levels that no row has together are left out as lm() 
   expect_equal(unname(at), unname(suppressWarnings(stats::predict(by_lm, data.frame(g = "3", h = "2")))))
   expect_error(fit(~ h + I(2 * as.numeric(h))), "not independent", class = "kernweave_error_singular")
 })
+
+test_that("a linear model has the tests, intervals and formula that lm() has, with weights, too", {
+  d <- transform(mtcars[1:7, ], w = c(1, 2, 1, 3, 1, 2, 0))
+  same <- function(a, b) expect_equal(unname(unclass(a)), unname(unclass(b)), tolerance = 1e-8, ignore_attr = TRUE)
+  for (weights in list(NULL, d$w)) {
+    ours <- gp_fit(mpg ~ 1, d, trend = ~ wt, variance = 0, weights = weights)
+    by_lm <- stats::lm(mpg ~ wt, d, weights = weights)
+    same(coef(summary(ours)), coef(summary(by_lm)))
+    expect_identical(dimnames(coef(summary(ours))), dimnames(coef(summary(by_lm))))
+    same(confint(ours)[names(coef(by_lm)), ], stats::confint(by_lm))
+    expect_equal(df.residual(ours), stats::df.residual(by_lm))
+    for (interval in c("confidence", "prediction")) {
+      at <- data.frame(wt = c(2, 5))
+      same(predict(ours, at, interval = interval, level = 0.8),
+           suppressWarnings(stats::predict(by_lm, at, interval = interval, level = 0.8)))
+    }
+    expect_identical(deparse1(formula(ours)), "mpg ~ 1")
+    expect_output(print(ours), "mpg ~ 1, trend ~ wt")
+  }
+  # whose variance is not estimated, or whose groups are, keep the normal distribution
+  others <- list(update(ours, nugget = 3), update(ours, trend = ~ wt + (1 | gear)), update(ours, method = "ML"))
+  for (other in others) expect_identical(colnames(coef(summary(other)))[3:4], c("z value", "Pr(>|z|)"))
+})
