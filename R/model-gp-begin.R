@@ -18,8 +18,10 @@
 #'
 #' Length-scales stay between a tenth of the shortest distance and ten times the diagonal of the points' bounding box
 #' (with `ard = TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
-#' `kernweave_warning_boundary`. [fit_control()] sets other bounds, `lower = c(scale = 2)`, and starting values of the
-#' same form, `start = c(scale = 2)`, which replace the search for starting values.
+#' `kernweave_warning_boundary`. If the scale ends on its upper bound, or all points are equally far apart, as levels of
+#' one factor are, variance and scale cannot be told apart, and have no confidence limits. [fit_control()] sets other
+#' bounds, `lower = c(scale = 2)`, and starting values of the same form, `start = c(scale = 2)`, which replace the
+#' search for starting values.
 #'
 #' The nugget has a lower bound: 1e-12 times the number of rows times the variance of the response. Beyond
 #' `control$dense_n` rows it is at least 1e-8 times that variance, unless a Matern kernel is fitted by series. If it

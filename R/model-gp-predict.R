@@ -336,7 +336,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
     return(observed_picture(object$fitted.values, observed, response, note = paste("for a map give", more, "in `at`")))
   }
   group <- if (which == "fit") response_classes(object)
-  fitted <- if (is.null(group)) response else sprintf("P(%s = %s)", response, levels(group)[2])
+  fitted <- fitted_name(object)
   title <- paste(c(paste(if (which == "se") "Standard error of" else "Fitted", fitted), held$title), collapse = ", ")
   map <- function(height, what) {
     rows <- object$data$rows

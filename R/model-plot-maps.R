@@ -133,6 +133,12 @@ held_rows <- function(fit, at) {
   list(near = near, title = if (length(at)) paste(titles, collapse = ", "))
 }
 
+# Names what a fit predicts: of two classes the probability of the second.
+fitted_name <- function(fit) {
+  classes <- response_classes(fit)
+  if (is.null(classes)) response_name(fit) else sprintf("P(%s = %s)", response_name(fit), levels(classes)[2])
+}
+
 # Returns the classes of a binomial response, of which the second is predicted, as a factor; NULL of other responses.
 response_classes <- function(fit) {
   y <- fit$model[[1]]

@@ -331,5 +331,5 @@ plot_data.kernel_ridge <- function(object, which = c("fitted", "gcv", "effects",
   values <- ridge_values(object, scaled_columns(at, object$units$x))
   if (!is.null(object$family)) values <- object$family$linkinv(values[, 1])
   curve_picture(at[, 1], values, x,
-                object$fitted.values + object$residuals, colnames(object$x) %or% object$names, response_name(object))
+                object$fitted.values + object$residuals, colnames(object$x) %or% object$names, fitted_name(object))
 }

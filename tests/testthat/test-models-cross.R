@@ -116,3 +116,9 @@ test_that("mistakes are errors that say what to do", {
   two <- gp_fit(dist ~ speed, cars, trend = ~ speed > 24, variance = 100, nugget = 200)
   refused(two, ifelse(cars$speed > 24, "a", "b"), class = "data")
 })
+
+test_that("the title of a picture of folds has the words of its axes", {
+  shown <- pictured(cross_validate(process, labels))
+  expect_identical(shown[c("xlab", "ylab", "main")],
+                   list(xlab = "predicted", ylab = "observed", main = "Observed and predicted values"))
+})

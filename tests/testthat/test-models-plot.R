@@ -293,6 +293,8 @@ test_that("a constant map says its number, and a map of two classes of which cla
     second <- as.character(sort(unique(given))[2])
     expect_identical(shown[c("zlab", "glab")], list(zlab = paste0("P(z = ", second, ")"), glab = "z"))
     expect_identical(as.character(shown$layers$points$group), as.character(given))
+    curve <- pictured(kernel_ridge(z ~ x, d, lambda = 1, family = binomial), "curve")
+    expect_identical(curve$ylab, shown$zlab)
   }
   in_nowhere(expect_silent(plot(fit)))
 })
