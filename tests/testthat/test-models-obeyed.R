@@ -49,7 +49,8 @@ test_that("what is wanted is said where something else is given", {
   error(gp_fit(am ~ wt, transform(mtcars, am = factor(am))), "family = binomial is for two classes")
   error(kernel_ridge(Species ~ Sepal.Width, iris), "two classes, not 3")
   error(gp_fit(mpg ~ wt, mtcars, control = fit_control(start = c(range = 2))),
-        "a start of `range`, which is not estimated; there are `variance`, `scale`, `nugget`")
+        "a start of `range`, which is not estimated; did you mean `scale`")
+  error(gp_fit(mpg ~ wt, mtcars, control = fit_control(start = c(foo = 2))), "there are `variance`, `scale`, `nugget`")
   skip_if_not_installed("MASS")
   error(gp_fit(carb ~ wt, mtcars, family = MASS::negative.binomial), "\"negbin\"")
 })
