@@ -280,7 +280,7 @@ kept_of_points <- function(x) {
   list(columns = columns, names = columns %or% names, xlevels = levels)
 }
 
-fit_matrix <- function(x, y = NULL) {
+fit_matrix <- function(x, y = NULL, told = !is.null(y)) {
   check_given(x, "x")
   refuse_one_text(x)
   if (inherits(y, "formula")) {
@@ -290,7 +290,7 @@ fit_matrix <- function(x, y = NULL) {
     abort("input", "`x` is ", describe(x), "; a formula takes places, as in z ~ geometry, with `data`")
   }
   given <- point_numbers(x)
-  inputs <- c(list(x = complete_points(given$x, "x", told = !is.null(y))), kept_of_points(given$x))
+  inputs <- c(list(x = complete_points(given$x, "x", told)), kept_of_points(given$x))
   inputs$places <- given$places
   inputs
 }

@@ -45,7 +45,7 @@ local_reg.default <- function(x, y, degree = 1, bandwidth = c("cv", "aicc"), wei
   refuse_more(...)
   check_control(control)
   check_given(y, "y")
-  inputs <- fit_matrix(x, y)
+  inputs <- fit_matrix(x, told = TRUE)
   local_of(inputs, y, degree, bandwidth, weights, control, match.call())
 }
 

@@ -53,7 +53,7 @@ rbf_interpolate.default <- function(x, y, kernel = "thin_plate", degree = 1, lam
                                     control = fit_control(), ...) {
   refuse_more(...)
   check_given(y, "y")
-  inputs <- fit_matrix(x, y)
+  inputs <- fit_matrix(x, told = TRUE)
   rbf_of(inputs, y, kernel_spec(kernel), degree, lambda, weights, control, match.call())
 }
 
