@@ -14,11 +14,13 @@ refuse_rows <- function(x, bad, argument, what, remedy = NULL) {
   rows <- which(rowSums(bad) > 0)
   if (!length(rows)) return(x)
   columns <- setdiff(colnames(x)[colSums(bad) > 0], c("", argument))
-  abort("data", "`", argument, "` has ", what, " values in ", counted(length(rows), "row"), ": ",
-        first_few(if (is.null(rownames(x))) rows else rownames(x)[rows]),
+  if (!is.null(rownames(x))) rows <- rownames(x)[rows]
+  abort("data", "`", argument, "` has ", what, " values ", in_rows_text(rows),
         if (length(columns)) paste0(" (", first_few(paste0("`", columns, "`")), ")"), remedy)
 }
 
 first_few <- function(rows) {
   paste0(paste(utils::head(rows, 5), collapse = ", "), if (length(rows) > 5) ", ...")
 }
+
+in_rows_text <- function(rows) paste0("in ", counted(length(rows), "row"), ": ", first_few(rows))

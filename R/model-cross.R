@@ -130,10 +130,7 @@ checked_labels <- function(fit, rows, folds) {
     abort("shape", "`folds` has ", counted(length(folds), "label"), " for ", counted(n, "row"))
   }
   folds <- factor(folds[rows])
-  if (anyNA(folds)) {
-    abort("data", "`folds` has missing labels in ", counted(sum(is.na(folds)), "row"), ": ",
-          first_few(rows[is.na(folds)]))
-  }
+  if (anyNA(folds)) abort("data", "`folds` has missing labels ", in_rows_text(rows[is.na(folds)]))
   if (nlevels(folds) < 2) abort("data", "`folds` has one label alone, and nothing would be left to fit to")
   folds
 }

@@ -262,8 +262,8 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
       abort("input", "`formula.` must be a formula, not ", describe(formula.), "; other arguments are given by name",
             if (is.data.frame(formula.)) ", `data = `")
     }
+    call$x <- stats::update.formula(formula(object), formula.)
   }
-  if (!missing(formula.)) call$x <- stats::update.formula(formula(object), formula.)
   given <- match.call(expand.dots = FALSE)$...
   if (!is.null(object$trend) && "trend" %in% names(given)) {
     trend <- eval(given$trend, parent.frame())

@@ -101,8 +101,7 @@ classes_or_numbers <- function(y, n) {
   if (!is.factor(y) && !is.character(y)) return(check_response(y, n))
   if (length(y) != n) abort("shape", "the response has ", counted(length(y), "row"), ", and the inputs have ", n)
   if (anyNA(y)) {
-    abort("data", "`response` has missing values in ", counted(sum(is.na(y)), "row"), ": ", first_few(which(is.na(y))),
-          "; na.omit() drops such rows")
+    abort("data", "`response` has missing values ", in_rows_text(which(is.na(y))), "; na.omit() drops such rows")
   }
   if (is.character(y) && length(unique(y)) > n / 2) refuse_number_texts(y, "response", "")
   as.factor(y)

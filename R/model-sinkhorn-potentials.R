@@ -62,11 +62,13 @@ some_of_cloud <- function(cloud) {
   list(at = cloud$at[rows, , drop = FALSE], mass = mass, log = log(mass))
 }
 
+# Settings of iterations whose result is a start alone.
+coarsely <- function(how) replace(how, c("tol", "max_iter"), c(1e-2, 100))
+
 first_potential <- function(x, y, how) {
   if (max(length(x$mass), length(y$mass)) > 2 * coarse_points) {
     few <- some_of_cloud(x)
-    rough <- replace(how, c("tol", "max_iter"), c(1e-2, 100))
-    found <- two_potentials(few, some_of_cloud(y), rough, quiet = TRUE)
+    found <- two_potentials(few, some_of_cloud(y), coarsely(how), quiet = TRUE)
     return(softmin(y$at, few, how, how$rho[["y"]])(found$f))
   }
   g <- numeric(length(y$mass))
@@ -172,8 +174,7 @@ first_own_potential <- function(cloud, how, rho) {
   n <- length(cloud$mass)
   if (n > 2 * coarse_points) {
     few <- some_of_cloud(cloud)
-    rough <- replace(how, c("tol", "max_iter"), c(1e-2, 100))
-    found <- iterated_own(few, rough, rho, first_own_potential(few, how, rho), FALSE)
+    found <- iterated_own(few, coarsely(how), rho, first_own_potential(few, how, rho), FALSE)
     return(softmin(cloud$at, few, how, rho)(found$start))
   }
   f <- numeric(n)

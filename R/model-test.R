@@ -56,10 +56,7 @@ check_strata <- function(strata, n, null) {
   if (is.null(strata)) return(NULL)
   if (null == "moments") abort("unsupported", "moments are those of all permutations; `strata` goes with permutations")
   if (length(strata) != n) abort("shape", "`strata` has ", counted(length(strata), "label"), " for ", counted(n, "row"))
-  if (anyNA(strata)) {
-    abort("data", "`strata` has missing labels in ", counted(sum(is.na(strata)), "row"), ": ",
-          first_few(which(is.na(strata))))
-  }
+  if (anyNA(strata)) abort("data", "`strata` has missing labels ", in_rows_text(which(is.na(strata))))
   as.integer(factor(strata))
 }
 

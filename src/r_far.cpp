@@ -141,7 +141,6 @@ int r_far_device(std::string device) {
   if (device == "cpu" || device == "reference") return -1;
   const bool named = !device.empty() && std::isdigit(static_cast<unsigned char>(device[0]));
   const int number = named ? std::stoi(device) : 0;
-  if (!device::is_usable() || !device::gpu_is_here()) return -1;
   return device::probe(number).yes && device::compiler().found ? number : -1;
 }
 
