@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "cuda/limits.hpp"
 #include "kernweave/gpu/script.hpp"
+#include "kernweave/red/Kmin_argKmin.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -139,7 +140,7 @@ double bytes_of_block(const Pass& pass) {
   std::int64_t bytes = 0;
   for (int number : pass.group.outputs) {
     const Output& o = pass.variant->outputs[number];
-    if (o.keep == pass.lane_keep()) bytes += state_bytes(o) * o.width;
+    if (o.keep == pass.lane_keep()) bytes += state_bytes(pass, o) * o.width;
   }
   return static_cast<double>(bytes) * pass.shape.block_rows * pass.shape.parts;
 }
@@ -170,7 +171,10 @@ double bytes_of_column(const Pass& pass) {
   return bytes;
 }
 
-std::int64_t state_bytes(const Output& o) {
+std::int64_t state_bytes(const Pass& pass, const Output& o) {
+  constexpr std::int64_t kOne = sizeof(red::KMinArgKMinOf<Scalar<double>, 1>),
+                         kTwo = sizeof(red::KMinArgKMinOf<Scalar<double>, 2>);
+  if (!pass.interpreted() && is_short_list(o)) return kOne + (o.places - 1) * (kTwo - kOne);
   const std::int64_t bytes = row(o.red).state.bytes(o.places);
   // The results of a list overwrite its merged state.
   return o.places > 1 ? std::max<std::int64_t>(bytes, gpu::kResultBytes * o.places) : bytes;

@@ -55,8 +55,8 @@ Needs needs_of(const Pass& pass);
 // Bytes of the data and numbers of a point of the sweep axis.
 double bytes_of_column(const Pass& pass);
 
-// Bytes of a state in float64 with its storage, as the kernels hold it.
-std::int64_t state_bytes(const Output& o);
+// Bytes of a state in float64 with its storage, as the kernels of a pass hold it.
+std::int64_t state_bytes(const Pass& pass, const Output& o);
 
 // --- window --------------------------------------------------------------------------------------------------------
 // Window: the part of both axes that lies on a device at a time; all of it, unless memory is short.

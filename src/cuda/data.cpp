@@ -197,7 +197,7 @@ void Outputs::count(Needs* needs) const {
     const Output& o = output(k);
     const double numbers =
         static_cast<double>(o.width) * o.places * 8 * (row(o.red).results == Results::value_index ? 2 : 1);
-    const double states = static_cast<double>(o.width) * static_cast<double>(state_bytes(o));
+    const double states = static_cast<double>(o.width) * static_cast<double>(state_bytes(pass_, o));
     if (o.keep == Keep::none) needs->fixed += static_cast<double>(cut_.blocks * cut_.splits * turns_) * states;
     else if (stays(result(k))) needs->fixed += numbers * static_cast<double>(kept_rows(o.keep, pass_.sizes()));
     else (o.keep == Keep::both ? needs->pair : needs->lane) += numbers;
@@ -242,7 +242,7 @@ void Outputs::place_results(const Output& o, const Result& to, Memory* memory, g
 }
 
 void Outputs::place_states(const Output& o, const InWindow& window, Memory* memory, gpu::Target* target) {
-  const std::int64_t each = state_bytes(o);
+  const std::int64_t each = state_bytes(pass_, o);
   const auto room = [&](device::Block* block, std::int64_t count, std::int64_t* of_run) {
     *of_run = count * o.width * each;
     device_.make_room(block, static_cast<std::size_t>(*of_run * runs_), "sums of parts");
@@ -334,7 +334,7 @@ void Outputs::keep(device::Block* block, Kept* stay) {
 void Outputs::take_merged(const Outputs& other, std::int64_t first, std::int64_t end) {
   for (std::size_t k = 0; k < targets.size(); ++k) {
     if (output(k).keep != Keep::none) continue;
-    const std::int64_t each = output(k).width * state_bytes(output(k));
+    const std::int64_t each = output(k).width * state_bytes(pass_, output(k));
     std::vector<char> states(static_cast<std::size_t>((end - first) * each));
     for (std::int64_t split = 0; split < cut_.splits; ++split) {
       const device::Pointer at = static_cast<device::Pointer>((split * cut_.blocks + first) * each);

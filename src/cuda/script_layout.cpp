@@ -51,7 +51,7 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
     o.row = size;
     o.storage = 2 * size;
     o.stride = size + static_cast<int>(state.bytes(output.places));
-    o.bytes = static_cast<int>(state_bytes(output));
+    o.bytes = static_cast<int>(state_bytes(pass, output));
     outcomes.push_back(o);
   }
   return outcomes;

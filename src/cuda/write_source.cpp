@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "cuda/cut.hpp"
 
 namespace kernweave {
 namespace cuda {
@@ -110,6 +111,7 @@ class SourceWriter {
       if (pass_.pairwise(pass_.group.outputs[k])) continue;
       const Output& o = pass_.variant->outputs[pass_.group.outputs[k]];
       const std::string fold = fold_of(k);
+      say("static_assert(sizeof(", fold, "::Row) == ", state_bytes(pass_, o), ", \"a state has the host's size\");");
       const std::string place = sentence("gpu::Place<", k, ", ", o.keep == Keep::none ? "true" : "false", ">()");
       types += sentence("f(gpu::Type<", fold, ">(), ", place, "); ");
       if (pass_.wide.any()) continue;
@@ -117,10 +119,8 @@ class SourceWriter {
       inits += sentence("o", k, "[k].init(); ");
       each += sentence("f(o", k, ", ", place, "); ");
     }
-    say("__device__ void init() {");
-    say("#pragma unroll");
-    say("for (int k = 0; k < kRows; ++k) { ", inits, "}");
-    say("}");
+    say("__device__ void init() {\n#pragma unroll");
+    say("for (int k = 0; k < kRows; ++k) { ", inits, "}\n}");
     say("template <class F> __device__ void each(F f) { ", each, "}");
     say("template <class F> static __device__ void each_type(F f) { ", types, "}");
     say("};");

@@ -99,3 +99,24 @@ test_that("a GPU that is lost in the middle of a call is a classed error at once
     expect_lt(found$seconds, 10)
   }
 })
+
+test_that("lists are the same whatever part of the data a GPU's memory holds, and on several GPUs", {
+  skip_below("usual")
+  differ <- function(places, precision, engine) {
+    sys.source(engine, environment())
+    Sys.setenv(ON_HOST_PROCESSORS = 132)
+    through("gpu_pretend", 3)
+    set.seed(1)
+    D <- sqdist(Vi(matrix(stats::runif(12003), 4001)), Vj(matrix(stats::runif(36009), 12003)))
+    rows <- function(...) with_kernweave(argKmin(D, K = places), precision = precision, ...)
+    all <- function(...) with_kernweave(reduction(D, "argKmin", K = places, index = "ij"), precision = precision, ...)
+    found <- rows(device = "gpu")
+    of_all <- all(device = "gpu")
+    c(cpu = sum(found != rows(device = "cpu")), of_all = sum(of_all != all(device = "cpu")),
+      vapply(c(2, 1.5, 1, 0.6), function(mb) sum(rows(device = "gpu", gpu_mb = mb) != found), 0),
+      sum(rows(device = 0:2) != found), sum(all(device = 0:2) != of_all))
+  }
+  engine <- normalizePath(test_path("helper-engine.R"))
+  cases <- list(list(1, "float32", engine), list(5, "float32", engine), list(3, "float64", engine))
+  for (found in found_under_driver(differ, cases, 300)) expect_true(all(found == 0), label = deparse(found))
+})

@@ -61,7 +61,10 @@ int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
 int cuDeviceGetCount(int* count) { return *count = 1, 0; }
 int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, 0; }
 int cuDeviceGetName(char* name, int length, int) { return std::strncpy(name, "none", length), 0; }
-int cuDeviceGetAttribute(int* value, int which, int) { return *value = which == 75 ? 9 : which == 76 ? 0 : 4, 0; }
+int cuDeviceGetAttribute(int* value, int which, int) {
+  const char* const processors = std::getenv("ON_HOST_PROCESSORS");
+  return *value = which == 75 ? 9 : which == 76 ? 0 : processors ? std::atoi(processors) : 4, 0;
+}
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{1} << 33, 0; }
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = context, 0; }
 int cuCtxSetCurrent(void*) { return 0; }
