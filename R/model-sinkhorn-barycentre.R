@@ -121,7 +121,7 @@ descended <- function(x, targets, weights, how, tol, max_iter) {
     }
     if (found$size <= tol * spread || iteration == max_iter) break
     step_work("sinkhorn_barycentre()", paste0("iteration ", iteration, ", moves by ", format(found$size, digits = 2)))
-    x$at <- x$at + found$move
+    x <- utils::modifyList(x, places_of_cloud(x$at + found$move))
   }
   if (found$size > tol * spread) {
     warn("convergence", "points still move by ", format(found$size, digits = 3), " after ", max_iter,

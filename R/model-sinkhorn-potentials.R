@@ -35,12 +35,10 @@ has_stalled <- function(errors) {
   n > 5 && min(errors[(n - 4):n]) >= min(errors[seq_len(n - 5)])
 }
 
-# Returns bounds of the cost, from boxes around the clouds.
+# Returns bounds of the cost, from the clouds' boxes.
 cost_range <- function(x, y, p) {
-  of_x <- apply(x$at, 2, range)
-  of_y <- apply(y$at, 2, range)
-  ahead <- of_y[2, ] - of_x[1, ]
-  behind <- of_x[2, ] - of_y[1, ]
+  ahead <- y$high - x$low
+  behind <- x$high - y$low
   c(sum(pmax(-ahead, -behind, 0)^2), sum(pmax(ahead, behind)^2))^(p / 2)
 }
 
@@ -59,7 +57,7 @@ some_of_cloud <- function(cloud) {
   n <- length(cloud$mass)
   rows <- evenly_spaced(n, coarse_points)
   mass <- cloud$mass[rows] * (sum(cloud$mass) / sum(cloud$mass[rows]))
-  list(at = cloud$at[rows, , drop = FALSE], mass = mass, log = log(mass))
+  c(places_of_cloud(cloud$at[rows, , drop = FALSE]), list(mass = mass, log = log(mass)))
 }
 
 # Settings of iterations whose result is a start alone.
@@ -80,7 +78,7 @@ first_potential <- function(x, y, how) {
 }
 
 # Returns the row sums of the plan, given the optimal potential f.
-row_masses <- function(mass, f, rho) mass * exp(-f / rho)
+row_masses <- function(mass, f, rho) if (is.finite(rho)) mass * exp(-f / rho) else mass
 
 # Returns the dual objective, where f is optimal given g.
 dual_value <- function(x, y, f, g, epsilon, rho) {
@@ -145,22 +143,23 @@ iterated_pair <- function(x, y, how, start, rough) {
 # Anderson acceleration with the last five changes of g and of its step. `to`: the combination of these after which the
 # step would be smallest, by normal equations, whose products are stored. Linearly dependent changes get the weight 0.
 accelerated <- function(past, g, step, mass, most = 5) {
-  if (is.null(past)) return(list(g = g, step = step, to = g + step))
-  last_few <- function(old, new) c(utils::tail(old, most - 1), list(new))
+  if (is.null(past)) return(list(g = g, step = step, to = g + step, products = matrix(0, 0, 0)))
   change <- step - past$step
-  moves <- last_few(past$moves, g - past$g + change)
-  changes <- last_few(past$changes, change)
-  products_with <- function(v) vapply(changes, function(change) sum(change * v), 0)
+  kept <- utils::tail(seq_along(past$changes), most - 1)
+  moves <- c(past$moves[kept], list(g - past$g + change))
+  changes <- c(past$changes[kept], list(change))
+  heavy <- mass * change
+  with_change <- vapply(changes, function(change) sum(change * heavy), 0)
   k <- length(changes)
-  products <- matrix(products_with(mass * change), k, k)
-  products[k, ] <- products[, k]
-  kept <- utils::tail(seq_along(past$changes), k - 1)
-  if (k > 1) products[-k, -k] <- past$products[kept, kept]
+  products <- matrix(0, k, k)
+  products[-k, -k] <- past$products[kept, kept]
+  products[k, ] <- products[, k] <- with_change
+  with_step <- c(past$with_step[kept] + with_change[-k], sum(heavy * step))
   size <- sqrt(diag(products))
   size[size == 0] <- 1
-  shares <- qr.coef(qr(products / size / rep(size, each = k), tol = 1e-12), products_with(mass * step) / size) / size
+  shares <- qr.coef(qr(products / size / rep(size, each = k), tol = 1e-12), with_step / size) / size
   shares[is.na(shares)] <- 0
-  list(g = g, step = step, moves = moves, changes = changes, products = products,
+  list(g = g, step = step, moves = moves, changes = changes, products = products, with_step = with_step,
        to = g + step - Reduce(`+`, Map(`*`, moves, shares)))
 }
 

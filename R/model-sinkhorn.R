@@ -140,7 +140,14 @@ two_clouds <- function(x, y, a, b, rho) {
 heavy_cloud <- function(points, mass) {
   heavy <- mass > 0
   mass <- mass[heavy]
-  list(at = unname(strip_term(points))[heavy, , drop = FALSE], mass = mass, log = log(mass), heavy = heavy)
+  c(places_of_cloud(unname(strip_term(points))[heavy, , drop = FALSE]),
+    list(mass = mass, log = log(mass), heavy = heavy))
+}
+
+# Returns the part of a cloud that changes when points move: the points and their box.
+places_of_cloud <- function(at) {
+  box <- vapply(seq_len(ncol(at)), function(k) range(at[, k]), numeric(2))
+  list(at = at, low = box[1, ], high = box[2, ])
 }
 
 check_masses <- function(mass, n, argument) {

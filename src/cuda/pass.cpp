@@ -321,11 +321,13 @@ bool Pass::folds_all() const {
 
 std::int64_t Pass::shared_bytes() const {
   if (interpreted()) return interpreter_bytes;
-  if (nearest) return gpu::PairTile::kSharedBytes + gpu::kBounds * static_cast<std::int64_t>(sizeof(float));
-  if (wide.any())
-    return (product.any() ? gpu::WideTile::kSharedBytes : 0) + gpu::WideTile::kSide * block_weight_bytes();
-  if (product.any()) return gpu::PairTile::kSharedBytes;
-  return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
+  if (!by_tiles()) return shape.staged ? static_cast<std::int64_t>(shape.tile) * sweep.total * number_bytes() : 0;
+  const int steps = static_cast<int>(product_bytes() / (4 * gpu::kProductDepth)),
+            weights = static_cast<int>(gpu::WideTile::kSide * block_weight_bytes() / 16) + 2 * wide.eights,
+            others = nearest ? gpu::kBoundChunks : weights;
+  if (!product.any()) return 16 * others;
+  return 16 * (others + (wide.any() ? gpu::WideTile::product_chunks(steps, others)
+                                    : gpu::PairTile::product_chunks(steps, others)));
 }
 
 // Two halves are as long as a number.

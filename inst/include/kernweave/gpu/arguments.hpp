@@ -9,25 +9,43 @@ namespace gpu {
 // Components, or terms of a sum, that tensor cores take at a time.
 inline constexpr int kProductDepth = 16;
 
+// The most shared memory of a block, in chunks of 16 bytes, for two blocks on a multiprocessor of 164 KB (A100).
+inline constexpr int kMostChunks = 81 * 64;
+
 // Shape of a tile for tensor cores (tile.hpp): how a block's eight warps divide its pairs. kRowWarps of them divide the
 // 128 rows, and for each of the 8 / kRowWarps others there are 64 columns a tile. A thread has some rows, and two of
 // each eight columns.
 template <int kRowWarpsOf>
 struct TileShape {
-  static constexpr int kRowWarps = kRowWarpsOf, kColumnWarps = 8 / kRowWarps, kThreads = 256, kStages = 4;
+  static constexpr int kRowWarps = kRowWarpsOf, kColumnWarps = 8 / kRowWarps, kThreads = 256;
   static constexpr int kBlockRows = 128, kSide = 64 * kColumnWarps;
   static constexpr int kRows = 16 / kRowWarps, kRowStride = 8, kColumns = 16;
   static constexpr int kParts = 4 * kColumnWarps;  // threads whose sums belong to the same row
   // Chunks of 16 bytes: the halves of rows and of columns for one step of 16 components.
-  static constexpr int kRowChunks = 512, kColumnChunks = kSide / 8 * 32, kStageChunks = kRowChunks + kColumnChunks;
-  static constexpr int kSharedBytes = kStages * kStageChunks * 16;
+  static constexpr int kRowChunks = 512, kColumnChunks = kSide / 8 * 32;
+
+  // Shared memory for `steps` of inner products, beside `others` chunks. Columns come in stages of one step, or of all
+  // steps if two stages fit. Rows stay there if they fit, or come with the columns.
+  static constexpr bool steps_together(int steps, int others) {
+    return steps * (2 * kColumnChunks + kRowChunks) + others <= kMostChunks;
+  }
+  static constexpr bool rows_stay(int steps, int others) {
+    return 4 * kColumnChunks + steps * kRowChunks + others <= kMostChunks;
+  }
+  static constexpr int stages(int steps, int others) { return steps_together(steps, others) ? 2 : 4; }
+  static constexpr int stage_chunks(int steps, int others) {
+    return kColumnChunks * (steps_together(steps, others) ? steps : 1) + (rows_stay(steps, others) ? 0 : kRowChunks);
+  }
+  static constexpr int product_chunks(int steps, int others) {
+    return stages(steps, others) * stage_chunks(steps, others) + (rows_stay(steps, others) ? steps * kRowChunks : 0);
+  }
 };
 // The shapes for pairs with an inner product, and for sums with many weights, where each warp has all columns.
 using PairTile = TileShape<4>;
 using WideTile = TileShape<8>;
 // The count of numbers that warps exchange in a search for nearest points (nearest.hpp): two of each row's list, by
-// each warp with columns of the row, for this tile and the tile before.
-inline constexpr int kBounds = 2 * 2 * PairTile::kColumnWarps * PairTile::kBlockRows;
+// each warp with columns of the row, for this tile and the tile before. Four are a chunk of shared memory.
+inline constexpr int kBounds = 2 * 2 * PairTile::kColumnWarps * PairTile::kBlockRows, kBoundChunks = kBounds / 4;
 
 // A block's share of restricted pairs: rows up to `row_end`, and spans of columns by number. The states of the rows
 // wait in a tray; `tray` is -1 if no other unit has these rows.

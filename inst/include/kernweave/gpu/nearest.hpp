@@ -151,8 +151,9 @@ __device__ void sweep_nearest(const typename F::Arguments& a) {
   using T = typename F::Tile;
   extern __shared__ uint4 shared[];
   const Patch patch(a.head);
-  Products<F> products(a.head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
-  NearestScreen<F> screen(a, patch.block * T::kBlockRows, reinterpret_cast<float*>(shared + T::kSharedBytes / 16));
+  const long long first_row = patch.block * T::kBlockRows;
+  Products<F, kBoundChunks> products(a.head, shared + kBoundChunks, first_row, patch.begin, patch.end);
+  NearestScreen<F> screen(a, first_row, reinterpret_cast<float*>(shared));
   WarpLists<F> lists;
   lists.list.init();
   lists.looked_at = 0;

@@ -54,21 +54,26 @@ __device__ void packed_columns(const typename F::Arguments& a) {
       a.head.column_halves, a.head.column_scales, a.head.column_squares);
 }
 
-// The products of a block, tile by tile. Steps of components pass through shared memory, some ahead of the
-// arithmetic.
-template <class F>
+// The products of a block, tile by tile. Columns pass through shared memory in stages of one step or of all steps, some
+// ahead of the arithmetic. Rows stay there, or pass with the columns. kOthers: chunks of shared memory beside these.
+template <class F, int kOthers>
 class Products {
  public:
   using T = typename F::Tile;
   static constexpr int kDepth = kStepDepth<F::kHalves>, kSteps = (F::kProduct + kDepth - 1) / kDepth;
+  static constexpr bool kStays = T::rows_stay(kSteps, kOthers);
+  static constexpr int kTogether = T::steps_together(kSteps, kOthers) ? kSteps : 1;
+  static constexpr int kStages = T::stages(kSteps, kOthers);
+  static constexpr int kStageChunks = T::stage_chunks(kSteps, kOthers);
 
   __device__ Products(const Head& head, uint4* shared, long long first_row, long long first_column, long long end)
       : shared_(shared),
         rows_(static_cast<const uint4*>(head.row_halves) + first_row / 16 * kSteps * 64),
         columns_(static_cast<const uint4*>(head.column_halves) + first_column / 8 * kSteps * 32),
-        total_(static_cast<int>(even(end - first_column, T::kSide) / T::kSide) * kSteps) {
+        left_(static_cast<int>(even(end - first_column, T::kSide) / T::kSide) * (kSteps / kTogether)) {
+    if constexpr (kStays) copy_chunks<T::kThreads, T::kRowChunks * kSteps, 64, 64>(staying(), rows_);
 #pragma unroll
-    for (int s = 0; s < T::kStages - 1; ++s) load(s);
+    for (int s = 0; s < kStages - 1; ++s) load(s);
   }
 
   // Computes the products of the next tile. Calls `ahead`, which begins to copy the tile's other numbers, when no
@@ -80,55 +85,61 @@ class Products {
 #pragma unroll
       for (int n = 0; n < T::kColumnTiles; ++n) sums[m][n][0] = sums[m][n][1] = sums[m][n][2] = sums[m][n][3] = 0.0f;
 #pragma unroll 1
-    for (int step = 0; step < kSteps; ++step, ++done_) {
-      wait_for_groups<T::kStages - 2>();
+    for (int step = 0; step < kSteps; step += kTogether) {
+      wait_for_groups<kStages - 2>();
       __syncthreads();
       if (step == 0) ahead();
-      load(done_ + T::kStages - 1);
-      multiply(shared_ + done_ % T::kStages * T::kStageChunks, sums);
+      load((stage_ + kStages - 1) % kStages);
+      const uint4* const here = shared_ + stage_ * kStageChunks;
+#pragma unroll
+      for (int s = 0; s < kTogether; ++s) {
+        if constexpr (kStays) multiply<kSteps>(staying() + (step + s) * 64, here + s * 32, sums);
+        else multiply<1>(here + T::kColumnChunks, here, sums);
+      }
+      stage_ = (stage_ + 1) % kStages;
     }
   }
-  // Waits for the copies of `ahead`: the steps of a long tile have waited for them.
+  // Waits for the copies of `ahead`: the stages of a long tile have waited for them.
   __device__ void settle() const {
-    if constexpr (kSteps < T::kStages) {
-      wait_for_groups<kSteps - 1>();
+    constexpr int kLater = kSteps / kTogether - 1;  // stages since then
+    if constexpr (kLater < kStages - 1) {
+      wait_for_groups<kLater>();
       __syncthreads();
     }
   }
 
  private:
-  __device__ void load(int number) {
-    if (number < total_) {
-      const int tile = number / kSteps, step = number % kSteps;
-      uint4* to = shared_ + number % T::kStages * T::kStageChunks;
-      const uint4* columns = columns_ + static_cast<long long>(tile) * (T::kSide / 8) * kSteps * 32;
-      // Counted from 0, so that the compiler sees how many turns there are.
-#pragma unroll
-      for (int u = 0; u < T::kRowChunks / T::kThreads; ++u) {
-        const int c = threadIdx.x + u * T::kThreads;
-        copy_ahead(to + c, rows_ + ((c >> 6) * kSteps + step) * 64 + (c & 63));
-      }
-#pragma unroll
-      for (int u = 0; u < T::kColumnChunks / T::kThreads; ++u) {
-        const int c = threadIdx.x + u * T::kThreads;
-        copy_ahead(to + T::kRowChunks + c, columns + ((c >> 5) * kSteps + step) * 32 + (c & 31));
-      }
+  __device__ uint4* staying() const { return shared_ + kStages * kStageChunks; }
+
+  // Begins to copy the next stage.
+  __device__ void load(int stage) {
+    if (left_ > 0) {
+      uint4* const to = shared_ + stage * kStageChunks;
+      copy_chunks<T::kThreads, T::kColumnChunks * kTogether, 32 * kTogether, 32 * kSteps>(to, columns_ + step_ * 32);
+      if constexpr (!kStays)
+        copy_chunks<T::kThreads, T::kRowChunks, 64, 64 * kSteps>(to + T::kColumnChunks, rows_ + step_ * 64);
+      --left_;
+      step_ += kTogether;
+      if (step_ == kSteps) step_ = 0, columns_ += T::kColumnChunks * kSteps;
     }
     end_group();
   }
 
-  __device__ void multiply(const uint4* at, float (&sums)[T::kRowTiles][T::kColumnTiles][4]) const {
-    const uint4* row = at + T::row_warp() * T::kRowTiles * 64 + T::lane();
-    const uint4* column = at + T::kRowChunks + T::column_warp() * T::kColumnTiles * 32 + T::lane();
+  // Multiplies a step. A group of rows in shared memory has kHere steps.
+  template <int kHere>
+  __device__ static void multiply(const uint4* rows, const uint4* columns,
+                                  float (&sums)[T::kRowTiles][T::kColumnTiles][4]) {
+    const uint4* row = rows + T::row_warp() * T::kRowTiles * kHere * 64 + T::lane();
+    const uint4* column = columns + T::column_warp() * T::kColumnTiles * kTogether * 32 + T::lane();
     uint4 first[T::kRowTiles], second[T::kRowTiles];
 #pragma unroll
     for (int m = 0; m < T::kRowTiles; ++m) {
-      first[m] = row[m * 64];
-      second[m] = row[m * 64 + 32];
+      first[m] = row[m * kHere * 64];
+      second[m] = row[m * kHere * 64 + 32];
     }
 #pragma unroll
     for (int n = 0; n < T::kColumnTiles; ++n) {
-      const uint4 both = column[n * 32];
+      const uint4 both = column[n * kTogether * 32];
 #pragma unroll
       for (int m = 0; m < T::kRowTiles; ++m) add_step<F::kHalves>(sums[m][n], first[m], second[m], both);
     }
@@ -137,7 +148,8 @@ class Products {
   uint4* shared_;
   const uint4* rows_;
   const uint4* columns_;
-  int total_, done_ = 0;
+  int left_, step_ = 0;  // stages to be loaded, and the step of the next
+  int stage_ = 0;        // the stage to be computed
 };
 
 }  // namespace gpu

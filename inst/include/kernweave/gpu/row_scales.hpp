@@ -7,14 +7,18 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The largest of a row's numbers in a tile, by `larger_of`, and of `least`.
+// The largest of a thread's numbers of a row in a tile, by `larger_of`, and of `least`; and that of the whole row.
 template <class T, class Larger>
-__device__ __forceinline__ float largest_in_row(const float (&terms)[T::kColumnTiles][4], int row, float least,
+__device__ __forceinline__ float largest_of_own(const float (&terms)[T::kColumnTiles][4], int row, float least,
                                                 Larger larger_of) {
   float largest = least;
 #pragma unroll
   for (int n = 0; n < T::kColumnTiles; ++n)
     largest = larger_of(larger_of(largest, terms[n][2 * row]), terms[n][2 * row + 1]);
+  return largest;
+}
+template <class Larger>
+__device__ __forceinline__ float largest_in_row(float largest, Larger larger_of) {
   largest = larger_of(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
   return larger_of(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
 }
@@ -30,7 +34,7 @@ struct TermScales {
   __device__ __forceinline__ bool take(float (&terms)[T::kColumnTiles][4], int* lost) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float scale = scale_for(largest_in_row<T>(terms, r, 0.0f, larger));
+      const float scale = scale_for(largest_in_row(largest_of_own<T>(terms, r, 0.0f, larger), larger));
       if (scale == 0.0f) *lost = 1;
       inverse[r] = inverse_scale(scale);
 #pragma unroll
@@ -61,18 +65,26 @@ struct ShareScales {
   __device__ float back(int) const { return 1.0f; }
   // Replaces the exponents of a tile by shares. Returns whether the sums so far are to be multiplied by shrink().
   __device__ __forceinline__ bool take(float (&terms)[T::kColumnTiles][4], int* lost) {
+    const auto greater_of = [](float a, float b) { return fmaxf(a, b); };
+    float largest[2];
     bool rises = false;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const auto greater_of = [](float a, float b) { return fmaxf(a, b); };
-      const float largest =
-          largest_in_row<T>(terms, r, __int_as_float(0xff800000), greater_of) * static_cast<float>(kLog2OfE);
-      if (largest == __int_as_float(0x7f800000)) *lost = 1;
+      largest[r] = largest_of_own<T>(terms, r, __int_as_float(0xff800000), greater_of) * static_cast<float>(kLog2OfE);
+      if (largest[r] == __int_as_float(0x7f800000)) *lost = 1;
       factor[r] = 1.0f;
-      if (top[r] + (kRaise + kRoom) < largest) rises = true, lift(r, ceilf(largest) - kRaise);
+      rises = rises || top[r] + (kRaise + kRoom) < largest[r];
+    }
+    rises = __any_sync(0xffffffffu, rises);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      if (rises) {
+        const float of_row = largest_in_row(largest[r], greater_of);
+        if (top[r] + (kRaise + kRoom) < of_row) lift(r, ceilf(of_row) - kRaise);
+      }
       share(r, terms);
     }
-    return __any_sync(0xffffffffu, rises);
+    return rises;
   }
   __device__ float shrink(int row) const { return factor[row]; }
   // Adds up the norms of the four threads that share rows.

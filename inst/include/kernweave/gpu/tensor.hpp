@@ -30,6 +30,17 @@ __device__ __forceinline__ void add_step(float (&sum)[4], const uint4& first, co
   }
 }
 
+// Begins to copy chunks of 16 bytes to shared memory, all threads of a block together. kHere of them lie side by side,
+// and the next of these begin kThere chunks later.
+template <int kThreads, int kCount, int kHere, int kThere>
+__device__ __forceinline__ void copy_chunks(uint4* shared, const uint4* from) {
+#pragma unroll
+  for (int u = 0; u < (kCount + kThreads - 1) / kThreads; ++u) {
+    const unsigned c = threadIdx.x + u * kThreads;  // divided faster than an int
+    if (kCount % kThreads == 0 || c < kCount) copy_ahead(shared + c, from + c / kHere * kThere + c % kHere);
+  }
+}
+
 // Splits two numbers: their high halves, and the low halves of the rests.
 __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned* low) {
   float x_high, y_high;

@@ -60,7 +60,9 @@ __device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, co
   }
 }
 
-struct Nothing {};
+struct Nothing {
+  static constexpr int kSharedChunks = 0;
+};
 // Pairs without an inner product.
 struct NoProducts {
   template <class Sums, class Ahead>
@@ -90,15 +92,15 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
   rows.read(a, first, a.head.lanes);
   typename F::States states;
   states.init();
-  auto products = [&] {
-    if constexpr (F::kProduct > 0)
-      return Products<F>(head, shared, patch.block * T::kBlockRows, patch.begin, patch.end);
-    else return NoProducts();
-  }();
   auto wide = [&] {
-    constexpr int kBefore = F::kProduct > 0 ? T::kStages * T::kStageChunks : 0;
-    if constexpr (F::kWide > 0) return WideSums<F>(head, shared + kBefore, static_cast<int>(blockIdx.z));
+    if constexpr (F::kWide > 0) return WideSums<F>(head, shared, static_cast<int>(blockIdx.z));
     else return Nothing();
+  }();
+  auto products = [&] {
+    constexpr int kBefore = decltype(wide)::kSharedChunks;
+    if constexpr (F::kProduct > 0)
+      return Products<F, kBefore>(head, shared + kBefore, patch.block * T::kBlockRows, patch.begin, patch.end);
+    else return NoProducts();
   }();
   float row_scales[F::kRows] = {};
   if constexpr (F::kProduct > 0) {
@@ -116,7 +118,7 @@ __device__ void sweep_tiles(const typename F::Arguments& a) {
     else tile_of_pairs<F, false>(a, rows, row_scales, column, static_cast<int>(patch.end - column), states, pairs);
     if constexpr (F::kWide > 0) {
       products.settle();
-      wide.add(pairs[0], tile / T::kSide);
+      wide.add(pairs[0]);
     }
     if (tile / T::kSide % kTilesOfSum != kTilesOfSum - 1 && tile + T::kSide < patch.end) continue;
     states.each([](auto& folds, auto) {

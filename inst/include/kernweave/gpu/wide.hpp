@@ -42,35 +42,35 @@ class WideSums {
   static constexpr int kTiles = F::kWideTiles;  // of eight weights
   static constexpr int kTogether = 4;           // whose sums a thread has registers for beside all totals
   static constexpr int kSteps = T::kSide / kStepDepth<F::kHalves>;
-  // Chunks of 16 bytes of a step: of all weights, and of those of this block.
-  static constexpr int kAllChunks = F::kWidePadded / 8 * 32, kChunks = kTiles * 32;
+  // Chunks of 16 bytes of a step: of all weights, and of those of this block; of its scales; and in all.
+  static constexpr int kAllChunks = F::kWidePadded / 8 * 32, kChunks = kTiles * 32, kScaleChunks = kTiles * 2;
+  static constexpr int kSharedChunks = kSteps * kChunks + kScaleChunks;
 
   __device__ WideSums(const Head& head, uint4* shared, int share) : shared_(shared), share_(share), lost_(head.lost) {
     const int first = share * kTiles;
     weights_ = static_cast<const uint4*>(head.weight_halves) + first * 32;
-    scales_ = head.weight_scales + first * 8 + (T::lane() & 3) * 2;
+    scales_ = reinterpret_cast<const uint4*>(head.weight_scales) + first * 2;
     rows_.init();
 #pragma unroll
     for (int n = 0; n < kTiles; ++n) totals_[n][0] = totals_[n][1] = totals_[n][2] = totals_[n][3] = 0.0f;
   }
 
-  // Begins to copy the weights of tile `number` of the sweep axis to shared memory.
+  // Begins to copy the weights of tile `number` of the sweep axis, and their scales, to shared memory.
   __device__ void fetch(long long number) const {
-    const uint4* from = weights_ + number * kSteps * kAllChunks;
-#pragma unroll
-    for (int u = 0; u < (kSteps * kChunks + T::kThreads - 1) / T::kThreads; ++u) {
-      const int c = threadIdx.x + u * T::kThreads;
-      if (c < kSteps * kChunks) copy_ahead(shared_ + c, from + c / kChunks * kAllChunks + c % kChunks);
-    }
+    copy_chunks<T::kThreads, kSteps * kChunks, kChunks, kAllChunks>(shared_,
+                                                                    weights_ + number * kSteps * kAllChunks);
+    copy_chunks<T::kThreads, kScaleChunks, kScaleChunks, kScaleChunks>(shared_ + kSteps * kChunks,
+                                                                       scales_ + number * (F::kWidePadded / 4));
   }
 
-  // Adds tile `number`, whose weights have been copied and whose terms are overwritten. Tensor cores truncate sums and
-  // do not round them, so they add 64 terms only; float32 additions do the rest.
-  __device__ void add(float (&terms)[T::kColumnTiles][4], long long number) {
+  // Adds the tile whose weights have been copied. Its terms are overwritten. Tensor cores truncate sums and do not
+  // round them, so they add 64 terms only; float32 additions do the rest.
+  __device__ void add(float (&terms)[T::kColumnTiles][4]) {
     if (rows_.take(terms, lost_)) shrink();
     uint4 first[kSteps], second[kSteps];
     halve(terms, first, second);
     const uint4* at = shared_ + T::lane();
+    const auto* scales = reinterpret_cast<const float*>(shared_ + kSteps * kChunks) + (T::lane() & 3) * 2;
 #pragma unroll
     for (int begin = 0; begin < kTiles; begin += kTogether) {
       float sums[kTogether][4] = {};
@@ -82,7 +82,7 @@ class WideSums {
 #pragma unroll
       for (int n = begin; n < begin + kTogether && n < kTiles; ++n) {
         const float(&sum)[4] = sums[n - begin];
-        const float2 of_weights = *reinterpret_cast<const float2*>(scales_ + number * F::kWidePadded + n * 8);
+        const float2 of_weights = *reinterpret_cast<const float2*>(scales + n * 8);
         totals_[n][0] += sum[0] * (rows_.back(0) * of_weights.x);
         totals_[n][1] += sum[1] * (rows_.back(0) * of_weights.y);
         totals_[n][2] += sum[2] * (rows_.back(1) * of_weights.x);
@@ -142,7 +142,7 @@ class WideSums {
   int share_;
   int* lost_;
   const uint4* weights_;
-  const float* scales_;
+  const uint4* scales_;
   float totals_[kTiles][4];
 };
 
