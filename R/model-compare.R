@@ -162,6 +162,7 @@ refitted <- function(fit, y = response_of(fit), method = fit$method, start = NUL
   again <- gp_of(inputs, y, c(fit$regressors, fit$trend), settings, fit$weights, call)
   again$formula <- fit$formula
   again$chosen <- fit$chosen
+  again$chosen_scales <- fit$chosen_scales
   again
 }
 

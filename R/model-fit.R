@@ -274,10 +274,12 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
   if (evaluate) evaluated_fit(call, parent.frame()) else call
 }
 
-# Returns a fit's call, with the name of the kernel that was chosen.
+# Returns a fit's call, with the kernel that was chosen.
 kept_call <- function(fit) {
   call <- fit$call
-  if (!is.null(fit$chosen)) call$kernel <- fit$chosen$kernel[which.min(fit$chosen$worse)]
+  if (is.null(fit$chosen)) return(call)
+  name <- fit$chosen$kernel[which.min(fit$chosen$worse)]
+  call$kernel <- if (kernel_parts(fit$kernel)$ard) bquote(kernweave::kernel_spec(.(name), ard = TRUE)) else name
   call
 }
 

@@ -17,11 +17,12 @@
 #' sorted by their inputs before probes and samples are drawn, so that estimates do not depend on the order of rows.
 #'
 #' Length-scales stay between a tenth of the shortest distance and ten times the diagonal of the points' bounding box
-#' (with `ard = TRUE`, 100 times the range of the variable). If an estimate ends on a bound, you get a warning of class
-#' `kernweave_warning_boundary`. If the scale ends on its upper bound, or all points are equally far apart, as levels of
-#' one factor are, variance and scale cannot be told apart, and have no confidence limits. [fit_control()] sets other
-#' bounds, `lower = c(scale = 2)`, and starting values of the same form, `start = c(scale = 2)`, which replace the
-#' search for starting values.
+#' (with a scale for each input, 100 times the range of the input). If an estimate ends on a bound, you get a warning of
+#' class `kernweave_warning_boundary`, or a message if the scale of one of several inputs is long, since the response
+#' changes along a line with that input, or not at all. If the scale ends on its upper bound, or all points are equally
+#' far apart, as levels of one factor are, variance and scale cannot be told apart, and have no confidence limits.
+#' [fit_control()] sets other bounds, `lower = c(scale = 2)`, and starting values of the same form, `start = c(scale =
+#' 2)`, which replace the search for starting values.
 #'
 #' The nugget has a lower bound: 1e-12 times the number of rows times the variance of the response. Beyond
 #' `control$dense_n` rows it is at least 1e-8 times that variance, unless a Matern kernel is fitted by series. If it
@@ -104,11 +105,17 @@ rows_of_start <- 300
 worse_by_far <- c(10, 3, 3)
 
 # Chooses the kernel of largest likelihood: all kernels on 300 rows, then those near the best on larger samples. Maxima
-# are searched for with one kernel; the others start from these, since similar parameters fit them.
+# are searched for with one kernel; the others start from these, since similar parameters fit them. The element `model`
+# has a scale for each input if that is better.
 chosen_kernel <- function(model) {
   few <- few_of_model(model, rows_of_start)
   ends <- gp_ends(with_kernel(few, kernel_of_search), gp_bounds(few))
-  found <- climbs_of(few, lapply(stats::setNames(nm = kernels_to_choose), function(name) ends))
+  found <- climbs_of(few, from_all(ends))
+  scales <- climbs_of_scales(few, found)
+  if (scales$each) {
+    model <- with_scales(model)
+    found <- scales$found
+  }
   # A close choice among many rows is made on an eighth of the rows, on which the estimation would start anyway: on 600
   # of a million rows of a Matern 3/2 field with noise, 5/2 was 1.4 better.
   n <- nrow(model$x)
@@ -122,7 +129,56 @@ chosen_kernel <- function(model) {
     table[match(near, table$kernel), ] <- found$table
     found$table <- table
   }
-  found
+  c(found, list(model = with_kernel(model, found$kernel), scales = scales$table))
+}
+
+# Returns the same starting values for each kernel.
+from_all <- function(starts) lapply(stats::setNames(nm = kernels_to_choose), function(name) starts)
+
+# Compares one scale with a scale for each input by BIC, on the rows of `few`. `found`: the climbs with one scale.
+climbs_of_scales <- function(few, found) {
+  if (!takes_scales(few)) return(list(each = FALSE))
+  more <- with_scales(few)
+  scale <- more$layout$name == "scale"
+  apart <- input_scales(few)
+  apart[apart == 0] <- 1  # an input may be constant on few rows
+  start <- replace(found$state$theta[rows_of_scales(few)], scale, log(apart * sqrt(sum(scale))))
+  one <- climbs_of(more, stats::setNames(list(list(start)), found$kernel), goal = 1)
+  value <- c(max(found$table$logLik), one$table$logLik - (sum(scale) - 1) / 2 * log(nrow(few$x)))
+  table <- data.frame(scales = c("one", "each"), BIC = -2 * value, rows = nrow(few$x), worse = max(value) - value)
+  each <- value[2] > value[1]
+  list(each = each, table = table, found = if (each) climbs_of(more, from_all(list(one$state$theta)), goal = 1))
+}
+
+# Tells whether the inputs of a model may have scales of their own: two to twenty inputs that are not the coordinates of
+# a map, with ten rows for each, and no given start or bound of `scale`.
+takes_scales <- function(model) {
+  inputs <- max(model$term)
+  on_map <- model$on_map || identical(sort(kinds_of_degrees(model$labels)), c(1, 2))
+  given <- vapply(model$control[c("start", "lower", "upper")], function(one) {
+    !is.null(one) && "scale" %in% (names(one) %or% "scale")
+  }, NA)
+  inputs > 1 && inputs <= 20 && nrow(model$x) >= 10 * inputs && !on_map && is.null(model$rule) &&
+    sum(model$layout$name == "scale") == 1 && !any(given)
+}
+
+# The row of the layout with one scale that belongs to each row of the layout with a scale for each input.
+rows_of_scales <- function(model) {
+  rep(seq_len(nrow(model$layout)), ifelse(model$layout$name == "scale", max(model$term), 1))
+}
+
+# Gives each input of a model a scale, and the same value to all.
+with_scales <- function(model) {
+  rows <- rows_of_scales(model)
+  layout <- model$layout[rows, ]
+  rownames(layout) <- NULL
+  scale <- layout$name == "scale"
+  layout$label[scale] <- paste0("scale.", model$labels)
+  layout$index[scale] <- seq_along(model$labels)
+  model$layout <- layout
+  model$values$kernel$scale <- rep(model$values$kernel$scale, length(model$labels))
+  model$kernel <- map_leaves(model$kernel, function(part) replace(part, "ard", TRUE))
+  model
 }
 
 kernel_of_search <- "matern32"
@@ -153,6 +209,13 @@ few_of_model <- function(model, rows) {
   few
 }
 
+# "a scale for each input chosen by BIC: one scale is 62 worse, on 300 rows"
+scales_text <- function(chosen) {
+  if (is.null(chosen) || chosen$worse[2] > 0) return(NULL)
+  paste0("a scale for each input chosen by BIC: one scale is ", format(round(chosen$worse[1])), " worse, on ",
+         format(chosen$rows[1], big.mark = ",", trim = TRUE), " rows")
+}
+
 # "smoothness 1/2 by likelihood: 3/2 is 21 worse, 5/2 is 33 worse, on 300 rows"
 choice_text <- function(chosen) {
   short <- function(name) sub("^Matern ", "", kernel_rows[[name]]$title)
@@ -176,9 +239,10 @@ begun_model <- function(model, rows) {
   if (estimated && (open || !model$dense)) {
     part <- model_rows(model, rows)
     if (open) {
-      model$begun <- chosen_kernel(part)
-      model$chosen <- model$begun$table
-      model <- with_kernel(model, model$begun$kernel)
+      begun <- chosen_kernel(part)
+      if (kernel_parts(begun$model$kernel)$ard) model <- with_scales(model)
+      model <- with_kernel(model, begun$kernel)
+      model[c("begun", "chosen", "chosen_scales")] <- list(begun, begun$table, begun$scales)
     } else {
       few <- few_of_model(part, rows_of_start)
       model$begun <- list(state = list(theta = gp_start(few, gp_bounds(few))), rows = nrow(few$x))

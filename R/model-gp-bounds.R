@@ -144,7 +144,9 @@ warn_of_bounds <- function(found) {
     }
     meaning <- if (bounds$given[k]) paste("the bound of", if (bounds$own[k]) "kernel_spec()" else "fit_control()")
                else meaning_of_bound(layout[k, ], high[k], is_below_distances(at, bounds), found$model)
-    warn("boundary", told_bound(layout$label[k]), " is at its bound, ", format(number, digits = 3), ": ", meaning)
+    text <- paste0(told_bound(layout$label[k]), " is at its bound, ", format(number, digits = 3), ": ", meaning)
+    one_of_many <- layout$name[k] == "scale" && !layout$label[k] %in% c("scale", "scale.mean")
+    if (one_of_many && high[k] && !bounds$given[k]) tell(text) else warn("boundary", text)
   }
 }
 
@@ -211,7 +213,7 @@ meaning_of_bound <- function(row, high, below, model) {
            if (own) paste0(", or it would be negative; `lower = c(", row$name, " = -Inf)` of kernel_spec() lets it"))
   }
   else if (!high) "points do not resemble their neighbours, or are further apart than the scale"
-  else if (!row$label %in% c(row$name, "scale.mean")) "the response does not depend on this variable"
+  else if (!row$label %in% c(row$name, "scale.mean")) "the response does not change with this variable, or along a line"
   else paste("the process reaches further than the data, and variance and scale cannot be told apart; a given `scale`,",
              "a bound as in fit_control(upper = c(scale = )), or a trend of the inputs, would help")
 }

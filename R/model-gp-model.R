@@ -19,7 +19,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
                 R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
                 rows = heavy, rule = settings$rule, groups = trend$groups, z = trend$z[heavy, , drop = FALSE],
-                unit = settings$responses$unit)
+                unit = settings$responses$unit, labels = term_labels(inputs), on_map = !is.null(inputs$places))
   none <- identical(as.numeric(settings$variance), 0)
   if (!none && inherits(family_of(settings), "gp_gaussian")) model <- with_panel(model)
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))
@@ -40,7 +40,7 @@ gp_model <- function(inputs, y, trend, settings, weights) {
   }
   free <- c(if (is.null(settings$variance)) "variance", if (!none) numbers$free, if (length(model$groups)) "groups",
             if (is.null(settings$nugget)) "nugget")
-  model$layout <- with_kernel_links(gp_layout(model$values, free, term_labels(inputs)), settings$kernel)
+  model$layout <- with_kernel_links(gp_layout(model$values, free, model$labels), settings$kernel)
   model
 }
 
@@ -65,11 +65,14 @@ gp_start_numbers <- function(settings, model, spread) {
   for (name in names(values)[vapply(values, is.null, NA)]) {
     values[[name]] <- if (is_one_of(name, "variance")) process_spread(model, spread, name) / 2
     else if (!is_one_of(name, "scale")) start_between(kernel_ends(parts)[[name]], 1 - is_share(name, parts) / 2)
-    else if (is.null(parts$op) && parts$ard) {
-      vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
-    } else start_scale(points_of_scale(parts, name, model$x))
+    else if (is.null(parts$op) && parts$ard) input_scales(model)
+    else start_scale(points_of_scale(parts, name, model$x))
   }
   turned_numbers(list(values = values, free = free), parts)
+}
+
+input_scales <- function(model) {
+  vapply(seq_len(max(model$term)), function(one) start_scale(model$x[, model$term == one, drop = FALSE]), 0)
 }
 
 # Returns the middle of two bounds, plus `share` of half their distance; `otherwise` if there are no bounds.
@@ -185,7 +188,8 @@ is_equidistant <- function(model) {
 
 tell_of_ranges <- function(model) {
   spans <- spans_of(model$x)
-  if (sum(model$layout$name == "scale") == 1 && is.null(model$rule) && max(spans) > 10 * min(spans)) {
+  one <- sum(model$layout$name == "scale") == 1 && is.null(model$chosen_scales)
+  if (one && is.null(model$rule) && max(spans) > 10 * min(spans)) {
     tell("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
          ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
   }

@@ -226,11 +226,16 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
 
 # --- what is told of places ---------------------------------------------------------------------------------------
 
+# Returns 1 for names of a longitude, 2 for those of a latitude, and 0 for others.
+kinds_of_degrees <- function(names) {
+  grepl("^(lon|long|lng|longitude)$", tolower(names)) + 2 * grepl("^(lat|latitude)$", tolower(names))
+}
+
 # Tells of two columns that look like longitude and latitude and enter a kernel of plane distances.
 tell_of_degrees <- function(part, inputs) {
   names <- term_labels(inputs)
   of <- if (is.null(part$terms)) seq_along(names) else match(part$terms, names)
-  kinds <- grepl("^(lon|long|lng|longitude)$", tolower(names[of])) + 2 * grepl("^(lat|latitude)$", tolower(names[of]))
+  kinds <- kinds_of_degrees(names[of])
   if (identical(part$metric, "chordal") && identical(as.numeric(kinds), c(2, 1))) {
     abort("data", "distances on a sphere are of longitude and latitude in this order, and `", names[of[1]],
           "` comes before `", names[of[2]], "`: write ~ ", names[of[2]], " + ", names[of[1]])

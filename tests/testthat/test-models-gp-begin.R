@@ -104,13 +104,45 @@ test_that("series are not used where kernels have none or the nugget is too smal
   expect_null(fit_control(approximate = FALSE)$approximate)
 })
 
-test_that("advice on units names the kernel that was chosen", {
+test_that("advice on units names the kernel that was given", {
   set.seed(2)
   d <- data.frame(x = stats::runif(80), z = 1000 * stats::runif(80))
   d$y <- sin(d$z / 200) + stats::rnorm(80, sd = 0.01)
-  said <- testthat::capture_messages(fit <- gp_fit(y ~ x + z, d))
-  expect_match(paste(said, collapse = " "), paste0("kernel_spec\\(\"", kernel_parts(fit$kernel)$name, "\", ard = TRUE"))
-  expect_identical(kernel_parts(fit$kernel)$name, "matern52")
+  said <- testthat::capture_messages(suppressWarnings(gp_fit(y ~ x + z, d, kernel = "matern52")))
+  expect_match(paste(said, collapse = " "), "kernel_spec\\(\"matern52\", ard = TRUE")
+})
+
+test_that("inputs have scales of their own where BIC says so, in any units, and comparisons keep them", {
+  set.seed(3)
+  n <- 150
+  d <- data.frame(x = stats::runif(n), z = stats::runif(n), none = stats::runif(n))
+  d$y <- sin(12 * d$x) + d$z + stats::rnorm(n, sd = 0.1)
+  fit <- suppressMessages(gp_fit(y ~ x + z + none, d))
+  labels <- paste0("scale.", c("x", "z", "none"))
+  expect_identical(names(coef(fit, "covariance"))[2:4], labels)
+  expect_output(print(fit), "a scale for each input chosen by BIC: one scale is [0-9]+ worse, on 150 rows")
+  units <- transform(d, x = 1e4 * x, none = none / 1e3)
+  other <- suppressMessages(gp_fit(y ~ x + z + none, units))
+  expect_equal(logLik(other), logLik(fit), tolerance = 1e-5)
+  expect_equal(predict(other, units[1:5, ]), predict(fit, d[1:5, ]), tolerance = 1e-3)
+  for (one in list(fit, other)) expect_lt(logLik(gp_fit(y ~ x + z + none, d, kernel = "matern52")), logLik(one) - 10)
+  again <- suppressWarnings(update(fit, method = "ML"))
+  expect_identical(names(coef(again, "covariance"))[2:4], labels)
+  expect_identical(drop1(fit)$df[1], drop1(again)$df[1])
+})
+
+test_that("inputs keep one scale where the process has one, on maps, with few rows, and if it is started", {
+  has_one <- function(fit) expect_identical(sum(grepl("^scale", names(coef(fit, "covariance")))), 1L)
+  d <- matern_field(200, "matern32", 4)
+  fit <- gp_fit(z ~ x + y, d)
+  has_one(fit)
+  expect_identical(fit$chosen_scales$scales[which.min(fit$chosen_scales$worse)], "one")
+  long <- transform(d, z = sin(9 * x) + 0.01 * z)
+  expect_gt(gp_fit(z ~ x + y, long)$chosen_scales$worse[1], 10)
+  has_one(gp_fit(z ~ x + y, long[1:19, ]))
+  has_one(suppressWarnings(gp_fit(z ~ x + y, long, control = fit_control(start = c(scale = 0.3)))))
+  testthat::skip_if_not_installed("sf")
+  has_one(gp_fit(z ~ 1, sf::st_as_sf(long, coords = c("x", "y"))))
 })
 
 test_that("a variance and a scale that cannot be told apart have no limits, and the reason is said", {

@@ -138,7 +138,8 @@ test_that("mistakes are errors that say what to do", {
   expect_error(predict(curve, at, level = 95), class = "kernweave_error_value")
   wide <- matrix(stats::rnorm(22 * 60), 60)
   expect_error(gp_fit(wide, wide[, 1], kernel = kernel_spec(ard = TRUE)), "22 scales", class = "kernweave_error_data")
-  expect_message(gp_fit(cbind(1:20, 1000 * (1:20) %% 7), sin(1:20), variance = 1, nugget = 1), "consider kernel_spec")
+  expect_message(gp_fit(cbind(1:20, 1000 * (1:20) %% 7), sin(1:20), kernel = "matern32", variance = 1, nugget = 1),
+                 "consider kernel_spec")
 })
 
 test_that("parameters that run off stop at a bound, with a warning that tells what it means", {
