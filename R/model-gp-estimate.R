@@ -216,9 +216,9 @@ gp_start <- function(model, bounds) {
   gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta
 }
 
-# Finds maxima of the likelihood of few rows, the largest first: climbs start from the best three points of a grid of
+# Finds maxima of the likelihood of few rows, the largest first: climbs start from the `most` best points of a grid of
 # scales and nuggets. If the user gives starting values, these are returned.
-gp_ends <- function(model, bounds) {
+gp_ends <- function(model, bounds, most = 3, goal = 0.1) {
   theta <- within_bounds(gp_theta(model$values, model$layout), model, bounds)
   if (model$values$variance == 0) return(list(theta))
   if (!is.null(model$control$start)) {
@@ -229,7 +229,7 @@ gp_ends <- function(model, bounds) {
   model$dense <- TRUE
   grid <- gp_grid(model, theta, bounds)
   if (!length(grid)) return(list(theta))
-  ends <- lapply(utils::head(grid, 3), function(start) gp_climb(model, start, bounds, goal = 0.1)$state)
+  ends <- lapply(utils::head(grid, most), function(start) gp_climb(model, start, bounds, goal = goal)$state)
   ends <- ends[order(-vapply(ends, `[[`, 0, "value"))]
   Reduce(function(kept, at) {  # drops an end within a factor of 2 of a better one
     if (any(vapply(kept, function(end) all(abs(at$theta - end) < log(2)), NA))) kept else c(kept, list(at$theta))
