@@ -104,8 +104,8 @@ rows_of_start <- 300
 # A kernel whose log-likelihood on a sample is lower by more than this is not tried on the next, larger sample.
 worse_by_far <- c(10, 3, 3)
 
-# Chooses the kernel of largest likelihood: all kernels on 300 rows, then those near the best on larger samples. The
-# element `model` has a scale for each input if BIC is smaller on the 300 rows.
+# Chooses the kernel of largest likelihood: all kernels on 300 rows, then those near the best on larger samples. With a
+# scale for each input, if BIC says so on the 300 rows.
 chosen_kernel <- function(model) {
   few <- few_of_model(model, rows_of_start)
   found <- searched_kernels(few)
@@ -113,7 +113,7 @@ chosen_kernel <- function(model) {
   if (takes_scales(few)) {
     each <- searched_kernels(with_scales(few), most = 2, goal = 1)
     scales <- compared_scales(found, each)
-    if (scales$worse[1] > 0) {
+    if (each_is_better(scales)) {
       model <- with_scales(model)
       found <- each
     }
@@ -131,7 +131,7 @@ chosen_kernel <- function(model) {
     table[match(near, table$kernel), ] <- found$table
     found$table <- table
   }
-  c(found, list(model = with_kernel(model, found$kernel), scales = scales))
+  c(found, list(scales = scales))
 }
 
 # Compares all kernels on the rows of a model. Maxima are searched for with one kernel; the others start from these,
@@ -147,6 +147,9 @@ compared_scales <- function(one, each) {
   value <- c(max(one$table$logLik), max(each$table$logLik) - more / 2 * log(one$rows))
   data.frame(scales = c("one", "each"), BIC = -2 * value, rows = one$rows, worse = max(value) - value)
 }
+
+# Tells whether a scale for each input has the smaller BIC; FALSE if no likelihood is finite.
+each_is_better <- function(scales) isTRUE(scales$worse[1] > 0)
 
 # Tells whether the inputs of a model may have scales of their own: two to twenty inputs that are not the coordinates of
 # a map, with ten rows for each, and no given start or bound of `scale`.
@@ -204,7 +207,6 @@ few_of_model <- function(model, rows) {
 
 # "a scale for each input chosen by BIC: one scale is 62 worse, on 300 rows"
 scales_text <- function(chosen) {
-  if (is.null(chosen) || chosen$worse[2] > 0) return(NULL)
   paste0("a scale for each input chosen by BIC: one scale is ", format(round(chosen$worse[1])), " worse, on ",
          format(chosen$rows[1], big.mark = ",", trim = TRUE), " rows")
 }
@@ -233,7 +235,7 @@ begun_model <- function(model, rows) {
     part <- model_rows(model, rows)
     if (open) {
       begun <- chosen_kernel(part)
-      if (kernel_parts(begun$model$kernel)$ard) model <- with_scales(model)
+      if (each_is_better(begun$scales)) model <- with_scales(model)
       model <- with_kernel(model, begun$kernel)
       model[c("begun", "chosen", "chosen_scales")] <- list(begun, begun$table, begun$scales)
     } else {

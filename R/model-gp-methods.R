@@ -291,7 +291,7 @@ print_gp_title <- function(x) {
     say("  covariance estimated on ", format(x$estimated_on, big.mark = ","), " of the points")
   }
   if (isTRUE(any(x$chosen$worse >= 0.05))) say("  ", choice_text(x$chosen))
-  if (!is.null(scales_text(x$chosen_scales))) say("  ", scales_text(x$chosen_scales))
+  if (each_is_better(x$chosen_scales)) say("  ", scales_text(x$chosen_scales))
   bounds <- given_ends(model)
   if (is_turning(model$values)) names(bounds) <- sub("^scale$", "mean of both scales", names(bounds))
   if (length(bounds)) say("  bounds given: ", paste(names(bounds), vapply(bounds, ends_text, ""), collapse = ", "))
