@@ -149,7 +149,7 @@ accelerated <- function(past, g, step, mass, most = 5) {
   moves <- c(past$moves[kept], list(g - past$g + change))
   changes <- c(past$changes[kept], list(change))
   heavy <- mass * change
-  with_change <- vapply(changes, function(change) sum(change * heavy), 0)
+  with_change <- vapply(changes, function(change) drop(crossprod(change, heavy)), 0)
   k <- length(changes)
   products <- matrix(0, k, k)
   products[-k, -k] <- past$products[kept, kept]
@@ -159,8 +159,9 @@ accelerated <- function(past, g, step, mass, most = 5) {
   size[size == 0] <- 1
   shares <- qr.coef(qr(products / size / rep(size, each = k), tol = 1e-12), with_step / size) / size
   shares[is.na(shares)] <- 0
-  list(g = g, step = step, moves = moves, changes = changes, products = products, with_step = with_step,
-       to = g + step - Reduce(`+`, Map(`*`, moves, shares)))
+  to <- g + step
+  for (m in seq_along(moves)) to <- to - shares[m] * moves[[m]]
+  list(g = g, step = step, moves = moves, changes = changes, products = products, with_step = with_step, to = to)
 }
 
 warn_of_masses <- function(error, how) {

@@ -12,7 +12,7 @@ namespace cuda {
 namespace {
 
 constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its second axis
-constexpr unsigned kPointThreads = 256;      // of kernels with a thread for each point
+constexpr unsigned kPointThreads = 128;      // of kernels with a thread for each point: 16 384 take all processors
 constexpr const char* kOfOneAxis = "what depends on one axis";
 
 std::shared_ptr<const device::Kernels> kernels_of(const Pass& pass, const Code& code, device::Device* device) {
@@ -209,8 +209,7 @@ void PassRun::place_rows(const Range& lanes) {
   head_.rows_held = lanes.size();
   if (pass_.stores_rows()) head_.rows = room_for_panel(&row_numbers_, lanes, pass_.lanes, pass_.nearest);
   if (!pass_.product.any()) return;
-  head_.row_halves =
-      room_for<void>(&row_halves_, padded_rows(lanes), pass_.product_bytes(), kOfOneAxis);
+  head_.row_halves = room_for<void>(&row_halves_, padded_rows(lanes), pass_.product_bytes(), kOfOneAxis);
   head_.row_scales = room_for<float>(&row_scales_, padded_rows(lanes), sizeof(float), kOfOneAxis);
   if (pass_.nearest) head_.row_squares = room_for<float>(&row_squares_, padded_rows(lanes), sizeof(float), kOfOneAxis);
 }

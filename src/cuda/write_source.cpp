@@ -171,8 +171,9 @@ class SourceWriter {
     for (int place : panel.gaps())
       if (!screened || place != pass_.square_at) say("out(", place, ", L(0.0));");
     if (screened) square(scope);
-    if (product().any())
-      say("for (int d = 0; d < ", product().width, "; ++d) out(", panel.total, " + d, ", scope.value(side, "d"), ");");
+    if (product().any())  // unrolled so that gpu::StepsOfPoint has its numbers in registers
+      say("#pragma unroll ", 2 * gpu::kProductDepth, "\nfor (int d = 0; d < ", product().width, "; ++d) out(",
+          panel.total, " + d, ", scope.value(side, "d"), ");");
     say("}");
   }
 
@@ -354,8 +355,7 @@ class SourceWriter {
     say("}");
   }
 
-  // Writes a kernel. A kernel with a thread for each point is launched with 256 threads. The arguments of many runs are
-  // an array.
+  // Writes a kernel, for at most so many threads a block. The arguments of many runs are an array.
   void kernel(const char* name, const char* threads, const std::string& call) {
     say("extern \"C\" __global__ void __launch_bounds__(", threads, ") ", name,
         pass_.batched ? "(const kernweave::Formula::Arguments* runs) { const auto& a = runs[blockIdx.z]; "

@@ -17,6 +17,9 @@
 #define __shared__
 #define __grid_constant__
 #define __launch_bounds__(...)
+struct uint2 {
+  unsigned x, y;
+};
 struct uint4 {
   unsigned x, y, z, w;
 };
@@ -138,6 +141,10 @@ static inline std::array<T, 32> in_warp(const T& own, unsigned mask = ~0u) {
   std::memcpy(found.data(), all + threadIdx.x / 32 * 32, sizeof found);
   turns.wait_for(mask);
   return found;
+}
+template <class T>
+static inline T __ldg(const T* from) {
+  return *from;
 }
 template <class T>
 static inline T __shfl_sync(unsigned mask, T own, int lane) {

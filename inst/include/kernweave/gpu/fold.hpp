@@ -30,17 +30,23 @@ __device__ T opaque(T number) {
 }
 #endif
 
-// A state, with storage beside it where it needs any. It may point into itself, so it is copied by merging.
+// A state, with storage beside it where it needs any. A state with storage points into itself, so it is copied by
+// merging it into an empty state.
 template <template <class> class State, class L, int kPlaces, bool kOwn = (State<L>::storage(kPlaces) > 0)>
 struct StoredState {
   State<L> state;
   __device__ void init() { state.init(nullptr, kPlaces); }
+  __device__ void copy(const StoredState& from) { state = from.state; }
 };
 template <template <class> class State, class L, int kPlaces>
 struct StoredState<State, L, kPlaces, true> {
   State<L> state;
   alignas(8) char storage[State<L>::storage(kPlaces)];
   __device__ void init() { state.init(storage, kPlaces); }
+  __device__ void copy(const StoredState& from) {
+    init();
+    state.merge(from.state, 0);
+  }
 };
 
 // One output of a row: the state that terms enter (`Lane`, with row numbers of type I), and the float64 state that it

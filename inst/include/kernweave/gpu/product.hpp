@@ -28,15 +28,15 @@ __device__ void pack(const Head& head, Point point_of, long long count, int firs
   if constexpr (F::kNearest) squares[at] = least_square(head, square, kTensorError<kWidth>);
   const float scale = scale_for(largest);
   if (scale == 0.0f) *head.lost = 1;
-  auto* const to = static_cast<unsigned short*>(halves);
-  const auto put = [&](int d, float number) {
-    put_halves<F::kHalves>(number, d, to,
-                           [&](int step, int k, int half) { return Order::at(at, step, k, kSteps, half); });
+  const auto put = [&](int step, int t, uint2 firsts, uint2 seconds) {
+    Order::put(static_cast<unsigned*>(halves), at, kSteps, step, t, firsts, seconds);
   };
+  StepsOfPoint<F::kHalves, decltype(put)> point_to(put);
   point_of(point, [&](int n, auto value) {
-    if (n >= first) put(n - first, value.v * scale);
+    if (n >= first) point_to.take(n - first, value.v * scale);
   });
-  for (int d = kWidth; d < kSteps * kDepth; ++d) put(d, 0.0f);
+#pragma unroll
+  for (int d = kWidth; d < kSteps * kDepth; ++d) point_to.take(d, 0.0f);
   scales[at] = inverse_scale(scale);
 }
 

@@ -97,12 +97,10 @@ struct ShareScales {
   }
   template <class Fold>
   __device__ void put(int row, float sum, float, typename Fold::Row* to) const {
-    typename Fold::Lane lane;
-    lane.init();
-    lane.state.scale.top = typename Fold::L(top[row]);
-    lane.state.sums.total = typename Fold::L(sum);
-    lane.state.sums.norm = typename Fold::L(norm[row]);
-    to->state.merge(lane.state, 0);
+    using Number = Scalar<double>;
+    to->state.scale.top = Number(static_cast<double>(top[row]));
+    to->state.sums.total = Number(static_cast<double>(sum));
+    to->state.sums.norm = Number(static_cast<double>(norm[row]));
   }
 
  private:

@@ -47,27 +47,41 @@ struct Patch {
 // A number of the user's data, as the formula's lane.
 template <class L>
 __device__ inline L read(const Data& data, long long row, int component) {
-  const double number = data.at[row + component * data.rows];
+  const double number = __ldg(data.at + row + component * data.rows);
   return L(data.centre ? number - data.centre[component] : number);
 }
 __device__ inline long long row_number(const Data& data, long long row) {
   return static_cast<long long>(data.at[row]) - 1;
 }
 
-// kCount numbers, 16 bytes at a time.
+// Sixteen bytes of numbers. load() and store() move kCount numbers, 16 bytes at a time.
+template <class L>
+struct alignas(16) Chunk {
+  static constexpr int kNumbers = 16 / sizeof(L);
+  L at[kNumbers];
+};
 template <int kCount, class L>
 __device__ __forceinline__ void load(const L* from, L* to) {
-  struct alignas(16) Chunk {
-    L at[16 / sizeof(L)];
-  };
-  constexpr int kChunk = 16 / sizeof(L);
 #pragma unroll
-  for (int q = 0; q < kCount / kChunk; ++q) {
-    const Chunk chunk = reinterpret_cast<const Chunk*>(from)[q];
+  for (int q = 0; q < kCount / Chunk<L>::kNumbers; ++q) {
+    const Chunk<L> chunk = reinterpret_cast<const Chunk<L>*>(from)[q];
 #pragma unroll
-    for (int k = 0; k < kChunk; ++k) to[q * kChunk + k] = chunk.at[k];
+    for (int k = 0; k < Chunk<L>::kNumbers; ++k) to[q * Chunk<L>::kNumbers + k] = chunk.at[k];
   }
 }
+template <int kCount, class L>
+__device__ __forceinline__ void store(const L* from, L* to) {
+#pragma unroll
+  for (int q = 0; q < kCount / Chunk<L>::kNumbers; ++q) {
+    Chunk<L> chunk;
+#pragma unroll
+    for (int k = 0; k < Chunk<L>::kNumbers; ++k) chunk.at[k] = from[q * Chunk<L>::kNumbers + k];
+    reinterpret_cast<Chunk<L>*>(to)[q] = chunk;
+  }
+}
+
+// The most bytes of a column that a thread holds in registers, to store them 16 at a time.
+inline constexpr int kMostHeld = 512;
 
 // Kernel of the columns. The last point is repeated to pad the last strip, so that no strip tests which of its columns
 // exist before its values have been computed.
@@ -75,10 +89,14 @@ template <class F>
 __device__ void columns(const typename F::Arguments& a) {
   const long long place = own_point(a.head);
   if (place >= a.head.to) return;
-  auto* to = static_cast<typename F::L*>(a.head.columns) + place * F::kColumnNumbers;
-  F::column(a, least(place, a.head.sweep - 1), [&](int n, typename F::L value) {
-    if (n < F::kColumnNumbers) to[n] = value;
+  using L = typename F::L;
+  auto* const to = static_cast<L*>(a.head.columns) + place * F::kColumnNumbers;
+  constexpr bool kHeld = F::kColumnNumbers > 0 && F::kColumnNumbers * sizeof(L) <= kMostHeld;
+  L held[kHeld ? F::kColumnNumbers : 1];
+  F::column(a, least(place, a.head.sweep - 1), [&](int n, L value) {
+    if (n < F::kColumnNumbers) (kHeld ? held : to)[n] = value;
   });
+  if constexpr (kHeld) store<F::kColumnNumbers>(held, to);
 }
 
 template <class F>
@@ -130,13 +148,6 @@ __device__ void stage(const typename F::L* from, int count, typename F::L* to) {
     reinterpret_cast<uint4*>(to)[n] = reinterpret_cast<const uint4*>(from)[n];
 }
 
-// Copies a state by merging, since a state may point into itself.
-template <class Row>
-__device__ void copy_state(const Row& from, Row* to) {
-  to->init();
-  to->state.merge(from.state, 0);
-}
-
 // Merges the states of a block's threads, `kWidth` each, into those of the first thread.
 template <int kThreads, int kWidth, class Row>
 __device__ void fold_threads(Row* states) {
@@ -161,7 +172,7 @@ __device__ void fold_block(const Fold (&folds)[kRows], int present, typename Fol
   }
   fold_threads<kThreads, Fold::kWidth>(states);
   if (threadIdx.x != 0) return;
-  for (int w = 0; w < Fold::kWidth; ++w) copy_state(states[w], to + w);
+  for (int w = 0; w < Fold::kWidth; ++w) to[w].copy(states[w]);
 }
 
 // Writes a state of one row and component: as a result, or as a state to be merged with states of other blocks.
@@ -172,8 +183,8 @@ __device__ void put_state(const typename F::Arguments& a, const Target& to, cons
     write(own, to, row, w);
   } else {
     const long long place = (split - a.head.splits_from) * F::kParts + part;
-    copy_state(own, static_cast<typename Fold::Row*>(to.states) + (place * Fold::kWidth + w) * a.head.rows_here + row -
-                        a.head.first_row);
+    auto* const states = static_cast<typename Fold::Row*>(to.states) + (place * Fold::kWidth + w) * a.head.rows_here;
+    states[row - a.head.first_row].copy(own);
   }
 }
 
@@ -307,11 +318,12 @@ __device__ void merge(const typename F::Arguments& a) {
         };
         Row* merged = static_cast<Row*>(to.merged) + w * a.head.rows_held + row;
         Row total;
-        total.init();
-        if (a.head.continues && !a.head.gathers) total.state.merge(merged->state, 0);
-        for (long long s = range.first; s < range.end; s += range.step) total.state.merge(state_of(s)->state, 0);
-        if (a.head.gathers) copy_state(total, state_of(range.first));
-        else if (a.head.goes_on) copy_state(total, merged);
+        long long s = range.first;
+        if (a.head.continues && !a.head.gathers) total.copy(*merged);
+        else total.copy(*state_of(s)), s += range.step;
+        for (; s < range.end; s += range.step) total.state.merge(state_of(s)->state, 0);
+        if (a.head.gathers) state_of(range.first)->copy(total);
+        else if (a.head.goes_on) merged->copy(total);
         else write(total, to, row, w);
       }
     }
@@ -335,7 +347,7 @@ __device__ void total(const typename F::Arguments& a) {
         own.init();
         for (long long b = threadIdx.x * share; b < least(blocks, (threadIdx.x + 1) * share); ++b)
           own.state.merge(static_cast<const Row*>(to.merged)[b * Fold::kWidth + w].state, 0);
-        copy_state(own, states + threadIdx.x);
+        states[threadIdx.x].copy(own);
         fold_threads<F::kThreads, 1>(states);
         if (threadIdx.x == 0) write(states[0], to, 0, w);
         __syncthreads();

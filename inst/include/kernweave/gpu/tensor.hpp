@@ -49,19 +49,37 @@ __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned
   *low = halves_of(x - x_high, y - y_high);
 }
 
-// Puts the halves of a point's component where they belong: `at` gives the place of one of 16 components in a step.
-template <bool kHalves, class At>
-__device__ __forceinline__ void put_halves(float x, int component, unsigned short* to, At at) {
-  const int step = component / kStepDepth<kHalves>, place = component % kProductDepth;
-  unsigned high, low;
-  split(x, 0.0f, &high, &low);
-  if constexpr (kHalves) {
-    to[at(step, place, component / kProductDepth % 2)] = static_cast<unsigned short>(high);
-  } else {
-    to[at(step, place, 0)] = static_cast<unsigned short>(high);
-    to[at(step, place, 1)] = static_cast<unsigned short>(low);
+// Takes the components of a point one after the other, and splits each step of them into halves. `put` stores the first
+// and the second halves of components 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of a step.
+template <bool kHalves, class Put>
+class StepsOfPoint {
+ public:
+  __device__ explicit StepsOfPoint(Put put) : put_(put) {}
+  __device__ __forceinline__ void take(int component, float x) {
+    held_[component % kDepth] = x;
+    if (component % kDepth == kDepth - 1) end_step(component / kDepth);
   }
-}
+
+ private:
+  static constexpr int kDepth = kStepDepth<kHalves>;
+
+  __device__ __forceinline__ void end_step(int step) const {
+#pragma unroll
+    for (int t = 0; t < 4; ++t) {
+      uint2 first, second;
+      split(held_[2 * t], held_[2 * t + 1], &first.x, &second.x);
+      split(held_[2 * t + 8], held_[2 * t + 9], &first.y, &second.y);
+      if constexpr (kHalves) {
+        second.x = halves_of(held_[2 * t + 16], held_[2 * t + 17]);
+        second.y = halves_of(held_[2 * t + 24], held_[2 * t + 25]);
+      }
+      put_(step, t, first, second);
+    }
+  }
+
+  Put put_;
+  float held_[kDepth];
+};
 
 // Scale of some numbers: a power of two that brings the largest to between 2^13 and 2^14, so that no low half is lost.
 // 0 where one is infinite and has no halves.
@@ -77,19 +95,20 @@ __device__ __forceinline__ float inverse_scale(float scale) {
 // The larger size of two. NaN does not count: its halves are NaN as well.
 __device__ __forceinline__ float larger(float largest, float x) { return fmaxf(largest, fabsf(x)); }
 
-// Order of the halves in memory, as tensor cores read them: 16 bytes a lane. k: one of the 16 components of a step.
+// Orders of the halves in memory, as tensor cores read them: 16 bytes a lane.
 struct RowOrder {
-  static __device__ long long at(long long point, int step, int k, int steps, int second) {
-    const int g = static_cast<int>(point & 7), half = static_cast<int>(point >> 3 & 1), t = (k & 7) >> 1;
-    const long long chunk = (((point >> 4) * steps + step) * 2 + second) * 32 + g * 4 + t;
-    return chunk * 8 + (half + 2 * (k >> 3)) * 2 + (k & 1);
+  static __device__ void put(unsigned* to, long long point, int steps, int step, int t, uint2 first, uint2 second) {
+    const int g = static_cast<int>(point & 7), half = static_cast<int>(point >> 3 & 1);
+    unsigned* const at = to + (((point >> 4) * steps + step) * 64 + g * 4 + t) * 4 + half;
+    at[0] = first.x, at[2] = first.y;
+    at[128] = second.x, at[130] = second.y;
   }
 };
 struct ColumnOrder {
-  static __device__ long long at(long long point, int step, int k, int steps, int second) {
-    const int g = static_cast<int>(point & 7), t = (k & 7) >> 1;
-    const long long chunk = ((point >> 3) * steps + step) * 32 + g * 4 + t;
-    return chunk * 8 + second * 4 + (k >> 3) * 2 + (k & 1);
+  static __device__ void put(unsigned* to, long long point, int steps, int step, int t, uint2 first, uint2 second) {
+    const int g = static_cast<int>(point & 7);
+    uint4* const at = reinterpret_cast<uint4*>(to) + ((point >> 3) * steps + step) * 32 + g * 4 + t;
+    *at = uint4{first.x, first.y, second.x, second.y};
   }
 };
 

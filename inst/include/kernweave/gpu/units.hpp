@@ -17,7 +17,8 @@ __device__ void leave_unit(const typename F::Arguments& a, const Rows<F>& rows, 
   if constexpr (Place::kTotal) total = static_cast<Row*>(to.merged) + number * Fold::kWidth;
   leave_states<F>(a, rows, folds, place, first, unit.row_end, total, [&](const Row& own, long long row, int w) {
     if (unit.tray < 0) return write(own, to, row, w);
-    copy_state(own, static_cast<Row*>(to.states) + (unit.tray * Fold::kWidth + w) * a.head.unit_rows + row - unit.row);
+    auto* const states = static_cast<Row*>(to.states) + (unit.tray * Fold::kWidth + w) * a.head.unit_rows;
+    states[row - unit.row].copy(own);
   });
 }
 
@@ -51,9 +52,9 @@ __device__ void merge_units(const typename F::Arguments& a) {
           Row all;
           all.init();
           for (long long tray = merge.tray; tray < merge.tray_end; ++tray)
-            all.state.merge(static_cast<const Row*>(to.states)[(tray * Fold::kWidth + w) * head.unit_rows + row -
-                                                               merge.row].state,
-                            0);
+            all.state.merge(
+                static_cast<const Row*>(to.states)[(tray * Fold::kWidth + w) * head.unit_rows + row - merge.row].state,
+                0);
           write(all, to, row, w);
         }
       }

@@ -19,18 +19,21 @@ __device__ void packed_weights(const typename F::Arguments& a) {
   const long long first = tile * T::kSide;
   const auto* from = static_cast<const typename F::L*>(a.head.columns) + first * F::kColumnNumbers + F::kWideAt + w;
   const auto weight = [&](int j) {
-    return w < F::kWide && first + j < a.head.sweep ? from[j * F::kColumnNumbers].v : 0.0f;
+    return w < F::kWide && first + j < a.head.sweep ? __ldg(&from[j * F::kColumnNumbers].v) : 0.0f;
   };
   float largest = 0.0f;
+#pragma unroll 16
   for (int j = 0; j < T::kSide; ++j) largest = larger(largest, weight(j));
   const float scale = scale_for(largest);
   if (scale == 0.0f) *a.head.lost = 1;
-  auto* const to = static_cast<unsigned short*>(a.head.weight_halves) +
-                   tile * (T::kSide / kStepDepth<F::kHalves>) * F::kWidePadded * 2 * kProductDepth;
-  for (int j = 0; j < T::kSide; ++j)
-    put_halves<F::kHalves>(weight(j) * scale, j, to, [&](int step, int k, int half) {
-      return static_cast<long long>(step) * F::kWidePadded * 2 * kProductDepth + ColumnOrder::at(w, 0, k, 1, half);
-    });
+  const auto put = [&](int step, int t, uint2 first, uint2 second) {
+    const long long steps_before = tile * (T::kSide / kStepDepth<F::kHalves>)+step;
+    ColumnOrder::put(static_cast<unsigned*>(a.head.weight_halves) + steps_before * F::kWidePadded * kProductDepth, w, 1,
+                     0, t, first, second);
+  };
+  StepsOfPoint<F::kHalves, decltype(put)> weights(put);
+#pragma unroll 32
+  for (int j = 0; j < T::kSide; ++j) weights.take(j, weight(j) * scale);
   a.head.weight_scales[tile * F::kWidePadded + w] = inverse_scale(scale);
 }
 
@@ -57,8 +60,7 @@ class WideSums {
 
   // Begins to copy the weights of tile `number` of the sweep axis, and their scales, to shared memory.
   __device__ void fetch(long long number) const {
-    copy_chunks<T::kThreads, kSteps * kChunks, kChunks, kAllChunks>(shared_,
-                                                                    weights_ + number * kSteps * kAllChunks);
+    copy_chunks<T::kThreads, kSteps * kChunks, kChunks, kAllChunks>(shared_, weights_ + number * kSteps * kAllChunks);
     copy_chunks<T::kThreads, kScaleChunks, kScaleChunks, kScaleChunks>(shared_ + kSteps * kChunks,
                                                                        scales_ + number * (F::kWidePadded / 4));
   }
