@@ -2,6 +2,8 @@
 
 test_that("what tensor cores take part in compiles for a GPU", {
   skip_without_compiler()
+  x <- numbers_between(9, 8, 0, 1)
+  expect_compiles(logsumexp(-sqdist(Vi(x), Vj(x)), index = "j", call = FALSE), "no numbers beside products", "float32")
   cases <- combinations(D = c(3, 8, 50, 300), W = c(1, 4, 24, 100))
   for (k in seq_len(by_tier(1, 1, nrow(cases)))) {
     x <- numbers_between(9, cases$D[k], 0, 1)
