@@ -11,8 +11,8 @@ stopifnot(asked$gpus > 1)
 numbers <- function(text) as.numeric(strsplit(text, ",")[[1]])
 on_gpus <- function(k, call) function() with_kernweave(call(), device = seq_len(k) - 1)
 
-# Times a call on the first 1, 2, 4, ... GPUs, whose results may differ by `off`. `share`: the least gain of the call, as
-# a share of the most GPUs.
+# Times a call on the first 1, 2, 4, ... GPUs, whose results may differ by `off`. `share`: the least gain that is asked
+# for, as a share of the GPUs.
 beside <- function(case, call, off = 0, share = NA) {
   calls <- lapply(counts, on_gpus, call)
   found <- lapply(calls, function(f) unlist(f()))
