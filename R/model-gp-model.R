@@ -191,7 +191,8 @@ tell_of_ranges <- function(model) {
   one <- sum(model$layout$name == "scale") == 1 && is.null(model$chosen_scales)
   if (one && is.null(model$rule) && max(spans) > 10 * min(spans)) {
     tell("Ranges of the inputs differ by a factor of ", format(max(spans) / min(spans), digits = 2),
-         ", and they have one scale: consider kernel_spec(\"", kernel_parts(model$kernel)$name, "\", ard = TRUE)")
+         ", and they have one scale: consider kernel_spec(\"",
+         kernel_parts(model$kernel)$name, "\", ard = TRUE), or scale() of each input")
   }
 }
 
