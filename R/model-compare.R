@@ -86,6 +86,7 @@ anova.gp_fit <- function(object, ..., test = c("Chisq", "boot", "none"), R = 199
   if (test != "none") table[["p-value"]] <- column("p", NA_real_)
   about <- vapply(fits, function(fit) {
     kernel <- if (fit$data$values$variance > 0) format(update(fit$data$kernel, variance = 1)) else "no process"
+    if (!is.null(fit$data$rule$width)) kernel <- paste0(kernel, ", standardized inputs")
     paste0(family_text(fit), kernel, ", trend ", trend_text(fit))
   }, "")
   title <- paste0("Gaussian processes by ", fits[[1]]$method, ", ", count_text(length(fits[[1]]$data$y), "row"))
@@ -279,6 +280,7 @@ kernel_nesting <- function(small, large) {
     fewer <- all(colnames(small$x) %in% colnames(large$x)) && kernels[[2]]$ard && same_form(kernels[[1]], kernels[[2]])
     return(if (isTRUE(fewer)) "the scale of an input" else "else")
   }
+  if (!kernels[[2]]$ard && !identical(small$data$rule$width, large$data$rule$width)) return("else")
   if (identical(kernels[[2]]$op, "+") && any(vapply(kernels[[2]]$of, function(part) {
     same_form(kernels[[1]], kernel_parts(part))
   }, NA))) return("the variance of a part of the kernel")

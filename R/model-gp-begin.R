@@ -104,20 +104,16 @@ rows_of_start <- 300
 # A kernel whose log-likelihood on a sample is lower by more than this is not tried on the next, larger sample.
 worse_by_far <- c(10, 3, 3)
 
-# Chooses the kernel of largest likelihood: all kernels on 300 rows, then those near the best on larger samples. With a
-# scale for each input, if BIC says so on the 300 rows.
-chosen_kernel <- function(model) {
+# Chooses the kernel of largest likelihood: all kernels on 300 rows, then those near the best on larger samples; and
+# whether inputs have one scale, one scale in units of `rule`, or each its own, by BIC on the 300 rows.
+chosen_kernel <- function(model, rule) {
   few <- few_of_model(model, rows_of_start)
-  found <- searched_kernels(few)
-  scales <- NULL
-  if (takes_scales(few)) {
-    each <- searched_kernels(with_scales(few), most = 2, goal = 1)
-    scales <- compared_scales(found, each)
-    if (each_is_better(scales)) {
-      model <- with_scales(model)
-      found <- each
-    }
-  }
+  all <- list(one = searched_kernels(few))
+  if (!is.null(rule)) all$standardized <- searched_kernels(with_units(few, rule), most = 2)
+  if (takes_scales(few)) all$each <- searched_kernels(with_scales(few), most = 2, goal = 1)
+  scales <- if (length(all) > 1) compared_scales(all)
+  found <- all[[scales_of(scales)]]
+  model <- with_scales_of(model, scales, rule)
   # A close choice among many rows is made on an eighth of the rows, on which the estimation would start anyway: on 600
   # of a million rows of a Matern 3/2 field with noise, 5/2 was 1.4 better.
   n <- nrow(model$x)
@@ -141,26 +137,49 @@ searched_kernels <- function(model, most = 3, goal = 0.1) {
   climbs_of(model, lapply(stats::setNames(nm = kernels_to_choose), function(name) ends), goal)
 }
 
-# Compares one scale with a scale for each input by half of BIC. Each scale more is a parameter more.
-compared_scales <- function(one, each) {
-  more <- length(each$state$theta) - length(one$state$theta)
-  value <- c(max(one$table$logLik), max(each$table$logLik) - more / 2 * log(one$rows))
-  data.frame(scales = c("one", "each"), BIC = -2 * value, rows = one$rows, worse = max(value) - value)
+# Compares the scales of inputs by half of BIC.
+compared_scales <- function(all) {
+  value <- vapply(all, function(one) max(one$table$logLik) - length(one$state$theta) / 2 * log(one$rows), 0)
+  data.frame(scales = names(all), BIC = -2 * unname(value), rows = all[[1]]$rows, worse = unname(max(value) - value))
 }
 
-# Tells whether a scale for each input has the smaller BIC; FALSE if no likelihood is finite.
-each_is_better <- function(scales) isTRUE(scales$worse[1] > 0)
+# Returns the scales with the smallest BIC: "one" if there was no choice, or if no likelihood is finite.
+scales_of <- function(scales) c(scales$scales[which.min(scales$worse)], "one")[1]
 
-# Tells whether the inputs of a model may have scales of their own: two to twenty inputs that are not the coordinates of
-# a map, with ten rows for each, and no given start or bound of `scale`.
-takes_scales <- function(model) {
-  inputs <- max(model$term)
+with_scales_of <- function(model, scales, rule) {
+  switch(scales_of(scales), each = with_scales(model), standardized = with_units(model, rule), model)
+}
+
+# Divides the inputs by the units of a rule, with one scale, which starts at the median distance.
+with_units <- function(model, rule) {
+  model$x <- model_points(rule, model$x)
+  model$rule <- rule
+  model$values$kernel$scale <- start_scale(model$x)
+  model
+}
+
+# Returns the units of standardized inputs, if a model may have them: of two inputs or more that are not the coordinates
+# of a map and whose standard deviations differ by more than a factor of 2.
+rule_of_choice <- function(model) {
+  if (!is.null(model$standardize) || !has_open_scale(model)) return(NULL)
+  rule <- standardized_rule(NULL, model$x)
+  if (max(rule$width) > 2 * min(rule$width)) rule
+}
+
+# Tells whether there are two inputs or more that are not the coordinates of a map, with one scale without a given start
+# or bound.
+has_open_scale <- function(model) {
   on_map <- model$on_map || identical(sort(kinds_of_degrees(model$labels)), c(1, 2))
   given <- vapply(model$control[c("start", "lower", "upper")], function(one) {
     !is.null(one) && "scale" %in% (names(one) %or% "scale")
   }, NA)
-  inputs > 1 && inputs <= 20 && nrow(model$x) >= 10 * inputs && !on_map && is.null(model$rule) &&
-    sum(model$layout$name == "scale") == 1 && !any(given)
+  max(model$term) > 1 && !on_map && is.null(model$rule) && sum(model$layout$name == "scale") == 1 && !any(given)
+}
+
+# Tells whether the inputs of a model may have scales of their own: up to twenty inputs with ten rows for each.
+takes_scales <- function(model) {
+  inputs <- max(model$term)
+  has_open_scale(model) && inputs <= 20 && nrow(model$x) >= 10 * inputs
 }
 
 # Gives each input of a model a scale, which starts at the median distance of the input.
@@ -205,9 +224,12 @@ few_of_model <- function(model, rows) {
   few
 }
 
-# "a scale for each input chosen by BIC: one scale is 62 worse, on 300 rows"
+# "a scale for each input chosen by BIC: one scale is 62 worse, one of standardized inputs 40, on 300 rows"
 scales_text <- function(chosen) {
-  paste0("a scale for each input chosen by BIC: one scale is ", format(round(chosen$worse[1])), " worse, on ",
+  texts <- c(one = "one scale", standardized = "one scale of standardized inputs", each = "a scale for each input")
+  best <- match(scales_of(chosen), chosen$scales)
+  worse <- paste(texts[chosen$scales[-best]], "is", format(round(chosen$worse[-best]), trim = TRUE), "worse")
+  paste0(texts[[chosen$scales[best]]], " chosen by BIC: ", paste(worse, collapse = ", "), ", on ",
          format(chosen$rows[1], big.mark = ",", trim = TRUE), " rows")
 }
 
@@ -234,9 +256,9 @@ begun_model <- function(model, rows) {
   if (estimated && (open || !model$dense)) {
     part <- model_rows(model, rows)
     if (open) {
-      begun <- chosen_kernel(part)
-      if (each_is_better(begun$scales)) model <- with_scales(model)
-      model <- with_kernel(model, begun$kernel)
+      rule <- rule_of_choice(model)
+      begun <- chosen_kernel(part, rule)
+      model <- with_kernel(with_scales_of(model, begun$scales, rule), begun$kernel)
       model[c("begun", "chosen", "chosen_scales")] <- list(begun, begun$table, begun$scales)
     } else {
       few <- few_of_model(part, rows_of_start)

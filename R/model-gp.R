@@ -19,14 +19,15 @@
 #' than 3 below, and an eighth of the rows, at most 12 000, for kernels still less than 3 below. The fit then starts
 #' from the estimates of the best kernel.
 #'
-#' With two to twenty inputs, and ten rows for each, the kernel has one length-scale or one for each input (`ard = TRUE`
-#' of [kernel_spec()]), whichever has the smaller BIC on these 300 rows. Points on a map have one: those of sf, terra or
-#' sp, and a longitude with a latitude. A start or a bound of `scale` in
-#' [fit_control()] is for one scale, too.
+#' With several inputs the kernel has one length-scale, one for standardized inputs, or one for each (`ard = TRUE` of
+#' [kernel_spec()]), whichever has the smallest BIC on these 300 rows. Inputs are standardized if their standard
+#' deviations differ by more than a factor of 2; each has its own scale if there are at most twenty, and ten rows for
+#' each. Points on a map have one scale: those of sf, terra or sp, and a longitude with a latitude. A start or a bound
+#' of `scale` in [fit_control()] is for one scale, too.
 #'
 #' The element `chosen` of the fit has a row for each kernel: its `logLik`, the number of `rows`, and `worse`, the
-#' difference to the best log-likelihood on these rows. The element `chosen_scales` compares one scale with a scale for
-#' each input: `worse` is half the difference of BIC. `print()` and `summary()` show the differences.
+#' difference to the best log-likelihood on these rows. The element `chosen_scales` compares the scales: `worse` is half
+#' the difference of BIC. `print()` and `summary()` show the differences.
 #'
 #' `update()`, `anova()`, `drop1()`, `profile()` and [cross_validate()] keep the kernel that was chosen. `update(fit,
 #' kernel = "auto")` chooses again. To choose among other kernels, fit each and compare their [elpd()].
@@ -90,6 +91,9 @@
 #'   `poisson()`, `Gamma("log")`, or negative binomial, `"negbin"` with an estimated size or
 #'   `MASS::negative.binomial(size)` with a given one; or a family of [gp_family()] or its name, such as `"student"`,
 #'   `"beta"`, `"tweedie"`, `"zip"`, `"weibull"` or `"ordinal"`, or your own log-density
+#' @param standardize divide the inputs by their standard deviations? Then `scale` is in units of these, and inputs of
+#'   different units may have one scale. By default this is chosen if the kernel is, and otherwise `FALSE`. Places on a
+#'   map are not standardized
 #' @param ... not used
 #' @return A list of class `gp_fit`: `variance`, `nugget`, `kernel` with its parameter values, trend `coefficients`,
 #'   `alpha` (the solution of the linear system for the response minus the trend), and `information` (the average
@@ -126,10 +130,11 @@ gp_fit <- function(x, ...) UseMethod("gp_fit")
 #' @export
 gp_fit.default <- function(x, y, trend = ~ 1, kernel = "auto", variance = NULL, nugget = NULL,
                            method = c("REML", "ML"), weights = NULL, estimate_on = Inf, control = fit_control(),
-                           family = gaussian(), ...) {
+                           family = gaussian(), standardize = NULL, ...) {
   refuse_more(...)
   check_given(y, "y")
-  settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
+  settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family),
+                          standardize)
   inputs <- fit_matrix(x, y)
   found <- trend_variables(trend, trend_data(x, inputs$names), formulas = settings$family$formulas)
   gp_of(inputs, y, trend_columns(found, found$frame, nrow(inputs$x)), settings, weights, match.call())
@@ -139,9 +144,10 @@ gp_fit.default <- function(x, y, trend = ~ 1, kernel = "auto", variance = NULL, 
 #' @export
 gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", variance = NULL, nugget = NULL,
                            method = c("REML", "ML"), weights = NULL, subset = NULL, na.action = NULL, estimate_on = Inf,
-                           control = fit_control(), family = gaussian(), ...) {
+                           control = fit_control(), family = gaussian(), standardize = NULL, ...) {
   refuse_more(...)
-  settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family))
+  settings <- gp_settings(gp_kernel(kernel), variance, nugget, method, estimate_on, control, as_family(family),
+                          standardize)
   refuse_bars(x)
   placed <- sf_formula(x, data)
   x <- if (identical(as.numeric(variance), 0)) with_an_input(placed$formula, trend) else placed$formula
@@ -167,8 +173,12 @@ with_an_input <- function(formula, trend) {
   formula
 }
 
-gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family) {
+gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, family, standardize = NULL) {
   check_control(control, series = TRUE)
+  if (!is.null(standardize)) check_flag(standardize, "standardize")
+  if (isTRUE(standardize) && any(vapply(leaf_parts(kernel), is_aniso, NA))) {
+    abort("input", "axes of `aniso` are those of the inputs, and standardized inputs have others: give one of them")
+  }
   check_order(kernel, 0, "Gaussian processes")
   noisy <- asked_of(list(family = family))$nugget
   check_amount <- function(v, argument) {
@@ -189,7 +199,7 @@ gp_settings <- function(kernel, variance, nugget, method, estimate_on, control, 
   if (!noisy) nugget <- 1
   if (!identical(estimate_on, Inf)) estimate_on <- check_count(estimate_on, "estimate_on", least = 3)
   c(gp_variance(kernel, variance), list(nugget = nugget, estimate_on = estimate_on, control = control, family = family,
-    method = choice_of(method[1], c("REML", "ML"), "method")))
+    standardize = standardize, method = choice_of(method[1], c("REML", "ML"), "method")))
 }
 
 # Returns a kernel of variance 1 and the variance of the process: given as argument or in the kernel, NULL if it is to
@@ -209,6 +219,10 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   settings$kernel <- with_levels(settings$kernel, inputs, placed$rule)
+  if (isTRUE(settings$standardize)) {
+    settings$rule <- standardized_rule(placed$rule, inputs$x)
+    placed$inputs$x[] <- model_points(settings$rule, inputs$x)
+  }
   gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call)
 }
 

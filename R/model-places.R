@@ -142,12 +142,20 @@ placed_inputs <- function(kernel, inputs) {
   list(kernel = map_leaves(kernel, columns), inputs = inputs, rule = rule)
 }
 
-# Inputs as points of the model.
+# Inputs as points of the model, in units of `width` if the rule has it.
 model_points <- function(rule, x) {
   if (is.null(rule)) return(x)
   x <- unname(strip_term(x))
-  rest <- x[, rule$rest, drop = FALSE]
-  if (length(rule$pair)) cbind(on_sphere(x[, rule$pair, drop = FALSE], rule$radius), rest) else rest
+  points <- x[, rule$rest, drop = FALSE]
+  if (length(rule$pair)) points <- cbind(on_sphere(x[, rule$pair, drop = FALSE], rule$radius), points)
+  if (is.null(rule$width)) points else t(t(points) / rule$width)
+}
+
+# Gives a rule the standard deviations of the model points as units.
+standardized_rule <- function(rule, x) {
+  x <- unname(strip_term(x))
+  rule <- rule %or% list(pair = integer(), rest = seq_len(ncol(x)), fixed = logical(ncol(x)))
+  replace(rule, "width", list(column_units(x, rep(1, nrow(x)), TRUE, rule)$width))
 }
 
 # Computes centres and widths of columns, or, with a rule, of the model points that the rule makes of inputs.

@@ -157,3 +157,43 @@ test_that("a variance and a scale that cannot be told apart have no limits, and 
   # without an intercept levels tell both
   expect_false(anyNA(confint(gp_fit(Sepal.Width ~ Species, iris, trend = ~ 0))))
 })
+
+test_that("inputs of different units have one scale of standardized inputs where BIC says so, in any units", {
+  fit <- gp_fit(mpg ~ wt + hp + qsec, mtcars)
+  expect_identical(fit$chosen_scales$scales[which.min(fit$chosen_scales$worse)], "standardized")
+  expect_output(print(fit), "one scale of standardized inputs chosen by BIC: one scale is [0-9]+ worse")
+  by_hand <- gp_fit(mpg ~ scale(wt) + scale(hp) + scale(qsec), mtcars, kernel = kernel_parts(fit$kernel)$name)
+  other <- gp_fit(mpg ~ wt + hp + qsec, transform(mtcars, hp = 1e4 * hp, wt = wt / 7))
+  some <- mtcars[1:5, ] + 0.1
+  expect_equal(coef(fit, "covariance"), coef(by_hand, "covariance"), tolerance = 1e-3)
+  for (get in list(logLik, function(fit) unname(residuals(fit, "loo")), function(fit) unname(confint(fit)[, 1]),
+                   function(fit) predict(fit, se.fit = TRUE)$se.fit)) {
+    expect_equal(c(get(fit)), c(get(by_hand)), tolerance = 1e-3)
+    expect_equal(c(get(fit)), c(get(other)), tolerance = 1e-3)
+  }
+  expect_equal(predict(fit, some), predict(by_hand, some), tolerance = 1e-4)
+  expect_equal(predict(fit, some), predict(other, transform(some, hp = 1e4 * hp, wt = wt / 7)), tolerance = 1e-4)
+  expect_equal(coef(update(fit, . ~ .), "covariance"), coef(fit, "covariance"), tolerance = 1e-3)
+})
+
+test_that("standardize = TRUE is for any kernel, family and weight, and leaves places on a map alone", {
+  told <- transform(mtcars, count = round(mpg))
+  both <- function(y, ...) {
+    list(gp_fit(stats::reformulate(c("wt", "hp"), y), told, kernel = "matern32", standardize = TRUE, ...),
+         gp_fit(stats::reformulate(c("scale(wt)", "scale(hp)"), y), told, kernel = "matern32", ...))
+  }
+  light <- replace(rep(1, 32), 3:6, 0)  # with the standard deviations of all rows
+  for (fits in suppressWarnings(list(both("mpg"), both("count", family = "poisson"), both("mpg", weights = light)))) {
+    expect_equal(fitted(fits[[1]]), fitted(fits[[2]]), tolerance = 1e-3)
+    expect_output(print(fits[[1]]), "inputs are standardized")
+  }
+  expect_null(suppressMessages(gp_fit(mpg ~ wt + hp, mtcars, standardize = FALSE))$data$rule)
+  expect_error(gp_fit(mpg ~ wt + hp, mtcars, kernel = kernel_spec(aniso = TRUE), standardize = TRUE), "aniso",
+               class = "kernweave_error_input")
+  expect_error(gp_fit(mpg ~ wt + hp, mtcars, standardize = "yes"), "standardize", class = "kernweave_error_input")
+  skip_if_not_installed("sf")
+  d <- sf::st_as_sf(data.frame(matern_field(60, "matern32", 4), w = 1:60), coords = c("x", "y"))
+  k <- kernel_spec("matern32", of = "geometry") * kernel_spec("matern32", of = "w")
+  fit <- suppressMessages(suppressWarnings(gp_fit(z ~ geometry + w, d, kernel = k, standardize = TRUE)))
+  expect_equal(fit$data$rule$width, c(1, 1, stats::sd(1:60)))
+})
