@@ -31,7 +31,7 @@ run-tests = NOT_CRAN=true KERNWEAVE_TESTS=$(1) TESTTHAT_PARALLEL=true TESTTHAT_C
     reporter = if (isatty(stdout())) testthat::default_reporter() else "check")'
 
 .NOTPARALLEL:
-.PHONY: help demo quick test night check current dev docs site bench guard clean setup-demo setup-test setup-check setup-guard
+.PHONY: help demo quick test night check gpu current dev docs site bench guard clean setup-demo setup-test setup-check setup-guard
 
 help: ## these lines
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -50,6 +50,9 @@ night: ## all that takes hours: every combination, random formulas without end, 
 
 check: setup-check ## scripts, fresh documentation, then R CMD check as CRAN runs it
 	@MAKEFLAGS=-j$(CORES) tools/check.sh
+
+gpu: setup-test ## the tests that need a GPU, on a machine that has one and nvcc
+	@tools/gpu.sh
 
 current: ## build, test and check under the newest R and compilers, in a folder that is made for it
 	@tools/current.sh
