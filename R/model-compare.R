@@ -86,7 +86,7 @@ anova.gp_fit <- function(object, ..., test = c("Chisq", "boot", "none"), R = 199
   if (test != "none") table[["p-value"]] <- column("p", NA_real_)
   about <- vapply(fits, function(fit) {
     kernel <- if (fit$data$values$variance > 0) format(update(fit$data$kernel, variance = 1)) else "no process"
-    if (!is.null(fit$data$rule$width)) kernel <- paste0(kernel, ", standardized inputs")
+    if (is_standardized(fit$data)) kernel <- paste0(kernel, ", standardized inputs")
     paste0(family_text(fit), kernel, ", trend ", trend_text(fit))
   }, "")
   title <- paste0("Gaussian processes by ", fits[[1]]$method, ", ", count_text(length(fits[[1]]$data$y), "row"))
@@ -148,15 +148,27 @@ free_parts <- function(fit) {
   c(part, if ("responses" %in% part) "variance")
 }
 
+# Returns the settings with which a fit is made again, and changes of these by name. Parameters that are not `free` keep
+# their values, that of the family, too, and inputs keep their units.
+settings_again <- function(fit, free, ...) {
+  settings <- list(kernel = fit$data$kernel, variance = if (!"variance" %in% free) fit$variance,
+                   nugget = if (!"nugget" %in% free) fit$nugget, control = fit$control, method = fit$method,
+                   estimate_on = if (fit$estimated_on < length(fit$data$y)) fit$estimated_on else Inf,
+                   units = fit$data$rule$width)
+  settings <- replace(settings, ...names(), list(...))
+  if (is.null(fit$family)) return(settings)
+  family <- fit$data$family
+  held <- !"phi" %in% free
+  if (length(family$formulas)) family[c("value", "held")] <- list(family$natural$value, if (held) fit$data$values$phi)
+  else family$given <- family$given | held
+  replace(settings, c("nugget", "family"), list(1, family))
+}
+
 # Fits the rows of a fit again: to another response, by another method or from a start.
 refitted <- function(fit, y = response_of(fit), method = fit$method, start = NULL) {
-  free <- free_parts(fit)
   control <- fit$control
   control$start <- start %or% control$start
-  settings <- list(kernel = fit$data$kernel, variance = if (!"variance" %in% free) fit$variance,
-                   nugget = if (!"nugget" %in% free) fit$nugget, control = control, method = method,
-                   estimate_on = if (fit$estimated_on < length(fit$data$y)) fit$estimated_on else Inf)
-  settings <- with_family_of(settings, fit, free)
+  settings <- settings_again(fit, free_parts(fit), control = control, method = method)
   inputs <- fit[c("x", "terms", "model", "xlevels", "na.action", "names", "constant", "columns", "variables")]
   call <- fit$call
   call$method <- method

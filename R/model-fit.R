@@ -279,7 +279,7 @@ kept_call <- function(fit) {
   call <- fit$call
   if (is.null(fit$chosen)) return(call)
   name <- fit$chosen$kernel[which.min(fit$chosen$worse)]
-  call$standardize <- !is.null(fit$data$rule$width)
+  call$standardize <- is_standardized(fit$data)
   call$kernel <- if (kernel_parts(fit$kernel)$ard) bquote(kernweave::kernel_spec(.(name), ard = TRUE)) else name
   call
 }

@@ -224,7 +224,7 @@ few_of_model <- function(model, rows) {
   few
 }
 
-# "a scale for each input chosen by BIC: one scale is 62 worse, one of standardized inputs 40, on 300 rows"
+# "a scale for each input chosen by BIC: one scale is 62 worse, on 300 rows"
 scales_text <- function(chosen) {
   texts <- c(one = "one scale", standardized = "one scale of standardized inputs", each = "a scale for each input")
   best <- match(scales_of(chosen), chosen$scales)

@@ -218,16 +218,6 @@ dense_mode <- function(model) {
   list(model = model, system = system, weights = gp_weights(model, system))
 }
 
-# Returns settings with the family of another fit; the family's parameter is estimated if it is among the `free` ones.
-with_family_of <- function(settings, fit, free) {
-  if (is.null(fit$family)) return(settings)
-  family <- fit$data$family
-  held <- !"phi" %in% free
-  if (length(family$formulas)) family[c("value", "held")] <- list(family$natural$value, if (held) fit$data$values$phi)
-  else family$given <- family$given | held
-  c(settings[names(settings) != "nugget"], list(nugget = 1, family = family))
-}
-
 is_gp_family <- function(fit) inherits(fit, "gp_fit") && !is.null(fit$family)
 
 # Computes influence as for a glm with weights at the mode: leverage = weight * variance of the linear predictor.

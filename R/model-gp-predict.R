@@ -283,17 +283,16 @@ with_gp_arguments <- function(draws) {
 #' @export
 refit_to.gp_fit <- function(fit, rows, again) {
   free <- if (again) free_parts(fit)
-  settings <- list(kernel = if (again) fit$data$kernel else fit$kernel,
-                   variance = if (!"variance" %in% free) fit$variance, nugget = if (!"nugget" %in% free) fit$nugget,
-                   estimate_on = Inf, control = fit$control, method = fit$method)
-  if (again && fit$estimated_on < length(fit$data$y)) settings$estimate_on <- min(fit$estimated_on, length(rows))
+  settings <- settings_again(fit, free)
+  settings$estimate_on <- if (again && is.finite(settings$estimate_on)) min(settings$estimate_on, length(rows)) else Inf
+  if (!again) settings$kernel <- fit$kernel
   trend <- fit$trend
   trend$F <- fit$regressors$F[rows, , drop = FALSE]
   trend$offset <- fit$regressors$offset[rows]
   trend$z <- fit$regressors$z[rows, , drop = FALSE]
   trend$phi <- lapply(fit$regressors$phi, function(M) M[rows, , drop = FALSE])
   part <- some_rows(fit, rows)
-  gp_of(part$inputs, part$y, trend, with_family_of(settings, fit, free), part$weights, fit$call)
+  gp_of(part$inputs, part$y, trend, settings, part$weights, fit$call)
 }
 
 # Removes rounding errors of fitted value + residual.

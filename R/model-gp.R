@@ -9,8 +9,8 @@
 #' The covariance parameters are estimated by restricted maximum likelihood (`"REML"`) or maximum likelihood (`"ML"`),
 #' unless you give them. The trend coefficients are estimated by generalised least squares.
 #'
-#' `gp_fit(z ~ x + y, data)` needs no other argument: the smoothness of the kernel is chosen by likelihood, one scale or
-#' a scale for each input by BIC, and the method of computation by the number of rows. `print()` shows the choices.
+#' `gp_fit(z ~ x + y, data)` needs no other argument: the smoothness of the kernel is chosen by likelihood, its scales
+#' by BIC, and the method of computation by the number of rows. `print()` shows the choices.
 #'
 #' @section Kernel:
 #' With `kernel = "auto"` the kernel is a Matern kernel of smoothness 1/2, 3/2 or 5/2, whichever has the largest
@@ -219,8 +219,10 @@ gp_of <- function(inputs, y, trend, settings, weights, call) {
   settings[c("kernel", "rule")] <- list(placed$kernel, placed$rule)
   if (is.null(placed$rule)) inputs <- placed$inputs <- without_constants(inputs)
   settings$kernel <- with_levels(settings$kernel, inputs, placed$rule)
-  if (isTRUE(settings$standardize)) {
-    settings$rule <- standardized_rule(placed$rule, inputs$x)
+  units <- settings$units
+  if (length(units) && length(units) == length(inputs$constant)) units <- units[!inputs$constant]
+  if (isTRUE(settings$standardize) || !is.null(units)) {
+    settings$rule <- standardized_rule(placed$rule, inputs$x, units)
     placed$inputs$x[] <- model_points(settings$rule, inputs$x)
   }
   gp_of_family(inputs, placed$inputs, y, trend, settings, weights, call)

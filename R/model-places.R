@@ -151,12 +151,13 @@ model_points <- function(rule, x) {
   if (is.null(rule$width)) points else t(t(points) / rule$width)
 }
 
-# Gives a rule the standard deviations of the model points as units.
-standardized_rule <- function(rule, x) {
+# Gives a rule units: those of another fit or, by default, the standard deviations of the model points.
+standardized_rule <- function(rule, x, units = NULL) {
   x <- unname(strip_term(x))
   rule <- rule %or% list(pair = integer(), rest = seq_len(ncol(x)), fixed = logical(ncol(x)))
-  replace(rule, "width", list(column_units(x, rep(1, nrow(x)), TRUE, rule)$width))
+  replace(rule, "width", list(units %or% column_units(x, rep(1, nrow(x)), TRUE, rule)$width))
 }
+is_standardized <- function(model) any(model$rule$width != 1)
 
 # Computes centres and widths of columns, or, with a rule, of the model points that the rule makes of inputs.
 column_units <- function(x, w, standardize, rule = NULL) {

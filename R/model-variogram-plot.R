@@ -14,7 +14,7 @@ distances_of <- function(fit) {
   parts <- leaf_parts(fit$kernel)
   names <- colnames(fit$x) %or% fit$names
   if (length(unique(lapply(parts, `[[`, "terms"))) > 1 || any(vapply(parts, has_time, NA))) return(mixed_units(names))
-  if (!is.null(fit$data$rule$width)) {
+  if (is_standardized(fit$data)) {
     return(list(label = "distance of standardized inputs", note = "distances are of standardized inputs"))
   }
   if (is.null(fit$data$rule) || !is_spherical(parts[[1]])) return(distances_between(fit$data$x, names))

@@ -197,3 +197,19 @@ test_that("standardize = TRUE is for any kernel, family and weight, and leaves p
   fit <- suppressMessages(suppressWarnings(gp_fit(z ~ geometry + w, d, kernel = k, standardize = TRUE)))
   expect_equal(fit$data$rule$width, c(1, 1, stats::sd(1:60)))
 })
+
+test_that("fits that are made again keep the units of standardized inputs", {
+  fits <- list(gp_fit(mpg ~ wt + hp + gear, mtcars, kernel = "matern32", standardize = TRUE),
+               gp_fit(mpg ~ scale(wt) + scale(hp) + scale(gear), mtcars, kernel = "matern32"))
+  same <- function(get, tolerance = 1e-3) {
+    found <- suppressMessages(suppressWarnings(lapply(fits, get)))
+    expect_equal(found[[1]], found[[2]], tolerance = tolerance)
+  }
+  same(function(fit) as.numeric(logLik(kernweave:::refitted(fit, method = "ML"))))
+  same(function(fit) anova(fit, update(fit, trend = ~ wt))$logLik)
+  of_four <- ifelse(mtcars$gear == 4, 1, 2)  # an input is constant on the rows beside the second fold
+  for (fold in list(rep(1:4, 8), of_four)) {
+    for (refit in c(FALSE, TRUE)) same(function(fit) cross_validate(fit, fold, refit = refit)$.fitted)
+  }
+  same(function(fit) coef(kernweave:::refit_to(fit, 1:20, TRUE), "covariance"))
+})
