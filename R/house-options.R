@@ -38,7 +38,8 @@ setting_names <- c("device", "precision", "threads", "workers")
 #' * `"gpu"`: the first NVIDIA GPU, through its driver and the run-time compiler NVRTC, both opened when first needed.
 #'   Without NVRTC, kernels compiled at installation run most formulas, if the CUDA Toolkit was available then.
 #' * `"all"`: all GPUs. Numbers select some of them: `1`, `c(0, 2)`, counted from 0, as in [kernweave_sitrep()]. Several
-#'   GPUs share the rows of a result.
+#'   GPUs share the rows of a result; the first of them computes restricted pairs and approximations. GPUs of one model
+#'   give the same bits, however many there are.
 #' * `"reference"`: two plain loops that compute the formula as it is written, in float64 on one thread. This device is
 #'   accurate and slow; use it to check the other devices.
 #' * `"auto"`: the CPU or the first GPU, whichever is expected to finish first, transfers included. If the GPU cannot be

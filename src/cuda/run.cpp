@@ -171,9 +171,8 @@ class Gpu : public Backend {
   Verdict can(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     if (sizes.folded > 0 && !folds_more(plan, variant))
       return Verdict::no("over more than two axes it finds no positions, and it is one device");
-    const std::vector<Output>& outputs = variant.outputs;
-    const bool pairwise =
-        std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.keep == Keep::both; });
+    const auto keeps_both = [](const Output& o) { return o.keep == Keep::both; };
+    const bool pairwise = std::any_of(variant.outputs.begin(), variant.outputs.end(), keeps_both);
     if (plan.pairs != Pairs::all && (pairwise || numbers().size() > 1))
       return Verdict::no("of restricted pairs it computes sums and the like, on one device");
     if (argument_bytes(plan, variant) > kMostBytes) return Verdict::no("it has too many variables");
@@ -202,6 +201,7 @@ class Gpu : public Backend {
 
   // Results of several devices come together in the host's memory.
   int holder() const override { return numbers().size() == 1 ? numbers()[0] : -1; }
+  const Backend& alone() const override { return holds_data() ? *this : cuda_backend(std::to_string(numbers()[0])); }
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     const double transfers = home == Home::host ? transfer_seconds(plan, variant, sizes) : 0;

@@ -56,6 +56,8 @@ Execution::Execution(std::shared_ptr<KeptPlan> kept, std::vector<OperandData> op
     pairs_ = known.pairs;
     sizes_.share = share_of(pairs_, sizes_);
   }
+  const bool on_one_device = pairs_.map || sizes_.folded > 0;
+  if (on_one_device && settings_.device != "auto") settings_.device = backend_named(settings_.device).alone().name();
   set_out(in_two_steps(plan, sizes_) ? 2 : 1);
   if (!pairs_.map) return;
   if (pairs_.along(true).partial_pairs() > 0) partial_ = run_of_partial();
@@ -223,16 +225,14 @@ void Execution::clear(const std::vector<Result>& results, const ResultRows* bloc
 void Execution::keep_to_able_device() {
   const std::string& device = settings_.device;
   if (device == "cpu" || device == "reference") return;
-  const Backend* gpu = nullptr;
-  for (const Backend* backend : backends_for(device))
-    if (device == "auto" ? backend->holds_data() : device == backend->name()) gpu = backend;
+  const Backend& gpu = backend_named(device == "auto" ? "gpu" : device);
   // Code for a GPU computes row numbers, so points must be in the order of the data.
   const auto counts = [&](const Plan& plan) {
     return ordered() && std::any_of(plan.variables.begin(), plan.variables.end(),
                                     [](const Variable& v) { return v.source == Source::counter; });
   };
   const auto can = [&](const PlanRun* run) {
-    return !run || (gpu && gpu->can(run->plan, run->plan.variants.back(), sizes_).yes && !counts(run->plan));
+    return !run || (gpu.can(run->plan, run->plan.variants.back(), sizes_).yes && !counts(run->plan));
   };
   if (can(first_.get()) && can(partial_.get())) return;
   if (device != "auto") host_->say("kernweave computes on the CPU: a GPU does not take these restricted pairs");

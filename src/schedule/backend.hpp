@@ -129,6 +129,9 @@ class Backend {
   // The number of the device on which data may lie and results may stay; -1: none.
   virtual int holder() const { return -1; }
   bool holds_data() const { return holder() >= 0; }
+  // Returns the back end of the first of several devices: restricted pairs and folded outer axes have one device, and
+  // solvers keep their columns there.
+  virtual const Backend& alone() const { return *this; }
   // The default loops, and other loops that prepare() accepts, for a search: results are equal up to rounding.
   virtual Loops loops(const Variant&) const { return {}; }
   virtual std::vector<Loops> other_loops(const Plan&, const Variant&, const Sizes&) const { return {}; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -93,7 +94,7 @@ class Engine : public Operator {
   }
 
   void multiply(const Columns& x, Columns* y) override {
-    if (!x.device() || x.device() != home()) return Operator::multiply(x, y);
+    if (!x.device() || x.device() != home() || !holder_) return Operator::multiply(x, y);
     const Index widest = plans_.back().width;
     if (x.cols() <= widest) return some_columns_gpu(x, y);
     y->make(home_, rows, results(x.cols()));
@@ -179,8 +180,10 @@ class Engine : public Operator {
     return *there_[k];
   }
 
-  // Finds the device on which the widest plan runs, or null. A plan runs on the host if decisions depend on the
-  // vector's numbers, if points are in another order, or if a matrix is sparse, which has no copy.
+  // Finds the device on which the widest plan runs, or null. The first of several devices keeps the columns, so that a
+  // solver has the same bits on any number of devices; their products read and write the host's memory. A plan runs on
+  // the host if decisions depend on the vector's numbers, if points are in another order, or if a matrix is sparse,
+  // which has no copy.
   device::Device* looked_for() {
     const ProductPlan& plan = plans_.back();
     const auto sparse = [](const OperandData& operand) { return operand.view.sparse(); };
@@ -189,12 +192,23 @@ class Engine : public Operator {
     if (pairs.map && !(pairs.order(true).empty() && pairs.order(false).empty())) return nullptr;
     if (std::any_of(plan.operands.begin(), plan.operands.end(), sparse)) return nullptr;
     if (asks_of(plan.kept->plan, {rows, columns}, plan.vector)) return nullptr;
-    const Backend& backend = there(plans_.size() - 1).execution->backend();
-    if (!backend.holds_data() || !columns_may_stay(backend.holder())) return nullptr;
-    holder_ = backend.name();
+    const std::size_t last = plans_.size() - 1;
+    const Backend &backend = there(last).execution->backend(), &one = backend.alone();
+    if (!one.holds_data() || !columns_may_stay(one.holder())) return nullptr;
+    if (backend.holds_data() || !pays(backend, last)) holder_ = one.name();
+    if (!backend.holds_data() && holder_) there_[last].reset();
     // Blocks become narrower as columns converge, so that plans of all widths will run.
     for (std::size_t k = 0; k < plans_.size(); ++k) there(k).execution->expect();
-    return &device::open(backend.holder());
+    return &device::open(one.holder());
+  }
+
+  // Tells whether products are faster on several devices, which read and write the host's memory.
+  bool pays(const Backend& several, std::size_t k) {
+    const Plan& plan = plans_[k].kept->plan;
+    const Decision decision = there_[k]->execution->decision();
+    const Variant& variant = plan.variants[static_cast<std::size_t>(decision.variant)];
+    return several.seconds(plan, variant, decision.sizes, Home::host) <
+           several.alone().seconds(plan, variant, decision.sizes, Home::device);
   }
 
   void some_columns_gpu(const Columns& x, Columns* y) {
@@ -222,7 +236,7 @@ class Engine : public Operator {
   Block padded_x_, padded_y_;
   std::vector<std::unique_ptr<Kept>> copies_;
   bool looked_ = false;
-  const char* holder_ = nullptr;
+  const char* holder_ = nullptr;  // the back end of one device that reads columns where they are
   device::Device* home_ = nullptr;
   Columns padded_gpu_;
 };
@@ -318,7 +332,9 @@ void Entries::run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& col
   put_places(*plan, list_of(rows), list_of(columns), &plan->there);
   EngineHost host(poll_);
   host.operands = &plan->there;
-  Execution execution(plan->kept, plan->there, Known(), settings_, &host);
+  Settings settings = settings_;
+  if (settings.device != "auto") settings.device = std::to_string(home->number());  // one of several
+  Execution execution(plan->kept, plan->there, Known(), settings, &host);
   const Backend& backend = execution.backend();
   if (backend.holds_data() && backend.holder() == home->number()) {
     execution.run();

@@ -74,6 +74,49 @@ test_that("likelihoods by products are what they are on the CPU, of counts and b
   }
 })
 
+test_that("solvers, determinants, approximations and restricted pairs have the bits of one GPU on several", {
+  skip_below("usual")
+  on_gpus <- function(asked, engine) {
+    sys.source(engine, environment())
+    through("gpu_pretend", 3)
+    set.seed(1)
+    x <- matrix(stats::runif(3000), 1000)
+    y <- cbind(sin(6 * x[, 1]), x[, 2])
+    K <- kernel_matern(x, x, scale = 0.3)
+    gaussian <- exp(-sqdist(Vi(x), Vj(x)))
+    squares <- sqdist(Vi(x[1:600, 1, drop = FALSE]), Vj(x[1:600, 1, drop = FALSE]))
+    waves <- exp(-squares)  # enough work for each pair to be worth a second GPU
+    for (k in 1:10) waves <- waves + cos(k * squares) * exp(-k * squares) / 2^k
+    likelihood <- function(scale) {
+      K <- kernel_matern(x, x, scale = scale)
+      sum(y[, 1] * solve(K, y[, 1], ridge = 0.1, tol = 1e-2, method = "cg", rank = 30)) +
+        logdet(K, ridge = 0.1, probes = 4, seed = 1, method = "lanczos", rank = 30)
+    }
+    calls <- list(
+      shared = function() solve(waves, y[1:600, ], ridge = 1, method = "cg", precondition = FALSE, tol = 1e-3),
+      restricted = function() restrict(gaussian, exclude_diag = TRUE) %*% y,
+      folded = function() reduction(s[j] ~ exp(-(x[i, k] - x[j, k])^2), "sum"),
+      refined = function() solve(lazy_set(K, precision = "float32"), y, ridge = 0.1, method = "cg"),
+      likelihood = function() unlist(value_and_gradient(likelihood)(0.3)),
+      approximation = function() solve(approximate(gaussian, tol = 1e-6), y, ridge = 0.1, method = "cg"),
+      plain = function() solve(K, y, ridge = 0.1, method = "cg", precondition = FALSE),
+      block = function() solve(K, y, ridge = 0.1, method = "block", rank = 30, local = "always"),
+      minimal = function() solve(K, y, ridge = 0.1, method = "minres"),
+      eigenpairs = function() unlist(keigen(K, k = 3)[1:2])
+    )
+    said <- character()
+    differ <- lapply(calls[asked], function(call) withCallingHandlers({
+      one <- with_kernweave(call(), device = 0)
+      vapply(list(0:1, c(0, 2, 1)), function(device) max(abs(with_kernweave(call(), device = device) - one)), 0)
+    }, message = function(m) said <<- c(said, conditionMessage(m))))
+    c(differ, on_cpu = sum(grepl("computes on the CPU", said)))
+  }
+  asked <- if (reaches("all")) 1:10 else 1:4
+  found <- found_under_driver(on_gpus, list(list(asked, normalizePath(test_path("helper-engine.R")))), 300)[[1]]
+  expect_length(found, length(asked) + 1)
+  for (case in names(found)) expect_true(all(found[[case]] == 0), label = case)
+})
+
 test_that("a GPU that is lost in the middle of a call is a classed error at once, and what follows is the CPU's", {
   skip_below("usual")
   lost <- function(devices, launches, engine) {
