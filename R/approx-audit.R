@@ -1,13 +1,13 @@
-# Audits of approximated products: some rows are computed pair by pair; and what is tried where one fails.
+# Audits of approximated products: some rows are computed pair by pair; if an audit fails, better settings are tried.
 
 audit_rows <- 64
 
 exact_rows <- function(K, at) lazy_set(take_points(K, at, "i", "rows"), precision = "float64")
 audited_sample <- function(rows) rows[random_order(length(rows), 1)[seq_len(min(audit_rows, length(rows)))]]
 
-# Some rows of a product, which are computed pair by pair: `error`, the largest of the columns, is relative to the rows
-# or, where terms cancel, to what they would be if terms had random signs; `rows`: how many have any size, since rows of
-# 0 show nothing. All in shares of the largest, as squares of large numbers are infinite.
+# Computes some rows of a product pair by pair and compares. `error`: the largest error of a column, relative to the
+# norm of the exact rows or, if terms cancel, to the norm for random signs; `rows`: the number of rows that are not 0,
+# since rows of 0 show nothing. Numbers are divided by the largest, as squares of large ones are infinite.
 checked_rows <- function(state, v, found, u = NULL) {
   rows <- if (is.null(u)) seq_len(state$tensor$extent[1]) else which(rowSums(u != 0) > 0)
   at <- audited_sample(rows)
@@ -20,7 +20,7 @@ checked_rows <- function(state, v, found, u = NULL) {
   squares <- if (is.null(u)) pair_sums(some^2, v^2)
              else reduction(((Vi(of_rows) | Vj(v)) * some)^2, "sum")
   found <- Reduce(`/`, shares, found[at, , drop = FALSE])
-  # Neither says anything where the product has no finite number, or is too small for one.
+  # A row shows nothing if its product has no finite number, or is too small for a double.
   tiny <- log(pmax(abs(exact), sqrt(squares))) + sum(log(shares)) < log(.Machine$double.xmin)
   none <- !is.finite(found) & !is.finite(exact) | tiny %in% TRUE
   found[none] <- exact[none] <- squares[none] <- 0
@@ -70,9 +70,9 @@ audit.linear_op <- function(x, rows = 300, seed = NULL, b = NULL, ...) {
   audited(max(abs(found - exact)) / max(abs(exact), .Machine$double.xmin), at, n)
 }
 
-# --- where an audit has failed: is anything better now? ----------------------------------------------------------
+# --- a failed audit: is anything better now? ----------------------------------------------------------------------
 
-# Near pairs in float64, if they were not.
+# Computes near pairs in float64, and tells whether they were in float32 before.
 near_in_float64 <- function(state, error = NULL) {
   if (!is.null(state$plan$parts)) {
     state$near <- "float64"
@@ -82,7 +82,7 @@ near_in_float64 <- function(state, error = NULL) {
   state$near <- "float64"
   TRUE
 }
-# Errors fall more slowly than what is asked for, where boxes are left out above all: each time it falls faster.
+# Adds terms. Errors fall more slowly than the tolerance, above all if boxes are left out: each try lowers it by more.
 series_of_more_terms <- function(state, error) {
   state$times <- (state$times %or% 0) + 1
   enough <- if (is.finite(error)) state$used * state$tol / error / 2 else Inf

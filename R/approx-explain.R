@@ -1,4 +1,4 @@
-# The explanation of an approximated matrix: the cut of its formula, its levels, its work; and its lines in print().
+# Explains an approximated matrix: the parts of its formula, its levels, its work; also its lines in print().
 
 #' @rdname explain
 #' @export
@@ -25,7 +25,7 @@ explained_state <- function(state, extent) {
   structure(c(beside, own), class = c("kernweave_explained_approximation", "kernweave_explanation"))
 }
 
-# In coefficients of series, of which a processor takes 1e9 to 1e10 a second.
+# Returns the work of a product in coefficients of series; a processor handles 1e9 to 1e10 coefficients a second.
 work_of_product <- function(state, plan, gpu) {
   c(near = plan$near_pairs * prices_of_pairs(state, gpu)[1], series = sum(plan$levels$work))
 }

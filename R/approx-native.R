@@ -1,5 +1,5 @@
-# The form in which C++ reads an approximation, as any operator (R/op-native.R): the plan of far pairs, and near pairs
-# as a formula whose data lie in the order of boxes.
+# The form in which C++ reads an approximation, as it reads any operator (R/op-native.R): the plan of far pairs, and the
+# near pairs as a formula whose data are in the order of boxes.
 
 native_approximation <- function(state, width, ladder = FALSE, options = call_options(state$tensor$settings)) {
   plan <- plan_of_approximation(state)
@@ -22,9 +22,9 @@ native_approximation <- function(state, width, ladder = FALSE, options = call_op
   })
 }
 
-# The formula over near pairs alone. Boxes are ranges of points in their order, in which the data are put once; where
-# that cannot be (`in_order` FALSE), at each product. It is kept with the formula, as what is not saved: its data are
-# copies.
+# Returns the formula over near pairs alone. Boxes are ranges of points in box order. The data are put in this order
+# once or, if that is impossible (`in_order` FALSE), at each product. The formula keeps the result among the parts that
+# are not saved, since its data are copies.
 near_pairs <- function(state, plan, precision, gpu) {
   made_once(state$all, list(plan$pointer, precision, gpu), sort = "near", most = 2, make = function() {
     in_order <- can_be_in_order(state, plan)
@@ -35,13 +35,13 @@ near_pairs <- function(state, plan, precision, gpu) {
   })
 }
 
-# Tells whether points may be in order. If pairs of a point with itself are left out, both sides need the same order.
+# Tells whether points may be put in order. If pairs of a point with itself are left out, both sides need one order.
 can_be_in_order <- function(state, plan) {
   same <- function() do.call(identical, unname(r_far_orders(plan$pointer)))
   !is.null(sides_of_operands(state)) && (is.null(state$tensor$pairs) || same())
 }
 
-# The formula of the same points in the order of boxes, which lie where products are summed.
+# Returns the formula of points in the order of boxes. The data are on the device that computes the products.
 formula_in_order <- function(state, plan, gpu) {
   K <- state$all
   operands <- written_plan(state)$operands
@@ -56,14 +56,14 @@ formula_in_order <- function(state, plan, gpu) {
   new_lazy(formula, K$extent, K$settings)
 }
 
-# The GPU that products go to, by its number; NULL for the CPU.
+# Returns the number of the GPU that computes the products, or NULL for the CPU.
 gpu_of <- function(options) {
   number <- r_far_device(options$device)
   if (number >= 0) number
 }
 
-# The axis of each operand in the matrix, where formulas are transposed, too: 1 for i, 2 for j. NULL where one is along
-# both, is read by row numbers, or is no matrix of numbers.
+# Returns the axis of each operand in the matrix, also in transposed formulas: 1 for i, 2 for j. NULL if an operand
+# varies along both axes, is read by row numbers, or is not a matrix of numbers.
 sides_of_operands <- function(state) {
   if (is.null(state$sides)) {
     operands <- written_plan(state)$operands
@@ -74,5 +74,5 @@ sides_of_operands <- function(state) {
   if (!any(sides == 3)) sides
 }
 
-# The lazy tensor that has the entries of a matrix: itself, or what is approximated.
+# Returns the lazy tensor that has the entries of a matrix: the matrix itself, or the tensor that it approximates.
 kernel_tensor <- function(K) if (is_op(K)) K$tensor %or% approximation_of(K)$tensor else K

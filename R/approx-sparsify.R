@@ -1,8 +1,8 @@
-# Kernels that vanish: pairs whose values are small for sure are left out. What is left is a restriction to ranges,
-# which knows, as `truncated`, a list of
-#   formula    that it is of: of others nothing is stated
-#   kept       how many pairs are left
-#   left_out   no value is larger of a pair that is not
+# Kernels that vanish: pairs are left out if their values are provably small. The result is a restriction to ranges.
+# Its element `truncated` is a list of
+#   formula    the formula of the statement; nothing is stated about other formulas
+#   kept       the number of pairs that are kept
+#   left_out   an upper bound of the values of the pairs that are left out
 
 #' Sparsify a kernel matrix
 #'
@@ -67,7 +67,7 @@ truncation_of <- function(F) {
   if (identical(truncated$formula, F$formula)) truncated
 }
 
-# The formula before values were left out that hardly count, which has entries and a preconditioner.
+# Returns the formula before small values were left out, for its entries and its preconditioner.
 untruncated <- function(F) {
   if (is.null(truncation_of(F))) return(F)
   said <- said_of(F$pairs)

@@ -1,15 +1,15 @@
-# Approximated sums of formulas of different distances: each summand has its own plan, and all together one that tells
-# what they come to. Its `parts` are the summands' states; all else of a state is as that of one distance.
+# Approximated sums of formulas of different distances: each summand has its own plan, and the sum has a plan with their
+# totals. `parts` holds the states of the summands; the rest of the state is like the state of one distance.
 
-# The summands of a formula that is a sum or a difference, also times something, or over it; what does not vary along
-# both axes goes with the first one. The formula alone where it is none.
+# Returns the summands of a sum or difference, also if it is multiplied or divided. The first summand takes parts that
+# vary along at most one axis. Any other formula is one summand.
 summands <- function(K) {
   lapply(summands_of(tensor_of(K$formula)), function(part) {
     new_lazy(home_bound(part$formula), K$extent, K$settings, K$pairs)
   })
 }
 
-# Returns the summands of F, at most `deeper` calls deep, as R's stack bears. The rest is a summand, parted later.
+# Returns the summands of F, at most `deeper` calls deep, for R's stack. A deeper rest is one summand, parted later.
 summands_of <- function(F, deeper = 100) {
   node <- F$formula
   if (deeper == 0 || !node$op %in% c("Add", "Subtract", "Minus", "Mult", "Divide", "Swap", "Take")) return(list(F))
@@ -41,8 +41,8 @@ summands_of <- function(F, deeper = 100) {
   )
 }
 
-# The plan of a formula that is none of one distance for this reason. Halves are tried before single summands, of which
-# some may have the same distance.
+# Plans a formula as a sum; `why`: why it is not a formula of one distance. The function tries the two halves before the
+# single summands, since several summands may have one distance.
 plan_of_summands <- function(state, why) {
   terms <- if (is.null(state$derivative)) summands(state$tensor)
   if (length(terms) < 2) refuse_plan(state, why)
@@ -54,7 +54,7 @@ plan_of_summands <- function(state, why) {
   })
   refused <- function(e) refuse_plan(state, why)
   plans <- tryCatch(lapply(parts, plan_of_approximation), kernweave_error_not_a_distance = refused,
-                    stackOverflowError = refused)  # of thousands of summands
+                    stackOverflowError = refused)  # a sum may have thousands of summands
   total <- function(name) sum(vapply(plans, `[[`, 0, name))
   list(parts = parts, pointer = plans[[1]]$pointer, same = all(vapply(plans, `[[`, NA, "same")),
        scale = total("scale"), near_pairs = total("near_pairs"), bytes = total("bytes"),

@@ -1,7 +1,7 @@
-# Approximations on the tape. A derivative of a formula of the distance is one of the distance and of the difference of
-# the points, and has a series of its own.
+# Approximations on the tape. The derivative of a formula of the distance is a formula of the distance and of the
+# differences of the points, and has its own series.
 
-# A product with numbers; the formula or these may be traced.
+# Multiplies an approximation by numbers; the formula or the numbers may be traced.
 approximated_entry <- function(op, v) {
   state <- approximation_of(op)
   level <- max(level_of(v), level_of_op(op))
@@ -15,7 +15,7 @@ approximated_entry <- function(op, v) {
   })
 }
 
-# Cotangents of the traced operands of a level, from that of the product with v.
+# Returns the cotangents of the traced operands of a level, from the cotangent of the product with v.
 through_approximation <- function(op, level, v, g) {
   state <- approximation_of(op)
   found <- lowered_formula(op$tensor, level)
@@ -37,7 +37,7 @@ through_approximation <- function(op, level, v, g) {
   })
 }
 
-# The derivatives of a formula in each of some operands at each pair: formulas, and what their sums are kept by.
+# Returns the derivatives of a formula in some operands at each pair: formulas, and the axis that their sums keep.
 derivative_terms <- function(F, operands) {
   R <- new_reduction(list(sum_output(F$formula, "i")), F$extent, F$settings)
   form <- reduced_form(R, R$outputs[[1]])
@@ -52,7 +52,7 @@ derivative_terms <- function(F, operands) {
   }, operands, r_pull_back(form, number_formula(1), operands))
 }
 
-# The sum of all terms: over j of what keeps i, the reverse, and over both. `key` tells derivatives of one state apart.
+# Adds up all terms: over j if a term keeps i, over i if it keeps j, or over both. `key` names a derivative.
 through_terms <- function(state, terms, name, key, v, g) {
   keeps <- vapply(terms, `[[`, "", "keep")
   total <- 0
@@ -85,9 +85,9 @@ derivative_sums <- function(pieces, components, all, v, u) {
   if (all) drop(total) else total
 }
 
-# The sum of some terms as a whole, if it is a formula of the distance; else term by term, and these component by
-# component: each its own approximation, or a formula that does not vary along both axes. They are kept with what is
-# approximated, for the next cotangent. `turned`: are sums those over i? Where they are over both axes, either will do.
+# Approximates the sum of some terms as a whole, if it is a formula of the distance; else term by term, and each term
+# component by component. A piece is an approximation, or a formula that varies along at most one axis. The state keeps
+# the pieces for the next cotangent. `turned`: sums over i (TRUE) or j; sums over both axes may use either.
 derivative_pieces <- function(state, terms, name, turned, component = NULL) {
   F <- Reduce(`+`, terms)
   piece <- function(sums, turned) list(list(sums = sums, turned = turned, component = component))
@@ -99,7 +99,7 @@ derivative_pieces <- function(state, terms, name, turned, component = NULL) {
     made$derivative <- name
     made$prices <- state$prices
     is_known <- function() !is.null(plan_of_approximation(made))
-    # The last one says why.
+    # The last try signals the reason.
     known <- if (!splits && k == length(turned)) is_known()
              else tryCatch(is_known(), kernweave_error_no_gradient = function(e) FALSE)
     if (known) return(piece(made, turned[k]))
@@ -109,7 +109,7 @@ derivative_pieces <- function(state, terms, name, turned, component = NULL) {
   do.call(c, Map(function(part, k) derivative_pieces(state, part, name, turned, k), parts, at))
 }
 
-# The sums of a formula that does not vary along both axes, which take no pairs.
+# Computes the sums of a formula that does not vary along both axes, without computing pairs.
 sums_of_one_side <- function(F, v, u) {
   along_j <- has_axis(F, "j")
   axis <- if (along_j) "j" else if (has_axis(F, "i")) "i" else "none"

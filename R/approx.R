@@ -1,15 +1,15 @@
-# Approximated kernel matrices: sums over far pairs by series of the formula, over near ones pair by pair. The operator
+# Approximated kernel matrices: sums over far pairs by series of the formula, over near pairs one by one. The operator
 # is of kind "function"; `approximated` is an environment, its state, with
-#   tensor, tol, certify      what was asked for; `all`: the formula with all of its pairs
-#   plan                      what is known of boxes and pairs, in C++ (`pointer`) and in R; of a sum of formulas of
-#                             different distances, the states of these (`parts`)
-#   audit                     what the first products showed: the `error`, and on how many `rows` that are not 0;
+#   tensor, tol, certify      the arguments of the user; `all`: the formula with all of its pairs
+#   plan                      the boxes and pairs, in C++ (`pointer`) and in R; for a sum of formulas of different
+#                             distances, the states of the summands (`parts`)
+#   audit                     the audit of the first products: the `error`, and the number of `rows` that are not 0;
 #                             `used`, `near`, `times`: the tolerance, the precision of near pairs, and the number of
-#                             tries that failed audits have led to
-#   transposed, derivatives   states of t(tensor), and of the formula's derivatives; `derivative`: in what this is one
-#   prices                    other prices than those measured, for tests
+#                             tries after failed audits
+#   transposed, derivatives   states of t(tensor), and of the formula's derivatives; `derivative`: the operand of one
+#   prices                    prices that replace the measured ones, for tests
 #   sides                     the axis of each operand
-# What is made only when it is needed is NULL until then.
+# Parts that are made only when they are needed are NULL until then.
 
 #' Approximate a kernel matrix in linear time
 #'
@@ -102,7 +102,7 @@ approximate <- function(K, tol = 1e-6, certify = c("audit", "proof")) {
   approximated_as(K, tol, certify, "K")
 }
 
-# `argument`: what the formula is called where the user has it.
+# `argument`: the name of the formula in the user's call.
 approximated_as <- function(K, tol, certify, argument) {
   check_approximated(K, argument)
   if (width(K) != 1) abort("shape", "`", argument, "` must have one component, not ", width(K))
@@ -120,7 +120,7 @@ told_of_near <- function(state) {
   state
 }
 
-# `K`: the formula, which may have traced operands.
+# Makes the operator of an approximation. `K`: the formula, which may have traced operands.
 approximation_op <- function(state, K) {
   extent <- as.numeric(K$extent[1:2])
   traced <- length(traced_operands(K)) > 0
@@ -132,7 +132,7 @@ approximation_op <- function(state, K) {
          tensor = if (traced) K)
 }
 
-# A word to the user where most pairs are near, so that nothing is gained, and that takes long.
+# Tells the user if most pairs are near and the computation takes long, since the approximation then gains nothing.
 tell_of_near <- function(plan, extent) {
   for (part in plan$parts) tell_of_near(plan_of_approximation(part), extent)
   if (!is.null(plan$parts)) return(invisible())
@@ -159,7 +159,7 @@ check_approximated <- function(K, argument) {
   }
 }
 
-# Whether a formula has its points along both axes.
+# Refuses a formula that has no points along one of the axes.
 check_all_pairs <- function(K, argument, fun) {
   if (!is_lazy(K)) abort("input", "`", argument, "` must be a lazy tensor, not ", describe(K))
   refuse_batches_of(K, fun)
@@ -178,7 +178,7 @@ new_approximation <- function(tensor, tol, certify, argument = "K") {
   state
 }
 
-# The plan, which is made when it is needed, and anew in another session.
+# Returns the plan. It is made when it is first needed, and anew in another session.
 plan_of_approximation <- function(state) {
   if (!is.null(state$plan) && !is_dead(state$plan$pointer)) return(state$plan)
   plan <- plan_of_formula(state)
@@ -188,8 +188,8 @@ plan_of_approximation <- function(state) {
   }
   if (is.character(plan)) plan <- plan_of_summands(state, plan)
   else if (!is.null(state$tensor$pairs) && length(far <- r_far_from_themselves(plan$pointer))) {
-    # Series stand for pairs of a point with itself, too: products are less by their values. Near ones may be infinite,
-    # and are not computed at all.
+    # Series include the pairs of a point with itself, so products subtract the values of these pairs. Near pairs of a
+    # point with itself may be infinite, and are not computed at all.
     plan$diagonal <- matrix(0, state$tensor$extent[1], width(state$tensor))
     plan$diagonal[far, ] <- as.matrix(diag(state$all, names = FALSE))[far, ]
   }
@@ -211,8 +211,8 @@ plan_of_formula <- function(state) {
   })
 }
 
-# The plan of the formula as it is written, and its data. Kept with the formula, so that it is not saved: the data would
-# be once more.
+# Returns the plan of the formula as it is written, and its data. The formula keeps the plan, so that the plan is not
+# saved: otherwise the data would be saved twice.
 written_plan <- function(state) made_once(state$all, "as written", function() plan_as_written(state$all))
 
 refuse_plan <- function(state, why) {
@@ -221,7 +221,7 @@ refuse_plan <- function(state, why) {
         "distance and differences of the points: ", why, "; `K %*% b` itself has one")
 }
 
-# C++ returns a text where the formula is none of one distance.
+# Refuses a formula that is not of one distance: for such a formula, C++ returns a text.
 check_is_of_distance <- function(plan, argument) {
   if (is.character(plan)) {
     abort("not_a_distance", "`", argument, "` is not a formula of one distance: ", plan, "; use sqdist(x, y) or ",
@@ -229,7 +229,7 @@ check_is_of_distance <- function(plan, argument) {
   }
 }
 
-# The plan of a formula without rewriting, and its data.
+# Plans the formula without rewriting it; returns the plan and the data.
 plan_as_written <- function(K) {
   R <- reduction(lazy_set(K, device = "reference", precision = "float64"), "sum", index = "j", call = FALSE)
   ready <- prepared(R)
@@ -247,7 +247,7 @@ prices_of_pairs <- function(state, gpu) {
   else c(if (single) 1 else 4, 1e6)
 }
 
-# The precision that the tolerance asks for: float32 is off by some 1e-7 of each number, which one of less would feel.
+# Returns the precision for the tolerance. Errors of float32 are about 1e-7: too large for tolerances below 1e-6.
 near_precision <- function(state) {
   state$near %or% if (state$certify == "audit" && state$used >= 1e-6) "float32" else "float64"
 }
@@ -265,17 +265,17 @@ transposed_approximation <- function(state) {
 
 # --- products ----------------------------------------------------------------------------------------------------
 
-# The formula times each column of v, its components side by side; with `u`, times that number of each row, and added up
-# over columns.
+# Computes sum_j F_ij v_j for each column of v, components of F side by side; with `u`, sum_j F_ij (u_i . v_j), the sum
+# over the columns.
 approximated_product <- function(state, v, u = NULL) {
   out <- unaudited_product(state, v, u)
-  # Near pairs may have numbers that float32 has no room for.
+  # Near pairs may have values beyond the range of float32.
   if (!is_on_device(out) && !all(is.finite(out)) && near_in_float64(state)) out <- unaudited_product(state, v, u)
   if (!wants_audit(state) || !length(v)) return(out)
   checked <- checked_rows(state, v, out, u)
   for (improve in c(near_in_float64, rep(list(series_of_more_terms), 4))) {
     if (checked$error <= state$tol || !improve(state, checked$error)) next
-    state$audit <- NULL  # it was of what has been improved
+    state$audit <- NULL  # the audit was of the product before the improvement
     out <- unaudited_product(state, v, u)
     checked <- checked_rows(state, v, out, u)
   }
@@ -291,7 +291,7 @@ approximated_product <- function(state, v, u = NULL) {
 unaudited_product <- function(state, v, u = NULL) {
   if (!is_on_device(v)) v <- columns_of_numbers(v)
   native <- native_approximation(state, NCOL(v))
-  if (sum(native$work) * NCOL(v) >= 1e10) {  # some seconds: a quicker one may be one of hundreds
+  if (sum(native$work) * NCOL(v) >= 1e10) {  # takes seconds; quicker products may come by the hundred
     begin_work("approximated product", steps = 1, quicker = quicker_approximation(state))
   }
   on.exit(end_work("approximated product"))
@@ -312,15 +312,15 @@ pair_sums <- function(F, v, u = NULL) {
   else reduction(weighed(F, Vj(v), if (!is.null(u)) Vi(u)), "sum")
 }
 
-# The terms of these products.
+# Returns the terms of the sums in pair_sums().
 weighed <- function(F, v, u = NULL) {
   if (!is.null(u)) (u | v) * F
   else if (width(F) == 1 || width(v) == 1) F * v
   else tensorprod(F, v)
 }
 
-# The precision of near pairs. In float32 few digits of the points are left beside some that are far away, and none of
-# the distance of points that are nearly the same.
+# Returns the precision of near pairs. If some points are far away, float32 keeps few digits of the other points; if
+# points are nearly equal, float32 keeps no digits of their distance.
 precision_beside <- function(state, plan) if (plan$outliers > 0 || plan$rough) "float64" else near_precision(state)
 
 #' @rdname approximate
@@ -334,7 +334,7 @@ error_bound <- function(A, b) {
   b <- unname(as.matrix(plain_value(b)))
   if (nrow(b) != dim(A)[2]) abort("shape", "`b` has ", nrow(b), " rows, and `A` ", dim(A)[2], " columns")
   if (is.null(truncated)) return(bound_of(state, b))
-  # Weights of what is left out are all weights but those of what is kept.
+  # The total weight of left-out pairs is the weight of all pairs minus the weight of the kept pairs.
   size <- abs(b)
   kept <- reduction(lazy_set(with_pairs(Vj(size), A$pairs), precision = "float64"), "sum", index = "j")
   truncated$left_out * pmax(rep(colSums(size), each = nrow(kept)) * (1 + 1e-12) - kept, 0)
@@ -349,7 +349,7 @@ bound_of <- function(state, v) {
 
 # --- reductions --------------------------------------------------------------------------------------------------
 
-# Sums and means with a tolerance: products with the weights.
+# Computes sums and means with a tolerance, as products with the weights.
 reduce_approximately <- function(F, op, index, tol, weight, drop, others, ...) {
   if (!is_lazy(F)) abort("input", "`F` must be a lazy tensor where there is a `tol`, not ", describe(F))
   if (is_several(F, op)) abort("unsupported", "`tol` is for one reduction, not for several")

@@ -1,5 +1,5 @@
-# Operators of one's own for par_reduce() and par_scan(): a formula of .x and .y is planned once and evaluated on whole
-# vectors, level by level. Of n items every level combines neighbours, so that about n of them are combined in all.
+# User-defined operators for par_reduce() and par_scan(): a formula of .x and .y is planned once and evaluated on whole
+# vectors, level by level. Each level combines neighbours, so n items take about n combinations in all.
 
 is_own_operator <- function(op) inherits(op, "formula") || is.function(op)
 
@@ -39,7 +39,7 @@ scan_by_own <- function(x, op, segments, exclusive, init, check) {
     total > rep.int(c(0, total)[before + 1], items$lengths)
   }
   found <- explained(found, missing, init)
-  if (exclusive) {  # each result stands one item later, and `init` at the first of a segment
+  if (exclusive) {  # each result moves one item later, and `init` comes first in each segment
     found <- replace(c(init, found)[seq_along(found)], (before + 1)[items$lengths > 0], init)
   }
   if (!is.null(items$order)) found[items$order] <- found
@@ -48,7 +48,7 @@ scan_by_own <- function(x, op, segments, exclusive, init, check) {
 
 # --- the operator -------------------------------------------------------------------------------------------------
 
-# A function of two vectors that combines each number of the one with that of the other.
+# Returns a function of two vectors that combines each number of the first with the number of the second beside it.
 own_operator <- function(op) {
   sides <- list(.x = Vi(dim = 1, name = ".x"), .y = Vi(dim = 1, name = ".y"))
   F <- if (is.function(op)) evaluated(eval(quote(op(.x, .y)), c(sides, op = op))) else value_of_formula(op, sides)
@@ -86,7 +86,7 @@ refuse_without_sides <- function(shown) {
   abort("input", "`op` must combine `.x`, what comes first, with `.y`, what follows; ", shown, " has neither")
 }
 
-# Functions of base R that ask for lengths before anything else, and what stands for them in a formula of two numbers.
+# The functions of base R that ask for lengths first, and their replacements in a formula of two numbers.
 lazy_twins <- list(
   pmax = function(..., na.rm = FALSE) {
     check_na_rm(na.rm)
@@ -104,7 +104,7 @@ lazy_twins_in <- function(environment) {
   lazy_twins[vapply(names(lazy_twins), ours, NA)]
 }
 
-# Errors of base R, of a variable that is not there or of a function that knows no formulas, by class.
+# Turns errors of base R (a variable is missing, a function cannot take formulas) into classed errors.
 evaluated <- function(code) {
   withCallingHandlers(code, error = function(e) {
     if (inherits(e, "kernweave_error")) return()
@@ -136,7 +136,7 @@ counts_points <- function(formula) {
   any(vapply(formula$args, counts_points, NA))
 }
 
-# Both ways to combine three items, of two hundred triples that reach over all of them.
+# Combines three items in both ways, for two hundred triples spread over all items.
 check_associative <- function(combine, values) {
   if (!length(values)) return(invisible())
   places <- lapply(c(0.6180339887, 0.7548776662, 0.5698402910), function(step) {
@@ -156,7 +156,7 @@ check_associative <- function(combine, values) {
 
 # --- segments -----------------------------------------------------------------------------------------------------
 
-# The items as doubles, segment after segment, and these column after column; how many each segment has.
+# Returns the items as doubles, ordered by column and then by segment, and the number of items of each segment.
 laid_out <- function(x, segments) {
   values <- as.double(wherever(array_items(x, "a formula")))
   plan <- segments %or% one_segment(length(x))
@@ -170,10 +170,10 @@ laid_out <- function(x, segments) {
 # Counts the flags that are set in each segment.
 flags_in <- function(flags, lengths) diff(c(0, cumsum(as.double(flags)))[c(0, cumsum(lengths)) + 1])
 
-# R's NA, which NaN is not.
+# Tells which items are NA, but not NaN.
 is_missing <- function(x) is.na(x) & !is.nan(x)
 
-# Replaces NaN by NA where a missing item went before. `missing`: one flag for each result, or NULL if no result is NaN.
+# Replaces NaN by NA if a missing item came before. `missing`: one flag for each result, or NULL if no result is NaN.
 explained <- function(found, missing, init) {
   if (is.null(missing)) return(found)
   found[is.na(found) & (missing | !is.null(init) && is_missing(init))] <- NA
@@ -189,7 +189,7 @@ refuse_empty <- function(empty, segments) {
         " has no items, and `op` has no value for none; give `init`")
 }
 
-# Segments of one item are done; of the others, neighbours are combined. NA for segments without items.
+# Reduces segments by combining neighbours until each segment has one item. Empty segments give NA.
 reduced_segments <- function(values, lengths, combine) {
   out <- rep_len(NA_real_, length(lengths))
   at <- which(lengths > 0)
@@ -221,7 +221,7 @@ pairs_in <- function(lengths) {
   list(left = left, tails = cumsum(halves)[odd], lengths = halves)
 }
 
-# Tails are combined with what happens to follow, and put back.
+# Combines each pair. Tails are combined with the item that happens to follow, and then restored.
 combined_pairs <- function(values, pairs, combine) {
   left <- values[pairs$left]
   out <- combine(left, values[pairs$left + 1])
@@ -229,7 +229,7 @@ combined_pairs <- function(values, pairs, combine) {
   out
 }
 
-# Running results of the pairs are those of their second items. A first item has that of the pair before it in front.
+# Scans segments. A pair's result is its second item's result; a first item is combined with the result before it.
 scanned_segments <- function(values, lengths, combine) {
   long <- lengths > 1
   if (!any(long)) return(values)

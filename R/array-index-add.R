@@ -1,4 +1,4 @@
-# index_add(): slices of an array are added where an index says; also what scatters rows for gradients.
+# index_add(): adds slices of an array at the places of an index; also scatters rows for gradients.
 
 #' Add slices to an array at indexed positions
 #'
@@ -83,7 +83,7 @@ index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", determi
   }
   source <- spread_source(source, extents, dim, length(index))
   if (!length(index)) return(x)
-  # R's rules; a factor `alpha` that is whole has the type of the array.
+  # The type of the result follows R's rules; a whole factor `alpha` counts as the type of the array.
   whole <- !is.double(x) && !is.double(source$values) && op != "mean" &&
     isTRUE(abs(alpha) <= .Machine$integer.max) && alpha == trunc(alpha)
   found <- r_index_add(x, FALSE, if (whole) "integer" else "double", index, source$values, three_extents(extents, dim),
@@ -94,7 +94,7 @@ index_add <- function(x, index, source, dim = 1L, alpha = 1, op = "sum", determi
   found$x
 }
 
-# The sum alone has a derivative: it is linear in the array and in the source, whose cotangent is gathered.
+# Differentiates op = "sum" alone: it is linear in the array and the source, and the source's cotangent is gathered.
 index_add_traced <- function(x, index, source, dim, alpha, op, plan) {
   if (!identical(op, "sum")) abort("no_gradient", "index_add() has a derivative for op = \"sum\" alone")
   alpha <- check_factor(alpha)
@@ -145,7 +145,7 @@ check_dimension <- function(dim, rank) {
   abort("shape", "`dim` must be a dimension of `x`, which has ", rank, ", not ", format_value(dim))
 }
 
-# Whether the numbers are in range is checked where they are used.
+# Checks the index and returns numbers of slices. The range of the numbers is checked by the functions that use them.
 slice_numbers <- function(index, extent) {
   if (is.logical(index)) {
     if (length(index) != extent) {
@@ -174,12 +174,12 @@ check_groups <- function(plan) {
 
 # --- shapes ----------------------------------------------------------------------------------------------------
 
-# The extents before, along and after a dimension.
+# Returns the extents before, along and after a dimension.
 three_extents <- function(extents, dim) {
   c(prod(extents[seq_len(dim - 1)]), extents[dim], prod(extents[-seq_len(dim)]))
 }
 
-# Extents of the source, 1 where it serves all.
+# Returns the extents of the source: an extent of 1 is repeated for all places.
 source_extents <- function(source, want) {
   have <- if (length(source) == 1) rep(1L, length(want)) else dim(source) %or% length(source)
   if (length(have) == length(want) && all(have == want | have == 1)) return(have)
@@ -195,7 +195,7 @@ repeated <- function(source, have, want) {
   do.call(`[`, c(list(array(source, have)), places, list(drop = FALSE)))
 }
 
-# Returns the numbers of the source, and the step from one to the next along three extents: 0 where one serves all.
+# Returns the numbers of the source, and its steps along three extents: the step is 0 if one number serves all places.
 spread_source <- function(source, extents, dim, items) {
   want <- replace(extents, dim, items)
   have <- source_extents(source, want)

@@ -1,4 +1,4 @@
-# Joins: which rows of two tables have equal keys; and keys of two vectors made comparable.
+# Joins: finds rows of two tables that have equal keys; makes keys of two vectors comparable.
 
 #' Join two tables by their keys
 #'
@@ -63,8 +63,8 @@ par_join <- function(x, y, type = c("inner", "left", "right", "outer"), na = c("
          array_threads())
 }
 
-# Numbers of x and of y that are equal where keys are. Characters need no order: each becomes the place where it is
-# first.
+# Returns numbers of x and of y that are equal if and only if the keys are equal. Characters need no order: each becomes
+# the first position at which it occurs.
 join_keys <- function(x, y, x_label, y_label) {
   alike <- is.factor(x) && is.factor(y) && identical(levels(x), levels(y))
   text <- function(v) is.character(v) || is.factor(v)
@@ -75,8 +75,8 @@ join_keys <- function(x, y, x_label, y_label) {
   list(first[seq_along(x)], first[length(x) + seq_along(y)])
 }
 
-# Columns of the same names in another order, or data frames of other names, are a slip that would match what does not
-# belong together.
+# Refuses columns of equal names in another order and data frames of different names: such tables are a slip that would
+# match unrelated columns.
 check_column_order <- function(x, y) {
   frames <- is.data.frame(x) && is.data.frame(y) && length(x) && length(y)
   x <- names(x)
@@ -98,7 +98,7 @@ check_column_order <- function(x, y) {
 
 # --- tables --------------------------------------------------------------------------------------------------------
 
-# The key columns of both tables.
+# Returns the names of the key columns of both tables.
 key_names <- function(by, x, y) {
   for (argument in c("x", "y")) {
     table <- get(argument)
@@ -163,8 +163,8 @@ key_column <- function(x, y, rows, alone) {
 
 # --- keys of two vectors -----------------------------------------------------------------------------------------
 
-# Numbers of one type that stand for x and y, so that equal ones are equal keys and smaller ones come first; characters
-# are their places among all.
+# Returns numbers of one type for x and y: equal numbers mean equal keys, smaller numbers come first. Characters become
+# their ranks among all characters.
 shared_keys <- function(x, y, x_label, y_label) {
   kinds <- c(key_kind(x), key_kind(y))
   if (kinds[1] != kinds[2]) {

@@ -1,4 +1,4 @@
-# Orders of vectors and of columns: what may be a key, how it becomes numbers, and the verbs that sort.
+# Orders of vectors and columns: checks keys, turns keys into numbers, and sorts.
 
 #' Order and sort, in parallel
 #'
@@ -66,7 +66,7 @@ check_nearly <- function(nearly) if (is.null(nearly)) 0 else check_degree(nearly
 #' @export
 par_sort <- function(x, ...) {
   if ((is.numeric(x) || is.logical(x)) && is.null(attributes(x))) return(sorted_numbers(x, ...))
-  rows <- par_order(x, ...)  # first of all: it refuses what take_rows() cannot take
+  rows <- par_order(x, ...)  # this call comes first, as it refuses columns that take_rows() cannot take
   take_rows(x, rows)
 }
 
@@ -94,7 +94,7 @@ check_decreasing <- function(decreasing, columns) {
 
 # --- keys ------------------------------------------------------------------------------------------------------
 
-# A vector or columns as a list of vectors of the same length, checked; their names are what an error calls them.
+# Returns a vector or columns as a list of checked vectors of one length, named as errors name them.
 table_columns <- function(x, argument) {
   columns <- columns_of(x)
   if (!length(columns)) abort("shape", "`", argument, "` has no columns: there is nothing to order by")
@@ -121,7 +121,7 @@ columns_of <- function(x) {
   lapply(columns, function(column) if (inherits(column, "POSIXlt")) as.POSIXct(column) else column)
 }
 
-# The numbers that stand for a column. Characters become their places among those that occur.
+# Returns the numbers that represent a column. Characters become their ranks among the characters of the column.
 key_numbers <- function(column) {
   if (is.character(column)) match(column, sort(unique(column), method = "radix")) else column
 }

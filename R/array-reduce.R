@@ -1,4 +1,4 @@
-# par_reduce(): arrays reduced as a whole or segment by segment; what it shares with par_scan().
+# par_reduce(): reduces arrays as a whole or segment by segment; also the helpers it shares with par_scan().
 
 #' Reduce an array, as a whole or in segments
 #'
@@ -71,7 +71,7 @@
 par_reduce <- function(x, op = "sum", segments = NULL, init = NULL, na.rm = FALSE, check = FALSE) {
   check_flag(na.rm, "na.rm")
   check_flag(check, "check")
-  if (is.function(op)) {  # mean() and sd() of base R take all items, an operator two
+  if (is.function(op)) {  # mean() and sd() of base R take all items; an operator takes two
     known <- c(array_operators, "var")
     same <- vapply(known, function(name) identical(op, get0(name, baseenv()) %or% get0(name, asNamespace("stats"))), NA)
     if (any(same)) abort("input", "`op` is a name or a function of two items: say op = \"", known[same][1], "\"")
@@ -113,7 +113,7 @@ reduced_columns <- function(x, op, segments, init, na.rm, check) {
   structure(found, names = names(x), row.names = rows, class = "data.frame")
 }
 
-# Counts items, or those that are not missing.
+# Counts items; with `na.rm`, items that are not missing.
 counted_items <- function(x, segments, init, na.rm) {
   check_init(init, "count")
   if (is_traced(x) || is.null(x) || !is.atomic(x)) abort("input", "`x` must be a vector or matrix, not ", describe(x))
@@ -153,7 +153,7 @@ check_init <- function(init, op) {
 }
 as_init <- function(init) if (is.null(init)) NULL else as.double(init)
 
-# Returns the numbers of an array; refuses what has none, or none of use to the operator.
+# Returns the numbers of an array; refuses arrays without numbers, or with numbers that the operator cannot use.
 array_items <- function(x, op) {
   if (is_traced(x)) abort("no_gradient", "array functions have no derivative: `x` is ", describe(x))
   if (is.na(class_kept(x, op))) {
@@ -173,7 +173,7 @@ array_items <- function(x, op) {
   plain
 }
 
-# TRUE where the result has the class of `x`, FALSE where it is a plain number, NA where there is none.
+# Returns TRUE if the result has the class of `x`, FALSE if it is a plain number, NA if `op` is not defined for `x`.
 class_kept <- function(x, op) {
   if (!is.object(x)) return(FALSE)
   if (op %in% c("argmin", "argmax")) return(FALSE)
@@ -183,7 +183,7 @@ class_kept <- function(x, op) {
   FALSE
 }
 
-# Sums of integers are exact.
+# Returns the name of the operator in the engine. Sums of integers are exact.
 engine_operator <- function(op, values, init) {
   if (op == "sum" && !is.double(values) && !is.double(init)) "whole_sum" else op
 }

@@ -1,8 +1,8 @@
-# The plan of what lies in segments: which items belong together, in which order, under which name.
-#   offsets  how many items come before each segment, and behind the last one all: one number more than segments
-#   codes    the number of each item's segment; NULL where items lie segment after segment
-#   labels   of each segment: names, or values of `by`; NULL for none
-#   kept     an environment for what is found out once: `order`, the items' numbers, segment after segment
+# The plan of segments: which items belong together, in which order, under which name.
+#   offsets  the number of items before each segment, then the number of all items: length(segments) + 1 numbers
+#   codes    the segment number of each item; NULL if items are ordered by segment
+#   labels   the label of each segment: names, or values of `by`; NULL for none
+#   kept     an environment for results that are computed once: `order`, item numbers ordered by segment
 
 new_segments <- function(offsets, codes = NULL, labels = NULL, order = NULL) {
   kept <- new.env(parent = emptyenv())
@@ -10,8 +10,8 @@ new_segments <- function(offsets, codes = NULL, labels = NULL, order = NULL) {
   structure(list(offsets = offsets, codes = codes, labels = labels, kept = kept), class = "kernweave_segments")
 }
 
-# Lists the items segment after segment, ascending within each; NULL if items lie so already. The list lies where `like`
-# does, on a GPU or in R's memory.
+# Lists the items segment after segment, ascending within each; NULL if items are in this order already. The list is on
+# the GPU if `like` is, else in R's memory.
 segment_order <- function(segments, like = NULL) r_segment_order(segments, like, array_threads())
 
 #' Segments of an array
@@ -116,7 +116,7 @@ segments_by <- function(by) {
   new_segments(found$offsets, found$codes, labels_like(labels, by), found$order)
 }
 
-# Labels of the class of what they are of, without names.
+# Gives labels the class of `by`; drops names.
 labels_like <- function(labels, by) {
   labels <- unname(if (is.logical(by)) as.logical(labels) else labels)
   if (!is.object(by) || is.factor(by) || is.object(labels)) return(labels)
@@ -178,7 +178,7 @@ as.data.frame.kernweave_segments <- function(x, row.names = NULL, optional = FAL
   if (is.null(labels)) out else cbind(data.frame(group = labels), out)
 }
 
-# A plan has no parts to be taken out: what a list would give is ours alone.
+# Refuses to take parts out of a plan: the elements of its list are internal.
 whole_plan <- function(operation) {
   abort("index", operation, " of a plan of segments is not defined: lengths() and names() look at it, as.data.frame() ",
         "lists its segments, par_segments() makes another")
@@ -201,7 +201,7 @@ items_in <- function(segments) {
   offsets[length(offsets)]
 }
 
-# Refuses what is no plan, and a plan of another number of items than `argument` has.
+# Refuses an object that is not a plan, and a plan whose number of items differs from the number of `argument`.
 check_segments_of <- function(segments, n, argument) {
   if (!inherits(segments, "kernweave_segments")) {
     abort("input", "`segments` must be a plan by par_segments(), not ", describe(segments))

@@ -1,6 +1,6 @@
-# Groups of points compared by their projections on directions, in which sorting does what all pairs would.
+# Compares groups of points by their projections on directions, so that sorting replaces the sums over all pairs.
 
-# Independent directions of as many dimensions, a column each, by R's random numbers.
+# Draws independent random directions, one per column, with R's random numbers.
 random_directions <- function(dimensions, count) {
   directions <- matrix(stats::rnorm(dimensions * count), dimensions)
   directions / rep(sqrt(colSums(directions^2)), each = dimensions)
@@ -26,8 +26,8 @@ compare_slices <- function(x, directions, codes, weights, count, codes_of, bytes
        numbers = unlist(lapply(found, `[[`, "numbers"))[seq_len(count)])
 }
 
-# The weighted sum of squared differences of the groups' shares, twice, as a form in what their counts are ahead of
-# expectation: of all groups but the last, since these add up to 0.
+# Returns the matrix of twice the weighted sum of squared differences of the groups' shares, as a quadratic form in
+# (counts minus expected counts) of all groups but the last, since these differences add up to 0.
 labelling_form <- function(sizes, weights) {
   g <- length(sizes)
   diag(weights) <- 0
@@ -35,7 +35,7 @@ labelling_form <- function(sizes, weights) {
   2 * crossprod(shares, (diag(rowSums(weights), g) - weights) %*% shares)
 }
 
-# Raw vectors, those of all groups but the last for eight labellings, then for the next eight.
+# Packs labellings into raw vectors: for each eight labellings, one vector for each group but the last.
 labelling_bytes <- function(codes_of, at, g) {
   eights <- split(at, (seq_along(at) - 1) %/% 8)
   unlist(lapply(eights, function(eight) {
@@ -45,7 +45,7 @@ labelling_bytes <- function(codes_of, at, g) {
   }), recursive = FALSE)
 }
 
-# Sums over all pairs of rows of the distances of two variables, by sorting: `raw` of x and y, of x and itself, and of y
-# and itself; `centred` of matrices whose rows add up to 0; `rows_x` and `rows_y`, the sums of rows; `numbers`, for each
-# column of `orders` the centred sum of x and y[order].
+# Computes sums over all pairs of rows of distances of two variables, by sorting. `raw`: sums of x and y, of x and x, of
+# y and y; `centred`: sums of the centred matrices, whose rows add up to 0; `rows_x`, `rows_y`: row sums; `numbers`: for
+# each column of `orders`, the centred sum of x and y[order].
 distance_sums <- function(x, y, orders = matrix(0L, length(x), 0)) r_distance_sums(x, y, orders, array_threads())

@@ -1,4 +1,4 @@
-# Verbs for two sorted vectors: merge, search, sets. What they check, and what becomes of classes.
+# Verbs for two sorted vectors: merge, search, sets; also their checks and the classes of their results.
 
 #' Merge two sorted vectors
 #'
@@ -143,14 +143,14 @@ par_set <- function(x, y, op = c("union", "intersect", "setdiff", "symdiff"), mu
   if (is.null(keys$places)) as_class_of(x, found) else keys$places[found]
 }
 
-# --- what is sorted ----------------------------------------------------------------------------------------------
+# --- the order that verbs need -----------------------------------------------------------------------------------
 
 check_key_vector <- function(x, argument) {
   if (is_table(x)) abort("input", "`", argument, "` must be a vector, not ", describe(x))
   check_key(x, paste0("`", argument, "`"))
 }
 
-# Comparable numbers of two sorted vectors.
+# Returns comparable numbers of two sorted vectors.
 sorted_keys <- function(x, y, x_name, y_name, check) {
   check_key_vector(x, x_name)
   check_key_vector(y, y_name)

@@ -1,10 +1,10 @@
-# The common helpers of the verbs for arrays (par_*): threads, and arguments that are whole numbers. The engine looks
-# where an array lies, and works there: on a GPU or on the CPU.
+# Common helpers of the verbs for arrays (par_*): threads, and arguments that are whole numbers. The engine works on the
+# device of the array: on a GPU or on the CPU.
 
-# Asked-for threads, as C++ takes them: 0 lets the engine decide.
+# Returns the number of threads that the user asked for, as C++ takes it: 0 lets the engine decide.
 array_threads <- function() option("threads") %or% 0L
 
-# An array as it is, wherever it lies. What lies on a GPU comes to R when the engine reads it, which is said once.
+# Returns an array unchanged. If it is on a GPU, the user is told once that the engine will copy it.
 wherever <- function(x) {
   if (is_on_device(x)) {
     say_once("arrays", "Arrays that lie on a GPU are fetched, and worked on by the CPU. (Said once.)")
@@ -12,8 +12,8 @@ wherever <- function(x) {
   x
 }
 
-# Whole numbers from `least` to `most`, none missing, as integers or doubles without attributes; else an error that
-# names the first that is not one. `class` is that of numbers out of range.
+# Returns whole numbers from `least` to `most`, none missing, as integers or doubles without attributes; else an error
+# names the first invalid number. `class`: the class of the error for a whole number out of range.
 check_whole <- function(x, argument, least = 0, most = Inf, class = "value") {
   if (!is.numeric(x) || is.factor(x) || inherits(x, "integer64")) {
     abort("input", "`", argument, "` must be whole numbers, not ", describe(x))
@@ -26,7 +26,7 @@ check_whole <- function(x, argument, least = 0, most = Inf, class = "value") {
         number_text(length(x)), " is ", text)
 }
 
-# Results that may be much larger than what they are made of have the limit of as.matrix().
+# Refuses results that exceed the limit of as.matrix(): a result may be much larger than its arguments.
 check_room_for <- function(items, bytes, what) {
   limit <- option("max_dense_mb")
   if (items * bytes <= limit * 2^20) return(invisible())
@@ -37,5 +37,5 @@ check_room_for <- function(items, bytes, what) {
 
 number_text <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
 
-# Numbers of items or places: integers while they can be.
+# Returns numbers of items or places: as integers if they fit, else as doubles.
 as_count <- function(n) if (all(n <= .Machine$integer.max)) as.integer(n) else as.numeric(n)

@@ -1,5 +1,5 @@
-# A reduction of an index formula as C++: a plain loop for each axis, or for each level of its blocks, in any order.
-# The file axis-expressions.R writes the formula itself.
+# Writes a reduction of an index formula as C++: a plain loop for each axis, or for each level of its blocks, in any
+# order. The file axis-expressions.R writes the formula itself.
 
 explain_code <- function(R, order, block) {
   axes <- R$axes
@@ -54,7 +54,7 @@ check_blocks <- function(sizes, axis, cuts) {
 
 # --- loops ------------------------------------------------------------------------------------------------------
 
-# For each loop its axis and its head. A loop over blocks goes from block to block within that of the loop outside.
+# Returns the axis and the head of each loop. A loop within a block runs over the block of the outer loop of its axis.
 heads_of_loops <- function(order, block, names) {
   lapply(seq_along(order), function(k) {
     axis <- order[k]
@@ -70,7 +70,7 @@ heads_of_loops <- function(order, block, names) {
   })
 }
 
-# Loops around some statements.
+# Writes loops around some statements.
 nested <- function(loops, statements) {
   for (loop in rev(loops)) {
     one <- sum(grepl("^[^ }]", statements)) == 1
@@ -79,7 +79,7 @@ nested <- function(loops, statements) {
   statements
 }
 
-# The start of each reduction, and its step: from the value so far and one more value.
+# The first value of each reduction, and its step: from the value so far and one more value to the next value.
 folds_in_code <- list(
   sum = list(start = "0.0", step = "%1$s += %2$s;"), count = list(start = "0.0", step = "%1$s += %2$s;"),
   max = list(start = "-INFINITY", uses = "larger", step = "%1$s = larger(%1$s, %2$s);"),
@@ -125,7 +125,7 @@ code_of_loops <- function(order, block, axes, fold) {
     "}")
 }
 
-# Names of C++ for axes, their blocks and extents, and for arrays, as they are met.
+# Returns an environment of C++ names of axes, their blocks, extents and arrays; names are added when first used.
 names_in_code <- function(order, all) {
   names <- new.env()
   names$taken <- c(cpp_words, names(cpp_helpers), "index", "extents", "result", "own", "all", "nest")

@@ -1,4 +1,4 @@
-# vjp() and jvp() of prepared reductions of named axes: the reduction as a function of its arrays, by way of the tape.
+# vjp() and jvp() of prepared reductions of named axes: the tape differentiates the reduction in its arrays.
 
 vjp_of_arrays <- function(R, wrt, cotangent, call, ...) {
   run <- run_of_arrays(R, wrt, call, ...)
@@ -32,7 +32,7 @@ run_of_arrays <- function(R, wrt, call, ...) {
   run
 }
 
-# The arrays that `wrt` names, or of which it has the operands, by name.
+# Returns the arrays that `wrt` names, or whose operands `wrt` contains, by name.
 arrays_wanted <- function(R, wrt) {
   operands <- Filter(function(operand) !operand$literal, R$axes$operands)
   places <- lapply(operands, place_of_operand)
@@ -69,7 +69,7 @@ place_of_array <- function(one, names) {
 
 array_of_place <- function(place) place$array %or% place$name
 
-# A formula that reads other numbers in some of its arrays.
+# Replaces the numbers of some arrays in a formula.
 with_arrays <- function(F, arrays) {
   operands <- operands_of(F$formula)
   places <- lapply(operands, function(operand) {

@@ -1,6 +1,6 @@
-# Formulas by number as C++ expressions: what operations and arrays of an index formula are called there.
+# Writes index formulas by number as C++ expressions: the C++ names of operations and arrays.
 
-# An expression is a text, how tightly it binds, and whether C++ takes it for a double.
+# An expression is a text, its precedence, and whether its C++ type is double.
 atom <- function(text) list(text = text, binds = 9, real = TRUE)
 
 cpp_infix <- data.frame(
@@ -94,7 +94,7 @@ is_counter <- function(place) {
     identical(as.numeric(plain_value(place$x)), as.numeric(seq_len(place$dim)))
 }
 
-# Dimensions that are as long as an axis are called so; others are numbers.
+# Writes an element of an array. A dimension as long as an axis uses the name of its extent; others use a number.
 element_in_code <- function(place, type, names) {
   array <- array_in_code(place, type, names)
   extents <- Map(function(spec, extent) if (spec$kind == "axis") names$extents[[spec$axes]] else whole_in_code(extent),
@@ -103,7 +103,7 @@ element_in_code <- function(place, type, names) {
   paste0(array, "[", position_in_code(points, unlist(extents)), "]")
 }
 
-# Two places of one array read the same argument.
+# Returns the C++ name of an array. Two places of one array share one argument.
 array_in_code <- function(place, type, names) {
   said <- sub("\\[.*", "", place$name)
   for (one in names$arrays) if (one$said == said && one$type == type && identical(one$x, place$x)) return(one$name)
@@ -129,7 +129,7 @@ window_in_code <- function(points, by, plus) {
   paste0(text, if (plus) paste0(if (plus < 0) " - " else " + ", whole_in_code(abs(plus))))
 }
 
-# The place in memory of an element: the first dimension is the fastest.
+# Returns the position of an element in memory: the first dimension varies fastest.
 position_in_code <- function(points, extents) {
   found <- "0"
   for (k in rev(seq_along(points))) {

@@ -1,5 +1,5 @@
-# Index formulas: the right side is plain R wherever the axes are numbers. The call is walked once: what stands in
-# brackets becomes a place (formula-places.R), an axis outside of brackets its number; the rest is evaluated as ever.
+# Index formulas: the right side is plain R in which axes are numbers. The call is walked once: each bracket becomes a
+# place (formula-places.R), an axis outside of brackets becomes its number; R evaluates the rest as usual.
 
 reduce_index_formula <- function(formula, op, K, weight, call, data, extents, said, ...) {
   if (missing(op)) abort("input", "`op` names the reduction of an index formula, such as \"sum\"")
@@ -30,7 +30,7 @@ reduce_index_formula <- function(formula, op, K, weight, call, data, extents, sa
   reduce_named(F, op, kept, K, weight, call, ..., known = extents, keep = keep)
 }
 
-# Lengths of axes that no array tells.
+# Checks the lengths of axes that no array determines.
 check_extents <- function(extents, words) {
   ok <- is.null(extents) || is.numeric(extents) && !anyDuplicated(names(extents)) && !is.null(names(extents)) &&
     all(nzchar(names(extents))) && all(is.finite(extents)) && all(extents >= 0) && all(extents == round(extents))
@@ -77,7 +77,7 @@ kept_axes <- function(left) {
   names
 }
 
-# Returns the environment where names are looked up: `data`, then the environment of the formula.
+# Returns the environment in which names are looked up: `data`, then the environment of the formula.
 scope_of <- function(data, environment) {
   if (is.null(data)) return(environment)
   if (is.environment(data)) return(data)
@@ -94,7 +94,7 @@ weight_of_places <- function(weight, kept, scope, given, beside) {
   formula_of_places(weight[[2]], union(kept, names(beside)), scope, given, beside, "the weight")
 }
 
-# Each term would count once for every point of such an axis.
+# Refuses axes that occur in the weight alone, since each term would count once for every point of such an axis.
 check_axes_of_weight <- function(weight, kept, F, given) {
   places <- places_of_tensor(weight)
   axes <- names(extents_of_axes(places_of_tensor(F), given))
@@ -107,7 +107,7 @@ check_axes_of_weight <- function(weight, kept, F, given) {
 
 # --- the right side -------------------------------------------------------------------------------------------
 
-# `given`: lengths of axes that no array tells. `beside`: those of the formula that this one weights.
+# `given`: lengths of axes that no array determines. `beside`: lengths of axes of the formula that this one weights.
 formula_of_places <- function(expression, kept, scope, given = NULL, beside = given, what = "the right side") {
   found <- new.env()
   found$places <- list()
@@ -144,7 +144,7 @@ axes_in_brackets <- function(expression) {
   unlist(lapply(as.list(expression)[-1], axes_in_brackets))
 }
 
-# The expression with a name for each place, which `found` learns.
+# Replaces each place by a name and records the place in `found`.
 with_places <- function(expression, found, scope) {
   if (is_bracket(expression)) {
     label <- deparse1(expression)
@@ -162,7 +162,7 @@ with_places <- function(expression, found, scope) {
   })))
 }
 
-# A sum of axes, each by a whole number, plus a number; NULL where it is none.
+# Returns a sum of axes times whole numbers plus a number, as a list; NULL for other expressions.
 linear_sum <- function(expression) {
   if (is.numeric(expression) && length(expression) == 1) return(list(by = numeric(), plus = expression))
   if (is.name(expression)) return(list(by = structure(1, names = as.character(expression)), plus = 0))

@@ -1,10 +1,10 @@
-# A gather that takes one of a few matrices for each point: to gather would be a matrix for every point in memory. So
-# the groups are an axis of their own, of which each point meets one; or each group of points has a formula of its own.
+# Gathers that take one of a few matrices for each point. A plain gather would store a matrix for every point. So the
+# groups become an axis, of which each point meets one index; or each group of points has a formula of its own.
 
-fewest_of_group <- 200  # points of a group on average that are worth a call of their own
-fewest_gathered <- 1e6  # numbers that a gather would make
+fewest_of_group <- 200  # points of a group on average that justify a call of their own
+fewest_gathered <- 1e6  # numbers that a gather must make before groups are worth it
 
-# The axis along which points have groups, and the group of each; NULL where nothing is gained.
+# Returns the axis whose points have groups, and the group of each point; NULL if groups gain nothing.
 gathered_groups <- function(places, kept, extents) {
   for (place in places) for (k in seq_along(place$specs)) {
     spec <- place$specs[[k]]
@@ -18,7 +18,7 @@ gathered_groups <- function(places, kept, extents) {
   }
 }
 
-# Tells whether every place has the axis alone, or in plain gathers.
+# Tells whether every place has the axis either by itself or in plain gathers.
 may_be_parted <- function(places, axis) {
   parts <- function(spec) {
     if (spec$kind == "gather") is_plain_list(spec$by) || !axis %in% spec$by$axes
@@ -27,7 +27,7 @@ may_be_parted <- function(places, axis) {
   all(vapply(places, function(place) !is_traced(place$x) && all(vapply(place$specs, parts, NA)), NA))
 }
 
-# A sum whose folded axes all lie inside is swept over the groups, each point meeting its own; NULL for any other.
+# Sweeps a sum over the groups if all folded axes lie inside; each point meets its own group. NULL for other sums.
 with_own_groups <- function(whole, groups) {
   if (whole$row$fn != "sum" || !identical(whole$kept, groups$axis)) return(NULL)
   places <- lapply(lapply(whole$places, with_groups_known, groups), with_specs, function(spec) {
@@ -47,7 +47,7 @@ with_own_groups <- function(whole, groups) {
 
 axis_of_groups <- ".group"
 
-# `reduce`: of a formula of some points along the axis.
+# Reduces each group with its own formula. `reduce`: a function that reduces a formula of some points along the axis.
 reduce_groups <- function(F, operands, places, groups, kept, reduce) {
   found <- NULL
   places <- lapply(places, with_groups_known, groups)
@@ -60,14 +60,14 @@ reduce_groups <- function(F, operands, places, groups, kept, reduce) {
   found
 }
 
-# Says once which gathers take the groups' own rows.
+# Marks, once, the gathers that take the rows of the groups.
 with_groups_known <- function(place, groups) {
   with_specs(place, function(spec) {
     if (spec$kind == "gather") c(spec, list(own = identical(spec$by$x, groups$x))) else spec
   })
 }
 
-# The place as the points of one group see it.
+# Returns the place for the points of one group.
 place_of_group <- function(place, groups, at) {
   for (k in seq_along(place$specs)) {
     spec <- place$specs[[k]]
@@ -84,7 +84,7 @@ place_of_group <- function(place, groups, at) {
   place
 }
 
-# Results of some points put among those of all, along one axis.
+# Puts the results of some points among the results of all points, along one axis.
 with_part <- function(found, part, at, along, n) {
   if (is.list(part)) {
     before <- found %or% lapply(part, function(one) NULL)

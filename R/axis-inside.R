@@ -1,7 +1,7 @@
-# Folded axes of few points may lie inside a point: then what is summed over them is a sum over components, or a product
-# with a matrix of components, and one pass of the engine takes in all of them.
+# Folded axes of few points may lie inside a point: their sum becomes a sum over components, or a product with a matrix
+# of components, and one pass of the engine computes it.
 
-most_inside <- 64  # components: a matrix of 8 x 8 for each point; more no longer lie in registers and the first cache
+most_inside <- 64  # components: an 8 x 8 matrix for each point; more exceed registers and the first cache
 
 # Returns the axes that may lie inside, alone and in pairs.
 sets_inside <- function(whole) {
@@ -13,7 +13,7 @@ sets_inside <- function(whole) {
   c(as.list(may), Filter(function(axes) prod(extents[axes]) <= most_inside, pairs))
 }
 
-# The formula with these inside, what its places are, and the extents of the axes that are left; NULL for other sums.
+# Returns the formula with the axes inside, its places, and the extents of the other axes; NULL for other sums.
 form_inside <- function(inside, whole) {
   parts <- parted_factors(whole$F, whole$operands, whole$places)
   F <- if (length(inside) == 2) bilinear_inside(parts, inside) else {
@@ -26,7 +26,7 @@ form_inside <- function(inside, whole) {
        left = whole$extents[!names(whole$extents) %in% inside], inside = inside)
 }
 
-# Every array has the axis once, in a dimension of its own.
+# Tells whether every array has the axis at most once, in a dimension of its own.
 may_lie_inside <- function(axis, places) {
   all(vapply(places, function(place) {
     here <- vapply(place$specs, function(spec) axis %in% axes_of_specs(list(spec)), NA)
@@ -35,7 +35,7 @@ may_lie_inside <- function(axis, places) {
   }, NA))
 }
 
-# The factors of a formula, each with its places, as a function of the axes that shall lie inside.
+# Returns the factors of a formula; each has its places, and is a function of the axes that will lie inside.
 parted_factors <- function(F, operands, places) {
   lapply(factors_of(F$formula), function(factor) {
     own <- places[match_operands(operands_of(factor), operands)]
@@ -52,11 +52,11 @@ factors_inside <- function(parts, inside) {
 }
 times_if_any <- function(a, b) if (is.null(a)) b else a * b
 
-# u_a W_ab v_b: a matrix times a vector, and the product of two vectors; NULL for any other sum over two axes.
+# Writes sum_ab u_a W_ab v_b as a matrix-vector product and a scalar product; NULL for other sums over two axes.
 bilinear_inside <- function(parts, axes) {
   of <- vapply(parts, function(part) paste(axes[axes %in% part$axes], collapse = " "), "")
   both <- parts[of == paste(axes, collapse = " ")]
-  # The order in which arrays have both axes: arrays that have one of them alone are no matrices.
+  # The order of the axes in arrays that have both; arrays that have one axis alone are not matrices.
   places <- Filter(function(place) any(axes %in% place$axes), unlist(lapply(both, `[[`, "places"), recursive = FALSE))
   order <- unique(lapply(places, function(place) intersect(unlist(lapply(place$specs, `[[`, "axes")), axes)))
   if (length(order) != 1 || !all(axes %in% of)) return(NULL)
@@ -67,14 +67,14 @@ bilinear_inside <- function(parts, axes) {
   times_if_any(factors_inside(parts[of == ""], axes), sum)
 }
 
-# Operations of a formula on numbers, those on components each.
+# Counts the operations of a formula on numbers; an operation on components counts once for each component.
 work_of <- function(formula) {
   if (formula$op %in% c("Var", "Number")) return(0)
   own <- switch(formula$op, MatVecMult = formula$args[[1]]$type[1], Sum = formula$args[[1]]$type[1], formula$type[1])
   own + sum(vapply(formula$args, work_of, 0))
 }
 
-# Each number of it is computed by itself, whatever stands beside it.
+# Tells whether each number of a formula is computed elementwise, independent of the components beside it.
 is_by_number <- function(F) {
   elementwise <- known_operations()$name[known_operations()$form == "elementwise"]
   by_number <- function(formula) {
@@ -91,6 +91,6 @@ factors_of <- function(formula) {
   c(factors_of(formula$args[[1]]), lapply(factors_of(formula$args[[2]]), one))
 }
 
-# Looked for once: the table of operations does not change.
+# Returns the table of operations. It is looked up once, since it does not change.
 known_operations <- function() op_forms$known %or% (op_forms$known <- kernweave_operations())
 op_forms <- new.env(parent = emptyenv())

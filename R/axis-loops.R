@@ -1,16 +1,16 @@
-# Nests: the ways in which the loops of a formula of many axes may lie, as values, and the choice. The engine lists and
-# prices them (src/axes), and computes any of them.
+# Nests: the possible orders of the loops of a formula of many axes, as values, and the choice. The engine lists and
+# prices nests (src/axes), and computes any of them.
 
-seconds_of_forms <- 3e-4  # which it takes to write a formula in other forms
+seconds_of_forms <- 3e-4  # the time to write a formula in other forms
 
-# A nest: which axis has which role, by name or NULL. Columns are a second axis that is kept, where nothing is swept;
-# what lies inside is folded within a point.
+# Makes a nest: the role of each axis, by name or NULL. Columns are a second kept axis, if nothing is swept; axes inside
+# are folded within a point.
 new_nest <- function(lane, sweep = NULL, components = NULL, columns = NULL, inside = NULL) {
   list(lane = lane, sweep = sweep, components = components, columns = columns, inside = inside)
 }
 
-# All nests of a formula in all its forms, the seconds that one thread is expected to take for each, and the number of
-# its form. What is over before other forms have been written stays as it is.
+# Lists all nests of a formula in all its forms, the expected seconds of each on one thread, and the number of its form.
+# A formula that takes less time than writing other forms keeps its form.
 nests_of <- function(whole) {
   forms <- list(list(F = whole$F, operands = whole$operands, places = whole$places, left = whole$extents))
   found <- lapply(forms, nests_of_form, whole)
@@ -26,7 +26,7 @@ nests_of <- function(whole) {
 
 nests_of_form <- function(form, whole) {
   row <- whole$row
-  # Gradients at the winners are those of one component.
+  # The tape computes gradients at winners for one component only.
   alone <- is.null(whole$weight) && row$inputs != "value_k" && !(whole$traced && row$saves %in% saves_of_winners)
   pairs <- is.null(whole$weight) && row$fn %in% c("sum", "mean") && width(form$F) == 1
   operations <- if (is.null(form$inside)) r_size(form$F$formula) else work_of(form$F$formula)
@@ -107,7 +107,7 @@ schedule <- function(R, order = NULL, components = NULL, inside = NULL, measure 
   found[order(found$seconds), , drop = FALSE]
 }
 
-# proc.time() counts milliseconds, of which short runs take few.
+# Measures seconds. proc.time() counts milliseconds, and short runs take only a few of these.
 elapsed <- function(code) {
   start <- as.numeric(Sys.time())
   force(code)
@@ -125,7 +125,7 @@ nest_of_order <- function(order, components, inside, nests, axes) {
   sweep <- last(setdiff(intersect(before, names(axes$folded)), inside))
   columns <- if (is.null(sweep)) last(setdiff(before, c(inside, components)))
   wanted <- new_nest(lane, sweep, components, columns, inside)
-  # Columns where there are any: without them the axis is an outer one.
+  # Columns are matched if there are any; a nest without columns has the axis as an outer axis.
   found <- Find(function(nest) {
     identical(nest[1:3], wanted[1:3]) && setequal(nest$inside, inside) && identical(nest$columns, columns)
   }, nests)

@@ -1,10 +1,10 @@
-# Paths: a sum of a product of several arrays may be found two factors at a time, with what lies in between in memory.
-# The cheapest order of meeting is looked for over all subsets of the factors (src/axes).
+# Paths: a sum of a product of several arrays may be computed two factors at a time, with intermediate results in
+# memory. The cheapest order is searched over all subsets of the factors (src/axes).
 
-fewest_of_path <- 1e6  # products of a pass that is over before a path has been found
+fewest_of_path <- 1e6  # products; a smaller pass ends before a path is found
 
-# A sum or mean of a product of several arrays by the cheapest path; NULL where one pass over all points, which takes so
-# many seconds, is as good.
+# Computes a sum or mean of a product of several arrays by the cheapest path; NULL if one pass over all points, which
+# takes `seconds`, is as good.
 along_path <- function(whole, seconds, ...) {
   F <- whole$F
   sums <- whole$row$fn %in% c("sum", "mean")
@@ -25,7 +25,7 @@ walk_path <- function(tree, tensors, axes, kept, ...) {
     F <- if (is.list(tree)) product(tree[[1]]) * product(tree[[2]]) else tensors[[tree]]
     some <- leaves(tree)
     if (whole) return(reduce_named(F, "sum", kept, ..., path = FALSE))
-    left <- intersect(unique(unlist(axes[some])), union(kept, unlist(axes[-some])))  # axes that are still wanted
+    left <- intersect(unique(unlist(axes[some])), union(kept, unlist(axes[-some])))  # axes that are still needed
     if (!is.list(tree) && setequal(left, axes[[tree]])) return(F)
     found <- reduce_named(F, "sum", left, ..., path = FALSE)
     specs <- if (length(left)) lapply(left, function(axis) list(kind = "axis", axes = axis))

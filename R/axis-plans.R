@@ -1,5 +1,5 @@
-# Plans of index formulas: what is planned for a formula serves later calls whose arrays have the same types, extents
-# and names. A plan holds no numbers of these arrays.
+# Plans of index formulas: the plan of a formula serves later calls whose arrays have equal types, extents and names. A
+# plan holds no numbers of these arrays.
 
 most_plans <- 64
 most_points_of_plan <- 1e6  # a call of more points takes longer than its planning
@@ -31,7 +31,7 @@ keep_plan <- function(asked, scope, R, places, roles) {
   takes <- Map(function(operand, k) {
     if (is.na(k) || is.null(places[[k]]$array)) return(list(data = operand$data))
     take <- take_of(places[[k]], roles, attributes(operand$data))
-    rm("data", envir = operand)  # which may be a binding shared with other operands
+    rm("data", envir = operand)  # the binding may be shared with other operands
     operand$kept <- operand$data <- NULL
     take
   }, operands, at)
@@ -66,7 +66,7 @@ reads_of <- function(right, axes, scope) {
     if (is_empty_place(e) || !is.language(e) && (is.object(e) || !is.atomic(e))) fixed <<- FALSE
     else if (is.name(e) && !as.character(e) %in% axes) found$words <<- union(found$words, as.character(e))
     if (!is.call(e)) return()
-    # Row numbers that are computed from an array are computed while planning.
+    # Row numbers that are computed from an array are computed during planning.
     if (!is.name(e[[1]]) || inside && "[" %in% all.names(e)) fixed <<- FALSE
     found$functions <<- union(found$functions, as.character(e[[1]])[1])
     lapply(as.list(e)[-1], walk, inside)
@@ -83,7 +83,7 @@ reads_of <- function(right, axes, scope) {
   if (fixed && all(numbers, steady, found$functions %in% known)) found
 }
 
-# The arrays that a formula reads now, and what its plan depends on: their types, and all words and functions.
+# Returns the arrays that a formula reads now, and the inputs of its plan: types of arrays, all words and functions.
 seen_by_formula <- function(reads, scope) {
   arrays <- lapply(reads$arrays, array_in_front, "", scope)
   kinds <- lapply(arrays, function(x) {
@@ -96,7 +96,7 @@ seen_by_formula <- function(reads, scope) {
 
 # --- numbers of arrays for a plan -------------------------------------------------------------------------------
 
-# The way from an array to the numbers of an operand: new attributes alone, if the dimensions have the role's order.
+# Describes how an operand gets its numbers: by new attributes alone, if dimensions have the role's order.
 take_of <- function(place, roles, attributes) {
   role <- role_of_place(place, roles)
   dimensions <- lapply(seq_along(place$specs), function(k) {
@@ -113,7 +113,7 @@ data_taken <- function(take, arrays) {
   if (identical(attributes(x), take$attributes)) x else `attributes<-`(x, take$attributes)
 }
 
-# A place with the numbers of these arrays; without arrays, with none.
+# Gives a place the numbers of `arrays`; if `arrays` is NULL, removes its numbers.
 with_numbers <- function(place, arrays) {
   if (!is.null(place$array)) place["x"] <- list(arrays[[place$array]])
   for (k in which(gathers_of(place))) place$specs[[k]]$by <- with_numbers(place$specs[[k]]$by, arrays)

@@ -1,7 +1,7 @@
 # The positions in an array of the elements that a place reads.
 
-# The places of the elements in the array, for all points of the axes: a sum of what each axis says by itself, which is
-# found for some axes before the next, and of row numbers along several axes.
+# Returns the places of the elements in the array, for all points of the axes: the sum of the offsets of each axis,
+# added axis by axis, and of the offsets of row numbers along several axes.
 positions_of <- function(place, order, size) {
   step <- c(1, cumprod(place$dim))
   whole <- if (prod(place$dim) * (2 + length(order)) <= .Machine$integer.max) as.integer else as.numeric
@@ -19,7 +19,7 @@ positions_of <- function(place, order, size) {
   at
 }
 
-# Offsets of the points of one axis, or component, in the array: of those dimensions that are `wanted`.
+# Returns the offsets of the points of one axis, or component, in the array, in the dimensions that are `wanted`.
 steps_along <- function(place, axis, n, step, wanted) {
   found <- numeric(n)
   for (k in which(wanted)) {
@@ -48,7 +48,7 @@ row_numbers_of <- function(place, k) {
   rows
 }
 
-# The number along one dimension of each element of an array of so many.
+# Returns the index along dimension k of each element of an array with extents `size`.
 along_dimension <- function(k, size) {
   before <- prod(size[seq_len(k - 1)])
   rep(rep(seq_len(size[k]), each = before), length.out = prod(size))

@@ -1,6 +1,6 @@
-# The reduction of a formula with named axes: what it is told is checked, and one of the ways to find it is chosen.
+# The reduction of a formula with named axes: checks its arguments and chooses how to compute it.
 
-# The reduction over all axes that are not kept. keep(R, places, roles) is told of one that has run in one pass.
+# Reduces over all axes that are not kept. keep(R, places, roles) is called for a reduction that ran in one pass.
 reduce_named <- function(F, op, kept, K = NULL, weight = NULL, call = TRUE, ..., path = TRUE, nest = NULL,
                          known = NULL, keep = NULL) {
   check_flag(call, "call")
@@ -60,7 +60,7 @@ check_named <- function(whole) {
   whole
 }
 
-# Names of results that have lost them on the way.
+# Restores names of results that were lost on the way.
 named_whole <- function(x, whole) {
   names <- names_of_axes(whole$places, whole$kept)
   if (all(vapply(names, is.null, NA))) return(x)
@@ -71,7 +71,7 @@ named_whole <- function(x, whole) {
 
 # --- ways around one pass ---------------------------------------------------------------------------------------
 
-# Every point with the rows of its own group; NULL where nothing is gained.
+# Reduces with gathers by groups: every point meets the rows of its group. NULL if groups gain nothing.
 by_groups <- function(whole, ...) {
   groups <- gathered_groups(whole$places, whole$kept, whole$extents)
   if (is.null(groups)) return(NULL)
@@ -84,12 +84,12 @@ by_groups <- function(whole, ...) {
   if (is.list(found)) found else named_whole(found, whole)
 }
 
-# The engine's own derivatives of some reductions know two axes only, and winners of one component.
+# Uses the tape: the engine's own derivatives of some reductions know two axes only, and winners of one component.
 by_way_of_tape <- function(whole, roles, ...) {
   fn <- whole$row$fn
   folds <- length(roles$settings) > 0
   if (fn == "variance" && folds) {
-    # The engine's variance has a mean of its own: this one is an array of the tape.
+    # The engine's variance computes its own mean; here the mean is an array of the tape.
     sum_of <- function(F, op) reduce_named(F, op, whole$kept, ..., known = whole$extents)
     axes <- lapply(whole$kept, function(axis) list(kind = "axis", axes = axis))
     specs <- c(axes, if (width(whole$F) > 1 || !length(whole$kept)) list(list(kind = "component")))
@@ -102,7 +102,7 @@ by_way_of_tape <- function(whole, roles, ...) {
 
 # --- one pass ---------------------------------------------------------------------------------------------------
 
-# The reduction that the engine is asked for: of operands in their roles.
+# Makes the reduction for the engine: its operands have their roles.
 reduction_by_roles <- function(whole, roles, ...) {
   to <- Map(operand_in_role, whole$places, list(roles))
   leaves <- lapply(to, function(operand) lazy_operand(operand)$formula)
@@ -111,7 +111,7 @@ reduction_by_roles <- function(whole, roles, ...) {
     new_lazy(formula, roles$extent, merge_settings(T$settings, roles$settings))
   }
   row <- whole$row
-  # A mean divides at the end: the derivative of the engine's would divide by the points of two axes alone.
+  # A mean divides at the end: the engine's derivative would divide by the points of two axes alone.
   mean <- row$fn == "mean" && (length(setdiff(roles$outer, roles$kept)) || length(roles$inside))
   if (mean) row <- reduction_row("sum")
   here <- again(whole$F)
@@ -128,7 +128,7 @@ reduction_by_roles <- function(whole, roles, ...) {
   R
 }
 
-# Returns a function that makes the reduction with another nest, or of other arrays.
+# Returns a function that makes the reduction with another nest, or with other arrays.
 with_nest <- function(F, op, kept, K, weight, settings) {
   force(F)
   function(nest = NULL, call = FALSE, arrays = NULL, more = NULL) {
@@ -139,7 +139,7 @@ with_nest <- function(F, op, kept, K, weight, settings) {
   }
 }
 
-# A formula varies along what is reduced, be it along one point.
+# Makes a formula vary along each reduced axis, even an axis of one point.
 lazy_axes <- function(F, roles) {
   for (axis in strsplit(roles$index, "")[[1]]) {
     if (has_axis(F, axis)) next
@@ -152,7 +152,7 @@ lazy_axes <- function(F, roles) {
 
 # --- no points ----------------------------------------------------------------------------------------------------
 
-# No term at all, or no result: what a fold begins with, for each point that is kept. Traced arrays are tied to it, so
+# Handles extents of 0: returns the neutral element of the fold for each kept point. Traced arrays are linked to it, so
 # that their gradient is 0.
 reduce_nothing <- function(whole) {
   out <- neutral_elements(whole$F, whole$row, whole$extents[whole$kept], whole$K, whole$weight)

@@ -1,7 +1,7 @@
-# Roles: which axis of a formula of many is which of the engine's. One axis is the lane, of which each point has a
-# result; one is the sweep, which is folded, or, where nothing is swept, the columns, which are kept; one may be the
-# components; all others are outer axes, for each point of which the engine runs once. Outer axes that are folded come
-# last, and their states are merged.
+# Roles: the engine's axis for each axis of a formula. One axis is the lane, and each of its points has a result; one is
+# the sweep, which is folded, or, if nothing is swept, the columns, which are kept; one may be the components; all
+# others are outer axes, and the engine runs once for each of their points. Folded outer axes come last, and their
+# states are merged.
 
 # --- which axis is which ----------------------------------------------------------------------------------------
 
@@ -20,8 +20,8 @@ roles_of <- function(nest, whole) {
          extent = as.numeric(c(extent(nest$lane), extent(second))), settings = if (folds) list(folded = folds)))
 }
 
-# The first array that names an axis names the results along it, a vector of row numbers among them; if none does, the
-# first array of which such a vector takes rows that have names.
+# Returns the names of results along axes. Names come from the first array that names the axis, row-number vectors
+# included; else from the first array whose named rows such a vector takes.
 names_of_axes <- function(places, axes) {
   sapply(axes, function(axis) axis_names(places, axis) %or% names_gathered(places, axis), simplify = FALSE)
 }
@@ -45,8 +45,8 @@ names_gathered <- function(places, axis) {
 
 # --- arrays in their roles ----------------------------------------------------------------------------------------
 
-# The operand that a place is: along the lane, the sweep or the columns, both or neither; what else it varies along are
-# outer axes.
+# Turns a place into an operand: along the lane, the sweep or the columns, both or neither. All other axes of the place
+# are outer axes.
 operand_in_role <- function(place, roles) {
   role <- role_of_place(place, roles)
   x <- if (!role$window) numbers_in_role(place, role, roles)
@@ -75,14 +75,14 @@ numbers_in_role <- function(place, role, roles) {
   if (identical(as.numeric(dim(x)), role$size)) x else rearranged(x, function(x) `dim<-`(x, role$size))
 }
 
-# The numbers as the engine has them. A parameter without outer axes is a vector.
+# Returns the numbers in the engine's form. A parameter without outer axes is a vector.
 data_in_role <- function(place, role, roles, data = numbers_in_role(place, role, roles)) {
   if (role$window) return(window_of_pairs(place, roles))
   if (!is.double(data)) storage.mode(data) <- "double"
   if (role$axis == "param" && all(role$size[-2] == 1)) as.vector(data) else data
 }
 
-# The numbers of a place, as an array of these axes (by name) and components (by dimension), in this order.
+# Returns the numbers of a place as an array of the given axes (by name) and components (by dimension), in order.
 in_order_of <- function(place, order, extents) {
   place <- with_rows_taken(place)
   kinds <- vapply(place$specs, `[[`, "", "kind")
@@ -92,7 +92,7 @@ in_order_of <- function(place, order, extents) {
   fitting_in_memory(take(place$x, positions_of(place, order, size)), place, size)
 }
 
-# Windows over matrices, gathers and diagonals are copied, a number for each point.
+# Explains memory errors: windows over matrices, gathers and diagonals are copied, with a number for each point.
 fitting_in_memory <- function(code, place, size) {
   withCallingHandlers(code, error = function(e) {
     if (!grepl("cannot allocate", message_of(e), fixed = TRUE)) return()
@@ -101,7 +101,7 @@ fitting_in_memory <- function(code, place, size) {
   })
 }
 
-# A window over a vector, along the lane and the sweep, is no copy: pairs read the vector itself.
+# Tells whether a place is a window over a vector along the lane and the sweep: pairs read it without a copy.
 is_window_of_pairs <- function(place, roles) {
   spec <- place$specs[[1]]
   alone <- length(place$specs) == 1 && identical(roles$outer, character()) && !is_traced(place$x) &&
@@ -119,7 +119,7 @@ window_of_pairs <- function(place, roles) {
   structure(as.vector(x), window = as.numeric(c(roles$extents[c(roles$lane, roles$second)], apart)))
 }
 
-# Rows that one vector of row numbers says are taken at once: what is left varies along its axis.
+# Takes rows that a vector of row numbers selects; the place then varies along the axis of that vector.
 with_rows_taken <- function(place) {
   for (k in seq_along(place$specs)) {
     spec <- place$specs[[k]]
@@ -152,14 +152,14 @@ permuted <- function(place, order) {
 
 # --- results ------------------------------------------------------------------------------------------------------
 
-# Describes the way from what the engine finds to an array of the axes that are kept: its extents as they lie, the order
-# of these, and what positions along folded axes mean.
+# Describes the way from the engine's result to an array of the kept axes: the extents as stored, their order, and the
+# meaning of positions along folded axes.
 results_in_axes <- function(roles, wide, row, K, divide) {
   outer <- intersect(roles$outer, roles$kept)
   lies <- c(if (length(roles$kept)) roles$lane, roles$columns, if (!is.null(K)) ".K", roles$components %or% ".c", outer)
   size <- c(roles$extents, .K = K, .c = wide)[lies]
   meant <- c(roles$kept, if (wide > 1) ".c", if (!is.null(K)) ".K")
-  # A single component is no axis.
+  # A single component is not an axis.
   list(size = unname(size), order = match(c(meant, setdiff(lies, meant)), lies), extents = unname(size[meant]),
        names = unname(c(roles$names, rep(list(NULL), length(meant) - length(roles$kept)))), results = row$results,
        engine = roles$extents[intersect(c(roles$lane, roles$sweep, roles$outer), roles$folded)],
@@ -186,7 +186,7 @@ one_in_axes <- function(x, axes) {
   if (is.null(axes$divide)) x else x / axes$divide
 }
 
-# Positions among all folded points count the axis that was mentioned first fastest.
+# Translates positions among all folded points: the axis that was mentioned first varies fastest.
 meant_positions <- function(at, engine, folded) {
   if (identical(names(engine), names(folded))) return(at)
   left <- at - 1

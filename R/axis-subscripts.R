@@ -1,7 +1,7 @@
 # Subscripts of an index formula, and the arrays in front of them, as operands with named axes (formula-places.R); and
-# the words of errors where a right side cannot be evaluated.
+# the messages of errors if a right side cannot be evaluated.
 
-# `into`: the dimension whose row numbers these are, if any.
+# Makes a place of a bracket. `into`: if the bracket gives row numbers, the dimension that they index.
 place_of_bracket <- function(expression, scope, into = NULL) {
   label <- deparse1(expression)
   x <- array_in_front(expression, label, scope)
@@ -19,7 +19,7 @@ place_of_bracket <- function(expression, scope, into = NULL) {
   place
 }
 
-# The array that is read: a variable, or a part of a list that is one.
+# Returns the array that a bracket reads: a variable, or a part of a list variable.
 array_in_front <- function(expression, label, scope) {
   front <- expression[[2]]
   if (is.name(front)) return(array_named(as.character(front), scope))
@@ -36,7 +36,7 @@ named_in_front <- function(expression, front) {
   paste0(deparse1(expression), if (!in_round) paste0(" with M <- ", deparse1(front), " before the formula"))
 }
 
-# fit$coef, l[["x"]], object@x, of a variable or of such a part.
+# Tells whether an expression is fit$coef, l[["x"]] or object@x, applied to a variable or to another part.
 is_part_of_list <- function(expression) {
   if (!is.call(expression) || length(expression) != 3 || !is.name(expression[[1]])) return(FALSE)
   takes <- switch(as.character(expression[[1]]), `$` = , `@` = TRUE, `[[` = !is.language(expression[[3]]), FALSE)
@@ -66,7 +66,7 @@ array_named <- function(name, scope) {
   abort("input", "there is no array `", name, "`", near_hint(name, ls(scope), ""))
 }
 
-# Row numbers that are given by name, or by a factor, which stands for its codes.
+# Checks row numbers. A factor stands for its codes; names of rows are replaced by their numbers.
 as_row_numbers <- function(x, expression, into) {
   if (is.factor(x)) return(array_or_vector(unclass(x)))
   label <- deparse1(expression)
@@ -130,7 +130,7 @@ remedy_in_brackets <- function(part) {
 
 # --- row numbers that are computed, such as abs(i - j) + 1 ------------------------------------------------------
 
-# Functions that do the same for many points at once.
+# The functions that work elementwise, and so compute many points at once.
 by_element <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "abs", "sign", "sqrt", "floor", "ceiling", "trunc", "round",
                 "pmin", "pmax", "ifelse", "<", ">", "<=", ">=", "==", "!=", "&", "|", "!")
 
@@ -166,7 +166,7 @@ rows_computed <- function(part, grid, scope) {
   })
 }
 
-# x[i, j] at many points; base R leaves out what is 0, and reads a matrix as a vector.
+# Computes x[i, j] at many points. Base R would drop subscripts of 0, and read a matrix as a vector.
 element_at <- function(x, ...) {
   at <- list(...)
   size <- extents_of(x)
@@ -190,7 +190,7 @@ refuse_double_brackets <- function(expression, axes) {
 
 # --- right sides that cannot be evaluated ---------------------------------------------------------------------
 
-# Errors of base R, by class; and of arrays that stand in no brackets, by what they should have been.
+# Gives errors of base R a class; for arrays without brackets, the error tells the brackets to write.
 of_formula <- function(code, written, what, scope, extents, places) {
   withCallingHandlers(code, error = function(e) {
     if (inherits(e, "kernweave_error_shape")) {
@@ -216,14 +216,14 @@ of_formula <- function(code, written, what, scope, extents, places) {
 by_point <- c(`if` = "ifelse(test, yes, no)", `&&` = "&", `||` = "|", `%*%` = "sum(x[i, ] * y[j, ])",
               is.na = "M[i, k], with M <- is.na(x) before the formula,")
 
-# Functions written in C know no formulas, and do not say so.
+# Names a C function in the error: such functions cannot take formulas, and their errors do not say so.
 function_hint <- function(call, written) {
   name <- if (is.call(call) && is.name(call[[1]])) as.character(call[[1]])
   if (!length(intersect(name, setdiff(all.names(written), all.vars(written))))) return("")
   paste0(" in ", name, "(); kernweave_operations() lists what formulas are made of")
 }
 
-# Arrays of more than one number outside of brackets, by name.
+# Returns, by name, the arrays of more than one number that stand outside of brackets.
 loose_arrays <- function(written, scope) {
   names <- all.vars(written)
   values <- lapply(names, function(name) plain_value(get0(name, scope)))

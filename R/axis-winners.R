@@ -1,11 +1,11 @@
-# Gradients of minima and their like over many axes. The engine tells a winner among two axes (tape-grad-winners.R);
-# here every array is read at the winners, by way of the tape, so that a formula of the kept axes alone is left.
+# Gradients of minima and similar reductions over many axes. The engine finds winners along two axes
+# (tape-grad-winners.R); here the tape reads every array at the winners, so the formula has kept axes only.
 
-# `places`: those of `operands`, in their order.
+# `places`: the places of `operands`, in their order.
 reduce_at_winners <- function(F, row, kept, extents, operands, places, K, ...) {
   if (width(F) > 1) return(of_each_component(F, row, kept, extents, K, ...))
   plain <- of_places(F, operands, lapply(places, function(place) replace(place, "x", list(plain_value(place$x)))))
-  # NaN is what a minimum is, if there is one.
+  # The minimum is NaN if a value is NaN: such points win the search.
   search <- if (row$saves == "nan_or_winner") lazy_if(plain == plain, plain, -Inf * row$sign) else plain
   index <- reduce_named(search, places_only[[row$fn]], kept, K, NULL, TRUE, ..., known = extents)
   axes <- c(extents[kept], .winner = K %or% 1)
@@ -23,13 +23,13 @@ reduce_at_winners <- function(F, row, kept, extents, operands, places, K, ...) {
   if (row$results == "value") value else list(value = value, index = index)
 }
 
-# The name of what gives positions alone, and values alone.
+# The reductions that return positions alone, and the reductions that return values alone.
 places_only <- c(min = "argmin", max = "argmax", min_argmin = "argmin", max_argmax = "argmax", Kmin = "argKmin",
                  Kmax = "argKmax", Kmin_argKmin = "argKmin", Kmax_argKmax = "argKmax")
 values_only <- c(min = "min", max = "max", min_argmin = "min", max_argmax = "max", Kmin = "Kmin", Kmax = "Kmax",
                  Kmin_argKmin = "Kmin", Kmax_argKmax = "Kmax")
 
-# Each component has winners of its own: components come after the kept axes, before K.
+# Reduces each component, since each has its own winners. Components come after the kept axes, before K.
 of_each_component <- function(F, row, kept, extents, K, ...) {
   found <- lapply(seq_len(width(F)), function(k) {
     reduce_named(F[, , k], row$fn, kept, K, NULL, TRUE, ..., known = extents)
@@ -53,9 +53,9 @@ with_names_of_axes <- function(x, names) {
   rearranged(x, function(x) if (is.list(names)) `dimnames<-`(x, names) else structure(x, names = names))
 }
 
-# For each axis that is reduced, the number of the winner along it, as an array of these axes.
+# Returns, for each reduced axis, the index of the winner along it, as an array of the given axes.
 winner_places <- function(index, folded, axes) {
-  index[is.na(index)] <- 1  # what is read there is not used
+  index[is.na(index)] <- 1  # the value at this place is not used
   left <- array(as.numeric(index), axes) - 1
   found <- list()
   for (axis in names(folded)) {
@@ -65,7 +65,7 @@ winner_places <- function(index, folded, axes) {
   found
 }
 
-# A place as the winners see it: what varied along an axis that is reduced is a gather.
+# Reads a place at the winners: a subscript along a reduced axis becomes a gather.
 at_winner_places <- function(place, winners, axes) {
   if (!any(place$axes %in% names(winners))) return(place)
   rows <- function(x) {

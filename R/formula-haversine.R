@@ -1,4 +1,4 @@
-# The distance on a sphere, as those who have maps call it.
+# The great-circle distance on a sphere, under its name in packages for maps.
 
 #' Great-circle distance
 #'

@@ -1,4 +1,4 @@
-# Ready kernels: formulas of two sets of points that statisticians know by name.
+# Ready kernels: formulas of two sets of points, under the names that statisticians use.
 
 #' Kernel and covariance functions
 #'
@@ -85,8 +85,8 @@
 #' vjp(sum(kernel_gaussian(x), index = "ij", call = FALSE), wrt = "x")
 NULL
 
-# Describes a Matern kernel of places whose scale grows with the lag in time, the last component. D / 2 is the least
-# exponent of psi with which the kernel is positive definite for every `beta`.
+# Describes a Matern kernel of places whose scale grows with the time lag; time is the last component. D / 2 is the
+# least exponent of psi with which the kernel is positive definite for every `beta`.
 gneiting_row <- function(nu, matern) {
   of_points <- function(p, scale, time.scale, alpha, beta) {
     D <- width(p$x) - 1
@@ -111,9 +111,9 @@ check_gneiting <- function(alpha, beta, estimate = NULL) {
   }
 }
 
-# One row for each kernel: what it is called, its formula, either of the squared distance after division by the scale or
-# of the points on both sides and the scale, and what else it depends on. `order` says on which sums it is positive
-# definite: 0 on all, m on those that no polynomial of degree below m sees.
+# One row for each kernel: its title, its formula, and its further parameters. The formula is a function either of the
+# squared distance divided by the squared scale, or of the points on both sides and the scale. `order`: 0 if the kernel
+# is positive definite; m if it is so only on sums that vanish for polynomials of degree below m.
 kernel_rows <- list(
   gaussian = list(title = "Gaussian", of_square = function(r) exp(-0.5 * r), order = 0),
   matern12 = list(title = "Matern 1/2", of_square = function(r) exp(-sqrt(r)), order = 0),
@@ -146,7 +146,7 @@ kernel_rows <- list(
   gneiting52 = gneiting_row("5/2", "matern52")
 )
 
-# The one road from a row to a formula. `...`: what else the kernel depends on, by name.
+# Makes the formula of every ready kernel from its row. `...`: further parameters of the kernel, by name.
 ready_kernel <- function(name, x, y, scale = 1, ...) {
   row <- kernel_rows[[name]]
   more <- list(...)
@@ -233,7 +233,7 @@ both_points <- function(x, y) {
   list(x = x, y = y)
 }
 
-# Data, or a lazy tensor; one along the other axis is turned, so that the same points serve both sides.
+# Returns data or a lazy tensor along `axis`; a tensor along the other axis is turned, so one set serves both sides.
 points_along <- function(x, axis) {
   if (!is_lazy(x)) return(if (axis == "i") Vi(x, name = "x") else Vj(x, name = "y"))
   if (has_axis(x, axis) || !has_axis(x, if (axis == "i") "j" else "i")) x else t(x)

@@ -1,16 +1,16 @@
-# The lazy tensor: a formula with what is known of its extents, settings and pairs.
+# The lazy tensor: a formula with its extents, settings and pairs.
 #   formula   nested lists (op, args, attributes, type), made by the engine alone
-#   extent    numbers of points along i and j, then along batch axes; NA where unknown or absent
-#   settings  device, precision, threads where set; NULL for none
-#   pairs     which pairs exist; NULL for all
-#   kept      where what is made of it once is found again
+#   extent    numbers of points along i and j, then along batch axes; NA if unknown or absent
+#   settings  device, precision, threads, if they are set; else NULL
+#   pairs     the pairs that exist; NULL for all
+#   kept      the results that are made once from the tensor
 # The S4 bit is set so that `%*%` and Matrix operands dispatch on R before 4.3.
 
 new_lazy <- function(formula, extent, settings = NULL, pairs = NULL) r_lazy(formula, extent, settings, pairs)
 
-# Returns what make() makes of a lazy tensor, and keeps it under `asked`, with the latest `most` of its `sort`. A lazy
-# tensor never changes: an assignment to a part makes another lazy tensor (`$<-`), and options are looked at by whoever
-# computes (prepared()).
+# Returns the result of make() for a lazy tensor, and keeps it under `asked`, with the latest `most` results of its
+# `sort`. A lazy tensor never changes: an assignment to a part makes another lazy tensor (`$<-`), and options are read
+# when a reduction is computed (prepared()).
 made_once <- function(x, asked, make, sort = "made", most = 16) kept_in(r_kept(x), asked, make, sort, most)
 
 kept_in <- function(kept, asked, make, sort = "made", most = 16) {
@@ -28,17 +28,17 @@ home_bound <- function(formula) {
   formula
 }
 
-# An operation of the engine on lazy tensors: types, extents, settings and pairs are checked there.
+# Applies an operation of the engine to lazy tensors. The engine checks types, extents, settings and pairs.
 lazy_call <- function(op, args, attributes = NULL) {
   if (!is.null(compares[[op]])) check_alike(op, args)
   r_lazy_call(op, args, attributes)
 }
 
-# Types as the engine codes them.
+# The engine's codes of types.
 kind_codes <- c(logical = 0L, integer = 1L, real = 2L, complex = 3L)
 axis_bits <- c(i = 1L, j = 2L, param = 0L, pair = 3L)
 
-# Parts are ours alone. Asked for anything else, a list would answer NULL.
+# The parts that `$` may return. They are internal; for any other name, a list would return NULL.
 lazy_parts <- c("formula", "extent", "settings", "pairs")
 
 part_of <- function(x, name, after) {
@@ -66,7 +66,7 @@ refuse_places <- function(after) {
   do.call(new_lazy, parts)
 }
 
-# `$` looks for methods first; this does not.
+# Reads the type without `$`, which would look for methods first.
 type_of <- function(x) .subset2(.subset2(x, "formula"), "type")
 
 type_kind <- function(x) names(kind_codes)[type_of(x)[2] + 1L]
@@ -111,7 +111,7 @@ length.lazy_tensor <- function(x) {
   if (is.na(pairs) || pairs <= .Machine$integer.max) as.integer(pairs) else pairs
 }
 
-# A matrix has no names, but names of its rows and columns.
+# A lazy tensor has no names, as a matrix has none; its rows and columns have names.
 #' @export
 names.lazy_tensor <- function(x) NULL
 
@@ -121,7 +121,7 @@ dimnames.lazy_tensor <- function(x) {
   if (!is.null(names[[1]]) || !is.null(names[[2]])) names
 }
 
-# Names of the points along an axis: those of the first operand there that has any, as results bear them.
+# Returns the names of the points along an axis: the names of the first operand along it that has any, as in results.
 point_names <- function(x, axis) {
   read <- r_read_along(.subset2(x, "formula"))
   for (k in seq_along(read$operands)) {
@@ -136,7 +136,7 @@ point_names <- function(x, axis) {
 # The sides of the rows and columns of data, by code of axis. The last code is a matrix of pairs read by columns.
 sides_of_axis <- list("i", "j", character(), c("i", "j"), c("j", "i"))
 
-# Returns the number of points along an axis, for what cannot be done without it.
+# Returns the number of points along an axis, or signals an error that `what` needs the number.
 need_extent <- function(x, axis, what) {
   if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
   n <- dim(x)[match(axis, c("i", "j"))]
@@ -144,19 +144,19 @@ need_extent <- function(x, axis, what) {
   n
 }
 
-# The operands a formula stands on.
+# Returns the operands of formulas.
 operands_of <- function(...) r_operands(list(...))
 
 # Returns the first position of each operand among others, or NA.
 match_operands <- function(operands, among) r_match(operands, among %or% list())
 
-# A formula as text of at most `budget` characters, its numbers to so many digits, as R prints its own.
+# Returns a formula as text of at most `budget` characters, with numbers of at most `digits` digits, as R prints them.
 formula_text <- function(x, budget = 500L, digits = getOption("digits")) {
   text <- few_digits(r_show(x, 2L * as.integer(budget)), digits)
   if (nchar(text) > budget) paste0(sub("[.]*$", "", substr(text, 1, budget)), "...") else text
 }
 
-# Numbers within text that have more digits than asked for. Those within a name stay, and one that was cut off.
+# Shortens numbers in a text to `digits` digits. Numbers within a name, and a number that was cut off, stay.
 few_digits <- function(text, digits = getOption("digits")) {
   digits <- check_count(digits, "digits")
   number <- gregexpr("(?<![\\w.])[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?(?![\\w.])", text, perl = TRUE)

@@ -1,4 +1,4 @@
-# Operations on plain numbers: the value at once, by the engine's reference device, so that it is that of the table.
+# Operations on plain numbers: the engine's reference device computes the value at once, as the table defines it.
 
 # Applies an operation, for the generated functions. If an argument is lazy, the result is lazy, else numbers.
 operation <- function(op, args, attributes = NULL, elementwise = FALSE) {
@@ -21,7 +21,7 @@ plain_numbers <- function(x, argument) {
   c(check_numbers(plain, argument), list(borne = if (is_traced(x)) x))
 }
 
-# An operand of numbers, arranged.
+# Makes an operand of numbers in the shape that `arrange` gives.
 operand_of_numbers <- function(name, axis, numbers, arrange) {
   values <- arrange(numbers$values)
   operand <- new_operand(name, axis, if (axis == "i") 1L else length(values), numbers$kind, values)
@@ -29,7 +29,7 @@ operand_of_numbers <- function(name, axis, numbers, arrange) {
   lazy_operand(operand)
 }
 
-# Each number is a point of one component.
+# Computes with each number as a point of one component.
 each_number <- function(op, args, attributes) {
   sizes <- vapply(args, function(arg) length(arg$values), 0L)
   n <- if (any(sizes == 0)) 0 else max(sizes)
@@ -47,7 +47,7 @@ each_number <- function(op, args, attributes) {
   })
 }
 
-# A vector holds the components of one point.
+# Computes with each vector as the components of one point.
 of_one_point <- function(op, args, attributes) {
   points <- lapply(names(args), function(name) {
     values <- args[[name]]$values

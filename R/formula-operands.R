@@ -1,6 +1,6 @@
-# Operands: data, or the promise of data, along an axis. An operand is an environment; its identity is
-# the variable's, however many formulas it takes part in. It ends in our namespace, which is loaded wherever it is.
-# One made of a traced value has that in `traced` (see bearing()).
+# Operands: data, or a placeholder for data, along an axis. An operand is an environment, so it is the same variable in
+# all its formulas. The parent of the environment is our namespace, so that loading an operand loads the package. An
+# operand made of a traced value keeps the value in `traced` (see bearing()).
 
 axis_codes <- c(i = 0L, j = 1L, param = 2L, pair = 3L)
 
@@ -11,14 +11,14 @@ new_operand <- function(name, axis, width, kind, data = NULL, from = NULL, liter
   operand$width <- width
   operand$kind <- kind
   operand$data <- data    # a double vector or matrix; NULL for a placeholder
-  operand$literal <- literal  # a number written in a formula: its name is its value
-  operand$from <- from    # what computes the data, where a reduction does: list(reduction, part, flat)
+  operand$literal <- literal  # a number in a formula: its name is its value
+  operand$from <- from    # the reduction that computes the data, if any: list(reduction, part, flat)
   if (is.double(data) && length(data) >= least_shared) share_data(operand, r_fellow(operand, data))
   operand
 }
 
-# Operands of one vector, as of points on both sides, have it in common, since R saves a vector as often as it is come
-# across, but an environment once. Their `data` ask that environment. Short vectors are not worth it.
+# Lets operands of one vector (as for both sides) share it in an environment that their `data` read: R saves a vector
+# each time it meets it, an environment once. Short vectors are not shared.
 share_data <- function(operand, fellow) {
   if (is.null(fellow)) return(invisible())
   ask_for_data <- function(operand, ask) {
@@ -33,7 +33,7 @@ share_data <- function(operand, fellow) {
   ask_for_data(operand, activeBindingFunction("data", fellow))
 }
 
-# An operand with the value that its data were read off.
+# Gives an operand the traced value from which its data were read.
 bearing <- function(operand, x) {
   if (!is_traced(x)) return(operand)
   plain <- plain_value(x)
@@ -41,20 +41,20 @@ bearing <- function(operand, x) {
     abort("no_gradient", "`", operand$name, "` is ", if (is.logical(plain)) "logical" else typeof(plain),
           ": it has no gradient")
   }
-  # A parameter is a vector, but for an array of batches.
+  # A parameter is a vector, except an array of batches.
   flat <- operand$axis == "param" && is.null(dim(operand$data)) && !is.null(dim(plain))
   operand$traced <- if (flat) rearranged(x, as.vector) else x
   operand
 }
 
-# Applies a function of base R that changes the shape of numbers to traced numbers, too.
+# Applies a function of base R that changes the shape of numbers; also to traced numbers.
 rearranged <- function(x, f) if (is_traced(x)) take(x, f(places_of(x))) else f(x)
 
 is_bearing <- function(operand) !is.null(operand$traced)
 
 least_shared <- 1000
 
-# A lazy tensor that is one operand and nothing else.
+# Returns a lazy tensor that consists of one operand.
 lazy_operand <- function(operand) {
   axis <- operand$axis
   type <- c(as.integer(operand$width), kind_codes[[operand$kind]], axis_bits[[axis]])
@@ -152,8 +152,8 @@ Vij <- function(x, name = NULL) {
   lazy_operand(bearing(new_operand(check_name(name, default_name(typed, "A")), "pair", 1L, data$kind, data$values), x))
 }
 
-# A matrix of pairs as the engine wants it. Of a sparse one, the entries with, beside them, what the Matrix package
-# calls p, i and Dim.
+# Returns a matrix of pairs in the engine's form. For a sparse matrix, these are its entries, with the slots p, i and
+# Dim of the Matrix package in an attribute.
 pair_numbers <- function(x, argument) {
   if (!methods::is(x, "Matrix")) return(check_numbers(x, argument))
   if (!methods::is(x, "sparseMatrix")) return(check_numbers(as.matrix(x), argument))
@@ -203,7 +203,7 @@ placeholder <- function(axis, dim, name) {
   lazy_operand(new_operand(check_name(name, default), axis, check_count(dim, "dim"), "real"))
 }
 
-# The name of what the user typed, where it is a name.
+# Returns the name that the user typed, if it is a name.
 default_name <- function(typed, otherwise) if (is.symbol(typed)) as.character(typed) else otherwise
 
 check_name <- function(name, default) {
@@ -212,23 +212,23 @@ check_name <- function(name, default) {
   name
 }
 
-# Numbers as doubles, with the kind they were. Doubles are taken as they lie.
+# Returns numbers as doubles, with their kind before. Doubles are not copied.
 check_numbers <- function(x, argument) {
   if (is.double(x) && !is.object(x)) return(list(values = x, kind = "real"))
   if (is.complex(x)) abort("unsupported", "`", argument, "` is complex; see lazy_complex() for what is defined")
   numbers <- (is.numeric(x) || is.logical(x)) && !is.factor(x) && !inherits(x, c("integer64", "dist"))
   if (!numbers) abort("input", "`", argument, "` must be numeric, not ", describe(x), numbers_instead(x, argument))
-  values <- if (is.object(x)) array_or_vector(unclass(x)) else x  # a table and its like are their numbers
+  values <- if (is.object(x)) array_or_vector(unclass(x)) else x  # a table or similar object gives its numbers
   if (is.double(x)) return(list(values = values, kind = "real"))
   kind <- if (is.logical(x)) "logical" else "integer"
-  if (kind == "logical" && anyNA(x)) kind <- "integer"  # a logical formula knows no NA
+  if (kind == "logical" && anyNA(x)) kind <- "integer"  # a logical formula has no NA
   storage.mode(values) <- "double"
   list(values = values, kind = kind)
 }
 
 # Returns the text to write in place of data that are not plain numbers.
 numbers_instead <- function(x, argument) {
-  argument <- sub("\\[.*", "", argument)  # of a place in brackets, its array
+  argument <- sub("\\[.*", "", argument)  # for a place in brackets, the name of its array
   if (inherits(x, c("big.matrix", "ff", "FBM"))) return(paste0("; map_points(", argument, ") gives its matrix"))
   if (inherits(x, "dist")) return("; Vij(as.matrix(d)) takes the distances of all pairs, Vi() the points themselves")
   if (inherits(x, c("Date", "POSIXt"))) {
@@ -243,13 +243,13 @@ numbers_instead <- function(x, argument) {
   sprintf(remedies, if (make.names(argument) == argument) argument else "x")
 }
 
-# An unclassed array is not copied.
+# Drops the class of an array without a copy.
 array_or_vector <- function(x) {
   attributes(x) <- attributes(x)[intersect(c("dim", "dimnames", "names"), names(attributes(x)))]
   x
 }
 
-# Points as rows: values, number of components, kind.
+# Returns points as rows: values, number of components, kind.
 as_points <- function(x, argument = "x") {
   if (is.object(x)) x <- unwrapped(x, argument)
   numbers <- check_numbers(x, argument)
@@ -265,7 +265,7 @@ refuse_batches <- function(extents, argument) {
         "; only Vi(), Vj() and Pm() take batches: give a matrix")
 }
 
-# Numbers out of what is known to hold them.
+# Returns the numbers of an object whose class is known to hold numbers.
 unwrapped <- function(x, argument) {
   if (is_lazy(x)) abort("input", "`", argument, "` is a lazy tensor already")
   if (is.data.frame(x)) return(frame_matrix(x, argument))
@@ -281,7 +281,7 @@ frame_matrix <- function(x, argument) {
   as.matrix(x)
 }
 
-# Data for a placeholder: must have the operand's shape.
+# Checks the data of a placeholder, which must have the operand's shape.
 as_operand_data <- function(value, operand) {
   if (is.null(value)) abort("no_data", "`", operand$name, "` has no data")
   if (operand$axis == "param") {

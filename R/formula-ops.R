@@ -1,8 +1,8 @@
-# Base R's operators and functions on lazy tensors. What each means is a row of ops.def; here is only
-# how R hands it over.
+# Base R's operators and functions on lazy tensors. A row of ops.def defines each operation; this file connects R's
+# dispatch to these operations.
 
-# A number beside a lazy tensor becomes a parameter, a matrix of pairs a Vij and, with `by_rows`, numbers for the rows
-# points along i; anything else is refused.
+# Turns a value beside a lazy tensor into a tensor: a number becomes a parameter, a matrix of pairs a Vij; with
+# `by_rows`, numbers for the rows become points along i. Anything else is refused.
 as_lazy <- function(value, beside, name, by_rows = FALSE) {
   if (is_lazy(value)) return(value)
   if (is_traced(value)) return(traced_lazy(value, beside, name, by_rows))
@@ -17,7 +17,7 @@ as_lazy <- function(value, beside, name, by_rows = FALSE) {
   n <- length(value)
   if (is.matrix(value) && n != 1) return(as_pairs(value, numbers, beside, name))
   if (n != 1 && n != width(beside)) {
-    # R multiplies the rows of a matrix by a vector: here it has a number for each row of a formula of one component.
+    # R multiplies the rows of a matrix by a vector. Likewise, a vector may have a number for each row of a formula.
     column <- by_rows && is.null(dim(value)) && width(beside) == 1 && has_axis(beside, "i") &&
       isTRUE(n == .subset2(beside, "extent")[1])
     if (column) return(lazy_operand(new_operand(name, "i", 1L, numbers$kind, numbers$values)))
@@ -28,7 +28,7 @@ as_lazy <- function(value, beside, name, by_rows = FALSE) {
   lazy_operand(new_operand(label, "param", n, numbers$kind, as.vector(numbers$values), literal = n == 1))
 }
 
-# A traced number is a parameter whatever its value.
+# Makes a traced number a parameter, not a literal, whatever its value.
 traced_lazy <- function(x, beside, name, by_rows) {
   lazy <- as_lazy(plain_value(x), beside, name, by_rows)
   operand <- lazy$formula$args
@@ -100,7 +100,7 @@ as_pairs <- function(value, numbers, beside, name) {
 #' sum(exp(-sum(d^2) / 2), index = "j")
 NULL
 
-# Operators of all classes of the package: where two have methods that differ, R takes neither.
+# Operators of all classes of the package share a method: R rejects both methods if two classes have different ones.
 #' @rdname lazy-arithmetic
 #' @aliases Ops.lazy_tensor
 #' @usage \method{Ops}{lazy_tensor}(e1, e2)
@@ -133,7 +133,7 @@ Ops.kernweave <- function(e1, e2) {
   lazy_operator(.Generic, e1, e2)
 }
 
-# The plain number 1, which leaves real values beside it as they are: nothing is multiplied.
+# Tells whether a number is the plain 1 beside a real formula, so that nothing needs to be multiplied.
 is_one <- function(number, beside) identical(number, 1) && type_kind(beside) == "real"
 
 lazy_operator <- function(symbol, e1, e2) {
@@ -141,7 +141,7 @@ lazy_operator <- function(symbol, e1, e2) {
   switch(symbol,
     ">" = lazy_call("LessThan", list(e2, e1)),
     ">=" = lazy_call("LessOrEqual", list(e2, e1)),
-    "|" = {  # the engine says what it means, for text formulas too
+    "|" = {  # the engine defines `|`, also for text formulas
       out <- r_meet(list(e1, e2))
       if (type_kind(e1) != "logical") check_alike("Scalprod", list(e1, e2))
       out$formula <- home_bound(r_bar(e1$formula, e2$formula))
@@ -184,16 +184,16 @@ both_logical <- function(a, b, symbol) {
 power <- function(x, n) {
   whole <- is_lazy(x) && !is_traced(n) && is_whole(n, -1024, 1024)
   if (!whole) return(lazy_operator("^", as_lazy(x, n, "base"), as_lazy(n, x, "exponent")))
-  if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN: both answers are 1
+  if (n == 0) return(lazy_if(x == x, 1, 1))  # as in R, x^0 is 1 even for NaN, so both branches are 1
   x$formula <- home_bound(r_whole_power(x$formula, as.integer(n)))
   x
 }
 
-# Operations that compare points with points, by the places of these among the arguments.
+# Operations that compare points with points, and the positions of these points among the arguments.
 compares <- list(Scalprod = 1:2, Manhattan = 1:2, SqDist = 1:2, Euclidean = 1:2, Chebyshev = 1:2, Minkowski = 1:2,
                  Cosine = 1:2, Hellinger = 1:2, Canberra = 1:2, WeightedSqDist = 2:3)
 
-# One component of points goes with several elsewhere; here it is a row of numbers that R has made a vector.
+# Refuses one component against several. Elsewhere it is repeated; here it is often a row that R made a vector.
 check_alike <- function(op, args) {
   points <- args[compares[[op]]]
   widths <- c(type_of(points[[1]])[1], type_of(points[[2]])[1])
@@ -256,7 +256,7 @@ Summary.lazy_tensor <- function(..., na.rm = FALSE) {
   if (.Generic == "range") list(min = reduced("Min"), max = reduced("Max")) else reduced(summary_rows[[.Generic]])
 }
 
-# One formula, and what is named; a word that follows the formula without a name is the index.
+# Splits arguments into one formula and named settings; an unnamed word after the formula is the index.
 summary_arguments <- function(fn, args) {
   named <- nzchar(names(args) %or% character(length(args)))
   named[1] <- FALSE

@@ -1,9 +1,9 @@
-# Complex lazy tensors as pairs of their parts: made of these, and what both parts have in common.
+# Complex lazy tensors as pairs of real and imaginary parts: how they are made, and properties of both parts together.
 
-# Parts may vary along different axes; together they are as wide and long as their sum.
+# Returns the sum of the parts. Parts may vary along different axes; the sum has the shape of the whole tensor.
 whole_of <- function(x) if (is_lazy(x$re)) x$re + x$im else x$re
 
-# Both parts have as many components.
+# Makes a complex tensor whose parts have equally many components.
 new_complex <- function(re, im) {
   if (is_lazy(re) && is_lazy(im) && width(re) != width(im)) {
     n <- max(width(re), width(im))
@@ -16,7 +16,7 @@ new_complex <- function(re, im) {
 
 each_part <- function(x, f, ...) new_complex(f(x$re, ...), f(x$im, ...))
 
-# An operand of complex data: one operand for each part. `make` takes data and a name.
+# Makes complex data an operand for each part. `make` takes data and a name.
 complex_operand <- function(z, name, make) {
   new_complex(make(Re(z), paste0(name, "_re")), make(Im(z), paste0(name, "_im")))
 }

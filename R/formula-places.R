@@ -1,6 +1,6 @@
-# Operands with named axes. A place is an array with what stands in each of its dimensions: an axis, a number, a sum of
+# Operands with named axes. A place is an array and the content of each of its dimensions: an axis, a number, a sum of
 # axes and a number (a window), row numbers that vary along axes (a gather), or nothing (the components). Until a
-# reduction knows which axes it keeps, a place is a parameter of the formula; then it gets its role (axis-roles.R).
+# reduction knows its kept axes, a place is a parameter of the formula; then it gets its role (axis-roles.R).
 
 #' Arrays with named axes
 #'
@@ -45,7 +45,7 @@ along <- function(x, ..., at = list(), name = NULL) {
   if (!is.list(at) || length(at) && !all(names(at) %or% "" %in% axes)) {
     abort("input", "along(): `at` is a list of row numbers named by axes, here ", paste(unique(axes), collapse = ", "))
   }
-  # Operands of the axes i and j alone are those of Vi(), Vj(), Vij() and Pm().
+  # Operands of the axes i and j alone are made by Vi(), Vj(), Vij() and Pm().
   text <- paste(vapply(given, function(one) if (length(one) == 1) as.character(one) else "...", ""), collapse = " ")
   make <- if (!length(at)) switch(text, "i NA" = , i = Vi, "j NA" = , j = Vj, "i j" = Vij, "NA" = Pm)
   if (!is.null(make) && length(given) == length(extents_of(x))) return(make(x, name = name))
@@ -88,7 +88,7 @@ new_place <- function(x, specs, name) {
   place
 }
 
-# A logical formula knows no NA, so a logical array that has some is one of integers.
+# Explains NA: a logical formula has no NA, so a logical array with NA counts as integers.
 unknown_hint <- function(places) {
   for (place in places) if (isTRUE(place$unknown)) {
     return(paste0(": `", place$name, "` has NA, which logical formulas do not know; ", place$name,
@@ -100,7 +100,7 @@ axes_of_specs <- function(specs) {
   unique(unlist(lapply(specs, function(spec) if (spec$kind == "gather") spec$by$axes else spec$axes)))
 }
 
-# A place with other specs: change(spec) of each.
+# Replaces the specs of a place by change(spec).
 with_specs <- function(place, change) {
   place$specs <- lapply(place$specs, change)
   place["axes"] <- list(axes_of_specs(place$specs))
@@ -126,7 +126,7 @@ check_numbers_in_range <- function(place) {
 components_of <- function(place) vapply(place$specs, function(spec) spec$kind == "component", NA)
 width_of_place <- function(place) as.integer(prod(place$dim[components_of(place)]))
 
-# Some rows of an array along one dimension.
+# Takes some rows of an array along one dimension.
 taken_along <- function(x, dim, k, rows) {
   if (is.null(base::dim(x))) base::dim(x) <- dim
   some <- rep(list(TRUE), length(dim))
@@ -134,7 +134,7 @@ taken_along <- function(x, dim, k, rows) {
   do.call(`[`, c(list(x), some, drop = FALSE))
 }
 
-# A lazy tensor that is one place and nothing else.
+# Returns a lazy tensor that consists of one place.
 lazy_place <- function(place) {
   operand <- new_operand(place$name, "param", width_of_place(place), place$kind, numeric())
   operand$place <- place
@@ -147,7 +147,7 @@ of_places <- function(F, operands, places) {
   new_lazy(r_with_operands(list(F$formula), operands, leaves)[[1]], c(NA_real_, NA_real_), F$settings)
 }
 
-# The places of a lazy tensor, operands along i and j among them, in the order of mention; and their axes.
+# Returns the places of a lazy tensor, including operands along i and j, in the order of mention; and their axes.
 places_of_tensor <- function(F) lapply(operands_of(F$formula), place_of_operand)
 axes_of_places <- function(places) unique(unlist(lapply(places, `[[`, "axes")))
 
@@ -165,7 +165,7 @@ place_of_operand <- function(operand) {
   new_place(x, specs[seq_along(extents_of(x))], operand$name)
 }
 
-# Asked in each reduction of a formula, looked for once.
+# Tells whether a formula has named axes. Each reduction asks this, so the answer is kept.
 has_named_axes <- function(F, kept = r_kept(F)) {
   if (is.null(kept$named)) {
     kept$named <- any(vapply(operands_of(F$formula), function(operand) !is.null(operand$place), NA))
@@ -173,7 +173,7 @@ has_named_axes <- function(F, kept = r_kept(F)) {
   kept$named
 }
 
-# A place has numbers once it has a role: nothing else computes with it.
+# Refuses named axes: a place has numbers only when it has a role, so other functions cannot compute with it.
 refuse_named_axes <- function(operands) {
   for (operand in operands) if (!is.null(operand$place)) {
     abort("unsupported", "`", operand$name, "` has named axes: reduction(F, op, index =) computes such formulas, with ",
@@ -183,8 +183,8 @@ refuse_named_axes <- function(operands) {
 
 # --- extents --------------------------------------------------------------------------------------------------
 
-# Numbers of points of the axes, named, in the order of mention. Axes that stand only in windows are as long as every
-# element stays inside; NA if nothing says more and they may stay `open`.
+# Returns the lengths of the axes, named, in the order of mention. An axis that occurs only in windows is as long as all
+# elements stay inside; NA if nothing else determines it and it may stay `open`.
 extents_of_axes <- function(places, given = NULL, open = FALSE) {
   known <- lapply(given, function(n) list(extent = as.numeric(n), name = "extents"))
   note <- function(axis, extent, name) {
@@ -210,7 +210,7 @@ extents_of_axes <- function(places, given = NULL, open = FALSE) {
   structure(vapply(known[order], function(one) as.numeric(one$extent %or% NA), 0), names = order)
 }
 
-# Calls f(spec, extent of the dimension, name) for each dimension, of gathers within, too.
+# Calls f(spec, extent of the dimension, name) for each dimension, also of gathers within gathers.
 each_spec <- function(places, f) {
   for (place in places) for (k in seq_along(place$specs)) {
     spec <- place$specs[[k]]
@@ -240,7 +240,7 @@ extents_of_windows <- function(known, windows, may_stay_open = FALSE) {
   known
 }
 
-# The sum of all terms of a window but one axis: least and most.
+# Returns the least and the largest sum of the terms of a window, without the term of axis `but`.
 reach_of_window <- function(window, known, but = NULL) {
   others <- !window$axes %in% but
   last <- vapply(window$axes[others], function(axis) as.numeric(known[[axis]]$extent), 0)
@@ -271,13 +271,13 @@ check_window <- function(window, known) {
           " + 0] leaves the length to the windows"))
 }
 
-# --- how they show themselves ---------------------------------------------------------------------------------
+# --- how places print -----------------------------------------------------------------------------------------
 
 axes_text <- function(extents) {
   paste0(names(extents), " (", format(extents, trim = TRUE, big.mark = ","), ")", collapse = ", ")
 }
 
-# "i 5 x k 7": what dim() says, with names.
+# Returns the text of dim() with names of axes: "i 5 x k 7".
 named_shape_text <- function(F) {
   n <- dim(F)
   points <- ifelse(is.na(n), "?", format(n, trim = TRUE, big.mark = ",", scientific = FALSE))

@@ -1,4 +1,4 @@
-# Formulas of some of their points or components.
+# Formulas of some of the points or components of a formula.
 
 take_points <- function(x, which, axis, name) {
   if (has_named_axes(x)) refuse_named_axes(operands_of(x$formula))
@@ -8,7 +8,7 @@ take_points <- function(x, which, axis, name) {
     if (length(rows) != 1) abort("index", "the formula does not vary along ", axis, ": it has one point there")
     return(x)
   }
-  # Points taken bear their names: the row numbers do.
+  # The points taken keep their names, since the row numbers have them.
   if (!is.null(names)) names(rows) <- names[rows]
   pairs <- Filter(function(operand) operand$axis == "pair", operands_of(x$formula))
   if (length(pairs)) {
@@ -34,7 +34,7 @@ take_components <- function(x, which) {
   lazy_call("Pick", list(x), as.integer(c(length(places), places)))
 }
 
-# Positive, negative or logical places among n, or names, as positive whole numbers. n may be unknown.
+# Turns positive, negative or logical places among n, or names, into positive whole numbers. n may be unknown.
 positions <- function(which, n, what, names = NULL) {
   if (is_traced(which)) abort("no_gradient", what, ": places that depend on what is differentiated have no gradient")
   if (is.character(which)) return(named_positions(which, what, names))

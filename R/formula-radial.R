@@ -1,4 +1,4 @@
-# Radial kernels from tables: Matern kernels of any smoothness, and profiles that users give.
+# Radial kernels from tables: Matern kernels of any smoothness, and profiles given by users.
 
 #' Radial kernels from a function or a table of the distance
 #'
@@ -132,12 +132,12 @@ profile_of_numbers <- function(table, mixture) {
   new_profile(f, d[last], mixture, tol = 1e-4)
 }
 
-# Derivatives by the squared distance that tables have: of what is known by its values alone, one, since differences of
-# values tell a second one badly.
+# The number of derivatives by the squared distance in a table: one for a function known by its values alone, since
+# differences of values give a bad second derivative.
 most_derivatives <- 2L
 most_of_values <- 1L
 
-# `f` in units of the kink, so that polynomials end there: octaves of the squared distance begin at 1.
+# Makes a profile of `f` in units of the kink: polynomials end there, and octaves of the squared distance begin at 1.
 new_profile <- function(f, kink, mixture, tol = 1e-8, most_inputs = Inf) {
   unit <- kink %or% 1
   at_zero <- profile_values(f, 0)
@@ -171,7 +171,7 @@ profile_values <- function(f, d) {
   as.numeric(values)
 }
 
-# Octaves of the squared distance: from where the function is that at 0 to where it is 0, or stays what it is.
+# Finds the octaves of the squared distance from f = f(0) up to f = 0, or up to a limit if f does not vanish.
 octaves_of_profile <- function(f, unit, at_zero) {
   at <- function(octave) profile_values(f, 2^(octave / 2) * unit)
   first <- -50
@@ -181,7 +181,7 @@ octaves_of_profile <- function(f, unit, at_zero) {
   c(first, end)
 }
 
-# A mixture is positive and falls.
+# Checks a mixture of Gaussians: it is positive and decreasing.
 check_mixture <- function(table, nodes, at_zero) {
   some <- nodes[nodes > 2^-20 & nodes < 2^8][c(TRUE, rep(FALSE, 6))]
   for (order in 0:1) {
@@ -202,16 +202,16 @@ profile_of_square <- function(profile, r) {
 
 table_at <- function(s, table, most = most_derivatives) operation("RadialTable", list(x = s, y = table), c(0L, most))
 
-# The tables that were made last, by what they were made of.
+# The tables that were made last, with the arguments that they were made from.
 tables_kept <- new.env(parent = emptyenv())
 
 # --- Matern -------------------------------------------------------------------------------------------------------
 
-# The Matern function of smoothness `nu` at a squared distance over the squared scale. Where `nu` is to be
-# differentiated, a term is added that is 0 and has the derivative: nu less its number, times the derivative's table.
+# Computes the Matern function of smoothness `nu` at squared distance / squared scale. If `nu` is to be differentiated,
+# adds a term whose value is 0: (nu - its value) times the table of the derivative.
 matern_of_square <- function(r, nu) {
   number <- plain_value(if (is_lazy(nu)) as.matrix(nu) else nu)
-  rounding <- 1e-12  # of logarithms of the bounds
+  rounding <- 1e-12  # rounding errors of logarithms of the bounds
   if (!is.numeric(number) || length(number) != 1 || !isTRUE(number >= 0.1 - rounding && number <= 5 + rounding)) {
     abort("value", "`nu` must be from 0.1 to 5, or Inf, not ", format_value(number))
   }
@@ -225,18 +225,18 @@ matern_of_square <- function(r, nu) {
   value + nothing_with_slope(if (is_lazy(nu)) nu else Pm(nu, name = "nu")) * table_at(s, slope, 1L)
 }
 
-# A parameter as a function of itself that is 0 and has the derivative 1. It has no second derivative, of which nobody
-# knows the table: an error says so.
+# Returns a function of a parameter that has the value 0 and the derivative 1. It has no second derivative, since there
+# is no table of one: an error says so.
 nothing_with_slope <- function(parameter) {
   constant <- function(value) c(value, numeric(7), value, numeric(3))  # a row for double, one for float
   heads <- c(0, 0, 0, 0, 12, 0, 1, 0, 24, 0, 1, 0)
   table_at(parameter, Pm(c(heads, constant(0), constant(1), numeric(4)), name = "once"), 1L)
 }
 
-# The name of the kernel of this smoothness, which has a formula of its own or a table.
+# Returns the name of the kernel of this smoothness: a kernel with a formula of its own, or "matern" with a table.
 matern_name <- function(nu) {
   closed <- c(matern12 = 1 / 2, matern32 = 3 / 2, matern52 = 5 / 2, gaussian = Inf)
-  if (is.null(nu) || is_lazy(nu) || is.environment(nu)) return("matern")  # an environment is differentiated
+  if (is.null(nu) || is_lazy(nu) || is.environment(nu)) return("matern")  # the tape differentiates an environment
   one <- is.numeric(nu) && length(nu) == 1
   if (one && nu %in% closed) return(names(closed)[match(nu, closed)])
   if (one && isTRUE(nu >= 0.1 && nu <= 5)) return("matern")

@@ -1,6 +1,6 @@
-# Functions of base R that would give a lazy tensor a wrong answer without a word. They say no instead.
+# Functions of base R that would silently give a wrong answer for a lazy tensor. They signal an error instead.
 
-# Generic -> what to do instead. Registered in zzz.R as S3 methods.
+# Generic -> its replacement. Registered in zzz.R as S3 methods.
 refusals <- c(
   is.na = "a formula has no NA of its own; look at its data or its reduction",
   anyNA = "a formula has no NA of its own; look at its data or its reduction",
@@ -11,7 +11,7 @@ refusals <- c(
   as.character = "use format()",
   as.vector = "reduce the formula, or use as.matrix()",
   as.data.frame = "use as.matrix() first",
-  median = "it is of real formulas",  # as quantile() is, of those of class lazy_tensor
+  median = "it is of real formulas",  # quantile() too is defined for lazy_tensor alone
   quantile = "it is of real formulas",
   sort = "argKmin() gives the smallest values in order",
   unique = "it is a formula, not numbers",
@@ -48,9 +48,9 @@ refusals <- c(
 )
 
 # --- functions of base R that dispatch on nothing ----------------------------------------------------------
-# The functions are known by what they ask of a formula.
+# The calls to a formula, such as length(), show which function of base R runs.
 
-# The call of the function of base R's packages that runs in this frame, under the name of its generic; or NULL.
+# Returns the call of the function of base R's packages that runs in this frame, by the name of its generic; or NULL.
 base_call <- function(frame) {
   if (!environmentName(topenv(frame)) %in% c("base", "stats", "graphics", "grDevices", "utils")) return(NULL)
   at <- Position(function(one) identical(one, frame), sys.frames(), right = TRUE)
@@ -60,8 +60,8 @@ base_call <- function(frame) {
   call
 }
 
-# eigen(), svd(), chol(), dist(), apply() and others make a matrix of what they are given: here, without a word, that of
-# all pairs. `asked` is how they called the generic: where lapply() is handed as.matrix itself, it is the user who asks.
+# Refuses a hidden conversion: eigen(), svd(), chol(), dist(), apply() and others would turn their argument silently
+# into the matrix of all pairs. `asked`: their call of the generic; in lapply(x, as.matrix) the user asks for it.
 refuse_unasked <- function(generic, frame, asked, what = "tensor") {
   call <- if (identical(asked[[1]], as.name(generic))) base_call(frame)
   if (is.null(call)) return(invisible())
@@ -72,7 +72,7 @@ refuse_unasked <- function(generic, frame, asked, what = "tensor") {
         call = call)
 }
 
-# The lengths are what pmin() and pmax() ask first, to repeat the shorter: numbers for all pairs, perhaps.
+# Refuses pmin() and pmax(). They ask for lengths first, to repeat the shorter argument, perhaps for all pairs.
 refuse_parallel <- function(frame, what = "tensor") {
   name <- as.character(base_call(frame)[[1]])
   if (!isTRUE(name %in% c("pmin", "pmax"))) return(invisible())
@@ -84,10 +84,10 @@ refuse_parallel <- function(frame, what = "tensor") {
 refused_kinds <- c(tensor = "lazy tensor", complex = "complex lazy tensor", reduction = "lazy reduction",
                    operator = "linear operator")
 
-# A reduction is not yet the numbers it will give.
+# The text for a reduction that is not yet computed.
 as_numbers <- "as.matrix() computes it, as.function() makes a function of its placeholders"
 
-# Functions of base R that reach a refused one by a way of their own -> what to do instead of them.
+# Functions of base R that reach a refused function indirectly, and their replacements.
 reaching <- c(
   ifelse = "lazy_if(test, yes, no) chooses at each pair",
   pmin = "min2(a, b) is the smaller of two at each pair, min(c(F, G)) that of components",
@@ -107,7 +107,7 @@ refuse <- function(generic, what, instead) {
   no(generic, instead)
 }
 
-# A method that takes what the generic takes.
+# Makes a method with the arguments of the generic.
 refuse_method <- function(generic, home, what, instead) {
   for (argument in list(generic, what, instead)) force(argument)  # they are promises of a loop
   method <- function() refuse(generic, what, instead)
@@ -136,7 +136,7 @@ Complex.linear_op <- function(z) refuse(.Generic, "operator", entries_instead)
 
 sums_instead <- "rowSums(A) and colSums(A) are products; as.matrix(A) gives the entries"
 
-# A reduction is a list to us: what lists need to work at all stays.
+# Generics that reductions keep, since a reduction is stored as a list, and lists need these to work.
 kept_for_lists <- c("[[<-", "names<-", "as.list", "unlist")
 
 home_of_generic <- function(generic) {

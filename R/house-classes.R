@@ -1,4 +1,4 @@
-# The classes of the package: what an object is, and the value of one that derivatives are traced through.
+# The classes of the package: the class of an object, and the value of an object that derivatives are traced through.
 
 our_classes <- c("lazy_tensor", "lazy_complex", "linear_op", "kernweave_traced")
 for (class in our_classes) setOldClass(class)

@@ -1,4 +1,4 @@
-# Every condition class of the package, and the one place where conditions are signalled.
+# The condition classes of the package, and the one place that signals conditions.
 
 #' Classes of errors and warnings
 #'

@@ -232,7 +232,7 @@ call_options <- function(settings) {
   options
 }
 
-# Overrides the settings of the object by those of the call.
+# Overrides the settings of the object by the settings of the call.
 with_settings <- function(F, ...) {
   if (...length() == 0) return(F)
   given <- check_settings(list(...))

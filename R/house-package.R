@@ -1,4 +1,4 @@
-# The package page, and what is imported from elsewhere.
+# The package page, and the imports from other packages.
 
 #' Kernel and distance computations without the matrix of pairs
 #'

@@ -5,7 +5,7 @@ working$now <- NULL  # the outermost computation, whose progress is shown
 working$clock <- function() proc.time()[["elapsed"]]
 
 # Begins the computation `what` of `steps` steps (NA if unknown), which is expected to take `expected` seconds.
-# `quicker`, a way to save time, is told if the time exceeds a minute. Of nested computations the outermost alone is
+# `quicker`, a way to save time, is told if the time exceeds a minute. Among nested computations the outermost alone is
 # shown and counts steps. `whole`: a step has many sums, and counts when it has ended.
 begin_work <- function(what, steps = NA, quicker = NULL, expected = 0, whole = FALSE) {
   if (!is.null(working$now)) return(invisible())
@@ -30,7 +30,7 @@ expect_work <- function(what, expected, quicker = NULL) {
 
 is_working <- function(what) identical(working$now$what, what)
 
-# Counts a step. `left`: seconds to go, where the caller knows more than the number of steps.
+# Counts a step. `left`: seconds to go, if the caller knows more than the number of steps.
 step_work <- function(what, note = NULL, left = NA) {
   if (!is_working(what)) return(invisible())
   work <- working$now
@@ -76,7 +76,7 @@ show_work <- function(work) {
 
 # Returns the seconds to go, by the rate of the last part, at least a third of the computation so far, since the first
 # part may be faster or slower than the rest. Between two steps the seconds count down. `at`: seconds and share at the
-# last progress; `before`: the same where the rate begins.
+# last progress; `before`: seconds and share at the point from which the rate is computed.
 left_by_rate <- function(work, spent, done) {
   if (done > work$at[2]) {
     if (spent > 1.5 * work$before[1] + 2) work$before <- work$at

@@ -9,8 +9,8 @@ check_seed <- function(seed) {
 # Permutes 1 to n at random, by the generator of the engine; the generator of R gives the seed alone.
 random_order <- function(n, seed) order(r_uniforms(n, seed))
 
-# Random signs, equal to those of C++. The seed differs from that of random_order(): with equal seeds the first points
-# of the order would all have one sign.
+# Random signs, equal to the signs of C++. The seed differs from the seed of random_order(): with equal seeds the first
+# points of the order would all have one sign.
 random_signs <- function(rows, columns, seed) matrix(sign(r_uniforms(rows * columns, seed + 2^40) - 0.5), rows)
 
 # The relative error of draws. Prior: 1e-3. Posterior: a hundredth of sd(noise) / sd(process), at most 1e-3; `size` is

@@ -1,6 +1,6 @@
 # Tests with several kernels: the largest of their standardised statistics, over the same permutations.
 
-# Returns the kernels of a test: those in a list, or one kernel with each of several bandwidths.
+# Returns the kernels of a test: the kernels in a list, or one kernel with each of several bandwidths.
 test_kernels <- function(kernel, bandwidths, x, argument = "kernel") {
   if (!is.list(kernel)) {
     scaled <- is_kernel(kernel) && !is.null(kernel_parts(kernel)$parameters$scale)
@@ -80,7 +80,7 @@ refuse_without_spread <- function(constant, names) {
 
 # The null distribution by moments of sums of products of matrices with invariants a and b, times `unit`. With several
 # kernels, z is the normal quantile of each kernel's p-value by a Pearson curve, and max(z) is compared with the maximum
-# of normal variables whose correlations are those of `covariances`.
+# of normal variables with the correlations of `covariances`.
 largest_by_moments <- function(statistics, a, b, n, unit, covariances, names, draws = 1e5) {
   if (length(statistics) == 1) return(moments_null(statistics, a[[1]], b[[1]], n, unit))
   vanishes <- function(m) m$t2 <= 1e-28 * n^2 && m$t1 <= 1e-14 * n  # the elements of the matrices are about 1

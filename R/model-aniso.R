@@ -4,7 +4,7 @@
 # long axis. If these are estimated, `values$kernel` has the geometric mean of both scales as `scale`, and as `turn` the
 # numbers a and b of S = [a, b; b, -a]: squared distances have the metric exp(-S) / scale^2, which is smooth even if
 # both scales are equal and the angle is undefined. The kernel's parameter `axes` is a root of the metric, by columns:
-# distances are those of the points multiplied by `axes`.
+# distances are computed between the points multiplied by `axes`.
 
 # --- the kernel ---------------------------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ axes_of_angle <- function(numbers) {
     zero + cos(turned) / short)
 }
 
-# --- what is estimated --------------------------------------------------------------------------------------------
+# --- the parameters that are estimated ----------------------------------------------------------------------------
 
 # Replaces an open ratio and angle, in the values and free parameters of a model, by `turn`.
 turned_numbers <- function(numbers, parts) {
@@ -103,7 +103,7 @@ axes_of_turn <- function(scale, turn) {
 # Starting values: isotropic, or four directions with a ratio of 1/4.
 turns_to_try <- rbind(0, log(4) * cbind(c(1, 0, -1, 0), c(0, 1, 0, -1)))
 
-# --- what is told -------------------------------------------------------------------------------------------------
+# --- values as users see them -------------------------------------------------------------------------------------
 
 # Values of a kernel's parameters as the user sees them.
 told_kernel <- function(numbers) {

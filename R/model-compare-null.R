@@ -1,7 +1,7 @@
-# Tests where chi-square does not hold: the exact null distribution of the likelihood ratio of a variance, by
+# Tests for which chi-square does not hold: the exact null distribution of the likelihood ratio of a variance, by
 # eigenvalues, and the parametric bootstrap; drop1() and add1().
 
-# Returns a p-value, the share of drawn ratios >= `ratio`. Ratios at a bound have errors, so those < 1e-3 count as 0.
+# Returns a p-value, the share of drawn ratios >= `ratio`. Ratios at a bound have errors, so ratios < 1e-3 count as 0.
 share_as_large <- function(drawn, ratio) {
   drawn <- drawn[!is.na(drawn)]
   (1 + sum(pmax(drawn, 1e-3) >= max(ratio, 1e-3))) / (length(drawn) + 1)
@@ -148,7 +148,7 @@ by_likelihood <- function(object, what) {
   refitted(object, method = "ML")
 }
 
-# Returns the environment where a fit's call finds its variables, as add1() of other fits does.
+# Returns the environment in which a fit's call finds its variables, as add1() of other fits does.
 fit_frame <- function(object, frame) if (is.null(object$formula)) frame else environment(object$formula)
 
 call_of_trend <- function(object, change) {
@@ -168,7 +168,7 @@ dropped_terms <- function(object, terms, others) {
   terms
 }
 
-# Tabulates fits as stats::drop1() does, with no p-value where a scale would be infinite.
+# Tabulates fits as stats::drop1() does, with no p-value if a scale would be infinite.
 term_table <- function(object, fits, labels, sign, test, heading) {
   for (k in seq_along(fits)) refuse_other_data(object, fits[[k]], c("the fit", labels[k]))
   all <- c(list(object), fits)

@@ -1,5 +1,5 @@
-# Comparisons of Gaussian processes by their likelihoods: chi-square where its theory holds, other null distributions
-# where a parameter is at its bound.
+# Comparisons of Gaussian processes by their likelihoods: by chi-square if its theory holds, by other null distributions
+# if a parameter is at its bound.
 
 #' Compare Gaussian process fits
 #'
@@ -148,8 +148,8 @@ free_parts <- function(fit) {
   c(part, if ("responses" %in% part) "variance")
 }
 
-# Returns the settings with which a fit is made again, and changes of these by name. Parameters that are not `free` keep
-# their values, that of the family, too, and inputs keep their units.
+# Returns the settings for making a fit again; `...`: settings that change. Parameters that are not `free` keep their
+# values, including the parameter of the family, and inputs keep their units.
 settings_again <- function(fit, free, ...) {
   settings <- list(kernel = fit$data$kernel, variance = if (!"variance" %in% free) fit$variance,
                    nugget = if (!"nugget" %in% free) fit$nugget, control = fit$control, method = fit$method,

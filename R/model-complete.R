@@ -1,7 +1,7 @@
 # Checks for missing and infinite values, whose errors name the rows and the columns.
 
 check_complete <- function(x, argument) {
-  force(x)  # generics of the methods package wrap the errors of what they evaluate
+  force(x)  # generics of the methods package wrap errors of their arguments
   if (is.finite(sum(x))) return(x)
   refuse_rows(x, is.na(x), argument, "missing", "; na.omit() drops such rows")
   check_finite(x, argument)
@@ -9,7 +9,7 @@ check_complete <- function(x, argument) {
 
 check_finite <- function(x, argument) refuse_rows(x, is.infinite(x), argument, "infinite")
 
-# Names the rows, by their names where they have any, and the columns.
+# Signals an error that names the columns and the rows, by row names if there are any.
 refuse_rows <- function(x, bad, argument, what, remedy = NULL) {
   rows <- which(rowSums(bad) > 0)
   if (!length(rows)) return(x)

@@ -158,7 +158,7 @@ subset_of <- function(subset, data, where) {
   found_variables(eval(subset, data, where), data, "`subset`")
 }
 
-# Returns the terms of the right side, where `.` stands for all columns that the left side does not name.
+# Returns the terms of the right side; `.` stands for all columns that the left side does not name.
 right_terms <- function(formula, data) {
   right <- if (length(formula) == 3) formula[-2] else formula
   if (!is.data.frame(data)) return(stats::terms(right))
@@ -217,7 +217,7 @@ without_idle <- function(frame, terms) {
   frame[if (length(factors)) which(rowSums(factors) > 0) else integer()]
 }
 
-# --- what fits keep of their data -----------------------------------------------------------------------------
+# --- data that fits store -------------------------------------------------------------------------------------
 
 # Returns the data of a formula that a fit stores: the inputs, the terms that make inputs of new data, and the left
 # side. `names`: names of the terms. `weights` and `subset` are unevaluated expressions of columns of the data.

@@ -308,7 +308,7 @@ line_permutations <- function(beside, moved) {
   matrix(numbers, 1)
 }
 
-# The bias-corrected correlation: that of U-centred matrices, from sums of the uncentred matrices.
+# Returns the bias-corrected correlation, that is, of the U-centred matrices, from sums of the uncentred matrices.
 corrected <- function(found) {
   n <- found$n
   if (n < 4) return(NA_real_)

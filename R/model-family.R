@@ -1,5 +1,5 @@
-# Families of responses: the log-density of an observation given its linear predictor, and its derivatives. A table of
-# families, and the conversion of what users give to a row of it.
+# Families of responses: the log-density of an observation given its linear predictor, and its derivatives. This file
+# has a table of families, and converts the user's family to a row of the table.
 
 # A row for each family and link. `phi`: the name of a further parameter, or NULL. `slopes`: derivatives of
 # `log_density` by the linear predictor e: the first, g, W = -g' and W'. `of_phi`: derivatives of the log-density, g and
@@ -136,8 +136,8 @@ gaussian_family <- structure(list(title = "gaussian", link = "identity"), class 
 family_of <- function(model) model$family %or% gaussian_family
 
 # Returns settings of a model that depend on its family: whether there is a `nugget`; log(largest variance) given
-# log(variance of the response); the starting `ratios` of variance to that; and a covariance's weights in iterative
-# systems.
+# log(variance of the response); starting `ratios` of the variance to the variance of the response; and a covariance's
+# weights in iterative systems.
 asked_of <- function(model) UseMethod("asked_of", family_of(model))
 
 #' @export
@@ -169,7 +169,7 @@ negative_binomial <- function(size) {
             class = "family")
 }
 
-# --- what users give ------------------------------------------------------------------------------------------
+# --- families given by users ----------------------------------------------------------------------------------
 
 # Returns a row of the table, with `value`, the further parameter, and whether the value is `given` by the user.
 as_family <- function(family) {

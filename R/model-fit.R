@@ -101,7 +101,7 @@ new_fit <- function(class, call, inputs, ...) {
   structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
 }
 
-# Device, precision and threads that hold for the call.
+# Returns the device, precision and threads of the call.
 engine_used <- function() {
   table <- kernweave_options()
   values <- stats::setNames(table$value, sub("kernweave.", "", table$option, fixed = TRUE))

@@ -104,7 +104,7 @@ rows_of_start <- 300
 # A kernel whose log-likelihood on a sample is lower by more than this is not tried on the next, larger sample.
 worse_by_far <- c(10, 3, 3)
 
-# Chooses the kernel of largest likelihood: all kernels on 300 rows, then those near the best on larger samples; and
+# Chooses the kernel of largest likelihood: all kernels on 300 rows, then kernels near the best on larger samples; and
 # whether inputs have one scale, one scale in units of `rule`, or each its own, by BIC on the 300 rows.
 chosen_kernel <- function(model, rule) {
   few <- few_of_model(model, rows_of_start)

@@ -86,8 +86,8 @@ local_blocks <- function(object, nodes, F, offset, m) {
   cbind(beside + found[1, ], sqrt(pmax(found[2, ], 0)))
 }
 
-# Universal kriging of a linear function of the process: its mean and variance, given its covariances k with some
-# observations, from which the trend is estimated, too; without regressors `at`, its variance for a known trend.
+# Predicts a linear function of the process by universal kriging: mean and variance, given its covariances k with some
+# observations, which also estimate the trend; without regressors `at`, the variance for a known trend.
 after_neighbours <- function(A, k, own, y, Q, at) {
   if (is.null(at)) return(c(NA, own - sum(k * solve(A, k))))
   solved <- solve(A, cbind(k, y, Q))
@@ -132,7 +132,7 @@ block_variables <- function(object) {
 }
 
 # Returns the offsets of nodes from the middle, with weights: 4 Gauss-Legendre nodes along each side, or given offsets.
-# A single length is that of all sides.
+# A single length applies to all sides.
 block_offsets <- function(block, variables) {
   D <- length(variables)
   sides <- is.numeric(block) && is.null(dim(block))

@@ -59,7 +59,7 @@ little_moved <- 0.1
 
 # If a nugget ends at its bound, the model is fitted again, from this point, with a tenth of the bound, which shows by
 # how much the bound moves other estimates. If they move much, this is repeated while the matrix is definite. `moves`:
-# those of the last tenth; a next one would move estimates a tenth as much (the likelihood is smooth in the nugget).
+# the moves by the last tenth; the next tenth would move estimates a tenth as much (the likelihood is smooth).
 below_floor <- function(found, model, bounds) {
   found <- without_unseen(found, model, bounds)
   # A tenth of the nugget more than doubles the iterations, which are too many with many inputs.
@@ -120,7 +120,7 @@ is_below_distances <- function(at, bounds) {
   any(below, na.rm = TRUE) && all(below, na.rm = TRUE)
 }
 
-# --- what is told -------------------------------------------------------------------------------------------
+# --- messages ------------------------------------------------------------------------------------------------
 
 warn_of_bounds <- function(found) {
   at <- found$state
@@ -131,7 +131,7 @@ warn_of_bounds <- function(found) {
   low <- at$theta <= lower + 1e-6
   high <- at$theta >= bounds$upper - 1e-6
   alike <- is_equidistant(found$model) & layout$name == "scale"
-  vanished <- any(low & layout$part == "variance")  # and then nothing is told of its kernel
+  vanished <- any(low & layout$part == "variance")  # the kernel then has no message
   turns <- layout$name == "turn"
   found_at <- out_of_link(at$theta, layout) * user_units(found$model, layout)
   found_at[turns] <- exp(-sqrt(sum(at$theta[turns]^2)))  # the ratio of the axes

@@ -1,6 +1,6 @@
 # Parameters of Gaussian processes: starts, bounds, and steps by the average information.
 
-# Estimates, from rows of the model: list(state, steps, rows, converged), the state of the last step.
+# Estimates the parameters from rows of the model. Returns list(state, steps, rows, converged), the last step's state.
 gp_estimate <- function(model, rows) {
   part <- model_rows(model, rows)
   bounds <- gp_bounds(part, model)
@@ -80,7 +80,7 @@ noise_of <- function(at, model, bounds) {
   sqrt(max(0, moved[diag(covariance) > 0 & diag(covariance) < 1]))
 }
 
-# The most rows of a sample for which all pairs are used; above it a factorisation takes about as long.
+# The most rows of a sample for which all pairs are used; with more rows a factorisation takes about as long.
 few_rows <- 3000
 
 model_rows <- function(model, rows) {
@@ -128,8 +128,8 @@ rows_for_estimate <- function(x, most, seed, level = NULL, k = 2) {
 
 # --- bounds and starts --------------------------------------------------------------------------------------
 
-# Bounds: scales between a tenth of the shortest distance and ten times the diameter; variances relative to that of the
-# response. `all`: the model that is fitted with the estimates, which may have more rows and a larger nugget.
+# Bounds: scales between a tenth of the shortest distance and ten times the diameter; variances relative to the variance
+# of the response. `all`: the model fitted with the estimates, which may have more rows and a larger nugget.
 gp_bounds <- function(model, all = model) {
   layout <- model$layout
   spans <- spans_of(model$x)
@@ -210,7 +210,7 @@ gp_start <- function(model, bounds) {
     return(within_bounds(model$begun$state$theta, model, bounds))
   }
   if (!searched || n <= rows_of_start) return(gp_ends(model, bounds)[[1]])
-  whole <- !is.null(model$panel)  # a panel has no eighth that is a panel
+  whole <- !is.null(model$panel)  # an eighth of a panel is not a panel
   few <- some_of_model(model, if (whole) rows_of_start else max(rows_of_start, ceiling(n / 8)))
   if (whole || n <= 8 * rows_of_start) return(gp_ends(few, bounds)[[1]])
   gp_climb(climbing(few), gp_start(few, bounds), bounds, goal = 0.3)$state$theta
@@ -297,12 +297,12 @@ profiled.gp_gaussian <- function(model, point, ratio, bounds) {
 
 # --- steps --------------------------------------------------------------------------------------------------
 
-# Maximises the likelihood with the average information in a trust region; from the third step on the curvature is
-# updated by BFGS. A climb ends if the score is within `goal` standard errors of 0, or, with an iterative likelihood,
-# within twice its noise, or not reduced by a step near there, or if two steps have not changed the likelihood, whose
-# noise is equal in all states: with hardly any noise in the data the noise of the score is not known well. `near`: a
-# state whose preconditioner and solutions are used again. `later`: the number of states computed later, if known. The
-# time left supposes that a step divides the distance by five.
+# Maximises the likelihood with the average information in a trust region; from the third step on, BFGS updates the
+# curvature. A climb ends if the score is within `goal` standard errors of 0; with an iterative likelihood, also if the
+# score is within twice its noise, or near that and not reduced by a step; or if two steps have not changed the
+# likelihood, whose noise is equal in all states (with hardly any noise in the data, the score's noise is not known
+# well). `near`: a state whose preconditioner and solutions are used again. `later`: the number of states computed
+# later, if known. The time left supposes that a step divides the distance by five.
 gp_climb <- function(model, theta, bounds, goal = goal_of(model), near = NULL, later = NA,
                      most = if (model$dense) 100 else 30, at = gp_state(model, theta, near)) {
   begun <- proc.time()[["elapsed"]]

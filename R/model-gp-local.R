@@ -1,5 +1,5 @@
-# Standard errors of predictions from the nearest observations, which are never too small, and an audit against exact
-# ones; local kriging, whose means use the nearest observations, too.
+# Standard errors of predictions from the nearest observations, which are never too small; an audit of these against
+# exact errors; local kriging, whose means also use the nearest observations.
 
 # Returns the audit of standard errors from neighbours; NULL if predict() computes them exactly.
 errors_by_neighbours <- function(object, method, neighbours) {
@@ -65,15 +65,15 @@ nearest_observations <- function(object, x, m) {
       metric = if (length(columns) <= most_axes_of_boxes) by_boxes else "euclidean")
 }
 
-# Returns the parameters of a kernel; of a sum or product, those of its first part.
+# Returns the parameters of a kernel; for a sum or product, the parameters of its first part.
 first_numbers <- function(parts, numbers) {
   if (is.null(parts$op)) return(numbers)
   keys <- parts$keys[[1]]
   first_numbers(kernel_parts(parts$of[[1]]), stats::setNames(numbers[names(keys)], keys))
 }
 
-# The process at places given the m nearest observations, a row for each place: with the response, mean and variance;
-# with `trend`, a trend estimated from these observations, too; else the variance alone.
+# Predicts the process at places from the m nearest observations, a row for each place. With the response: mean and
+# variance (with `trend`, these observations also estimate the trend); otherwise the variance alone.
 local_process <- function(object, x, m, y = NULL, trend = NULL) {
   model <- object$data
   n <- length(model$y)
@@ -165,8 +165,8 @@ shares_left <- function(object, asked) {
 
 # --- the audit ----------------------------------------------------------------------------------------------------
 
-# The largest ratio of a standard error to the exact one without more neighbours or a warning. A place takes a processor
-# 55 us with 60 neighbours and 12 ms with 480.
+# The largest ratio of a standard error to the exact one that needs neither more neighbours nor a warning. A place takes
+# a processor 55 us with 60 neighbours and 12 ms with 480.
 most_ratio <- 1.1
 fewest_neighbours <- 60
 most_neighbours <- 480
@@ -232,9 +232,9 @@ local_weights <- function(object, x, k) {
   k
 }
 
-# Makes places similar to those of predictions: half of them between an observation and a near one, half between any
-# two, with the groups of the first. The first D columns are inputs of the kernel. Places depend on the fit alone, so
-# that its errors do not depend on earlier predictions.
+# Makes places similar to the places of predictions: half of them between an observation and a near one, half between
+# any two observations, with the groups of the first. The first D columns are inputs of the kernel. Places depend on the
+# fit alone, so that its errors do not depend on earlier predictions.
 some_places <- function(x, seed, D) {
   n <- nrow(x)
   privately(seed, {

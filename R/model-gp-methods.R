@@ -224,7 +224,7 @@ df.residual.gp_fit <- function(object, ...) {
   if (is.finite(freedom)) freedom else length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
 }
 
-# Returns the degrees of freedom of tests of the trend: those of lm() for a linear model, otherwise Inf.
+# Returns the degrees of freedom of tests of the trend: as in lm() for a linear model, otherwise Inf.
 trend_freedom <- function(fit) {
   linear <- is.null(fit$family) && is.null(fit$data$unit) && isTRUE(fit$variance == 0) && !length(fit$data$groups)
   by_lm <- linear && fit$method == "REML" && "nugget" %in% fit$data$layout$part

@@ -83,7 +83,7 @@ start_between <- function(ends, otherwise, share = 0) {
   else min(max(otherwise, ends[1]), ends[2])
 }
 
-# Names the scales of linear kernels that cannot be told from a free variance, since both multiply the kernel.
+# Names the scales of linear kernels that a free variance makes redundant, since both multiply the kernel.
 linear_scales <- function(parts, free, multiplied) {
   if (is.null(parts$op)) return(if (parts$name == "linear" && (multiplied || "variance" %in% free)) "scale")
   inner <- lapply(parts$keys, function(keys) unname(keys[names(keys) %in% free]))

@@ -28,8 +28,8 @@ pareto_shape <- function(log_weights) {
   (k * tail + 0.5 * 10) / (tail + 10)
 }
 
-# Returns weights for the rows of Z with which their weighted mean and covariance are those given: the weights nearest
-# to equal ones, nonnegative if possible.
+# Returns weights for the rows of Z that give the rows the weighted mean and covariance of the arguments: the weights
+# nearest to equal ones, nonnegative if possible.
 moment_weights <- function(Z, mean, covariance) {
   p <- ncol(Z)
   pairs <- which(upper.tri(diag(p), diag = TRUE), arr.ind = TRUE)

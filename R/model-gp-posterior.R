@@ -147,8 +147,8 @@ posterior_target <- function(fit, prior) {
     prior_of_model(prior, model, bounds))
 }
 
-# Returns the number of random vectors with which posterior means have errors below a tenth of an sd (these errors are
-# those of the estimates in the fit), at most twice the fit's number.
+# Returns the number of random vectors with which posterior means have errors below a tenth of an sd (the estimates of
+# the fit have the same errors), at most twice the fit's number.
 probes_of_posterior <- function(fit) {
   probes <- fit$control$probes
   noise <- fit$convergence$noise
@@ -284,9 +284,9 @@ states_of_design <- function(top, z, before = NULL) {
   })
 }
 
-# Fits a polynomial of degree 4 in z to differences of values and gradients from those of a normal density. Far away it
-# is unbounded, so it is capped at 0.5 above the mode's log posterior, 0, and beyond a radius of 3 it falls by at least
-# 1/2 a unit.
+# Fits a polynomial of degree 4 in z to the differences between values and gradients of the log posterior and of a
+# normal log-density. Far away the polynomial is unbounded, so it is capped at 0.5 above the mode's log posterior, 0,
+# and beyond a radius of 3 it falls by at least 1/2 a unit.
 capped_polynomial <- function(top, states) {
   states <- states[is.finite(log_posteriors(states))]
   Z <- do.call(rbind, lapply(states, `[[`, "z"))
@@ -320,9 +320,9 @@ power_products <- function(Z, powers, by = 0) {
   out
 }
 
-# Draws are from a t distribution at the mode, with weights by the polynomial. Exact likelihoods check the polynomial at
-# a few draws and at the largest weights, and are added to its data. If they differ from it, or if few weights dominate,
-# this is repeated, at most twice.
+# Draws from a t distribution at the mode, and weights the draws by the polynomial. Exact likelihoods check the
+# polynomial at a few draws and at the largest weights, and are added to its data. If they differ from the polynomial,
+# or if few weights dominate, this is repeated, at most twice.
 posterior_by_polynomial <- function(top, random) {
   states <- states_of_design(top, design_of_posterior(length(top$at$u)))
   density <- capped_polynomial(top, states)
@@ -372,7 +372,7 @@ log_posteriors <- function(states) vapply(states, `[[`, 0, "log_posterior")
 # The log-density of the t distribution, up to a constant.
 log_t <- function(z) -(df_of_proposals + ncol(z)) / 2 * log1p(rowSums(z^2) / df_of_proposals)
 
-# Importance sampling by exact likelihoods; `states`: those of a polynomial that did not fit.
+# Samples by importance with exact likelihoods; `states`: the states of a polynomial that did not fit.
 posterior_by_likelihoods <- function(top, random, states = NULL) {
   z <- random$z[seq_len(draws_by_likelihoods), , drop = FALSE]
   exact <- vapply(seq_len(nrow(z)), function(k) {

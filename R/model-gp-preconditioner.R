@@ -3,11 +3,11 @@
 # The number of landmarks besides neighbours: a landmark costs an approximated fit a hundred operations a row or more.
 landmarks_beside_neighbours <- 100L
 
-# Landmarks and neighbours, from weak to strong. A process of many inputs with hardly any noise needs many of both: its
-# systems of 8000 rows and 8 inputs took 239 iterations with the first, 70 with 100 neighbours. Noisy ones take some 20.
+# Landmarks and neighbours, weak to strong. A process of many inputs with hardly any noise needs many of both: systems
+# of 8000 rows, 8 inputs took 239 iterations with the first, 70 with 100 neighbours. Noisy ones take about 20.
 strengths_of_gp <- list(rank = c(NA, 1000, 2000), neighbours = c(30, 100, 200))
-# The iterations after which a stronger preconditioner is built; they cost as much as building it: on an H200 a product
-# of 36 000 rows in 8 inputs took 9 ms, the second 2 s, and the third 11 s and 8 s of traces in each state.
+# The iterations after which a stronger preconditioner is built; they cost as much as building it. On an H200 a product
+# of 36 000 rows in 8 inputs took 9 ms, the second strength 2 s, and the third 11 s plus 8 s of traces in each state.
 patience <- c(60, 400)
 
 # The preconditioner, an environment: `P`, of landmarks and neighbours, since log-determinants are estimated relative to
@@ -26,8 +26,8 @@ gp_preconditioner <- function(K, noise, control, values, near, effects = NULL) {
   kept
 }
 
-# The share of noise below which few landmarks are used: the inverse matrix of many has elements of 1 / noise, and
-# traces are small differences of these. Of 1582 rows 791 landmarks moved estimates by a standard error.
+# The share of noise below which few landmarks are used. With many, the inverse matrix has elements of 1 / noise, and
+# traces are small differences of these: with 1582 rows, 791 landmarks moved estimates by a standard error.
 little_noise <- 1e-9
 
 # Builds a preconditioner. A stronger one has at most n / 8 landmarks, but at least 300.

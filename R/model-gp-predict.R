@@ -84,8 +84,8 @@ with_groups_of <- function(object, re.form, allow.new.levels) {
   object
 }
 
-# Evaluates f(inputs, regressors, offset) at complete places; other rows are NA. Inputs are those of the kernel, then
-# those of grouped effects.
+# Evaluates f(inputs, regressors, offset) at complete places; other rows are NA. The inputs are the columns of the
+# kernel, then the columns of grouped effects.
 at_gp_places <- function(object, newdata, f, trend_alone = FALSE) {
   newdata <- as_sf(newdata, object$variables)
   own <- is.null(newdata)
@@ -116,8 +116,8 @@ no_places <- function(newdata) {
   matrix(0, nrow(newdata), 0, dimnames = list(rows, NULL))
 }
 
-# Standard errors: the variance of the process for a known trend, plus that of the trend. `of_trend`: products with U,
-# so that no system is solved again. `m`: the number of neighbours, or NULL for exact errors.
+# Returns standard errors: the variance of the process for a known trend plus the variance of the trend. `of_trend`:
+# products with U, so that no system is solved again. `m`: the number of neighbours, or NULL for exact errors.
 gp_se <- function(object, x, F, of_trend, m) {
   model <- object$data
   missing <- if (ncol(object$U)) rowSums((new_regressors(model, F) %*% inverse_root(object$C) - of_trend)^2) else 0
@@ -268,7 +268,7 @@ gp_draws <- function(object, x, noise, nsim) {
   matrix(as.vector(draws), nrow(x), nsim) + group_draws(parts, nrow(x), nsim)
 }
 
-# Turns warnings about inaccurate draws into ones that name the arguments of the fit.
+# Replaces warnings about inaccurate draws by warnings that name the arguments of the fit.
 with_gp_arguments <- function(draws) {
   withCallingHandlers(draws, kernweave_warning_convergence = function(w) {
     if (isTRUE(w$off <= 1e-3)) invokeRestart("muffleWarning")
@@ -355,7 +355,7 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
 # Predictions for a plot. Standard errors from neighbours are not audited, which would take longest.
 pictured_errors <- function(object, places, level) {
   if (has_slow_errors(object) && is.null(object$kept$audits$auto)) {
-    object$kept <- list2env(as.list(object$kept, all.names = TRUE))  # of this call alone
+    object$kept <- list2env(as.list(object$kept, all.names = TRUE))  # a copy for this call alone
     object$kept$audits <- list(auto = list(neighbours = fewest_neighbours))
   }
   predict(object, places, se.fit = TRUE, interval = "confidence", level = level, re.form = NA)

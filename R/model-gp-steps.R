@@ -24,8 +24,8 @@ within_bounds <- function(theta, model, bounds) {
   pmax(theta, lower_bounds(theta, model, bounds))
 }
 
-# Returns feasible directions, in columns: of each parameter that is not at a bound towards which its score points. A
-# nugget at its smallest share moves with the variance.
+# Returns feasible directions, in columns: one for each parameter, except parameters at a bound towards which the score
+# points. A nugget at its smallest share moves with the variance.
 free_directions <- function(at, model, bounds) {
   lower <- lower_bounds(at$theta, model, bounds)
   low <- at$theta <= lower + 1e-9 & at$score < 0

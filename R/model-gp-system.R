@@ -42,7 +42,7 @@ gp_noise <- function(model, values = model$values) {
   (if (length(nugget) > 1) nugget[model$z[, 1]] else nugget) / model$w
 }
 
-# The noise of each nugget, which is 0 in the rows of other responses.
+# Returns the noise variances by nugget; the noise of one response is 0 in the rows of other responses.
 noise_parts <- function(system) {
   count <- length(system$values$nugget)
   if (count == 1) return(list(system$noise))
@@ -137,7 +137,7 @@ solved_forms.gp_system <- function(system, sides, solved) {
 
 # Quadratic forms are X' S + X' R + R' A^-1 R with residuals R. The last term is at most R' R / min(noise), and at most
 # R' P^-1 R / (smallest eigenvalue of P^-1 A), estimated by the smallest Ritz value. Without the second term errors
-# would be of the order of R, not of R^2.
+# would be of order R instead of R^2.
 #' @export
 solved_forms.gp_products <- function(system, sides, solved) {
   kept <- system$preconditioner
@@ -223,8 +223,8 @@ slopes_by_inverse <- function(system, inverse) {
                                lapply(of_groups, function(part) groups_times(list(part), u))))
 }
 
-# Estimates all traces by probes, that of the variance, too, though it is n minus that of the noise: errors of variance
-# and scale then cancel along their ridge, where the likelihood is flat, and would otherwise be twenty times as large.
+# Estimates all traces by probes, also the trace of the variance, which is n minus the trace of the noise: errors of
+# variance and scale then cancel along their ridge, where the likelihood is flat, and would else be twenty times larger.
 #' @export
 system_slopes.gp_products <- function(system) {
   slopes <- gp_slopes(system$model, system$values)

@@ -76,8 +76,8 @@ trend_columns <- function(trend, frame, n) {
                       xlevels = stats::.getXlevels(trend$terms, frame)))
 }
 
-# Drops interaction columns that are linear combinations of the others, as those of combinations of levels that no row
-# has. `left_out`: the coefficients of these combinations.
+# Drops interaction columns that are linear combinations of the others, as for combinations of levels that no row has.
+# `left_out`: the coefficients of the linear combinations.
 without_dependent <- function(found, terms) {
   of_interaction <- c(0, attr(terms, "order"))[found$assign + 1] > 1
   rows <- stats::complete.cases(found$F)
@@ -95,7 +95,7 @@ without_dependent <- function(found, terms) {
   found
 }
 
-# Drops the columns that the fit has dropped; warns of places where they are no such combination.
+# Drops the columns that the fit has dropped; warns of places where these are not the same linear combinations.
 without_left_out <- function(found, left_out) {
   if (is.null(left_out)) return(found)
   lost <- match(colnames(left_out), colnames(found$F))
@@ -155,7 +155,7 @@ frame_of_trend <- function(object, newdata) {
   else as.data.frame(newdata)
 }
 
-# Returns the variables of the trend that new data must have: without grouped effects, those of the regressors.
+# Returns the variables of the trend that new data must have: without grouped effects, the variables of regressors.
 needed_of_trend <- function(trend, re.form) {
   if (any(kept_groups(trend$groups, re.form))) trend$variables else intersect(trend$variables, all.vars(trend$terms))
 }
@@ -170,8 +170,8 @@ trend_data <- function(x, names) {
 }
 
 # Decomposes F = Q R with orthonormal Q, and y = Q b + residuals, so that systems do not contain a large mean. If there
-# is an intercept, the other columns are centred first, for accuracy at coordinates far from 0. `name`: of the
-# regressors, for error messages.
+# is an intercept, the other columns are centred first, for accuracy at coordinates far from 0. `name`: the name of the
+# regressors in error messages.
 orthonormal_trend <- function(F, y, name = "the trend") {
   n <- nrow(F)
   p <- ncol(F)

@@ -162,8 +162,8 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   fit
 }
 
-# Puts a variable of the trend into the formula of a model without a process, which does not use its inputs: a fixed
-# effect, or the numbers of the groups, which new groups have, too.
+# Puts a variable of the trend into the formula of a model without a process, which does not use its inputs. The
+# variable is a fixed effect, or numbers of groups, which new groups have, too.
 with_an_input <- function(formula, trend) {
   named <- inherits(trend, "formula") && inherits(formula, "formula") && length(formula) == 3
   if (!named || length(all.vars(formula[[3]]))) return(formula)

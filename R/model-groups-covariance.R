@@ -56,7 +56,7 @@ group_sizes <- function(groups, z) {
   })))
 }
 
-# Bounds of the parameters on the scale of their links. A variance of 1e-8 of that of the response is negligible.
+# Bounds of the parameters on the scale of their links. A variance below 1e-8 of the response's variance is negligible.
 group_ends <- function(model, spread, most) {
   by <- log(group_sizes(model$groups, model$z))
   correlation <- is.na(by)
@@ -147,7 +147,7 @@ slopes_times <- function(slopes, V, u) lapply(slopes, function(B) as.matrix(V %*
 # Adds V V' to K.
 beside_effects <- function(K, V) if (is.null(V)) K else as_op(K) + tcrossprod(as_op(V))
 
-# Returns Z G Z' u, or Z_2 G Z' u with Z_2 of other places, `to`.
+# Returns Z G Z' u, or Z_2 G Z' u with the regressors Z_2 of other places, `to`.
 groups_times <- function(parts, u, to = parts) {
   Reduce(`+`, Map(function(part, other) {
     inner <- as.matrix(for_levels(part$value, part$Z) %*% crossprod(part$Z, u))

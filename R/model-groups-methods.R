@@ -84,7 +84,7 @@ ranef.gp_fit <- function(object, condVar = TRUE, ...) {
   structure(out, class = "ranef.gp_fit")
 }
 
-# The effects of each level, for each term a matrix of a row for each regressor.
+# Returns the effects of each level: for each term a matrix with a row for each regressor.
 effects_of_levels <- function(fit, parts) {
   alpha <- model_alpha(fit)
   lapply(parts, function(part) {

@@ -14,7 +14,7 @@ without_brackets <- function(e) {
   e
 }
 
-# Splits the right side of a formula: `fixed`, NULL where nothing is left, and the `bars`.
+# Splits the right side of a formula: `fixed`, or NULL if nothing is left, and the `bars`.
 split_bars <- function(e) {
   inner <- without_brackets(e)
   if (is_bar(inner)) return(list(bars = list(inner)))
@@ -93,7 +93,7 @@ crossed_factors <- function(e) {
 
 # --- columns ------------------------------------------------------------------------------------------------------
 
-# Adds to terms what depends on the data: levels, columns, contrasts.
+# Adds the parts of terms that depend on the data: levels, columns, contrasts.
 grouped_terms <- function(groups, frame) {
   at <- 0
   lapply(groups, function(term) {

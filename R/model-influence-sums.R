@@ -1,5 +1,5 @@
 # Leverages of smooth processes, which depend on many observations: variances given the nearest observations and some
-# weighted sums of all, which are never too small, and an audit of leverages and Cook's distances.
+# weighted sums of all observations, which are never too small; and an audit of leverages and Cook's distances.
 
 # The largest number of sums, and of the elements of their weights.
 most_sums <- 128
@@ -48,7 +48,7 @@ variance_after_sums <- function(process, sums, m, rows, by = 1) {
 }
 
 # Computes (A^-1)_ii of rows and, with `squares`, (A^-1 W^-1 A^-1)_ii: from the m nearest other observations and, with
-# `closer`, from its sums and neighbours. Both are lower bounds of (A^-1)_ii, so the larger one is taken. (A^-1 W^-1
+# `closer`, from its sums and neighbours. Both are lower bounds of (A^-1)_ii, so the larger bound is taken. (A^-1 W^-1
 # A^-1)_ii is minus the derivative of (A^-1)_ii by the ridge.
 parts_left_out <- function(process, m, closer, squares, rows = seq_along(process$data$y)) {
   w <- process$data$w[rows]

@@ -140,7 +140,7 @@ on_all_rows <- function(fit, values, light, local, one = FALSE) {
 
 # Computes for each row of positive weight, with A = K + ridge / w, P = A^-1 - U U' and alpha = P y: `own` P_ii,
 # `square` (P W^-1 P)_ii, the leverage, the leave-one-out residual alpha_i / P_ii, and its sd. The variance is 1 / P_ii
-# for a process; for a ridge regression it is that of the noise alone.
+# for a process; for a ridge regression it is the variance of the noise alone.
 influence_of <- function(fit, squares = !inherits(fit, "gp_fit"), closely = FALSE) {
   if (!is.null(fit$family)) return(family_influence(fit))
   process <- as_process(fit)

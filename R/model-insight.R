@@ -1,6 +1,6 @@
 # Methods for the insight package, on which the packages of easystats are built: formulas and predictions.
 
-# The trend has the place of the formula of lm(), the inputs of the kernel that of a correlation structure of
+# The trend takes the place of the formula of lm(), the inputs of the kernel that of a correlation structure of
 # nlme::gls(), and grouped effects that of random effects of lme4::lmer().
 #' @exportS3Method insight::find_formula
 find_formula.gp_fit <- function(x, verbose = TRUE, ...) {
@@ -16,7 +16,7 @@ find_formula.gp_fit <- function(x, verbose = TRUE, ...) {
             class = c("insight_formula", "list"))
 }
 
-# Tests of trend coefficients are by the normal distribution, those of a linear model by Student's t.
+# Tests of trend coefficients use the normal distribution, tests of a linear model Student's t.
 #' @exportS3Method insight::get_statistic
 get_statistic.gp_fit <- function(x, ...) {
   beta <- coef(x)

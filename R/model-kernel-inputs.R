@@ -70,8 +70,8 @@ with_time <- function(given, ard) {
   c(given[names(given) != "time"], time)
 }
 
-# Tells whether parameters are of a kind, such as "scale". In sums and products a name may begin with that of a kernel,
-# and end with the names of inputs or a number.
+# Tells whether parameters are of a kind, such as "scale". In sums and products a name may begin with the name of a
+# kernel, and end with the names of inputs or a number.
 is_one_of <- function(names, kind) grepl(paste0(kind, "([._].*)?$"), names)
 
 # Tells which parameters are between 0 and 1.
@@ -121,10 +121,10 @@ points_of_scale <- function(parts, name, x) {
   else x[, -last, drop = FALSE]
 }
 
-# --- what is estimated, and between which bounds ---------------------------------------------------------------------
+# --- estimated parameters and their bounds --------------------------------------------------------------------------
 
-# Returns the names of the parameters to be estimated: those without a number, and those in `estimate`. `check`: a
-# function that checks the parameters of a space-time kernel.
+# Returns the names of the parameters to be estimated: parameters without a number, and parameters in `estimate`.
+# `check`: a function that checks the parameters of a space-time kernel.
 free_parameters <- function(parameters, estimate = NULL, ends = list(), check = NULL) {
   check_parameter_names(estimate, names(parameters), "the kernel")
   free <- union(names(parameters)[vapply(parameters, is.null, NA)], estimate)
@@ -175,7 +175,7 @@ ends_of_parameters <- function(lower, upper, known, parameters, aniso) {
 # Tells which parameters may be negative.
 has_sign <- function(names, ends) vapply(names, function(name) isTRUE(ends[[name]][1] < 0), NA, USE.NAMES = FALSE)
 
-# Returns the bounds of a kernel's parameters, those of parts under their names in the sum or product.
+# Returns the bounds of a kernel's parameters; bounds of parts have the names of the sum or product.
 kernel_ends <- function(parts) {
   if (is.null(parts$op)) return(parts$ends)
   do.call(c, Map(function(k, keys) {

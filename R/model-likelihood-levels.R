@@ -1,4 +1,4 @@
-# Ordered levels: the level is that of the interval between cuts that contains a logistic variable around the predictor.
+# Ordered levels: a response has level k if a logistic variable around the predictor lies between cuts k - 1 and k.
 
 # Returns the ordinal family of a response. The first cut is -1, and each further cut is the last one plus a gap.
 ordinal_family <- function(y) {
@@ -42,7 +42,7 @@ ordinal_family <- function(y) {
   ))
 }
 
-# --- what users give ------------------------------------------------------------------------------------------
+# --- responses given by users --------------------------------------------------------------------------------
 
 ordered_levels <- function(y) {
   known <- if (is.factor(y)) levels(y) else if (is.numeric(y)) as.character(seq_len(max(0, y, na.rm = TRUE)))
@@ -97,7 +97,7 @@ level_prediction <- function(object, link, type) {
 
 level_factor <- function(numbers, levels) factor(levels[numbers], levels, ordered = TRUE)
 
-# Returns probabilities of two classes, of which `p` is that of the second, or the likelier class.
+# Returns the probabilities of two classes, where `p` is the probability of the second, or the likelier class.
 class_prediction <- function(object, p, type) {
   levels <- levels(response_classes(object))
   if (type == "prob") return(structure(cbind(1 - p, p), dimnames = list(names(p), levels)))

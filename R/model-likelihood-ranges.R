@@ -19,10 +19,10 @@ middle_of <- function(y, least = -Inf) {
 
 log_middle <- function(y) log(pmax(middle_of(y, 0), 1e-300))
 
-# The test `wanted` of positive responses: no bound is below 0.
+# The test `wanted` for positive responses: no bound is below 0.
 is_positive <- function(y) upper_end(y) > 0 & (lower_end(y) >= 0 | lower_end(y) == -Inf)
 
-# --- what users give ------------------------------------------------------------------------------------------
+# --- responses given by users --------------------------------------------------------------------------------
 
 # Reads a `Surv` object of package survival, two columns of lower and upper ends, or plain numbers.
 read_ranges <- function(y) {

@@ -8,7 +8,7 @@ of_counts_alone <- list(function(y) y >= 0 & y == round(y), "whole numbers, 0 or
 
 # A row of zero-inflated counts: 0 with probability `zero`, otherwise a count with the log-density `density`.
 zero_inflated <- function(density, parameters, draw, below, variance) {
-  environment(density) <- environment()  # so that the density is traced, as functions of this package are not
+  environment(density) <- environment()  # so that the tape traces the density; functions of this package are not traced
   list(
     f = function(y, eta, zero, ...) {
       counted <- density(y, eta, ...)

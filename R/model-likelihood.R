@@ -1,4 +1,4 @@
-# Families defined by a log-density in R: automatic differentiation makes a row of the table of families of it.
+# Families defined by a log-density in R: automatic differentiation turns it into a row of the table of families.
 
 #' Response distributions of Gaussian processes
 #'
@@ -233,7 +233,7 @@ likelihood_base <- function(row, mean, k) {
 # --- derivatives ----------------------------------------------------------------------------------------------
 
 # Returns the gradient of a sum by its argument. The term with factor 0 makes the sum depend on the argument, up to
-# third derivatives. A function in a list is not enclosed at each call: the user's function is enclosed already.
+# third derivatives. The function is in a list so that it is not enclosed again at each call: it is enclosed already.
 slope_of <- function(sum_at, at) {
   held <- list(sum_at)
   gradient(function(x) held[[1]](x) + 0 * sum(x^4))(at)[[1]]
@@ -261,7 +261,7 @@ tape_of_phi <- function(density, y, e, k, a, link) {
        W = -slope_of(function(theta) sum(slope_of(function(e) sum(g(e, theta)), e)), theta))
 }
 
-# --- what a Gaussian process asks of a family ----------------------------------------------------------------------
+# --- the parts of a family that a Gaussian process uses -----------------------------------------------------------
 
 # A scale parameter starts at half of the response's standard deviation.
 #' @export

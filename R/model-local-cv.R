@@ -25,7 +25,7 @@ local_aicc <- function(part, degree, h) {
 local_bandwidth <- function(part, degree, bandwidth, control, names) {
   D <- ncol(part$x)
   spans <- spans_of(part$x)
-  spans[spans == 0] <- 1  # in rows of positive weight
+  spans[spans == 0] <- 1  # a variable may be constant in rows of positive weight
   if (is.numeric(bandwidth)) {
     if (!length(bandwidth) %in% c(1, D)) {
       abort("shape", "`bandwidth` has ", counted(length(bandwidth), "number"), " for ", counted(D, "input"))
@@ -87,7 +87,7 @@ expected_of_search <- function(part, degree, h, errors) {
 }
 
 # Returns the best local minima on a grid of bandwidths, from very wide to very narrow: coordinate descent from three
-# points; of all points evaluated, those without a better neighbour.
+# points, then all evaluated points without a better neighbour.
 grid_minima <- function(f, unit, most = 4) {
   D <- length(unit)
   levels <- log(c(100, 2 * 0.0015^seq(0, 1, length.out = if (D == 1) 23 else 11)))

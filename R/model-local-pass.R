@@ -1,7 +1,7 @@
 # The sums over pairs of a local regression: weighted moments, and the local lines that solve for them.
 
 # Fits at places, with leverages, effective numbers of observations, and `square`, the sum of squared shares of the
-# observations, each divided by its weight, for variances. `rows`: the rows of the data that the places are.
+# observations, each divided by its weight, for variances. `rows`: row numbers of the places, if they are data.
 local_values <- function(part, degree, h, at, rows = NULL) {
   found <- line_values(part, degree, h, at, rows)
   again <- which(found$narrow)
@@ -26,7 +26,7 @@ line_values <- function(part, degree, h, at, rows = NULL, errors = TRUE) {
 }
 
 # Fits pair by pair, with coordinates centred at the heaviest observation for each place: slower, but accurate at any
-# distance. `left_out`: leaves out the observations that the places are.
+# distance. `left_out`: leaves out the observation at each place.
 pair_values <- function(part, degree, h, at, rows = NULL, left_out = FALSE) {
   logs <- Vj(log(part$w)) - sum(((Vj(part$x) - Vi(at)) / h)^2) / 2
   if (left_out) logs <- lazy_if(Vi(rows) != col_index(), logs, -Inf)
@@ -69,7 +69,7 @@ pair_moments <- function(part, W, x, errors) {
 response_about <- function(part) sweep(part$y, 2, mean_response(part))
 mean_response <- function(part) colSums(part$w * part$y) / sum(part$w)
 
-# The products of a symmetric matrix that are summed: those of its lower triangle, column by column.
+# Lists the products of a symmetric matrix that are summed: the lower triangle, column by column.
 lower_pairs <- function(p) which(lower.tri(diag(p), diag = TRUE), arr.ind = TRUE)
 
 named_moments <- function(sums, long, p) {
@@ -94,7 +94,7 @@ solved_line <- function(moments, away, part, h) {
   S <- raw
   for (a in k) for (b in k) S[, a, b] <- S[, a, b] - mean[, a] * mean[, b]
   step <- away[, k, drop = FALSE] - mean
-  # The slope is 0 below a small share of the variance of the kernel, or of all observations, whichever is less.
+  # The slope is 0 in directions below a small share of the variance of the kernel or of all observations (the smaller).
   all <- colMeans(sweep(part$x[, k, drop = FALSE], 2, colMeans(part$x)[k])^2) / h[k]^2
   solved <- solve_each(S, step, raw, 1e-10 * ifelse(all > 0, pmin(1, all), 1))
   slope <- solved$x / mass

@@ -1,7 +1,7 @@
 # Methods for the marginaleffects package: coefficients, their covariances, and predictions with other coefficients.
 
-# The coefficients of a Gaussian process are those of its trend. If they are changed, the predicted process stays, as do
-# the random effects of a mixed model: standard errors are those of the trend's coefficients.
+# The coefficients of a Gaussian process are the coefficients of its trend. If they change, the predicted process stays,
+# as random effects of a mixed model do: standard errors are errors of the trend's coefficients.
 #' @exportS3Method marginaleffects::get_coef
 get_coef.gp_fit <- function(model, ...) coef(model)
 
@@ -14,7 +14,7 @@ set_coef.gp_fit <- function(model, coefs, ...) {
 #' @exportS3Method marginaleffects::get_vcov
 get_vcov.gp_fit <- function(model, vcov = NULL, ...) asked_covariance(vcov, function() stats::vcov(model))
 
-# Interprets `vcov` as marginaleffects does: a matrix, FALSE for none, TRUE or NULL for that of the fit.
+# Interprets `vcov` as marginaleffects does: a matrix, FALSE for none, TRUE or NULL for the covariance of the fit.
 asked_covariance <- function(vcov, own) {
   if (isFALSE(vcov) || is.matrix(vcov)) return(if (is.matrix(vcov)) vcov)
   if (is.null(vcov) || isTRUE(vcov)) return(own())
@@ -68,7 +68,7 @@ get_predict.kernweave_fit <- function(model, newdata = insight::get_data(model, 
              estimate = as.vector(found))
 }
 
-# Adds the class of fits to those that marginaleffects accepts, an option, once that package is loaded.
+# Adds the class of fits to the classes that marginaleffects accepts, an option, once that package is loaded.
 admit_to_marginaleffects <- function() {
   admit <- function(...) {
     options(marginaleffects_model_classes = union(getOption("marginaleffects_model_classes"), "kernweave_fit"))

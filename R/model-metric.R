@@ -31,7 +31,7 @@ as_metric <- function(metric, argument = "metric") {
   list(name = name, of = metric_rows[[name]])
 }
 
-# Squares are compared, without roots.
+# Returns a metric that compares squares, without roots.
 squared <- function(metric) if (metric$name == "euclidean") as_metric("sqeuclidean") else metric
 squared_eps <- function(metric, eps) if (metric$name == "euclidean") eps^2 else eps
 

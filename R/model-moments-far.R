@@ -44,7 +44,7 @@ centred_share <- function(K) {
 }
 
 # Computes the invariants of kernel_invariants() from products with powers of the kernel, product(power, v). `tol`: the
-# relative error of sums; `t2.error`: that of t2.
+# relative error of sums; `t2.error`: the relative error of t2.
 invariants_by_products <- function(centred, product, rows, tol) {
   n <- centred$n
   rho <- centred$means - centred$mean / 2
@@ -67,7 +67,7 @@ invariants_by_products <- function(centred, product, rows, tol) {
 
 # Estimates the trace of the cube from a submatrix A of some rows, with diagonal a. Triples of distinct rows are scaled
 # up so that squares of distinct pairs have their known total; triples with a repeated row are known exactly. The
-# standard error is that of the sketch and of the choice of rows, as if random.
+# standard error contains the errors of the sketch and of the choice of rows, as if it were random.
 trace_of_rows <- function(A, a, all, n) {
   m <- length(a)
   some <- third_trace(A)

@@ -95,7 +95,7 @@ nearest_of <- function(inputs, y, k, weights, metric, standardize, call) {
   loo_values(fit, lapply(found, function(values) values[, seq_len(fit$k), drop = FALSE]))
 }
 
-# A factor, or a matrix of numbers.
+# Returns a factor, or a matrix of numbers.
 classes_or_numbers <- function(y, n) {
   if (is.data.frame(y) && ncol(y) == 1) y <- y[[1]]
   if (!is.factor(y) && !is.character(y)) return(check_response(y, n))
@@ -159,7 +159,7 @@ loo_values <- function(fit, found) {
   fit
 }
 
-# Weighted means and their standard errors, NA if there is one neighbour; with equal weights those of a plain mean.
+# Weighted means and their standard errors, NA if there is one neighbour; with equal weights, errors of a plain mean.
 neighbour_means <- function(fit, found) {
   w <- neighbour_weights(found$dist, fit$weighting)
   p <- w / rowSums(w)

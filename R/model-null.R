@@ -153,8 +153,8 @@ label_columns <- function(codes, g) {
 # tr(A^k), sk = sum A_ii^k, u = sum A_ij^3, r = sum A_ii (A^2)_ii, b = sum A_ii A_ij A_jj.
 
 # Centres a kernel by its row means. All numbers are divided by a power of two, so that squares and cubes neither
-# overflow nor underflow.
-# With the points `x`, many rows are centred by products, see far_kernel(), as its other arguments.
+# overflow nor underflow. If the points `x` are given, many rows are centred by products; see far_kernel(), also for the
+# other arguments.
 centred_kernel <- function(K, x = NULL, tol = product_tol, beside = NULL, distances = NULL) {
   n <- nrow(K)
   none <- function(e) NULL

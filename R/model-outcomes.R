@@ -72,7 +72,7 @@ threshold_grid <- function(family, x, a) {
 normal_grid <- seq(-6, 6, by = 0.75)
 normal_weights <- stats::dnorm(normal_grid) / sum(stats::dnorm(normal_grid))
 
-# Quantiles; those of successes by bisection.
+# Returns quantiles; quantiles of numbers of successes by bisection.
 outcome_quantile <- function(family, p, a, m, v) {
   if (!isTRUE(family$trials)) return(mixture_quantile(family, p, m, v, a))
   low <- rep(-1, length(m))

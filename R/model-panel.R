@@ -1,6 +1,6 @@
 # Panels: each place at each time, once, and a product of a kernel of places and a kernel of times. A = variance K_s (x)
 # K_t + noise has eigenvectors V_s (x) V_t, so that all is exact with matrices of S x S, T x T and S x T, for S places
-# and T times. The first factor is called places here, the second times, whatever they are.
+# and T times. The first factor is called places, the second times, even if they are other inputs.
 
 # The most places or times; their eigenvectors then take a minute.
 most_of_side <- 3000
@@ -150,7 +150,7 @@ forms_of_columns.gp_panel <- function(system, x, tol) {
   list(value = crossprod(to_eigenvectors(system, x) / sqrt(system$d)))
 }
 
-# The derivative of A by a parameter of places is variance dK_s (x) K_t; its trace with A^-1 is that of dK_s with a
+# The derivative of A by a parameter of places is variance dK_s (x) K_t; its trace with A^-1 is the trace of dK_s with a
 # matrix of places.
 #' @export
 system_slopes.gp_panel <- function(system) {
@@ -201,7 +201,7 @@ inverse_forms.gp_panel <- function(system, k) colSums(to_eigenvectors(system, k)
 
 # --- places -----------------------------------------------------------------------------------------------------
 
-# Covariances k of places and data are products of those of both sides, also in the basis of eigenvectors.
+# The covariances of places and data are products of the covariances of both sides, also in the basis of eigenvectors.
 #' @export
 explained_at_places.gp_panel <- function(system, object, x) {
   inverse <- object$variance^2 / matrix(system$d[system$at], nrow(system$at))

@@ -1,6 +1,6 @@
 # Parameters of families with a trend of their own, as in gp_family("normal", sigma = ~ depth).
 #
-# Such a family has `formulas`, by parameter, and `natural`: links, bounds and starting values of all parameters.
+# A family with trends has `formulas`, by parameter, and `natural`: links, bounds and starting values of all parameters.
 # with_regressors() adds a matrix of regressors `M` for each formula: the parameter of a row is the inverse link of M
 # times its coefficients. After that `phi`, `links`, `lower`, `upper` and `given` refer to coefficients; `of` is the
 # parameter of each coefficient, `held` has given values, `begin` times the start of the parameter is the start of the
@@ -81,8 +81,8 @@ with_parameters <- function(family, phi) {
 
 unlink_parameter <- function(theta, link) switch(link, log = exp(theta), logit = 1 / (1 + exp(-theta)), theta)
 
-# Returns derivatives by coefficients, given those by parameters on the scale of their links, in columns. A parameter at
-# a bound is constant.
+# Returns derivatives by coefficients, given derivatives by parameters on the scale of their links, in columns. A
+# parameter at a bound is constant.
 by_coefficients <- function(family, one) {
   if (!length(family$formulas)) return(one)
   rows <- family$natural$rows

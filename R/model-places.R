@@ -98,7 +98,7 @@ part_of_parameter <- function(parts, name) {
   part_of_parameter(kernel_parts(parts$of[[side]]), parts$keys[[side]][[name]])
 }
 
-# --- inputs as a kernel wants them ------------------------------------------------------------------------------
+# --- inputs in the form of a kernel -----------------------------------------------------------------------------
 
 # Returns list(kernel, inputs, rule): a kernel with column numbers, and the rule that converts inputs to model points.
 # `pair`: the columns of longitude and latitude. `rest`: the other columns of a kernel. `fixed`: columns of model points
@@ -151,7 +151,7 @@ model_points <- function(rule, x) {
   if (is.null(rule$width)) points else t(t(points) / rule$width)
 }
 
-# Gives a rule units: those of another fit or, by default, the standard deviations of the model points.
+# Gives a rule units: the units of another fit or, by default, the standard deviations of the model points.
 standardized_rule <- function(rule, x, units = NULL) {
   x <- unname(strip_term(x))
   rule <- rule %or% list(pair = integer(), rest = seq_len(ncol(x)), fixed = logical(ncol(x)))
@@ -179,13 +179,13 @@ is_constant <- function(x) colSums(x != rep(x[1, ], each = nrow(x))) == 0
 
 scaled_columns <- function(x, to) t((t(model_points(to$rule, x)) - to$centre) / to$width)
 
-# The kernels that a sum or product is made of.
+# Returns the kernels in a sum or product.
 leaf_parts <- function(kernel) {
   parts <- kernel_parts(kernel)
   if (is.null(parts$op)) list(parts) else do.call(c, lapply(parts$of, leaf_parts))
 }
 
-# Changes the kernels of which a sum or product is made.
+# Changes the kernels in a sum or product.
 map_leaves <- function(kernel, change) {
   parts <- kernel_parts(kernel)
   if (is.null(parts$op)) return(new_kernel(change(parts)))
@@ -233,9 +233,9 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
   }
 }
 
-# --- what is told of places ---------------------------------------------------------------------------------------
+# --- messages about places ---------------------------------------------------------------------------------------
 
-# Returns 1 for names of a longitude, 2 for those of a latitude, and 0 for others.
+# Returns 1 for names of a longitude, 2 for names of a latitude, and 0 for other names.
 kinds_of_degrees <- function(names) {
   grepl("^(lon|long|lng|longitude)$", tolower(names)) + 2 * grepl("^(lat|latitude)$", tolower(names))
 }

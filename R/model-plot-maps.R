@@ -67,7 +67,7 @@ map_aspect <- function(points, labels, fit = NULL) {
 }
 
 # Returns distances of places from the nearest point, relative to the distance up to which the map is drawn: 1.8 mean
-# distances between neighbours, at least a twentieth of the map. Without equal scales inputs have range 1.
+# distances between neighbours, at least a twentieth of the map. Without equal scales, inputs are scaled to range 1.
 gaps_from <- function(points, places, asp = NULL) {
   span <- pmax(apply(points, 2, function(v) diff(range(v))), .Machine$double.xmin)
   unit <- if (is.null(asp)) span else max(span * c(1, asp)) / c(1, asp)
@@ -111,7 +111,7 @@ seen_grid <- function(d) {
   grid
 }
 
-# Finds rows with the values in `at`, or, if fewer than ten rows have a value, those within a twentieth of its range;
+# Finds rows with the values in `at`; if fewer than ten rows have a value, rows within a twentieth of its range, and
 # `title` says so.
 held_rows <- function(fit, at) {
   near <- rep(TRUE, nrow(fit$x))
@@ -133,13 +133,13 @@ held_rows <- function(fit, at) {
   list(near = near, title = if (length(at)) paste(titles, collapse = ", "))
 }
 
-# Names what a fit predicts: of two classes the probability of the second.
+# Names the prediction of a fit: for two classes, the probability of the second.
 fitted_name <- function(fit) {
   classes <- response_classes(fit)
   if (is.null(classes)) response_name(fit) else sprintf("P(%s = %s)", response_name(fit), levels(classes)[2])
 }
 
-# Returns the classes of a binomial response, of which the second is predicted, as a factor; NULL of other responses.
+# Returns the two classes of a binomial response as a factor; the second is predicted. NULL for other responses.
 response_classes <- function(fit) {
   y <- fit$model[[1]]
   if (!identical(fit$family$family, "binomial") || NCOL(y) > 1 || length(unique(y)) != 2) return(NULL)

@@ -40,7 +40,7 @@ drawn_title <- function(title, n, drawn) {
 # Returns the description of a plot; a generic.
 plot_data <- function(object, ...) UseMethod("plot_data")
 
-# --- pictures that several have -----------------------------------------------------------------------------
+# --- pictures shared by several objects --------------------------------------------------------------------
 
 response_name <- function(fit) if (is.null(fit$formula)) "response" else deparse1(fit$formula[[2]])
 
@@ -87,8 +87,8 @@ fitted_curve <- function(fit) {
 
 # --- base graphics ------------------------------------------------------------------------------------------
 
-# The layers to which `col`, `pch` and other styles in `...` apply: the first of these that the plot has; `pch` and
-# `cex` apply to points, too.
+# The layers to which `col`, `pch` and other styles in `...` apply: the first layer of this list that the plot has;
+# `pch` and `cex` apply to points, too.
 main_layers <- c("surface", "map", "boxes", "points", "estimates", "curve")
 layer_styles <- c("col", "bg", "pch", "cex", "lwd", "lty", "border")
 margin_of_maps <- 0.015  # so that no point is cut by the frame
@@ -136,7 +136,7 @@ draw_picture <- function(picture, ...) {
   for (kind in names(layers)) {
     style <- if (identical(kind, styled)) given[intersect(layer_styles, names(given))]
              else if (kind == "points") given[intersect(c("pch", "cex"), names(given))]
-    # if there is a style for each point, select those that are drawn
+    # if there is a style for each point, select the styles of the points that are drawn
     rows <- attr(layers[[kind]], "rows")
     if (length(rows)) style <- lapply(style, function(v) if (length(v) == attr(layers[[kind]], "of")) v[rows] else v)
     do.call(painters[[kind]], c(list(layers[[kind]]), style))
@@ -148,7 +148,7 @@ draw_picture <- function(picture, ...) {
   if (is.null(given$col) && is.null(picture$ticks$y)) group_key(picture)
 }
 
-# Writes a note below the first axis, at the right, where the margin has room for it.
+# Writes a note below the first axis, at the right, if the margin has room for it.
 small_note <- function(note) {
   margin <- graphics::par("mar")[1]
   if (!is.null(note) && margin >= 4) graphics::mtext(note, 1, margin - 1.1, adj = 1, cex = 0.7 * graphics::par("cex"))
@@ -162,9 +162,8 @@ diverging_colours <- function() hcl.colors(63, "Blue-Red 3")
 # Returns a range that is symmetric about 0.
 about_zero <- function(z) c(-1, 1) * max(abs(z[is.finite(z)]), 0)
 
-# A strip of the colours with their numbers, in the right margin as it is, so that par(mfrow = ) and what is drawn
-# afterwards keep their places.
-# `marks`: numbers at which the key has the texts that are their names.
+# Draws a strip of the colours with their numbers in the right margin. The margin is not changed, so that par(mfrow = )
+# and later drawing keep their places. `marks`: numbers whose names are the texts of the key.
 colour_key <- function(z, col, title, marks = NULL) {
   margin <- graphics::par("mar")[4]
   range <- range(z[is.finite(z)])
@@ -183,7 +182,7 @@ colour_key <- function(z, col, title, marks = NULL) {
   at <- marks %or% key_marks(range)
   graphics::text(usr[2] + 1.2 * line, usr[3] + (at - range[1]) / diff(range) * diff(usr[3:4]),
                  names(at) %or% format(at), srt = 90, cex = 0.7, xpd = TRUE)
-  beside <- margin >= 2.8  # else there is room above alone, where a long title may be
+  beside <- margin >= 2.8  # otherwise there is room above only, and a long title may be there
   graphics::mtext(title, if (beside) 4 else 3, if (beside) 1.7 else 0.2, adj = if (beside) 0.5 else 1,
                   cex = 0.7 * graphics::par("cex"))
 }
@@ -206,7 +205,7 @@ group_key <- function(picture) {
   usr <- graphics::par("usr")
   size <- min(0.85, 0.85 * diff(usr[1:2]) / key(0.85, plot = FALSE)$w)
   if (size < 0.5) return(invisible())
-  # some of the height is empty below the text
+  # part of the height below the text is empty
   key(size, inset = c(0, -0.83 * key(size, plot = FALSE)$h / diff(usr[3:4])))
   invisible(symbols$label)
 }
@@ -218,7 +217,7 @@ fitting_size <- function(texts) {
   size * max(0.5, min(1, room / max(graphics::strwidth(texts, "inches", cex = size))))
 }
 
-# Returns tick marks, as many as do not overlap along the colour scale.
+# Returns tick marks, as many as fit along the colour scale without overlap.
 key_marks <- function(range) {
   for (n in 5:1) {
     at <- pretty(range, n)

@@ -177,7 +177,7 @@ profile_state <- function(held, side, value, near, strict) {
 }
 
 # Halves a step over which the root increases by more than 1 before it exceeds `top`, since a standard error may be far
-# too large a step. A spline through unequal steps needs increases of at most 0.5. At most twelve halvings are made,
+# too large as a step. A spline through unequal steps needs increases of at most 0.5. At most twelve halvings are made,
 # since the root may jump between two maxima of the likelihood.
 without_gaps <- function(held, side, found, top, strict) {
   most <- 1
@@ -195,7 +195,7 @@ without_gaps <- function(held, side, found, top, strict) {
   found
 }
 
-# --- the likelihood where something is held -------------------------------------------------------------------
+# --- the likelihood with a fixed parameter -------------------------------------------------------------------------
 
 # Estimates all other parameters, starting from the state `near`.
 held_state <- function(fit, model, bounds, near) {
@@ -219,7 +219,7 @@ hold_covariance <- function(fit, k, value, near, bounds) {
   c(state, list(estimates = c(state$start, stats::setNames(trend_at(state$model), names(coef(fit))))))
 }
 
-# The trend's coefficients at a model's values.
+# Returns the coefficients of the trend at a model's values.
 trend_at <- function(model) {
   if (!ncol(model$Q)) return(numeric())
   weights <- gp_weights(model, gp_system(model, model$values))
@@ -256,7 +256,7 @@ confint.profile.gp_fit <- function(object, parm = names(object), level = 0.95, .
   out
 }
 
-# Finds where a monotone spline through the roots reaches the quantiles; 0 or infinite beyond a bound.
+# Finds the values at which a monotone spline through the roots reaches the quantiles; 0 or infinite beyond a bound.
 profile_ends <- function(table, name, quantiles) {
   link <- attr(table, "link")
   value <- table$par.vals[, name]

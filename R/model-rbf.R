@@ -80,7 +80,7 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   x <- unname(strip_term(inputs$x))
   used <- heavy_rows(x, unname(y), weights)
   parts <- kernel_parts(kernel)
-  free <- parts$name %in% c("thin_plate", "energy")  # the scale changes the kernel by a factor and polynomials
+  free <- parts$name %in% c("thin_plate", "energy")  # the scale only multiplies the kernel and adds polynomials
   if (free && is.null(parts$parameters$scale)) kernel <- update(kernel, scale = 1)
   kernel <- settled_kernel(kernel, structure(used$x, term = attr(inputs$x, "term")))
   basis <- polynomial_basis(used$x, degree)

@@ -12,7 +12,7 @@ seen_responses <- function(left) {
   ifelse(rowSums(!is.na(as.matrix(left))) > 0, 0, NA)
 }
 
-# Names the columns of cbind(log(a), b) by its arguments; cbind() itself names only those that are symbols.
+# Names the columns of cbind(log(a), b) by its arguments; cbind() itself names only columns whose arguments are symbols.
 named_responses <- function(left, expression) {
   if (NCOL(left) < 2 || !is.call(expression) || !identical(expression[[1]], quote(cbind))) return(left)
   arguments <- as.list(expression)[-1]
@@ -111,7 +111,7 @@ values_of_responses <- function(model, settings, spread) {
        nugget = stats::setNames(nugget, names))
 }
 
-# Starting values of the correlations: those of responses at the same places, times 0.7.
+# Starting values of the correlations: 0.7 times the correlations of responses at the same places.
 begun_correlations <- function(model) {
   p <- length(model$unit)
   place <- do.call(paste, as.data.frame(model$x))

@@ -1,5 +1,5 @@
-# Kernel ridge regressions of non-normal responses: a penalised likelihood, whose fit is the mode of a Gaussian process
-# of variance 1 / lambda with an unpenalised intercept.
+# Kernel ridge regressions of non-normal responses: a penalised likelihood. The fit is the mode of a Gaussian process of
+# variance 1 / lambda with an unpenalised intercept.
 
 ridge_of_family <- function(inputs, placed, y, terms, lambda, standardize, weights, control, call, family) {
   if (identical(lambda, "gcv")) {
@@ -125,8 +125,8 @@ with_family_scale <- function(fit, response, left_out, rows) {
   fit
 }
 
-# Expresses a linear function of alpha plus `level` times the intercept in the working response, given solutions v for
-# alpha.
+# Expresses a linear function of alpha plus `level` times the intercept as a linear function of the working response,
+# given solutions v for alpha.
 with_intercept <- function(fit, v, level) {
   kept <- fit$kept
   if (is.null(kept$of_one)) kept$of_one <- ridge_solved(fit, matrix(1, nrow(v)))[, 1]

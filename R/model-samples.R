@@ -168,7 +168,7 @@ samples_name <- function(x, y, groups) {
   paste(deparse1(x), "by", deparse1(groups))
 }
 
-# All points, and the number of each one's group.
+# Returns all points, and the group number of each point.
 pooled <- function(x, y, groups) {
   if (is.null(y) == is.null(groups)) {
     abort("input", "give either `y`, the second sample, or `groups`, a label for each row of `x`")
@@ -191,7 +191,7 @@ pooled <- function(x, y, groups) {
        labels = c("x", "y"))
 }
 
-# Matches the columns of both samples; a variable that only one of them has is an error.
+# Matches the columns of both samples; a variable that is in one sample only is an error.
 matched_columns <- function(x, y) {
   if (NCOL(x) != NCOL(y)) {
     abort("shape", "`x` has ", counted(NCOL(x), "column"), " and `y` ", NCOL(y), ": the same variables are wanted")
@@ -218,7 +218,7 @@ rbind_inputs <- function(x, y) {
   rbind(as.matrix(x), as.matrix(y))
 }
 
-# Returns points with codes and labels of groups. `hint`: further text of the error for numbers that are no labels.
+# Returns points with codes and labels of groups. `hint`: text that the error adds if numbers are not labels.
 grouped <- function(x, groups, argument, hint = NULL) {
   if (is.data.frame(groups) && ncol(groups) == 1) groups <- groups[[1]]
   if (!is.atomic(groups) || length(dim(groups)) > 1) {
@@ -324,7 +324,7 @@ samples_test <- function(statistic, found, estimate, method, name, ...) {
           engine = engine, slices = found$slices, stderr = found$stderr, ...)
 }
 
-# Compares groups by each kernel; pairwise results are those of the kernel with the largest statistic.
+# Compares groups by each kernel; pairwise results are those by the kernel with the largest statistic.
 compared <- function(sample, ks, null, R, strata, slices) {
   if (!is.null(slices)) return(compared_by_slices(sample, ks[[1]], R, strata, check_slices(slices, ks, null)))
   check_distinct(sample$x)

@@ -27,7 +27,7 @@ mean_scores <- function(rows, level, blocks = NULL) {
   data.frame(n = nrow(rows), as.list(parts$mean), as.list(error_of_means(parts$each, blocks)))
 }
 
-# Standard errors of means of columns over independent rows, or blocks of any sizes.
+# Returns standard errors of means of columns over independent rows, or blocks of any sizes.
 error_of_means <- function(each, blocks = NULL) {
   left <- t(t(each) - colMeans(each))
   if (!is.null(blocks)) left <- rowsum(left, as.character(blocks))

@@ -1,4 +1,4 @@
-# Scores of predictive distributions: of fits, of cross-validation, of several fits.
+# Scores of predictive distributions: for fits, for cross-validation, for several fits.
 
 #' Scores of predictions
 #'

@@ -1,7 +1,7 @@
 # Points of the sf, terra and sp packages as numbers: in formulas, as points, and as new data.
 
-# Returns a formula and data in which sf points are a matrix among plain variables. The points are the right side if
-# that is 1, and part of it if it contains a dot.
+# Returns a formula and data in which sf points are a matrix among plain variables. The points become the right side if
+# the right side is 1, and a part of it if it contains a dot.
 sf_formula <- function(formula, data, trend = TRUE) {
   data <- as_sf(found_variables(data, NULL, "`data`"), all.vars(formula))
   if (!inherits(data, "sf")) return(list(formula = formula, data = data))

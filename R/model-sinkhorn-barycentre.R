@@ -94,7 +94,7 @@ all_clouds <- function(clouds, weights) {
 
 mean_of_cloud <- function(cloud) colSums(cloud$mass * cloud$at)
 
-# Starting points: those of the cloud of largest weight, or of all clouds, shifted to the overall mean.
+# Returns starting points: the cloud of largest weight, or all clouds, shifted to the overall mean.
 mean_start <- function(clouds, weights, n) {
   to <- mean_of_cloud(all_clouds(clouds, weights))
   centred <- function(cloud) cloud$at + rep(to - mean_of_cloud(cloud), each = nrow(cloud$at))

@@ -60,7 +60,7 @@ some_of_cloud <- function(cloud) {
   c(places_of_cloud(cloud$at[rows, , drop = FALSE]), list(mass = mass, log = log(mass)))
 }
 
-# Settings of iterations whose result is a start alone.
+# Settings of iterations whose result is only a start.
 coarsely <- function(how) replace(how, c("tol", "max_iter"), c(1e-2, 100))
 
 first_potential <- function(x, y, how) {
@@ -80,7 +80,7 @@ first_potential <- function(x, y, how) {
 # Returns the row sums of the plan, given the optimal potential f.
 row_masses <- function(mass, f, rho) if (is.finite(rho)) mass * exp(-f / rho) else mass
 
-# Returns the dual objective, where f is optimal given g.
+# Returns the dual objective; f must be optimal given g.
 dual_value <- function(x, y, f, g, epsilon, rho) {
   of_side <- function(mass, f, rho) if (is.finite(rho)) -rho * sum(mass * expm1(-f / rho)) else sum(mass * f)
   moved <- sum(row_masses(x$mass, f, rho[["x"]]))
@@ -140,8 +140,8 @@ iterated_pair <- function(x, y, how, start, rough) {
   list(f = f, g = g, value = value, error = error, iterations = iteration, start = list(g = g, past = past))
 }
 
-# Anderson acceleration with the last five changes of g and of its step. `to`: the combination of these after which the
-# step would be smallest, by normal equations, whose products are stored. Linearly dependent changes get the weight 0.
+# Anderson acceleration with the last five changes of g and of its step. `to`: the combination of these changes with the
+# smallest expected step, by normal equations, whose products are stored. Linearly dependent changes get the weight 0.
 accelerated <- function(past, g, step, mass, most = 5) {
   if (is.null(past)) return(list(g = g, step = step, to = g + step, products = matrix(0, 0, 0)))
   change <- step - past$step
@@ -184,8 +184,8 @@ first_own_potential <- function(cloud, how, rho) {
   f
 }
 
-# Computes the potential of a cloud to itself; a step takes the mean of the old and the new potential. The value is that
-# of the pair (new, old).
+# Computes the potential of a cloud to itself; a step takes the mean of the old and the new potential. The value is the
+# value of the pair (new, old).
 own_potential <- function(cloud, how, rho, f = NULL) {
   f <- f %or% first_own_potential(cloud, how, rho)
   pairs <- length(cloud$mass)^2

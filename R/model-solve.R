@@ -7,8 +7,8 @@ settled_kernel <- function(k, x) {
   if (parts$ard && is.null(parts$op)) update(k, scale = scale_of_columns(parts$parameters$scale, x)) else k
 }
 
-# Evaluates a kernel between two sets of points, by default a set and itself, as lazy tensors, which users' kernels
-# need.
+# Evaluates a kernel between two sets of points, by default between a set and itself, as lazy tensors: users' kernels
+# need lazy tensors.
 kernel_pairs <- function(k, x, y = x) k(if (is_lazy(x)) x else Vi(x), Vj(y))
 
 is_auto <- function(control) identical(control$approximate, "auto")
@@ -77,7 +77,7 @@ fit_solve <- function(K, b, ridge, control, ...) {
   structure(solved, tolerance = if (products$approximated) products$control$approximate)
 }
 
-# Applies f() to blocks of rows, for each of which a block of the matrix is made, and returns a list.
+# Applies f() to blocks of rows, since f() makes a block of a matrix, and returns a list.
 in_row_blocks <- function(n, f, size = 256, work = NULL) {
   lapply(unname(split(seq_len(n), (seq_len(n) - 1) %/% size)), function(rows) {
     out <- f(rows)
@@ -109,8 +109,8 @@ least_ridge <- function(tol, size, n) 0.4 * n * tol * size
 
 tolerances <- c(least = 1e-12, grid = 1e-6, most = 1e-4)
 
-# Settings with the tolerance that a system allows, or `times` that; a given tolerance is the upper limit. A system that
-# allows less than `least` is refused.
+# Returns settings with the tolerance that a system allows, or `times` this tolerance; a given tolerance is the upper
+# limit. A system that allows less than `least` is refused.
 tolerable <- function(control, ridge, size, n, times = 1, least = tolerances[["least"]]) {
   if (!is_approximated(c(n, n), control)) return(control)
   rule <- tolerance_for(ridge, size, n)
@@ -136,8 +136,8 @@ tell_of_tolerance <- function(given, control, n) {
   }
 }
 
-# Returns the products of a system, an environment: those with `process`, approximated if `control` says so, and with A,
-# which includes sparse `effects`.
+# Returns the products of a system, an environment: products with `process`, approximated if `control` says so, and
+# products with A, which includes sparse `effects`.
 system_products <- function(K, control, effects = NULL) {
   products <- list2env(list(K = K, control = control, approximated = is_approximated(dim(K), control),
                             effects = effects), parent = emptyenv())
@@ -200,8 +200,8 @@ curve_path <- function(op, y, n, ridges, control) {
 # likelihood has none (bench/penalty.R).
 rows_of_likelihood <- 100
 
-# Returns the criterion along a path. It is scaled to equal generalised cross-validation where the likelihood is
-# largest; `known`: its relative error is below a tenth.
+# Returns the criterion along a path. It is scaled to equal generalised cross-validation at the ridge of largest
+# likelihood; `known`: its relative error is below a tenth.
 gcv_table <- function(path, n) {
   square <- rowSums(as.matrix(path$square))
   error <- rowSums(as.matrix(path$square_error))
@@ -225,8 +225,8 @@ fit_trace <- function(op, n, ridge, control) {
 }
 
 # Returns the criterion along a grid of ridges, with its interpolated minimum; gcv = n rss / tr(I - S)^2. `op` may have
-# fewer rows than the n observations, if a polynomial is projected out. A ridge is `unit` times lambda. `among`: chooses
-# a ridge of the grid. `end`: the reason why the grid ends below, if any.
+# fewer rows than the n observations, if a polynomial is projected out. A ridge is `unit` times lambda. `among`: whether
+# to choose a ridge of the grid. `end`: the reason why the grid ends below, if any.
 gcv_curve <- function(op, y, n, ridges, control, unit = 1, among = FALSE, end = NULL) {
   path <- curve_path(op, y, n, ridges, control)
   found <- gcv_table(path, n)

@@ -64,7 +64,7 @@ smooth_kernel <- function(k) {
   abort("unsupported", parts$title, " has a cusp where two points are one, and no derivatives there; \"matern32\" has")
 }
 
-# Warns of scores of one sign, which a score that is a function keeps far away on both sides, too.
+# Warns if all scores have one sign; if the score is a function, only if it keeps this sign far away on both sides.
 doubt_score <- function(score, scores, x) {
   one_sign <- function(s) all(s >= 0) || all(s <= 0)
   if (!any(scores != 0) || !one_sign(scores) || sum(!duplicated(x)) < 20) return(invisible())

@@ -1,4 +1,4 @@
-# Terms of other packages' formulas that are written in another way here.
+# Terms of other packages' formulas that have another form here.
 
 smooth_terms <- c("s", "te", "ti", "t2", "gp", "f", "lo", "Matern")
 smoothing_packages <- c("mgcv", "gam", "brms", "INLA", "spaMM")

@@ -44,7 +44,7 @@ in_unit <- function(null, unit) {
 
 check_replicates <- function(R) check_count(R, "R")
 
-# Checks points, of which there must be at least one.
+# Checks points; at least one point is required.
 tested_points <- function(x, argument, told = FALSE) {
   x <- complete_points(x, argument, told)
   if (!nrow(x)) abort("data", "`", argument, "` has no rows")

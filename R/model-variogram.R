@@ -152,7 +152,7 @@ trend_residuals <- function(F, y) {
   if (ncol(F) == 1 && all(F == 1)) y - mean(y) else orthonormal_trend(F, y)$left
 }
 
-# --- what was asked for -------------------------------------------------------------------------------------
+# --- arguments ----------------------------------------------------------------------------------------------
 
 # Arguments of gstat::variogram() that do not exist here.
 gstat_arguments <- c("locations", "cloud", "covariogram", "map", "g", "beta", "projected", "PR", "dX", "tol.ver",
